@@ -1,0 +1,57 @@
+#pragma once
+/// Api: calls operations. Checks who calls and what with, answers a repeated
+/// request from its stored reply, then hands over to the bound handler. Rooms
+/// are bound to it in daemon/; edges see only this and the event log.
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "api/operation.h"
+#include "platform/task.h"
+#include "store/store.h"
+
+namespace cru::api {
+
+/// Who asks, and on what terms. Made by an edge from the peer, never from the request's own words.
+struct Call {
+  Callers caller = person;
+  std::string run_id;        ///< the task id, when the caller is a process of a run
+  std::string trace;         ///< traceparent, if any
+  std::string request_id;    ///< makes a write repeatable for 24 h
+  std::string peer = "cli";  ///< for the log
+};
+
+/// A reply as JSON text, so that large ones (output pages) need not be a tree.
+class Reply {
+ public:
+  Reply(json::value value) : text_(to_text(value)) {}            // NOLINT: implicit on purpose
+  Reply(json::object value) : Reply(json::value(std::move(value))) {}  // NOLINT
+  static Reply raw(std::string text) { return Reply(std::move(text), 0); }
+  const std::string& text() const { return text_; }
+
+ private:
+  Reply(std::string text, int) : text_(std::move(text)) {}
+  std::string text_;
+};
+
+using Handler = std::function<Task<Result<Reply>>(const Call& call, const json::object& input)>;
+
+class Api {
+ public:
+  explicit Api(Store& store) : store_(store) {}
+  void bind(std::string_view operation, Handler handler);
+  /// Rows without a handler: a test holds that there are none.
+  std::vector<std::string_view> unbound() const;
+
+  /// Outcomes: the handler's; invalid_argument; forbidden (not for this caller);
+  /// conflict (a repeated request whose first outcome is unknown).
+  Task<Result<Reply>> call(const Operation& operation, Call call, json::object input);
+
+ private:
+  Task<Result<Reply>> call_once(const Operation& operation, const Handler& handler, const Call& call,
+                                const json::object& input);
+  Store& store_;
+  std::unordered_map<std::string_view, Handler> handlers_;
+};
+
+}  // namespace cru::api

@@ -1,0 +1,86 @@
+#pragma once
+/// The operation table: everything that may be asked of the daemon, once. HTTP
+/// routes, CLI verbs, MCP tools, /openapi.json and completions are projections
+/// of these rows. Data only: no row knows how it is carried out (see api/engine.h).
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace cru::api {
+
+enum class Type { text, integer, boolean, text_list, text_map };
+enum class In { path, query, body };
+
+struct Field {
+  std::string_view name;
+  Type type = Type::text;
+  In in = In::body;
+  bool required = false;
+  std::string_view summary;
+  /// Shortest and longest text (bytes), or least and greatest integer, or the most entries of a list or map.
+  int64_t min = 0;
+  int64_t max = 4096;
+  /// JSON text of the default; empty means absent.
+  std::string_view fallback = {};
+  /// The allowed texts, separated by `|`; empty means any.
+  std::string_view one_of = {};
+  /// A task id: `[A-Za-z0-9_-]{1,64}`.
+  bool is_id = false;
+};
+
+/// Who may call an operation. Agents share the user's uid, so what only a
+/// person may do is told apart by the caller's process, not by its rights.
+enum Callers : unsigned { person = 1, run = 2, session = 4, anyone = person | run | session };
+
+struct Route {
+  std::string_view method;  ///< "GET" or "POST"
+  std::string_view path;    ///< "/agents/{id}/kill"
+};
+
+/// How the command line shows a row. `verb` is what a person types ("questions answer"); empty: no generic verb.
+/// `arguments` are the fields given by position; the other fields are flags.
+/// `list` names the member that holds the rows of a table, `columns` its fields.
+struct Cli {
+  std::string_view verb = {};
+  std::vector<std::string_view> arguments = {};
+  std::string_view list = {};
+  std::vector<std::string_view> columns = {};
+};
+
+struct Operation {
+  std::string_view name;     ///< "kill_run": the MCP tool and the OpenAPI operationId
+  std::string_view summary;  ///< one sentence, for help, tools and openapi alike
+  std::vector<Route> routes;
+  std::vector<Field> fields = {};
+  unsigned callers = anyone;
+  bool reads_only = false;
+  bool destructive = false;
+  bool idempotent = false;
+  int status = 200;  ///< HTTP status of success
+  Cli cli = {};
+  /// JSON Schema of the reply, as text.
+  std::string_view reply = R"({"type":"object"})";
+  /// Answered by the edge from the event log, not by a handler (GET /events).
+  bool is_event_stream = false;
+};
+
+std::span<const Operation> operations();
+/// Null if there is none.
+const Operation* find_operation(std::string_view name);
+
+/// Checks `input` against the row: unknown fields, types, lengths, ranges, ids and
+/// choices; fills in defaults. Texts stand in for integers and booleans (query strings).
+/// Outcomes: the input; invalid_argument naming the field and the reason.
+Result<json::object> check_input(const Operation& operation, json::object input);
+
+/// JSON Schema of a row's input.
+json::object input_schema(const Operation& operation);
+/// The OpenAPI 3.1 description of the whole table.
+json::object openapi();
+
+}  // namespace cru::api

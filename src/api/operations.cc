@@ -1,0 +1,196 @@
+#include "api/operation.h"
+
+namespace cru::api {
+namespace {
+
+constexpr auto run_schema = R"({"type":"object","required":["task_id","status"],"properties":{
+"task_id":{"type":"string"},"status":{"enum":["starting","running","completed","failed","killed"]},
+"backend":{"type":"string"},"argv":{"type":"array","items":{"type":"string"}},"task":{"type":["string","null"]},
+"worktree":{"type":"string"},"branch":{"type":["string","null"]},"pid":{"type":["integer","null"]},
+"exit_code":{"type":["integer","null"]},"signal":{"type":["integer","null"]},"error":{"type":["string","null"]},
+"error_detail":{"type":["string","null"]},"output_file":{"type":"string"},"line_count":{"type":"integer"},
+"last_seq":{"type":"integer"},"created_at":{"type":"string"},"started_at":{"type":["string","null"]},
+"ended_at":{"type":["string","null"]},"pty":{"type":"boolean"},"pending_questions":{"type":"integer"},
+"trace_id":{"type":"string"}}})";
+constexpr auto runs_schema = R"({"type":"object","properties":{"agents":{"type":"array"},"more":{"type":"boolean"}}})";
+constexpr auto question_schema = R"({"type":"object","required":["id","task_id","prompt","status"],"properties":{
+"id":{"type":"string"},"task_id":{"type":"string"},"kind":{"enum":["question","permission"]},"prompt":{"type":"string"},
+"options":{"type":"array","items":{"type":"string"}},"status":{"enum":["pending","answered","expired"]},
+"response":{"type":["string","null"]},"delivered":{"type":"boolean"},"delivery_error":{"type":["string","null"]},
+"asked_at":{"type":"string"},"answered_at":{"type":["string","null"]}}})";
+
+constexpr Field id{.name = "id", .in = In::path, .required = true, .summary = "the run's task id", .is_id = true};
+
+std::vector<Operation> make_table() {
+  std::vector<Operation> table;
+
+  table.push_back({.name = "health",
+                   .summary = "Says that the daemon is well",
+                   .routes = {{"GET", "/health"}},
+                   .reads_only = true});
+  table.push_back({.name = "version",
+                   .summary = "Tells the daemon's version and process",
+                   .routes = {{"GET", "/version"}},
+                   .reads_only = true});
+  table.push_back({.name = "get_state",
+                   .summary = "All runs and pending questions, and the number of the last event",
+                   .routes = {{"GET", "/state"}},
+                   .reads_only = true});
+  table.push_back({.name = "shutdown",
+                   .summary = "Stops the daemon; runs go on",
+                   .routes = {{"POST", "/shutdown"}},
+                   .callers = person,
+                   .idempotent = true});
+
+  table.push_back({.name = "list_runs",
+                   .summary = "Lists runs, newest first",
+                   .routes = {{"GET", "/agents"}, {"GET", "/tasks"}},
+                   .fields = {{.name = "status",
+                               .in = In::query,
+                               .summary = "only runs with this status; live means starting or running",
+                               .one_of = "starting|running|completed|failed|killed|live"},
+                              {.name = "limit", .type = Type::integer, .in = In::query, .summary = "at most this many",
+                               .min = 1, .max = 1000, .fallback = "100"},
+                              {.name = "before", .in = In::query, .summary = "runs older than this task id", .is_id = true}},
+                   .reads_only = true,
+                   .cli = {.verb = "ps",
+                           .list = "agents",
+                           .columns = {"task_id", "status", "pid", "exit_code", "last_seq", "started_at", "command"}},
+                   .reply = runs_schema});
+  table.push_back({.name = "get_run",
+                   .summary = "Shows one run",
+                   .routes = {{"GET", "/agents/{id}"}, {"GET", "/tasks/{id}"}},
+                   .fields = {id,
+                              {.name = "wait_seconds", .type = Type::integer, .in = In::query,
+                               .summary = "wait up to this long for the run to end", .max = 60}},
+                   .reads_only = true,
+                   .cli = {.verb = "show", .arguments = {"id"}},
+                   .reply = run_schema});
+  table.push_back(
+      {.name = "start_run",
+       .summary = "Starts a command or an agent CLI as a supervised run",
+       .routes = {{"POST", "/tasks/{id}/start"}, {"POST", "/tasks"}},
+       .fields = {{.name = "id", .in = In::path, .summary = "the task id; made up from the command if left out", .is_id = true},
+                  {.name = "argv", .type = Type::text_list, .summary = "the command and its arguments; no shell", .max = 4096},
+                  {.name = "backend", .summary = "claude, codex, gemini, or a name from the configuration", .max = 64},
+                  {.name = "task", .summary = "what the backend is to do", .max = 1048576},
+                  {.name = "cwd", .summary = "working folder; the project's root if left out"},
+                  {.name = "env", .type = Type::text_map, .summary = "variables for the run, beyond the allowed ones", .max = 1024},
+                  {.name = "worktree", .type = Type::boolean, .summary = "give the run its own git worktree and branch", .fallback = "false"},
+                  {.name = "pty", .type = Type::boolean, .summary = "run on a terminal of its own", .fallback = "false"},
+                  {.name = "stdin", .type = Type::boolean, .summary = "keep standard input open; by default as the backend needs"},
+                  {.name = "rows", .type = Type::integer, .summary = "terminal rows", .min = 1, .max = 1000, .fallback = "24"},
+                  {.name = "cols", .type = Type::integer, .summary = "terminal columns", .min = 1, .max = 1000, .fallback = "80"}},
+       .status = 201,
+       .reply = run_schema});
+  table.push_back({.name = "kill_run",
+                   .summary = "Ends a run and its whole process tree",
+                   .routes = {{"POST", "/agents/{id}/kill"}, {"POST", "/tasks/{id}/stop"}},
+                   .fields = {id,
+                              {.name = "grace_seconds", .type = Type::integer,
+                               .summary = "seconds between TERM and KILL; configured by default", .max = 3600}},
+                   .destructive = true,
+                   .idempotent = true,
+                   .cli = {.verb = "kill", .arguments = {"id"}},
+                   .reply = run_schema});
+  table.push_back({.name = "read_output",
+                   .summary = "Reads a run's output after a sequence number",
+                   .routes = {{"GET", "/agents/{id}/output"}, {"GET", "/tasks/{id}/output"}},
+                   .fields = {id,
+                              {.name = "since", .type = Type::integer, .in = In::query, .summary = "only lines after this seq",
+                               .max = std::numeric_limits<int64_t>::max(), .fallback = "0"},
+                              {.name = "limit", .type = Type::integer, .in = In::query, .summary = "at most this many lines",
+                               .min = 1, .max = 10000, .fallback = "1000"},
+                              {.name = "stream", .in = In::query, .summary = "only this stream", .one_of = "stdout|stderr"},
+                              {.name = "tail", .type = Type::integer, .in = In::query, .summary = "only the last lines", .max = 10000},
+                              {.name = "wait_seconds", .type = Type::integer, .in = In::query,
+                               .summary = "wait up to this long for a line or the end of the run", .max = 60}},
+                   .reads_only = true,
+                   .reply = R"({"type":"object","required":["task_id","lines","last_seq"],"properties":{
+"task_id":{"type":"string"},"lines":{"type":"array"},"last_seq":{"type":"integer"},"more":{"type":"boolean"},
+"status":{"type":"string"},"damaged":{"type":"integer"}}})"});
+  table.push_back({.name = "send_input",
+                   .summary = "Writes to a run's standard input",
+                   .routes = {{"POST", "/agents/{id}/input"}},
+                   .fields = {id,
+                              {.name = "text", .summary = "the text; a newline is added unless raw", .max = 1048576},
+                              {.name = "data", .summary = "bytes in base64, in place of text", .max = 1400000},
+                              {.name = "raw", .type = Type::boolean, .summary = "add no newline", .fallback = "false"},
+                              {.name = "eof", .type = Type::boolean, .summary = "close standard input afterwards", .fallback = "false"}},
+                   .cli = {.verb = "send", .arguments = {"id", "text"}}});
+  table.push_back({.name = "resize_run",
+                   .summary = "Tells a terminal run its window's size",
+                   .routes = {{"POST", "/agents/{id}/resize"}},
+                   .fields = {id,
+                              {.name = "rows", .type = Type::integer, .required = true, .summary = "rows", .min = 1, .max = 1000},
+                              {.name = "cols", .type = Type::integer, .required = true, .summary = "columns", .min = 1, .max = 1000}},
+                   .idempotent = true});
+  table.push_back({.name = "respond",
+                   .summary = "Answers the oldest pending question of a run",
+                   .routes = {{"POST", "/agents/{id}/respond"}},
+                   .fields = {id, {.name = "response", .required = true, .summary = "the answer", .max = 65536}},
+                   .callers = person});
+
+  table.push_back({.name = "list_questions",
+                   .summary = "Lists questions, oldest first",
+                   .routes = {{"GET", "/questions"}},
+                   .fields = {{.name = "task_id", .in = In::query, .summary = "only this run's", .is_id = true},
+                              {.name = "pending", .type = Type::boolean, .in = In::query, .summary = "only unanswered ones", .fallback = "false"}},
+                   .reads_only = true,
+                   .cli = {.verb = "questions list",
+                           .list = "questions",
+                           .columns = {"id", "task_id", "status", "asked_at", "prompt", "options", "response"}},
+                   .reply = R"({"type":"object","properties":{"questions":{"type":"array"}}})"});
+  table.push_back({.name = "get_question",
+                   .summary = "Shows one question",
+                   .routes = {{"GET", "/questions/{id}"}},
+                   .fields = {{.name = "id", .in = In::path, .required = true, .summary = "the question's id", .is_id = true},
+                              {.name = "wait_seconds", .type = Type::integer, .in = In::query,
+                               .summary = "wait up to this long for the answer", .max = 60}},
+                   .reads_only = true,
+                   .cli = {.verb = "questions show", .arguments = {"id"}},
+                   .reply = question_schema});
+  table.push_back({.name = "answer_question",
+                   .summary = "Answers a question and delivers the answer to the run",
+                   .routes = {{"POST", "/questions/{id}/answer"}},
+                   .fields = {{.name = "id", .in = In::path, .required = true, .summary = "the question's id", .is_id = true},
+                              {.name = "answer", .required = true, .summary = "the answer, or an option", .max = 65536}},
+                   .callers = person,
+                   .cli = {.verb = "questions answer", .arguments = {"id", "answer"}},
+                   .reply = R"({"type":"object","required":["question_id","task_id","status","delivered","message"]})"});
+  table.push_back({.name = "ask",
+                   .summary = "Asks a person a question on behalf of a run",
+                   .routes = {{"POST", "/questions"}},
+                   .fields = {{.name = "task_id", .summary = "the asking run; the caller's own if left out", .is_id = true},
+                              {.name = "prompt", .required = true, .summary = "the question", .min = 1, .max = 65536},
+                              {.name = "options", .type = Type::text_list, .summary = "answers to choose from", .max = 64}},
+                   .status = 201,
+                   .reply = question_schema});
+
+  table.push_back({.name = "list_events",
+                   .summary = "Reads the event log: JSON, or a stream for Accept: text/event-stream",
+                   .routes = {{"GET", "/events"}},
+                   .fields = {{.name = "since", .in = In::query, .summary = "a sequence number (exclusive) or an RFC 3339 time"},
+                              {.name = "entity", .in = In::query, .summary = "only events of this run", .is_id = true},
+                              {.name = "type", .in = In::query, .summary = "only these types, separated by commas", .max = 512},
+                              {.name = "limit", .type = Type::integer, .in = In::query, .summary = "at most this many (JSON)",
+                               .min = 1, .max = 10000, .fallback = "1000"}},
+                   .reads_only = true,
+                   .is_event_stream = true});
+  return table;
+}
+
+}  // namespace
+
+std::span<const Operation> operations() {
+  static const auto table = make_table();
+  return table;
+}
+
+const Operation* find_operation(std::string_view name) {
+  for (const auto& operation : operations())
+    if (operation.name == name) return &operation;
+  return nullptr;
+}
+
+}  // namespace cru::api

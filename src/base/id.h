@@ -1,0 +1,30 @@
+#pragma once
+/// Ids: which strings may name a task, and how random ones are made. Chance is
+/// an argument: nothing here rolls a die.
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace cru {
+
+/// `[A-Za-z0-9_-]{1,64}`: safe as a file name, a branch and a URL segment.
+bool is_task_id(std::string_view text);
+/// Outcomes: nothing; invalid_argument naming `field` and the rule.
+Result<> check_task_id(std::string_view text, std::string_view field = "id");
+
+/// A version 4 UUID from 16 random bytes.
+std::string uuid_from(std::array<uint8_t, 16> bytes);
+/// Lowercase hexadecimal.
+std::string hex(std::string_view bytes);
+
+std::string to_base64(std::string_view bytes);
+/// Empty error if `text` is not canonical base64.
+Result<std::string> from_base64(std::string_view text);
+
+/// Same length and content, in time that depends on the length only.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
+}  // namespace cru

@@ -1,0 +1,69 @@
+#include "base/json.h"
+
+#include <fmt/format.h>
+
+namespace cru {
+
+Result<json::value> parse_json(std::string_view text) {
+  json::parse_options options;
+  options.max_depth = 32;
+  json::stream_parser parser({}, options);
+  json::error_code error;
+  size_t used = parser.write_some(text.data(), text.size(), error);
+  if (!error && used < text.size()) {
+    auto rest = text.find_first_not_of(" \t\r\n", used);
+    if (rest != std::string_view::npos) error = json::error::extra_data;
+  }
+  if (!error) parser.finish(error);
+  if (error)
+    return fail(Code::invalid_argument, fmt::format("not valid JSON at byte {}: {}", used, error.message()));
+  return parser.release();
+}
+
+std::string_view text_or(const json::object& object, std::string_view key, std::string_view fallback) {
+  const auto* value = object.if_contains(key);
+  return value && value->is_string() ? std::string_view(value->get_string()) : fallback;
+}
+
+int64_t int_or(const json::object& object, std::string_view key, int64_t fallback) {
+  const auto* value = object.if_contains(key);
+  if (!value) return fallback;
+  json::error_code error;
+  auto number = value->to_number<int64_t>(error);
+  return error ? fallback : number;
+}
+
+bool bool_or(const json::object& object, std::string_view key, bool fallback) {
+  const auto* value = object.if_contains(key);
+  return value && value->is_bool() ? value->get_bool() : fallback;
+}
+
+const json::object* object_at(const json::object& object, std::string_view key) {
+  const auto* value = object.if_contains(key);
+  return value ? value->if_object() : nullptr;
+}
+
+const json::array* array_at(const json::object& object, std::string_view key) {
+  const auto* value = object.if_contains(key);
+  return value ? value->if_array() : nullptr;
+}
+
+std::string to_text(const json::value& value) { return json::serialize(value); }
+
+json::object to_json(const Error& error) {
+  json::object out{{"error", name(error.code)}, {"message", error.message}};
+  if (!error.field.empty()) out["field"] = error.field;
+  if (!error.hint.empty()) out["hint"] = error.hint;
+  if (!error.details.empty())
+    if (auto details = parse_json(error.details)) out["details"] = std::move(*details);
+  return out;
+}
+
+Error error_from_json(const json::object& object) {
+  Error error{code_from_name(text_or(object, "error")), std::string(text_or(object, "message")),
+              std::string(text_or(object, "field")), std::string(text_or(object, "hint"))};
+  if (const auto* details = object.if_contains("details")) error.details = to_text(*details);
+  return error;
+}
+
+}  // namespace cru

@@ -1,0 +1,93 @@
+#pragma once
+/// Reader and Tx: SQL as the rooms' tables see it, the same on every kind of
+/// store. Statements are constants; values are always bound. A failing
+/// statement throws StoreFailure, which the store alone catches.
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace cru {
+
+struct NewEvent;
+
+struct StoreFailure {
+  Error error;
+};
+
+using Value = std::variant<std::monostate, int64_t, double, std::string>;
+
+inline Value bind(std::nullopt_t) { return std::monostate(); }
+inline Value bind(bool value) { return int64_t(value); }
+inline Value bind(int value) { return int64_t(value); }
+inline Value bind(int64_t value) { return value; }
+inline Value bind(double value) { return value; }
+inline Value bind(Time value) { return to_millis(value); }
+inline Value bind(std::string value) { return value; }
+inline Value bind(std::string_view value) { return std::string(value); }
+inline Value bind(const char* value) { return std::string(value); }
+template <class T>
+Value bind(const std::optional<T>& value) {
+  return value ? bind(*value) : Value();
+}
+
+/// One row of an answer; columns by position. A null reads as 0, empty or nullopt.
+class Row {
+ public:
+  explicit Row(std::vector<Value> values) : values_(std::move(values)) {}
+  bool is_null(size_t column) const { return values_.at(column).index() == 0; }
+  int64_t integer(size_t column) const;
+  std::string text(size_t column) const;
+  bool boolean(size_t column) const { return integer(column) != 0; }
+  Time time(size_t column) const { return from_millis(integer(column)); }
+  std::optional<int64_t> maybe_integer(size_t column) const;
+  std::optional<Time> maybe_time(size_t column) const;
+
+ private:
+  std::vector<Value> values_;
+};
+
+class Reader {
+ public:
+  virtual ~Reader() = default;
+
+  template <class... Args>
+  std::vector<Row> rows(std::string_view sql, Args&&... args) {
+    return query(sql, {bind(std::forward<Args>(args))...});
+  }
+  template <class... Args>
+  std::optional<Row> row(std::string_view sql, Args&&... args) {
+    auto found = rows(sql, std::forward<Args>(args)...);
+    if (found.empty()) return {};
+    return std::move(found.front());
+  }
+  /// The number of the last event this reader can see.
+  virtual int64_t last_event() = 0;
+
+ protected:
+  virtual std::vector<Row> query(std::string_view sql, std::vector<Value> args) = 0;
+};
+
+class Tx : public Reader {
+ public:
+  /// Returns how many rows changed.
+  template <class... Args>
+  int64_t exec(std::string_view sql, Args&&... args) {
+    return execute(sql, {bind(std::forward<Args>(args))...});
+  }
+  /// Writes an event with this transaction; it gets its number at commit.
+  virtual void emit(NewEvent event) = 0;
+  /// The wall time of this transaction: one reading for all its closures' rows.
+  virtual Time now() const = 0;
+
+ protected:
+  virtual int64_t execute(std::string_view sql, std::vector<Value> args) = 0;
+};
+
+}  // namespace cru
