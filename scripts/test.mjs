@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+// The stages of `make test` after the build, one after another, all of them even when one fails; the last
+// line is `N passed, N failed`. `make test ONLY="unit e2e"` picks stages.
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { cpus } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+process.chdir(root);
+const reports = join(root, "build/test/reports");
+
+/// Runs a program, shows its output as it comes, and gives back its exit code and text.
+function run(argv, env = {}) {
+  return new Promise((done) => {
+    const child = spawn(argv[0], argv.slice(1), { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+    let text = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk) => { text += chunk; process.stdout.write(chunk); });
+    child.on("error", (error) => { console.log(`${argv[0]}: ${error.message}`); done({ code: 127, text }); });
+    child.on("close", (code) => done({ code: code ?? 1, text }));
+  });
+}
+
+const single = (result) => ({ passed: result.code ? 0 : 1, failed: result.code ? 1 : 0 });
+const number = (text, pattern) => Number([...text.matchAll(pattern)].at(-1)?.[1] ?? 0);
+
+/// Counts what node:test says at its end; a run that ended without a word counts as one failure.
+function fromNodeTest({ code, text }) {
+  const passed = number(text, /^(?:#|ℹ) pass (\d+)/gm);
+  const failed = number(text, /^(?:#|ℹ) fail (\d+)/gm) + number(text, /^(?:#|ℹ) cancelled (\d+)/gm);
+  return { passed, failed: code && !failed ? 1 : failed };
+}
+
+const stages = {
+  async unit() {
+    rmSync(reports, { recursive: true, force: true });
+    mkdirSync(reports, { recursive: true });
+    const { code, text } = await run(
+      ["ctest", "--test-dir", "build/test", "--output-on-failure", "-j", String(Math.max(2, cpus().length)), "--no-tests=error"],
+      { GTEST_OUTPUT: `xml:${reports}/`, GTEST_BRIEF: "1" });
+    // Count single tests from GoogleTest's reports; a program that died without one counts as one failure.
+    let passed = 0, failed = 0;
+    for (const name of readdirSync(reports)) {
+      const head = readFileSync(join(reports, name), "utf8").match(/<testsuites tests="(\d+)" failures="(\d+)" disabled="(\d+)" errors="(\d+)"/);
+      if (!head) continue;
+      const [tests, failures, disabled, errors] = head.slice(1).map(Number);
+      failed += failures + errors;
+      passed += tests - failures - disabled - errors;
+    }
+    const programs = number(text, /(\d+) tests? failed out of/g);
+    if (code && failed < programs) failed = programs;
+    return { passed, failed: code && !failed ? 1 : failed };
+  },
+  layering: async () => single(await run(["node", "tools/layering.mjs"])),
+  planted: async () => single(await run(["node", "tools/layering.mjs", "--self-test"])),
+  ledger: async () => single(await run(["node", "tools/ledger.mjs"])),
+  format: async () => single(await run(["scripts/format", "--check"])),
+  types: async () => single(await run(["node_modules/.bin/tsc", "--noEmit", "-p", "web"])),
+  page: async () => fromNodeTest(await run(["node", "web/test.mjs"])),
+  e2e: async () => fromNodeTest(await run(["node", "tests/e2e/run.mjs"])),
+};
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.find((name) => !(name in stages));
+if (unknown) {
+  console.error(`test: there is no stage "${unknown}"; there are: ${Object.keys(stages).join(" ")}`);
+  process.exit(2);
+}
+const rows = [];
+for (const name of wanted.length ? wanted : Object.keys(stages)) {
+  console.log(`\n── ${name} ──`);
+  const began = Date.now();
+  rows.push({ name, ...(await stages[name]()), seconds: (Date.now() - began) / 1000 });
+}
+console.log("");
+for (const { name, passed, failed, seconds } of rows)
+  console.log(`${failed ? "✗" : "✓"} ${name.padEnd(9)} ${String(passed).padStart(5)} passed  ${String(failed).padStart(3)} failed  ${seconds.toFixed(1).padStart(6)} s`);
+const sum = (key) => rows.reduce((total, row) => total + row[key], 0);
+console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
+process.exit(sum("failed") ? 1 : 0);

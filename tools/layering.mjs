@@ -1,0 +1,159 @@
+#!/usr/bin/env node
+// Reads every #include under src/ and holds it against the plan of the house (ARCHITECTURE.md).
+// Prints each violation as `file:line: why` and fails if there is one.
+//   node tools/layering.mjs [ROOT]        checks a tree
+//   node tools/layering.mjs --self-test   plants one violation of each rule and proves that it is seen
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync, existsSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+
+// What each room may include from the other rooms. Below the rooms everyone may look down.
+const rooms = {
+  inbox: [],
+  runs: ["inbox"],
+  notes: [],
+  minds: ["runs"],
+  definitions: [],
+  world: [],
+  coordination: ["runs"],
+  crew: ["definitions", "minds", "notes", "inbox", "runs"],
+  autonomy: ["definitions", "minds", "world"],
+  auto_mode: ["definitions", "autonomy", "minds", "world"],
+};
+const below = ["base", "platform", "store"];
+const all = [...below, ...Object.keys(rooms), "api", "edges", "daemon", "keeper"];
+
+// Headers that a rules file must not name: rules do no I/O, read no clock and roll no die.
+const io = /^(unistd\.h|fcntl\.h|sys\/|sqlite3\.h|fstream|iostream|filesystem|thread|mutex|random|spdlog\/|linux\/)/;
+
+/// The folders that a file may include from, or a function that says so of one include.
+function allowed(file) {
+  const [room, sub] = file.split("/");
+  const test = /_test\.cc$/.test(file);
+  switch (room) {
+    case "base": return ["base"];
+    case "platform": return ["base", "platform"];
+    case "store": return [...below];
+    case "keeper": return ["base", "platform", "keeper"];
+    case "api": return sub === "handlers" || test ? [...below, ...Object.keys(rooms), "api"] : [...below, "api"];
+    case "edges": return test ? [...below, "api", "edges"] : ["base", "platform", "api", "edges", "store/event_log.h"];
+    case "daemon": return [...below, ...Object.keys(rooms), "api", "edges", "daemon"];
+    case "main.cc": return all;
+  }
+  return room in rooms ? [...below, room, ...rooms[room]] : null;
+}
+
+function filesUnder(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return filesUnder(path);
+    return /\.(cc|h)$/.test(entry.name) ? [path] : [];
+  });
+}
+
+/// A room's file is a rules file if the comment at its top says "Rules"; its .cc goes with its .h.
+function saysRules(text) {
+  const top = [];
+  for (const line of text.split("\n")) {
+    if (line.startsWith("///")) top.push(line);
+    else if (top.length || !/^(#pragma once)?\s*$/.test(line)) break;
+  }
+  return /\bRules\b/.test(top.join(" "));
+}
+
+export function check(root) {
+  const src = join(root, "src");
+  const texts = new Map(filesUnder(src).map((path) => [relative(src, path), readFileSync(path, "utf8")]));
+  const isRules = (file) => {
+    const header = file.replace(/\.cc$/, ".h");
+    return file.split("/")[0] in rooms && texts.has(header) && saysRules(texts.get(header));
+  };
+  const violations = [];
+  for (const [file, text] of texts) {
+    const room = file.split("/")[0];
+    const may = allowed(file);
+    const say = (line, why) => violations.push(`src/${file}:${line}: ${why}`);
+    if (!may) {
+      say(1, `"${room}" is not a room of the house: add it to tools/layering.mjs and ARCHITECTURE.md`);
+      continue;
+    }
+    text.split("\n").forEach((content, index) => {
+      const line = index + 1;
+      const system = content.match(/^\s*#\s*include\s*<([^>]+)>/)?.[1];
+      if (system) {
+        if (/^boost\/asio\b/.test(system) && room !== "platform") say(line, `only platform/ includes Asio (<${system}>)`);
+        if (/^boost\/beast\b/.test(system) && room !== "platform" && !file.startsWith("edges/http/"))
+          say(line, `only platform/ and edges/http/ include Beast (<${system}>)`);
+        if (isRules(file) && io.test(system)) say(line, `a rules file does no I/O, and includes <${system}>`);
+      }
+      const own = content.match(/^\s*#\s*include\s*"([^"]+)"/)?.[1];
+      if (!own) return;
+      const target = own.split("/")[0];
+      if (!all.includes(target)) {
+        if (existsSync(join(src, dirname(file), own))) say(line, `write the path from src/: "${own}"`);
+        return;  // generated, or not ours
+      }
+      if (!may.some((place) => own === place || own.startsWith(`${place}/`)))
+        say(line, `${room}/ may not include "${own}" (it may include ${may.join(", ")})`);
+      else if (isRules(file) && target !== "base" && !(target === room && isRules(own)))
+        say(line, `a rules file includes base/ and its own room's rules only, not "${own}"`);
+    });
+  }
+  return violations;
+}
+
+function selfTest() {
+  const clean = {
+    "base/time.h": "", "platform/loop.h": "#include <boost/asio/io_context.hpp>\n#include \"base/time.h\"\n",
+    "store/store.h": "#include \"platform/loop.h\"\n", "store/event_log.h": "",
+    "inbox/question.h": "#pragma once\n/// Questions. Rules only.\n#include \"base/time.h\"\n", "inbox/service.h": "/// The service.\n#include \"store/store.h\"\n",
+    "runs/run.h": "#include \"inbox/question.h\"\n", "keeper/keeper.h": "#include \"platform/loop.h\"\n",
+    "api/operation.h": "#include \"base/time.h\"\n", "api/handlers/runs.cc": "#include \"runs/run.h\"\n",
+    "edges/http/server.cc": "#include \"store/event_log.h\"\n#include \"api/operation.h\"\n",
+    "daemon/daemon.cc": "#include \"runs/run.h\"\n#include \"edges/http/x.h\"\n", "main.cc": "#include \"daemon/daemon.h\"\n",
+  };
+  const planted = [
+    ["base/json.h", "#include \"platform/loop.h\"", "base looks up"],
+    ["platform/files.h", "#include \"store/store.h\"", "platform looks up"],
+    ["store/tx.h", "#include \"runs/run.h\"", "store includes a room"],
+    ["inbox/ask.h", "#include \"runs/run.h\"", "a room edge that is not drawn"],
+    ["coordination/lock.h", "#include \"crew/spawn.h\"", "another one"],
+    ["keeper/main.cc", "#include \"store/store.h\"", "the keeper includes the store"],
+    ["api/engine.h", "#include \"runs/run.h\"", "the table includes a room"],
+    ["edges/http/route.cc", "#include \"runs/run.h\"", "an edge includes a room"],
+    ["edges/cli/ps.cc", "#include \"store/store.h\"", "an edge includes more of the store than its log"],
+    ["daemon/wiring.h", "#include \"keeper/keeper.h\"", "the daemon includes the keeper"],
+    ["runs/service.cc", "#include <boost/asio.hpp>", "Asio outside platform"],
+    ["runs/life.h", "/// Life of a run. Rules only.\n#include \"store/store.h\"", "a rules file with I/O"],
+    ["runs/death.h", "/// Death of a run. Rules only.\n#include <fstream>", "a rules file with a stream"],
+    ["runs/birth.h", "/// Birth of a run. Rules only.\n#include \"runs/run.h\"", "a rules file with a file that is none"],
+    ["cellar/wine.h", "#include \"base/time.h\"", "a room that nobody planned"],
+  ];
+  const build = (files) => {
+    const root = mkdtempSync(join(tmpdir(), "cru-layering-"));
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(root, "src", name)), { recursive: true });
+      writeFileSync(join(root, "src", name), text + "\n");
+    }
+    const found = check(root);
+    rmSync(root, { recursive: true });
+    return found;
+  };
+  const wrong = build(clean).map((violation) => `a clean tree is red: ${violation}`);
+  for (const [name, text, why] of planted) {
+    const found = build({ ...clean, [name]: text });
+    if (found.length !== 1 || !found[0].startsWith(`src/${name}:`)) wrong.push(`not seen: ${why} (${name}): ${found}`);
+  }
+  return wrong;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const argument = process.argv[2];
+  const self = argument === "--self-test";
+  const root = resolve(self || !argument ? join(dirname(fileURLToPath(import.meta.url)), "..") : argument);
+  const wrong = self ? selfTest() : check(root);
+  wrong.forEach((line) => console.log(line));
+  console.log(wrong.length ? `layering: ${wrong.length} violation(s)` : self ? "layering: every planted violation is seen" : "layering: the house stands as planned");
+  process.exit(wrong.length ? 1 : 0);
+}
