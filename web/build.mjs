@@ -1,0 +1,76 @@
+#!/usr/bin/env node
+// Bundles the page and writes what the compiler needs to put it into the binary:
+//   OUT/<name>-<hash>.<ext>.gz   the assets, compressed
+//   OUT/web_bytes.S              the same by .incbin
+//   OUT/web_assets.cc            the table cru::edges::page_assets() (src/edges/http/assets.h)
+// The same sources give the same bytes.
+import { build } from "esbuild";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, extname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = resolve(process.argv[2] ?? join(here, "../build/web"));
+const budget = 250 * 1024;
+const types = {
+  ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+};
+
+mkdirSync(out, { recursive: true });
+for (const name of readdirSync(out)) if (name.endsWith(".gz")) rmSync(join(out, name));
+
+const bundle = await build({
+  entryPoints: { app: join(here, "src/main.tsx"), style: join(here, "src/style.css") },
+  bundle: true, minify: true, write: false, format: "esm", target: ["es2022", "chrome109", "firefox115", "safari16"],
+  jsx: "automatic", jsxImportSource: "preact", outdir: out, legalComments: "none", logLevel: "warning",
+});
+
+const hash = (bytes) => createHash("sha256").update(bytes).digest("hex").slice(0, 16);
+const assets = [];
+function add(name, bytes, hashed = true) {
+  const extension = extname(name);
+  const mark = hash(bytes);
+  const path = hashed ? `/assets/${name.slice(0, -extension.length)}-${mark}${extension}` : name;
+  assets.push({ path, type: types[extension] ?? types[".html"], etag: `\\"${mark}\\"`, gzip: gzipSync(bytes, { level: 9 }) });
+  return path;
+}
+
+const links = {
+  script: add("app.js", bundle.outputFiles.find(({ path }) => path.endsWith(".js")).contents),
+  style: add("style.css", bundle.outputFiles.find(({ path }) => path.endsWith(".css")).contents),
+  favicon: add("favicon.svg", readFileSync(join(here, "src/favicon.svg"))),
+};
+const index = readFileSync(join(here, "src/index.html"), "utf8").replace(/\{\{(\w+)\}\}/g, (_, name) => links[name]);
+add("/", Buffer.from(index), false);
+
+const total = assets.reduce((sum, { gzip }) => sum + gzip.length, 0);
+if (total > budget) {
+  console.error(`web: the page is ${total} bytes gzipped, over its budget of ${budget}`);
+  process.exit(1);
+}
+
+let bytes = "/* made by web/build.mjs */\n  .section .rodata\n";
+let table = "// made by web/build.mjs\n#include \"edges/http/assets.h\"\n\n#include <array>\n#include <cstddef>\n\nextern \"C\" {\n";
+assets.forEach(({ gzip }, i) => {
+  const file = join(out, `asset${i}.gz`);
+  writeFileSync(file, gzip);
+  bytes += `  .global cru_web_${i}\n  .balign 16\ncru_web_${i}:\n  .incbin "${file}"\n`;
+  table += `extern const unsigned char cru_web_${i}[${gzip.length}];\n`;
+});
+bytes += '  .section .note.GNU-stack,"",%progbits\n';
+table += "}\n\n@@";
+writeFileSync(join(out, "web_bytes.S"), bytes);
+writeFileSync(join(out, "web_assets.cc"), table.replace("@@", `namespace cru::edges {
+
+std::span<const Asset> page_assets() {
+  static const std::array<Asset, ${assets.length}> assets{{
+${assets.map(({ path, type, etag }, i) => `      {"${path}", "${type}", "${etag}", cru_web_${i}},`).join("\n")}
+  }};
+  return assets;
+}
+
+}  // namespace cru::edges
+`));
+console.log(`web: ${assets.length} assets, ${(total / 1024).toFixed(1)} KB gzipped`);

@@ -1,0 +1,60 @@
+import { useState } from "preact/hooks";
+import { CallFailed } from "../api.ts";
+import { answer, loaded, now, questions, select } from "../model.ts";
+import { safeText } from "../safe_text.ts";
+import type { Question } from "../wire.ts";
+import { duration } from "../words.ts";
+
+function Card({ question }: { question: Question }) {
+  const [text, setText] = useState("");
+  const [sending, setSending] = useState(false);
+  const [trouble, setTrouble] = useState("");
+  const options = question.options ?? [];
+  const give = async (choice: string) => {
+    setSending(true);
+    setTrouble("");
+    try {
+      const reply = await answer(question.id, choice);
+      if (!reply.delivered) setTrouble(`Recorded, but not delivered: ${reply.delivery_error ?? "the run does not read"}`);
+    } catch (error) {
+      if (error instanceof CallFailed && error.status === 409) setTrouble("Somebody answered already.");
+      else setTrouble(error instanceof Error ? error.message : String(error));
+    } finally {
+      setSending(false);
+    }
+  };
+  const asked = Date.parse(question.asked_at ?? "");
+  return (
+    <li class="card" id={`question-${question.id}`}>
+      <p class="card-from">
+        <button type="button" class="plain" onClick={() => select(question.task_id)}>{question.task_id}</button>
+        <span>{question.kind === "permission" ? "asks permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
+      </p>
+      <p class="card-prompt">{question.prompt.split("\n").map((line, i) => <span key={i}>{safeText(line)}</span>)}</p>
+      {options.length > 0 && (
+        <div class="card-options" role="group" aria-label="Answers">
+          {options.map((option) => (
+            <button type="button" class="button" key={option} disabled={sending} onClick={() => give(option)}>{safeText(option)}</button>
+          ))}
+        </div>
+      )}
+      <form class="card-form" onSubmit={(event) => { event.preventDefault(); if (text.trim()) void give(text); }}>
+        <input aria-label={`Answer to ${question.task_id}`} placeholder={options.length ? "or in your words" : "Your answer"} value={text} disabled={sending}
+          onInput={(event) => setText(event.currentTarget.value)} />
+        <button type="submit" class="button is-quiet" disabled={sending || !text.trim()}>Send</button>
+      </form>
+      {trouble && <p class="trouble" role="alert">{trouble}</p>}
+    </li>
+  );
+}
+
+export function Inbox() {
+  return (
+    <section class="inbox" aria-label="Needs you">
+      <h2 class="heading">Needs you</h2>
+      {questions.value.length
+        ? <ul class="cards">{questions.value.map((question) => <Card key={question.id} question={question} />)}</ul>
+        : <p class="hint">{loaded.value ? "Nothing needs you." : "Loading…"}</p>}
+    </section>
+  );
+}

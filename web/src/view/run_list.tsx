@@ -1,0 +1,45 @@
+import { loaded, now, questions, runs, select, selected } from "../model.ts";
+import { command, since } from "../words.ts";
+import { Badge } from "./badge.tsx";
+
+function move(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+  if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+  const rows = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLButtonElement>("button")];
+  const at = rows.indexOf(document.activeElement as HTMLButtonElement);
+  const next = rows[Math.min(rows.length - 1, Math.max(0, at + step))];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+  next.click();
+}
+
+export function RunList() {
+  const asking = new Set(questions.value.map((question) => question.task_id));
+  if (!runs.value.length) {
+    return (
+      <nav class="runs" aria-label="Runs">
+        <h2 class="heading">Runs</h2>
+        <p class="hint">{loaded.value ? "None yet." : "Loading…"}</p>
+      </nav>
+    );
+  }
+  return (
+    <nav class="runs" aria-label="Runs">
+      <h2 class="heading">Runs</h2>
+      <ul class="run-list" onKeyDown={move}>
+        {runs.value.map((run) => (
+          <li key={run.task_id}>
+            <button type="button" class={`run is-${asking.has(run.task_id) ? "needs-you" : run.status}`}
+              aria-current={run.task_id === selected.value ? "true" : undefined} onClick={() => select(run.task_id)}>
+              <span class="run-id">{run.task_id}</span>
+              <span class="run-since">{since(run, now.value)}</span>
+              <Badge status={run.status} asks={asking.has(run.task_id)} />
+              <span class="run-line">{run.last_line ?? command(run)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

@@ -1,0 +1,80 @@
+import { useEffect, useState } from "preact/hooks";
+import { kill, loaded, now, questions, run, runs } from "../model.ts";
+import { isLive } from "../state.ts";
+import { command, ending, since } from "../words.ts";
+import { Badge } from "./badge.tsx";
+import { Output } from "./output.tsx";
+
+/// Two presses, so that a slip ends nothing.
+function KillButton({ id }: { id: string }) {
+  const [armed, arm] = useState(false);
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => {
+    arm(false);
+    setTrouble("");
+  }, [id]);
+  useEffect(() => {
+    if (!armed) return;
+    const timer = setTimeout(() => arm(false), 4000);
+    return () => clearTimeout(timer);
+  }, [armed]);
+  const press = async () => {
+    if (!armed) return arm(true);
+    arm(false);
+    try {
+      await kill(id);
+    } catch (error) {
+      setTrouble(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <>
+      {trouble && <span class="trouble" role="alert">{trouble}</span>}
+      <button type="button" class={`button is-danger ${armed ? "is-armed" : ""}`} onClick={press}>{armed ? "Kill it now" : "Kill"}</button>
+    </>
+  );
+}
+
+function Empty() {
+  return (
+    <section class="empty">
+      <h2>{loaded.value ? "No runs yet" : "Connecting to the daemon"}</h2>
+      {loaded.value && (
+        <>
+          <p>Start one in this project; it appears here at once.</p>
+          <pre><code>cru run -- COMMAND</code></pre>
+        </>
+      )}
+    </section>
+  );
+}
+
+export function RunPane() {
+  const at = run.value;
+  if (!at) return runs.value.length ? <section class="empty"><h2>Choose a run</h2></section> : <Empty />;
+  const why = ending(at);
+  const facts: [string, string][] = [
+    ["pid", at.pid && isLive(at) ? String(at.pid) : ""],
+    ["branch", at.branch ?? ""],
+    ["folder", at.worktree ?? ""],
+  ];
+  return (
+    <section class="pane" aria-label={`Run ${at.task_id}`}>
+      <header class="pane-head">
+        <div class="pane-title">
+          <h2>{at.task_id}</h2>
+          <Badge status={at.status} asks={questions.value.some((question) => question.task_id === at.task_id)} />
+          <span class="pane-since">{since(at, now.value)}</span>
+          <span class="spring" />
+          {isLive(at) && <KillButton id={at.task_id} />}
+        </div>
+        <p class="pane-command"><code>{command(at)}</code></p>
+        {why && <p class="pane-why"><span aria-hidden="true">✗ </span>{why}</p>}
+        <dl class="facts">
+          {facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd title={value}>{value}</dd></div>)}
+        </dl>
+      </header>
+      <Output />
+    </section>
+  );
+}

@@ -1,0 +1,53 @@
+// How things are said: durations, statuses, one-line summaries of events. Pure.
+import type { LogEvent, Run, Status } from "./wire.ts";
+import { safeText } from "./safe_text.ts";
+
+export const glyphs: Record<Status | "needs-you", string> = {
+  starting: "◌", running: "●", completed: "✓", failed: "✗", killed: "■", "needs-you": "⚑",
+};
+
+/// "4 s", "3 min 20 s", "2 h 5 min", "3 d".
+export function duration(ms: number): string {
+  const s = Math.max(0, Math.floor(ms / 1000));
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min${s < 600 && s % 60 ? ` ${s % 60} s` : ""}`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h${s % 3600 >= 60 ? ` ${Math.floor((s % 3600) / 60)} min` : ""}`;
+  return `${Math.floor(s / 86400)} d`;
+}
+
+/// How long a run has been in its state, or how long it took.
+export function since(run: Run, now: number): string {
+  const from = Date.parse(run.started_at ?? run.created_at ?? "");
+  if (Number.isNaN(from)) return "";
+  if (!run.ended_at) return duration(now - from);
+  return `${duration(now - Date.parse(run.ended_at))} ago`;
+}
+
+export function command(run: Run): string {
+  const words = run.task ? `${run.backend && run.backend !== "command" ? `${run.backend}: ` : ""}${run.task}` : (run.argv ?? []).join(" ");
+  return safeText(words.replace(/\s+/g, " "));
+}
+
+/// Why it ended as it did, for a person; empty when there is nothing to explain.
+export function ending(run: Run): string {
+  const parts: string[] = [];
+  if (run.error) parts.push(run.error);
+  if (run.error_detail && run.error_detail !== run.error) parts.push(run.error_detail);
+  else if (!run.error && run.exit_code) parts.push(`exit ${run.exit_code}`);
+  else if (!run.error && run.signal) parts.push(`signal ${run.signal}`);
+  return safeText(parts.join(": "));
+}
+
+export function describe(event: LogEvent): string {
+  const data = event.data as Record<string, unknown> & { lines?: { seq: number; data: string }[]; prompt?: string };
+  if (event.type === "agent.output") {
+    const lines = data.lines ?? [];
+    const line = safeText(lines.at(-1)?.data ?? "");
+    return lines.length > 1 ? `${lines.length} lines · ${line}` : line;
+  }
+  if (data.prompt) return safeText(data.prompt);
+  if (data.error) return safeText(String(data.error));
+  if (typeof data.exit_code === "number") return `exit ${data.exit_code}`;
+  if (typeof data.pid === "number") return `pid ${data.pid}`;
+  return "";
+}
