@@ -28,8 +28,10 @@ const number = (text, pattern) => Number([...text.matchAll(pattern)].at(-1)?.[1]
 
 /// Counts what node:test says at its end; a run that ended without a word counts as one failure.
 function fromNodeTest({ code, text }) {
-  const passed = number(text, /^(?:#|ℹ) pass (\d+)/gm);
-  const failed = number(text, /^(?:#|ℹ) fail (\d+)/gm) + number(text, /^(?:#|ℹ) cancelled (\d+)/gm);
+  const sign = /^# pass /m.test(text) ? "#" : "ℹ";
+  const count = (word) => number(text, new RegExp(`^${sign} ${word} (\\d+)`, "gm"));
+  const passed = count("pass");
+  const failed = count("fail") + count("cancelled");
   return { passed, failed: code && !failed ? 1 : failed };
 }
 

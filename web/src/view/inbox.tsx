@@ -9,7 +9,8 @@ function Card({ question }: { question: Question }) {
   const [text, setText] = useState("");
   const [sending, setSending] = useState(false);
   const [trouble, setTrouble] = useState("");
-  const options = question.options ?? [];
+  const permission = question.kind === "permission";
+  const options = question.options?.length || !permission ? question.options ?? [] : ["allow", "deny"];
   const give = async (choice: string) => {
     setSending(true);
     setTrouble("");
@@ -28,7 +29,7 @@ function Card({ question }: { question: Question }) {
     <li class="card" id={`question-${question.id}`}>
       <p class="card-from">
         <button type="button" class="plain" onClick={() => select(question.task_id)}>{question.task_id}</button>
-        <span>{question.kind === "permission" ? "asks permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
+        <span>{permission ? "asks permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
       </p>
       <p class="card-prompt">{question.prompt.split("\n").map((line, i) => <span key={i}>{safeText(line)}</span>)}</p>
       {options.length > 0 && (
@@ -38,10 +39,10 @@ function Card({ question }: { question: Question }) {
           ))}
         </div>
       )}
-      <form class="card-form" onSubmit={(event) => { event.preventDefault(); if (text.trim()) void give(text); }}>
-        <input aria-label={`Answer to ${question.task_id}`} placeholder={options.length ? "or in your words" : "Your answer"} value={text} disabled={sending}
-          onInput={(event) => setText(event.currentTarget.value)} />
-        <button type="submit" class="button is-quiet" disabled={sending || !text.trim()}>Send</button>
+      <form class="card-form" onSubmit={(event) => { event.preventDefault(); if (text.trim()) void give(permission ? `deny: ${text}` : text); }}>
+        <input aria-label={`Answer to ${question.task_id}`} placeholder={permission ? "or deny, with a reason" : options.length ? "or in your words" : "Your answer"}
+          value={text} disabled={sending} onInput={(event) => setText(event.currentTarget.value)} />
+        <button type="submit" class="button is-quiet" disabled={sending || !text.trim()}>{permission ? "Deny" : "Send"}</button>
       </form>
       {trouble && <p class="trouble" role="alert">{trouble}</p>}
     </li>

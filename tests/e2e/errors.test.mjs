@@ -1,0 +1,255 @@
+// What goes wrong, and how it is said: a clear error, the right exit code or status, nothing changed.
+import assert from "node:assert/strict";
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import net from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { codeOf, cru_bin, exchange, messageOf, Project, sleep, waitFor } from "./harness.mjs";
+
+/// No run was recorded, no event written, no file made.
+async function nothingChanged(project, id) {
+  if (id) assert.equal((await project.get(`/agents/${id}`)).status, 404);
+  assert.deepEqual((await project.get("/agents")).json.agents, []);
+  assert.deepEqual(await project.events("?since=0"), []);
+}
+
+/// A project whose .coven is a small file system of its own, seen by its daemon only.
+class SmallDisk extends Project {
+  async startDaemon() {
+    const coven = this.path(".coven");
+    const script = `mkdir -p ${coven} && mount -t tmpfs -o size=${this.size} tmpfs ${coven} && exec ${cru_bin} daemon run`;
+    this.daemon = this.spawn(["-rm", "sh", "-c", script], { argv0: "unshare" });
+    this.inside = `/proc/${this.daemon.pid}/root${this.root}`;
+    this.socket = join(this.inside, ".coven/covend.sock");
+    await this.ready();
+  }
+  path(...parts) { return join(this.inside && parts[0]?.startsWith(".coven/") ? this.inside : this.root, ...parts); }
+  pidIn(name) {
+    try { return Number.parseInt(readFileSync(join(this.inside, ".coven", name), "utf8"), 10); } catch { return null; }
+  }
+  fill(name, bytes) {
+    try {
+      writeFileSync(this.path(`.coven/${name}`), Buffer.alloc(bytes));
+    } catch (error) {
+      if (error.code !== "ENOSPC") throw error;
+    }
+  }
+  async close() {
+    // The pid of a namespaced keeper is its own there; the processes of this project carry its mark here.
+    const keeper = this.keeperPid;
+    if (keeper) try { process.kill(keeper, "SIGTERM"); await sleep(500); } catch { /* gone */ }
+    await super.close();
+  }
+}
+
+test("a full disk: the start is refused with disk_full, and works again when there is space", async (t) => {
+  const project = new SmallDisk({ config: "runs: {disk_floor: 0}\n" });
+  project.size = "16m";
+  t.after(() => project.close());
+  await project.startDaemon();
+  await project.sh("before", "echo hi");
+  await project.ended("before");
+  const events = (await project.events("?since=0")).length;
+  project.fill("ballast", 32 << 20);
+  const refused = await waitFor(async () => {
+    const reply = await project.post("/tasks/full/start", { argv: ["sh", "-c", "echo never"] });
+    return reply.status !== 201 && reply;
+  });
+  assert.deepEqual([refused.status, codeOf(refused.json)], [507, "disk_full"], refused.text);
+  assert.match(messageOf(refused.json), /disk|space/i);
+  assert.equal((await project.get("/health")).status, 200);
+  assert.equal((await project.get("/agents/full")).status, 404);
+  assert.equal((await project.events("?since=0")).length, events);
+  rmSync(project.path(".coven/ballast"));
+  await waitFor(async () => (await project.post("/tasks/full/start", { argv: ["true"] })).status === 201);
+  assert.equal((await project.ended("full")).status, "completed");
+});
+
+test("a disk that fills up under a run makes it wait, and nothing is lost", async (t) => {
+  const project = new SmallDisk({ config: "runs: {disk_floor: 0}\n" });
+  project.size = "32m";
+  t.after(() => project.close());
+  await project.startDaemon();
+  project.fill("ballast", 20 << 20);
+  await project.start("flood", ["perl", "-e", "print qq(line $_\\n) for 1..150000"]);
+  const size = () => statSync(project.file("flood")).size;
+  await waitFor(async () => {
+    const before = size();
+    await sleep(700);
+    return before > 1e6 && size() === before;
+  }, { what: "the run waits for space" });
+  assert.equal((await project.get("/health")).status, 200);
+  rmSync(project.path(".coven/ballast"));
+  const run = await project.ended("flood", 60_000);
+  assert.deepEqual([run.status, run.last_seq], ["completed", 150_000], JSON.stringify(run));
+  const lines = await project.output("flood", { limit: 10_000 });
+  lines.forEach((line, index) => {
+    if (line.seq !== index + 1 || line.data !== `line ${index + 1}`) assert.fail(`at ${index + 1}: ${JSON.stringify(line)}`);
+  });
+});
+
+test("an unwritable .coven: the daemon says so and ends, a verb exits 5, nothing is touched", async (t) => {
+  const project = new Project();
+  t.after(() => project.close());
+  writeFileSync(project.path(".coven"), "I am a file\n");
+  const daemon = await project.cru("daemon", "run");
+  assert.equal(daemon.code, 1, JSON.stringify(daemon));
+  assert.match(daemon.stderr, /\.coven/);
+  const ps = await project.cru("ps");
+  assert.equal(ps.code, 5, JSON.stringify(ps));
+  assert.match(ps.stderr, /\.coven/);
+  assert.equal(ps.stdout, "");
+  assert.equal(readFileSync(project.path(".coven"), "utf8"), "I am a file\n");
+});
+
+test("a missing program: 422 cannot_execute, exit 1, nothing recorded", async (t) => {
+  const project = await Project.started({}, t);
+  const reply = await project.post("/tasks/nope/start", { argv: ["no-such-program-at-all"] });
+  assert.deepEqual([reply.status, codeOf(reply.json)], [422, "cannot_execute"], reply.text);
+  assert.match(messageOf(reply.json), /no-such-program-at-all/);
+  const run = await project.cru("run", "--id", "nope", "--", "no-such-program-at-all");
+  assert.equal(run.code, 1, JSON.stringify(run));
+  assert.match(run.stderr, /no-such-program-at-all/);
+  assert.equal(run.stdout, "");
+  const backend = await project.post("/tasks/nope/start", { backend: "claude", task: "x", env: { PATH: "/nowhere" } });
+  assert.ok([400, 422].includes(backend.status), backend.text);
+  await nothingChanged(project, "nope");
+});
+
+test("a command that cannot be executed: 422, nothing recorded", async (t) => {
+  const project = await Project.started({}, t);
+  writeFileSync(project.path("plain.txt"), "not a program\n");
+  chmodSync(project.path("plain.txt"), 0o644);
+  for (const argv of [["./plain.txt"], [project.path("plain.txt")], [project.root]]) {
+    const reply = await project.post("/tasks/cannot/start", { argv });
+    assert.deepEqual([reply.status, codeOf(reply.json)], [422, "cannot_execute"], `${argv}: ${reply.text}`);
+  }
+  await nothingChanged(project, "cannot");
+});
+
+test("a program whose interpreter is missing is failed with a reason", async (t) => {
+  const project = await Project.started({}, t);
+  writeFileSync(project.path("odd"), "#!/no/such/interpreter\n");
+  chmodSync(project.path("odd"), 0o755);
+  const reply = await project.post("/tasks/odd/start", { argv: ["./odd"] });
+  if (reply.status === 201) {
+    const run = await project.ended("odd");
+    assert.deepEqual([run.status, Boolean(run.error)], ["failed", true]);
+  } else {
+    assert.equal(reply.status, 422, reply.text);
+  }
+  const run = await project.get("/agents/odd");
+  if (run.status === 200) assert.equal(run.json.status, "failed");
+});
+
+test("a working folder that is not there is refused", async (t) => {
+  const project = await Project.started({}, t);
+  const reply = await project.post("/tasks/where/start", { argv: ["true"], cwd: "/no/such/folder" });
+  assert.ok([400, 404, 422].includes(reply.status), reply.text);
+  assert.match(messageOf(reply.json), /folder/);
+});
+
+test("a bad id is refused: 400 and exit 2", async (t) => {
+  const project = await Project.started({}, t);
+  for (const id of ["a%20b", "a.b", "..%2f..%2fetc", "x".repeat(65), "%00", "%C3%A9"]) {
+    const reply = await project.post(`/tasks/${id}/start`, { argv: ["true"] });
+    assert.ok([400, 404].includes(reply.status), `${id}: ${reply.status} ${reply.text}`);
+    assert.notEqual((await project.get(`/agents/${id}`)).status, 200);
+  }
+  const run = await project.cru("run", "--id", "a b", "--", "true");
+  assert.equal(run.code, 2, JSON.stringify(run));
+  assert.match(run.stderr, /id/);
+  await nothingChanged(project);
+});
+
+test("something that is not there: 404 and exit 3", async (t) => {
+  const project = await Project.started({}, t);
+  for (const path of ["/agents/ghost", "/agents/ghost/output", "/questions/ghost", "/no/such/route"]) {
+    const reply = await project.get(path);
+    assert.deepEqual([reply.status, codeOf(reply.json)], [404, "not_found"], `${path}: ${reply.text}`);
+  }
+  assert.equal((await project.post("/agents/ghost/kill")).status, 404);
+  for (const argv of [["logs", "ghost"], ["kill", "ghost"], ["show", "ghost"], ["send", "ghost", "hi"]]) {
+    const verb = await project.cru(...argv);
+    assert.equal(verb.code, 3, `${argv}: ${JSON.stringify(verb)}`);
+    assert.match(verb.stderr, /ghost/);
+  }
+  assert.equal((await exchange(project.unix, "DELETE", "/agents")).status, 405);
+});
+
+test("a huge request: 413, and the daemon goes on", async (t) => {
+  const project = await Project.started({}, t);
+  const reply = await exchange(project.unix, "POST", "/tasks/big/start", { raw: JSON.stringify({ argv: ["true"], task: "x".repeat(64 << 20) }) })
+    .catch((error) => ({ closed: error.code }));
+  assert.ok(reply.status === 413 || reply.closed === "EPIPE" || reply.closed === "ECONNRESET", JSON.stringify(reply).slice(0, 300));
+  const announced = await new Promise((resolve) => {
+    // Only announced, not sent: the answer must come before the body.
+    const socket = net.connect(project.socket, () => socket.write("POST /tasks/big/start HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 999999999\r\n\r\n"));
+    let text = "";
+    socket.on("data", (chunk) => { text += chunk; });
+    socket.on("close", () => resolve(text));
+    socket.on("error", () => resolve(text));
+    setTimeout(() => socket.destroy(), 8000).unref();
+  });
+  assert.match(announced, /^HTTP\/1\.1 413 /);
+  const headers = await exchange(project.unix, "GET", "/health", { headers: { "X-Big": "y".repeat(200_000) } }).catch((error) => ({ status: error.code }));
+  assert.ok([400, 413, 431, "ECONNRESET", "EPIPE"].includes(headers.status), String(headers.status));
+  const long = await project.post("/tasks/big/start", { argv: ["true"], backend: "b".repeat(100) });
+  assert.equal(long.status, 400);
+  assert.equal((await project.get("/health")).status, 200);
+  await nothingChanged(project, "big");
+});
+
+test("nonsense: 400 for bad JSON, wrong types and unknown fields, 415 for another kind of body", async (t) => {
+  const project = await Project.started({}, t);
+  const bad = [["{nope", 400], ["[1]", 400], ['{"argv":"true"}', 400], ['{"argv":["true"],"colour":"red"}', 400], ['{"argv":[]}', 400], ["{}", 400]];
+  for (const [raw, status] of bad) {
+    const reply = await exchange(project.unix, "POST", "/tasks/x/start", { raw });
+    assert.equal(reply.status, status, `${raw}: ${reply.text}`);
+    assert.equal(codeOf(reply.json), "invalid_argument");
+  }
+  const form = await exchange(project.unix, "POST", "/tasks/x/start", { raw: '{"argv":["true"]}', headers: { "Content-Type": "text/plain" } });
+  assert.equal(form.status, 415, form.text);
+  await nothingChanged(project, "x");
+});
+
+test("over TCP: no token or a wrong one is 401, a foreign Host or Origin 403", async (t) => {
+  const project = await Project.started({}, t);
+  const { tcp, token } = project;
+  const ask = (headers, path = "/agents", method = "GET", body = undefined) => exchange(tcp, method, path, { headers, body });
+  const good = { Authorization: `Bearer ${token}` };
+  assert.equal((await ask(good)).status, 200);
+  for (const headers of [{}, { Authorization: "Bearer wrong" }, { Authorization: `Bearer ${token}x` }, { Authorization: `Bearer ${token.slice(1)}` }, { Authorization: token }]) {
+    const reply = await ask(headers, "/tasks/evil/start", "POST", { argv: ["true"] });
+    assert.deepEqual([reply.status, codeOf(reply.json)], [401, "unauthorized"], reply.text);
+    assert.equal((await ask(headers, "/events")).status, 401);
+  }
+  assert.equal((await ask({ ...good, Host: "evil.example:80" })).status, 403);
+  assert.equal((await ask({ ...good, Origin: "http://evil.example" }, "/tasks/evil/start", "POST", { argv: ["true"] })).status, 403);
+  assert.equal((await ask({ ...good, Origin: project.url })).status, 200);
+  assert.equal(statSync(project.path(".coven/token")).mode & 0o777, 0o600);
+  assert.equal(statSync(project.socket).mode & 0o777, 0o600);
+  await nothingChanged(project, "evil");
+});
+
+test("two daemons on one project are impossible; a taken port is an error", async (t) => {
+  const project = await Project.started({}, t);
+  const second = await project.cru("daemon", "run");
+  assert.equal(second.code, 1, JSON.stringify(second));
+  assert.match(second.stderr, /already|running/);
+  assert.equal((await project.get("/health")).status, 200);
+  const other = new Project();
+  t.after(() => other.close());
+  const taken = await other.cru("daemon", "run", "--port", String(project.tcp.port));
+  assert.equal(taken.code, 1, JSON.stringify(taken));
+  assert.match(taken.stderr, new RegExp(String(project.tcp.port)));
+});
+
+test("an unknown key in the configuration is an error with a suggestion", async (t) => {
+  const project = new Project({ config: "runs: {kill_grase: 3s}\n" });
+  t.after(() => project.close());
+  const { code, stderr } = await project.cru("daemon", "run");
+  assert.ok(code === 1 || code === 2, String(code));
+  assert.match(stderr, /kill_grase/);
+  assert.match(stderr, /kill_grace/);
+});

@@ -1,0 +1,102 @@
+// Agent Event Logging: EX-17, EX-18, as a user sees it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { codeOf, entityOf, exchange, Project, sleep, waitFor } from "./harness.mjs";
+
+test("EX-17 what the stream tells is in the log already, in the same order, after a crash too", async (t) => {
+  const project = await Project.started({}, t);
+  const missing = [];
+  const stream = project.stream({ query: "?since=0", each: (event) => {
+    // At the moment of the broadcast the log must have it.
+    missing.push(project.events(`?since=${event.id - 1}&limit=1`).then(([stored]) => (stored?.id === event.id && stored.type === event.type ? null : event), () => null));
+  } });
+  await waitFor(() => stream.connections);
+  await project.sh("ok", "echo a; exit 0");
+  await project.sh("bad", "exit 1");
+  await project.sh("long", "echo up; sleep 600");
+  await project.outputWith("long", "up");
+  await project.post("/agents/long/kill", { grace_seconds: 1 });
+  await project.ended("long");
+  await waitFor(() => stream.events.some((event) => event.type === "agent.killed"));
+  assert.deepEqual((await Promise.all(missing)).filter(Boolean), []);
+  const types = new Set(stream.events.map((event) => event.type));
+  for (const type of ["agent.started", "agent.output", "agent.completed", "agent.failed", "agent.killed"]) assert.ok(types.has(type), type);
+  const told = stream.events.map(({ id, type }) => [id, type]);
+  await project.restartDaemon();
+  const stored = await project.events("?since=0");
+  assert.deepEqual(stored.slice(0, told.length).map(({ id, type }) => [Number(id), type]), told);
+  stored.forEach((event, index) => {
+    assert.equal(Number(event.id), Number(stored[0].id) + index, "numbered without gaps");
+    assert.ok("entity_id" in event && "timestamp" in event && "data" in event);
+    assert.match(event.timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+});
+
+test("EX-18 missed events of a run come back by time and entity", async (t) => {
+  const project = await Project.started({}, t);
+  await project.sh("before", "echo early");
+  await project.ended("before");
+  await sleep(20);
+  const from = new Date().toISOString();
+  await sleep(20);
+  await project.sh("wanted", "echo one; echo two >&2; exit 5");
+  await project.sh("other", "echo noise");
+  await project.ended("wanted");
+  await project.ended("other");
+  const missed = await project.events(`?since=${encodeURIComponent(from)}&entity=wanted`);
+  assert.ok(missed.every((event) => entityOf(event) === "wanted"));
+  assert.deepEqual(missed.map((event) => event.type).filter((type) => type !== "agent.output"), ["agent.starting", "agent.started", "agent.failed"]);
+  const lines = missed.filter((event) => event.type === "agent.output").flatMap((event) => event.data.lines);
+  assert.deepEqual(lines, await project.output("wanted"), "a replayed output event carries its lines");
+  const all = await project.events(`?since=${encodeURIComponent(from)}`);
+  assert.ok(!all.some((event) => entityOf(event) === "before"));
+  assert.ok(all.some((event) => entityOf(event) === "other"));
+  const typed = await project.events("?type=agent.failed,agent.completed");
+  assert.deepEqual([...new Set(typed.map((event) => event.type))].sort(), ["agent.completed", "agent.failed"]);
+});
+
+test("EX-18 a stream goes on from Last-Event-ID, without loss and without repeats, over restarts", async (t) => {
+  const project = await Project.started({}, t);
+  const stream = project.stream({ query: "?since=0" });
+  await waitFor(() => stream.connections);
+  await project.start("counts", ["perl", "-e", "$|=1; for (1..60) { print qq($_\\n); select undef, undef, undef, .03 }"]);
+  for (let i = 0; i < 4; ++i) {
+    await sleep(200);
+    await project.restartDaemon();
+  }
+  await project.ended("counts");
+  await waitFor(() => stream.events.some((event) => event.type === "agent.completed"));
+  assert.deepEqual(stream.lines("counts").map(({ seq, data }) => [seq, data]), Array.from({ length: 60 }, (_, i) => [i + 1, String(i + 1)]));
+  const ids = stream.events.map((event) => event.id);
+  ids.forEach((id, index) => assert.equal(id, ids[0] + index));
+});
+
+test("EX-18 the first frame is a snapshot; over TCP the token opens the stream", async (t) => {
+  const project = await Project.started({}, t);
+  await project.sh("seen", "echo hi; read go");
+  await project.outputWith("seen", "hi");
+  const { EventStream } = await import("./harness.mjs");
+  const stream = new EventStream(project.tcp, { headers: { Authorization: `Bearer ${project.token}` } });
+  t.after(() => stream.stop());
+  const first = await waitFor(() => stream.frames[0]);
+  assert.equal(first.type, "state.snapshot");
+  assert.equal(first.data.agents[0].task_id, "seen");
+  assert.ok(Number.isInteger(first.id));
+  const state = await exchange(project.tcp, "GET", `/state?token=${project.token}`, {});
+  assert.ok([200, 401].includes(state.status));
+});
+
+test("EX-17 events live as long as configured; a cursor that fell behind is told so", async (t) => {
+  const project = await Project.started({ config: "store: {retention: {records: 500ms, events: 500ms}}\n" }, t);
+  for (let i = 0; i < 5; ++i) {
+    await project.sh(`r${i}`, "echo hi");
+    await project.ended(`r${i}`);
+  }
+  await sleep(700);
+  await project.restartDaemon();
+  const gone = await waitFor(async () => {
+    const reply = await project.get("/events?since=1");
+    return reply.status === 410 && reply;
+  }, { what: "the old events are purged" });
+  assert.equal(codeOf(gone.json), "cursor_gone");
+});

@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+// Runs the end-to-end tests: `node tests/e2e/run.mjs [NAME…]`, against CRU_BIN or build/test/cru.
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const bin = process.env.CRU_BIN ?? join(here, "../../build/test/cru");
+if (!existsSync(bin)) {
+  console.error(`e2e: there is no ${bin}; build it with: make test`);
+  process.exit(1);
+}
+const wanted = process.argv.slice(2);
+const files = readdirSync(here).filter((name) => name.endsWith(".test.mjs")).sort()
+  .filter((name) => !wanted.length || wanted.some((part) => name.includes(part)));
+// The loop that kills the daemon wants the machine to itself; the others share it.
+const alone = files.filter((name) => name.startsWith("kill_loop"));
+const shared = files.filter((name) => !alone.includes(name));
+let passed = 0, failed = 0;
+for (const [group, concurrency] of [[shared, 2], [alone, 1]]) {
+  if (!group.length) continue;
+  const { status, stdout } = spawnSync(process.execPath,
+    ["--test", `--test-concurrency=${concurrency}`, "--test-reporter=spec", "--test-reporter-destination=stderr",
+      "--test-reporter=tap", "--test-reporter-destination=stdout", ...group.map((name) => join(here, name))],
+    { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8", maxBuffer: 1 << 28, env: { ...process.env, CRU_BIN: bin } });
+  const count = (word) => Number([...stdout.matchAll(new RegExp(`^# ${word} (\\d+)`, "gm"))].at(-1)?.[1] ?? 0);
+  passed += count("pass");
+  failed += Math.max(count("fail") + count("cancelled"), status ? 1 : 0);
+}
+console.log(`# pass ${passed}\n# fail ${failed}`);
+process.exit(failed ? 1 : 0);
