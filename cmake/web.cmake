@@ -12,5 +12,7 @@ add_custom_command(
   DEPENDS ${WEB_SOURCES} ${CMAKE_SOURCE_DIR}/web/build.mjs ${CMAKE_SOURCE_DIR}/package-lock.json
   COMMENT "Bundling the page"
   VERBATIM)
+set_source_files_properties(${WEB_OUT}/web_bytes.S PROPERTIES
+  COMPILE_OPTIONS -Wno-unused-command-line-argument OBJECT_DEPENDS ${WEB_OUT}/web_assets.cc)
 add_library(cru_web OBJECT ${WEB_OUT}/web_assets.cc ${WEB_OUT}/web_bytes.S)
 target_link_libraries(cru_web PRIVATE cru_flags)

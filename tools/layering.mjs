@@ -96,8 +96,8 @@ export function check(root) {
       }
       if (!may.some((place) => own === place || own.startsWith(`${place}/`)))
         say(line, `${room}/ may not include "${own}" (it may include ${may.join(", ")})`);
-      else if (isRules(file) && target !== "base" && !(target === room && isRules(own)))
-        say(line, `a rules file includes base/ and its own room's rules only, not "${own}"`);
+      else if (isRules(file) && target !== "base" && !isRules(own))
+        say(line, `a rules file includes base/ and other rules only, not "${own}"`);
     });
   }
   return violations;

@@ -38,6 +38,11 @@ test("a snapshot replaces runs and questions, and carries the cursor", () => {
   assert.equal(state.cursor, 9);
 });
 
+test("a snapshot of another log sets the cursor back", () => {
+  const state = reduce(reduce(empty, [event(500, "agent.started")]), [event(3, "state.snapshot", { agents: [], questions: [] }, ""), event(4, "agent.started", {}, "new")]);
+  assert.deepEqual([[...state.runs.keys()], state.cursor], [["new"], 4]);
+});
+
 test("a question waits until it is answered; one told again without a number counts", () => {
   let state = reduce(empty, [event(null, "agent.question", { id: "q1", task_id: "a", prompt: "Which?", options: ["x"], status: "pending" })]);
   assert.equal(pending(state.questions)[0]?.prompt, "Which?");

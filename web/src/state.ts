@@ -59,7 +59,8 @@ function takeSnapshot(state: State, event: LogEvent): State {
     runs.set(run.task_id, known === undefined ? { ...run } : { ...run, last_line: known });
   }
   const questions = new Map(((event.data.questions ?? []) as Question[]).map((question) => [question.id, question]));
-  return { ...state, runs, questions, cursor: Math.max(state.cursor, event.id ?? 0) };
+  // Its number counts even when it is lower: then this is another log, and the old cursor means nothing.
+  return { ...state, runs, questions, cursor: event.id ?? state.cursor };
 }
 
 /// The state after these events, in order.

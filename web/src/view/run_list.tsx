@@ -1,5 +1,5 @@
 import { loaded, now, questions, runs, select, selected } from "../model.ts";
-import { command, since } from "../words.ts";
+import { command, ending, since } from "../words.ts";
 import { Badge } from "./badge.tsx";
 
 function move(event: KeyboardEvent): void {
@@ -35,7 +35,7 @@ export function RunList() {
               <span class="run-id">{run.task_id}</span>
               <span class="run-since">{since(run, now.value)}</span>
               <Badge status={run.status} asks={asking.has(run.task_id)} />
-              <span class="run-line">{run.last_line ?? command(run)}</span>
+              <span class="run-line">{(run.status === "failed" && ending(run)) || (run.last_line ?? command(run))}</span>
             </button>
           </li>
         ))}
