@@ -23,6 +23,7 @@ export async function waitFor(condition, { within = 30_000, every = 25, what = c
       if (value) return value;
       trouble = undefined;
     } catch (error) {
+      if (error.final) throw error;
       trouble = error;
     }
     if (Date.now() > end) throw new Error(`not within ${within} ms: ${what}${trouble ? ` (${trouble.message})` : ""}`);
