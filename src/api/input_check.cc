@@ -1,0 +1,236 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "api/operation.h"
+#include "base/id.h"
+
+namespace cru::api {
+namespace {
+
+/// One entry of a list or map: what the kernel takes as one argument of a program.
+constexpr size_t longest_entry = 128u << 10;
+
+std::unexpected<Error> refuse(const Field& field, std::string_view reason, std::string hint = {}) {
+  return fail(Code::invalid_argument, fmt::format("{} {}", field.name, reason), std::string(field.name),
+              std::move(hint));
+}
+
+/// How many letters must change to make one word of the other.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+/// The one of `words` that `word` is most likely a slip of; empty if none is near.
+template <class Words>
+std::string_view nearest(std::string_view word, const Words& words) {
+  if (word.size() > 64) return {};
+  std::string_view best;
+  size_t least = std::max<size_t>(word.size() / 3, 1) + 1;
+  for (std::string_view each : words) {
+    auto changes = distance(word, each);
+    if (changes < least) {
+      least = changes;
+      best = each;
+    }
+  }
+  return best;
+}
+
+std::vector<std::string_view> split_choices(std::string_view text) {
+  std::vector<std::string_view> out;
+  for (;;) {
+    auto end = text.find('|');
+    out.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// Unicode as UTF-8 proper: no surrogates, no overlong forms, nothing beyond U+10FFFF.
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    auto at = [&](size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0u; };
+    auto tail = [&](size_t k) { return (at(k) & 0xC0u) == 0x80u; };
+    unsigned first = at(0);
+    if (first < 0x80) {
+      i += 1;
+    } else if (first >= 0xC2 && first < 0xE0 && tail(1)) {
+      i += 2;
+    } else if (first >= 0xE0 && first < 0xF0 && tail(1) && tail(2)) {
+      if ((first == 0xE0 && at(1) < 0xA0) || (first == 0xED && at(1) >= 0xA0)) return false;
+      i += 3;
+    } else if (first >= 0xF0 && first < 0xF5 && tail(1) && tail(2) && tail(3)) {
+      if ((first == 0xF0 && at(1) < 0x90) || (first == 0xF4 && at(1) >= 0x90)) return false;
+      i += 4;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// What holds for every text: it can be stored, shown and, as an argument or path, handed to the kernel.
+Result<> check_bytes(const Field& field, std::string_view text) {
+  if (!is_utf8(text)) return refuse(field, "is not valid UTF-8");
+  // Only what goes to a program's standard input may hold any character.
+  if (field.name != "text" && text.find('\0') != std::string_view::npos)
+    return refuse(field, "holds a NUL character");
+  return {};
+}
+
+Result<json::value> check_text(const Field& field, const json::value& value) {
+  if (!value.is_string()) return refuse(field, "must be a text");
+  std::string_view text = value.get_string();
+  if (auto bytes = check_bytes(field, text); !bytes) return fail(bytes.error());
+  if (field.is_id) {
+    if (auto good = check_task_id(text, field.name); !good) return fail(good.error());
+    return value;
+  }
+  if (static_cast<int64_t>(text.size()) > field.max)
+    return refuse(field, fmt::format("is longer than {} bytes", field.max));
+  if (static_cast<int64_t>(text.size()) < field.min)
+    return refuse(field, field.min == 1 ? "is empty" : fmt::format("is shorter than {} bytes", field.min));
+  if (!field.one_of.empty()) {
+    auto choices = split_choices(field.one_of);
+    if (std::ranges::find(choices, text) == choices.end()) {
+      auto near = nearest(text, choices);
+      return refuse(field, fmt::format("must be one of {}", fmt::join(choices, ", ")),
+                    near.empty() ? std::string() : fmt::format("did you mean {}?", near));
+    }
+  }
+  return value;
+}
+
+Result<json::value> check_integer(const Field& field, const json::value& value) {
+  int64_t number = 0;
+  if (value.is_string()) {
+    std::string_view text = value.get_string();
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (text.empty() || error != std::errc() || end != text.data() + text.size())
+      return refuse(field, "must be a whole number");
+  } else {
+    json::error_code error;
+    number = value.to_number<int64_t>(error);  // takes 5.0, refuses 5.5 and what does not fit
+    if (error) return refuse(field, "must be a whole number");
+  }
+  if (number < field.min || number > field.max) {
+    if (field.max == std::numeric_limits<int64_t>::max())
+      return refuse(field, fmt::format("must be {} or more", field.min));
+    return refuse(field, fmt::format("must be from {} to {}", field.min, field.max));
+  }
+  return json::value(number);
+}
+
+Result<json::value> check_boolean(const Field& field, const json::value& value) {
+  if (value.is_bool()) return value;
+  if (value.is_string()) {
+    std::string_view text = value.get_string();
+    if (text == "true" || text == "1") return json::value(true);
+    if (text == "false" || text == "0") return json::value(false);
+  }
+  return refuse(field, "must be true or false");
+}
+
+Result<> check_entry(const Field& field, std::string_view text) {
+  if (text.size() > longest_entry)
+    return refuse(field, fmt::format("has an entry of more than {} bytes", longest_entry));
+  return check_bytes(field, text);
+}
+
+Result<json::value> check_list(const Field& field, json::value value) {
+  const auto* list = value.if_array();
+  if (!list) return refuse(field, "must be a list of texts");
+  if (static_cast<int64_t>(list->size()) > field.max)
+    return refuse(field, fmt::format("has more than {} entries", field.max));
+  for (const auto& entry : *list) {
+    if (!entry.is_string()) return refuse(field, "must be a list of texts");
+    if (auto good = check_entry(field, entry.get_string()); !good) return fail(good.error());
+  }
+  return value;
+}
+
+Result<json::value> check_map(const Field& field, json::value value) {
+  const auto* map = value.if_object();
+  if (!map) return refuse(field, "must be an object of texts");
+  if (static_cast<int64_t>(map->size()) > field.max)
+    return refuse(field, fmt::format("has more than {} entries", field.max));
+  for (const auto& entry : *map) {
+    if (!entry.value().is_string()) return refuse(field, "must be an object of texts");
+    if (entry.key().empty() || entry.key().find('=') != json::string_view::npos)
+      return refuse(field, "has a name that is empty or holds =");
+    if (auto good = check_entry(field, entry.key()); !good) return fail(good.error());
+    if (auto good = check_entry(field, entry.value().get_string()); !good) return fail(good.error());
+  }
+  return value;
+}
+
+Result<json::value> check_value(const Field& field, json::value value) {
+  switch (field.type) {
+    case Type::text:
+      return check_text(field, value);
+    case Type::integer:
+      return check_integer(field, value);
+    case Type::boolean:
+      return check_boolean(field, value);
+    case Type::text_list:
+      return check_list(field, std::move(value));
+    case Type::text_map:
+      return check_map(field, std::move(value));
+  }
+  return fail(Code::internal, "a field of the table has no type");
+}
+
+Result<> refuse_unknown(const Operation& operation, std::string_view key) {
+  std::vector<std::string_view> names;
+  for (const auto& field : operation.fields) names.push_back(field.name);
+  auto near = nearest(key, names);
+  std::string hint;
+  if (!near.empty())
+    hint = fmt::format("did you mean {}?", near);
+  else if (names.empty())
+    hint = fmt::format("{} takes no fields", operation.name);
+  else
+    hint = fmt::format("it takes {}", fmt::join(names, ", "));
+  std::string shown(is_utf8(key) ? key.substr(0, 64) : "?");
+  return fail(Code::invalid_argument, fmt::format("{} has no field {}", operation.name, shown), shown, hint);
+}
+
+}  // namespace
+
+Result<json::object> check_input(const Operation& operation, json::object input) {
+  json::object out;
+  for (const auto& entry : input) {
+    bool known = std::ranges::any_of(operation.fields, [&](const Field& f) { return f.name == entry.key(); });
+    if (!known) return fail(refuse_unknown(operation, entry.key()).error());
+  }
+  for (const auto& field : operation.fields) {
+    auto* given = input.if_contains(field.name);
+    if (given && !given->is_null()) {
+      auto checked = check_value(field, std::move(*given));
+      if (!checked) return fail(std::move(checked.error()));
+      out[field.name] = std::move(*checked);
+    } else if (field.required) {
+      return refuse(field, "is required");
+    } else if (!field.fallback.empty()) {
+      auto fallback = parse_json(field.fallback);
+      CRU_ASSERT(fallback.has_value());
+      out[field.name] = std::move(*fallback);
+    }
+  }
+  return out;
+}
+
+}  // namespace cru::api

@@ -1,0 +1,49 @@
+#include "edges/http/guard.h"
+
+#include <fmt/format.h>
+
+#include "base/id.h"
+#include "edges/http/assets.h"
+
+namespace cru::edges {
+namespace {
+
+/// The token the request brings. In the address only for reading: an EventSource cannot set headers.
+std::string_view token_of(const http::Request& request) {
+  auto header = request.header("Authorization");
+  constexpr std::string_view scheme = "Bearer ";
+  if (header.size() > scheme.size() && http::equal_ignoring_case(header.substr(0, scheme.size()), scheme))
+    return header.substr(scheme.size());
+  if (request.method != "GET" && request.method != "HEAD") return {};
+  const auto* value = request.query_value("token");
+  return value ? std::string_view(*value) : std::string_view();
+}
+
+}  // namespace
+
+Result<> Guard::check(const http::Request& request) const {
+  if (request.peer.is_unix) {
+    if (request.peer.uid != uid && request.peer.uid != 0)
+      return fail(Code::forbidden, "this daemon serves another user");
+    if (request.has_header("Origin")) return fail(Code::forbidden, "no web page may ask here");
+    return {};
+  }
+  auto host = request.header("Host");
+  if (host != fmt::format("127.0.0.1:{}", port) && host != fmt::format("localhost:{}", port) &&
+      host != fmt::format("[::1]:{}", port))
+    return fail(Code::forbidden, "the Host header does not name this daemon", "Host",
+                fmt::format("use http://127.0.0.1:{}", port));
+  if (request.has_header("Origin")) {
+    auto origin = request.header("Origin");
+    if (origin != fmt::format("http://127.0.0.1:{}", port) &&
+        origin != fmt::format("http://localhost:{}", port))
+      return fail(Code::forbidden, "only the daemon's own page may ask from a browser", "Origin");
+  }
+  if (is_page_path(request.path)) return {};
+  if (token.empty() || !equal_in_constant_time(token_of(request), token))
+    return fail(Code::unauthorized, "the token is missing or wrong", {},
+                "send Authorization: Bearer with the content of .coven/token");
+  return {};
+}
+
+}  // namespace cru::edges

@@ -1,0 +1,122 @@
+#include "edges/http/http_edge.h"
+
+#include <unistd.h>
+
+#include "edges/http/event_stream.h"
+
+namespace cru::edges {
+namespace {
+
+constexpr size_t longest_request_id = 128;
+
+/// Fills in what the request says about itself; who it is from was decided before.
+Result<> add_terms(const http::Request& request, api::Call& call) {
+  auto id = request.header("Cru-Request-Id");
+  if (id.size() > longest_request_id)
+    return fail(Code::invalid_argument, "Cru-Request-Id is too long", "Cru-Request-Id");
+  call.request_id = id;
+  auto trace = request.header("traceparent");
+  if (trace.size() <= 256) call.trace = trace;  // a broken trace is no reason to refuse the work
+  return {};
+}
+
+}  // namespace
+
+HttpEdge::HttpEdge(Loop& loop, api::Api& api, EventLog& log, HttpConfig config, Identify identify)
+    : loop_(loop),
+      api_(api),
+      log_(log),
+      config_(std::move(config)),
+      identify_(std::move(identify)),
+      guard_{.token = config_.token, .port = config_.port, .uid = ::geteuid()},
+      server_(
+          loop, config_.server,
+          [this](const http::Request& request) -> std::optional<http::Response> {
+            auto heard = guard_.check(request);
+            if (heard) return {};
+            auto refused = http::error_response(heard.error());
+            if (heard.error().code == Code::unauthorized)
+              refused.headers.emplace_back("WWW-Authenticate", "Bearer");
+            return refused;
+          },
+          [this](const http::Request& request, http::Writer& writer) { return handle(request, writer); }) {}
+
+http::Fields HttpEdge::common_headers(std::string_view content_type) const {
+  return {{"Cru-Version", config_.version},
+          {"Content-Type", std::string(content_type)},
+          {"Cache-Control", "no-store"},
+          {"X-Content-Type-Options", "nosniff"}};
+}
+
+Task<void> HttpEdge::handle(const http::Request& request, http::Writer& writer) {
+  if (is_page_path(request.path)) {
+    // Nothing but the page: this path was let in without a token.
+    auto response = serve_asset(config_.assets, request);
+    response.headers.emplace_back("Cru-Version", config_.version);
+    response.headers.emplace_back("X-Content-Type-Options", "nosniff");
+    co_await writer.send(std::move(response));
+    co_return;
+  }
+  bool streamed = false;
+  auto answered = co_await answer(request, writer, streamed);
+  if (streamed) co_return;
+  auto response = answered ? std::move(*answered)
+                           : http::Response{.status = http_status(answered.error().code),
+                                            .body = to_text(to_json(answered.error())) + "\n"};
+  auto headers = common_headers("application/json");
+  headers.insert(headers.end(), response.headers.begin(), response.headers.end());
+  response.headers = std::move(headers);
+  co_await writer.send(std::move(response));
+}
+
+Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http::Writer& writer,
+                                              bool& streamed) {
+  if (request.path == "/openapi.json" && (request.method == "GET" || request.method == "HEAD"))
+    co_return openapi_response();
+  std::string allow;
+  auto match = router_.find(request, allow);
+  if (!match) {
+    if (allow.empty()) co_return fail(match.error());
+    co_return http::Response{
+        .status = 405, .headers = {{"Allow", allow}}, .body = to_text(to_json(match.error())) + "\n"};
+  }
+  auto call = co_await identify_(request.peer, request);
+  if (!call) co_return fail(call.error());
+  if (auto terms = add_terms(request, *call); !terms) co_return fail(terms.error());
+  auto input = read_input(request, std::move(match->path_input));
+  if (!input) co_return fail(input.error());
+  if (match->operation->is_event_stream)
+    co_return co_await answer_events(request, writer, std::move(*call), *match->operation, std::move(*input),
+                                     streamed);
+  auto reply = co_await api_.call(*match->operation, std::move(*call), std::move(*input));
+  if (!reply) co_return fail(reply.error());
+  co_return http::Response{.status = match->operation->status, .body = reply->text() + "\n"};
+}
+
+Task<Result<http::Response>> HttpEdge::answer_events(const http::Request& request, http::Writer& writer,
+                                                     api::Call call, const api::Operation& operation,
+                                                     json::object input, bool& streamed) {
+  if ((operation.callers & call.caller) == 0)
+    co_return fail(Code::forbidden, "this caller may not read events");
+  auto checked = api::check_input(operation, std::move(input));
+  if (!checked) co_return fail(checked.error());
+  auto wanted = co_await read_event_request(log_, request, std::move(*checked));
+  if (!wanted) co_return fail(wanted.error());
+  if (!http::list_contains(request.header("Accept"), "text/event-stream"))
+    co_return co_await list_events(log_, std::move(*wanted));
+  EventSources sources{loop_, api_, log_, std::move(call), config_.heartbeat};
+  auto done = co_await stream_events(std::move(sources), std::move(*wanted),
+                                     common_headers("text/event-stream"), writer);
+  if (!done) co_return fail(done.error());
+  streamed = true;
+  co_return http::Response{};
+}
+
+http::Response HttpEdge::openapi_response() const {
+  auto document = api::openapi();
+  if (!config_.project.empty())
+    document["servers"] = json::array{json::object{{"url", "/"}, {"description", config_.project}}};
+  return {.body = to_text(document) + "\n"};
+}
+
+}  // namespace cru::edges
