@@ -1,0 +1,39 @@
+#pragma once
+/// Project: where a command belongs, and the names of everything under its
+/// `.coven/`. Finds and names; creates nothing.
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+
+namespace cru::api {
+
+struct Project {
+  std::string root;
+
+  std::string state() const { return root + "/.coven"; }
+  std::string socket() const { return state() + "/covend.sock"; }
+  std::string keeper_socket() const { return state() + "/keeper.sock"; }
+  std::string pid_file() const { return state() + "/covend.pid"; }
+  std::string token_file() const { return state() + "/token"; }
+  std::string url_file() const { return state() + "/url"; }
+  /// Why the last start of the daemon failed; there only if it did.
+  std::string start_error_file() const { return state() + "/start-error.txt"; }
+  std::string log_folder() const { return state() + "/log"; }
+  std::string log_file() const { return log_folder() + "/daemon.log"; }
+  std::string output_folder() const { return state() + "/output"; }
+};
+
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+/// This process's environment.
+std::optional<std::string> own_environment(const std::string& name);
+
+/// The project of someone who stands in `cwd`: `CRU_PROJECT` wins; else, in a git worktree, the
+/// repository's main tree; else the nearest folder upward with `.crucible`, `.coven` or `.git`; else
+/// `cwd` itself. Outcomes: the project; invalid_argument if a folder named by `CRU_PROJECT` is none.
+Result<Project> find_project(const std::string& cwd, const Environment& environment = own_environment);
+/// The project at exactly this folder. Outcomes: as above.
+Result<Project> project_at(const std::string& folder, const std::string& named_by = "--project");
+
+}  // namespace cru::api

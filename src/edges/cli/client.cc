@@ -1,0 +1,153 @@
+#include "edges/cli/client.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "base/id.h"
+#include "platform/clock.h"
+
+namespace cru::cli {
+namespace {
+
+constexpr int most_attempts = 5;
+
+bool is_absent(const Error& error) {
+  return error.code == Code::not_found || error.code == Code::daemon_unreachable;
+}
+
+}  // namespace
+
+Result<> Client::open() {
+  auto http = HttpClient::connect(project_.socket());
+  if (!http) return fail(http.error());
+  http_.emplace(std::move(*http));
+  return {};
+}
+
+Result<> Client::connect() {
+  if (!http_ || !http_->usable()) {
+    auto opened = open();
+    if (!opened && !is_absent(opened.error())) return opened;
+    if (!opened && !options_.may_start)
+      return fail(Code::daemon_unreachable, "the daemon is not running", {},
+                  "start it with: cru daemon start");
+    if (!opened) {
+      if (auto started = start_daemon(project_, options_.executable); !started) return started;
+      opened = open();
+    }
+    if (!opened) return fail(Code::daemon_unreachable, opened.error().message);
+  }
+  if (!agreed_ && options_.check_version) {
+    agreed_ = true;
+    if (auto agreed = agree_on_version(); !agreed) return agreed;
+  }
+  return {};
+}
+
+/// An old daemon under a new command line is replaced while nothing runs, and pointed out otherwise.
+Result<> Client::agree_on_version() {
+  auto reply = http_->request({.target = "/version"}, 5s);
+  if (!reply) return {};  // the call itself will meet the same trouble, and tries again
+  version_ = reply->header("Cru-Version");
+  if (version_.empty() || version_ == CRU_VERSION) return {};
+  if (api::own_environment("CRU_RUN")) return {};  // an agent does not restart what supervises it
+  auto runs = get("/agents?status=live&limit=1");
+  const auto* live = runs ? array_at(*runs, "agents") : nullptr;
+  if (!live || !live->empty()) {
+    note(fmt::format(
+        "the daemon is version {}, this is {}; restart it when no run is live: cru daemon restart", version_,
+        CRU_VERSION));
+    return {};
+  }
+  if (auto stopped = stop(); !stopped) return stopped;
+  note(fmt::format("restarted the daemon: it was version {}, this is {}", version_, CRU_VERSION));
+  return connect();
+}
+
+std::optional<Error> Client::daemon_error(const HttpReply& reply) const {
+  if (reply.status < 400) return {};
+  auto value = parse_json(reply.body);
+  if (value && value->is_object() && value->get_object().contains("error"))
+    return error_from_json(value->get_object());
+  return Error{Code::internal, fmt::format("the daemon answered {}", reply.status)};
+}
+
+Result<std::string> Client::call_text(std::string_view method, const std::string& target,
+                                      const std::string& body, Duration limit) {
+  HttpRequest request{.method = std::string(method), .target = target, .body = body};
+  if (method != "GET") {
+    request.headers = {{"Content-Type", "application/json"},
+                       {"Cru-Request-Id", uuid_from(system_random().bytes16())}};
+    if (body.empty()) request.body = "{}";
+  }
+  for (int attempt = 1;; ++attempt) {
+    interrupted_ = false;
+    if (auto connected = connect(); !connected) return fail(connected.error());
+    http_->interrupt_on(interrupts_);
+    auto reply = http_->request(request, limit);
+    if (reply) {
+      if (auto error = daemon_error(*reply)) return fail(std::move(*error));
+      return std::move(reply->body);
+    }
+    interrupted_ = http_->interrupted();
+    bool lost = reply.error().code == Code::daemon_unreachable && !interrupted_;
+    if (!lost || attempt == most_attempts) return fail(reply.error());
+  }
+}
+
+Result<json::value> Client::call(std::string_view method, const std::string& target, const std::string& body,
+                                 Duration limit) {
+  auto text = call_text(method, target, body, limit);
+  if (!text) return fail(text.error());
+  auto value = parse_json(*text);
+  if (!value) return fail(Code::internal, "the daemon's reply is " + value.error().message);
+  return value;
+}
+
+Result<json::object> Client::get(const std::string& target, Duration limit) {
+  auto value = call("GET", target, {}, limit);
+  if (!value) return fail(value.error());
+  if (!value->is_object()) return fail(Code::internal, "the daemon's reply is no object");
+  return std::move(value->get_object());
+}
+
+Result<json::object> Client::post(const std::string& target, const json::object& body, Duration limit) {
+  auto value = call("POST", target, to_text(body), limit);
+  if (!value) return fail(value.error());
+  if (!value->is_object()) return fail(Code::internal, "the daemon's reply is no object");
+  return std::move(value->get_object());
+}
+
+Result<> Client::stream(const std::string& target, const std::string& last_id,
+                        const std::function<bool(const ServerEvent&)>& on_event) {
+  interrupted_ = false;
+  if (auto connected = connect(); !connected) return connected;
+  HttpRequest request{.target = target, .headers = {{"Accept", "text/event-stream"}}};
+  if (!last_id.empty()) request.headers.emplace_back("Last-Event-ID", last_id);
+  http_->interrupt_on(interrupts_);
+  auto reply = http_->stream(request, 90s, on_event);
+  interrupted_ = http_->interrupted();
+  if (!reply)
+    return interrupted_ || reply.error().code == Code::daemon_unreachable ? Result<>() : fail(reply.error());
+  if (auto error = daemon_error(*reply)) return fail(std::move(*error));
+  return {};
+}
+
+Result<> Client::stop(Duration limit) {
+  if (!http_ || !http_->usable())
+    if (auto opened = open(); !opened) return opened;
+  pid_t pid = http_->peer_pid();
+  auto reply = http_->request({.method = "POST",
+                               .target = "/shutdown",
+                               .headers = {{"Content-Type", "application/json"}},
+                               .body = "{}"},
+                              limit);
+  http_.reset();
+  if (reply)
+    if (auto error = daemon_error(*reply)) return fail(std::move(*error));
+  if (pid > 0 && !wait_for_end(pid, limit))
+    return fail(Code::timed_out, fmt::format("the daemon (pid {}) did not stop in time", pid));
+  return {};
+}
+
+}  // namespace cru::cli
