@@ -21,26 +21,28 @@ std::string_view token_of(const http::Request& request) {
 
 }  // namespace
 
+bool Guard::is_ours(std::string_view address, std::string_view name) const {
+  return address.starts_with(name) && address.substr(name.size()) == std::to_string(port_);
+}
+
 Result<> Guard::check(const http::Request& request) const {
   if (request.peer.is_unix) {
-    if (request.peer.uid != uid && request.peer.uid != 0)
+    if (request.peer.uid != uid_ && request.peer.uid != 0)
       return fail(Code::forbidden, "this daemon serves another user");
     if (request.has_header("Origin")) return fail(Code::forbidden, "no web page may ask here");
     return {};
   }
   auto host = request.header("Host");
-  if (host != fmt::format("127.0.0.1:{}", port) && host != fmt::format("localhost:{}", port) &&
-      host != fmt::format("[::1]:{}", port))
+  if (!is_ours(host, "127.0.0.1:") && !is_ours(host, "localhost:") && !is_ours(host, "[::1]:"))
     return fail(Code::forbidden, "the Host header does not name this daemon", "Host",
-                fmt::format("use http://127.0.0.1:{}", port));
+                fmt::format("use http://127.0.0.1:{}", port_));
   if (request.has_header("Origin")) {
     auto origin = request.header("Origin");
-    if (origin != fmt::format("http://127.0.0.1:{}", port) &&
-        origin != fmt::format("http://localhost:{}", port))
+    if (!is_ours(origin, "http://127.0.0.1:") && !is_ours(origin, "http://localhost:"))
       return fail(Code::forbidden, "only the daemon's own page may ask from a browser", "Origin");
   }
   if (is_page_path(request.path)) return {};
-  if (token.empty() || !equal_in_constant_time(token_of(request), token))
+  if (token_.empty() || !equal_in_constant_time(token_of(request), token_))
     return fail(Code::unauthorized, "the token is missing or wrong", {},
                 "send Authorization: Bearer with the content of .coven/token");
   return {};

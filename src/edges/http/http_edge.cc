@@ -28,7 +28,7 @@ HttpEdge::HttpEdge(Loop& loop, api::Api& api, EventLog& log, HttpConfig config, 
       log_(log),
       config_(std::move(config)),
       identify_(std::move(identify)),
-      guard_{.token = config_.token, .port = config_.port, .uid = ::geteuid()},
+      guard_(config_.token, config_.port, ::geteuid()),
       server_(
           loop, config_.server,
           [this](const http::Request& request) -> std::optional<http::Response> {

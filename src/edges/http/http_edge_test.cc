@@ -125,7 +125,7 @@ TEST_F(Edge, TheUnixSocketNeedsNoTokenAndHearsNoPage) {
 }
 
 TEST(Guard, RefusesAnotherUser) {
-  Guard guard{.token = "t", .port = 1, .uid = 1000};
+  Guard guard("t", 1, 1000);
   http::Request request;
   request.peer = {.is_unix = true, .pid = 1, .uid = 1001};
   EXPECT_EQ(guard.check(request).error().code, Code::forbidden);
@@ -136,7 +136,7 @@ TEST(Guard, RefusesAnotherUser) {
 }
 
 TEST(Guard, AnEmptyTokenLetsNobodyIn) {
-  Guard guard{.token = "", .port = 1, .uid = 0};
+  Guard guard("", 1, 0);
   http::Request request{.method = "GET",
                         .target = "/x",
                         .path = "/x",

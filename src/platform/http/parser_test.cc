@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 namespace cru::http {
 namespace {
 
@@ -134,6 +136,46 @@ TEST(HttpParser, KeepsItsLimits) {
     EXPECT_EQ(parse(chunked + "6\r\nabcdef\r\n6\r\nabcdef\r\n0\r\n\r\n", step, limits).refused, 413);
     EXPECT_EQ(parse(chunked + "1;" + std::string(3000, 'x'), step, limits).refused, 431);
     EXPECT_EQ(parse(chunked + "0\r\nT: " + std::string(3000, 'x'), step, limits).refused, 431);
+  }
+}
+
+// Whatever the bytes: no crash, and whether they are a request does not depend on how they were cut.
+// (When a broken one is refused does: in pieces, only at the end of its head.)
+TEST(HttpParser, JudgesDamagedRequestsAlikeInAnyPieces) {
+  const std::string good[] = {
+      "POST /tasks/a/start?x=1&y=%20 HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nExpect: "
+      "100-continue\r\n\r\nbody",
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n2\r\nde\r\n0\r\nT: "
+      "x\r\n\r\n",
+      "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"};
+  const std::string bytes = "\r\n\t :;,=%0159afxX/\0\x7f\x80\xff";
+  std::mt19937 random(42);
+  ParserLimits limits{.header = 200, .url = 50, .body = 10};
+  for (int round = 0; round < 20'000; ++round) {
+    auto text = good[random() % 3];
+    for (auto changes = 1 + random() % 3; changes > 0; --changes) {
+      auto at = random() % text.size();
+      char byte = bytes[random() % bytes.size()];
+      switch (random() % 3) {
+        case 0:
+          text[at] = byte;
+          break;
+        case 1:
+          text.insert(at, 1, byte);
+          break;
+        default:
+          text.erase(at, 1 + random() % 3);
+          break;
+      }
+      if (text.empty()) break;
+    }
+    auto whole = parse(text, std::string::npos, limits);
+    for (size_t step : {1u, 2u, 5u}) {
+      auto cut = parse(text, step, limits);
+      ASSERT_EQ(whole.done, cut.done) << round << ", steps of " << step << ": " << text;
+      if (whole.done) ASSERT_EQ(whole.request.body, cut.request.body) << round;
+      if (whole.done) ASSERT_EQ(whole.taken, cut.taken) << round;
+    }
   }
 }
 
