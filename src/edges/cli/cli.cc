@@ -94,7 +94,8 @@ std::unexpected<Error> unknown_flag(const std::string& typed, const Command* com
   bool takes_command = command && !command->arguments.empty() && command->arguments.back().rest;
   if (takes_command && near.empty())
     hint = fmt::format("an option of the command itself goes after --: {} -- COMMAND…", verb);
-  return usage(fmt::format("{}: unknown option {}", verb, typed), std::move(hint));
+  auto what = command ? command->path + ": " : std::string();
+  return usage(fmt::format("{}unknown option {}", what, typed), std::move(hint));
 }
 
 std::unexpected<Error> unknown_verb(const std::vector<std::string>& words) {
@@ -135,7 +136,7 @@ const Command* find_command(const std::vector<std::string>& words, size_t& used)
 }
 
 Result<> check_value(const Command& command, const Flag& flag, const std::string& value) {
-  auto name = fmt::format("cru {}: --{}", command.path, flag.name);
+  auto name = fmt::format("{}: --{}", command.path, flag.name);
   int64_t number = 0;
   auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (flag.kind == Kind::number && (error != std::errc() || end != value.data() + value.size() || number < 0))
@@ -159,12 +160,12 @@ Result<> place_words(const Command& command, const std::vector<std::string>& wor
       args.add(argument.name, words[next++]);
     }
     if (argument.required && !args.has(argument.name))
-      return usage(fmt::format("cru {}: {} is missing", command.path, argument.name),
+      return usage(fmt::format("{}: {} is missing", command.path, argument.name),
                    command.examples.empty() ? fmt::format("see: cru {} --help", command.path)
                                             : "for example: " + command.examples.front());
   }
   if (next < words.size())
-    return usage(fmt::format("cru {}: unexpected \"{}\"", command.path, words[next]),
+    return usage(fmt::format("{}: unexpected \"{}\"", command.path, words[next]),
                  fmt::format("quote a text of several words; see: cru {} --help", command.path));
   return {};
 }
@@ -181,18 +182,18 @@ Result<Args> parse_command(const Command& command, const std::vector<std::string
     auto* option = flag.kind == Kind::switched ? app.add_flag(names) : app.add_option(names);
     options.emplace_back(&flag, option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
   }
-  // Not bound to a vector, and without extra arguments: CLI11 would split "[a,b]" into two words.
-  auto* words = app.add_option("words")->expected(0, 1 << 20);
   if (auto parsed = parse(app, before); !parsed) {
     auto error = parsed.error();
-    error.message = fmt::format("cru {}: {}", command.path, error.message);
+    error.message = fmt::format("{}: {}", command.path, error.message);
     error.hint = fmt::format("see: cru {} --help", command.path);
     return fail(std::move(error));
   }
   Args args;
   if (globals.help) return args;
-  for (const auto& word : app.remaining())
-    if (word != "--") return unknown_flag(word, &command);
+  // Plain words are what CLI11 leaves over: as a positional list it would split "[a,b]" into two.
+  auto plain = app.remaining();
+  for (const auto& word : plain)
+    if (word.starts_with('-') && word != "-") return unknown_flag(word, &command);
   for (const auto& [flag, option] : options) {
     if (option->count() == 0) continue;
     for (const auto& value : option->results()) {
@@ -201,9 +202,8 @@ Result<Args> parse_command(const Command& command, const std::vector<std::string
       args.add(flag->name, value);
     }
     if (flag->kind != Kind::switched && !flag->repeats && option->count() > 1)
-      return usage(fmt::format("cru {}: --{} is given twice", command.path, flag->name), {});
+      return usage(fmt::format("{}: --{} is given twice", command.path, flag->name), {});
   }
-  auto plain = words->results();
   plain.insert(plain.end(), after.begin(), after.end());
   if (auto placed = place_words(command, plain, args); !placed) return fail(placed.error());
   return args;
@@ -258,7 +258,7 @@ Result<int> run_words(Context& context, std::vector<std::string> before,
         std::ranges::any_of(commands(), [&](const Command& c) { return c.path.starts_with(words[0] + " "); });
     if (is_group && (words.size() == 1 || words[1].starts_with('-'))) {
       context.print(help_for_group(words[0]));
-      return words.size() == 1 ? exit_usage : 0;
+      return 0;
     }
     return unknown_verb(words);
   }

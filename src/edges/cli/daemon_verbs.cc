@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/text.h"
 #include "edges/cli/command.h"
 #include "edges/cli/context.h"
@@ -96,6 +98,17 @@ Result<int> restart_verb(Context& context, const Args& args) {
   return say_started(context, "restarted the daemon");
 }
 
+/// `daemon run` after global options: the program takes it only as its first words, so begin anew with those.
+Result<int> run_verb(Context& context, const Args& args) {
+  std::vector<std::string> words{"cru", "daemon", "run", "--project", context.project.root};
+  for (auto& word : run_options(args)) words.push_back(std::move(word));
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv("/proc/self/exe", argv.data());
+  return fail(system_error(errno, "run the daemon"));
+}
+
 /// The log as it grows, through rotations: a new file with the old name is read from its start.
 Result<int> follow_log(Context& context, Fd file, const std::string& path) {
   Signals signals({SIGINT, SIGTERM, SIGHUP});
@@ -183,9 +196,7 @@ void add_daemon_commands(std::vector<Command>& table) {
                    .group = group,
                    .summary = "Runs the daemon in the foreground",
                    .flags = {port},
-                   .run = [](Context&, const Args&) -> Result<int> {
-                     return fail(Code::internal, "daemon run is not a verb of this program");
-                   }});
+                   .run = run_verb});
 }
 
 }  // namespace cru::cli

@@ -1,4 +1,274 @@
 #include "edges/cli/demo.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+
+#include "base/text.h"
+#include "edges/cli/context.h"
+#include "edges/cli/ids.h"
+#include "edges/cli/output.h"
+#include "edges/cli/signals.h"
+#include "platform/clock.h"
+#include "platform/files.h"
+#include "platform/terminal.h"
+
 namespace cru::cli {
-Result<int> run_demo(Context&, bool) { return fail(Code::internal, "soon"); }
+namespace {
+
+constexpr int counted = 40;
+constexpr Duration kill_after = 2500ms, away_for = 1500ms, answer_after = 3s;
+
+struct Actor {
+  std::string id;
+  Colour colour = Colour::none;
+  std::string script;
+  int64_t seen = 0;      ///< lines shown so far
+  int64_t gaps = 0;      ///< sequence numbers that were missing or repeated
+  int64_t numbered = 0;  ///< the last number that the script itself printed
+  std::string status = "starting";
+};
+
+/// A throw-away project that takes its processes with it.
+class Stage {
+ public:
+  Stage() {
+    std::error_code error;
+    auto name = std::filesystem::temp_directory_path(error).string() + "/cru-demo-XXXXXX";
+    if (::mkdtemp(name.data())) project.root = std::filesystem::canonical(name, error).string();
+  }
+  ~Stage() {
+    if (project.root.empty()) return;
+    Client::Options options;
+    options.may_start = false;
+    options.check_version = false;
+    Client client(project, std::move(options));
+    auto live = client.get("/agents?status=live", 5s);
+    if (const auto* runs = live ? array_at(*live, "agents") : nullptr)
+      for (const auto& run : *runs) {
+        auto path = run_path(std::string(text_or(run.as_object(), "task_id")));
+        (void)client.post(path + "/kill", {{"grace_seconds", 0}}, 5s);
+        (void)client.get(path + "?wait_seconds=5", 10s);
+      }
+    (void)client.stop(5s);
+    auto keeper =
+        ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
+    (void)ask_keeper(project, {{"op", "stop"}, {"id", 2}});
+    if (keeper && int_or(*keeper, "pid") > 0) wait_for_end(static_cast<pid_t>(int_or(*keeper, "pid")), 8s);
+    std::error_code error;
+    std::filesystem::remove_all(project.root, error);
+  }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+  api::Project project;
+};
+
+class Demo {
+ public:
+  Demo(Context& context, bool once) : context_(context), once_(once), signals_({SIGINT, SIGTERM, SIGHUP}) {}
+
+  Result<int> play() {
+    if (auto started = raise_curtain(); !started) return fail(started.error());
+    auto begun = now();
+    bool killed = false;
+    while (!all_ended()) {
+      if (auto shown = show_output(); !shown) return fail(shown.error());
+      if (!killed && now() - begun > kill_after) {
+        killed = true;
+        if (auto survived = kill_daemon(); !survived) return fail(survived.error());
+      }
+      if (auto asked = settle_question(); !asked) return fail(asked.error());
+      if (interrupted(120)) return exit_interrupted;
+    }
+    return close();
+  }
+
+ private:
+  static BootTime now() { return system_clock().boot(); }
+  void say(std::string_view text) const {
+    if (!context_.json) context_.print(fmt::format("{}\n", context_.out.paint(text, Colour::bold)));
+  }
+  bool interrupted(int wait_ms) {
+    pollfd polled{signals_.fd(), POLLIN, 0};
+    return ::poll(&polled, 1, wait_ms) > 0;
+  }
+  bool all_ended() const {
+    return std::ranges::all_of(actors_, [](const Actor& actor) { return has_ended(actor.status); });
+  }
+
+  Result<> raise_curtain() {
+    auto self = std::filesystem::read_symlink("/proc/self/exe").string();
+    say(fmt::format("A throw-away project: {}", context_.project.root));
+    for (auto& actor : actors_) {
+      json::object body{{"argv", {"/bin/sh", "-c", actor.script, self}},
+                        {"cwd", context_.project.root},
+                        {"env", {{"PATH", api::own_environment("PATH").value_or("/usr/bin:/bin")}}}};
+      auto run = context_.client().post("/tasks/" + actor.id + "/start", body);
+      if (!run) return fail(run.error());
+    }
+    auto url = page_url(context_);
+    if (!url) return fail(url.error());
+    say(fmt::format("Three runs are on. Watch them at {}\n", *url));
+    return {};
+  }
+
+  Result<> show_output() {
+    for (auto& actor : actors_) {
+      auto page = read_page(context_.client(), {.id = actor.id, .since = actor.seen});
+      if (!page) return fail(page.error());
+      if (const auto* lines = array_at(*page, "lines"))
+        for (const auto& line : *lines)
+          if (line.is_object()) show_line(actor, line.get_object());
+      const auto* lines = array_at(*page, "lines");
+      if (!lines || lines->empty()) actor.status = text_or(*page, "status");
+    }
+    return {};
+  }
+
+  void show_line(Actor& actor, const json::object& line) {
+    auto seq = int_or(line, "seq");
+    if (seq != actor.seen + 1) ++actor.gaps;
+    actor.seen = seq;
+    auto text = text_or(line, "data");
+    int64_t number = 0;
+    if (text.starts_with("line ")) {
+      std::from_chars(text.data() + 5, text.data() + text.size(), number);
+      if (number != actor.numbered + 1) ++actor.gaps;
+      actor.numbered = number;
+    }
+    if (!context_.json)
+      context_.print(fmt::format("{} {}\n",
+                                 context_.out.paint(fmt::format("{:>8} │", actor.id), actor.colour),
+                                 safe_for_terminal(text)));
+  }
+
+  /// Lines in the output files, counted without any daemon.
+  int64_t written() const {
+    int64_t count = 0;
+    for (const auto& actor : actors_)
+      if (auto text = read_file(context_.project.output_folder() + "/" + actor.id + ".jsonl"))
+        count += std::ranges::count(*text, '\n');
+    return count;
+  }
+
+  Result<> kill_daemon() {
+    auto text = read_file(context_.project.pid_file(), 64);
+    if (!text) return fail(text.error());
+    int pid = 0;
+    std::from_chars(text->data(), text->data() + text->size(), pid);
+    // Only ever the process that answers on our own socket.
+    if (pid <= 1 || pid != context_.client().daemon_pid()) return {};
+    say(fmt::format("\n✂ kill -9 {}: the daemon is dead. The runs go on without it …", pid));
+    ::kill(pid, SIGKILL);
+    auto before = written();
+    if (interrupted(static_cast<int>(away_for.count()))) return {};
+    auto meanwhile = written() - before;
+    auto start = now();
+    auto live = context_.client().get("/agents?status=live");
+    if (!live) return fail(live.error());
+    const auto* runs = array_at(*live, "agents");
+    say(fmt::format("↻ a new daemon (pid {}) is back in {} and took back {} live runs;",
+                    context_.client().daemon_pid(), format_duration(now() - start), runs ? runs->size() : 0));
+    say(fmt::format("  {} lines were written meanwhile, and here they come:\n", meanwhile));
+    return {};
+  }
+
+  Result<> settle_question() {
+    auto reply = context_.client().get("/questions?pending=true");
+    if (!reply) return fail(reply.error());
+    const auto* pending = array_at(*reply, "questions");
+    if (!pending || pending->empty()) return {};
+    const auto& question = pending->front().as_object();
+    std::string id(text_or(question, "id"));
+    if (question_ != id) {
+      question_ = id;
+      asked_ = now();
+      say(fmt::format("\n? {} asks: {}", text_or(question, "task_id"),
+                      safe_for_terminal(text_or(question, "prompt"))));
+      say(is_terminal(STDIN_FILENO) ? "  type yes or no, or answer on the page:\n"
+                                    : "  nobody is here to answer; the demo will, in 3 s\n");
+    }
+    std::string answer;
+    pollfd polled{STDIN_FILENO, POLLIN, 0};
+    if (is_terminal(STDIN_FILENO) && ::poll(&polled, 1, 0) > 0) {
+      char bytes[256];
+      auto count = ::read(STDIN_FILENO, bytes, sizeof bytes);
+      answer.assign(bytes, count > 0 ? static_cast<size_t>(count) : 0);
+      while (answer.ends_with('\n')) answer.pop_back();
+    } else if (!is_terminal(STDIN_FILENO) && now() - asked_ > answer_after) {
+      answer = "yes";
+    }
+    if (answer.empty()) return {};
+    auto answered = context_.client().post(question_path(id) + "/answer", {{"answer", answer}});
+    if (!answered && answered.error().code != Code::already_answered) return fail(answered.error());
+    return {};
+  }
+
+  Result<int> close() {
+    bool whole = true;
+    json::array rows;
+    for (const auto& actor : actors_) {
+      bool counted_all = actor.id != "counter" || actor.numbered == counted;
+      whole = whole && actor.gaps == 0 && counted_all && actor.status == "completed";
+      rows.push_back({{"task_id", actor.id},
+                      {"status", actor.status},
+                      {"last_seq", actor.seen},
+                      {"missing", actor.gaps}});
+    }
+    auto url = page_url(context_);
+    if (!url) return fail(url.error());
+    if (context_.json) {
+      context_.print_json(to_text(json::object{{"lost_nothing", whole}, {"runs", rows}, {"url", *url}}));
+    } else {
+      constexpr std::array<std::string_view, 4> columns = {"task_id", "status", "last_seq", "missing"};
+      context_.print("\n" + table(columns, rows, context_.out));
+      say(whole ? "✓ Nothing was lost: every line is there, once, in order." : "✗ Something is missing.");
+      context_.print(fmt::format("\nThe page: {}\n", *url));
+    }
+    if (!whole || once_) return whole ? 0 : 1;
+    context_.note("serving until Ctrl-C");
+    while (!interrupted(60000)) {
+    }
+    return 0;
+  }
+
+  Context& context_;
+  bool once_;
+  Signals signals_;
+  std::string question_;
+  BootTime asked_{};
+  std::array<Actor, 3> actors_ = {
+      {{.id = "counter",
+        .colour = Colour::cyan,
+        .script = fmt::format("i=0; while [ $i -lt {} ]; do i=$((i+1)); echo \"line $i\"; sleep 0.15; done",
+                              counted)},
+       {.id = "builder",
+        .colour = Colour::yellow,
+        .script = "for m in base platform store runs inbox api edges daemon; do echo \"compiling $m\"; sleep "
+                  "0.6; done; "
+                  "echo 'warning: this is only a demo' >&2; echo '8 modules built'"},
+       {.id = "deployer",
+        .colour = Colour::green,
+        .script = "echo 'checking the target'; sleep 1; "
+                  "answer=$(\"$0\" ask 'Deploy to production?' --option yes --option no) || exit 1; "
+                  "echo \"the answer was: $answer\"; sleep 0.5; echo 'done'"}}};
+};
+
+}  // namespace
+
+Result<int> run_demo(Context& context, bool once) {
+  Stage stage;
+  if (stage.project.root.empty()) return fail(Code::internal, "cannot make a temporary folder");
+  context.project = stage.project;
+  auto outcome = Demo(context, once).play();
+  if (!once && outcome && *outcome == 0) context.note("cleaning up");
+  return outcome;
+}
+
 }  // namespace cru::cli
