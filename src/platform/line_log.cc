@@ -285,7 +285,8 @@ int utf8_size(const char* at, const char* end) {
 int64_t seq_of(std::string_view json) {
   if (!take(json, kStart)) return 0;
   int64_t seq = take_seq(json);
-  if (seq == 0 || !take(json, R"(,"ts":")") || !take_time(json) || !take(json, R"(","stream":"std)")) return 0;
+  if (seq == 0 || !take(json, R"(,"ts":")") || !take_time(json) || !take(json, R"(","stream":"std)"))
+    return 0;
   if (!take(json, "out") && !take(json, "err")) return 0;
   if (!take(json, R"(","data":")") || !take_string(json)) return 0;
   take(json, R"(,"eol":false)");
@@ -317,18 +318,21 @@ Result<int64_t> repair_tail(int fd) {
     if (last == std::string::npos && from > 0) continue;
     size_t keep = last == std::string::npos ? 0 : last + 1;
     // The newest number that the line before it confirms, plus the lines after it.
-    int64_t seq = 0, before = from == 0 ? 0 : -1;
+    int64_t seq = 0, good = 0, before = from == 0 ? 0 : -1;
     bool confirmed = false;
     size_t at = from == 0 ? 0 : text.find('\n') + 1;
     while (auto piece = piece_at(std::string_view(text).substr(0, keep), at)) {
       bool agrees = before >= 0 && piece->seq == before + 1;
-      seq = agrees || (!confirmed && piece->seq > seq) ? piece->seq : seq + 1;
+      bool believed = agrees || (piece->seq > good && (!confirmed || before < 0));
+      seq = believed ? piece->seq : seq + 1;
+      if (believed) good = seq;
       confirmed = confirmed || agrees;
       before = piece->seq > 0 ? piece->seq : -1;
       at = piece->next;
     }
     if (!confirmed && from > 0) continue;
-    if (keep < text.size() && ftruncate(fd, from + static_cast<int64_t>(keep)) != 0) return unreadable("repairing");
+    if (keep < text.size() && ftruncate(fd, from + static_cast<int64_t>(keep)) != 0)
+      return unreadable("repairing");
     return seq;
   }
 }

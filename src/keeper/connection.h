@@ -1,0 +1,42 @@
+#pragma once
+/// Connection: one client of the control socket: bytes in, lines out of them, and the answers that wait to be
+/// taken. Knows no operation.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "keeper/fd.h"
+
+namespace cru {
+
+class Connection {
+ public:
+  static constexpr size_t kMaxLine = 4 << 20, kHighWater = 1 << 20;
+
+  Connection(uint64_t id, Fd fd) : id_(id), fd_(std::move(fd)) {}
+
+  uint64_t id() const { return id_; }
+  int fd() const { return fd_.get(); }
+  /// Reads once. False if the client is gone.
+  bool read();
+  /// The next whole line. Nothing if there is none yet, or if the client should take its answers first.
+  std::optional<std::string> next_line();
+  bool line_too_long() const { return in_.size() > kMaxLine; }
+
+  void send(std::string_view line) { out_.append(line).push_back('\n'); }
+  /// Writes what the socket takes. False if the client is gone.
+  bool flush();
+  size_t waiting() const { return out_.size() - out_sent_; }
+  bool wants_read() const { return waiting() < kHighWater; }
+
+  uint32_t events = 0;  ///< what epoll was told
+
+ private:
+  uint64_t id_;
+  Fd fd_;
+  std::string in_, out_;
+  size_t scanned_ = 0, out_sent_ = 0;
+};
+
+}  // namespace cru

@@ -1,0 +1,195 @@
+#include "keeper/loop.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+namespace cru {
+namespace {
+
+constexpr Duration kIdle{5000};
+
+BootTime boot_clock() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return BootTime(now.tv_sec * 1000 + now.tv_nsec / 1000000);
+}
+
+Fd open_folder(int root, const char* path) {
+  mkdirat(root, path, 0700);
+  return Fd(openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+std::string why(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
+
+}  // namespace
+
+bool Keeper::open(const std::string& root, std::string& error) {
+  error.clear();
+  root_ = Fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root_ || fchdir(root_.get()) != 0) return error = why(root.c_str()), false;
+  folder_ = open_folder(root_.get(), ".coven");
+  if (!folder_) return error = why(".coven"), false;
+  lock_ = Fd(openat(folder_.get(), "keeper.pid", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock_) return error = why(".coven/keeper.pid"), false;
+  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
+    return error = errno == EWOULDBLOCK ? "" : why(".coven/keeper.pid"), false;
+  std::string pid = std::to_string(getpid()) + "\n";
+  if (ftruncate(lock_.get(), 0) != 0 || pwrite(lock_.get(), pid.data(), pid.size(), 0) < 0)
+    return error = why(".coven/keeper.pid"), false;
+
+  Fd output = open_folder(folder_.get(), "output");
+  exits_folder_ = open_folder(folder_.get(), "exits");
+  if (!output || !exits_folder_) return error = why(".coven"), false;
+  for (auto& record : load_exits(exits_folder_.get())) ended_[record.uid].record = std::move(record);
+  boot_id_ = read_small_file("/proc/sys/kernel/random/boot_id").substr(0, 36);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  getrlimit(RLIMIT_NOFILE, &open_files_);
+  rlimit raised{open_files_.rlim_max, open_files_.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &raised);
+  read_buffer_ = std::make_unique_for_overwrite<char[]>(kReadBuffer);
+  return listen(error);
+}
+
+bool Keeper::listen(std::string& error) {
+  sigset_t handled;
+  sigemptyset(&handled);
+  for (int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&handled, signal);
+  sigprocmask(SIG_BLOCK, &handled, nullptr);
+  signals_ = Fd(signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC));
+  epoll_ = Fd(epoll_create1(EPOLL_CLOEXEC));
+  listener_ = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!signals_ || !epoll_ || !listener_) return error = why("descriptors"), false;
+
+  // Through the folder's descriptor: a socket's path may be 107 bytes at most, a project's may be longer.
+  std::string path = "/proc/self/fd/" + std::to_string(folder_.get()) + "/keeper.sock";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  unlinkat(folder_.get(), "keeper.sock", 0);
+  mode_t before = umask(0177);
+  int bound = bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  umask(before);
+  if (bound != 0 || ::listen(listener_.get(), 64) != 0) return error = why(".coven/keeper.sock"), false;
+  watch(signals_.get(), EPOLLIN, Kind::signals, 0, false);
+  watch(listener_.get(), EPOLLIN, Kind::listener, 0, false);
+  return true;
+}
+
+void Keeper::watch(int fd, uint32_t events, Kind kind, uint64_t slot, bool known) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = slot << 8 | static_cast<uint8_t>(kind);
+  epoll_ctl(epoll_.get(), known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+}
+
+void Keeper::serve() {
+  now_ = boot_clock();
+  idle_at_ = now_ + kIdle;
+  while (!should_end()) {
+    epoll_event events[64];
+    int count = epoll_wait(epoll_.get(), events, 64, wait_millis());
+    now_ = boot_clock();
+    for (int i = 0; i < count; ++i) dispatch(events[i].data.u64, events[i].events);
+    fire_timers();
+    commit_exits();
+    do {
+      send_notices();
+      flush_connections();
+    } while (notices_ready());
+  }
+  unlinkat(folder_.get(), "keeper.sock", 0);
+}
+
+bool Keeper::should_end() {
+  bool idle = runs_.empty() && connections_.empty();
+  if (!idle) idle_at_ = kNever;
+  if (idle && idle_at_ == kNever) idle_at_ = now_ + kIdle;
+  if (terminating_) return runs_.empty() || now_ >= give_up_at_;
+  return stopping_ || now_ >= idle_at_;
+}
+
+int Keeper::wait_millis() const {
+  BootTime next = std::min({idle_at_, commit_at_, listen_at_, give_up_at_});
+  if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
+  if (next == kNever) return -1;
+  return static_cast<int>(std::clamp<int64_t>((next - now_).count(), 0, 1 << 30));
+}
+
+void Keeper::dispatch(uint64_t tag, uint32_t events) {
+  uint64_t slot = tag >> 8;
+  auto kind = static_cast<Kind>(tag & 0xFF);
+  if (kind == Kind::listener) return on_accept();
+  if (kind == Kind::signals) return on_signals();
+  if (kind == Kind::connection) return on_connection(slot, events);
+  auto found = slots_.find(slot);
+  if (found == slots_.end()) return;  // ended by an earlier event of the same wake-up
+  Run& run = *found->second;
+  if (kind == Kind::out) on_readable(run, Stream::out);
+  if (kind == Kind::err) on_readable(run, Stream::err);
+  if (kind == Kind::input) write_input(run);
+}
+
+void Keeper::arm(Run& run) {
+  BootTime next = run.next_deadline();
+  if (next >= run.timer) return;  // an early timer only looks again
+  if (run.timer != kNever) timers_.erase({run.timer, run.slot});
+  run.timer = next;
+  timers_.emplace(next, run.slot);
+}
+
+void Keeper::fire_timers() {
+  while (!timers_.empty() && timers_.begin()->first <= now_) {
+    uint64_t slot = timers_.begin()->second;
+    timers_.erase(timers_.begin());
+    if (auto found = slots_.find(slot); found != slots_.end()) fire(*found->second);
+  }
+  if (listen_at_ <= now_) {
+    listen_at_ = kNever;
+    watch(listener_.get(), EPOLLIN, Kind::listener, 0, false);
+  }
+}
+
+void Keeper::fire(Run& run) {
+  run.timer = kNever;
+  for (Stream stream : {Stream::out, Stream::err})
+    if (run.source(stream).flush_at <= now_) flush_partial(run, stream, false);
+  if (run.notice_at <= now_) queue_notice(run);
+  if (run.kill_at <= now_) kill_tree(run);
+  if (run.retry_at <= now_) retry(run);
+  arm(run);
+}
+
+void Keeper::on_signals() {
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo == SIGCHLD) continue;
+    terminating_ = true;
+    Duration longest{0};
+    for (auto& [uid, run] : runs_) {
+      begin_end(*run, SIGTERM, run->grace);
+      longest = std::max(longest, run->grace);
+    }
+    give_up_at_ = std::min(give_up_at_, now_ + longest + 10s);  // a full disk must not keep it for ever
+  }
+  reap();
+}
+
+std::string Keeper::timestamp() const {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return to_rfc3339(from_millis(now.tv_sec * 1000 + now.tv_nsec / 1000000));
+}
+
+}  // namespace cru

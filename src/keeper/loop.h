@@ -1,0 +1,121 @@
+#pragma once
+/// The keeper's loop: one epoll, one timer set, one read buffer and one record buffer for all runs. Nothing
+/// here waits for anything but epoll, except for exec to answer and for exit records to reach the disk.
+#include <sys/resource.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "keeper/connection.h"
+#include "keeper/exit_record.h"
+#include "keeper/run.h"
+
+namespace cru {
+
+class Keeper {
+ public:
+  /// Takes the project: lock, socket, exit records. Outcomes: true; false if another keeper has it
+  /// (`error` is empty) or something failed (`error` says what).
+  bool open(const std::string& root, std::string& error);
+  /// Serves until stopped, terminated or idle.
+  void serve();
+
+ private:
+  static constexpr size_t kReadBuffer = 64 << 10;  // more leaves the cache: 256 KiB is a fifth slower
+  enum class Kind : uint8_t { listener, signals, connection, out, err, input };
+  struct Ended {
+    ExitRecord record;
+    int64_t marked = 0;
+    bool grew = false, announce = false;
+  };
+
+  // loop.cc: waiting and waking
+  bool listen(std::string& error);
+  void watch(int fd, uint32_t events, Kind kind, uint64_t slot, bool known);
+  void dispatch(uint64_t tag, uint32_t events);
+  int wait_millis() const;
+  void fire_timers();
+  void fire(Run& run);
+  void arm(Run& run);
+  void on_signals();
+  bool should_end();
+
+  // output of runs (streams.cc)
+  void on_readable(Run& run, Stream stream);
+  bool take(Run& run, Stream stream, std::string_view bytes);
+  bool append(Run& run);
+  void end_stream(Run& run, Stream stream);
+  void flush_partial(Run& run, Stream stream, bool ended);
+  void watch_streams(Run& run, bool on);
+  bool floor_reached(Run& run);
+  void pause(Run& run, Pause reason);
+  void retry(Run& run);
+  void write_input(Run& run);
+  void close_input(Run& run, std::string_view error);
+
+  // ends of runs (ending.cc)
+  void reap();
+  bool owns(pid_t pid) const { return mains_.contains(pid) || daemons_.contains(pid); }
+  void begin_end(Run& run, int signal, Duration grace);
+  void kill_tree(Run& run);
+  void settle(Run& run);
+  bool drain(Run& run);
+  void finish(Run& run);
+  void commit_exits();
+
+  // control.cc: clients
+  void on_accept();
+  void on_connection(uint64_t id, uint32_t events);
+  void serve_lines(Connection& connection);
+  void flush_connections();
+  void drop(uint64_t id);
+  void answer(const Asker& asker, json::object reply);
+  void refuse(const Asker& asker, std::string_view code, std::string_view message, json::object more = {});
+  void notice_growth(Run& run);
+  void queue_notice(Run& run);
+  void send_notices();
+  bool notices_ready() const;
+  void send_notice(Connection& daemon, Run& run);
+  void send_notice(Connection& daemon, Ended& ended);
+
+  // requests.cc
+  void handle(const Asker& asker, const json::object& request);
+  void hello(const Asker& asker, const json::object& request);
+  void start(const Asker& asker, const json::object& request);
+  void write(const Asker& asker, const json::object& request, Run& run);
+  void on_run(const Asker& asker, std::string_view op, const json::object& request, Run& run);
+  void forget(const Asker& asker, const std::string& uid);
+  void start_daemon(const Asker& asker);
+  json::object describe(const Run& run) const;
+
+  std::string timestamp() const;
+
+  Fd root_, folder_, exits_folder_, lock_, epoll_, listener_, signals_;
+  std::string boot_id_;
+  rlimit open_files_{};
+  std::unordered_map<std::string, std::unique_ptr<Run>> runs_;
+  std::unordered_map<uint64_t, Run*> slots_;
+  std::unordered_map<pid_t, Run*> mains_;
+  std::map<std::string, Ended> ended_;
+  std::set<pid_t> daemons_;
+  std::map<uint64_t, std::unique_ptr<Connection>> connections_;
+  std::set<std::pair<BootTime, uint64_t>> timers_;
+  std::vector<std::string> finished_;
+  std::deque<std::string> notices_;
+  std::unique_ptr<char[]> read_buffer_;
+  RecordBuffer records_;
+  BootTime now_{0}, idle_at_ = kNever, commit_at_ = kNever, listen_at_ = kNever, give_up_at_ = kNever;
+  uint64_t next_slot_ = 1, daemon_ = 0;
+  bool disk_full_ = false, stopping_ = false, terminating_ = false;
+};
+
+}  // namespace cru

@@ -1,0 +1,49 @@
+#include "keeper/output.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+#include "platform/line_log.h"
+
+namespace cru {
+
+std::expected<Output, int> Output::open(int root, const std::string& path) {
+  Output output;
+  open_how how{O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600, RESOLVE_BENEATH};
+  output.fd_ = Fd(static_cast<int>(syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
+  if (!output.fd_) return std::unexpected(errno);
+  struct stat status{};
+  if (fstat(output.fd_.get(), &status) != 0) return std::unexpected(errno);
+  if (!S_ISREG(status.st_mode)) return std::unexpected(EINVAL);
+  auto last = repair_tail(output.fd_.get());
+  if (!last) return std::unexpected(errno ? errno : EIO);
+  fstat(output.fd_.get(), &status);
+  output.bytes_ = status.st_size;
+  output.last_seq_ = *last;
+  return output;
+}
+
+size_t Output::append(std::string_view text) {
+  size_t done = 0;
+  while (done < text.size()) {
+    ssize_t n = write(fd_.get(), text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    done += static_cast<size_t>(n);
+  }
+  bytes_ += static_cast<int64_t>(done);
+  return done;
+}
+
+bool Output::has_space(int64_t floor) const {
+  struct statvfs status{};
+  if (floor <= 0 || fstatvfs(fd_.get(), &status) != 0) return true;
+  return status.f_bavail * status.f_frsize >= static_cast<uint64_t>(floor);
+}
+
+}  // namespace cru

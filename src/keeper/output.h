@@ -1,0 +1,33 @@
+#pragma once
+/// Output: the log file of one run, opened for its only writer. Never rewrites what is there, except to cut
+/// a torn last line before the first append.
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "keeper/fd.h"
+
+namespace cru {
+
+class Output {
+ public:
+  /// Opens or makes `path` below the folder `root`, and repairs its end.
+  /// Outcomes: the file; an errno.
+  static std::expected<Output, int> open(int root, const std::string& path);
+
+  /// Appends as much of `text` as the disk takes. Returns how much; less than all means no space (or another
+  /// failure of the disk): the rest must be offered again, as a record may have been cut in two.
+  size_t append(std::string_view text);
+  /// Whether at least `floor` bytes are free where the file is.
+  bool has_space(int64_t floor) const;
+
+  int64_t bytes() const { return bytes_; }
+  int64_t last_seq() const { return last_seq_; }  ///< of the last record when it was opened
+
+ private:
+  Fd fd_;
+  int64_t bytes_ = 0, last_seq_ = 0;
+};
+
+}  // namespace cru

@@ -1,0 +1,83 @@
+#pragma once
+/// Run: everything the keeper remembers about one live agent process. A few hundred bytes while it is quiet;
+/// data only, the loop acts on it.
+#include <sys/resource.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "keeper/fd.h"
+#include "keeper/line_splitter.h"
+#include "keeper/output.h"
+#include "keeper/spawn.h"
+#include "keeper/stdin_queue.h"
+#include "keeper/tree.h"
+
+namespace cru {
+
+constexpr BootTime kNever = BootTime::max();
+
+enum class Pause : uint8_t { none, disk_full, disk_floor };
+
+/// One of the two streams that are read.
+struct Source {
+  Fd fd;
+  int capacity = 65536;        ///< of the pipe
+  bool watched = false;        ///< by epoll
+  BootTime flush_at = kNever;  ///< when an unfinished line is written
+};
+
+/// What was read but found no room on the disk: kept until it does.
+struct Stalled {
+  std::string records;  ///< may start in the middle of one
+  std::string bytes;    ///< not yet split
+  Stream stream = Stream::out;
+  bool empty() const { return records.empty() && bytes.empty(); }
+};
+
+struct Run {
+  Run(uint64_t slot_, Output output_, std::string mark, bool pty_)
+      : slot(slot_),
+        pty(pty_),
+        output(std::move(output_)),
+        splitter(output.last_seq(), std::move(mark), pty_) {}
+
+  uint64_t slot;
+  bool pty;
+  std::string uid, task_id, output_path;
+  pid_t pid = 0;
+  int64_t start_time = 0, first_seq = 1;
+  int64_t written_seq = 0;  ///< the last record that is whole on disk
+  Output output;
+  LineSplitter splitter;
+  std::array<Source, 2> sources;
+  Fd input;
+  bool input_watched = false;
+  StdinQueue deliveries;
+  int64_t output_limit = 0, disk_floor = 0;
+  Duration grace{10000};
+
+  bool main_alive = true, asked_to_end = false, killing = false, over_limit = false, finished = false;
+  int status = 0;
+  rusage usage{};
+
+  Pause pause = Pause::none, announced_pause = Pause::none;
+  Stalled stalled;
+  BootTime floor_check_at{0};
+  int64_t floor_check_bytes = 0;
+
+  BootTime kill_at = kNever, retry_at = kNever, notice_at = kNever, noticed_at{-1000};
+  BootTime timer = kNever;  ///< when the loop wakes for this run
+  bool dirty = false, queued = false;
+  int64_t marked = 0;
+
+  Source& source(Stream stream) { return sources[static_cast<size_t>(stream)]; }
+  TreeOf tree() const { return {uid, pid, main_alive}; }
+  BootTime next_deadline() const {
+    return std::min({sources[0].flush_at, sources[1].flush_at, kill_at, retry_at, notice_at});
+  }
+};
+
+}  // namespace cru

@@ -1,0 +1,189 @@
+#include "keeper/spawn.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+#include "keeper/tree.h"
+
+namespace cru {
+namespace {
+
+constexpr const char* kSteps[] = {"pipe", "pty", "fork", "session", "limits", "stdio", "chdir", "exec"};
+enum Step : int { pipe_, pty_, fork_, session, limits, stdio, chdir_, exec_ };
+
+struct Report {
+  int step, error;
+};
+
+/// Everything the child needs, made before the fork: after it nothing may allocate.
+struct Plan {
+  std::vector<std::string> programs;  // where argv[0] may be, in the order of PATH
+  std::vector<char*> argv, env;
+  std::string oom;
+  const SpawnRequest* request = nullptr;
+  int in = -1, out = -1, err = -1;  // the child's ends; -1 is /dev/null
+  std::string terminal;             // path of the pty's other end
+  int report = -1;
+  pid_t keeper = 0;
+};
+
+std::vector<std::string> programs(const SpawnRequest& request) {
+  const std::string& name = request.argv[0];
+  if (name.find('/') != std::string::npos) return {name};
+  std::string_view path = "/usr/local/bin:/usr/bin:/bin";
+  for (const auto& entry : request.env)
+    if (entry.starts_with("PATH=")) path = std::string_view(entry).substr(5);
+  std::vector<std::string> found;
+  while (true) {
+    size_t colon = path.find(':');
+    std::string_view folder = path.substr(0, colon);
+    found.push_back((folder.empty() ? "." : std::string(folder)) + "/" + name);
+    if (colon == std::string_view::npos) return found;
+    path.remove_prefix(colon + 1);
+  }
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const auto& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+/// The keeper's own score plus 200: when memory runs out, an agent goes first.
+std::string oom_score() {
+  std::string own = read_small_file("/proc/self/oom_score_adj");
+  return std::to_string(std::min(1000, atoi(own.c_str()) + 200));
+}
+
+[[noreturn]] void give_up(const Plan& plan, Step step) {
+  Report report{step, errno};
+  (void)!write(plan.report, &report, sizeof report);
+  _exit(127);
+}
+
+void reset_signals() {
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+/// Puts the descriptors on 0–2 and the report on 3, and closes everything else.
+void arrange_descriptors(Plan& plan) {
+  if (!plan.terminal.empty()) {
+    plan.in = plan.out = plan.err = open(plan.terminal.c_str(), O_RDWR);
+    if (plan.in < 0 || ioctl(plan.in, TIOCSCTTY, 0) != 0) give_up(plan, pty_);
+  }
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  int ends[] = {plan.in, plan.out, plan.err};
+  for (int i = 0; i < 3; ++i)
+    if (dup2(ends[i] < 0 ? null : ends[i], i) < 0) give_up(plan, stdio);
+  if (plan.report != 3 && dup3(plan.report, 3, O_CLOEXEC) < 0) give_up(plan, stdio);
+  plan.report = 3;
+  if (syscall(SYS_close_range, 4U, ~0U, 0U) != 0)
+    for (int fd = 4; fd < 65536; ++fd) close(fd);
+}
+
+[[noreturn]] void become(Plan& plan) {
+  const SpawnRequest& request = *plan.request;
+  reset_signals();
+  if (setsid() < 0) give_up(plan, session);
+  if (!request.outlives) {
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(plan, session);
+    if (getppid() != plan.keeper) _exit(127);  // it died before the line above could take effect
+    if (int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0)
+      (void)!write(fd, plan.oom.data(), plan.oom.size());
+  }
+  if (setrlimit(RLIMIT_NOFILE, &request.open_files) != 0) give_up(plan, limits);
+  arrange_descriptors(plan);
+  if (chdir(request.cwd.c_str()) != 0) give_up(plan, chdir_);
+  int denied = 0;
+  for (const auto& program : plan.programs) {
+    execve(program.c_str(), plan.argv.data(), plan.env.data());
+    if (errno == EACCES) denied = EACCES;
+    if (errno != EACCES && errno != ENOENT && errno != ENOTDIR) give_up(plan, exec_);
+  }
+  if (denied) errno = denied;
+  give_up(plan, exec_);
+}
+
+bool make_pipe(Fd& read_end, Fd& write_end, int keeper_flags_on_read) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  read_end = Fd(ends[0]);
+  write_end = Fd(ends[1]);
+  return fcntl(keeper_flags_on_read ? ends[0] : ends[1], F_SETFL, O_NONBLOCK) == 0;
+}
+
+bool make_pty(const SpawnRequest& request, Spawned& spawned, Plan& plan) {
+  Fd controller(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+  char path[64];
+  if (!controller || grantpt(controller.get()) != 0 || unlockpt(controller.get()) != 0 ||
+      ptsname_r(controller.get(), path, sizeof path) != 0)
+    return false;
+  winsize size{request.rows, request.cols, 0, 0};
+  ioctl(controller.get(), TIOCSWINSZ, &size);
+  plan.terminal = path;
+  spawned.in = Fd(fcntl(controller.get(), F_DUPFD_CLOEXEC, 3));
+  spawned.out = std::move(controller);
+  return bool(spawned.in);
+}
+
+}  // namespace
+
+std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request) {
+  auto failed = [](Step step) { return std::unexpected(SpawnError{kSteps[step], errno}); };
+  Plan plan;
+  plan.programs = programs(request);
+  plan.argv = pointers(request.argv);
+  plan.env = pointers(request.env);
+  plan.oom = oom_score();
+  plan.request = &request;
+  plan.keeper = getpid();
+  Spawned spawned;
+  Fd in, out, err, report_read, report_write;
+  if (request.pty) {
+    if (!make_pty(request, spawned, plan)) return failed(pty_);
+  } else if (!request.outlives) {
+    if (request.stdin_pipe && !make_pipe(in, spawned.in, false)) return failed(pipe_);
+    if (!make_pipe(spawned.out, out, true) || !make_pipe(spawned.err, err, true)) return failed(pipe_);
+  }
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return failed(pipe_);
+  report_read = Fd(ends[0]);
+  report_write = Fd(ends[1]);
+  plan.in = in.get();
+  plan.out = out.get();
+  plan.err = err.get();
+  plan.report = report_write.get();
+
+  spawned.pid = fork();
+  if (spawned.pid < 0) return failed(fork_);
+  if (spawned.pid == 0) become(plan);
+  report_write.close();
+  Report report{};
+  ssize_t got;
+  do got = read(report_read.get(), &report, sizeof report);
+  while (got < 0 && errno == EINTR);
+  if (got == sizeof report) {
+    waitpid(spawned.pid, nullptr, 0);
+    errno = report.error;
+    return failed(static_cast<Step>(report.step));
+  }
+  spawned.start_time = process_facts(spawned.pid).start_time;
+  return spawned;
+}
+
+}  // namespace cru

@@ -1,0 +1,39 @@
+#pragma once
+/// Spawn: starts one agent process with a clean slate of its own: session, signals, limits, descriptors.
+/// Looks nothing up and adds nothing to the environment; waits only until exec has worked or failed.
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "keeper/fd.h"
+
+namespace cru {
+
+struct SpawnRequest {
+  std::vector<std::string> argv, env;  ///< env as NAME=value, complete
+  std::string cwd;
+  bool pty = false;
+  bool stdin_pipe = true;
+  unsigned short rows = 24, cols = 80;
+  rlimit open_files{};    ///< what the child gets: the keeper raises its own
+  bool outlives = false;  ///< no PDEATHSIG, standard descriptors on /dev/null: for the daemon
+};
+
+struct Spawned {
+  pid_t pid = 0;
+  int64_t start_time = 0;  ///< field 22 of /proc/PID/stat
+  Fd in, out, err;         ///< the keeper's ends, non-blocking; for a pty `in` is a copy of `out`
+};
+
+struct SpawnError {
+  const char* step;
+  int error;
+};
+
+/// Outcomes: the process, past its exec; or the step that failed with its errno, and no process.
+std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request);
+
+}  // namespace cru

@@ -1,0 +1,152 @@
+// What runs print, and what is written to them.
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+#include <cerrno>
+
+#include "keeper/loop.h"
+
+namespace cru {
+namespace {
+
+constexpr int kGrownPipe = 1 << 20;
+constexpr Duration kSilence{200}, kRetry{1000};
+constexpr int64_t kFloorCheckBytes = 4 << 20;
+
+}  // namespace
+
+void Keeper::watch_streams(Run& run, bool on) {
+  for (Stream stream : {Stream::out, Stream::err}) {
+    Source& source = run.source(stream);
+    if (!source.fd || source.watched == on) continue;
+    source.watched = on;
+    // Taken out altogether while paused: epoll reports a hang-up even to those who ask for nothing.
+    if (on)
+      watch(source.fd.get(), EPOLLIN, stream == Stream::out ? Kind::out : Kind::err, run.slot, false);
+    else
+      epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, source.fd.get(), nullptr);
+  }
+}
+
+void Keeper::on_readable(Run& run, Stream stream) {
+  Source& source = run.source(stream);
+  if (!source.fd || run.pause != Pause::none) return;
+  if (disk_full_) return pause(run, Pause::disk_full);
+  if (run.main_alive && floor_reached(run)) return pause(run, Pause::disk_floor);
+  ssize_t n = ::read(source.fd.get(), read_buffer_.get(), kReadBuffer);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) return end_stream(run, stream);  // a pty whose other end is closed says EIO
+  if (n >= source.capacity && !run.pty && source.capacity < kGrownPipe) {
+    int grown = fcntl(source.fd.get(), F_SETPIPE_SZ, kGrownPipe);
+    source.capacity = grown > 0 ? grown : kGrownPipe;  // refused: not asked again
+  }
+  take(run, stream, {read_buffer_.get(), static_cast<size_t>(n)});
+}
+
+/// Splits and writes. False if the disk did not take all of it: the run is then paused and keeps the rest.
+bool Keeper::take(Run& run, Stream stream, std::string_view bytes) {
+  std::string ts = timestamp();
+  while (!bytes.empty()) {
+    bytes.remove_prefix(run.splitter.feed(stream, bytes, ts, records_));
+    if (append(run)) continue;
+    run.stalled.bytes = bytes;
+    run.stalled.stream = stream;
+    return false;
+  }
+  run.source(stream).flush_at = run.splitter.has_partial(stream) ? now_ + kSilence : kNever;
+  arm(run);
+  return true;
+}
+
+/// Writes the record buffer to the run's file.
+bool Keeper::append(Run& run) {
+  if (records_.empty()) return true;
+  std::string_view text = records_.text();
+  size_t written = run.output.append(text);
+  run.stalled.records = text.substr(written);
+  records_.clear();
+  if (!run.stalled.records.empty()) {
+    disk_full_ = true;
+    pause(run, Pause::disk_full);
+    return false;
+  }
+  notice_growth(run);
+  if (run.output_limit > 0 && run.output.bytes() >= run.output_limit && !run.over_limit && run.main_alive) {
+    run.over_limit = true;
+    kill_tree(run);
+  }
+  return true;
+}
+
+void Keeper::flush_partial(Run& run, Stream stream, bool ended) {
+  run.source(stream).flush_at = kNever;
+  if (run.pause != Pause::none) return;  // the stall is cleared first; retry() comes back
+  run.splitter.flush(stream, timestamp(), records_, ended);
+  append(run);
+}
+
+void Keeper::end_stream(Run& run, Stream stream) {
+  flush_partial(run, stream, true);
+  run.source(stream).fd.close();
+  run.source(stream).watched = false;
+}
+
+/// Asks the file system once a second, or after 4 MiB.
+bool Keeper::floor_reached(Run& run) {
+  if (run.disk_floor <= 0) return false;
+  if (now_ < run.floor_check_at && run.output.bytes() < run.floor_check_bytes) return false;
+  run.floor_check_at = now_ + kRetry;
+  run.floor_check_bytes = run.output.bytes() + kFloorCheckBytes;
+  return !run.output.has_space(run.disk_floor);
+}
+
+void Keeper::pause(Run& run, Pause reason) {
+  run.pause = reason;
+  run.retry_at = now_ + kRetry;
+  watch_streams(run, false);
+  queue_notice(run);
+  arm(run);
+}
+
+void Keeper::retry(Run& run) {
+  run.retry_at = now_ + kRetry;
+  Stalled& stalled = run.stalled;
+  size_t written = run.output.append(stalled.records);
+  stalled.records.erase(0, written);
+  if (!stalled.records.empty()) return;
+  if (written > 0) disk_full_ = false;
+  if (run.pause == Pause::disk_floor && run.main_alive && !run.output.has_space(run.disk_floor)) return;
+  if (disk_full_) return;
+  run.pause = Pause::none;
+  run.retry_at = kNever;
+  std::string rest = std::exchange(stalled.bytes, {});
+  notice_growth(run);
+  if (!rest.empty() && !take(run, stalled.stream, rest)) return;
+  for (Stream stream : {Stream::out, Stream::err})
+    if (run.splitter.has_partial(stream)) run.source(stream).flush_at = now_ + kSilence;
+  watch_streams(run, true);
+  queue_notice(run);
+  settle(run);
+}
+
+void Keeper::write_input(Run& run) {
+  std::vector<Delivery> done;
+  auto state = run.input ? run.deliveries.drain(run.input.get(), done) : StdinQueue::Drain::broken;
+  bool eof = !done.empty() && done.back().eof;
+  for (auto& delivery : done) answer(delivery.asker, {{"delivery", delivery.id}, {"written", true}});
+  if (state == StdinQueue::Drain::broken) return close_input(run, "stdin_closed");
+  if (eof) return close_input(run, "stdin_closed");
+  bool blocked = state == StdinQueue::Drain::blocked;
+  if (blocked && !run.input_watched) watch(run.input.get(), EPOLLOUT, Kind::input, run.slot, false);
+  if (!blocked && run.input_watched) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, run.input.get(), nullptr);
+  run.input_watched = blocked;
+}
+
+void Keeper::close_input(Run& run, std::string_view error) {
+  run.input.close();
+  run.input_watched = false;
+  for (auto& delivery : run.deliveries.close())
+    refuse(delivery.asker, error, "the run's input is closed", {{"delivery", delivery.id}});
+}
+
+}  // namespace cru
