@@ -30,7 +30,7 @@ const io = /^(unistd\.h|fcntl\.h|sys\/|sqlite3\.h|fstream|iostream|filesystem|th
 /// The folders that a file may include from, or a function that says so of one include.
 function allowed(file) {
   const [room, sub] = file.split("/");
-  const test = /_test\.cc$/.test(file);
+  const test = /(_test\.cc|_fixture\.h)$/.test(file);
   switch (room) {
     case "base": return ["base"];
     case "platform": return ["base", "platform"];

@@ -24,7 +24,7 @@ struct Call {
 /// A reply as JSON text, so that large ones (output pages) need not be a tree.
 class Reply {
  public:
-  Reply(json::value value) : text_(to_text(value)) {}            // NOLINT: implicit on purpose
+  Reply(json::value value) : text_(to_text(value)) {}                  // NOLINT: implicit on purpose
   Reply(json::object value) : Reply(json::value(std::move(value))) {}  // NOLINT
   static Reply raw(std::string text) { return Reply(std::move(text), 0); }
   const std::string& text() const { return text_; }

@@ -42,9 +42,9 @@ struct Route {
   std::string_view path;    ///< "/agents/{id}/kill"
 };
 
-/// How the command line shows a row. `verb` is what a person types ("questions answer"); empty: no generic verb.
-/// `arguments` are the fields given by position; the other fields are flags.
-/// `list` names the member that holds the rows of a table, `columns` its fields.
+/// How the command line shows a row. `verb` is what a person types ("questions answer"); empty: no generic
+/// verb. `arguments` are the fields given by position; the other fields are flags. `list` names the member
+/// that holds the rows of a table, `columns` its fields.
 struct Cli {
   std::string_view verb = {};
   std::vector<std::string_view> arguments = {};

@@ -47,7 +47,8 @@ std::string to_base64(std::string_view bytes) {
   for (size_t at = 0; at < bytes.size(); at += 3) {
     uint32_t group = 0;
     size_t count = std::min<size_t>(3, bytes.size() - at);
-    for (size_t i = 0; i < 3; ++i) group = group << 8 | (i < count ? static_cast<uint8_t>(bytes[at + i]) : 0u);
+    for (size_t i = 0; i < 3; ++i)
+      group = group << 8 | (i < count ? static_cast<uint8_t>(bytes[at + i]) : 0u);
     for (size_t i = 0; i < 4; ++i) out += i <= count ? base64_digits[group >> (18 - 6 * i) & 63] : '=';
   }
   return out;

@@ -10,25 +10,25 @@
 namespace cru {
 
 // X(name, http status): one list, so that a code, its wire name and its status cannot part.
-#define CRU_CODES(X)                                                                              \
-  X(invalid_argument, 400)                                                                        \
-  X(unauthorized, 401)                                                                            \
-  X(forbidden, 403)                                                                               \
-  X(not_found, 404)                                                                               \
-  X(method_not_allowed, 405)                                                                      \
-  X(conflict, 409)                                                                                \
-  X(already_answered, 409)                                                                        \
-  X(not_running, 409)                                                                             \
-  X(cursor_gone, 410)                                                                             \
-  X(too_large, 413)                                                                               \
-  X(unsupported_media_type, 415)                                                                  \
-  X(cannot_execute, 422)                                                                          \
-  X(internal, 500)                                                                                \
-  X(keeper_unavailable, 503)                                                                      \
-  X(overloaded, 503)                                                                              \
-  X(database_unavailable, 503)                                                                    \
-  X(daemon_unreachable, 503)                                                                      \
-  X(timed_out, 504)                                                                               \
+#define CRU_CODES(X)             \
+  X(invalid_argument, 400)       \
+  X(unauthorized, 401)           \
+  X(forbidden, 403)              \
+  X(not_found, 404)              \
+  X(method_not_allowed, 405)     \
+  X(conflict, 409)               \
+  X(already_answered, 409)       \
+  X(not_running, 409)            \
+  X(cursor_gone, 410)            \
+  X(too_large, 413)              \
+  X(unsupported_media_type, 415) \
+  X(cannot_execute, 422)         \
+  X(internal, 500)               \
+  X(keeper_unavailable, 503)     \
+  X(overloaded, 503)             \
+  X(database_unavailable, 503)   \
+  X(daemon_unreachable, 503)     \
+  X(timed_out, 504)              \
   X(disk_full, 507)
 
 enum class Code {

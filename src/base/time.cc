@@ -77,7 +77,8 @@ std::optional<Time> parse_rfc3339(std::string_view text) {
   if (!fraction) return {};
   auto offset = take_offset(text);
   if (!offset || !text.empty()) return {};
-  std::chrono::year_month_day date(std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
+  std::chrono::year_month_day date(std::chrono::year(*year),
+                                   std::chrono::month(static_cast<unsigned>(*month)),
                                    std::chrono::day(static_cast<unsigned>(*day)));
   if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return {};
   return Time(std::chrono::sys_days(date)) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +

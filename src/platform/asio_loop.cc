@@ -37,14 +37,19 @@ class AsioWatch final : public Watch {
     *alive_ = false;
     descriptor_.release();  // the descriptor is its owner's to close
   }
-  void when_readable(std::function<void()> ready) override { wait(asio::posix::descriptor_base::wait_read, std::move(ready)); }
-  void when_writable(std::function<void()> ready) override { wait(asio::posix::descriptor_base::wait_write, std::move(ready)); }
+  void when_readable(std::function<void()> ready) override {
+    wait(asio::posix::descriptor_base::wait_read, std::move(ready));
+  }
+  void when_writable(std::function<void()> ready) override {
+    wait(asio::posix::descriptor_base::wait_write, std::move(ready));
+  }
 
  private:
   void wait(asio::posix::descriptor_base::wait_type kind, std::function<void()> ready) {
-    descriptor_.async_wait(kind, [alive = alive_, ready = std::move(ready)](const boost::system::error_code& error) {
-      if (*alive && error != asio::error::operation_aborted) ready();
-    });
+    descriptor_.async_wait(
+        kind, [alive = alive_, ready = std::move(ready)](const boost::system::error_code& error) {
+          if (*alive && error != asio::error::operation_aborted) ready();
+        });
   }
   asio::posix::stream_descriptor descriptor_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -23,18 +23,18 @@ struct StoreFailure {
 
 using Value = std::variant<std::monostate, int64_t, double, std::string>;
 
-inline Value bind(std::nullopt_t) { return std::monostate(); }
-inline Value bind(bool value) { return int64_t(value); }
-inline Value bind(int value) { return int64_t(value); }
-inline Value bind(int64_t value) { return value; }
-inline Value bind(double value) { return value; }
-inline Value bind(Time value) { return to_millis(value); }
-inline Value bind(std::string value) { return value; }
-inline Value bind(std::string_view value) { return std::string(value); }
-inline Value bind(const char* value) { return std::string(value); }
+inline Value to_value(std::nullopt_t) { return std::monostate(); }
+inline Value to_value(bool value) { return int64_t(value); }
+inline Value to_value(int value) { return int64_t(value); }
+inline Value to_value(int64_t value) { return value; }
+inline Value to_value(double value) { return value; }
+inline Value to_value(Time value) { return to_millis(value); }
+inline Value to_value(std::string value) { return value; }
+inline Value to_value(std::string_view value) { return std::string(value); }
+inline Value to_value(const char* value) { return std::string(value); }
 template <class T>
-Value bind(const std::optional<T>& value) {
-  return value ? bind(*value) : Value();
+Value to_value(const std::optional<T>& value) {
+  return value ? to_value(*value) : Value();
 }
 
 /// One row of an answer; columns by position. A null reads as 0, empty or nullopt.
@@ -59,7 +59,7 @@ class Reader {
 
   template <class... Args>
   std::vector<Row> rows(std::string_view sql, Args&&... args) {
-    return query(sql, {bind(std::forward<Args>(args))...});
+    return query(sql, {to_value(std::forward<Args>(args))...});
   }
   template <class... Args>
   std::optional<Row> row(std::string_view sql, Args&&... args) {
@@ -79,7 +79,7 @@ class Tx : public Reader {
   /// Returns how many rows changed.
   template <class... Args>
   int64_t exec(std::string_view sql, Args&&... args) {
-    return execute(sql, {bind(std::forward<Args>(args))...});
+    return execute(sql, {to_value(std::forward<Args>(args))...});
   }
   /// Writes an event with this transaction; it gets its number at commit.
   virtual void emit(NewEvent event) = 0;

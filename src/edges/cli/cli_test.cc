@@ -39,7 +39,7 @@ constexpr auto run_b = R"({"task_id":"beta-1","status":"failed","argv":["false"]
 /// Two runs, and the rest not found.
 FakeReply two_runs(const FakeRequest& request) {
   if (request.target == "/version") return {};
-  if (request.target.starts_with("/agents?"))
+  if (request.target == "/agents" || request.target.starts_with("/agents?"))
     return {200, fmt::format(R"({{"agents":[{},{}]}})", run_a, run_b)};
   if (request.target.starts_with("/agents/alpha-1")) return {200, run_a};
   if (request.target.starts_with("/agents/beta-1")) return {200, run_b};

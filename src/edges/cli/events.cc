@@ -36,10 +36,12 @@ std::string line_of(const json::object& event, const Style& style) {
   std::string rest;
   if (data)
     for (const auto& [key, value] : *data) {
-      if (key == "task_id" || value.is_null()) continue;
       std::string_view name = key;
-      auto shown = value.is_array() && name == "lines" ? fmt::format("{} lines", value.get_array().size())
-                                                       : cell(name, value, Style{});
+      bool noise =
+          name == "task_id" || name == "lines" || value.is_null() || (value.is_bool() && !value.get_bool());
+      if (noise) continue;
+      auto shown =
+          name == "argv" ? safe_for_terminal(command_of({{"argv", value}})) : cell(name, value, Style{});
       rest += fmt::format(" {}={}", safe_for_terminal(name), shown);
     }
   auto id = int_or(event, "id");

@@ -113,7 +113,7 @@ std::string table(std::span<const std::string_view> columns, const json::array& 
     auto& line = cells.emplace_back();
     for (auto column : columns) {
       const auto* value = object.if_contains(column);
-      if (!value && column == "command")
+      if (column == "command" && (!value || object.contains("argv")))
         line.push_back(safe_for_terminal(command_of(object)));
       else
         line.push_back(value ? cell(column, *value, style) : "-");
@@ -150,8 +150,9 @@ std::string record(const json::object& object, const Style& style) {
   for (const auto& [key, value] : object) width = std::max(width, key.size());
   std::string out;
   for (const auto& [key, value] : object) {
-    if (value.is_null()) continue;
     std::string_view name = key;
+    bool repeated = name == "command" && object.contains("argv");  // the same, but quoted, is shown for argv
+    if (value.is_null() || repeated) continue;
     auto shown = cell(name, value, style);
     if (name == "argv") shown = safe_for_terminal(command_of({{"argv", value}}));
     auto colour = name == "status" ? status_colour(shown) : Colour::none;

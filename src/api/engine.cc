@@ -1,0 +1,58 @@
+#include "api/engine.h"
+
+#include <fmt/format.h>
+
+#include "api/replies_table.h"
+
+namespace cru::api {
+
+void Api::bind(std::string_view operation, Handler handler) {
+  const auto* row = find_operation(operation);
+  CRU_ASSERT(row != nullptr && !handlers_.contains(row->name));
+  handlers_.emplace(row->name, std::move(handler));
+}
+
+std::vector<std::string_view> Api::unbound() const {
+  std::vector<std::string_view> missing;
+  for (const auto& operation : operations())
+    if (!operation.is_event_stream && !handlers_.contains(operation.name)) missing.push_back(operation.name);
+  return missing;
+}
+
+Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::object input) {
+  if ((operation.callers & call.caller) == 0)
+    co_return fail(Code::forbidden, fmt::format("{} is for a person, not for an agent", operation.name), "",
+                   "let the person who runs cru do this");
+  auto checked = check_input(operation, std::move(input));
+  if (!checked) co_return fail(std::move(checked.error()));
+  auto handler = handlers_.find(operation.name);
+  if (handler == handlers_.end())
+    co_return fail(Code::internal, fmt::format("{} has no handler", operation.name));
+  if (call.request_id.empty() || operation.reads_only) co_return co_await handler->second(call, *checked);
+  co_return co_await call_once(operation, handler->second, call, *checked);
+}
+
+/// The claim is committed before the work begins, so a crash in between leaves "unknown" and never a second
+/// execution.
+Task<Result<Reply>> Api::call_once(const Operation& operation, const Handler& handler, const Call& call,
+                                   const json::object& input) {
+  std::string key = fmt::format("{}:{}", operation.name, call.request_id);
+  auto claimed = co_await store_.write([key](Tx& tx) { return claim_reply(tx, key); });
+  if (!claimed) co_return fail(std::move(claimed.error()));
+  if (claimed->is_finished) {
+    auto stored = parse_json(claimed->text);
+    if (claimed->failed && stored) co_return fail(error_from_json(stored->as_object()));
+    co_return Reply::raw(claimed->text);
+  }
+  if (!claimed->is_ours)
+    co_return fail(Code::conflict, "this request was made before and its outcome is not known", "request_id",
+                   "look at the state, then ask again with a new request id");
+  auto reply = co_await handler(call, input);
+  auto text = reply ? reply->text() : to_text(cru::to_json(reply.error()));
+  auto stored = co_await store_.write(
+      [key, text, failed = !reply.has_value()](Tx& tx) { return finish_reply(tx, key, text, failed); });
+  if (!stored) co_return fail(std::move(stored.error()));
+  co_return reply;
+}
+
+}  // namespace cru::api

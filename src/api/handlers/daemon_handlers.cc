@@ -1,0 +1,45 @@
+#include <unistd.h>
+
+#include "api/handlers/handlers.h"
+#include "inbox/question_table.h"
+
+namespace cru::api {
+namespace {
+
+/// State and the number of the last event from one read transaction: a cursor that misses nothing.
+Task<Result<Reply>> get_state(Store& store) {
+  auto state = co_await store.read([](Reader& reader) -> Result<json::object> {
+    json::array agents, questions;
+    for (const auto& run : runs::list(reader, {.status = {}, .before = {}, .limit = 1000}))
+      agents.push_back(run_to_json(run));
+    for (const auto& question : inbox::list(reader, "", true)) questions.push_back(inbox::to_json(question));
+    return json::object{{"agents", std::move(agents)},
+                        {"questions", std::move(questions)},
+                        {"last_seq", reader.last_event()}};
+  });
+  if (!state) co_return fail(std::move(state.error()));
+  co_return Reply(*std::move(state));
+}
+
+Task<Result<Reply>> at_once(json::object value) { co_return Reply(std::move(value)); }
+
+}  // namespace
+
+void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, DaemonFacts facts) {
+  api.bind("health", [](const Call&, const json::object&) { return at_once({{"status", "ok"}}); });
+  api.bind("version", [facts, &keeper](const Call&, const json::object&) {
+    return at_once({{"version", facts.version},
+                    {"pid", ::getpid()},
+                    {"keeper_pid", keeper.pid() == 0 ? json::value(nullptr) : json::value(keeper.pid())},
+                    {"project", facts.root},
+                    {"url", facts.url},
+                    {"started_at", to_rfc3339(facts.started_at)}});
+  });
+  api.bind("get_state", [&store](const Call&, const json::object&) { return get_state(store); });
+  api.bind("shutdown", [facts](const Call&, const json::object&) {
+    facts.shut_down();
+    return at_once({{"status", "stopping"}});
+  });
+}
+
+}  // namespace cru::api

@@ -1,0 +1,27 @@
+#pragma once
+/// Handlers: the operation table's rows, bound to the rooms. Each turns input
+/// into a call and the answer into JSON; none decides anything.
+#include <functional>
+
+#include "api/engine.h"
+#include "inbox/inbox_service.h"
+#include "runs/runs_service.h"
+
+namespace cru::api {
+
+struct DaemonFacts {
+  std::string version;
+  std::string root;
+  std::string url;
+  Time started_at;
+  std::function<void()> shut_down;
+};
+
+void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, DaemonFacts facts);
+void bind_runs(Api& api, runs::Runs& runs);
+void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox);
+
+/// A run's record as the wire knows it, with the command as one line.
+json::object run_to_json(const runs::Run& run);
+
+}  // namespace cru::api

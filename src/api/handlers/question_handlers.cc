@@ -1,0 +1,90 @@
+#include "api/handlers/handlers.h"
+
+namespace cru::api {
+namespace {
+
+std::string text(const json::object& input, std::string_view key) { return std::string(text_or(input, key)); }
+
+Task<Result<Reply>> list_questions(inbox::Inbox& inbox, std::string task_id, bool pending) {
+  auto found = co_await inbox.list(std::move(task_id), pending);
+  if (!found) co_return fail(std::move(found.error()));
+  json::array questions;
+  for (const auto& question : *found) questions.push_back(inbox::to_json(question));
+  co_return Reply(json::object{{"questions", std::move(questions)}});
+}
+
+/// The asker who reads its answer has it: that is the delivery of `cru ask`.
+Task<Result<Reply>> get_question(inbox::Inbox& inbox, std::string id, Duration wait, std::string caller) {
+  auto question = co_await inbox.wait_for_answer(std::move(id), wait);
+  if (!question) co_return fail(std::move(question.error()));
+  bool fetched = question->status == inbox::Status::answered && !question->delivered &&
+                 question->reply_context.empty() && caller == question->task_id;
+  if (fetched) {
+    question = co_await inbox.mark_delivery(question->id, "");
+    if (!question) co_return fail(std::move(question.error()));
+  }
+  co_return Reply(inbox::to_json(*question));
+}
+
+Result<Reply> describe_answer(Result<inbox::Question> answered) {
+  if (!answered) return fail(std::move(answered.error()));
+  json::object reply{{"question_id", answered->id},
+                     {"task_id", answered->task_id},
+                     {"status", "answered"},
+                     {"response", json_or_null(answered->response)},
+                     {"delivered", answered->delivered}};
+  if (answered->delivered) {
+    reply["message"] = "the agent has the answer";
+  } else if (answered->delivery_error.empty()) {
+    reply["message"] = "the answer is recorded; the agent gets it when it asks again";
+  } else {
+    reply["delivery_error"] = answered->delivery_error;
+    reply["message"] = "the answer is recorded but did not reach the agent: " + answered->delivery_error;
+  }
+  return Reply(std::move(reply));
+}
+
+Task<Result<Reply>> answer_question(runs::Runs& runs, std::string id, std::string answer) {
+  co_return describe_answer(co_await runs.answer(std::move(id), std::move(answer)));
+}
+
+Task<Result<Reply>> respond(runs::Runs& runs, std::string id, std::string response) {
+  co_return describe_answer(co_await runs.respond(std::move(id), std::move(response)));
+}
+
+Task<Result<Reply>> ask(runs::Runs& runs, std::string task_id, std::string prompt,
+                        std::vector<std::string> options) {
+  if (task_id.empty())
+    co_return fail(Code::invalid_argument, "no run is asking", "task_id",
+                   "use cru ask inside a run, or name the run");
+  auto asked = co_await runs.ask(std::move(task_id), std::move(prompt), std::move(options));
+  if (!asked) co_return fail(std::move(asked.error()));
+  co_return Reply(inbox::to_json(*asked));
+}
+
+}  // namespace
+
+void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox) {
+  api.bind("list_questions", [&inbox](const Call&, const json::object& in) {
+    return list_questions(inbox, text(in, "task_id"), bool_or(in, "pending"));
+  });
+  api.bind("get_question", [&inbox](const Call& call, const json::object& in) {
+    return get_question(inbox, text(in, "id"), std::chrono::seconds(int_or(in, "wait_seconds")), call.run_id);
+  });
+  api.bind("answer_question", [&runs](const Call&, const json::object& in) {
+    return answer_question(runs, text(in, "id"), text(in, "answer"));
+  });
+  api.bind("respond", [&runs](const Call&, const json::object& in) {
+    return respond(runs, text(in, "id"), text(in, "response"));
+  });
+  api.bind("ask", [&runs](const Call& call, const json::object& in) {
+    // An agent asks for itself, whatever it says.
+    auto task_id = call.run_id.empty() ? text(in, "task_id") : call.run_id;
+    std::vector<std::string> options;
+    if (const auto* list = array_at(in, "options"))
+      for (const auto& option : *list) options.emplace_back(option.as_string());
+    return ask(runs, std::move(task_id), text(in, "prompt"), std::move(options));
+  });
+}
+
+}  // namespace cru::api

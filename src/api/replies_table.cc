@@ -1,0 +1,28 @@
+#include "api/replies_table.h"
+
+namespace cru::api {
+namespace {
+
+constexpr Migration migrations[] = {{"replies", 1, R"(
+CREATE TABLE replies(key TEXT PRIMARY KEY, at INTEGER NOT NULL, text TEXT, failed INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX replies_by_age ON replies(at);
+)"}};
+
+}  // namespace
+
+std::span<const Migration> reply_migrations() { return migrations; }
+
+Result<StoredReply> claim_reply(Tx& tx, const std::string& key) {
+  tx.exec("DELETE FROM replies WHERE at < ?", tx.now() - std::chrono::hours(24));
+  auto row = tx.row("SELECT text, failed FROM replies WHERE key = ?", key);
+  if (row) return StoredReply{false, !row->is_null(0), row->boolean(1), row->text(0)};
+  tx.exec("INSERT INTO replies(key, at, text, failed) VALUES(?, ?, NULL, 0)", key, tx.now());
+  return StoredReply{.is_ours = true, .text = {}};
+}
+
+Result<> finish_reply(Tx& tx, const std::string& key, const std::string& text, bool failed) {
+  tx.exec("UPDATE replies SET text = ?, failed = ? WHERE key = ?", text, failed, key);
+  return {};
+}
+
+}  // namespace cru::api

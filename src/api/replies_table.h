@@ -1,0 +1,21 @@
+#pragma once
+/// The table of stored replies: what a repeated request gets for 24 hours.
+#include <span>
+
+#include "store/store.h"
+
+namespace cru::api {
+
+std::span<const Migration> reply_migrations();
+
+struct StoredReply {
+  bool is_ours = false;      ///< the request is new: carry it out
+  bool is_finished = false;  ///< `text` is the first reply
+  bool failed = false;
+  std::string text;
+};
+/// Claims `key` for the caller, or says what is known of an earlier claim. Drops what is older than 24 hours.
+Result<StoredReply> claim_reply(Tx& tx, const std::string& key);
+Result<> finish_reply(Tx& tx, const std::string& key, const std::string& text, bool failed);
+
+}  // namespace cru::api

@@ -1,0 +1,25 @@
+#pragma once
+/// Caller: tells a person from an agent. Agents share the user's uid and can read
+/// the token, so the process decides: whatever descends from the keeper is a run's.
+#include "api/engine.h"
+#include "edges/http/http_edge.h"
+#include "platform/pool.h"
+#include "runs/keeper.h"
+#include "runs/runs_service.h"
+
+namespace cru::daemon {
+
+class CallerIdentity {
+ public:
+  CallerIdentity(Pool& pool, runs::Keeper& keeper, runs::Runs& runs, uint16_t port)
+      : pool_(pool), keeper_(keeper), runs_(runs), port_(port) {}
+  Task<Result<api::Call>> identify(const http::Peer& peer, const http::Request& request);
+
+ private:
+  Pool& pool_;
+  runs::Keeper& keeper_;
+  runs::Runs& runs_;
+  const uint16_t port_;
+};
+
+}  // namespace cru::daemon

@@ -1,0 +1,197 @@
+#include "daemon/config.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <functional>
+
+#include "base/text.h"
+#include "platform/files.h"
+
+namespace cru::daemon {
+namespace {
+
+/// Reads one file's tree into a Config and gathers what is wrong with it.
+class ConfigReader {
+ public:
+  ConfigReader(Config& config, std::string file, Scope scope)
+      : config_(config), file_(std::move(file)), scope_(scope) {}
+  std::vector<std::string> problems;
+
+  using Setter = std::function<void(const YamlNode&, const std::string& path)>;
+  using Keys = std::vector<std::pair<std::string, Setter>>;
+
+  void read(const YamlNode& root) {
+    section(
+        root, "",
+        {
+            {"daemon",
+             [this](auto& node, auto& path) {
+               section(node, path,
+                       {{"port",
+                         [this](auto& n, auto& p) {
+                           integer(n, p, 1, 65535,
+                                   [this](int64_t v) { config_.port = static_cast<uint16_t>(v); });
+                         }},
+                        {"log_level", [this](auto& n, auto& p) {
+                           choice(n, p, {"debug", "info", "warn", "error"}, config_.log_level);
+                         }}});
+             }},
+            {"store",
+             [this](auto& node, auto& path) {
+               section(
+                   node, path,
+                   {{"retention", [this](auto& n, auto& p) {
+                       section(
+                           n, p,
+                           {{"records", [this](auto& m, auto& q) { duration(m, q, config_.keep_records); }},
+                            {"events", [this](auto& m, auto& q) { duration(m, q, config_.keep_events); }}});
+                     }}});
+             }},
+            {"runs",
+             [this](auto& node, auto& path) {
+               section(node, path,
+                       {{"kill_grace", [this](auto& n, auto& p) { duration(n, p, config_.kill_grace); }},
+                        {"output_limit", [this](auto& n, auto& p) { size(n, p, config_.output_limit); }},
+                        {"disk_floor", [this](auto& n, auto& p) { size(n, p, config_.disk_floor); }},
+                        {"environment", [this](auto& n, auto& p) { texts(n, p, config_.environment); }}});
+             }},
+            {"backends", [this](auto& node, auto& path) { backends(node, path); }},
+        });
+  }
+
+ private:
+  void problem(const YamlNode& node, const std::string& path, std::string_view reason) {
+    problems.push_back(fmt::format("{}:{}: {}: {}", file_, node.line, path, reason));
+  }
+
+  void section(const YamlNode& node, const std::string& path, const Keys& keys) {
+    if (node.kind == YamlNode::Kind::null) return;
+    if (node.kind != YamlNode::Kind::map)
+      return problem(node, path.empty() ? "the file" : path, "must hold keys and values");
+    for (const auto& [key, value] : node.members) {
+      auto inner = path.empty() ? key : path + "." + key;
+      auto known = std::find_if(keys.begin(), keys.end(),
+                                [&key = key](const auto& entry) { return entry.first == key; });
+      if (known != keys.end()) {
+        known->second(value, inner);
+        continue;
+      }
+      std::vector<std::string> names;
+      for (const auto& entry : keys) names.push_back(entry.first);
+      auto meant = closest(key, names);
+      problem(value, inner,
+              meant.empty() ? "unknown key" : fmt::format("unknown key; did you mean {}?", meant));
+    }
+  }
+
+  void integer(const YamlNode& node, const std::string& path, int64_t least, int64_t most,
+               const std::function<void(int64_t)>& set) {
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(node.text.data(), node.text.data() + node.text.size(), value);
+    if (node.kind != YamlNode::Kind::scalar || error != std::errc() ||
+        end != node.text.data() + node.text.size() || value < least || value > most)
+      return problem(node, path, fmt::format("must be a whole number from {} to {}", least, most));
+    set(value);
+  }
+
+  void duration(const YamlNode& node, const std::string& path, Duration& into) {
+    auto value = parse_duration(node.text);
+    if (node.kind != YamlNode::Kind::scalar || !value)
+      return problem(node, path, "must be a duration such as 500ms, 10s, 15m, 24h or 30d");
+    into = *value;
+  }
+
+  /// Bytes: 1048576, 512KiB, 64MiB, 2GiB.
+  void size(const YamlNode& node, const std::string& path, int64_t& into) {
+    int64_t count = 0;
+    const char* last = node.text.data() + node.text.size();
+    auto [end, error] = std::from_chars(node.text.data(), last, count);
+    std::string_view unit(end, static_cast<size_t>(last - end));
+    int shift = unit.empty() ? 0 : unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : -1;
+    if (node.kind != YamlNode::Kind::scalar || error != std::errc() || shift < 0 || count < 0 ||
+        count > (int64_t(1) << 32))
+      return problem(node, path, "must be a number of bytes such as 1048576, 64MiB or 2GiB");
+    into = count << shift;
+  }
+
+  void choice(const YamlNode& node, const std::string& path, const std::vector<std::string>& allowed,
+              std::string& into) {
+    if (std::find(allowed.begin(), allowed.end(), node.text) == allowed.end())
+      return problem(node, path, fmt::format("must be one of {}", fmt::join(allowed, ", ")));
+    into = node.text;
+  }
+
+  void texts(const YamlNode& node, const std::string& path, std::vector<std::string>& into) {
+    if (node.kind != YamlNode::Kind::list) return problem(node, path, "must be a list of texts");
+    for (const auto& item : node.items) {
+      if (item.kind != YamlNode::Kind::scalar)
+        problem(item, path, "must be a text");
+      else
+        into.push_back(item.text);
+    }
+  }
+
+  void backends(const YamlNode& node, const std::string& path) {
+    if (scope_ == Scope::project) {
+      config_.warnings.push_back(fmt::format(
+          "{}:{}: {}: ignored: commands count only from your own configuration", file_, node.line, path));
+      return;
+    }
+    if (node.kind != YamlNode::Kind::map) return problem(node, path, "must hold names and commands");
+    for (const auto& [name, value] : node.members) {
+      std::vector<std::string> argv;
+      section(value, path + "." + name, {{"argv", [&, this](auto& n, auto& p) { texts(n, p, argv); }}});
+      if (argv.empty()) problem(value, path + "." + name + ".argv", "a command is needed");
+      config_.backends[name] = std::move(argv);
+    }
+  }
+
+  Config& config_;
+  const std::string file_;
+  const Scope scope_;
+};
+
+Result<Config> apply_file(Config config, const std::string& file, Scope scope) {
+  auto content = read_file(file, 1 << 20);
+  if (!content && content.error().code == Code::not_found) return config;
+  if (!content) return fail(content.error());
+  auto tree = parse_yaml(*content);
+  if (!tree) return fail(Code::invalid_argument, fmt::format("{}:{}", file, tree.error().message));
+  return apply_yaml(std::move(config), *tree, file, scope);
+}
+
+std::string user_config_file() {
+  if (const char* xdg = std::getenv("XDG_CONFIG_HOME"); xdg && *xdg)
+    return std::string(xdg) + "/crucible/config.yaml";
+  const char* home = std::getenv("HOME");
+  return std::string(home ? home : "/") + "/.config/crucible/config.yaml";
+}
+
+}  // namespace
+
+Result<Config> apply_yaml(Config config, const YamlNode& root, const std::string& file, Scope scope) {
+  ConfigReader reader(config, file, scope);
+  reader.read(root);
+  if (!reader.problems.empty())
+    return fail(Code::invalid_argument, fmt::format("{}", fmt::join(reader.problems, "\n")));
+  return config;
+}
+
+Result<Config> load_config(const std::string& project_root) {
+  auto config = apply_file({}, user_config_file(), Scope::user);
+  if (config)
+    config = apply_file(*std::move(config), project_root + "/.crucible/config.yaml", Scope::project);
+  if (!config) return config;
+  if (const char* port = std::getenv("CRU_PORT"); port && *port) {
+    int value = std::atoi(port);
+    if (value < 1 || value > 65535)
+      return fail(Code::invalid_argument, "CRU_PORT must be from 1 to 65535", "CRU_PORT");
+    config->port = static_cast<uint16_t>(value);
+  }
+  if (const char* level = std::getenv("CRU_LOG_LEVEL"); level && *level) config->log_level = level;
+  return config;
+}
+
+}  // namespace cru::daemon

@@ -1,0 +1,39 @@
+#pragma once
+/// Config: what people may set, in two YAML files, the user's and the project's;
+/// then the environment, then flags. Unknown keys are errors. Keys that start
+/// commands count only from the user's own file: a repository must not bring them.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "base/yaml.h"
+
+namespace cru::daemon {
+
+struct Config {
+  std::optional<uint16_t> port;  ///< absent: 8765, or the next free one
+  std::string log_level = "info";
+  Duration keep_records = std::chrono::days(30);
+  Duration keep_events = std::chrono::hours(24);
+  Duration kill_grace = 10s;
+  int64_t output_limit = int64_t(2) << 30;
+  int64_t disk_floor = int64_t(256) << 20;
+  std::vector<std::string> environment;  ///< variables that runs inherit, beyond the built-in list
+  std::map<std::string, std::vector<std::string>> backends;
+  std::vector<std::string> warnings;
+};
+
+enum class Scope { user, project };
+
+/// Lays the settings of one file over `config`. Every mistake is reported at once:
+/// "FILE:LINE: key: reason", one a line.
+Result<Config> apply_yaml(Config config, const YamlNode& root, const std::string& file, Scope scope);
+
+/// Both files, then CRU_PORT and CRU_LOG_LEVEL. A file that is not there is no error.
+Result<Config> load_config(const std::string& project_root);
+
+}  // namespace cru::daemon

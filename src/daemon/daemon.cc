@@ -1,0 +1,223 @@
+#include "daemon/daemon.h"
+
+#include <fmt/format.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+
+#include "daemon/caller.h"
+#include "daemon/engine.h"
+#include "daemon/state_folder.h"
+#include "edges/http/http_edge.h"
+#include "platform/asio_loop.h"
+#include "platform/files.h"
+#include "platform/http/listen.h"
+#include "platform/log.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace cru::daemon {
+namespace {
+
+struct Arguments {
+  std::string project;
+  std::optional<uint16_t> port;
+};
+
+Result<Arguments> parse_arguments(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 0; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (i + 1 == argc || (word != "--project" && word != "--port"))
+      return fail(Code::invalid_argument, fmt::format("unexpected argument: {}", word), "",
+                  "cru daemon run [--project DIR] [--port N]");
+    std::string_view value = argv[++i];
+    if (word == "--project") {
+      arguments.project = value;
+      continue;
+    }
+    uint16_t port = 0;
+    auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), port);
+    if (error != std::errc() || end != value.data() + value.size() || port == 0)
+      return fail(Code::invalid_argument, "a port is a number from 1 to 65535", "--port");
+    arguments.port = port;
+  }
+  return arguments;
+}
+
+std::string own_program() {
+  char path[PATH_MAX];
+  ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
+  CRU_ASSERT(length > 0);
+  return std::string(path, static_cast<size_t>(length));
+}
+
+/// An explicit port that is taken is an error; otherwise the next free one after 8765, at last any.
+Result<Fd> listen_tcp(std::optional<uint16_t> wanted) {
+  if (wanted) {
+    auto bound = http::listen_loopback(*wanted);
+    if (!bound) bound.error().hint = "choose another with --port, or leave it out to take a free one";
+    return bound;
+  }
+  for (uint16_t port = 8765; port < 8865; ++port)
+    if (auto bound = http::listen_loopback(port)) return bound;
+  return http::listen_loopback(0);
+}
+
+Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::Project& project) {
+  auto migrations = all_migrations();
+  auto store = sqlite::SqliteStore::open(loop, database_path(project), migrations);
+  if (store || store.error().details.find("damaged") == std::string::npos) return store;
+  auto aside = set_database_aside(project, loop.clock().wall());
+  if (!aside) return fail(aside.error());
+  log_error("the database is damaged and was set aside", store.error(), {{"kept_as", *aside}});
+  return sqlite::SqliteStore::open(loop, database_path(project), migrations);
+}
+
+/// The daemon while it lives: built in this order, taken down in the reverse one.
+class Daemon {
+ public:
+  Daemon(api::Project project, Config config) : project_(std::move(project)), config_(std::move(config)) {}
+
+  Result<> start() {
+    auto lock = take_pid_file(project_);
+    if (!lock) return fail(lock.error());
+    lock_ = *std::move(lock);
+    ::unlink(project_.start_error_file().c_str());
+    if (auto opened = open_log(project_.log_file(), log_level_from(config_.log_level)); !opened)
+      return opened;
+    for (const auto& warning : config_.warnings) log_warn(warning);
+    auto token = load_token(project_);
+    if (!token) return fail(token.error());
+    auto tcp = listen_tcp(config_.port);
+    if (!tcp) return fail(tcp.error());
+    auto port = http::port_of(*tcp);
+    auto store = open_store(loop_, project_);
+    if (!store) return fail(store.error());
+    store_ = *std::move(store);
+    engine_ = std::make_unique<Engine>(loop_, pool_, *store_, project_, config_, own_program());
+    url_ = fmt::format("http://127.0.0.1:{}/", port);
+    engine_->bind(
+        {CRU_VERSION, project_.root, url_, loop_.clock().wall(), [this] { begin_stop("asked to"); }});
+    identity_ = std::make_unique<CallerIdentity>(pool_, engine_->keeper(), engine_->runs(), port);
+    edge_ = std::make_unique<edges::HttpEdge>(
+        loop_, engine_->api(), store_->events(),
+        edges::HttpConfig{.token = *token, .port = port, .version = CRU_VERSION, .project = project_.root},
+        [this](const http::Peer& peer, const http::Request& request) {
+          return identity_->identify(peer, request);
+        });
+    loop_.on_signals({SIGTERM, SIGINT}, [this](int number) { begin_stop(strsignal(number)); });
+    loop_.spawn(open_doors(*std::move(tcp)));
+    return {};
+  }
+
+  Result<> run() {
+    loop_.run();
+    edge_.reset();
+    engine_.reset();
+    store_.reset();
+    ::unlink(project_.socket().c_str());
+    log_info("daemon stopped");
+    return failure_ ? Result<>(fail(*failure_)) : Result<>();
+  }
+
+ private:
+  /// Nobody is let in before the runs are taken back: a client never sees a state that is about to change.
+  Task<void> open_doors(Fd tcp) {
+    auto recovered = co_await engine_->recover(store_->is_fresh());
+    auto socket = http::listen_unix(project_.socket());
+    if (!recovered || !socket) {
+      failure_ = recovered ? socket.error() : recovered.error();
+      loop_.stop();
+      co_return;
+    }
+    if (auto written = write_file(project_.url_file(), url_ + "\n", 0600); !written)
+      log_error("cannot write the url", written.error());
+    edge_->listen(*std::move(socket));
+    edge_->listen(std::move(tcp));
+    log_info("daemon started", {{"pid", ::getpid()}, {"version", CRU_VERSION}, {"url", url_}});
+  }
+
+  void begin_stop(std::string why) {
+    if (stopping_) return;
+    stopping_ = true;
+    log_info("daemon stopping", {{"why", why}});
+    loop_.spawn(stop());
+  }
+
+  Task<void> stop() {
+    co_await edge_->drain(1s);
+    loop_.stop();
+  }
+
+  const api::Project project_;
+  const Config config_;
+  Fd lock_;
+  AsioLoop loop_;
+  Pool pool_{loop_, 4};
+  std::unique_ptr<sqlite::SqliteStore> store_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<CallerIdentity> identity_;
+  std::unique_ptr<edges::HttpEdge> edge_;
+  std::string url_;
+  bool stopping_ = false;
+  std::optional<Error> failure_;
+};
+
+void report(const api::Project* project, const Error& error) {
+  auto text = error.message + (error.hint.empty() ? "" : "\n  " + error.hint) + "\n";
+  std::fprintf(stderr, "cru: %s", text.c_str());
+  // For the verb that started us and cannot see our stderr. Another daemon's lock is not our failure to
+  // record.
+  if (project && error.code != Code::conflict) (void)write_file(project->start_error_file(), text, 0600);
+}
+
+void prepare_process() {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::umask(0077);
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  auto arguments = parse_arguments(argc, argv);
+  if (!arguments) {
+    report(nullptr, arguments.error());
+    return 2;
+  }
+  auto project = arguments->project.empty() ? api::find_project(::get_current_dir_name())
+                                            : api::project_at(arguments->project);
+  if (!project) {
+    report(nullptr, project.error());
+    return 1;
+  }
+  prepare_process();
+  auto prepared = prepare_state(*project);
+  if (!prepared) {
+    report(nullptr, prepared.error());
+    return 1;
+  }
+  auto config = load_config(project->root);
+  if (!config) {
+    report(&*project, config.error());
+    return 1;
+  }
+  if (arguments->port) config->port = arguments->port;
+  Daemon daemon(*project, *std::move(config));
+  auto outcome = daemon.start();
+  if (outcome) outcome = daemon.run();
+  if (outcome) return 0;
+  report(&*project, outcome.error());
+  return 1;
+}
+
+}  // namespace cru::daemon

@@ -1,0 +1,49 @@
+#pragma once
+/// Engine: the rooms of one project, built and wired. Everything the daemon is,
+/// apart from its sockets, its process and its files.
+#include <memory>
+
+#include "api/engine.h"
+#include "api/handlers/handlers.h"
+#include "api/project.h"
+#include "daemon/config.h"
+#include "inbox/inbox_service.h"
+#include "platform/pool.h"
+#include "runs/keeper_client.h"
+#include "runs/output.h"
+#include "runs/retention.h"
+#include "runs/runs_service.h"
+#include "runs/worktree.h"
+#include "store/store.h"
+
+namespace cru::daemon {
+
+/// Every room's schema, joined.
+std::vector<Migration> all_migrations();
+
+class Engine {
+ public:
+  Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project, const Config& config,
+         std::string program);
+  /// Binds every operation.
+  void bind(api::DaemonFacts facts);
+  /// Takes back what is left of an earlier daemon, then cleans up.
+  Task<Result<>> recover(bool fresh_database);
+
+  api::Api& api() { return api_; }
+  runs::Runs& runs() { return runs_; }
+  runs::Keeper& keeper() { return keeper_; }
+
+ private:
+  Loop& loop_;
+  Store& store_;
+  runs::KeeperClient keeper_;
+  std::unique_ptr<runs::Output> output_;
+  std::unique_ptr<runs::Worktrees> worktrees_;
+  inbox::Inbox inbox_;
+  runs::Runs runs_;
+  runs::Retention retention_;
+  api::Api api_;
+};
+
+}  // namespace cru::daemon

@@ -1,0 +1,23 @@
+#pragma once
+/// The state folder `.coven/`: made, guarded by its lock, and given its token.
+#include "api/project.h"
+#include "base/time.h"
+#include "platform/fd.h"
+
+namespace cru::daemon {
+
+/// Creates `.coven/` (0700) with its folders and a .gitignore for itself.
+/// Errors: forbidden, disk_full and the like, naming the path.
+Result<> prepare_state(const api::Project& project);
+
+/// The daemon's lock for its whole life, with its pid written. conflict: another daemon has it.
+Result<Fd> take_pid_file(const api::Project& project);
+
+/// 256 random bits in a file that only its owner can read; kept once made.
+Result<std::string> load_token(const api::Project& project);
+
+/// The database's path. One that is damaged is moved aside, never overwritten.
+std::string database_path(const api::Project& project);
+Result<std::string> set_database_aside(const api::Project& project, Time now);
+
+}  // namespace cru::daemon

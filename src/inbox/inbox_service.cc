@@ -1,0 +1,101 @@
+#include "inbox/inbox_service.h"
+
+#include "inbox/question_table.h"
+
+namespace cru::inbox {
+namespace {
+
+Result<Question> find_or_fail(Reader& reader, const std::string& id) {
+  auto found = inbox::find(reader, id);
+  if (!found) return fail(Code::not_found, "no question has the id " + id, "id", "see: cru questions list");
+  return *std::move(found);
+}
+
+}  // namespace
+
+void Inbox::ask_in(Tx& tx, const std::vector<Question>& questions) {
+  for (const auto& question : questions)
+    if (add(tx, question)) tx.emit({"agent.question", question.task_id, to_json(question)});
+}
+
+void Inbox::expire_in(Tx& tx, std::string_view task_id) {
+  for (auto& question : inbox::list(tx, task_id, true)) {
+    auto expired = expire(std::move(question), tx.now());
+    update(tx, expired);
+    tx.emit({"question.expired", expired.task_id, to_json(expired)});
+  }
+}
+
+Task<Result<Question>> Inbox::ask(Question question) {
+  co_return co_await store_.write([question](Tx& tx) -> Result<Question> {
+    auto asked = question;
+    asked.asked_at = tx.now();
+    ask_in(tx, {asked});
+    return asked;
+  });
+}
+
+Task<Result<Question>> Inbox::find(std::string id) {
+  co_return co_await store_.read([id](Reader& reader) { return find_or_fail(reader, id); });
+}
+
+Task<Result<std::vector<Question>>> Inbox::list(std::string task_id, bool pending_only) {
+  co_return co_await store_.read([task_id, pending_only](Reader& reader) -> Result<std::vector<Question>> {
+    return inbox::list(reader, task_id, pending_only);
+  });
+}
+
+Task<Result<Question>> Inbox::wait_until(std::string id, Duration limit, bool (*done)(const Question&)) {
+  auto until = loop_.clock().boot() + limit;
+  for (;;) {
+    auto seen = version_;
+    auto found = co_await find(id);
+    auto left = until - loop_.clock().boot();
+    if (!found || done(*found) || left <= Duration(0)) co_return found;
+    if (seen == version_) co_await changed_.wait(left);
+  }
+}
+
+Task<Result<Question>> Inbox::wait_for_answer(std::string id, Duration limit) {
+  return wait_until(std::move(id), limit,
+                    [](const Question& question) { return question.status != Status::pending; });
+}
+
+Task<Result<Question>> Inbox::wait_for_delivery(std::string id, Duration limit) {
+  return wait_until(std::move(id), limit, [](const Question& question) { return question.delivered; });
+}
+
+Task<Result<Question>> Inbox::answer(std::string id, std::string text) {
+  auto answered = co_await store_.write([id, text](Tx& tx) -> Result<Question> {
+    auto found = find_or_fail(tx, id);
+    if (!found) return found;
+    auto decided = inbox::answer(*std::move(found), text, tx.now());
+    if (!decided) return decided;
+    update(tx, *decided);
+    tx.emit({"question.answered", decided->task_id, to_json(*decided)});
+    return decided;
+  });
+  if (answered) notify();
+  co_return answered;
+}
+
+Task<Result<Question>> Inbox::mark_delivery(std::string id, std::string error) {
+  auto marked = co_await store_.write([id, error](Tx& tx) -> Result<Question> {
+    auto found = find_or_fail(tx, id);
+    if (!found || found->delivered) return found;
+    found->delivered = error.empty();
+    found->delivery_error = error;
+    update(tx, *found);
+    tx.emit({error.empty() ? "question.delivered" : "question.undelivered", found->task_id, to_json(*found)});
+    return found;
+  });
+  if (marked) notify();
+  co_return marked;
+}
+
+Task<Result<std::vector<Question>>> Inbox::undelivered() {
+  co_return co_await store_.read(
+      [](Reader& reader) -> Result<std::vector<Question>> { return inbox::undelivered(reader); });
+}
+
+}  // namespace cru::inbox

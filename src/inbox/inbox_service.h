@@ -1,0 +1,46 @@
+#pragma once
+/// Inbox: asks, waits for and records answers. Delivering an answer to the
+/// agent is the runs' business; it reports the outcome back here.
+#include "inbox/question.h"
+#include "platform/loop.h"
+#include "store/store.h"
+
+namespace cru::inbox {
+
+class Inbox {
+ public:
+  Inbox(Loop& loop, Store& store) : loop_(loop), store_(store), changed_(loop) {}
+
+  /// Records questions within the asker's own transaction, each once, with its `agent.question` event.
+  static void ask_in(Tx& tx, const std::vector<Question>& questions);
+  /// Expires what a run that has ended left unanswered.
+  static void expire_in(Tx& tx, std::string_view task_id);
+
+  Task<Result<Question>> ask(Question question);
+  Task<Result<Question>> find(std::string id);
+  Task<Result<std::vector<Question>>> list(std::string task_id, bool pending_only);
+  /// The question once it is no longer pending, or as it is when `limit` has passed.
+  Task<Result<Question>> wait_for_answer(std::string id, Duration limit);
+  /// Errors: not_found, and those of the rule.
+  Task<Result<Question>> answer(std::string id, std::string text);
+  /// Records that the agent got the answer, or why it did not.
+  Task<Result<Question>> mark_delivery(std::string id, std::string error);
+  Task<Result<std::vector<Question>>> undelivered();
+  /// The question once the agent has its answer, or as it is when `limit` has passed.
+  Task<Result<Question>> wait_for_delivery(std::string id, Duration limit);
+  /// Something about questions changed outside this service's own calls (a run's transaction).
+  void notify() {
+    ++version_;
+    changed_.notify();
+  }
+
+ private:
+  /// The question once `done` says so, or as it is when `limit` has passed.
+  Task<Result<Question>> wait_until(std::string id, Duration limit, bool (*done)(const Question&));
+  Loop& loop_;
+  Store& store_;
+  Signal changed_;
+  uint64_t version_ = 0;  ///< tells a change that came while a question was being read
+};
+
+}  // namespace cru::inbox

@@ -1,0 +1,82 @@
+#include "inbox/question.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace cru::inbox {
+
+std::string_view name(Kind kind) { return kind == Kind::permission ? "permission" : "question"; }
+Kind kind_from(std::string_view name) { return name == "permission" ? Kind::permission : Kind::question; }
+
+std::string_view name(Status status) {
+  if (status == Status::answered) return "answered";
+  return status == Status::expired ? "expired" : "pending";
+}
+
+Status status_from(std::string_view name) {
+  if (name == "answered") return Status::answered;
+  return name == "expired" ? Status::expired : Status::pending;
+}
+
+namespace {
+
+bool same_word(std::string_view a, std::string_view b) {
+  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+std::optional<std::string> pick_option(const std::vector<std::string>& options, std::string_view text) {
+  for (const auto& option : options)
+    if (same_word(option, text)) return option;
+  size_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && number >= 1 && number <= options.size())
+    return options[number - 1];
+  return {};
+}
+
+}  // namespace
+
+Result<Question> answer(Question question, std::string_view text, Time now) {
+  if (question.status == Status::answered)
+    return fail(Code::already_answered, fmt::format("question {} was answered already: {}", question.id,
+                                                    question.response.value_or("")));
+  if (question.status == Status::expired)
+    return fail(Code::conflict, fmt::format("question {} has expired: its run has ended", question.id));
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+  auto picked = pick_option(question.options, text);
+  if (question.kind == Kind::permission && !picked && !text.starts_with("deny:"))
+    return fail(Code::invalid_argument, "a permission is answered by allow, deny or \"deny: reason\"",
+                "answer");
+  question.response = picked ? *picked : std::string(text);
+  question.status = Status::answered;
+  question.answered_at = now;
+  return question;
+}
+
+Question expire(Question question, Time now) {
+  if (question.status != Status::pending) return question;
+  question.status = Status::expired;
+  question.answered_at = now;
+  return question;
+}
+
+json::object to_json(const Question& question) {
+  json::array options;
+  for (const auto& option : question.options) options.emplace_back(option);
+  return {{"id", question.id},
+          {"task_id", question.task_id},
+          {"kind", name(question.kind)},
+          {"prompt", question.prompt},
+          {"options", std::move(options)},
+          {"status", name(question.status)},
+          {"response", json_or_null(question.response)},
+          {"delivered", question.delivered},
+          {"delivery_error", json_or_null(question.delivery_error)},
+          {"asked_at", to_rfc3339(question.asked_at)},
+          {"answered_at", question.answered_at ? json::value(to_rfc3339(*question.answered_at)) : nullptr}};
+}
+
+}  // namespace cru::inbox

@@ -1,0 +1,53 @@
+#pragma once
+/// Questions: what an agent asks a person, and what counts as an answer. Rules
+/// only; nothing here knows how an answer reaches the agent.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace cru::inbox {
+
+enum class Kind { question, permission };
+enum class Status { pending, answered, expired };
+std::string_view name(Kind kind);
+std::string_view name(Status status);
+Kind kind_from(std::string_view name);
+Status status_from(std::string_view name);
+
+struct Question {
+  std::string id;
+  std::string task_id;
+  std::string run_uid;  ///< the execution that asked: a later one with the same task id did not
+  Kind kind = Kind::question;
+  std::string prompt;
+  std::vector<std::string> options = {};
+  Status status = Status::pending;
+  std::optional<std::string> response = {};
+  bool delivered = false;
+  std::string delivery_error = {};
+  Time asked_at = {};
+  std::optional<Time> answered_at = {};
+  /// What the asking backend needs to form its reply (JSON text); empty for `cru ask`, which fetches its
+  /// answer.
+  std::string reply_context = {};
+};
+
+/// What of `text` is the answer:
+///  - an option, by its text (in any case) or its number from 1: that option;
+///  - for a permission: "allow", "deny" or "deny: reason", and nothing else;
+///  - otherwise the text itself: people may answer beside the options.
+/// Errors: already_answered; conflict (expired: the run has ended); invalid_argument.
+Result<Question> answer(Question question, std::string_view text, Time now);
+
+/// The run has ended: nobody is left to hear an answer.
+Question expire(Question question, Time now);
+
+/// The wire form; `reply_context` stays inside.
+json::object to_json(const Question& question);
+
+}  // namespace cru::inbox

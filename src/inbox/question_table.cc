@@ -1,0 +1,100 @@
+#include "inbox/question_table.h"
+
+namespace cru::inbox {
+namespace {
+
+constexpr Migration all_migrations[] = {{"inbox", 1, R"(
+CREATE TABLE questions(
+  id TEXT PRIMARY KEY, task_id TEXT NOT NULL, run_uid TEXT NOT NULL, kind TEXT NOT NULL, prompt TEXT NOT NULL,
+  options TEXT NOT NULL, status TEXT NOT NULL, response TEXT, delivered INTEGER NOT NULL, delivery_error TEXT NOT NULL,
+  asked_at INTEGER NOT NULL, answered_at INTEGER, reply_context TEXT NOT NULL);
+CREATE INDEX questions_by_task ON questions(task_id, asked_at);
+CREATE INDEX questions_pending ON questions(asked_at) WHERE status = 'pending';
+)"}};
+
+#define QUESTION_COLUMNS                                                                                 \
+  "id, task_id, run_uid, kind, prompt, options, status, response, delivered, delivery_error, asked_at, " \
+  "answered_at, reply_context"
+
+std::string to_text_list(const std::vector<std::string>& options) {
+  return to_text(json::value_from(options));
+}
+
+Question to_question(const Row& row) {
+  Question question{.id = row.text(0),
+                    .task_id = row.text(1),
+                    .run_uid = row.text(2),
+                    .kind = kind_from(row.text(3)),
+                    .prompt = row.text(4),
+                    .options = {},
+                    .status = status_from(row.text(6)),
+                    .response = {},
+                    .delivered = row.boolean(8),
+                    .delivery_error = row.text(9),
+                    .asked_at = row.time(10),
+                    .answered_at = row.maybe_time(11),
+                    .reply_context = row.text(12)};
+  if (auto options = parse_json(row.text(5)); options && options->is_array())
+    for (const auto& option : options->get_array()) question.options.emplace_back(option.as_string());
+  if (!row.is_null(7)) question.response = row.text(7);
+  return question;
+}
+
+std::vector<Question> to_questions(const std::vector<Row>& rows) {
+  std::vector<Question> questions;
+  for (const auto& row : rows) questions.push_back(to_question(row));
+  return questions;
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() { return all_migrations; }
+
+std::optional<Question> find(Reader& reader, std::string_view id) {
+  auto row = reader.row("SELECT " QUESTION_COLUMNS " FROM questions WHERE id = ?", id);
+  if (!row) return {};
+  return to_question(*row);
+}
+
+std::vector<Question> list(Reader& reader, std::string_view task_id, bool pending_only) {
+  return to_questions(
+      reader.rows("SELECT " QUESTION_COLUMNS
+                  " FROM questions WHERE (?1 = '' OR task_id = ?1) AND (?2 = 0 OR status = 'pending')"
+                  " ORDER BY asked_at, id LIMIT 1000",
+                  task_id, pending_only));
+}
+
+std::vector<Question> undelivered(Reader& reader) {
+  return to_questions(
+      reader.rows("SELECT " QUESTION_COLUMNS
+                  " FROM questions WHERE status = 'answered' AND delivered = 0 AND reply_context <> ''"
+                  " ORDER BY answered_at, id LIMIT 1000"));
+}
+
+bool add(Tx& tx, const Question& question) {
+  return tx.exec("INSERT OR IGNORE INTO questions(" QUESTION_COLUMNS
+                 ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                 question.id, question.task_id, question.run_uid, name(question.kind), question.prompt,
+                 to_text_list(question.options), name(question.status), question.response, question.delivered,
+                 question.delivery_error, question.asked_at, question.answered_at,
+                 question.reply_context) > 0;
+}
+
+void update(Tx& tx, const Question& question) {
+  tx.exec(
+      "UPDATE questions SET status = ?, response = ?, delivered = ?, delivery_error = ?, answered_at = ? "
+      "WHERE id = ?",
+      name(question.status), question.response, question.delivered, question.delivery_error,
+      question.answered_at, question.id);
+}
+
+int64_t count_pending(Reader& reader, std::string_view task_id) {
+  return reader.row("SELECT count(*) FROM questions WHERE task_id = ? AND status = 'pending'", task_id)
+      ->integer(0);
+}
+
+void remove_of(Tx& tx, std::string_view task_id) {
+  tx.exec("DELETE FROM questions WHERE task_id = ?", task_id);
+}
+
+}  // namespace cru::inbox

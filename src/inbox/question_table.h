@@ -1,0 +1,23 @@
+#pragma once
+/// The table of questions.
+#include <span>
+
+#include "inbox/question.h"
+#include "store/store.h"
+
+namespace cru::inbox {
+
+std::span<const Migration> migrations();
+
+std::optional<Question> find(Reader& reader, std::string_view id);
+/// Oldest first; empty `task_id` means all runs.
+std::vector<Question> list(Reader& reader, std::string_view task_id, bool pending_only);
+/// Answered, by a reply that its run must get on stdin, and not yet confirmed.
+std::vector<Question> undelivered(Reader& reader);
+/// False if a question with this id is there already: asking is idempotent.
+bool add(Tx& tx, const Question& question);
+void update(Tx& tx, const Question& question);
+int64_t count_pending(Reader& reader, std::string_view task_id);
+void remove_of(Tx& tx, std::string_view task_id);
+
+}  // namespace cru::inbox

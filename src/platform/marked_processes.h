@@ -1,0 +1,19 @@
+#pragma once
+/// Marked processes: those whose environment carries NAME=VALUE. The only way to
+/// find what a lost parent left behind. Blocks: call it on a pool thread.
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cru {
+
+/// Kills every process of ours marked with one of `values`, and what they start meanwhile: stops all, looks
+/// again until nothing new is found, then kills by pidfd. Never ourselves. Returns how many.
+size_t kill_marked(const std::string& name, const std::set<std::string>& values);
+
+/// The value of NAME in the environment of `pid`; empty if it has none or cannot be read.
+std::string mark_of(int pid, const std::string& name);
+/// The parent of `pid`; 0 if there is no such process.
+int parent_of(int pid);
+
+}  // namespace cru

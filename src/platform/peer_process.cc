@@ -1,0 +1,63 @@
+#include "platform/peer_process.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+#include "platform/files.h"
+#include "platform/marked_processes.h"
+
+namespace cru {
+namespace {
+
+/// The inode of the socket with these ends, as "socket:[N]"; empty if there is none.
+std::string socket_name(uint16_t local_port, uint16_t remote_port) {
+  auto table = read_file("/proc/net/tcp");
+  if (!table) return {};
+  auto local = fmt::format("0100007F:{:04X}", local_port),
+       remote = fmt::format("0100007F:{:04X}", remote_port);
+  std::istringstream lines(*table);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string slot, from, to, state, queues, timer, retransmits, uid, timeout, inode;
+    words >> slot >> from >> to >> state >> queues >> timer >> retransmits >> uid >> timeout >> inode;
+    if (from == local && to == remote) return "socket:[" + inode + "]";
+  }
+  return {};
+}
+
+bool holds(int pid, const std::string& socket) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", pid), error))
+    if (std::filesystem::read_symlink(entry.path(), error) == socket) return true;
+  return false;
+}
+
+}  // namespace
+
+bool descends_from(int pid, int ancestor) {
+  for (int depth = 0; pid > 1 && depth < 4096; ++depth) {
+    if (pid == ancestor) return true;
+    pid = parent_of(pid);
+  }
+  return false;
+}
+
+bool is_held_below(int ancestor, uint16_t client_port, uint16_t server_port) {
+  auto socket = socket_name(client_port, server_port);
+  if (socket.empty()) return false;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    auto name = entry.path().filename().string();
+    int pid = 0;
+    auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (problem != std::errc() || end != name.data() + name.size()) continue;
+    if (pid != ancestor && descends_from(pid, ancestor) && holds(pid, socket)) return true;
+  }
+  return false;
+}
+
+}  // namespace cru

@@ -1,0 +1,51 @@
+#pragma once
+/// Adapters: what each backend's command line, output and input look like.
+/// Rules only: argv in, facts out, answers to bytes. They start nothing and read nothing.
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "inbox/question.h"
+
+namespace cru::runs {
+
+struct Launch {
+  std::vector<std::string> argv;
+  bool has_stdin = true;
+  std::string first_input;  ///< written to stdin once the process runs
+};
+
+/// A question found in the output, before it has an id and a run.
+struct Asked {
+  std::string key;  ///< the same each time the same line is read
+  inbox::Kind kind = inbox::Kind::question;
+  std::string prompt;
+  std::vector<std::string> options;
+  std::string reply_context;
+};
+
+class Adapter {
+ public:
+  virtual ~Adapter() = default;
+  /// The command for a task. Errors: invalid_argument when something is missing.
+  virtual Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const = 0;
+  /// The question that a line of stdout asks, if it asks one. `seq` is the line's number.
+  virtual std::optional<Asked> read_line(int64_t seq, std::string_view line) const = 0;
+  /// What to write to stdin for `answer` to a question with this `reply_context`.
+  virtual std::string reply(std::string_view reply_context, std::string_view answer) const = 0;
+  /// Only lines that start with this can ask; empty means that every line must be read.
+  virtual std::string_view mark() const = 0;
+};
+
+/// claude, codex, gemini, and "command" for anything else; null for an unknown name.
+const Adapter* find_adapter(std::string_view backend);
+const Adapter& command_adapter();
+
+/// The line protocol for any program: `::cru-ask {"prompt":"…","options":["…"]}` on stdout,
+/// the answer as one line on stdin.
+inline constexpr std::string_view ask_mark = "::cru-ask ";
+
+}  // namespace cru::runs

@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "runs/adapters/adapters.h"
+
+namespace cru::runs {
+namespace {
+
+/// "Which DB?\nWhich port?" and, for a single question, the labels to choose from.
+void read_questions(const json::object& input, Asked& asked) {
+  const auto* questions = array_at(input, "questions");
+  if (!questions) return;
+  for (const auto& item : *questions) {
+    const auto* question = item.if_object();
+    if (!question) continue;
+    if (!asked.prompt.empty()) asked.prompt += "\n";
+    asked.prompt += text_or(*question, "question");
+    const auto* options = array_at(*question, "options");
+    if (!options || questions->size() > 1) continue;
+    for (const auto& option : *options)
+      if (const auto* object = option.if_object()) asked.options.emplace_back(text_or(*object, "label"));
+  }
+}
+
+/// "Bash: touch file" says more than a JSON dump; the whole input stays in the reply's context.
+std::string describe_tool(std::string_view tool, const json::object& input) {
+  for (auto key : {"command", "file_path", "path", "url", "pattern", "query"})
+    if (auto text = text_or(input, key); !text.empty()) return fmt::format("Allow {}: {}", tool, text);
+  auto text = to_text(input);
+  if (text.size() > 2000) text = text.substr(0, 2000) + "…";
+  return fmt::format("Allow {}: {}", tool, text);
+}
+
+/// One answer a question: a JSON object from question to answer, or one line for each in order.
+json::object to_answers(const json::array& questions, std::string_view answer) {
+  json::object answers;
+  if (auto parsed = parse_json(answer); parsed && parsed->is_object()) return parsed->get_object();
+  for (const auto& item : questions) {
+    const auto* question = item.if_object();
+    if (!question) continue;
+    auto end = questions.size() > 1 ? answer.find('\n') : std::string_view::npos;
+    answers[text_or(*question, "question")] = answer.substr(0, end);
+    answer = end == std::string_view::npos ? std::string_view() : answer.substr(end + 1);
+  }
+  return answers;
+}
+
+class ClaudeAdapter final : public Adapter {
+ public:
+  Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const override {
+    if (task.empty()) return fail(Code::invalid_argument, "a task is needed", "task");
+    std::vector<std::string> words{
+        "claude",         "-p",          "--output-format",          "stream-json", "--verbose",
+        "--input-format", "stream-json", "--permission-prompt-tool", "stdio"};
+    words.insert(words.end(), argv.begin(), argv.end());
+    json::object message{{"type", "user"},
+                         {"message", {{"role", "user"}, {"content", task}}},
+                         {"parent_tool_use_id", nullptr},
+                         {"session_id", ""}};
+    return Launch{std::move(words), true, to_text(message) + "\n"};
+  }
+
+  std::optional<Asked> read_line(int64_t seq, std::string_view line) const override {
+    if (line.find("\"control_request\"") == std::string_view::npos) return read_ask_line(seq, line);
+    auto parsed = parse_json(line);
+    if (!parsed || !parsed->is_object() || text_or(parsed->get_object(), "type") != "control_request")
+      return {};
+    const auto* request = object_at(parsed->get_object(), "request");
+    if (!request || text_or(*request, "subtype") != "can_use_tool") return {};
+    const auto* input = object_at(*request, "input");
+    auto request_id = text_or(parsed->get_object(), "request_id");
+    auto tool = text_or(*request, "tool_name");
+    if (!input || request_id.empty()) return {};
+    Asked asked{.key = std::string(request_id), .prompt = {}, .options = {}, .reply_context = {}};
+    asked.reply_context = to_text(
+        json::object{{"form", "claude"}, {"request_id", request_id}, {"tool", tool}, {"input", *input}});
+    if (tool == "AskUserQuestion") {
+      read_questions(*input, asked);
+    } else {
+      asked.kind = inbox::Kind::permission;
+      asked.prompt = describe_tool(tool, *input);
+      asked.options = {"allow", "deny"};
+    }
+    return asked;
+  }
+
+  std::string reply(std::string_view reply_context, std::string_view answer) const override {
+    auto parsed = parse_json(reply_context);
+    if (!parsed || !parsed->is_object() || text_or(parsed->get_object(), "form") != "claude")
+      return std::string(answer) + "\n";
+    const auto& context = parsed->get_object();
+    json::object input = object_at(context, "input") ? *object_at(context, "input") : json::object();
+    json::object behavior;
+    if (text_or(context, "tool") == "AskUserQuestion") {
+      const auto* questions = array_at(input, "questions");
+      input["answers"] = to_answers(questions ? *questions : json::array(), answer);
+      behavior = {{"behavior", "allow"}, {"updatedInput", std::move(input)}};
+    } else if (answer == "allow") {
+      behavior = {{"behavior", "allow"}, {"updatedInput", std::move(input)}};
+    } else {
+      auto reason = answer.starts_with("deny:") ? answer.substr(5) : std::string_view();
+      while (reason.starts_with(' ')) reason.remove_prefix(1);
+      behavior = {{"behavior", "deny"}, {"message", reason.empty() ? "denied by the user" : reason}};
+    }
+    json::object response{{"subtype", "success"},
+                          {"request_id", text_or(context, "request_id")},
+                          {"response", std::move(behavior)}};
+    return to_text(json::object{{"type", "control_response"}, {"response", std::move(response)}}) + "\n";
+  }
+
+  std::string_view mark() const override { return {}; }
+};
+
+}  // namespace
+
+const Adapter& claude_adapter() {
+  static const ClaudeAdapter adapter;
+  return adapter;
+}
+
+}  // namespace cru::runs

@@ -1,0 +1,82 @@
+#include "base/json.h"
+#include "runs/adapters/adapters.h"
+
+namespace cru::runs {
+namespace {
+
+class CommandAdapter final : public Adapter {
+ public:
+  Result<Launch> launch(const std::vector<std::string>& argv, const std::string&) const override {
+    if (argv.empty() || argv.front().empty())
+      return fail(Code::invalid_argument, "a command is needed", "argv", "for example: cru run -- make test");
+    return Launch{argv, true, ""};
+  }
+  std::optional<Asked> read_line(int64_t seq, std::string_view line) const override {
+    return read_ask_line(seq, line);
+  }
+  std::string reply(std::string_view, std::string_view answer) const override {
+    return std::string(answer) + "\n";
+  }
+  std::string_view mark() const override { return ask_mark; }
+};
+
+/// codex exec and gemini take their task as an argument and never read stdin.
+class OneShotAdapter final : public Adapter {
+ public:
+  explicit OneShotAdapter(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+  Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const override {
+    auto words = argv_;
+    words.insert(words.end(), argv.begin(), argv.end());
+    if (task.empty()) return fail(Code::invalid_argument, "a task is needed", "task");
+    words.push_back(task);
+    return Launch{std::move(words), false, ""};
+  }
+  std::optional<Asked> read_line(int64_t seq, std::string_view line) const override {
+    return read_ask_line(seq, line);
+  }
+  std::string reply(std::string_view, std::string_view answer) const override {
+    return std::string(answer) + "\n";
+  }
+  std::string_view mark() const override { return ask_mark; }
+
+ private:
+  std::vector<std::string> argv_;
+};
+
+}  // namespace
+
+std::optional<Asked> read_ask_line(int64_t seq, std::string_view line) {
+  if (!line.starts_with(ask_mark)) return {};
+  auto rest = line.substr(ask_mark.size());
+  Asked asked{.key = std::to_string(seq), .prompt = {}, .options = {}, .reply_context = R"({"form":"line"})"};
+  auto parsed = parse_json(rest);
+  if (!parsed || !parsed->is_object()) {
+    // Not JSON: the rest of the line is the question itself.
+    asked.prompt = rest;
+  } else {
+    const auto& object = parsed->get_object();
+    asked.prompt = text_or(object, "prompt");
+    if (const auto* options = array_at(object, "options"))
+      for (const auto& option : *options)
+        if (option.is_string() && asked.options.size() < 64) asked.options.emplace_back(option.get_string());
+  }
+  if (asked.prompt.empty()) return {};
+  return asked;
+}
+
+const Adapter& command_adapter() {
+  static const CommandAdapter adapter;
+  return adapter;
+}
+
+const Adapter* find_adapter(std::string_view backend) {
+  static const OneShotAdapter codex({"codex", "exec", "--json"});
+  static const OneShotAdapter gemini({"gemini", "--output-format", "stream-json", "--prompt"});
+  if (backend == "command") return &command_adapter();
+  if (backend == "claude") return &claude_adapter();
+  if (backend == "codex") return &codex;
+  if (backend == "gemini") return &gemini;
+  return nullptr;
+}
+
+}  // namespace cru::runs

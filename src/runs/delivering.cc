@@ -1,0 +1,63 @@
+// Questions and their answers: recorded first, delivered after, and the outcome recorded too.
+#include <fmt/format.h>
+
+#include "platform/log.h"
+#include "runs/live.h"
+
+namespace cru::runs {
+
+Task<Result<inbox::Question>> Runs::ask(std::string task_id, std::string prompt,
+                                        std::vector<std::string> options) {
+  auto running = co_await find_running(task_id);
+  if (!running) co_return fail(std::move(running.error()));
+  auto id = question_id(running->first.uid, uuid_from(random_.bytes16()));
+  co_return co_await inbox_.ask({.id = std::move(id),
+                                 .task_id = task_id,
+                                 .run_uid = running->first.uid,
+                                 .prompt = std::move(prompt),
+                                 .options = std::move(options),
+                                 .reply_context = {}});
+}
+
+Task<Result<inbox::Question>> Runs::answer(std::string question_id, std::string text) {
+  auto answered = co_await inbox_.answer(std::move(question_id), std::move(text));
+  if (!answered) co_return answered;
+  co_return co_await deliver(*std::move(answered));
+}
+
+Task<Result<inbox::Question>> Runs::respond(std::string task_id, std::string text) {
+  auto running = co_await find_running(task_id);
+  if (!running) co_return fail(std::move(running.error()));
+  auto pending = co_await inbox_.list(task_id, true);
+  if (!pending) co_return fail(std::move(pending.error()));
+  if (pending->empty())
+    co_return fail(Code::not_found, fmt::format("run {} asks nothing", task_id), "id",
+                   fmt::format("to write to its standard input: cru send {} TEXT", task_id));
+  co_return co_await answer(pending->front().id, std::move(text));
+}
+
+Task<Result<inbox::Question>> Runs::deliver(inbox::Question question) {
+  if (question.reply_context.empty()) {
+    // `cru ask` fetches its answer itself; that it did is the confirmation. Give it a moment.
+    co_return co_await inbox_.wait_for_delivery(question.id, 2s);
+  }
+  auto found = live_.find(question.run_uid);
+  if (found == live_.end()) co_return co_await inbox_.mark_delivery(question.id, "the run has ended");
+  auto bytes = found->second->adapter->reply(question.reply_context, question.response.value_or(""));
+  auto written = co_await keeper_.write(question.run_uid, question.id, std::move(bytes), false);
+  std::string error;
+  if (!written) error = written.error().message;
+  co_return co_await inbox_.mark_delivery(question.id, std::move(error));
+}
+
+Task<void> Runs::deliver_again() {
+  auto waiting = co_await inbox_.undelivered();
+  if (!waiting) co_return;
+  for (auto& question : *waiting) {
+    if (!question.delivery_error.empty()) continue;
+    auto delivered = co_await deliver(question);
+    if (!delivered) log_error("cannot deliver an answer", delivered.error(), {{"question", question.id}});
+  }
+}
+
+}  // namespace cru::runs

@@ -1,0 +1,77 @@
+#pragma once
+/// Keeper: the process that parents every agent process, as the daemon sees it.
+/// The real one speaks docs/formats/keeper.md over a socket (keeper_client.h);
+/// the simulator has its own.
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "platform/task.h"
+#include "runs/run.h"
+
+namespace cru::runs {
+
+struct StartSpec {
+  std::string uid;
+  std::string task_id;
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> env;
+  std::string cwd;
+  std::string output;  ///< relative to the project
+  bool pty = false;
+  bool has_stdin = true;
+  int64_t rows = 24, cols = 80;
+  int64_t output_limit = 0;
+  int64_t disk_floor = 0;
+  std::string mark;
+  Duration grace{10000};
+};
+
+/// A run as the keeper knows it.
+struct KeptRun {
+  std::string uid;
+  std::string task_id;
+  ProcessIdentity process;
+  int64_t last_seq = 0;
+  std::optional<Exit> exit;  ///< set once it has ended
+};
+
+struct Growth {
+  std::string uid;
+  int64_t last_seq = 0;
+  int64_t marked = 0;  ///< the lowest new seq whose text starts with the mark; 0 for none
+};
+
+/// What the keeper tells without being asked. All on the loop.
+struct KeeperNotices {
+  std::function<void(Growth)> grew;
+  std::function<void(std::string uid, Exit)> exited;
+  std::function<void(std::string uid, std::string reason)> paused;  ///< an empty reason: resumed
+  std::function<void()> lost;  ///< the connection broke: the keeper is gone
+};
+
+class Keeper {
+ public:
+  virtual ~Keeper() = default;
+  virtual void set_notices(KeeperNotices notices) = 0;
+  /// Joins a keeper that is running, without starting one. An empty optional: there is none.
+  /// Errors: keeper_unavailable, when one runs and does not answer: its runs must not be given up.
+  virtual Task<Result<std::optional<std::vector<KeptRun>>>> join() = 0;
+  /// Starts the process, and the keeper first if there is none. Idempotent by uid.
+  /// Errors: cannot_execute with the reason; keeper_unavailable.
+  virtual Task<Result<ProcessIdentity>> start(StartSpec spec) = 0;
+  virtual Task<Result<>> kill(std::string uid, Duration grace) = 0;
+  /// Done once the pipe took all bytes; a repeat of `delivery` writes nothing.
+  virtual Task<Result<>> write(std::string uid, std::string delivery, std::string bytes, bool eof) = 0;
+  virtual Task<Result<>> resize(std::string uid, int64_t rows, int64_t cols) = 0;
+  virtual Task<Result<>> forget(std::string uid) = 0;
+  /// The exit records of a keeper that is gone, and killing of what its runs left behind.
+  virtual Task<std::vector<KeptRun>> read_exit_records() = 0;
+  virtual Task<void> sweep(std::vector<std::string> uids) = 0;
+  /// The pid of the keeper; 0 when there is none. Every process below it belongs to a run.
+  virtual int64_t pid() const = 0;
+};
+
+}  // namespace cru::runs

@@ -1,0 +1,316 @@
+#include "runs/keeper_client.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/id.h"
+#include "platform/detach.h"
+#include "platform/files.h"
+#include "platform/http/listen.h"
+#include "platform/log.h"
+#include "platform/marked_processes.h"
+
+namespace cru::runs {
+namespace {
+
+constexpr size_t longest_line = 4 << 20;
+
+ProcessIdentity to_process(const json::object& object) {
+  return {int_or(object, "pid"), int_or(object, "start_time"), std::string(text_or(object, "boot_id"))};
+}
+
+std::optional<int64_t> maybe_int(const json::object& object, std::string_view key) {
+  const auto* value = object.if_contains(key);
+  if (!value || value->is_null()) return {};
+  return int_or(object, key);
+}
+
+Exit to_exit(const json::object& object) {
+  return {maybe_int(object, "code"), maybe_int(object, "signal"), std::string(text_or(object, "reason")),
+          int_or(object, "last_seq")};
+}
+
+KeptRun to_kept_run(const json::object& object) {
+  KeptRun run{std::string(text_or(object, "uid")),
+              std::string(text_or(object, "task_id")),
+              to_process(object),
+              int_or(object, "last_seq"),
+              {}};
+  if (const auto* exit = object_at(object, "exit")) run.exit = to_exit(*exit);
+  return run;
+}
+
+/// Our code for one of the keeper's.
+Error to_keeper_error(const json::object& reply) {
+  auto code = text_or(reply, "error");
+  std::string message(text_or(reply, "message"));
+  if (code == "spawn_failed") return {Code::cannot_execute, message, "argv"};
+  if (code == "stdin_closed" || code == "running") return {Code::conflict, message};
+  if (code == "stdin_full")
+    return {Code::overloaded, message, "", "the run does not read its standard input; try again later"};
+  if (code == "not_running" || code == "not_found") return {Code::not_running, message};
+  return {Code::keeper_unavailable, message};
+}
+
+json::object to_message(const StartSpec& spec) {
+  json::object env;
+  for (const auto& [name, value] : spec.env) env[name] = value;
+  return {{"op", "start"},
+          {"uid", spec.uid},
+          {"task_id", spec.task_id},
+          {"argv", json::value_from(spec.argv)},
+          {"env", std::move(env)},
+          {"cwd", spec.cwd},
+          {"output", spec.output},
+          {"pty", spec.pty},
+          {"stdin", spec.has_stdin ? "pipe" : "null"},
+          {"rows", spec.rows},
+          {"cols", spec.cols},
+          {"output_limit", spec.output_limit},
+          {"disk_floor", spec.disk_floor},
+          {"mark", spec.mark},
+          {"grace_ms", spec.grace.count()}};
+}
+
+}  // namespace
+
+KeeperClient::KeeperClient(Loop& loop, Pool& pool, std::string root, std::string program)
+    : loop_(loop), pool_(pool), root_(std::move(root)), program_(std::move(program)), launched_(loop) {}
+
+KeeperClient::~KeeperClient() { watch_.reset(); }
+
+bool KeeperClient::connect() {
+  auto socket = http::connect_unix(root_ + "/.coven/keeper.sock");
+  if (!socket) return false;
+  socket_ = *std::move(socket);
+  watch_ = loop_.watch(socket_.get());
+  await_readable();
+  return true;
+}
+
+void KeeperClient::disconnect(const std::string& why) {
+  if (!socket_) return;
+  watch_.reset();
+  socket_.reset();
+  incoming_.clear();
+  outgoing_.clear();
+  writing_ = false;
+  pid_ = 0;
+  for (auto& [id, handle] : std::exchange(waiting_, {}))
+    loop_.post([handle, why]() mutable {
+      handle.complete(fail(Code::keeper_unavailable, "the keeper is gone: " + why));
+    });
+  if (notices_.lost) notices_.lost();
+}
+
+Task<Result<std::optional<std::vector<KeptRun>>>> KeeperClient::join() {
+  using Joined = std::optional<std::vector<KeptRun>>;
+  // A keeper that holds its lock is alive; it may just be slow to answer. One that does not is not there.
+  for (int attempt = 0; attempt < 50 && !connect(); ++attempt) {
+    auto lock = lock_file(root_ + "/.coven/keeper.pid");
+    if (lock || lock.error().code != Code::conflict) co_return Joined();
+    co_await loop_.sleep(100ms);
+  }
+  if (!socket_) co_return fail(Code::keeper_unavailable, "the keeper runs and does not answer");
+  auto answer = co_await hello();
+  if (!answer) co_return fail(std::move(answer.error()));
+  std::vector<KeptRun> runs;
+  if (const auto* list = array_at(*answer, "runs"))
+    for (const auto& item : *list)
+      if (const auto* object = item.if_object()) runs.push_back(to_kept_run(*object));
+  co_return Joined(std::move(runs));
+}
+
+Task<KeeperClient::Reply> KeeperClient::hello() {
+  auto answer = co_await request({{"op", "hello"}, {"role", "daemon"}, {"version", CRU_VERSION}});
+  if (answer) pid_ = int_or(*answer, "pid");
+  co_return answer;
+}
+
+Task<Result<>> KeeperClient::ensure() {
+  while (launching_) co_await launched_.wait();
+  if (socket_) co_return Result<>();
+  launching_ = true;
+  auto launched = co_await launch_keeper();
+  launching_ = false;
+  launched_.notify();
+  co_return launched;
+}
+
+Task<Result<>> KeeperClient::launch_keeper() {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    if (connect()) {
+      auto answer = co_await hello();
+      if (answer) co_return Result<>();
+    }
+    if (attempt % 20 == 0) {
+      auto started = start_detached({program_, "keeper", root_}, clean_environment(), root_);
+      if (!started)
+        co_return fail(Code::keeper_unavailable, "cannot start the keeper: " + started.error().message);
+    }
+    co_await loop_.sleep(Duration(std::min(attempt + 1, 50)));
+  }
+  co_return fail(Code::keeper_unavailable, "the keeper does not answer", "", "see .coven/log");
+}
+
+void KeeperClient::await_readable() {
+  watch_->when_readable([this] { read_some(); });
+}
+
+void KeeperClient::read_some() {
+  char buffer[65536];
+  for (;;) {
+    ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) break;
+    if (count <= 0) return disconnect(count == 0 ? "it closed the connection" : "the connection broke");
+    incoming_.append(buffer, static_cast<size_t>(count));
+    if (incoming_.size() > longest_line && incoming_.find('\n') == std::string::npos)
+      return disconnect("it sent a line over the limit");
+    if (static_cast<size_t>(count) < sizeof buffer) break;
+  }
+  size_t from = 0;
+  for (size_t end; socket_ && (end = incoming_.find('\n', from)) != std::string::npos; from = end + 1)
+    handle_line(std::string_view(incoming_).substr(from, end - from));
+  if (!socket_) return;
+  incoming_.erase(0, from);
+  await_readable();
+}
+
+void KeeperClient::handle_line(std::string_view line) {
+  auto parsed = parse_json(line);
+  if (!parsed || !parsed->is_object()) return log_warn("the keeper sent something unreadable");
+  auto& object = parsed->get_object();
+  if (object.contains("notice")) return handle_notice(object);
+  auto found = waiting_.find(int_or(object, "re"));
+  if (found == waiting_.end()) return;
+  auto handle = found->second;
+  waiting_.erase(found);
+  // From the loop, not from here: whoever waits may close this very connection.
+  auto reply = std::make_shared<Reply>(object.contains("error") ? Reply(fail(to_keeper_error(object)))
+                                                                : Reply(std::move(object)));
+  loop_.post([handle, reply]() mutable { handle.complete(std::move(*reply)); });
+}
+
+void KeeperClient::handle_notice(const json::object& notice) {
+  auto kind = text_or(notice, "notice");
+  std::string uid(text_or(notice, "uid"));
+  // Posted as replies are, so that a notice never overtakes the reply before it.
+  if (kind == "grew" && notices_.grew) {
+    Growth growth{uid, int_or(notice, "last_seq"), int_or(notice, "marked")};
+    loop_.post([this, growth] {
+      if (notices_.grew) notices_.grew(growth);
+    });
+  } else if (kind == "exited" && object_at(notice, "exit")) {
+    auto exit = to_exit(*object_at(notice, "exit"));
+    loop_.post([this, uid, exit] {
+      if (notices_.exited) notices_.exited(uid, exit);
+    });
+  } else if (kind == "paused" || kind == "resumed") {
+    std::string reason(kind == "paused" ? text_or(notice, "reason", "paused") : "");
+    loop_.post([this, uid, reason] {
+      if (notices_.paused) notices_.paused(uid, reason);
+    });
+  }
+}
+
+void KeeperClient::flush() {
+  while (socket_ && !outgoing_.empty()) {
+    ssize_t count = ::send(socket_.get(), outgoing_.data(), outgoing_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      writing_ = true;
+      watch_->when_writable([this] {
+        writing_ = false;
+        flush();
+      });
+      return;
+    }
+    if (count < 0) return disconnect("the connection broke");
+    outgoing_.erase(0, static_cast<size_t>(count));
+  }
+}
+
+Task<KeeperClient::Reply> KeeperClient::request(json::object message, Duration limit) {
+  if (!socket_) co_return fail(Code::keeper_unavailable, "there is no keeper");
+  auto id = ++last_id_;
+  message["id"] = id;
+  auto line = to_text(message) + "\n";
+  if (line.size() > longest_line)
+    co_return fail(Code::too_large, "the request is too large for the keeper", "env");
+  Completion<Reply> done;
+  waiting_[id] = done.handle();
+  auto timer = loop_.set_timer(limit, [this, id] {
+    if (auto found = waiting_.extract(id))
+      found.mapped().complete(fail(Code::timed_out, "the keeper does not answer"));
+  });
+  outgoing_ += line;
+  if (!writing_) flush();
+  auto reply = co_await done;
+  loop_.cancel_timer(timer);
+  co_return reply;
+}
+
+Task<Result<>> KeeperClient::simple_request(json::object message) {
+  auto reply = co_await request(std::move(message));
+  if (!reply) co_return fail(std::move(reply.error()));
+  co_return Result<>();
+}
+
+Task<Result<ProcessIdentity>> KeeperClient::start(StartSpec spec) {
+  auto ready = co_await ensure();
+  if (!ready) co_return fail(std::move(ready.error()));
+  auto reply = co_await request(to_message(spec));
+  if (!reply) co_return fail(std::move(reply.error()));
+  co_return to_process(*reply);
+}
+
+Task<Result<>> KeeperClient::kill(std::string uid, Duration grace) {
+  return simple_request({{"op", "kill"}, {"uid", uid}, {"signal", 15}, {"grace_ms", grace.count()}});
+}
+
+Task<Result<>> KeeperClient::write(std::string uid, std::string delivery, std::string bytes, bool eof) {
+  return simple_request(
+      {{"op", "write"}, {"uid", uid}, {"delivery", delivery}, {"data", to_base64(bytes)}, {"eof", eof}});
+}
+
+Task<Result<>> KeeperClient::resize(std::string uid, int64_t rows, int64_t cols) {
+  return simple_request({{"op", "resize"}, {"uid", uid}, {"rows", rows}, {"cols", cols}});
+}
+
+Task<Result<>> KeeperClient::forget(std::string uid) {
+  if (socket_) co_return co_await simple_request({{"op", "forget"}, {"uid", uid}});
+  // No keeper: its record is a file, and nobody else's any more.
+  ::unlink(fmt::format("{}/.coven/exits/{}.json", root_, uid).c_str());
+  co_return Result<>();
+}
+
+Task<std::vector<KeptRun>> KeeperClient::read_exit_records() {
+  auto folder = root_ + "/.coven/exits";
+  co_return co_await pool_.run([folder] {
+    std::vector<KeptRun> runs;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+      if (entry.path().extension() != ".json") continue;
+      auto content = read_file(entry.path().string(), 65536);
+      if (!content) continue;
+      auto parsed = parse_json(*content);
+      if (!parsed || !parsed->is_object()) continue;
+      auto run = to_kept_run(parsed->get_object());
+      run.exit = to_exit(parsed->get_object());
+      runs.push_back(std::move(run));
+    }
+    return runs;
+  });
+}
+
+Task<void> KeeperClient::sweep(std::vector<std::string> uids) {
+  auto killed = co_await pool_.run([uids] { return kill_marked("CRU_RUN", {uids.begin(), uids.end()}); });
+  if (killed > 0) log_warn("swept processes of a lost keeper", {{"killed", killed}});
+}
+
+}  // namespace cru::runs

@@ -1,0 +1,65 @@
+#pragma once
+/// KeeperClient: the keeper over its control socket (docs/formats/keeper.md).
+/// Starts the keeper when the first process is to be started, joins one that runs.
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/json.h"
+#include "platform/fd.h"
+#include "platform/loop.h"
+#include "platform/pool.h"
+#include "runs/keeper.h"
+
+namespace cru::runs {
+
+class KeeperClient final : public Keeper {
+ public:
+  /// `program` is our own executable.
+  KeeperClient(Loop& loop, Pool& pool, std::string root, std::string program);
+  ~KeeperClient() override;
+
+  void set_notices(KeeperNotices notices) override { notices_ = std::move(notices); }
+  Task<Result<std::optional<std::vector<KeptRun>>>> join() override;
+  Task<Result<ProcessIdentity>> start(StartSpec spec) override;
+  Task<Result<>> kill(std::string uid, Duration grace) override;
+  Task<Result<>> write(std::string uid, std::string delivery, std::string bytes, bool eof) override;
+  Task<Result<>> resize(std::string uid, int64_t rows, int64_t cols) override;
+  Task<Result<>> forget(std::string uid) override;
+  Task<std::vector<KeptRun>> read_exit_records() override;
+  Task<void> sweep(std::vector<std::string> uids) override;
+  int64_t pid() const override { return pid_; }
+
+ private:
+  using Reply = Result<json::object>;
+  Task<Reply> request(json::object message, Duration limit = 30s);
+  Task<Result<>> simple_request(json::object message);
+  Task<Reply> hello();
+  Task<Result<>> ensure();
+  Task<Result<>> launch_keeper();
+  bool connect();
+  void disconnect(const std::string& why);
+  void await_readable();
+  void read_some();
+  void handle_line(std::string_view line);
+  void handle_notice(const json::object& notice);
+  void flush();
+
+  Loop& loop_;
+  Pool& pool_;
+  const std::string root_;
+  const std::string program_;
+  KeeperNotices notices_;
+  Fd socket_;
+  std::unique_ptr<Watch> watch_;
+  std::string incoming_;
+  std::string outgoing_;
+  bool writing_ = false;
+  int64_t last_id_ = 0;
+  int64_t pid_ = 0;
+  bool launching_ = false;
+  Signal launched_;
+  std::map<int64_t, Completion<Reply>::Handle> waiting_;
+};
+
+}  // namespace cru::runs

@@ -1,0 +1,98 @@
+#include "runs/output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "platform/files.h"
+
+namespace cru::runs {
+namespace {
+
+constexpr const char* output_folder = ".coven/output/";
+
+class FileOutput final : public Output {
+ public:
+  FileOutput(std::string root, Pool& pool) : root_(std::move(root) + "/"), pool_(pool) {}
+
+  Task<Result<LogPage>> read(std::string file, int64_t since, size_t max_lines, size_t max_bytes) override {
+    auto path = root_ + file;
+    co_return co_await pool_.run([=]() -> Result<LogPage> {
+      Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+      if (!fd && errno == ENOENT) {
+        LogPage empty;
+        empty.last_seq = since;
+        return empty;
+      }
+      if (!fd) return fail(system_error(errno, "open " + path));
+      return read_lines(fd.get(), since, max_lines, max_bytes);
+    });
+  }
+
+  Task<Result<>> sync(std::string file) override {
+    auto path = root_ + file;
+    co_return co_await pool_.run([=]() -> Result<> {
+      Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+      if (!fd || ::fdatasync(fd.get()) != 0) return fail(system_error(errno, "sync " + path));
+      return {};
+    });
+  }
+
+  Task<Result<int64_t>> repair(std::string file) override {
+    auto path = root_ + file;
+    co_return co_await pool_.run([=]() -> Result<int64_t> {
+      Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+      if (!fd && errno == ENOENT) return 0;
+      if (!fd) return fail(system_error(errno, "open " + path));
+      return repair_tail(fd.get());
+    });
+  }
+
+  Task<Result<>> remove(std::string file) override {
+    auto path = root_ + file;
+    co_return co_await pool_.run([=]() -> Result<> {
+      if (::unlink(path.c_str()) != 0 && errno != ENOENT) return fail(system_error(errno, "remove " + path));
+      return {};
+    });
+  }
+
+  Task<std::vector<std::string>> list() override {
+    auto folder = root_ + output_folder;
+    co_return co_await pool_.run([=] {
+      std::vector<std::string> files;
+      std::error_code error;
+      for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+        if (entry.path().extension() == ".jsonl")
+          files.push_back(output_folder + entry.path().filename().string());
+      return files;
+    });
+  }
+
+  Task<Result<>> set_aside(std::string file) override {
+    auto from = root_ + file;
+    auto lost = root_ + ".coven/lost";
+    co_return co_await pool_.run([=]() -> Result<> {
+      if (auto made = make_folder(lost); !made) return made;
+      auto to = lost + "/" + std::filesystem::path(from).filename().string();
+      for (int number = 1; std::filesystem::exists(to); ++number)
+        to = lost + "/" + std::filesystem::path(from).stem().string() + "." + std::to_string(number) +
+             ".jsonl";
+      if (::rename(from.c_str(), to.c_str()) != 0) return fail(system_error(errno, "move " + from));
+      return {};
+    });
+  }
+
+ private:
+  const std::string root_;
+  Pool& pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<Output> file_output(std::string root, Pool& pool) {
+  return std::make_unique<FileOutput>(std::move(root), pool);
+}
+
+}  // namespace cru::runs

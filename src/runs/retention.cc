@@ -1,0 +1,128 @@
+#include "runs/retention.h"
+
+#include <algorithm>
+
+#include "base/id.h"
+#include "inbox/question_table.h"
+#include "platform/log.h"
+#include "runs/run_table.h"
+#include "store/event_table.h"
+
+namespace cru::runs {
+namespace {
+
+constexpr int64_t most_rows = 500;
+
+}  // namespace
+
+std::string task_of_output(std::string_view file) {
+  constexpr std::string_view folder = ".coven/output/", ending = ".jsonl";
+  if (!file.starts_with(folder) || !file.ends_with(ending)) return {};
+  auto name = file.substr(folder.size(), file.size() - folder.size() - ending.size());
+  return is_task_id(name) ? std::string(name) : std::string();
+}
+
+Task<Result<>> Retention::pass() {
+  auto agree = co_await clocks_agree();
+  if (!agree) co_return fail(std::move(agree.error()));
+  if (!*agree) {
+    log_warn("retention skipped: the wall clock has jumped");
+    co_return Result<>();
+  }
+  for (bool more = true; more;) {
+    auto purged = co_await purge_records();
+    if (!purged) co_return fail(std::move(purged.error()));
+    more = *purged;
+  }
+  for (bool more = true; more;) {
+    auto purged = co_await purge_events();
+    if (!purged) co_return fail(std::move(purged.error()));
+    more = *purged;
+  }
+  co_return Result<>();
+}
+
+Task<Result<bool>> Retention::clocks_agree() {
+  auto boot = loop_.clock().boot().count();
+  auto boot_id = loop_.clock().boot_id();
+  co_return co_await store_.write([boot, boot_id](Tx& tx) -> Result<bool> {
+    auto last = tx.row("SELECT wall, boot_id, boot FROM retention_mark WHERE id = 1");
+    tx.exec("INSERT OR REPLACE INTO retention_mark(id, wall, boot_id, boot) VALUES(1, ?, ?, ?)", tx.now(),
+            boot_id, boot);
+    if (!last) return true;
+    auto by_wall = to_millis(tx.now()) - last->integer(0);
+    if (last->text(1) != boot_id) return by_wall >= 0;
+    auto parted = by_wall - (boot - last->integer(2));
+    return std::abs(parted) <= Duration(1h).count();
+  });
+}
+
+Task<Result<bool>> Retention::purge_records() {
+  auto keep = options_.keep_records;
+  auto purged = co_await store_.write([keep](Tx& tx) -> Result<std::vector<Run>> {
+    auto old = list_ended_before(tx, tx.now() - keep, most_rows);
+    for (const auto& run : old) {
+      remove(tx, run.task_id);
+      inbox::remove_of(tx, run.task_id);
+      tx.emit({"agent.purged", run.task_id, {{"task_id", run.task_id}}});
+    }
+    return old;
+  });
+  if (!purged) co_return fail(std::move(purged.error()));
+  // The records are gone for good; a crash here leaves orphans, which the next start removes.
+  for (const auto& run : *purged) {
+    auto removed = co_await output_.remove(run.output_file);
+    if (!removed) log_error("cannot remove output", removed.error(), {{"task_id", run.task_id}});
+    if (run.owns_worktree) co_await worktrees_.remove(run.task_id);
+  }
+  co_return static_cast<int64_t>(purged->size()) == most_rows;
+}
+
+Task<Result<bool>> Retention::purge_events() {
+  auto keep = options_.keep_events;
+  auto bounds = co_await store_.write([keep](Tx& tx) -> Result<std::pair<EventBounds, bool>> {
+    std::vector<std::string> live;
+    for (const auto& run : list_live(tx)) live.push_back(run.task_id);
+    auto up_to = find_cursor(tx, tx.now() - keep);
+    delete_events(tx, up_to, live, most_rows);
+    auto now = read_bounds(tx);
+    return std::pair(now, now.floor < up_to);
+  });
+  if (!bounds) co_return fail(std::move(bounds.error()));
+  store_.events().set_bounds(bounds->first.floor, bounds->first.last);
+  co_return bounds->second;
+}
+
+Task<Result<>> Retention::clean_orphans(bool fresh_database) {
+  auto files = co_await output_.list();
+  auto orphans = co_await store_.read([files](Reader& reader) -> Result<std::vector<std::string>> {
+    std::vector<std::string> found;
+    for (const auto& file : files)
+      if (auto task = task_of_output(file); !task.empty() && !exists(reader, task)) found.push_back(file);
+    return found;
+  });
+  if (!orphans) co_return fail(std::move(orphans.error()));
+  for (const auto& file : *orphans) {
+    Result<> done;
+    if (fresh_database)
+      done = co_await output_.set_aside(file);
+    else
+      done = co_await output_.remove(file);
+    if (!done)
+      log_error("cannot clean up an orphan", done.error(), {{"file", file}});
+    else
+      log_info(fresh_database ? "set aside an unrecorded output file" : "removed an orphan output file",
+               {{"file", file}});
+  }
+  co_return Result<>();
+}
+
+Task<void> Retention::run_hourly() {
+  for (;;) {
+    auto done = co_await pass();
+    if (!done) log_error("retention failed; trying again in an hour", done.error());
+    co_await loop_.sleep(1h);
+  }
+}
+
+}  // namespace cru::runs

@@ -1,0 +1,169 @@
+#include "runs/run.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <array>
+#include <utility>
+
+namespace cru::runs {
+namespace {
+
+constexpr std::array<std::string_view, 5> status_names{"starting", "running", "completed", "failed",
+                                                       "killed"};
+
+/// What every event of a run carries.
+json::object summary(const Run& run) {
+  return {{"task_id", run.task_id}, {"status", name(run.status)}, {"last_seq", run.last_seq}};
+}
+
+Step unchanged(Run run) { return {std::move(run), {}, {}}; }
+
+Step end(Run run, Status status, Time now) {
+  run.status = status;
+  run.ended_at = now;
+  auto data = summary(run);
+  data["exit_code"] = json_or_null(run.exit_code);
+  data["signal"] = json_or_null(run.signal);
+  data["error"] = json_or_null(run.error);
+  data["error_detail"] = json_or_null(run.error_detail);
+  if (run.started_at) data["duration_ms"] = (now - *run.started_at).count();
+  auto type = fmt::format("agent.{}", name(status));
+  return {std::move(run), {{std::move(type), std::move(data)}}, {}};
+}
+
+Step on(Run run, const Spawned& spawned, Time now) {
+  if (run.status != Status::starting) return unchanged(std::move(run));
+  run.status = Status::running;
+  run.process = spawned.process;
+  run.started_at = now;
+  auto data = summary(run);
+  data["pid"] = spawned.process.pid;
+  data["worktree"] = run.worktree;
+  data["branch"] = json_or_null(run.branch);
+  data["output_file"] = run.output_file;
+  Step step{std::move(run), {{"agent.started", std::move(data)}}, {}};
+  if (step.run.kill_requested) step.effects.emplace_back(KillTree{step.run.kill_grace});
+  return step;
+}
+
+Step on(Run run, const SpawnFailed& failed, Time now) {
+  run.error = failed.error.message;
+  run.error_detail = failed.error.details;
+  auto step = end(std::move(run), Status::failed, now);
+  step.effects.emplace_back(Forget{});
+  return step;
+}
+
+Step on(Run run, const KillRequested& request, Time) {
+  if (!run.kill_requested) run.kill_grace = request.grace;
+  run.kill_requested = true;
+  // A second request may shorten the wait, so it is passed on each time.
+  Step step{std::move(run), {}, {}};
+  if (step.run.status == Status::running) step.effects.emplace_back(KillTree{request.grace});
+  return step;
+}
+
+Step on(Run run, const Grew& grew, Time) {
+  if (grew.last_seq <= run.last_seq) return unchanged(std::move(run));
+  json::object data{{"task_id", run.task_id}, {"from", run.last_seq + 1}, {"to", grew.last_seq}};
+  run.last_seq = grew.last_seq;
+  return {std::move(run), {{"agent.output", std::move(data)}}, {}};
+}
+
+Step on(Run run, const Ended& ended, Time now) {
+  run.exit_code = ended.exit.code;
+  run.signal = ended.exit.signal;
+  bool limited = ended.exit.reason == "output_limit";
+  Status status = Status::failed;
+  if (run.kill_requested)
+    status = Status::killed;
+  else if (ended.exit.code == 0 && !limited)
+    status = Status::completed;
+  if (limited && status == Status::failed) {
+    run.error = "output_limit";
+    run.error_detail = "the run wrote more than its output limit and was ended";
+  } else if (status == Status::failed && ended.while_daemon_was_down) {
+    run.error = "daemon restarted";
+    run.error_detail = describe(ended.exit);
+  } else if (status == Status::failed) {
+    run.error = describe(ended.exit);
+  }
+  auto step = end(std::move(run), status, now);
+  step.effects.emplace_back(Forget{});
+  return step;
+}
+
+Step on(Run run, const Lost& lost, Time now) {
+  run.error = lost.error;
+  run.error_detail = lost.detail;
+  auto status = run.kill_requested ? Status::killed : Status::failed;
+  return end(std::move(run), status, now);
+}
+
+}  // namespace
+
+std::string_view name(Status status) { return status_names[static_cast<size_t>(status)]; }
+
+Status status_from(std::string_view name) {
+  for (size_t i = 0; i < status_names.size(); ++i)
+    if (status_names[i] == name) return static_cast<Status>(i);
+  return Status::failed;
+}
+
+std::string describe(const Exit& exit) {
+  if (!exit.signal) return fmt::format("exited with code {}", exit.code.value_or(-1));
+  const char* abbreviation = sigabbrev_np(static_cast<int>(*exit.signal));
+  return fmt::format("was killed by signal {} (SIG{})", *exit.signal, abbreviation ? abbreviation : "?");
+}
+
+Step begin(Run run, Time now) {
+  run.status = Status::starting;
+  run.created_at = now;
+  auto data = summary(run);
+  data["backend"] = run.backend;
+  data["argv"] = json::value_from(run.argv);
+  return {std::move(run), {{"agent.starting", std::move(data)}}, {}};
+}
+
+Result<Step> step(Run run, const Input& input, Time now) {
+  if (!is_live(run.status)) {
+    if (std::holds_alternative<KillRequested>(input))
+      return fail(Code::not_running, fmt::format("run {} has ended: {}", run.task_id, name(run.status)),
+                  "id");
+    // A report of what is already known. The keeper may still hold its record of an end.
+    auto known = unchanged(std::move(run));
+    if (std::holds_alternative<Ended>(input)) known.effects.emplace_back(Forget{});
+    return known;
+  }
+  return std::visit([&](const auto& kind) { return on(std::move(run), kind, now); }, input);
+}
+
+json::object to_json(const Run& run) {
+  auto time_or_null = [](const std::optional<Time>& time) {
+    return time ? json::value(to_rfc3339(*time)) : json::value(nullptr);
+  };
+  return {{"task_id", run.task_id},
+          {"status", name(run.status)},
+          {"backend", run.backend},
+          {"argv", json::value_from(run.argv)},
+          {"task", json_or_null(run.task)},
+          {"worktree", run.worktree},
+          {"branch", json_or_null(run.branch)},
+          {"pid", run.process ? json::value(run.process->pid) : json::value(nullptr)},
+          {"exit_code", json_or_null(run.exit_code)},
+          {"signal", json_or_null(run.signal)},
+          {"error", json_or_null(run.error)},
+          {"error_detail", json_or_null(run.error_detail)},
+          {"output_file", run.output_file},
+          {"line_count", run.last_seq},
+          {"last_seq", run.last_seq},
+          {"created_at", to_rfc3339(run.created_at)},
+          {"started_at", time_or_null(run.started_at)},
+          {"ended_at", time_or_null(run.ended_at)},
+          {"pty", run.pty},
+          {"kill_requested", run.kill_requested},
+          {"trace_id", run.trace_id}};
+}
+
+}  // namespace cru::runs

@@ -1,0 +1,156 @@
+#include "runs/runs_service.h"
+
+#include <fmt/format.h>
+
+#include "platform/log.h"
+#include "runs/live.h"
+
+namespace cru::runs {
+namespace {
+
+Result<Run> find_or_fail(Reader& reader, const std::string& task_id) {
+  auto run = runs::find(reader, task_id);
+  if (!run) return fail(Code::not_found, fmt::format("no run has the id {}", task_id), "id", "see: cru ps");
+  return *std::move(run);
+}
+
+/// One step of one run, with its events and what follows for its questions, in one transaction.
+Result<Step> step_in(Tx& tx, const std::string& task_id, const std::string& uid, const Input& input,
+                     const std::vector<inbox::Question>& asked) {
+  auto run = find_or_fail(tx, task_id);
+  if (!run) return fail(run.error());
+  if (run->uid != uid)
+    return fail(Code::conflict, fmt::format("run {} has been started anew", task_id), "id");
+  auto next = step(*std::move(run), input, tx.now());
+  if (!next) return next;
+  put(tx, next->run);
+  for (auto& event : next->events) tx.emit({event.type, task_id, event.data});
+  for (auto question : asked) {
+    question.asked_at = tx.now();
+    inbox::Inbox::ask_in(tx, {question});
+  }
+  if (!is_live(next->run.status)) inbox::Inbox::expire_in(tx, task_id);
+  return next;
+}
+
+}  // namespace
+
+Runs::Runs(Loop& loop, Store& store, inbox::Inbox& inbox, Keeper& keeper, Output& output,
+           Worktrees& worktrees, Random& random, Options options)
+    : loop_(loop),
+      store_(store),
+      inbox_(inbox),
+      keeper_(keeper),
+      output_(output),
+      worktrees_(worktrees),
+      random_(random),
+      options_(std::move(options)) {
+  keeper_.set_notices({
+      .grew = [this](Growth growth) { note_growth(growth); },
+      .exited =
+          [this](std::string uid, Exit exit) {
+            if (auto found = live_.find(uid); found != live_.end()) {
+              note_growth({uid, exit.last_seq, 0});
+              note_end(found->second, Ended{exit, false});
+            }
+          },
+      .paused =
+          [](std::string uid, std::string reason) {
+            if (reason.empty())
+              log_info("output resumed", {{"uid", uid}});
+            else
+              log_warn("output paused", {{"uid", uid}, {"reason", reason}});
+          },
+      .lost = [this] { loop_.spawn(keeper_lost()); },
+  });
+}
+
+Runs::~Runs() { keeper_.set_notices({}); }
+
+Task<Result<Run>> Runs::apply(std::string task_id, std::string uid, Input input,
+                              std::vector<inbox::Question> asked) {
+  auto done = co_await store_.write(
+      [task_id, uid, input, asked](Tx& tx) { return step_in(tx, task_id, uid, input, asked); });
+  if (!done) co_return fail(std::move(done.error()));
+  if (!asked.empty() || !is_live(done->run.status)) inbox_.notify();
+  for (auto& effect : done->effects) loop_.spawn(perform(uid, effect));
+  co_return std::move(done->run);
+}
+
+Task<void> Runs::perform(std::string uid, Effect effect) {
+  Result<> done;
+  if (const auto* kill = std::get_if<KillTree>(&effect)) {
+    done = co_await keeper_.kill(uid, kill->grace);
+  } else {
+    done = co_await keeper_.forget(uid);
+  }
+  // A keeper that does not know the run has nothing left to kill or to forget.
+  if (!done && done.error().code != Code::not_running)
+    log_error("keeper refused", done.error(), {{"uid", uid}});
+}
+
+Runs::LivePtr Runs::find_live(const std::string& task_id) const {
+  for (const auto& [uid, live] : live_)
+    if (live->task_id == task_id) return live;
+  return nullptr;
+}
+
+std::string Runs::task_of(const std::string& uid) const {
+  auto found = live_.find(uid);
+  return found == live_.end() ? std::string() : found->second->task_id;
+}
+
+Task<Result<Run>> Runs::find(std::string task_id) {
+  co_return co_await store_.read([task_id](Reader& reader) { return find_or_fail(reader, task_id); });
+}
+
+Task<Result<std::vector<Run>>> Runs::list(ListQuery query) {
+  co_return co_await store_.read(
+      [query](Reader& reader) -> Result<std::vector<Run>> { return runs::list(reader, query); });
+}
+
+Task<Result<Run>> Runs::wait_for_end(std::string task_id, Duration limit) {
+  auto until = loop_.clock().boot() + limit;
+  for (;;) {
+    auto run = co_await find(task_id);
+    auto left = until - loop_.clock().boot();
+    if (!run || !is_live(run->status) || left <= Duration(0)) co_return run;
+    auto live = find_live(task_id);
+    if (!live) co_return co_await find(task_id);  // it ended while we read
+    co_await live->changed.wait(left);
+  }
+}
+
+Task<Result<std::pair<Run, Runs::LivePtr>>> Runs::find_running(std::string task_id) {
+  auto run = co_await find(task_id);
+  if (!run) co_return fail(std::move(run.error()));
+  auto live = find_live(task_id);
+  if (!is_live(run->status) || !live)
+    co_return fail(Code::not_running, fmt::format("run {} has ended: {}", task_id, name(run->status)), "id",
+                   fmt::format("see: cru logs {}", task_id));
+  co_return std::pair(*std::move(run), live);
+}
+
+Task<Result<Run>> Runs::kill(std::string task_id, std::optional<Duration> grace) {
+  auto run = co_await find(task_id);
+  if (!run) co_return run;
+  co_return co_await apply(task_id, run->uid, KillRequested{grace.value_or(options_.kill_grace)});
+}
+
+Task<Result<>> Runs::send(std::string task_id, std::string bytes, bool eof) {
+  auto running = co_await find_running(task_id);
+  if (!running) co_return fail(std::move(running.error()));
+  if (!running->first.has_stdin)
+    co_return fail(Code::conflict, fmt::format("run {} was started without standard input", task_id), "id");
+  co_return co_await keeper_.write(running->first.uid, uuid_from(random_.bytes16()), std::move(bytes), eof);
+}
+
+Task<Result<>> Runs::resize(std::string task_id, int64_t rows, int64_t cols) {
+  auto running = co_await find_running(task_id);
+  if (!running) co_return fail(std::move(running.error()));
+  if (!running->first.pty)
+    co_return fail(Code::conflict, fmt::format("run {} has no terminal", task_id), "id");
+  co_return co_await keeper_.resize(running->first.uid, rows, cols);
+}
+
+}  // namespace cru::runs

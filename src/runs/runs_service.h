@@ -1,0 +1,152 @@
+#pragma once
+/// Runs: starts, follows, stops and takes back the processes of agents. Their
+/// output is read from its file, never kept here.
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/id.h"
+#include "inbox/inbox_service.h"
+#include "platform/loop.h"
+#include "runs/adapters/adapter.h"
+#include "runs/keeper.h"
+#include "runs/output.h"
+#include "runs/run.h"
+#include "runs/run_table.h"
+#include "runs/worktree.h"
+#include "store/store.h"
+
+namespace cru::runs {
+
+struct Options {
+  std::string root;
+  Duration kill_grace = 10s;
+  int64_t output_limit = int64_t(2) << 30;
+  int64_t disk_floor = int64_t(256) << 20;
+  /// Commands by name, for `--backend NAME`, beyond the built-in ones.
+  std::map<std::string, std::vector<std::string>> backends;
+  /// What every run inherits; the allow-listed part of our own environment.
+  std::map<std::string, std::string> environment;
+  /// Looks whether a program can be executed before anything is recorded. Absent in the simulator.
+  bool check_program = true;
+};
+
+struct StartRequest {
+  std::string id;  ///< empty: made up from the command
+  std::vector<std::string> argv;
+  std::string backend;
+  std::string task;
+  std::string cwd;
+  std::map<std::string, std::string> env;
+  bool worktree = false;
+  bool pty = false;
+  std::optional<bool> has_stdin;
+  int64_t rows = 24, cols = 80;
+  std::string traceparent;
+};
+
+struct OutputQuery {
+  int64_t since = 0;
+  int64_t limit = 1000;
+  std::string stream;
+  std::optional<int64_t> tail;
+  Duration wait{0};
+};
+
+struct OutputPage {
+  std::vector<std::string> lines;  ///< records as JSON text
+  int64_t last_seq = 0;
+  bool more = false;
+  int64_t damaged = 0;
+  Status status = Status::running;
+};
+
+class Runs {
+ public:
+  Runs(Loop& loop, Store& store, inbox::Inbox& inbox, Keeper& keeper, Output& output, Worktrees& worktrees,
+       Random& random, Options options);
+  ~Runs();
+
+  /// Takes back what an earlier daemon left. Before anything else is asked.
+  Task<Result<>> recover();
+
+  /// Outcomes: the running run; invalid_argument; cannot_execute, and nothing is recorded;
+  /// conflict (the id is live); keeper_unavailable.
+  Task<Result<Run>> start(StartRequest request);
+  Task<Result<Run>> find(std::string task_id);
+  /// The run once it has ended, or as it is when `limit` has passed.
+  Task<Result<Run>> wait_for_end(std::string task_id, Duration limit);
+  Task<Result<std::vector<Run>>> list(ListQuery query);
+  /// Records the intent, then signals. Errors: not_found, not_running.
+  Task<Result<Run>> kill(std::string task_id, std::optional<Duration> grace);
+
+  Task<Result<OutputPage>> read_output(std::string task_id, OutputQuery query);
+  /// Errors: not_found; not_running; conflict when standard input is closed.
+  Task<Result<>> send(std::string task_id, std::string bytes, bool eof);
+  Task<Result<>> resize(std::string task_id, int64_t rows, int64_t cols);
+
+  /// Asks for a run that is live. Errors: not_found, not_running.
+  Task<Result<inbox::Question>> ask(std::string task_id, std::string prompt,
+                                    std::vector<std::string> options);
+  /// Records the answer, then delivers it: the reply says whether the agent has it.
+  Task<Result<inbox::Question>> answer(std::string question_id, std::string text);
+  /// Answers the run's oldest pending question. Errors: not_found when there is none.
+  Task<Result<inbox::Question>> respond(std::string task_id, std::string text);
+
+  /// The data of an `agent.output` event with its lines.
+  Task<std::string> expand_output(Event event);
+  /// The task id of a live run's uid; empty if there is none.
+  std::string task_of(const std::string& uid) const;
+  int64_t live_count() const { return static_cast<int64_t>(live_.size()); }
+
+ private:
+  struct Live;
+  using LivePtr = std::shared_ptr<Live>;
+
+  // start.cc
+  Result<Launch> prepare(StartRequest& request) const;
+  Task<Result<Run>> record_start(const StartRequest& request, const Launch& launch);
+  StartSpec to_spec(const Run& run, const StartRequest& request, std::string mark) const;
+  Task<Result<Run>> launch(Run run, StartRequest request, Launch launch);
+
+  // runs_service.cc
+  Task<Result<Run>> apply(std::string task_id, std::string uid, Input input,
+                          std::vector<inbox::Question> asked = {});
+  Task<void> perform(std::string uid, Effect effect);
+  LivePtr find_live(const std::string& task_id) const;
+  Task<Result<std::pair<Run, LivePtr>>> find_running(std::string task_id);
+
+  // following.cc
+  LivePtr follow(const Run& run);
+  void unfollow(const LivePtr& live);
+  void note_growth(const Growth& growth);
+  void note_end(const LivePtr& live, Input end);
+  void wake_pump(const LivePtr& live);
+  Task<void> pump(LivePtr live);
+  Task<bool> tell_growth(const LivePtr& live);
+  Task<std::vector<inbox::Question>> find_questions(const LivePtr& live, int64_t to);
+
+  // recovering.cc
+  Task<Result<>> take_back(const Run& run, const KeptRun* kept, bool keeper_answers);
+  Task<Result<>> adopt(const KeptRun& kept);
+  Task<void> keeper_lost();
+
+  // delivering.cc
+  Task<Result<inbox::Question>> deliver(inbox::Question question);
+  Task<void> deliver_again();
+
+  Loop& loop_;
+  Store& store_;
+  inbox::Inbox& inbox_;
+  Keeper& keeper_;
+  Output& output_;
+  Worktrees& worktrees_;
+  Random& random_;
+  const Options options_;
+  std::map<std::string, LivePtr> live_;  ///< by uid
+};
+
+/// The id of a question found in a run's output: the same each time it is found.
+std::string question_id(std::string_view uid, std::string_view key);
+
+}  // namespace cru::runs

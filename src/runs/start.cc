@@ -1,0 +1,161 @@
+// Starting a run: everything that can be refused is refused before anything is recorded.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/id.h"
+#include "platform/log.h"
+#include "platform/subprocess.h"
+#include "runs/live.h"
+
+namespace cru::runs {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "make-3f2a": the command's own name, so that `cru ps` reads well.
+std::string make_up_id(const std::vector<std::string>& argv, uint64_t chance) {
+  std::string word;
+  for (char c : fs::path(argv.front()).filename().string().substr(0, 32))
+    word += is_task_id({&c, 1}) ? c : '-';
+  return fmt::format("{}-{:04x}", word.empty() ? "run" : word, chance & 0xffff);
+}
+
+/// A child span of the caller's trace, or the root of a new one.
+std::string make_traceparent(const std::string& parent, Random& random) {
+  auto trace = fmt::format("{:016x}{:016x}", random.next(), random.next() | 1);
+  if (parent.size() == 55 && parent.starts_with("00-")) trace = parent.substr(3, 32);
+  return fmt::format("00-{}-{:016x}-01", trace, random.next() | 1);
+}
+
+}  // namespace
+
+Result<Launch> Runs::prepare(StartRequest& request) const {
+  const Adapter* adapter = &command_adapter();
+  if (!request.backend.empty()) adapter = find_adapter(request.backend);
+  if (!adapter) {
+    auto configured = options_.backends.find(request.backend);
+    if (configured == options_.backends.end())
+      return fail(
+          Code::invalid_argument, fmt::format("unknown backend: {}", request.backend), "backend",
+          "use claude, codex or gemini, or name it under `backends` in ~/.config/crucible/config.yaml");
+    adapter = &command_adapter();
+    auto argv = configured->second;
+    argv.insert(argv.end(), request.argv.begin(), request.argv.end());
+    if (!request.task.empty()) argv.push_back(request.task);
+    request.argv = std::move(argv);
+  }
+  auto launch = adapter->launch(request.argv, request.task);
+  if (!launch) return launch;
+  if (request.has_stdin) launch->has_stdin = *request.has_stdin;
+  if (request.pty) launch->has_stdin = true;
+  for (const auto& word : launch->argv)
+    if (word.find('\0') != std::string::npos)
+      return fail(Code::invalid_argument, "an argument holds a NUL byte", "argv");
+
+  if (request.cwd.empty()) request.cwd = options_.root;
+  if (request.cwd.front() != '/') request.cwd = options_.root + "/" + request.cwd;
+  if (!options_.check_program) return launch;
+  std::error_code error;
+  if (!fs::is_directory(request.cwd, error))
+    return fail(Code::invalid_argument, fmt::format("not a folder: {}", request.cwd), "cwd");
+  auto path =
+      request.env.contains("PATH") ? request.env["PATH"] : std::string("/usr/local/bin:/usr/bin:/bin");
+  if (auto found = find_program(launch->argv.front(), path, request.cwd); !found) return fail(found.error());
+  return launch;
+}
+
+Task<Result<Run>> Runs::record_start(const StartRequest& request, const Launch& launch) {
+  Run run;
+  run.task_id = request.id.empty() ? make_up_id(launch.argv, random_.next()) : request.id;
+  run.uid = uuid_from(random_.bytes16());
+  run.backend = request.backend.empty() ? "command" : request.backend;
+  run.argv = launch.argv;
+  run.task = request.task;
+  run.owns_worktree = request.worktree;
+  run.worktree = request.worktree ? options_.root + "/.coven/worktrees/" + run.task_id : request.cwd;
+  run.branch = request.worktree ? branch_name(run.task_id) : worktrees_.branch_of(request.cwd);
+  run.pty = request.pty;
+  run.has_stdin = launch.has_stdin;
+  run.output_file = fmt::format(".coven/output/{}.jsonl", run.task_id);
+  run.traceparent = make_traceparent(request.traceparent, random_);
+  run.trace_id = run.traceparent.substr(3, 32);
+  co_return co_await store_.write([run](Tx& tx) -> Result<Run> {
+    auto fresh = run;
+    if (auto known = runs::find(tx, run.task_id)) {
+      if (is_live(known->status))
+        return fail(Code::conflict, fmt::format("run {} is {}", run.task_id, name(known->status)), "id",
+                    fmt::format("choose another id, or: cru kill {}", run.task_id));
+      fresh.last_seq = known->last_seq;  // the file goes on, and so do its numbers
+    }
+    auto begun = begin(std::move(fresh), tx.now());
+    put(tx, begun.run);
+    for (auto& event : begun.events) tx.emit({event.type, run.task_id, event.data});
+    return begun.run;
+  });
+}
+
+StartSpec Runs::to_spec(const Run& run, const StartRequest& request, std::string mark) const {
+  StartSpec spec{.uid = run.uid,
+                 .task_id = run.task_id,
+                 .argv = run.argv,
+                 .env = request.env,
+                 .cwd = run.worktree,
+                 .output = run.output_file,
+                 .pty = run.pty,
+                 .has_stdin = run.has_stdin,
+                 .rows = request.rows,
+                 .cols = request.cols,
+                 .output_limit = options_.output_limit,
+                 .disk_floor = options_.disk_floor,
+                 .mark = std::move(mark),
+                 .grace = options_.kill_grace};
+  spec.env["CRU_RUN"] = run.uid;
+  spec.env["CRU_TASK_ID"] = run.task_id;
+  spec.env["CRU_PROJECT"] = options_.root;
+  spec.env["TRACEPARENT"] = run.traceparent;
+  return spec;
+}
+
+Task<Result<Run>> Runs::start(StartRequest request) {
+  for (const auto& [name, value] : options_.environment) request.env.try_emplace(name, value);
+  auto launch = prepare(request);
+  if (!launch) co_return fail(std::move(launch.error()));
+  if (request.worktree) {
+    // Before the record: where the project is no repository, nothing is to be left behind.
+    if (request.id.empty()) request.id = make_up_id(launch->argv, random_.next());
+    auto live = find_live(request.id);
+    if (live) co_return fail(Code::conflict, fmt::format("run {} is running", request.id), "id");
+    auto made = co_await worktrees_.create(request.id);
+    if (!made) co_return fail(std::move(made.error()));
+  }
+  auto recorded = co_await record_start(request, *launch);
+  if (!recorded) co_return recorded;
+  co_return co_await this->launch(*std::move(recorded), std::move(request), *std::move(launch));
+}
+
+Task<Result<Run>> Runs::launch(Run run, StartRequest request, Launch launch) {
+  // Followed before it starts: its first line may be there before the keeper's reply is read.
+  auto live = follow(run);
+  auto started = co_await keeper_.start(to_spec(run, request, std::string(live->adapter->mark())));
+  if (!started) {
+    unfollow(live);
+    auto failed = co_await apply(run.task_id, run.uid, SpawnFailed{started.error()});
+    if (!failed) log_error("cannot record a failed start", failed.error(), {{"task_id", run.task_id}});
+    co_return fail(std::move(started.error()));
+  }
+  auto running = co_await apply(run.task_id, run.uid, Spawned{*started});
+  if (!running) {
+    // The start cannot be recorded (the disk is full?): the process must not live on unrecorded.
+    (void)co_await keeper_.kill(run.uid, Duration(0));
+    co_return running;
+  }
+  wake_pump(live);
+  if (!launch.first_input.empty()) {
+    auto written = co_await keeper_.write(run.uid, "first-input", launch.first_input, false);
+    if (!written) log_error("the task did not reach the agent", written.error(), {{"task_id", run.task_id}});
+  }
+  co_return running;
+}
+
+}  // namespace cru::runs

@@ -1,0 +1,86 @@
+#include "runs/worktree.h"
+
+#include <filesystem>
+
+#include "platform/files.h"
+#include "platform/subprocess.h"
+
+namespace cru::runs {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+class GitWorktrees final : public Worktrees {
+ public:
+  GitWorktrees(std::string root, Pool& pool) : root_(std::move(root)), pool_(pool) {}
+
+  Task<Result<std::string>> create(std::string task_id) override {
+    auto root = root_;
+    co_return co_await pool_.run([root, task_id] { return add(root, task_id); });
+  }
+
+  Task<void> remove(std::string task_id) override {
+    auto root = root_;
+    co_await pool_.run([root, task_id] {
+      // Without --force git refuses while there is uncommitted or untracked work: exactly what we want.
+      return run_program({"git", "worktree", "remove", folder_of(root, task_id)}, root).has_value();
+    });
+  }
+
+  std::string branch_of(const std::string& folder) const override {
+    for (auto at = fs::path(folder); !at.empty(); at = at.parent_path()) {
+      std::error_code error;
+      auto dot_git = at / ".git";
+      auto head = dot_git / "HEAD";
+      if (fs::is_regular_file(dot_git, error)) {  // a worktree: "gitdir: PATH"
+        auto link = read_file(dot_git.string(), 4096);
+        if (!link || !link->starts_with("gitdir: ")) return {};
+        head = (at / first_line(*link).substr(8)) / "HEAD";
+      }
+      if (auto content = read_file(head.string(), 4096)) {
+        constexpr std::string_view prefix = "ref: refs/heads/";
+        return content->starts_with(prefix) ? first_line(*content).substr(prefix.size()) : std::string();
+      }
+      if (at == at.root_path()) break;
+    }
+    return {};
+  }
+
+ private:
+  static std::string folder_of(const std::string& root, const std::string& task_id) {
+    return root + "/.coven/worktrees/" + task_id;
+  }
+
+  static Result<std::string> add(const std::string& root, const std::string& task_id) {
+    auto folder = folder_of(root, task_id);
+    if (fs::exists(folder + "/.git")) return folder;
+    auto has_commit = run_program({"git", "rev-parse", "--verify", "--quiet", "HEAD"}, root);
+    if (!has_commit) return fail(has_commit.error());
+    if (has_commit->exit_code != 0)
+      return fail(Code::invalid_argument, "a worktree needs a git repository with at least one commit",
+                  "worktree", "run without --worktree, or: git init && git commit");
+    auto branch = branch_name(task_id);
+    auto known = run_program({"git", "rev-parse", "--verify", "--quiet", "refs/heads/" + branch}, root);
+    if (!known) return fail(known.error());
+    std::vector<std::string> argv{"git", "worktree", "add", "--quiet", folder, branch};
+    if (known->exit_code != 0) argv = {"git", "worktree", "add", "--quiet", "-b", branch, folder, "HEAD"};
+    auto added = run_program(argv, root);
+    if (!added) return fail(added.error());
+    if (added->exit_code != 0)
+      return fail(Code::internal, "git cannot add a worktree: " + first_line(added->err), "worktree");
+    return folder;
+  }
+
+  const std::string root_;
+  Pool& pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<Worktrees> git_worktrees(std::string root, Pool& pool) {
+  return std::make_unique<GitWorktrees>(std::move(root), pool);
+}
+
+}  // namespace cru::runs

@@ -1,0 +1,106 @@
+#include "store/event_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "store/event_table.h"
+#include "store/store.h"
+
+namespace cru {
+namespace {
+constexpr size_t most_recent = 2048;
+constexpr size_t most_recent_bytes = 1 << 20;
+}  // namespace
+
+std::string to_json_text(const Event& event) {
+  return fmt::format(R"({{"id":{},"type":{},"entity_id":{},"timestamp":"{}","data":{}}})", event.seq,
+                     json::serialize(json::string(event.type)),
+                     event.entity.empty() ? "null" : json::serialize(json::string(event.entity)),
+                     to_rfc3339(event.at), event.data);
+}
+
+bool EventFilter::matches(const Event& event) const {
+  if (!entity.empty() && event.entity != entity) return false;
+  if (types.empty()) return true;
+  return std::ranges::any_of(types, [&](const std::string& type) {
+    if (type.ends_with(".*"))
+      return event.type.starts_with(std::string_view(type).substr(0, type.size() - 1));
+    return event.type == type;
+  });
+}
+
+EventLog::EventLog(Loop& loop, Store& store) : loop_(loop), store_(store), grown_(loop) {}
+
+void EventLog::set_bounds(int64_t floor, int64_t last) {
+  floor_ = floor;
+  last_ = std::max(last_, last);
+}
+
+void EventLog::announce(std::vector<Event> events) {
+  if (events.empty()) return;
+  for (auto& event : events) {
+    CRU_ASSERT(event.seq == last_ + 1);
+    last_ = event.seq;
+    recent_bytes_ += event.data.size();
+    recent_.push_back(std::move(event));
+  }
+  while (recent_.size() > most_recent || recent_bytes_ > most_recent_bytes) {
+    recent_bytes_ -= recent_.front().data.size();
+    recent_.pop_front();
+  }
+  grown_.notify();
+}
+
+Task<Result<EventPage>> EventLog::read(int64_t after, EventFilter filter, size_t limit) {
+  if (after < floor_ && filter.entity.empty()) {
+    Error error{Code::cursor_gone, fmt::format("events up to {} are no longer kept", floor_), "since",
+                "read the state again and go on from its last_seq"};
+    error.details = fmt::format(R"({{"floor":{},"last":{}}})", floor_, last_);
+    co_return fail(std::move(error));
+  }
+  EventPage page{{}, after, false};
+  if (after >= last_) co_return page;
+  if (!recent_.empty() && recent_.front().seq <= after + 1) {
+    auto at = recent_.begin() + (after + 1 - recent_.front().seq);
+    for (; at != recent_.end() && page.events.size() < limit; ++at) {
+      page.scanned = at->seq;
+      if (filter.matches(*at)) page.events.push_back(*at);
+    }
+    page.more = page.scanned < last_;
+  } else {
+    auto read = co_await store_.read([after, filter, limit](Reader& reader) -> Result<EventPage> {
+      return read_events(reader, after, filter, limit);
+    });
+    if (!read) co_return fail(std::move(read.error()));
+    page = std::move(*read);
+    page.more = page.scanned < last_;
+  }
+  for (auto& event : page.events) co_await expand(event);
+  co_return page;
+}
+
+Task<Result<int64_t>> EventLog::cursor_at(Time at) {
+  co_return co_await store_.read([at](Reader& reader) -> Result<int64_t> { return find_cursor(reader, at); });
+}
+
+Task<bool> EventLog::wait_past(int64_t after, Duration limit) {
+  auto until = loop_.clock().boot() + limit;
+  while (last_ <= after) {
+    auto left = until - loop_.clock().boot();
+    if (left <= Duration(0)) co_return false;
+    co_await grown_.wait(left);
+  }
+  co_return true;
+}
+
+void EventLog::set_expander(std::string type, Expander expander) {
+  expanders_.emplace_back(std::move(type), std::move(expander));
+}
+
+Task<void> EventLog::expand(Event& event) {
+  for (auto& [type, expander] : expanders_)
+    if (type == event.type) event.data = co_await expander(event);
+}
+
+}  // namespace cru

@@ -1,0 +1,144 @@
+#include "store/event_table.h"
+
+#include <algorithm>
+
+namespace cru {
+namespace {
+
+constexpr int64_t entity_block = 4096;
+constexpr int64_t mark_block = 1024;
+constexpr int64_t most_scanned = 4096;
+
+constexpr Migration migrations[] = {{"events", 1, R"(
+CREATE TABLE events(seq INTEGER PRIMARY KEY, type TEXT NOT NULL, entity TEXT NOT NULL, at INTEGER NOT NULL, data TEXT NOT NULL);
+CREATE TABLE event_entities(entity TEXT NOT NULL, block INTEGER NOT NULL, PRIMARY KEY(entity, block)) WITHOUT ROWID;
+CREATE TABLE event_marks(block INTEGER PRIMARY KEY, latest INTEGER NOT NULL);
+CREATE TABLE event_bounds(id INTEGER PRIMARY KEY CHECK(id = 1), floor INTEGER NOT NULL, last INTEGER NOT NULL);
+INSERT INTO event_bounds VALUES(1, 0, 0);
+)"}};
+
+Event to_event(const Row& row) {
+  return {row.integer(0), row.text(1), row.text(2), row.time(3), row.text(4)};
+}
+
+/// The next place at or after `from` where events of `entity` may be: `from` itself inside a block that holds
+/// the entity, else the start of the next such block.
+std::optional<int64_t> next_place(Reader& reader, const std::string& entity, int64_t from) {
+  auto row = reader.row("SELECT min(block) FROM event_entities WHERE entity = ? AND block >= ?", entity,
+                        from / entity_block);
+  if (!row || row->is_null(0)) return {};
+  return std::max(from, row->integer(0) * entity_block);
+}
+
+}  // namespace
+
+std::span<const Migration> event_migrations() { return migrations; }
+
+EventBounds read_bounds(Reader& reader) {
+  auto stored = reader.row("SELECT floor, last FROM event_bounds");
+  auto newest = reader.row("SELECT max(seq) FROM events");
+  CRU_ASSERT(stored && newest);
+  return {stored->integer(0), std::max(stored->integer(1), newest->integer(0))};
+}
+
+EventWriter EventWriter::resume(Reader& reader) {
+  auto last = read_bounds(reader).last;
+  auto row = reader.row("SELECT max(at) FROM events WHERE seq >= ?", last / mark_block * mark_block);
+  return EventWriter(last, row->time(0));
+}
+
+std::vector<Event> EventWriter::write(Tx& tx, std::vector<NewEvent> fresh) {
+  std::vector<Event> events;
+  events.reserve(fresh.size());
+  for (auto& event : fresh) {
+    events.push_back(
+        {++last_, std::move(event.type), std::move(event.entity), tx.now(), to_text(event.data)});
+    const auto& added = events.back();
+    tx.exec("INSERT INTO events(seq, type, entity, at, data) VALUES(?, ?, ?, ?, ?)", added.seq, added.type,
+            added.entity, added.at, added.data);
+    mark(tx, added);
+  }
+  return events;
+}
+
+void EventWriter::mark(Tx& tx, const Event& event) {
+  if (event.seq % mark_block == 0) latest_ = {};
+  latest_ = std::max(latest_, event.at);
+  if ((event.seq + 1) % mark_block == 0)
+    tx.exec("INSERT OR REPLACE INTO event_marks(block, latest) VALUES(?, ?)", event.seq / mark_block,
+            latest_);
+  if (event.entity.empty()) return;
+  std::pair<std::string, int64_t> place(event.entity, event.seq / entity_block);
+  if (known_blocks_.contains(place)) return;
+  tx.exec("INSERT OR IGNORE INTO event_entities(entity, block) VALUES(?, ?)", place.first, place.second);
+  if (known_blocks_.size() >= 4096) known_blocks_.clear();
+  known_blocks_.insert(std::move(place));
+}
+
+EventPage read_events(Reader& reader, int64_t after, const EventFilter& filter, size_t limit) {
+  EventPage page{{}, after, false};
+  auto last = read_bounds(reader).last;
+  int64_t scanned_rows = 0;
+  while (page.events.size() < limit && scanned_rows < most_scanned) {
+    int64_t from = page.scanned + 1;
+    int64_t to = last;
+    if (!filter.entity.empty()) {
+      auto place = next_place(reader, filter.entity, from);
+      if (!place) {
+        page.scanned = std::max(page.scanned, last);
+        break;
+      }
+      from = *place;
+      to = std::min(last, (from / entity_block + 1) * entity_block - 1);
+    }
+    auto rows = reader.rows(
+        "SELECT seq, type, entity, at, data FROM events WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT 512",
+        from, to);
+    for (const auto& row : rows) {
+      auto event = to_event(row);
+      if (page.events.size() == limit) break;
+      page.scanned = event.seq;
+      if (filter.matches(event)) page.events.push_back(std::move(event));
+    }
+    scanned_rows += 1 + static_cast<int64_t>(rows.size());
+    if (rows.size() < 512 && page.events.size() < limit) page.scanned = std::max(page.scanned, to);
+    if (page.scanned >= last) break;
+  }
+  page.more = page.scanned < last;
+  return page;
+}
+
+int64_t find_cursor(Reader& reader, Time at) {
+  auto bounds = read_bounds(reader);
+  auto mark = reader.row("SELECT min(block) FROM event_marks WHERE latest >= ?", at);
+  auto newest = reader.row("SELECT max(block) FROM event_marks");
+  int64_t from = bounds.floor;
+  // Blocks without a mark are the unfinished last one.
+  if (mark && !mark->is_null(0))
+    from = mark->integer(0) * mark_block;
+  else if (newest && !newest->is_null(0))
+    from = (newest->integer(0) + 1) * mark_block;
+  auto first = reader.row("SELECT min(seq) FROM events WHERE seq >= ? AND seq > ? AND at >= ?", from,
+                          bounds.floor, at);
+  return first && !first->is_null(0) ? first->integer(0) - 1 : bounds.last;
+}
+
+int64_t delete_events(Tx& tx, int64_t up_to, const std::vector<std::string>& keep, int64_t limit) {
+  auto bounds = read_bounds(tx);
+  up_to = std::min({up_to, bounds.last, bounds.floor + limit});
+  if (up_to <= bounds.floor) return 0;
+  std::string kept = "[]";
+  {
+    json::array names;
+    for (const auto& name : keep) names.emplace_back(name);
+    kept = to_text(names);
+  }
+  auto deleted = tx.exec(
+      "DELETE FROM events WHERE seq > ? AND seq <= ? AND entity NOT IN (SELECT value FROM json_each(?))",
+      bounds.floor, up_to, kept);
+  tx.exec("UPDATE event_bounds SET floor = ?, last = ?", up_to, bounds.last);
+  tx.exec("DELETE FROM event_marks WHERE block < ?", up_to / mark_block);
+  return deleted;
+}
+
+}  // namespace cru

@@ -1,0 +1,64 @@
+#pragma once
+/// Committer: carries out a group of writes as one transaction with one sync.
+/// No threads of its own: the store's thread calls it, and the simulator inline.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "store/event_table.h"
+#include "store/sqlite/connection.h"
+#include "store/store.h"
+
+namespace cru::sqlite {
+
+using WriteJob = std::unique_ptr<Store::Job<Tx>>;
+
+struct GroupOutcome {
+  std::vector<Event> events;                 ///< committed, in order
+  std::vector<std::optional<Error>> errors;  ///< one for each job
+};
+
+class Committer {
+ public:
+  /// Opens the database and brings its schema up to date.
+  /// Errors: those of Connection::open; conflict when the schema is newer than this program.
+  static Result<std::unique_ptr<Committer>> open(OpenOptions options, std::span<const Migration> migrations);
+
+  /// After it returns, every job without an error is durable.
+  GroupOutcome commit(std::vector<WriteJob>& jobs, Time now);
+
+  EventBounds bounds();
+  bool is_fresh() const { return fresh_; }
+  /// True when the WAL has grown enough to be copied back now, without waiting for a quiet moment.
+  bool wants_checkpoint() const { return connection_ && connection_->wal_pages() > 1024; }
+  bool has_wal() const { return connection_ && connection_->wal_pages() > 0; }
+  void checkpoint();
+
+ private:
+  class WriteTx;
+  Result<> reopen();
+  GroupOutcome fail_all(size_t count, const Error& error);
+  OpenOptions options_;
+  std::unique_ptr<Connection> connection_;
+  EventWriter events_;
+  bool fresh_ = false;
+};
+
+/// Access for reading on one connection; each closure is one read transaction.
+class ReadAccess final : public Reader {
+ public:
+  explicit ReadAccess(Connection& connection) : connection_(connection) {}
+  int64_t last_event() override { return read_bounds(*this).last; }
+  /// Runs a job inside a read transaction.
+  std::optional<Error> run(Store::Job<Reader>& job);
+
+ protected:
+  std::vector<Row> query(std::string_view sql, std::vector<Value> args) override {
+    return connection_.query(sql, args);
+  }
+
+ private:
+  Connection& connection_;
+};
+
+}  // namespace cru::sqlite

@@ -1,0 +1,140 @@
+#include "store/sqlite/connection.h"
+
+#include <fmt/format.h>
+
+namespace cru::sqlite {
+
+Error to_error(int code, const char* message) {
+  int primary = code & 0xff;
+  if (primary == SQLITE_FULL)
+    return {Code::disk_full, "the disk is full", "", "free some space; nothing was changed"};
+  Error error{Code::database_unavailable, fmt::format("the database cannot be used: {}", message)};
+  if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) error.details = R"({"damaged":true})";
+  return error;
+}
+
+Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options) {
+  sqlite3* handle = nullptr;
+  int flags =
+      options.mode == Mode::reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  int code = sqlite3_open_v2(options.path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX,
+                             options.vfs.empty() ? nullptr : options.vfs.c_str());
+  std::unique_ptr<Connection> connection(new Connection(handle));
+  if (code != SQLITE_OK) return fail(to_error(code, handle ? sqlite3_errmsg(handle) : sqlite3_errstr(code)));
+  sqlite3_extended_result_codes(handle, 1);
+  sqlite3_busy_timeout(handle, 2000);
+  try {
+    if (options.mode == Mode::exclusive) connection->script("PRAGMA locking_mode=EXCLUSIVE");
+    // Two connections that checkpoint can corrupt a WAL before 3.51.3: only the writer does, and by hand.
+    connection->script("PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY");
+    if (options.mode == Mode::reader)
+      connection->script("PRAGMA query_only=1");
+    else
+      connection->script("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON");
+    connection->query("SELECT count(*) FROM sqlite_schema");
+  } catch (const StoreFailure& failure) {
+    return fail(failure.error);
+  }
+  sqlite3_wal_hook(
+      handle,
+      [](void* self, sqlite3*, const char*, int pages) {
+        static_cast<Connection*>(self)->wal_pages_ = pages;
+        return SQLITE_OK;
+      },
+      connection.get());
+  return connection;
+}
+
+Connection::~Connection() {
+  statements_.clear();
+  sqlite3_close_v2(handle_);
+}
+
+void Connection::throw_failure(int code) { throw StoreFailure{to_error(code, sqlite3_errmsg(handle_))}; }
+
+sqlite3_stmt* Connection::prepare(std::string_view sql, const std::vector<Value>& args) {
+  auto& statement = statements_[std::string(sql)];
+  if (!statement) {
+    sqlite3_stmt* made = nullptr;
+    int code = sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()),
+                                  SQLITE_PREPARE_PERSISTENT, &made, nullptr);
+    if (code != SQLITE_OK) throw_failure(code);
+    statement.reset(made);
+  }
+  auto* raw = statement.get();
+  sqlite3_reset(raw);
+  CRU_ASSERT(sqlite3_bind_parameter_count(raw) == static_cast<int>(args.size()));
+  for (size_t i = 0; i < args.size(); ++i) {
+    int at = static_cast<int>(i) + 1;
+    if (const auto* text = std::get_if<std::string>(&args[i]))
+      sqlite3_bind_text64(raw, at, text->data(), text->size(), SQLITE_STATIC, SQLITE_UTF8);
+    else if (const auto* integer = std::get_if<int64_t>(&args[i]))
+      sqlite3_bind_int64(raw, at, *integer);
+    else if (const auto* real = std::get_if<double>(&args[i]))
+      sqlite3_bind_double(raw, at, *real);
+    else
+      sqlite3_bind_null(raw, at);
+  }
+  return raw;
+}
+
+namespace {
+
+Value column_value(sqlite3_stmt* statement, int column) {
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER:
+      return int64_t(sqlite3_column_int64(statement, column));
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement, column);
+    case SQLITE_NULL:
+      return std::monostate();
+    default:
+      return std::string(reinterpret_cast<const char*>(sqlite3_column_text(statement, column)),
+                         static_cast<size_t>(sqlite3_column_bytes(statement, column)));
+  }
+}
+
+/// Leaves no statement open: an open one would hold its transaction.
+struct Resetting {
+  sqlite3_stmt* statement;
+  ~Resetting() { sqlite3_reset(statement); }
+};
+
+}  // namespace
+
+std::vector<Row> Connection::query(std::string_view sql, const std::vector<Value>& args) {
+  Resetting resetting{prepare(sql, args)};
+  std::vector<Row> rows;
+  for (;;) {
+    int code = sqlite3_step(resetting.statement);
+    if (code == SQLITE_DONE) return rows;
+    if (code != SQLITE_ROW) throw_failure(code);
+    std::vector<Value> values;
+    int columns = sqlite3_column_count(resetting.statement);
+    values.reserve(static_cast<size_t>(columns));
+    for (int column = 0; column < columns; ++column)
+      values.push_back(column_value(resetting.statement, column));
+    rows.emplace_back(std::move(values));
+  }
+}
+
+int64_t Connection::execute(std::string_view sql, const std::vector<Value>& args) {
+  Resetting resetting{prepare(sql, args)};
+  int code = sqlite3_step(resetting.statement);
+  while (code == SQLITE_ROW) code = sqlite3_step(resetting.statement);
+  if (code != SQLITE_DONE) throw_failure(code);
+  return sqlite3_changes64(handle_);
+}
+
+void Connection::script(std::string_view sql) {
+  int code = sqlite3_exec(handle_, std::string(sql).c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) throw_failure(code);
+}
+
+void Connection::checkpoint() {
+  int in_log = 0, copied = 0;
+  int code = sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
+  if (code == SQLITE_OK && in_log == copied) wal_pages_ = 0;
+}
+
+}  // namespace cru::sqlite

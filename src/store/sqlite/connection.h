@@ -1,0 +1,61 @@
+#pragma once
+/// Connection: one SQLite handle with its prepared statements. Used by one
+/// thread at a time. Every failure is thrown as StoreFailure.
+#include <sqlite3.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "store/tx.h"
+
+namespace cru::sqlite {
+
+enum class Mode {
+  writer,     ///< WAL, synchronous=FULL, no automatic checkpoints
+  reader,     ///< read-only, never checkpoints
+  exclusive,  ///< a writer without shared memory, for the simulator's file system
+};
+
+struct OpenOptions {
+  std::string path;
+  Mode mode = Mode::writer;
+  std::string vfs = {};  ///< another file system than the default
+};
+
+class Connection {
+ public:
+  /// Errors: database_unavailable; details {"damaged":true} when the file is not a sound database.
+  static Result<std::unique_ptr<Connection>> open(const OpenOptions& options);
+  ~Connection();
+  Connection(const Connection&) = delete;
+
+  std::vector<Row> query(std::string_view sql, const std::vector<Value>& args = {});
+  int64_t execute(std::string_view sql, const std::vector<Value>& args = {});
+  /// Several statements, without arguments: schema.
+  void script(std::string_view sql);
+  /// Copies what it can from the WAL into the database, without waiting for readers.
+  void checkpoint();
+  /// Pages in the WAL since the last full checkpoint.
+  int wal_pages() const { return wal_pages_; }
+
+ private:
+  explicit Connection(sqlite3* handle) : handle_(handle) {}
+  struct Finalizer {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  using Statement = std::unique_ptr<sqlite3_stmt, Finalizer>;
+  sqlite3_stmt* prepare(std::string_view sql, const std::vector<Value>& args);
+  [[noreturn]] void throw_failure(int code);
+
+  sqlite3* handle_;
+  std::unordered_map<std::string, Statement> statements_;
+  int wal_pages_ = 0;
+};
+
+/// The error for a SQLite result code: disk_full, or database_unavailable with the reason.
+Error to_error(int code, const char* message);
+
+}  // namespace cru::sqlite

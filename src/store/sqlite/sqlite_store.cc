@@ -1,0 +1,111 @@
+#include "store/sqlite/sqlite_store.h"
+
+namespace cru::sqlite {
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Loop& loop, const std::string& path,
+                                                       std::span<const Migration> migrations) {
+  auto committer = Committer::open({.path = path}, migrations);
+  if (!committer) return fail(committer.error());
+  return std::unique_ptr<SqliteStore>(new SqliteStore(loop, path, std::move(*committer)));
+}
+
+SqliteStore::SqliteStore(Loop& loop, std::string path, std::unique_ptr<Committer> committer)
+    : loop_(loop), path_(std::move(path)), committer_(std::move(committer)), readers_(loop, 2) {
+  fresh_ = committer_->is_fresh();
+  events_ = std::make_unique<EventLog>(loop, *this);
+  auto bounds = committer_->bounds();
+  events_->set_bounds(bounds.floor, bounds.last);
+  writer_ = std::thread([this] { serve_writes(); });
+}
+
+SqliteStore::~SqliteStore() {
+  *alive_ = false;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  writer_.join();
+}
+
+void SqliteStore::submit_write(std::unique_ptr<Job<Tx>> job) {
+  std::unique_lock lock(mutex_);
+  if (waiting_.size() >= most_waiting) {
+    lock.unlock();
+    static const Error error{Code::overloaded, "too many writes are waiting", "", "try again in a moment"};
+    loop_.post([job = std::shared_ptr<Job<Tx>>(std::move(job))] { job->finish(&error); });
+    return;
+  }
+  waiting_.push_back(std::move(job));
+  if (waiting_.size() == 1) wake_.notify_one();
+}
+
+void SqliteStore::serve_writes() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    auto has_work = [this] { return stopping_ || !waiting_.empty(); };
+    // A quiet second is the time to copy the WAL back; after that, sleep until there is work.
+    if (committer_->has_wal()) {
+      if (!wake_.wait_for(lock, std::chrono::seconds(1), has_work)) {
+        lock.unlock();
+        committer_->checkpoint();
+        lock.lock();
+      }
+    }
+    wake_.wait(lock, has_work);
+    if (waiting_.empty()) break;
+    auto jobs = std::exchange(waiting_, {});
+    lock.unlock();
+    auto outcome = committer_->commit(jobs, loop_.clock().wall());
+    finish(std::move(jobs), std::move(outcome));
+    if (committer_->wants_checkpoint()) committer_->checkpoint();
+    lock.lock();
+  }
+  committer_->checkpoint();
+}
+
+void SqliteStore::finish(std::vector<WriteJob> jobs, GroupOutcome outcome) {
+  struct Batch {
+    std::vector<WriteJob> jobs;
+    GroupOutcome outcome;
+  };
+  auto batch = std::make_shared<Batch>(std::move(jobs), std::move(outcome));
+  // One post a commit: announce in order, then resume the callers.
+  loop_.post([this, alive = alive_, batch] {
+    if (!*alive) return;
+    events_->announce(std::move(batch->outcome.events));
+    for (size_t i = 0; i < batch->jobs.size(); ++i) {
+      const auto& error = batch->outcome.errors[i];
+      batch->jobs[i]->finish(error ? &*error : nullptr);
+    }
+  });
+}
+
+std::unique_ptr<Connection> SqliteStore::lease_reader() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!free_readers_.empty()) {
+      auto reader = std::move(free_readers_.back());
+      free_readers_.pop_back();
+      return reader;
+    }
+  }
+  auto opened = Connection::open({.path = path_, .mode = Mode::reader});
+  return opened ? std::move(*opened) : nullptr;
+}
+
+void SqliteStore::submit_read(std::unique_ptr<Job<Reader>> job) {
+  readers_.post([this, job = std::shared_ptr<Job<Reader>>(std::move(job))] {
+    std::optional<Error> error;
+    if (auto connection = lease_reader()) {
+      error = ReadAccess(*connection).run(*job);
+      std::lock_guard lock(mutex_);
+      if (!error) free_readers_.push_back(std::move(connection));
+    } else {
+      error = Error{Code::database_unavailable, "the database cannot be opened for reading"};
+    }
+    loop_.post([job, error] { job->finish(error ? &*error : nullptr); });
+  });
+}
+
+}  // namespace cru::sqlite

@@ -1,0 +1,53 @@
+#pragma once
+/// SqliteStore: the store of one machine. One thread writes, with one
+/// connection that alone checkpoints; readers are read-only beside it.
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "platform/pool.h"
+#include "store/sqlite/committer.h"
+
+namespace cru::sqlite {
+
+class SqliteStore final : public Store {
+ public:
+  /// Errors: those of Committer::open. Submitting more than `most_waiting` writes answers overloaded.
+  static Result<std::unique_ptr<SqliteStore>> open(Loop& loop, const std::string& path,
+                                                   std::span<const Migration> migrations);
+  /// Commits what was submitted, checkpoints, closes.
+  ~SqliteStore() override;
+  /// True when the database was empty before: then nothing on disk may be judged by its records.
+  bool is_fresh() const { return fresh_; }
+
+  static constexpr size_t most_waiting = 16384;
+
+ protected:
+  void submit_write(std::unique_ptr<Job<Tx>> job) override;
+  void submit_read(std::unique_ptr<Job<Reader>> job) override;
+
+ private:
+  SqliteStore(Loop& loop, std::string path, std::unique_ptr<Committer> committer);
+  void serve_writes();
+  void finish(std::vector<WriteJob> jobs, GroupOutcome outcome);
+  std::unique_ptr<Connection> lease_reader();
+
+  Loop& loop_;
+  const std::string path_;
+  bool fresh_ = false;
+  std::unique_ptr<Committer> committer_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<WriteJob> waiting_;
+  std::vector<std::unique_ptr<Connection>> free_readers_;
+  bool stopping_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+
+  std::thread writer_;
+  Pool readers_;
+};
+
+}  // namespace cru::sqlite
