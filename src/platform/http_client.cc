@@ -1,19 +1,16 @@
 #include "platform/http_client.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
 
 #include "platform/clock.h"
-#include "platform/files.h"
+#include "platform/unix_socket.h"
 
 namespace cru {
 namespace {
@@ -102,27 +99,6 @@ std::string percent_encode(std::string_view text) {
       fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(c));
   }
   return out;
-}
-
-Result<Fd> connect_unix(const std::string& path) {
-  std::filesystem::path full(path);
-  // A socket's address holds 108 bytes: reach the folder through a descriptor, so that any path fits.
-  Fd folder(::open(full.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) return fail(system_error(errno, "open " + full.parent_path().string()));
-  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return fail(system_error(errno, "make a socket"));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  auto name = fmt::format("/proc/self/fd/{}/{}", folder.get(), full.filename().string());
-  if (name.size() >= sizeof address.sun_path) return fail(Code::internal, "socket name too long: " + path);
-  std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
-  while (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    if (errno == EINTR) continue;
-    if (errno == ECONNREFUSED || errno == EAGAIN)
-      return fail(Code::daemon_unreachable, "nobody listens on " + path);
-    return fail(system_error(errno, "connect to " + path));
-  }
-  return socket;
 }
 
 Result<HttpClient> HttpClient::connect(const std::string& path) {

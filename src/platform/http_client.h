@@ -44,10 +44,6 @@ struct ServerEvent {
 /// `text` as one URL component.
 std::string percent_encode(std::string_view text);
 
-/// Connects to a unix socket of any path length. Outcomes: the socket; not_found (no such file);
-/// daemon_unreachable (nobody listens); forbidden; internal.
-Result<Fd> connect_unix(const std::string& path);
-
 class HttpClient {
  public:
   explicit HttpClient(Fd socket) : socket_(std::move(socket)) {}

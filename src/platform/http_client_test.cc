@@ -158,12 +158,6 @@ TEST(HttpClientStream, ReturnsARefusalWhole) {
   EXPECT_EQ(reply->body, "{}");
 }
 
-TEST(ConnectUnix, TellsAbsentFromUnheard) {
-  auto absent = connect_unix("/no/such/folder/x.sock");
-  ASSERT_FALSE(absent);
-  EXPECT_EQ(absent.error().code, Code::not_found);
-}
-
 TEST(PercentEncode, KeepsOnlyUnreservedCharacters) { EXPECT_EQ(percent_encode("a b/ü~"), "a%20b%2F%C3%BC~"); }
 
 }  // namespace

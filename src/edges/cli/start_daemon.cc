@@ -12,6 +12,7 @@
 #include "platform/clock.h"
 #include "platform/detach.h"
 #include "platform/files.h"
+#include "platform/unix_socket.h"
 
 namespace cru::cli {
 namespace {
