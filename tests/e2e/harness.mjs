@@ -210,6 +210,13 @@ export class Project {
   }
 
   // ---- processes
+  /// What a person sees: the verb on a terminal of its own.
+  async onTerminal(...args) {
+    const words = [cru_bin, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+    const child = this.spawn(["-qec", words, "/dev/null"], { argv0: "script", env: { TERM: "xterm-256color", NO_COLOR: "" } });
+    return child.ended;
+  }
+
   spawn(args, { env = {}, cwd = this.root, stdio = ["ignore", "pipe", "pipe"], argv0 = cru_bin } = {}) {
     const child = spawn(argv0, args, { cwd, env: { ...this.env, ...env }, stdio });
     child.text = { stdout: "", stderr: "" };
@@ -244,7 +251,9 @@ export class Project {
   async ready() {
     const daemon = this.daemon;
     await waitFor(async () => {
-      if (daemon && daemon.exitCode !== null) throw Object.assign(new Error(`the daemon ended (${daemon.exitCode}): ${daemon.text.stderr}`), { final: true });
+      // A verb that waits on a killed daemon starts it again, and may have been quicker than we were.
+      if (daemon?.exitCode === 1 && /running already/.test(daemon.text.stderr)) this.daemon = null;
+      else if (daemon && daemon.exitCode !== null) throw Object.assign(new Error(`the daemon ended (${daemon.exitCode}): ${daemon.text.stderr}`), { final: true });
       return (await this.get("/health", { timeout: 2000 })).status === 200;
     }, { what: "the daemon answers" }).catch((error) => {
       throw new Error(`${error.message}\n${daemon?.text.stderr ?? ""}\n${this.log()}`);
@@ -255,9 +264,14 @@ export class Project {
   async killDaemon(signal = "SIGKILL") {
     const daemon = this.daemon;
     this.daemon = null;
-    if (!daemon) return;
-    daemon.kill(signal);
-    return daemon.ended;
+    if (daemon) {
+      daemon.kill(signal);
+      return daemon.ended;
+    }
+    const pid = this.daemonPid;
+    if (!pid || !this.#isOurs(pid)) return;
+    process.kill(pid, signal);
+    await waitFor(() => !isAlive(pid), { within: 5000 });
   }
 
   async restartDaemon() {

@@ -30,7 +30,7 @@ test(`the daemon is killed ${kills} times under ${agents} agents (EX-02, EX-04, 
   t.after(() => Promise.all(streams.map((stream) => stream.stop())));
   await waitFor(() => streams.every((stream) => stream.connections));
   for (const { id, code, lines } of plans)
-    await project.start(id, ["perl", "-e", program, lines === Infinity ? "-1" : String(lines), String(code), stop]);
+    await project.start(id, ["perl", "-e", program, "--", lines === Infinity ? "-1" : String(lines), String(code), stop]);
 
   const began = Date.now();
   for (let i = 0; i < kills; ++i) {

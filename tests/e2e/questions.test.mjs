@@ -68,7 +68,7 @@ test("EX-12 respond answers a run's oldest question", async (t) => {
   assert.equal((await project.post("/agents/two/respond", { response: "zwei" })).status, 200);
   await project.ended("two");
   assert.equal((await project.output("two")).at(-1).data, "eins/zwei");
-  assert.equal((await project.post("/agents/two/respond", { response: "drei" })).status, 404);
+  assert.equal((await project.post("/agents/two/respond", { response: "drei" })).status, 409);
 });
 
 test("EX-12 a question of a run that has ended is expired, and says so", async (t) => {
@@ -121,7 +121,8 @@ test("EX-12 cru ask waits inside the run and prints the answer, through a restar
   await project.sh("inside", `answer=$(${cru_bin} ask "Ship it?" --option yes --option no) && echo "answer: $answer"`);
   const question = await project.pendingQuestion("inside");
   assert.deepEqual([question.task_id, question.prompt, question.options], ["inside", "Ship it?", ["yes", "no"]]);
-  await project.restartDaemon();
+  await project.killDaemon();
+  await project.ready();  // the waiting verb itself has it started again, outside the run
   assert.equal((await project.post(`/questions/${question.id}/answer`, { answer: "yes" })).status, 200);
   assert.equal((await project.ended("inside")).status, "completed");
   assert.equal((await project.output("inside")).at(-1).data, "answer: yes");

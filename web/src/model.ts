@@ -4,7 +4,7 @@ import { get, post } from "./api.ts";
 import { follow, link } from "./connection.ts";
 import { append, first, isBehind, last, nothing, page_size, prepend, type OutputWindow } from "./output_window.ts";
 import { safeText } from "./safe_text.ts";
-import { empty, inOrder, isLive, pending, reduce, type State } from "./state.ts";
+import { empty, inOrder, isLive, pending, readEvent, reduce, withHistory, type State } from "./state.ts";
 import type { Line, LogEvent, OutputPage } from "./wire.ts";
 
 export const state = signal<State>(empty);
@@ -137,6 +137,17 @@ async function learnLastLines(): Promise<void> {
   }
 }
 
+/// What happened shortly before the page was opened: a reload does not empty the list.
+async function learnHistory(): Promise<void> {
+  try {
+    const earlier = await get<{ id: number }[]>(`/events?since=${Math.max(0, state.peek().cursor - 150)}&limit=150`);
+    const events = earlier.map((event) => readEvent({ event: "", id: String(event.id), data: JSON.stringify(event) }));
+    state.value = withHistory(state.peek(), events.filter((event): event is LogEvent => event !== null));
+  } catch {
+    // Older than the log goes back: the list begins with what comes.
+  }
+}
+
 export function start(): void {
   const wanted = new URLSearchParams(location.hash.slice(1)).get("run");
   setInterval(() => { if (!document.hidden) now.value = Date.now(); }, 1000);
@@ -156,5 +167,6 @@ export function start(): void {
     was = kind;
   });
   effect(() => { if (loaded.value) void learnLastLines(); });
+  effect(() => { if (loaded.value) void learnHistory(); });
   void follow(() => state.peek().cursor, deliver);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { empty, inOrder, pending, readEvent, reduce } from "./state.ts";
+import { empty, inOrder, pending, readEvent, reduce, withHistory } from "./state.ts";
 import type { LogEvent } from "./wire.ts";
 
 const event = (id: number | null, type: string, data: Record<string, unknown> = {}, entity = "a"): LogEvent =>
@@ -79,4 +79,11 @@ test("the event list does not grow without bound", () => {
   const state = reduce(empty, Array.from({ length: 5000 }, (_, i) => event(i + 1, "agent.output", { lines: [] })));
   assert.equal(state.events.length, 300);
   assert.equal(state.cursor, 5000);
+});
+
+test("history goes before what is shown already, once", () => {
+  const state = reduce(reduce(empty, [event(7, "state.snapshot", { agents: [], questions: [] }, "")]), [event(8, "agent.started")]);
+  const shown = withHistory(state, [event(6, "agent.failed"), event(7, "agent.killed"), event(8, "agent.started")]);
+  assert.deepEqual(shown.events.map(({ id }) => id), [6, 7, 8]);
+  assert.equal(shown.cursor, 8);
 });

@@ -94,6 +94,12 @@ export function reduce(state: State, events: readonly LogEvent[]): State {
   return { runs, questions, events: log, cursor };
 }
 
+/// Puts events from before the page was opened in front of the list; they change nothing else.
+export function withHistory(state: State, earlier: readonly LogEvent[]): State {
+  const oldest = state.events[0]?.id ?? state.cursor + 1;
+  return { ...state, events: [...earlier.filter((event) => event.id !== null && event.id < oldest), ...state.events].slice(-kept_events) };
+}
+
 function applyRun(runs: Map<string, RunRow>, event: LogEvent): void {
   if (!event.entity) return;
   if (event.type === "agent.purged") {

@@ -52,7 +52,7 @@ function Empty() {
 export function RunPane() {
   const at = run.value;
   if (!at) return runs.value.length ? <section class="empty"><h2>Choose a run</h2></section> : <Empty />;
-  const why = ending(at);
+  const why = at.status === "failed" ? ending(at) : "";
   const facts: [string, string][] = [
     ["pid", at.pid && isLive(at) ? String(at.pid) : ""],
     ["branch", at.branch ?? ""],
