@@ -102,6 +102,12 @@ GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
   return outcome;
 }
 
+std::optional<Error> Committer::read(Store::Job<Reader>& job) {
+  if (!connection_)
+    if (auto opened = reopen(); !opened) return opened.error();
+  return ReadAccess(*connection_).run(job);
+}
+
 EventBounds Committer::bounds() {
   ReadAccess reader(*connection_);
   return read_bounds(reader);

@@ -27,6 +27,8 @@ class Committer {
   /// After it returns, every job without an error is durable.
   GroupOutcome commit(std::vector<WriteJob>& jobs, Time now);
 
+  /// Runs a reading job on the writer's own connection: for the simulator, which has no other.
+  std::optional<Error> read(Store::Job<Reader>& job);
   EventBounds bounds();
   bool is_fresh() const { return fresh_; }
   /// True when the WAL has grown enough to be copied back now, without waiting for a quiet moment.

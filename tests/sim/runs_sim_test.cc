@@ -1,0 +1,327 @@
+// The whole of runs, inbox and store in a simulated world, with crashes around any commit, power losses, full
+// disks and lost keepers. CRU_SIM_SEEDS sets how many worlds; CRU_SIM_SEED replays one.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "inbox/question_table.h"
+#include "runs/retention.h"
+#include "runs/runs_service.h"
+#include "sim_store.h"
+#include "sim_world.h"
+#include "store/event_table.h"
+
+namespace cru::sim {
+namespace {
+
+std::vector<Migration> migrations() {
+  std::vector<Migration> all;
+  for (auto room : {event_migrations(), inbox::migrations(), runs::migrations()})
+    all.insert(all.end(), room.begin(), room.end());
+  return all;
+}
+
+/// One daemon's life: the engine between two crashes.
+struct Daemon {
+  std::unique_ptr<SimStore> store;
+  SimKeeper keeper;
+  SimOutput output;
+  NoWorktrees worktrees;
+  inbox::Inbox inbox;
+  runs::Runs runs;
+  runs::Retention retention;
+  bool ready = false;
+
+  Daemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened)
+      : store(std::move(opened)),
+        keeper(world, loop, random),
+        output(world, loop, random),
+        inbox(loop, *store),
+        runs(loop, *store, inbox, keeper, output, worktrees, random, {.root = "/project", .kill_grace = 200ms, .backends = {}, .environment = {}, .check_program = false}),
+        retention(loop, *store, output, worktrees, {}) {}
+};
+
+/// What clients were promised, and what they saw.
+struct Promises {
+  std::set<std::string> started;                    ///< runs whose start was acknowledged
+  std::map<int64_t, std::string> events;            ///< every event that anybody was shown
+  std::map<std::string, std::string> answers;       ///< questions whose answer was acknowledged
+  std::set<std::string> kills;                      ///< runs whose kill was acknowledged
+};
+
+class World {
+ public:
+  explicit World(uint64_t seed) : random_(seed), loop_(clock_), world_(loop_, clock_, random_) {}
+
+  void live() {
+    boot();
+    for (int crash = 0; crash < 6; ++crash) {
+      loop_.run_until([] { return false; }, Duration(static_cast<int64_t>(random_.pick(700))));
+      interrupt();
+      if (HasFailure()) return;
+    }
+    settle();
+  }
+
+  static bool HasFailure() { return ::testing::Test::HasFailure(); }
+
+ private:
+  void boot() {
+    auto store = SimStore::open(loop_, random_, fs_, migrations());
+    ASSERT_TRUE(store) << store.error().message;
+    daemon_ = std::make_unique<Daemon>(loop_, world_, random_, *std::move(store));
+    loop_.spawn(recover());
+    loop_.spawn(follow_events());
+    for (int client = 0; client < 3; ++client) loop_.spawn(use());
+  }
+
+  Task<void> recover() {
+    auto recovered = co_await daemon_->runs.recover();
+    // A full disk at the wrong moment: the daemon would end and be started again.
+    if (recovered) recovered = co_await daemon_->retention.clean_orphans(daemon_->store->is_fresh());
+    daemon_->ready = recovered.has_value();
+  }
+
+  void crash() {
+    loop_.drop_tasks();
+    daemon_.reset();
+  }
+
+  void interrupt() {
+    switch (random_.pick(6)) {
+      case 0:
+        crash();
+        fs_.lose_power(random_);
+        world_.lose_power();
+        return boot();
+      case 1:
+        return world_.kill_keeper();
+      default:
+        crash();
+        return boot();
+    }
+  }
+
+  Task<void> use() {
+    while (!daemon_->ready) co_await loop_.sleep(5ms);
+    for (;;) {
+      co_await loop_.sleep(random_.delay(80));
+      if (closing_) co_return;
+      switch (random_.pick(5)) {
+        case 0:
+        case 1:
+          co_await start_one();
+          break;
+        case 2:
+          co_await kill_one();
+          break;
+        default:
+          co_await answer_one();
+      }
+    }
+  }
+
+  Task<void> start_one() {
+    if (promises_.started.size() > 14) co_return;
+    auto id = fmt::format("run-{}", random_.pick(20));
+    auto run = co_await daemon_->runs.start({.id = id, .argv = {"agent"}, .backend = {}, .task = {}, .cwd = {}, .env = {}, .has_stdin = {}, .traceparent = {}});
+    if (run) promises_.started.insert(id);
+  }
+
+  Task<void> kill_one() {
+    if (promises_.started.empty()) co_return;
+    auto at = promises_.started.begin();
+    std::advance(at, static_cast<int64_t>(random_.pick(promises_.started.size())));
+    auto id = *at;
+    auto run = co_await daemon_->runs.kill(id, {});
+    if (run) promises_.kills.insert(run->uid);
+  }
+
+  Task<void> answer_one() {
+    auto pending = co_await daemon_->inbox.list("", true);
+    if (!pending || pending->empty()) co_return;
+    auto id = pending->front().id;
+    auto answered = co_await daemon_->runs.answer(id, "yes");
+    if (answered) promises_.answers[id] = "yes";
+  }
+
+  /// A client that reads the log by cursor across all crashes. I1 and I6.
+  Task<void> follow_events() {
+    while (!daemon_->ready) co_await loop_.sleep(5ms);
+    auto& log = daemon_->store->events();
+    for (;;) {
+      auto page = co_await log.read(cursor_, {}, 50);
+      if (!page) {
+        co_await loop_.sleep(50ms);
+        continue;
+      }
+      for (const auto& event : page->events) {
+        EXPECT_EQ(event.seq, cursor_ + 1) << "a gap in the log";
+        promises_.events[event.seq] = event.type + " " + event.entity + " " + event.data;
+        cursor_ = event.seq;
+      }
+      co_await log.wait_past(cursor_, 1s);
+    }
+  }
+
+  /// No more crashes: answer everything, let every process end, then check.
+  void settle() {
+    closing_ = true;
+    for (int attempt = 0; attempt < 20 && !(daemon_->ready && is_quiet()); ++attempt) {
+      if (!daemon_->ready && attempt > 0) {
+        crash();
+        boot();
+      }
+      loop_.spawn(answer_all());
+      loop_.run_until([this] { return daemon_->ready && is_quiet(); }, 5s);
+    }
+    loop_.run_until([] { return false; }, 3s);
+    ASSERT_TRUE(is_quiet()) << "something hangs";
+    loop_.drop_tasks();
+    check();
+  }
+
+  bool is_quiet() { return world_.all_ended() && daemon_->runs.live_count() == 0; }
+
+  Task<void> answer_all() {
+    for (int round = 0; round < 40; ++round) {
+      if (daemon_->ready) co_await answer_one();
+      co_await loop_.sleep(100ms);
+    }
+  }
+
+  void check() {
+    daemon_.reset();
+    auto store = SimStore::open(loop_, random_, fs_, migrations());
+    ASSERT_TRUE(store);
+    bool checked = false;
+    loop_.spawn(check_store(**store, checked));
+    loop_.run_until([&] { return checked; }, 10s);
+    ASSERT_TRUE(checked);
+    loop_.drop_tasks();
+  }
+
+  Task<void> check_store(SimStore& store, bool& checked) {
+    auto all = co_await store.read([](Reader& reader) -> Result<std::vector<Event>> {
+      std::vector<Event> events;
+      for (int64_t at = 0;;) {
+        auto page = read_events(reader, at, {}, 1000);
+        if (page.events.empty()) return events;
+        at = page.scanned;
+        for (auto& event : page.events) events.push_back(std::move(event));
+      }
+    });
+    auto recorded = co_await store.read([](Reader& reader) -> Result<std::vector<runs::Run>> {
+      return runs::list(reader, {.status = {}, .before = {}, .limit = 1000});
+    });
+    auto questions = co_await store.read(
+        [](Reader& reader) -> Result<std::vector<inbox::Question>> { return inbox::list(reader, "", false); });
+    EXPECT_TRUE(all && recorded && questions);
+    if (!all || !recorded || !questions) co_return;
+    check_events(*all);
+    check_runs(*recorded);
+    check_questions(*questions);
+    checked = true;
+  }
+
+  void check_events(const std::vector<Event>& events) {
+    std::map<std::string, int64_t> told;
+    int64_t last = 0;
+    for (const auto& event : events) {
+      EXPECT_EQ(event.seq, ++last) << "the log has a gap";
+      if (event.type != "agent.output") continue;
+      auto range = parse_json(event.data)->as_object();
+      EXPECT_EQ(int_or(range, "from"), told[event.entity] + 1) << event.entity << ": a line is lost or told twice";
+      told[event.entity] = int_or(range, "to");
+    }
+    // I1: whatever a client was shown is still there, and the same.
+    for (const auto& [seq, text] : promises_.events) {
+      ASSERT_LE(static_cast<size_t>(seq), events.size());
+      const auto& event = events[static_cast<size_t>(seq - 1)];
+      EXPECT_EQ(event.type + " " + event.entity + " " + event.data, text);
+    }
+    for (const auto& [task, to] : told) {
+      auto file = world_.files.find(".coven/output/" + task + ".jsonl");
+      ASSERT_TRUE(file != world_.files.end()) << task << ": its output file was removed";
+      EXPECT_EQ(to, static_cast<int64_t>(file->second.lines.size())) << task << ": told and written differ";
+    }
+  }
+
+  void check_runs(const std::vector<runs::Run>& recorded) {
+    std::map<std::string, runs::Run> by_id, by_uid;
+    for (const auto& run : recorded) {
+      by_id[run.task_id] = run;
+      by_uid[run.uid] = run;
+      EXPECT_FALSE(is_live(run.status)) << run.task_id << " is " << name(run.status) << " without a process";  // I4
+    }
+    for (const auto& id : promises_.started) EXPECT_TRUE(by_id.contains(id)) << id << ": an acknowledged start is lost";
+    for (const auto& [uid, process] : world_.processes) {
+      EXPECT_TRUE(by_id.contains(process.spec.task_id)) << "an untracked process";
+      auto found = by_uid.find(uid);
+      if (found != by_uid.end()) check_end(found->second, process);
+    }
+  }
+
+  /// Every run ends with its true status.
+  void check_end(const runs::Run& run, const SimProcess& process) {
+    SCOPED_TRACE(run.task_id + " " + run.error + " " + run.error_detail);
+    if (run.kill_requested) {
+      EXPECT_EQ(run.status, runs::Status::killed);
+    } else if (process.exit && process.exit->code == 0) {
+      EXPECT_EQ(run.status, runs::Status::completed);
+    } else {
+      EXPECT_EQ(run.status, runs::Status::failed);
+      EXPECT_FALSE(run.error.empty());
+    }
+    if (promises_.kills.contains(run.uid)) EXPECT_TRUE(run.kill_requested) << "an acknowledged kill is lost";
+  }
+
+  void check_questions(const std::vector<inbox::Question>& questions) {
+    std::map<std::string, int> asked;
+    std::map<std::string, inbox::Question> by_id;
+    for (const auto& question : questions) {
+      EXPECT_NE(question.status, inbox::Status::pending) << question.id;
+      ++asked[question.run_uid];
+      by_id[question.id] = question;
+    }
+    for (const auto& [id, answer] : promises_.answers) {
+      ASSERT_TRUE(by_id.contains(id)) << "an acknowledged answer is lost";
+      EXPECT_EQ(by_id[id].response, answer);
+    }
+    for (const auto& [uid, process] : world_.processes) {
+      EXPECT_LE(process.answers.size(), static_cast<size_t>(process.questions_asked)) << "an answer came twice";
+      // A power loss may take the question's line with it; nothing else may.
+      if (process.exit) EXPECT_EQ(asked[uid], process.questions_asked) << uid << ": a question was missed or doubled";
+    }
+  }
+
+  SimRandom random_;
+  SimClock clock_;
+  SimLoop loop_;
+  CrashFs fs_;
+  SimWorld world_;
+  std::unique_ptr<Daemon> daemon_;
+  Promises promises_;
+  int64_t cursor_ = 0;
+  bool closing_ = false;
+};
+
+int setting(const char* name, int fallback) {
+  const char* text = std::getenv(name);
+  return text && *text ? std::atoi(text) : fallback;
+}
+
+// EX-08, EX-09, EX-11, EX-17: whatever happens, nothing acknowledged is lost and every run ends with its true status.
+TEST(RunsInASimulatedWorld, LoseNothingThatWasAcknowledged) {
+  int first = setting("CRU_SIM_SEED", 0), count = setting("CRU_SIM_SEEDS", first ? 1 : 1000);
+  if (!first) first = 1;
+  for (int seed = first; seed < first + count; ++seed) {
+    SCOPED_TRACE(fmt::format("replay with CRU_SIM_SEED={}", seed));
+    World(static_cast<uint64_t>(seed)).live();
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace cru::sim
