@@ -156,14 +156,14 @@ test("cru attach is a real terminal, and its key detaches", async (t) => {
   const project = await Project.started({}, t);
   const socket = `cru-e2e-${process.pid}`;
   const tmux = (...argv) => {
-    const { status, stdout, stderr } = spawnSync("tmux", ["-L", socket, "-f", "/dev/null", ...argv], { encoding: "utf8", env: { ...project.env, TERM: "xterm-256color" }, cwd: project.root });
+    const { status, stdout, stderr } = spawnSync("tmux", ["-L", socket, "-f", "/dev/null", ...argv], { encoding: "utf8", env: { ...project.env, TERM: "xterm-256color" }, cwd: "/" });
     if (status) throw new Error(`tmux ${argv[0]}: ${stderr}`);
     return stdout;
   };
   t.after(() => { try { tmux("kill-server"); } catch { /* gone with its last window */ } });
   await project.start("term", ["sh", "-c", "stty size; [ -t 0 ] && echo on a terminal; while read -r line; do echo \"you said $line\"; done"], { pty: true });
   await project.outputWith("term", "on a terminal");
-  tmux("new-session", "-d", "-x", "100", "-y", "30", "-s", "a", `${cru_bin} attach term; echo left with $?; sleep 600`);
+  tmux("new-session", "-d", "-c", project.root, "-x", "100", "-y", "30", "-s", "a", `${cru_bin} attach term; echo left with $?; sleep 600`);
   const screen = () => tmux("capture-pane", "-p", "-t", "a");
   await waitFor(() => screen().includes("on a terminal"), { what: "the screen so far is shown" });
   tmux("send-keys", "-t", "a", "hello", "Enter");

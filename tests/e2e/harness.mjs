@@ -367,20 +367,13 @@ export class Project {
     await Promise.all(this.streams.map((stream) => stream.stop()));
     for (const child of this.children) if (child !== this.daemon) child.kill("SIGKILL");
     await this.killDaemon();
-    // A daemon that a verb started, then the keeper; by the pid in this project's own files, and only if it is cru.
-    for (const name of ["covend.pid", "keeper.pid"]) {
-      const pid = this.pidIn(name);
-      if (!pid || !this.#isOurs(pid)) continue;
-      const gone = () => !isAlive(pid);
-      try {
-        process.kill(pid, "SIGTERM");
-        await waitFor(gone, { within: name === "keeper.pid" ? 3000 : 5000 }).catch(() => process.kill(pid, "SIGKILL"));
-        await waitFor(gone, { within: 5000 });
-      } catch { /* gone between two looks */ }
-    }
+    // The keeper first, and its runs with it: a verb waiting inside a run would have the daemon started again.
+    // By the pid in this project's own files, and only if it is cru.
+    await this.#end(this.keeperPid, 3000);
     for (const pid of processesWith(`CRU_PROJECT=${this.root}`)) {
       try { process.kill(pid, "SIGKILL"); } catch { /* gone */ }
     }
+    await this.#end(this.daemonPid, 5000);
     rmSync(this.home, { recursive: true, force: true });
     for (let left = 5; left > 0; --left) {
       try {
@@ -390,6 +383,16 @@ export class Project {
         await sleep(100);
       }
     }
+  }
+
+  async #end(pid, within) {
+    if (!pid || !this.#isOurs(pid)) return;
+    const gone = () => !isAlive(pid);
+    try {
+      process.kill(pid, "SIGTERM");
+      await waitFor(gone, { within }).catch(() => process.kill(pid, "SIGKILL"));
+      await waitFor(gone, { within: 5000 });
+    } catch { /* gone between two looks */ }
   }
 
   #isOurs(pid) {
