@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 
 #include "base/text.h"
@@ -63,14 +64,17 @@ class ConfigReader {
 
  private:
   void problem(const YamlNode& node, const std::string& path, std::string_view reason) {
-    problems.push_back(fmt::format("{}:{}: {}: {}", file_, node.line, path, reason));
+    problem(node.line, path, reason);
+  }
+  void problem(int line, const std::string& path, std::string_view reason) {
+    problems.push_back(fmt::format("{}:{}: {}: {}", file_, line, path, reason));
   }
 
   void section(const YamlNode& node, const std::string& path, const Keys& keys) {
     if (node.kind == YamlNode::Kind::null) return;
     if (node.kind != YamlNode::Kind::map)
       return problem(node, path.empty() ? "the file" : path, "must hold keys and values");
-    for (const auto& [key, value] : node.members) {
+    for (const auto& [key, value, line] : node.members) {
       auto inner = path.empty() ? key : path + "." + key;
       auto known = std::find_if(keys.begin(), keys.end(),
                                 [&key = key](const auto& entry) { return entry.first == key; });
@@ -81,7 +85,7 @@ class ConfigReader {
       std::vector<std::string> names;
       for (const auto& entry : keys) names.push_back(entry.first);
       auto meant = closest(key, names);
-      problem(value, inner,
+      problem(line, inner,
               meant.empty() ? "unknown key" : fmt::format("unknown key; did you mean {}?", meant));
     }
   }
@@ -140,10 +144,10 @@ class ConfigReader {
       return;
     }
     if (node.kind != YamlNode::Kind::map) return problem(node, path, "must hold names and commands");
-    for (const auto& [name, value] : node.members) {
+    for (const auto& [name, value, line] : node.members) {
       std::vector<std::string> argv;
       section(value, path + "." + name, {{"argv", [&, this](auto& n, auto& p) { texts(n, p, argv); }}});
-      if (argv.empty()) problem(value, path + "." + name + ".argv", "a command is needed");
+      if (argv.empty()) problem(line, path + "." + name + ".argv", "a command is needed");
       config_.backends[name] = std::move(argv);
     }
   }
@@ -185,8 +189,9 @@ Result<Config> load_config(const std::string& project_root) {
     config = apply_file(*std::move(config), project_root + "/.crucible/config.yaml", Scope::project);
   if (!config) return config;
   if (const char* port = std::getenv("CRU_PORT"); port && *port) {
-    int value = std::atoi(port);
-    if (value < 1 || value > 65535)
+    int value = 0;
+    auto [end, error] = std::from_chars(port, port + std::strlen(port), value);
+    if (error != std::errc() || *end != '\0' || value < 1 || value > 65535)
       return fail(Code::invalid_argument, "CRU_PORT must be from 1 to 65535", "CRU_PORT");
     config->port = static_cast<uint16_t>(value);
   }

@@ -18,6 +18,7 @@
 #include "platform/files.h"
 #include "platform/http/listen.h"
 #include "platform/log.h"
+#include "platform/unix_socket.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace cru::daemon {
@@ -56,13 +57,25 @@ std::string own_program() {
   return std::string(path, static_cast<size_t>(length));
 }
 
-/// An explicit port that is taken is an error; otherwise the next free one after 8765, at last any.
-Result<Fd> listen_tcp(std::optional<uint16_t> wanted) {
+/// The port of the last daemon here, so that open pages find us again; 0 if there was none.
+uint16_t last_port(const api::Project& project) {
+  auto url = read_file(project.url_file(), 256);
+  auto colon = url ? url->rfind(':') : std::string::npos;
+  uint16_t port = 0;
+  if (colon != std::string::npos) std::from_chars(url->data() + colon + 1, url->data() + url->size(), port);
+  return port;
+}
+
+/// An explicit port that is taken is an error; otherwise the one we had, the next free one from 8765 on, at
+/// last any.
+Result<Fd> listen_tcp(const api::Project& project, std::optional<uint16_t> wanted) {
   if (wanted) {
     auto bound = http::listen_loopback(*wanted);
     if (!bound) bound.error().hint = "choose another with --port, or leave it out to take a free one";
     return bound;
   }
+  if (auto port = last_port(project); port != 0)
+    if (auto bound = http::listen_loopback(port)) return bound;
   for (uint16_t port = 8765; port < 8865; ++port)
     if (auto bound = http::listen_loopback(port)) return bound;
   return http::listen_loopback(0);
@@ -87,13 +100,14 @@ class Daemon {
     auto lock = take_pid_file(project_);
     if (!lock) return fail(lock.error());
     lock_ = *std::move(lock);
+    has_lock_ = true;
     ::unlink(project_.start_error_file().c_str());
     if (auto opened = open_log(project_.log_file(), log_level_from(config_.log_level)); !opened)
       return opened;
     for (const auto& warning : config_.warnings) log_warn(warning);
     auto token = load_token(project_);
     if (!token) return fail(token.error());
-    auto tcp = listen_tcp(config_.port);
+    auto tcp = listen_tcp(project_, config_.port);
     if (!tcp) return fail(tcp.error());
     auto port = http::port_of(*tcp);
     auto store = open_store(loop_, project_);
@@ -115,6 +129,9 @@ class Daemon {
     return {};
   }
 
+  /// Without it another daemon serves the project, and that is no failure of ours to record.
+  bool has_lock() const { return has_lock_; }
+
   Result<> run() {
     loop_.run();
     edge_.reset();
@@ -129,7 +146,7 @@ class Daemon {
   /// Nobody is let in before the runs are taken back: a client never sees a state that is about to change.
   Task<void> open_doors(Fd tcp) {
     auto recovered = co_await engine_->recover(store_->is_fresh());
-    auto socket = http::listen_unix(project_.socket());
+    auto socket = listen_unix(project_.socket());
     if (!recovered || !socket) {
       failure_ = recovered ? socket.error() : recovered.error();
       loop_.stop();
@@ -157,6 +174,7 @@ class Daemon {
   const api::Project project_;
   const Config config_;
   Fd lock_;
+  bool has_lock_ = false;
   AsioLoop loop_;
   Pool pool_{loop_, 4};
   std::unique_ptr<sqlite::SqliteStore> store_;
@@ -171,9 +189,8 @@ class Daemon {
 void report(const api::Project* project, const Error& error) {
   auto text = error.message + (error.hint.empty() ? "" : "\n  " + error.hint) + "\n";
   std::fprintf(stderr, "cru: %s", text.c_str());
-  // For the verb that started us and cannot see our stderr. Another daemon's lock is not our failure to
-  // record.
-  if (project && error.code != Code::conflict) (void)write_file(project->start_error_file(), text, 0600);
+  // For the verb that started us and cannot see our stderr.
+  if (project) (void)write_file(project->start_error_file(), text, 0600);
 }
 
 void prepare_process() {
@@ -216,7 +233,7 @@ int run(int argc, char** argv) {
   auto outcome = daemon.start();
   if (outcome) outcome = daemon.run();
   if (outcome) return 0;
-  report(&*project, outcome.error());
+  report(daemon.has_lock() ? &*project : nullptr, outcome.error());
   return 1;
 }
 

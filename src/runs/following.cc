@@ -2,6 +2,7 @@
 // second, the first at once, each after the file was synced. A run's end is recorded after its last output.
 #include <fmt/format.h>
 
+#include "base/id.h"
 #include "platform/log.h"
 #include "runs/live.h"
 
@@ -21,10 +22,7 @@ bool is_stream(std::string_view record, std::string_view stream) {
 }  // namespace
 
 std::string question_id(std::string_view uid, std::string_view key) {
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a: stable across programs and versions
-  for (auto part : {uid, std::string_view(":"), key})
-    for (char c : part) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return fmt::format("q-{:016x}", hash);
+  return "q-" + fnv1a_hex(fmt::format("{}:{}", uid, key));
 }
 
 Runs::LivePtr Runs::follow(const Run& run) {
@@ -99,6 +97,12 @@ Task<bool> Runs::tell_growth(const LivePtr& live) {
   co_return true;
 }
 
+Task<void> Runs::close_stdin(const LivePtr& live) {
+  auto closed = co_await keeper_.write(live->uid, "end-of-input", "", true);
+  if (!closed && closed.error().code != Code::not_running)
+    log_error("cannot close standard input", closed.error(), {{"task_id", live->task_id}});
+}
+
 Task<std::vector<inbox::Question>> Runs::find_questions(const LivePtr& live, int64_t to) {
   std::vector<inbox::Question> asked;
   bool reads_all = live->adapter->mark().empty() || !live->partial.empty();
@@ -117,6 +121,8 @@ Task<std::vector<inbox::Question>> Runs::find_questions(const LivePtr& live, int
       if (!record) continue;
       partial += record->data;
       if (!record->eol && partial.size() < longest_question) continue;
+      // Before the event that covers this line is committed: a crash in between reads the line again.
+      if (live->adapter->is_last_line(partial)) co_await close_stdin(live);
       if (auto found = live->adapter->read_line(line.seq, partial))
         asked.push_back({.id = question_id(live->uid, found->key),
                          .task_id = live->task_id,

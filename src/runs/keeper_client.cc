@@ -10,9 +10,9 @@
 #include "base/id.h"
 #include "platform/detach.h"
 #include "platform/files.h"
-#include "platform/http/listen.h"
 #include "platform/log.h"
 #include "platform/marked_processes.h"
+#include "platform/unix_socket.h"
 
 namespace cru::runs {
 namespace {
@@ -84,7 +84,7 @@ KeeperClient::KeeperClient(Loop& loop, Pool& pool, std::string root, std::string
 KeeperClient::~KeeperClient() { watch_.reset(); }
 
 bool KeeperClient::connect() {
-  auto socket = http::connect_unix(root_ + "/.coven/keeper.sock");
+  auto socket = connect_unix(root_ + "/.coven/keeper.sock");
   if (!socket) return false;
   socket_ = *std::move(socket);
   watch_ = loop_.watch(socket_.get());

@@ -18,11 +18,11 @@ Task<Result<>> Runs::recover() {
   std::map<std::string, KeptRun> kept;
   auto known = keeper_answers ? **kept_runs : co_await keeper_.read_exit_records();
   for (auto& run : known) kept.emplace(run.uid, std::move(run));
-  if (!keeper_answers && !recorded->empty()) {
-    std::vector<std::string> uids;
-    for (const auto& run : *recorded) uids.push_back(run.uid);
-    co_await keeper_.sweep(std::move(uids));
-  }
+  // What no living keeper holds has lost its parent: end what is left of it before it is judged.
+  std::vector<std::string> lost;
+  for (const auto& run : *recorded)
+    if (!keeper_answers || !kept.contains(run.uid)) lost.push_back(run.uid);
+  if (!lost.empty()) co_await keeper_.sweep(std::move(lost));
   for (const auto& run : *recorded) {
     auto found = kept.find(run.uid);
     auto taken = co_await take_back(run, found == kept.end() ? nullptr : &found->second, keeper_answers);
@@ -47,7 +47,7 @@ Task<Result<>> Runs::take_back(const Run& run, const KeptRun* kept, bool keeper_
     if (!kept->exit && keeper_answers) facts.process = kept->process;
     last_seq = std::max(last_seq, kept->last_seq);
   }
-  if (!keeper_answers) {
+  if (!keeper_answers || !kept) {  // nobody writes the file any more
     auto repaired = co_await output_.repair(run.output_file);
     if (repaired)
       last_seq = std::max(last_seq, *repaired);
@@ -59,6 +59,8 @@ Task<Result<>> Runs::take_back(const Run& run, const KeptRun* kept, bool keeper_
   auto decision = runs::recover(run, facts);
   if (const auto* reattach = std::get_if<Reattach>(&decision)) {
     if (reattach->announce_start) {
+      auto sent = co_await send_first_input(live, run);
+      if (!sent) log_error("the task did not reach the agent", sent.error(), {{"task_id", run.task_id}});
       auto started = co_await apply(run.task_id, run.uid, Spawned{*facts.process});
       if (!started) co_return fail(std::move(started.error()));
     } else if (reattach->kill_again) {

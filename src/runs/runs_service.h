@@ -107,7 +107,8 @@ class Runs {
   Result<Launch> prepare(StartRequest& request) const;
   Task<Result<Run>> record_start(const StartRequest& request, const Launch& launch);
   StartSpec to_spec(const Run& run, const StartRequest& request, std::string mark) const;
-  Task<Result<Run>> launch(Run run, StartRequest request, Launch launch);
+  Task<Result<>> send_first_input(const LivePtr& live, const Run& run);
+  Task<Result<Run>> launch(Run run, StartRequest request);
 
   // runs_service.cc
   Task<Result<Run>> apply(std::string task_id, std::string uid, Input input,
@@ -124,6 +125,7 @@ class Runs {
   void wake_pump(const LivePtr& live);
   Task<void> pump(LivePtr live);
   Task<bool> tell_growth(const LivePtr& live);
+  Task<void> close_stdin(const LivePtr& live);
   Task<std::vector<inbox::Question>> find_questions(const LivePtr& live, int64_t to);
 
   // recovering.cc

@@ -131,10 +131,18 @@ Task<Result<Run>> Runs::start(StartRequest request) {
   }
   auto recorded = co_await record_start(request, *launch);
   if (!recorded) co_return recorded;
-  co_return co_await this->launch(*std::move(recorded), std::move(request), *std::move(launch));
+  co_return co_await this->launch(*std::move(recorded), std::move(request));
 }
 
-Task<Result<Run>> Runs::launch(Run run, StartRequest request, Launch launch) {
+/// The task goes to the process before `running` is committed: a crash in between finds the run still
+/// starting, and recovery sends the task again, which the keeper takes once.
+Task<Result<>> Runs::send_first_input(const LivePtr& live, const Run& run) {
+  auto input = live->adapter->first_input(run.task);
+  if (input.empty()) co_return Result<>();
+  co_return co_await keeper_.write(run.uid, "first-input", std::move(input), false);
+}
+
+Task<Result<Run>> Runs::launch(Run run, StartRequest request) {
   // Followed before it starts: its first line may be there before the keeper's reply is read.
   auto live = follow(run);
   auto started = co_await keeper_.start(to_spec(run, request, std::string(live->adapter->mark())));
@@ -144,6 +152,8 @@ Task<Result<Run>> Runs::launch(Run run, StartRequest request, Launch launch) {
     if (!failed) log_error("cannot record a failed start", failed.error(), {{"task_id", run.task_id}});
     co_return fail(std::move(started.error()));
   }
+  auto sent = co_await send_first_input(live, run);
+  if (!sent) log_error("the task did not reach the agent", sent.error(), {{"task_id", run.task_id}});
   auto running = co_await apply(run.task_id, run.uid, Spawned{*started});
   if (!running) {
     // The start cannot be recorded (the disk is full?): the process must not live on unrecorded.
@@ -151,10 +161,6 @@ Task<Result<Run>> Runs::launch(Run run, StartRequest request, Launch launch) {
     co_return running;
   }
   wake_pump(live);
-  if (!launch.first_input.empty()) {
-    auto written = co_await keeper_.write(run.uid, "first-input", launch.first_input, false);
-    if (!written) log_error("the task did not reach the agent", written.error(), {{"task_id", run.task_id}});
-  }
   co_return running;
 }
 

@@ -36,7 +36,7 @@ int read_file(sqlite3_file* file, void* into, int amount, sqlite3_int64 offset) 
   return count == static_cast<size_t>(amount) ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
 }
 
-void apply(std::string& bytes, const CrashFs::Write& write) {
+void apply_write(std::string& bytes, const CrashFs::Write& write) {
   auto end = static_cast<size_t>(write.offset) + write.bytes.size();
   if (bytes.size() < end) bytes.resize(end);
   std::copy(write.bytes.begin(), write.bytes.end(), bytes.begin() + write.offset);
@@ -46,7 +46,7 @@ int write_file(sqlite3_file* file, const void* from, int amount, sqlite3_int64 o
   if (self(file).fs->next_write_fails()) return SQLITE_FULL;
   auto& target = content(file);
   CrashFs::Write write{offset, std::string(static_cast<const char*>(from), static_cast<size_t>(amount))};
-  apply(target.content, write);
+  apply_write(target.content, write);
   target.unsynced.push_back(std::move(write));
   return SQLITE_OK;
 }
@@ -64,7 +64,7 @@ int sync_file(sqlite3_file* file, int) {
   if (target.truncated) {
     target.durable = target.content;
   } else {
-    for (const auto& write : target.unsynced) apply(target.durable, write);
+    for (const auto& write : target.unsynced) apply_write(target.durable, write);
   }
   target.unsynced.clear();
   target.truncated = false;
@@ -85,10 +85,10 @@ int control(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
 int sector_size(sqlite3_file*) { return 4096; }
 int characteristics(sqlite3_file*) { return 0; }
 
-const sqlite3_io_methods methods = {1,           close_file, read_file,   write_file, truncate_file,
-                                    sync_file,   file_size,  lock_file,   lock_file,  is_reserved,
-                                    control,     sector_size, characteristics, nullptr, nullptr,
-                                    nullptr,     nullptr,    nullptr,     nullptr};
+const sqlite3_io_methods methods = {1,         close_file,  read_file,       write_file, truncate_file,
+                                    sync_file, file_size,   lock_file,       lock_file,  is_reserved,
+                                    control,   sector_size, characteristics, nullptr,    nullptr,
+                                    nullptr,   nullptr,     nullptr,         nullptr};
 
 int open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out_flags) {
   auto& open = self(file);
@@ -156,7 +156,7 @@ void CrashFs::lose_power(SimRandom& random) {
     for (auto& write : file->unsynced) {
       if (random.chance(50)) continue;
       if (random.chance(30)) write.bytes.resize(random.pick(write.bytes.size() + 1));
-      apply(file->durable, write);
+      apply_write(file->durable, write);
     }
     file->unsynced.clear();
     file->truncated = false;

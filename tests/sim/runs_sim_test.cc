@@ -38,16 +38,21 @@ struct Daemon {
         keeper(world, loop, random),
         output(world, loop, random),
         inbox(loop, *store),
-        runs(loop, *store, inbox, keeper, output, worktrees, random, {.root = "/project", .kill_grace = 200ms, .backends = {}, .environment = {}, .check_program = false}),
+        runs(loop, *store, inbox, keeper, output, worktrees, random,
+             {.root = "/project",
+              .kill_grace = 200ms,
+              .backends = {},
+              .environment = {},
+              .check_program = false}),
         retention(loop, *store, output, worktrees, {}) {}
 };
 
 /// What clients were promised, and what they saw.
 struct Promises {
-  std::set<std::string> started;                    ///< runs whose start was acknowledged
-  std::map<int64_t, std::string> events;            ///< every event that anybody was shown
-  std::map<std::string, std::string> answers;       ///< questions whose answer was acknowledged
-  std::set<std::string> kills;                      ///< runs whose kill was acknowledged
+  std::set<std::string> started;               ///< runs whose start was acknowledged
+  std::map<int64_t, std::string> events;       ///< every event that anybody was shown
+  std::map<std::string, std::string> answers;  ///< questions whose answer was acknowledged
+  std::set<std::string> kills;                 ///< runs whose kill was acknowledged
 };
 
 class World {
@@ -89,6 +94,7 @@ class World {
   }
 
   void interrupt() {
+    if (std::getenv("CRU_SIM_TRACE")) fmt::print("interrupted at {}\n", to_rfc3339(clock_.wall()));
     switch (random_.pick(6)) {
       case 0:
         crash();
@@ -125,7 +131,14 @@ class World {
   Task<void> start_one() {
     if (promises_.started.size() > 14) co_return;
     auto id = fmt::format("run-{}", random_.pick(20));
-    auto run = co_await daemon_->runs.start({.id = id, .argv = {"agent"}, .backend = {}, .task = {}, .cwd = {}, .env = {}, .has_stdin = {}, .traceparent = {}});
+    auto run = co_await daemon_->runs.start({.id = id,
+                                             .argv = {"agent"},
+                                             .backend = {},
+                                             .task = {},
+                                             .cwd = {},
+                                             .env = {},
+                                             .has_stdin = {},
+                                             .traceparent = {}});
     if (run) promises_.started.insert(id);
   }
 
@@ -215,8 +228,9 @@ class World {
     auto recorded = co_await store.read([](Reader& reader) -> Result<std::vector<runs::Run>> {
       return runs::list(reader, {.status = {}, .before = {}, .limit = 1000});
     });
-    auto questions = co_await store.read(
-        [](Reader& reader) -> Result<std::vector<inbox::Question>> { return inbox::list(reader, "", false); });
+    auto questions = co_await store.read([](Reader& reader) -> Result<std::vector<inbox::Question>> {
+      return inbox::list(reader, "", false);
+    });
     EXPECT_TRUE(all && recorded && questions);
     if (!all || !recorded || !questions) co_return;
     check_events(*all);
@@ -229,10 +243,13 @@ class World {
     std::map<std::string, int64_t> told;
     int64_t last = 0;
     for (const auto& event : events) {
+      if (std::getenv("CRU_SIM_TRACE"))
+        fmt::print("{} {} {} {} {}\n", event.seq, to_rfc3339(event.at), event.type, event.entity, event.data);
       EXPECT_EQ(event.seq, ++last) << "the log has a gap";
       if (event.type != "agent.output") continue;
       auto range = parse_json(event.data)->as_object();
-      EXPECT_EQ(int_or(range, "from"), told[event.entity] + 1) << event.entity << ": a line is lost or told twice";
+      EXPECT_EQ(int_or(range, "from"), told[event.entity] + 1)
+          << event.entity << ": a line is lost or told twice";
       told[event.entity] = int_or(range, "to");
     }
     // I1: whatever a client was shown is still there, and the same.
@@ -253,9 +270,11 @@ class World {
     for (const auto& run : recorded) {
       by_id[run.task_id] = run;
       by_uid[run.uid] = run;
-      EXPECT_FALSE(is_live(run.status)) << run.task_id << " is " << name(run.status) << " without a process";  // I4
+      EXPECT_FALSE(is_live(run.status))
+          << run.task_id << " is " << name(run.status) << " without a process";  // I4
     }
-    for (const auto& id : promises_.started) EXPECT_TRUE(by_id.contains(id)) << id << ": an acknowledged start is lost";
+    for (const auto& id : promises_.started)
+      EXPECT_TRUE(by_id.contains(id)) << id << ": an acknowledged start is lost";
     for (const auto& [uid, process] : world_.processes) {
       EXPECT_TRUE(by_id.contains(process.spec.task_id)) << "an untracked process";
       auto found = by_uid.find(uid);
@@ -290,9 +309,11 @@ class World {
       EXPECT_EQ(by_id[id].response, answer);
     }
     for (const auto& [uid, process] : world_.processes) {
-      EXPECT_LE(process.answers.size(), static_cast<size_t>(process.questions_asked)) << "an answer came twice";
+      EXPECT_LE(process.answers.size(), static_cast<size_t>(process.questions_asked))
+          << "an answer came twice";
       // A power loss may take the question's line with it; nothing else may.
-      if (process.exit) EXPECT_EQ(asked[uid], process.questions_asked) << uid << ": a question was missed or doubled";
+      if (process.exit)
+        EXPECT_EQ(asked[uid], process.questions_asked) << uid << ": a question was missed or doubled";
     }
   }
 
@@ -312,7 +333,8 @@ int setting(const char* name, int fallback) {
   return text && *text ? std::atoi(text) : fallback;
 }
 
-// EX-08, EX-09, EX-11, EX-17: whatever happens, nothing acknowledged is lost and every run ends with its true status.
+// EX-08, EX-09, EX-11, EX-17: whatever happens, nothing acknowledged is lost and every run ends with its true
+// status.
 TEST(RunsInASimulatedWorld, LoseNothingThatWasAcknowledged) {
   int first = setting("CRU_SIM_SEED", 0), count = setting("CRU_SIM_SEEDS", first ? 1 : 1000);
   if (!first) first = 1;

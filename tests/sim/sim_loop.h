@@ -36,7 +36,9 @@ class SimRandom final : public Random {
   /// From 0 to `below` - 1.
   uint64_t pick(uint64_t below) { return next() % below; }
   bool chance(unsigned percent) { return pick(100) < percent; }
-  Duration delay(int most_millis) { return Duration(static_cast<int64_t>(pick(static_cast<uint64_t>(most_millis) + 1))); }
+  Duration delay(int most_millis) {
+    return Duration(static_cast<int64_t>(pick(static_cast<uint64_t>(most_millis) + 1)));
+  }
 
  private:
   uint64_t state_;
@@ -60,7 +62,9 @@ class SimLoop final : public Loop {
     timers_.erase({found->second, id});
     due_.erase(found);
   }
-  std::unique_ptr<Watch> watch(int) override { assertion_failed("the simulated loop has no descriptors", __FILE__, __LINE__); }
+  std::unique_ptr<Watch> watch(int) override {
+    assertion_failed("the simulated loop has no descriptors", __FILE__, __LINE__);
+  }
 
   /// One piece of work; false when there is none at all, now or later.
   bool step() {

@@ -11,8 +11,8 @@ class SimStore final : public Store {
  public:
   static Result<std::unique_ptr<SimStore>> open(SimLoop& loop, SimRandom& random, CrashFs& fs,
                                                 std::span<const Migration> migrations) {
-    auto committer =
-        sqlite::Committer::open({.path = "coven.db", .mode = sqlite::Mode::exclusive, .vfs = fs.name()}, migrations);
+    auto committer = sqlite::Committer::open(
+        {.path = "coven.db", .mode = sqlite::Mode::exclusive, .vfs = fs.name()}, migrations);
     if (!committer) return fail(committer.error());
     std::unique_ptr<SimStore> store(new SimStore(loop, random, fs));
     store->committer_ = *std::move(committer);
@@ -53,7 +53,8 @@ class SimStore final : public Store {
     // Durable now; a crash before this timer loses the acknowledgement and nothing else.
     later(random_.delay(2), [this, jobs, outcome] {
       events_->announce(std::move(outcome->events));
-      for (size_t i = 0; i < jobs->size(); ++i) (*jobs)[i]->finish(outcome->errors[i] ? &*outcome->errors[i] : nullptr);
+      for (size_t i = 0; i < jobs->size(); ++i)
+        (*jobs)[i]->finish(outcome->errors[i] ? &*outcome->errors[i] : nullptr);
     });
   }
 

@@ -13,7 +13,8 @@ namespace {
 
 /// An exit record is kept until it is forgotten; it was synced before anybody heard of it.
 KeptRun to_kept(const SimProcess& process, const SimFile& file) {
-  return {process.spec.uid, process.spec.task_id, process.identity, static_cast<int64_t>(file.lines.size()), process.exit};
+  return {process.spec.uid, process.spec.task_id, process.identity, static_cast<int64_t>(file.lines.size()),
+          process.exit};
 }
 
 }  // namespace
@@ -48,17 +49,22 @@ void SimWorld::act(const std::string& uid) {
     for (uint64_t burst = random_.pick(3) + 1; burst > 0; --burst) print(process, "line", false);
     return schedule(uid);
   }
-  if (random_.chance(10)) end(process, {{}, 11, "signaled", 0});
-  else end(process, {process.exit_code, {}, "exited", 0});
+  if (random_.chance(10))
+    end(process, {{}, 11, "signaled", 0});
+  else
+    end(process, {process.exit_code, {}, "exited", 0});
 }
 
 void SimWorld::print(SimProcess& process, const std::string& text, bool marked) {
   auto& file = files.at(process.spec.output);
   auto seq = static_cast<int64_t>(file.lines.size()) + 1;
-  file.lines.push_back(fmt::format(R"({{"seq":{},"ts":"2026-11-15T10:00:00.000Z","stream":"stdout","data":{}}})", seq,
-                                   json::serialize(json::string(text))));
+  file.lines.push_back(
+      fmt::format(R"({{"seq":{},"ts":"2026-11-15T10:00:00.000Z","stream":"stdout","data":{}}})", seq,
+                  json::serialize(json::string(text))));
   runs::Growth growth{process.spec.uid, seq, marked ? seq : 0};
-  tell([growth](const runs::KeeperNotices& listener) { if (listener.grew) listener.grew(growth); });
+  tell([growth](const runs::KeeperNotices& listener) {
+    if (listener.grew) listener.grew(growth);
+  });
 }
 
 void SimWorld::end(SimProcess& process, Exit exit) {
@@ -66,15 +72,18 @@ void SimWorld::end(SimProcess& process, Exit exit) {
   process.alive = false;
   exit.last_seq = static_cast<int64_t>(file.lines.size());
   process.exit = exit;
-  tell([uid = process.spec.uid, exit](const runs::KeeperNotices& listener) { if (listener.exited) listener.exited(uid, exit); });
+  tell([uid = process.spec.uid, exit](const runs::KeeperNotices& listener) {
+    if (listener.exited) listener.exited(uid, exit);
+  });
 }
 
 /// Notices arrive in order, after a while, at whoever listens then.
 void SimWorld::tell(std::function<void(const runs::KeeperNotices&)> what) {
   told_until_ = std::max(told_until_, clock_.boot() + random_.delay(4));
-  loop_.set_timer(told_until_ - clock_.boot(), [this, what = std::move(what), generation = keeper_generation] {
-    if (generation == keeper_generation) what(notices);
-  });
+  loop_.set_timer(told_until_ - clock_.boot(),
+                  [this, what = std::move(what), generation = keeper_generation] {
+                    if (generation == keeper_generation) what(notices);
+                  });
 }
 
 void SimWorld::kill(const std::string& uid, Duration grace) {
@@ -129,7 +138,8 @@ Task<Result<std::optional<std::vector<KeptRun>>>> SimKeeper::join() {
   if (!world_.keeper_alive) co_return Joined();
   std::vector<KeptRun> kept;
   for (const auto& [uid, process] : world_.processes)
-    if (!process.forgotten && (process.alive || process.exit)) kept.push_back(to_kept(process, world_.files[process.spec.output]));
+    if (!process.forgotten && (process.alive || process.exit))
+      kept.push_back(to_kept(process, world_.files[process.spec.output]));
   co_return Joined(std::move(kept));
 }
 
@@ -155,7 +165,8 @@ Task<Result<>> SimKeeper::write(std::string uid, std::string delivery, std::stri
 
 Task<Result<>> SimKeeper::forget(std::string uid) {
   co_await travel();
-  if (auto found = world_.processes.find(uid); found != world_.processes.end()) found->second.forgotten = true;
+  if (auto found = world_.processes.find(uid); found != world_.processes.end())
+    found->second.forgotten = true;
   co_return Result<>();
 }
 
@@ -163,7 +174,8 @@ Task<std::vector<KeptRun>> SimKeeper::read_exit_records() {
   co_await travel();
   std::vector<KeptRun> kept;
   for (const auto& [uid, process] : world_.processes)
-    if (process.exit && !process.forgotten) kept.push_back(to_kept(process, world_.files[process.spec.output]));
+    if (process.exit && !process.forgotten)
+      kept.push_back(to_kept(process, world_.files[process.spec.output]));
   co_return kept;
 }
 

@@ -70,7 +70,8 @@ class SimWorld {
 /// although the keeper may have acted.
 class SimKeeper final : public runs::Keeper {
  public:
-  SimKeeper(SimWorld& world, SimLoop& loop, SimRandom& random) : world_(world), loop_(loop), random_(random) {}
+  SimKeeper(SimWorld& world, SimLoop& loop, SimRandom& random)
+      : world_(world), loop_(loop), random_(random) {}
   ~SimKeeper() override { world_.notices = {}; }
   void set_notices(runs::KeeperNotices notices) override { notices_ = std::move(notices); }
   Task<Result<std::optional<std::vector<runs::KeptRun>>>> join() override;
@@ -93,7 +94,8 @@ class SimKeeper final : public runs::Keeper {
 
 class SimOutput final : public runs::Output {
  public:
-  SimOutput(SimWorld& world, SimLoop& loop, SimRandom& random) : world_(world), loop_(loop), random_(random) {}
+  SimOutput(SimWorld& world, SimLoop& loop, SimRandom& random)
+      : world_(world), loop_(loop), random_(random) {}
   Task<Result<LogPage>> read(std::string file, int64_t since, size_t max_lines, size_t max_bytes) override;
   Task<Result<>> sync(std::string file) override;
   Task<Result<int64_t>> repair(std::string file) override;

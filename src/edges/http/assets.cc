@@ -27,7 +27,7 @@ http::Response serve_asset(std::span<const Asset> assets, const http::Request& r
   }
   http::Response response{.headers = {{"Content-Type", std::string(found->content_type)},
                                       {"ETag", std::string(found->etag)},
-                                      {"Cache-Control", "no-cache"},
+                                      {"Cache-Control", found->path == "/" ? "no-cache" : "max-age=31536000, immutable"},
                                       {"Vary", "Accept-Encoding"},
                                       {"Content-Security-Policy", content_security_policy},
                                       {"Cross-Origin-Resource-Policy", "same-origin"},

@@ -15,7 +15,6 @@ namespace cru::runs {
 struct Launch {
   std::vector<std::string> argv;
   bool has_stdin = true;
-  std::string first_input;  ///< written to stdin once the process runs
 };
 
 /// A question found in the output, before it has an id and a run.
@@ -32,6 +31,11 @@ class Adapter {
   virtual ~Adapter() = default;
   /// The command for a task. Errors: invalid_argument when something is missing.
   virtual Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const = 0;
+  /// What to write to stdin first; empty for nothing.
+  virtual std::string first_input(const std::string&) const { return {}; }
+  /// True for the line after which the backend waits for more work that will not come: its stdin is to be
+  /// closed.
+  virtual bool is_last_line(std::string_view) const { return false; }
   /// The question that a line of stdout asks, if it asks one. `seq` is the line's number.
   virtual std::optional<Asked> read_line(int64_t seq, std::string_view line) const = 0;
   /// What to write to stdin for `answer` to a question with this `reply_context`.

@@ -53,11 +53,21 @@ class ClaudeAdapter final : public Adapter {
         "claude",         "-p",          "--output-format",          "stream-json", "--verbose",
         "--input-format", "stream-json", "--permission-prompt-tool", "stdio"};
     words.insert(words.end(), argv.begin(), argv.end());
+    return Launch{std::move(words), true};
+  }
+
+  std::string first_input(const std::string& task) const override {
     json::object message{{"type", "user"},
                          {"message", {{"role", "user"}, {"content", task}}},
                          {"parent_tool_use_id", nullptr},
                          {"session_id", ""}};
-    return Launch{std::move(words), true, to_text(message) + "\n"};
+    return to_text(message) + "\n";
+  }
+
+  bool is_last_line(std::string_view line) const override {
+    if (line.find("\"result\"") == std::string_view::npos) return false;
+    auto parsed = parse_json(line);
+    return parsed && parsed->is_object() && text_or(parsed->get_object(), "type") == "result";
   }
 
   std::optional<Asked> read_line(int64_t seq, std::string_view line) const override {

@@ -9,7 +9,7 @@ class CommandAdapter final : public Adapter {
   Result<Launch> launch(const std::vector<std::string>& argv, const std::string&) const override {
     if (argv.empty() || argv.front().empty())
       return fail(Code::invalid_argument, "a command is needed", "argv", "for example: cru run -- make test");
-    return Launch{argv, true, ""};
+    return Launch{argv, true};
   }
   std::optional<Asked> read_line(int64_t seq, std::string_view line) const override {
     return read_ask_line(seq, line);
@@ -29,7 +29,7 @@ class OneShotAdapter final : public Adapter {
     words.insert(words.end(), argv.begin(), argv.end());
     if (task.empty()) return fail(Code::invalid_argument, "a task is needed", "task");
     words.push_back(task);
-    return Launch{std::move(words), false, ""};
+    return Launch{std::move(words), false};
   }
   std::optional<Asked> read_line(int64_t seq, std::string_view line) const override {
     return read_ask_line(seq, line);
