@@ -1,20 +1,16 @@
-// Throughput of the whole path child → pipe → keeper → output log, beside `cat > file` from the same
-// producer.
-//   keeper_throughput [MiB of 80-byte lines, default 256] [rounds, default 6]
+// Throughput of the path child → pipe → keeper → output log, beside `cat > file` and `tee file > /dev/null`
+// from the same producer, in turns. Prints the seconds of each round as JSON.
+//   keeper_throughput FOLDER [MiB of 80-byte lines, default 256] [rounds, default 5]
 // The first round warms the page cache and is not counted: on a virtual machine memory that was never touched
 // comes from the host at a quarter of the speed, for `cat` and `dd` alike.
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 
@@ -26,40 +22,26 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// The producer: whole 80-byte lines, 64 KiB a write as a C library does it into a pipe, at most.
-int produce(size_t bytes) {
-  std::string block;
-  for (int i = 0; block.size() < 65520; ++i) {
-    char line[96];
-    std::snprintf(line, sizeof line,
-                  "%08d the quick brown fox jumps over the lazy dog and writes a line of eighty.....", i);
-    block.append(line, 79).push_back('\n');
-  }
-  for (size_t done = 0; done < bytes;) {
-    ssize_t n = write(1, block.data(), std::min(block.size(), bytes - done));
-    if (n <= 0) return 1;
-    done += static_cast<size_t>(n);
-  }
-  return 0;
-}
-
 double seconds_since(Clock::time_point begun) {
   return std::chrono::duration<double>(Clock::now() - begun).count();
 }
 
-double through_cat(const std::string& self, const fs::path& root, const std::string& bytes) {
-  std::string command = self + " --produce " + bytes + " | cat > " + (root / "cat.out").string();
+/// Seconds that `producer | consumer` takes; what it wrote is removed after the clock has stopped.
+double through(const std::string& producer, const std::string& consumer, const fs::path& written) {
   auto begun = Clock::now();
-  if (std::system(command.c_str()) != 0) std::exit(1);
-  return seconds_since(begun);
+  if (std::system((producer + " | " + consumer).c_str()) != 0) std::exit(1);
+  double seconds = seconds_since(begun);
+  fs::remove(written);
+  return seconds;
 }
 
 class Client {
  public:
   explicit Client(const fs::path& root) {
+    fs::current_path(root);  // sun_path is short
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    (root / ".coven/keeper.sock").string().copy(address.sun_path, sizeof address.sun_path - 1);
+    std::string(".coven/keeper.sock").copy(address.sun_path, sizeof address.sun_path - 1);
     do fd_ = socket(AF_UNIX, SOCK_STREAM, 0);
     while (connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 && close(fd_) == 0 &&
            usleep(1000) == 0);
@@ -93,16 +75,15 @@ class Client {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == "--produce")
-    return produce(std::strtoull(argv[2], nullptr, 10));
-  size_t bytes = (argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 256) << 20;
-  int rounds = argc > 2 ? std::atoi(argv[2]) : 6;
-  const char* where = std::getenv("TMPDIR");
-  std::string pattern = std::string(where ? where : "/tmp") + "/keeper-bench-XXXXXX";
-  fs::path root = mkdtemp(pattern.data());
-  std::string self = fs::read_symlink("/proc/self/exe");
+  if (argc < 2) return std::fprintf(stderr, "usage: keeper_throughput FOLDER [MiB] [rounds]\n"), 2;
+  fs::path root = fs::absolute(argv[1]);
+  auto bytes = std::to_string((argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 256) << 20);
+  int rounds = argc > 3 ? std::atoi(argv[3]) : 5;
+  auto producer = (fs::read_symlink("/proc/self/exe").parent_path() / "produce_lines").string();
   pid_t keeper = fork();
   if (keeper == 0) _exit(cru::keeper_main(root.string()));
+  cru::json::array ours, cat, tee;
+  int64_t written = 0;
   {
     Client daemon(root);
     daemon.send({{"op", "hello"}, {"id", 1}, {"role", "daemon"}});
@@ -113,25 +94,30 @@ int main(int argc, char** argv) {
                    {"id", 2},
                    {"uid", uid},
                    {"task_id", uid},
-                   {"argv", {self, "--produce", std::to_string(bytes)}},
+                   {"argv", {producer, bytes}},
                    {"env", cru::json::object{}},
                    {"cwd", "."},
                    {"output", output},
                    {"stdin", "null"}});
       auto exit = daemon.until("notice", "exited").at("exit").as_object();
       double seconds = seconds_since(begun);
-      double out = static_cast<double>(cru::int_or(exit, "bytes"));
-      fs::remove(root / output);
-      double cat = through_cat(self, root, std::to_string(bytes));
-      fs::remove(root / "cat.out");
+      written = cru::int_or(exit, "bytes");
+      fs::remove(output);
+      auto through_cat = through(producer + " " + bytes, "cat > cat.out", "cat.out");
+      auto through_tee = through(producer + " " + bytes, "tee tee.out > /dev/null", "tee.out");
       if (round == 0) continue;
-      std::printf("keeper %6.0f MB/s in %6.0f MB/s out   cat %6.0f MB/s\n",
-                  static_cast<double>(bytes) / seconds / 1e6, out / seconds / 1e6,
-                  static_cast<double>(bytes) / cat / 1e6);
+      ours.push_back(seconds);
+      cat.push_back(through_cat);
+      tee.push_back(through_tee);
     }
     daemon.send({{"op", "stop"}, {"id", 3}});
   }
   waitpid(keeper, nullptr, 0);
-  fs::remove_all(root);
+  cru::json::object found{{"bytes_in", std::stoll(bytes)},
+                          {"bytes_out", written},
+                          {"keeper", std::move(ours)},
+                          {"cat", std::move(cat)},
+                          {"tee", std::move(tee)}};
+  std::printf("%s\n", cru::to_text(found).c_str());
   return 0;
 }
