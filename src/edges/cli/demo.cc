@@ -202,6 +202,13 @@ class Demo {
       say(is_terminal(STDIN_FILENO) ? "  type yes or no, or answer on the page:\n"
                                     : "  nobody is here to answer; the demo will, in 3 s\n");
     }
+    auto waiting =
+        std::ranges::count_if(actors_, [](const Actor& actor) { return !has_ended(actor.status); });
+    if (waiting == 1 && !reminded_ && is_terminal(STDIN_FILENO)) {
+      reminded_ = true;  // the question has scrolled away, and nothing else is going on
+      say(fmt::format("\n? {} still waits: {}  (yes or no)", text_or(question, "task_id"),
+                      safe_for_terminal(text_or(question, "prompt"))));
+    }
     std::string answer;
     pollfd polled{STDIN_FILENO, POLLIN, 0};
     if (is_terminal(STDIN_FILENO) && ::poll(&polled, 1, 0) > 0) {
@@ -251,6 +258,7 @@ class Demo {
   Signals signals_;
   std::string question_;
   BootTime asked_{};
+  bool reminded_ = false;
   std::array<Actor, 3> actors_ = {
       {{.id = "counter",
         .colour = Colour::cyan,
