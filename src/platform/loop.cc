@@ -51,18 +51,17 @@ void Signal::Waiter::await_suspend(std::coroutine_handle<> awaiting) {
   handle = awaiting;
   signal->waiters_.insert(this);
   if (limit.count() > 0)
-    timer = signal->loop_.set_timer(limit, [this] {
+    timer = loop.set_timer(limit, [this] {
       timer = 0;
-      signal->waiters_.erase(this);
+      if (signal) signal->waiters_.erase(this);
       handle.resume();
     });
 }
 
 Signal::Waiter::~Waiter() {
   if (alive) *alive = false;
-  if (!signal) return;
-  signal->waiters_.erase(this);
-  if (timer) signal->loop_.cancel_timer(timer);
+  if (signal) signal->waiters_.erase(this);
+  if (timer) loop.cancel_timer(timer);
 }
 
 }  // namespace cru

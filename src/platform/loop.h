@@ -82,13 +82,14 @@ class Signal {
   void notify();
 
   struct Waiter {
-    Signal* signal;
+    Signal* signal;  ///< null once notified, or when the signal is gone: then only the limit ends the wait
+    Loop& loop;
     Duration limit;
     bool notified = false;
     Loop::TimerId timer = 0;
     std::coroutine_handle<> handle = {};
     std::shared_ptr<bool> alive = {};
-    Waiter(Signal* s, Duration d) : signal(s), limit(d) {}
+    Waiter(Signal* s, Duration d) : signal(s), loop(s->loop_), limit(d) {}
     Waiter(const Waiter&) = delete;
     ~Waiter();
     bool await_ready() const noexcept { return false; }

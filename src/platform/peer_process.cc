@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <filesystem>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -13,26 +14,28 @@
 namespace cru {
 namespace {
 
-/// The inode of the socket with these ends, as "socket:[N]"; empty if there is none.
-std::string socket_name(uint16_t local_port, uint16_t remote_port) {
-  auto table = read_file("/proc/net/tcp");
-  if (!table) return {};
-  auto local = fmt::format("0100007F:{:04X}", local_port),
-       remote = fmt::format("0100007F:{:04X}", remote_port);
-  std::istringstream lines(*table);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string slot, from, to, state, queues, timer, retransmits, uid, timeout, inode;
-    words >> slot >> from >> to >> state >> queues >> timer >> retransmits >> uid >> timeout >> inode;
-    if (from == local && to == remote) return "socket:[" + inode + "]";
+/// The sockets with these ports, as "socket:[INODE]".
+std::set<std::string> socket_names(uint16_t local_port, uint16_t remote_port) {
+  auto local = fmt::format(":{:04X}", local_port), remote = fmt::format(":{:04X}", remote_port);
+  std::set<std::string> names;
+  for (auto file : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    auto table = read_file(file);
+    if (!table) continue;
+    std::istringstream lines(*table);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string slot, from, to, state, queues, timer, retransmits, uid, timeout, inode;
+      words >> slot >> from >> to >> state >> queues >> timer >> retransmits >> uid >> timeout >> inode;
+      if (from.ends_with(local) && to.ends_with(remote)) names.insert("socket:[" + inode + "]");
+    }
   }
-  return {};
+  return names;
 }
 
-bool holds(int pid, const std::string& socket) {
+bool holds(int pid, const std::set<std::string>& sockets) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", pid), error))
-    if (std::filesystem::read_symlink(entry.path(), error) == socket) return true;
+    if (sockets.contains(std::filesystem::read_symlink(entry.path(), error).string())) return true;
   return false;
 }
 
@@ -47,15 +50,15 @@ bool descends_from(int pid, int ancestor) {
 }
 
 bool is_held_below(int ancestor, uint16_t client_port, uint16_t server_port) {
-  auto socket = socket_name(client_port, server_port);
-  if (socket.empty()) return false;
+  auto sockets = socket_names(client_port, server_port);
+  if (sockets.empty()) return false;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     auto name = entry.path().filename().string();
     int pid = 0;
     auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (problem != std::errc() || end != name.data() + name.size()) continue;
-    if (pid != ancestor && descends_from(pid, ancestor) && holds(pid, socket)) return true;
+    if (pid != ancestor && descends_from(pid, ancestor) && holds(pid, sockets)) return true;
   }
   return false;
 }

@@ -5,8 +5,9 @@
 
 namespace cru {
 
-/// True if a process below `ancestor` holds the client's end of the connection from 127.0.0.1:`client_port`
-/// to 127.0.0.1:`server_port`. Looks only at those processes. Blocks for a moment.
+/// True if a process below `ancestor` holds a socket whose own port is `client_port` and whose peer's is
+/// `server_port`, whatever its addresses: a client may bind 127.0.0.2, or speak IPv4 through an IPv6 socket.
+/// Looks only at those processes. Blocks for a moment.
 bool is_held_below(int ancestor, uint16_t client_port, uint16_t server_port);
 
 /// True if `pid` is `ancestor` or descends from it.

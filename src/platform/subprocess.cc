@@ -112,7 +112,9 @@ Result<std::string> find_program(const std::string& name, const std::string& pat
   }
   for (size_t at = 0; at <= path.size();) {
     auto end = std::min(path.find(':', at), path.size());
-    auto file = path.substr(at, end - at) + "/" + name;
+    auto folder = path.substr(at, end - at);
+    if (!folder.starts_with('/')) folder = cwd + "/" + folder;  // as exec would see it; empty means here
+    auto file = folder + "/" + name;
     if (why_not_executable(file).empty()) return file;
     at = end + 1;
   }

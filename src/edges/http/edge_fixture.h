@@ -43,7 +43,7 @@ class EdgeFixture : public testing::Test {
 
   void start(HttpConfig config = {}) {
     auto tcp = http::listen_loopback(0);
-    auto unix = http::listen_unix(socket_);
+    auto unix = listen_unix(socket_);
     ASSERT_TRUE(tcp && unix);
     port_ = http::port_of(*tcp);
     config.port = port_;

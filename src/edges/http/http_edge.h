@@ -37,7 +37,7 @@ class HttpEdge {
  public:
   HttpEdge(Loop& loop, api::Api& api, EventLog& log, HttpConfig config, Identify identify);
 
-  /// Serves a bound socket (http::listen_unix, http::listen_loopback).
+  /// Serves a bound socket (listen_unix, http::listen_loopback).
   void listen(Fd listening) { server_.listen(std::move(listening)); }
   /// Takes no more, lets what is at work be answered: before the loop stops. Not from a handler.
   Task<void> drain(Duration limit) { return server_.drain(limit); }

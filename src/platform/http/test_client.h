@@ -1,43 +1,19 @@
 #pragma once
-/// For tests: a loop on its own thread with a server, and a blocking client that
-/// sends exactly the bytes it is told to.
+/// For tests: a blocking client that sends exactly the bytes it is told to.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <future>
 #include <string>
-#include <thread>
 
-#include "platform/asio_loop.h"
 #include "platform/http/listen.h"
+#include "platform/loop_thread.h"
+#include "platform/unix_socket.h"
 
 namespace cru::http {
 
-/// Runs a loop until it is destroyed; `on_loop` does something there and waits for it.
-class LoopThread {
- public:
-  LoopThread() : thread_([this] { loop.run(); }) {}
-  ~LoopThread() { stop(); }
-  /// Ends the loop and drops its tasks.
-  void stop() {
-    if (!thread_.joinable()) return;
-    loop.post([this] { loop.stop(); });
-    thread_.join();
-  }
-  template <class F>
-  auto on_loop(F work) {
-    std::packaged_task<decltype(work())()> task(std::move(work));
-    auto answer = task.get_future();
-    loop.post([&task] { task(); });
-    return answer.get();
-  }
-  AsioLoop loop;
-
- private:
-  std::thread thread_;
-};
+using cru::LoopThread;
 
 class Client {
  public:
