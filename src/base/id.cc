@@ -29,6 +29,12 @@ std::string hex(std::string_view bytes) {
   return out;
 }
 
+std::string fnv1a_hex(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char c : bytes) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
 std::string uuid_from(std::array<uint8_t, 16> bytes) {
   bytes[6] = static_cast<uint8_t>((bytes[6] & 0x0f) | 0x40);
   bytes[8] = static_cast<uint8_t>((bytes[8] & 0x3f) | 0x80);
@@ -69,6 +75,7 @@ Result<std::string> from_base64(std::string_view text) {
       if ((digit == std::string_view::npos && !pad) || (padding > 0 && !pad)) return bad();
       group = group << 6 | static_cast<uint32_t>(pad ? 0 : digit);
     }
+    if ((group & ((1u << 8 * padding) - 1)) != 0) return bad();  // bits that stand for no byte
     for (size_t i = 0; i < 3 - padding; ++i) out += static_cast<char>(group >> (16 - 8 * i) & 255);
   }
   return out;

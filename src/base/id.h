@@ -20,8 +20,12 @@ std::string uuid_from(std::array<uint8_t, 16> bytes);
 /// Lowercase hexadecimal.
 std::string hex(std::string_view bytes);
 
+/// FNV-1a, 64 bits, as 16 hexadecimal digits: stable across programs and versions. Tells texts apart that
+/// nobody forges; it is no signature.
+std::string fnv1a_hex(std::string_view bytes);
+
 std::string to_base64(std::string_view bytes);
-/// Empty error if `text` is not canonical base64.
+/// Errors: invalid_argument if `text` is not canonical base64: padded, and without stray bits.
 Result<std::string> from_base64(std::string_view text);
 
 /// Same length and content, in time that depends on the length only.

@@ -13,8 +13,10 @@ using std::chrono::duration_cast;
 std::optional<int> take_number(std::string_view& text, size_t digits) {
   if (text.size() < digits) return {};
   int value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + digits, value);
-  if (error != std::errc() || end != text.data() + digits) return {};
+  for (char c : text.substr(0, digits)) {
+    if (c < '0' || c > '9') return {};  // from_chars would take a sign
+    value = value * 10 + (c - '0');
+  }
   text.remove_prefix(digits);
   return value;
 }

@@ -33,18 +33,21 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
+    check_tag(mark, tag);
     bool quoted = tag == "!";
     if (!quoted && (value.empty() || value == "~" || value == "null"))
       return add({YamlNode::Kind::null, line(mark), value, false, {}, {}}, anchor);
     add({YamlNode::Kind::scalar, line(mark), value, quoted, {}, {}}, anchor);
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
+    check_tag(mark, tag);
     open({YamlNode::Kind::list, line(mark), {}, false, {}, {}}, anchor);
   }
   void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
+    check_tag(mark, tag);
     open({YamlNode::Kind::map, line(mark), {}, false, {}, {}}, anchor);
   }
   void OnMapEnd() override { close(); }
@@ -52,18 +55,24 @@ class TreeBuilder final : public YAML::EventHandler {
  private:
   struct Open {
     YamlNode node;
-    std::string key;
+    std::string key = {};
+    int key_line = 0;
     bool has_key = false;
   };
 
   static int line(const YAML::Mark& mark) { return mark.line + 1; }
+
+  /// yaml-cpp marks what is untagged by "?" or nothing, and what is quoted by "!".
+  static void check_tag(const YAML::Mark& mark, const std::string& tag) {
+    if (!tag.empty() && tag != "?" && tag != "!") throw Refusal{line(mark), "tags are not allowed"};
+  }
 
   void open(YamlNode node, YAML::anchor_t anchor) {
     if (anchor != 0) throw Refusal{node.line, "anchors are not allowed"};
     if (!stack_.empty() && stack_.back().node.kind == YamlNode::Kind::map && !stack_.back().has_key)
       throw Refusal{node.line, "a key must be a plain text"};
     if (stack_.size() >= most_depth) throw Refusal{node.line, "nested too deeply"};
-    stack_.push_back({std::move(node), {}, false});
+    stack_.push_back({std::move(node)});
   }
 
   void close() {
@@ -86,9 +95,10 @@ class TreeBuilder final : public YAML::EventHandler {
       if (top.node.find(node.text))
         throw Refusal{node.line, fmt::format("the key {} stands twice", node.text)};
       top.key = node.text;
+      top.key_line = node.line;
       top.has_key = true;
     } else {
-      top.node.members.push_back({std::move(top.key), std::move(node)});
+      top.node.members.push_back({std::move(top.key), std::move(node), top.key_line});
       top.has_key = false;
     }
   }
@@ -112,6 +122,11 @@ Result<YamlNode> parse_yaml(std::string_view text) {
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);
     parser.HandleNextDocument(builder);
+    TreeBuilder second;
+    if (parser.HandleNextDocument(second)) {
+      auto extra = second.take();
+      return fail(Code::invalid_argument, fmt::format("{}: a second document is not allowed", extra.line));
+    }
     return builder.take();
   } catch (const Refusal& refusal) {
     return fail(Code::invalid_argument, fmt::format("{}: {}", refusal.line, refusal.reason));

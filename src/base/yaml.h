@@ -1,7 +1,7 @@
 #pragma once
 /// YAML, bounded: a small tree with line marks, made from yaml-cpp's events.
-/// Refuses aliases, anchors, tags, duplicate keys, more than 32 levels, 10,000
-/// nodes or 1 MiB: what people write by hand needs none of these.
+/// Refuses aliases, anchors, tags, duplicate keys, a second document, more than
+/// 32 levels, 10,000 nodes or 1 MiB: what people write by hand needs none of these.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +28,7 @@ struct YamlNode {
 struct YamlMember {
   std::string key;
   YamlNode value;
+  int line = 0;  ///< the key's own; a nested value begins further down
 };
 
 /// Outcomes: the tree (null for an empty text); invalid_argument "LINE: reason".
