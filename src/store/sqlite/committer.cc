@@ -22,11 +22,17 @@ class Committer::WriteTx final : public Tx {
     } catch (const StoreFailure& failure) {
       error = failure.error;
     }
-    if (!keep) {
-      pending_.resize(events_before);
-      connection_.execute("ROLLBACK TO job");
+    try {
+      if (!keep) {
+        pending_.resize(events_before);
+        connection_.execute("ROLLBACK TO job");
+      }
+      connection_.execute("RELEASE job");
+    } catch (const StoreFailure&) {
+      // A full disk ends the whole transaction, savepoint and all: that is the reason to tell.
+      if (error) throw StoreFailure{*error};
+      throw;
     }
-    connection_.execute("RELEASE job");
     return error;
   }
   std::vector<NewEvent> take_events() { return std::move(pending_); }
@@ -84,13 +90,13 @@ GroupOutcome Committer::fail_all(size_t count, const Error& error) {
 }
 
 GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
-  if (!connection_) {
-    if (auto opened = reopen(); !opened) return fail_all(jobs.size(), opened.error());
-    ReadAccess reader(*connection_);
-    events_ = EventWriter::resume(reader);
-  }
   GroupOutcome outcome;
   try {
+    if (!connection_) {
+      if (auto opened = reopen(); !opened) return fail_all(jobs.size(), opened.error());
+      ReadAccess reader(*connection_);
+      events_ = EventWriter::resume(reader);
+    }
     connection_->execute("BEGIN IMMEDIATE");
     WriteTx tx(*connection_, now);
     for (auto& job : jobs) outcome.errors.push_back(tx.run(*job));

@@ -1,0 +1,269 @@
+#include "store/sqlite/sqlite_store.h"
+
+#include <latch>
+
+#include "platform/files.h"
+#include "store/store_fixture.h"
+
+namespace cru::sqlite {
+namespace {
+
+constexpr Migration notes_table{"notes", 1, "CREATE TABLE notes(text TEXT NOT NULL UNIQUE)"};
+
+class StoreTest : public StoreFixture {
+ public:
+  StoreTest() : StoreFixture({notes_table}) {}
+
+  static auto adding(std::string text) {
+    return [text](Tx& tx) -> Result<int64_t> {
+      tx.exec("INSERT INTO notes(text) VALUES(?)", text);
+      tx.emit({"note.added", text, {{"text", text}}});
+      return 1;
+    };
+  }
+  static Result<std::vector<std::string>> all(Reader& reader) {
+    std::vector<std::string> texts;
+    for (const auto& row : reader.rows("SELECT text FROM notes ORDER BY text")) texts.push_back(row.text(0));
+    return texts;
+  }
+  std::vector<std::string> notes() { return *read(all); }
+
+  /// Holds the store's thread inside a closure, so that what is submitted meanwhile becomes one group.
+  struct Hold {
+    std::latch begun{1}, go_on{1};
+  };
+  void hold(Hold& hold) {
+    submit([&hold](Tx&) -> Result<int64_t> {
+      hold.begun.count_down();
+      hold.go_on.wait();
+      return 0;
+    });
+    hold.begun.wait();
+  }
+  /// Writes without waiting; the outcome goes to `outcomes`.
+  template <class F>
+  void submit(F closure) {
+    thread->on_loop([&] {
+      thread->loop.spawn([](StoreTest* self, F write) -> Task<void> {
+        auto done = co_await self->store->write(write);
+        self->outcomes.push_back(done ? "ok" : std::string(name(done.error().code)));
+        self->last_seen.push_back(self->store->events().last());
+        if (self->finished) self->finished->count_down();
+      }(this, closure));
+    });
+  }
+  /// Call before the first `submit`.
+  void expect_submitted(ptrdiff_t count) { finished.emplace(count); }
+
+  std::vector<std::string> outcomes;
+  std::vector<int64_t> last_seen;  ///< the log's end, as each caller saw it when it resumed
+  std::optional<std::latch> finished;
+};
+
+using Texts = std::vector<std::string>;
+
+TEST_F(StoreTest, AReadSeesAnAcknowledgedWrite) {
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(write(adding("n" + std::to_string(i + 10))));
+    EXPECT_EQ(notes().size(), static_cast<size_t>(i + 1));
+  }
+}
+
+TEST_F(StoreTest, KeepsWhatItAcknowledged) {
+  ASSERT_TRUE(write(adding("a")));
+  EXPECT_TRUE(store->is_fresh());
+  reopen();
+  EXPECT_EQ(notes(), Texts{"a"});
+  EXPECT_FALSE(store->is_fresh());
+  EXPECT_EQ(store->events().last(), 1);
+}
+
+TEST_F(StoreTest, AnErrorRollsBackItsOwnClosureOnly) {
+  Hold held;
+  expect_submitted(4);
+  hold(held);
+  submit(adding("a"));
+  submit([](Tx& tx) -> Result<int64_t> {
+    tx.exec("INSERT INTO notes(text) VALUES('refused')");
+    tx.emit({"note.added", "refused", {}});
+    return fail(Code::conflict, "changed my mind");
+  });
+  submit(adding("b"));
+  held.go_on.count_down();
+  finished->wait();
+  EXPECT_EQ(outcomes, (Texts{"ok", "ok", "conflict", "ok"})) << "in the order of submission";
+  EXPECT_EQ(notes(), (Texts{"a", "b"}));
+  EXPECT_EQ(store->events().last(), 2) << "the refused event has no number";
+}
+
+TEST_F(StoreTest, AFailingStatementEndsItsOwnClosureOnly) {
+  Hold held;
+  expect_submitted(4);
+  hold(held);
+  submit(adding("a"));
+  submit([](Tx& tx) -> Result<int64_t> {
+    tx.exec("INSERT INTO notes(text) VALUES('half')");
+    tx.exec("INSERT INTO notes(text) VALUES('a')");  // not unique
+    ADD_FAILURE() << "the closure went on after a failing statement";
+    return 1;
+  });
+  submit(adding("b"));
+  held.go_on.count_down();
+  finished->wait();
+  EXPECT_EQ(outcomes, (Texts{"ok", "ok", "database_unavailable", "ok"}));
+  EXPECT_EQ(notes(), (Texts{"a", "b"}));
+}
+
+TEST_F(StoreTest, AStatementThatIsNotSqlIsAnError) {
+  auto done = write([](Tx& tx) -> Result<int64_t> { return tx.exec("DELETE FROM no_such_table"); });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::database_unavailable);
+  EXPECT_NE(done.error().message.find("no_such_table"), std::string::npos);
+  EXPECT_TRUE(write(adding("a"))) << "the store goes on";
+}
+
+TEST_F(StoreTest, AFullDiskIsToldAsSuchAndChangesNothing) {
+  ASSERT_TRUE(write(adding("a")));
+  auto done = write([](Tx& tx) -> Result<int64_t> {
+    tx.rows("PRAGMA max_page_count = 1");  // no page more than there are
+    for (int i = 0; i < 100; ++i)
+      tx.exec("INSERT INTO notes(text) VALUES(?)", std::to_string(i) + std::string(5000, 'x'));
+    return 1;
+  });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::disk_full);
+  EXPECT_EQ(notes(), Texts{"a"});
+}
+
+TEST_F(StoreTest, NumbersEventsWithoutGapsInOrder) {
+  for (auto text : {"a", "b", "c"}) ASSERT_TRUE(write(adding(text)));
+  EXPECT_FALSE(write(adding("a"))) << "not unique";
+  ASSERT_TRUE(write(adding("d")));
+  reopen();
+  ASSERT_TRUE(write(adding("e")));
+  auto page = thread->await([&] { return store->events().read(0, {}, 100); });
+  ASSERT_TRUE(page);
+  Texts seen;
+  int64_t expected = 0;
+  for (const auto& event : page->events) {
+    EXPECT_EQ(event.seq, ++expected);
+    seen.push_back(event.entity);
+  }
+  EXPECT_EQ(seen, (Texts{"a", "b", "c", "d", "e"}));
+}
+
+TEST_F(StoreTest, AnnouncesAGroupsEventsBeforeItsCallersResume) {
+  Hold held;
+  expect_submitted(3);
+  hold(held);
+  EXPECT_EQ(store->events().last(), 0);
+  submit(adding("a"));
+  submit(adding("b"));
+  EXPECT_EQ(thread->on_loop([&] { return store->events().last(); }), 0)
+      << "nothing is told before its commit";
+  held.go_on.count_down();
+  finished->wait();
+  EXPECT_EQ(last_seen, (std::vector<int64_t>{0, 2, 2})) << "one group: each caller sees all of its events";
+}
+
+TEST_F(StoreTest, OneCommitHasOneTime) {
+  auto now = [](Tx& tx) -> Result<Time> { return tx.now(); };
+  EXPECT_EQ(*write(now), clock.wall());
+  clock.advance(5s);
+  EXPECT_EQ(*write(now), clock.wall());
+}
+
+TEST_F(StoreTest, RefusesWritesBeyondTheMostThatMayWait) {
+  Hold held;
+  std::latch refused(1);
+  constexpr auto most = static_cast<ptrdiff_t>(SqliteStore::most_waiting);
+  expect_submitted(most + 2);
+  hold(held);
+  thread->on_loop([&] {
+    auto idle = [](Tx&) -> Result<int64_t> { return 0; };
+    for (ptrdiff_t i = 0; i < most + 1; ++i)
+      thread->loop.spawn([](StoreTest* self, std::latch& latch, decltype(idle) closure) -> Task<void> {
+        auto done = co_await self->store->write(closure);
+        if (!done) {
+          self->outcomes.push_back(std::string(name(done.error().code)));
+          latch.count_down();
+        }
+        self->finished->count_down();
+      }(this, refused, idle));
+  });
+  refused.wait();
+  EXPECT_EQ(outcomes, Texts{"overloaded"}) << "at once, and only the one too many";
+  held.go_on.count_down();
+  finished->wait();
+  EXPECT_EQ(outcomes, (Texts{"overloaded", "ok"}));
+}
+
+TEST_F(StoreTest, ReadersCannotWrite) {
+  auto attempt = read([](Reader& reader) -> Result<int64_t> {
+    reader.rows("INSERT INTO notes(text) VALUES('sneaked')");
+    return 1;
+  });
+  ASSERT_FALSE(attempt);
+  EXPECT_EQ(attempt.error().code, Code::database_unavailable);
+  EXPECT_TRUE(notes().empty());
+  EXPECT_EQ(
+      read([](Reader& reader) -> Result<int64_t> { return reader.row("PRAGMA query_only")->integer(0); }), 1);
+}
+
+TEST_F(StoreTest, AReadHasOneViewHoweverLongItTakes) {
+  ASSERT_TRUE(write(adding("a")));
+  std::latch begun(1), go_on(1);
+  std::pair<size_t, size_t> seen;
+  std::latch done(1);
+  thread->on_loop([&] {
+    thread->loop.spawn([](StoreTest* self, std::latch& b, std::latch& g, std::latch& d,
+                          std::pair<size_t, size_t>& counts) -> Task<void> {
+      auto both = co_await self->store->read([&](Reader& reader) -> Result<std::pair<size_t, size_t>> {
+        auto first = all(reader)->size();
+        b.count_down();
+        g.wait();
+        return std::pair(first, all(reader)->size());
+      });
+      counts = *both;
+      d.count_down();
+    }(this, begun, go_on, done, seen));
+  });
+  begun.wait();
+  ASSERT_TRUE(write(adding("b")));
+  go_on.count_down();
+  done.wait();
+  EXPECT_EQ(seen, (std::pair<size_t, size_t>(1, 1)));
+  EXPECT_EQ(notes().size(), 2u);
+}
+
+TEST_F(StoreTest, CommitsWhatWasSubmittedBeforeItEnds) {
+  Hold held;
+  hold(held);
+  submit(adding("a"));
+  thread->stop();
+  held.go_on.count_down();
+  reopen();
+  EXPECT_EQ(notes(), Texts{"a"});
+}
+
+// EX-18
+TEST(DamagedStore, IsToldAsDamaged) {
+  TemporaryFolder folder;
+  LoopThread thread;
+  ASSERT_TRUE(write_file(folder / "store.db", std::string(8192, 'x')));
+  auto opened = SqliteStore::open(thread.loop, folder / "store.db", event_migrations());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Code::database_unavailable);
+  EXPECT_EQ(opened.error().details, R"({"damaged":true})");
+}
+
+TEST(DamagedStore, IsNotWhatCannotBeOpened) {
+  LoopThread thread;
+  auto opened = SqliteStore::open(thread.loop, "/no/such/folder/store.db", event_migrations());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Code::database_unavailable);
+  EXPECT_EQ(opened.error().details, "") << "a folder that is not there is no damage: nothing is set aside";
+}
+
+}  // namespace
+}  // namespace cru::sqlite
