@@ -19,11 +19,12 @@ void Inbox::ask_in(Tx& tx, const std::vector<Question>& questions) {
 }
 
 void Inbox::expire_in(Tx& tx, std::string_view task_id) {
-  for (auto& question : inbox::list(tx, task_id, true)) {
-    auto expired = expire(std::move(question), tx.now());
-    update(tx, expired);
-    tx.emit({"question.expired", expired.task_id, to_json(expired)});
-  }
+  for (auto page = inbox::list(tx, task_id, true); !page.empty(); page = inbox::list(tx, task_id, true))
+    for (auto& question : page) {
+      auto expired = expire(std::move(question), tx.now());
+      update(tx, expired);
+      tx.emit({"question.expired", expired.task_id, to_json(expired)});
+    }
 }
 
 Task<Result<Question>> Inbox::ask(Question question) {
@@ -31,7 +32,7 @@ Task<Result<Question>> Inbox::ask(Question question) {
     auto asked = question;
     asked.asked_at = tx.now();
     ask_in(tx, {asked});
-    return asked;
+    return find_or_fail(tx, asked.id);
   });
 }
 

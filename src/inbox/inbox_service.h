@@ -16,6 +16,7 @@ class Inbox {
   /// Expires what a run that has ended left unanswered.
   static void expire_in(Tx& tx, std::string_view task_id);
 
+  /// The question as recorded: of two with the same id, the first.
   Task<Result<Question>> ask(Question question);
   Task<Result<Question>> find(std::string id);
   Task<Result<std::vector<Question>>> list(std::string task_id, bool pending_only);
