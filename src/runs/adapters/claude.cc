@@ -27,7 +27,11 @@ std::string describe_tool(std::string_view tool, const json::object& input) {
   for (auto key : {"command", "file_path", "path", "url", "pattern", "query"})
     if (auto text = text_or(input, key); !text.empty()) return fmt::format("Allow {}: {}", tool, text);
   auto text = to_text(input);
-  if (text.size() > 2000) text = text.substr(0, 2000) + "…";
+  if (text.size() > 2000) {
+    size_t end = 2000;
+    while ((text[end] & 0xc0) == 0x80) --end;  // never half a character
+    text = text.substr(0, end) + "…";
+  }
   return fmt::format("Allow {}: {}", tool, text);
 }
 
@@ -97,7 +101,7 @@ class ClaudeAdapter final : public Adapter {
   std::string reply(std::string_view reply_context, std::string_view answer) const override {
     auto parsed = parse_json(reply_context);
     if (!parsed || !parsed->is_object() || text_or(parsed->get_object(), "form") != "claude")
-      return std::string(answer) + "\n";
+      return to_answer_line(answer);
     const auto& context = parsed->get_object();
     json::object input = object_at(context, "input") ? *object_at(context, "input") : json::object();
     json::object behavior;

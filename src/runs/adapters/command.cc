@@ -15,19 +15,22 @@ class CommandAdapter final : public Adapter {
     return read_ask_line(seq, line);
   }
   std::string reply(std::string_view, std::string_view answer) const override {
-    return std::string(answer) + "\n";
+    return to_answer_line(answer);
   }
   std::string_view mark() const override { return ask_mark; }
 };
 
-/// codex exec and gemini take their task as an argument and never read stdin.
+/// codex exec and gemini take their task as the last argument and never read stdin.
 class OneShotAdapter final : public Adapter {
  public:
-  explicit OneShotAdapter(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+  /// `task_flag` stands right before the task; empty for none.
+  OneShotAdapter(std::vector<std::string> argv, std::string task_flag)
+      : argv_(std::move(argv)), task_flag_(std::move(task_flag)) {}
   Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const override {
     auto words = argv_;
     words.insert(words.end(), argv.begin(), argv.end());
     if (task.empty()) return fail(Code::invalid_argument, "a task is needed", "task");
+    if (!task_flag_.empty()) words.push_back(task_flag_);
     words.push_back(task);
     return Launch{std::move(words), false};
   }
@@ -35,12 +38,13 @@ class OneShotAdapter final : public Adapter {
     return read_ask_line(seq, line);
   }
   std::string reply(std::string_view, std::string_view answer) const override {
-    return std::string(answer) + "\n";
+    return to_answer_line(answer);
   }
   std::string_view mark() const override { return ask_mark; }
 
  private:
   std::vector<std::string> argv_;
+  std::string task_flag_;
 };
 
 }  // namespace
@@ -64,14 +68,24 @@ std::optional<Asked> read_ask_line(int64_t seq, std::string_view line) {
   return asked;
 }
 
+std::string to_answer_line(std::string_view answer) {
+  std::string line;
+  for (size_t at = 0; at < answer.size(); ++at) {
+    bool ends_line = answer[at] == '\n' || answer[at] == '\r';
+    if (answer.substr(at).starts_with("\r\n")) ++at;
+    line += ends_line ? ' ' : answer[at];
+  }
+  return line + "\n";
+}
+
 const Adapter& command_adapter() {
   static const CommandAdapter adapter;
   return adapter;
 }
 
 const Adapter* find_adapter(std::string_view backend) {
-  static const OneShotAdapter codex({"codex", "exec", "--json"});
-  static const OneShotAdapter gemini({"gemini", "--output-format", "stream-json", "--prompt"});
+  static const OneShotAdapter codex({"codex", "exec", "--json"}, "");
+  static const OneShotAdapter gemini({"gemini", "--output-format", "stream-json"}, "--prompt");
   if (backend == "command") return &command_adapter();
   if (backend == "claude") return &claude_adapter();
   if (backend == "codex") return &codex;
