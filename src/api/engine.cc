@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/replies_table.h"
+#include "base/id.h"
 
 namespace cru::api {
 
@@ -36,9 +37,15 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
 /// execution.
 Task<Result<Reply>> Api::call_once(const Operation& operation, const Handler& handler, const Call& call,
                                    const json::object& input) {
-  std::string key = fmt::format("{}:{}", operation.name, call.request_id);
-  auto claimed = co_await store_.write([key](Tx& tx) { return claim_reply(tx, key); });
+  // Neither a name nor a task id holds a colon, so two callers cannot meet at one key.
+  auto key = fmt::format("{}:{}:{}", operation.name, call.run_id, call.request_id);
+  auto input_hash = fnv1a_hex(to_text(input));
+  auto claimed =
+      co_await store_.write([key, input_hash](Tx& tx) { return claim_reply(tx, key, input_hash); });
   if (!claimed) co_return fail(std::move(claimed.error()));
+  if (claimed->input_hash != input_hash)
+    co_return fail(Code::conflict, "this request id was used before, with another input", "request_id",
+                   "make a new request id for each new request");
   if (claimed->is_finished) {
     auto stored = parse_json(claimed->text);
     if (claimed->failed && stored) co_return fail(error_from_json(stored->as_object()));

@@ -44,7 +44,8 @@ class Api {
   std::vector<std::string_view> unbound() const;
 
   /// Outcomes: the handler's; invalid_argument; forbidden (not for this caller);
-  /// conflict (a repeated request whose first outcome is unknown).
+  /// conflict (a repeated request whose first outcome is unknown, or whose input differs).
+  /// A request id belongs to its caller: a run never gets another's stored reply.
   Task<Result<Reply>> call(const Operation& operation, Call call, json::object input);
 
  private:

@@ -4,7 +4,7 @@ namespace cru::api {
 namespace {
 
 constexpr Migration migrations[] = {{"replies", 1, R"(
-CREATE TABLE replies(key TEXT PRIMARY KEY, at INTEGER NOT NULL, text TEXT, failed INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE replies(key TEXT PRIMARY KEY, at INTEGER NOT NULL, input_hash TEXT NOT NULL, text TEXT, failed INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX replies_by_age ON replies(at);
 )"}};
 
@@ -12,12 +12,13 @@ CREATE INDEX replies_by_age ON replies(at);
 
 std::span<const Migration> reply_migrations() { return migrations; }
 
-Result<StoredReply> claim_reply(Tx& tx, const std::string& key) {
+Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::string& input_hash) {
   tx.exec("DELETE FROM replies WHERE at < ?", tx.now() - std::chrono::hours(24));
-  auto row = tx.row("SELECT text, failed FROM replies WHERE key = ?", key);
-  if (row) return StoredReply{false, !row->is_null(0), row->boolean(1), row->text(0)};
-  tx.exec("INSERT INTO replies(key, at, text, failed) VALUES(?, ?, NULL, 0)", key, tx.now());
-  return StoredReply{.is_ours = true, .text = {}};
+  auto row = tx.row("SELECT text, failed, input_hash FROM replies WHERE key = ?", key);
+  if (row) return StoredReply{false, !row->is_null(0), row->boolean(1), row->text(0), row->text(2)};
+  tx.exec("INSERT INTO replies(key, at, input_hash, text, failed) VALUES(?, ?, ?, NULL, 0)", key, tx.now(),
+          input_hash);
+  return StoredReply{.is_ours = true, .text = {}, .input_hash = input_hash};
 }
 
 Result<> finish_reply(Tx& tx, const std::string& key, const std::string& text, bool failed) {

@@ -13,9 +13,10 @@ struct StoredReply {
   bool is_finished = false;  ///< `text` is the first reply
   bool failed = false;
   std::string text;
+  std::string input_hash;  ///< of the first request with this key
 };
 /// Claims `key` for the caller, or says what is known of an earlier claim. Drops what is older than 24 hours.
-Result<StoredReply> claim_reply(Tx& tx, const std::string& key);
+Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::string& input_hash);
 Result<> finish_reply(Tx& tx, const std::string& key, const std::string& text, bool failed);
 
 }  // namespace cru::api

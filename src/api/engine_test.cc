@@ -1,0 +1,149 @@
+#include "api/engine.h"
+
+#include "api/replies_table.h"
+#include "store/store_fixture.h"
+
+namespace cru::api {
+namespace {
+
+class ApiTest : public StoreFixture {
+ public:
+  ApiTest() : StoreFixture({reply_migrations().begin(), reply_migrations().end()}), api(*store) {
+    api.bind("start_run", [this](const Call&, const json::object& input) { return count(input); });
+    api.bind("list_runs", [this](const Call&, const json::object& input) { return count(input); });
+    api.bind("answer_question", [this](const Call&, const json::object& input) { return count(input); });
+  }
+  ~ApiTest() override { thread->stop(); }
+
+  /// Every execution has its number in its reply.
+  Task<Result<Reply>> count(json::object input) {
+    ++executed;
+    last_input = input;
+    if (error) co_return fail(*error);
+    co_return Reply(json::object{{"execution", executed}});
+  }
+  std::string call(std::string_view operation, const Call& call, std::string_view input) {
+    const auto* row = find_operation(operation);
+    CRU_ASSERT(row != nullptr);
+    auto object = parse_json(input)->as_object();
+    auto reply = thread->await([&] { return api.call(*row, call, object); });
+    return reply ? reply->text() : to_text(cru::to_json(reply.error()));
+  }
+  static Call repeatable(std::string request_id, std::string run_id = {}) {
+    Call out;
+    out.request_id = std::move(request_id);
+    out.run_id = std::move(run_id);
+    if (!out.run_id.empty()) out.caller = run;
+    return out;
+  }
+  std::string code_of(const std::string& reply) {
+    return std::string(text_or(parse_json(reply)->as_object(), "error", "none"));
+  }
+
+  Api api;
+  int executed = 0;
+  json::object last_input;
+  std::optional<Error> error;
+};
+
+constexpr auto start = R"({"argv":["make"]})";
+
+TEST_F(ApiTest, KnowsItsUnboundRows) {
+  auto unbound = api.unbound();
+  auto is_unbound = [&](std::string_view name) { return std::ranges::find(unbound, name) != unbound.end(); };
+  EXPECT_TRUE(is_unbound("health"));
+  EXPECT_TRUE(is_unbound("kill_run"));
+  EXPECT_FALSE(is_unbound("start_run"));
+  for (const auto& operation : operations())
+    if (operation.is_event_stream) EXPECT_FALSE(is_unbound(operation.name)) << "the edge answers it";
+  EXPECT_EQ(code_of(call("health", {}, "{}")), "internal");
+}
+
+TEST_F(ApiTest, ChecksTheInputBeforeTheHandlerSeesIt) {
+  auto refused = call("start_run", {}, R"({"argv":"make"})");
+  EXPECT_EQ(code_of(refused), "invalid_argument");
+  EXPECT_EQ(executed, 0);
+  call("list_runs", {}, "{}");
+  EXPECT_TRUE(last_input.contains("limit")) << "defaults are filled in";
+}
+
+TEST_F(ApiTest, KeepsFromAgentsWhatIsAPersons) {
+  Call agent;
+  agent.caller = run;
+  auto refused = call("answer_question", agent, R"({"id":"q-1","answer":"allow"})");
+  EXPECT_EQ(code_of(refused), "forbidden");
+  EXPECT_EQ(executed, 0);
+  EXPECT_EQ(code_of(call("answer_question", {}, R"({"id":"q-1","answer":"allow"})")), "none");
+  EXPECT_EQ(code_of(call("start_run", agent, start)), "none") << "an agent may start runs";
+}
+
+TEST_F(ApiTest, ARepeatedRequestGetsItsStoredReply) {
+  auto first = call("start_run", repeatable("r1"), start);
+  EXPECT_EQ(first, R"({"execution":1})");
+  EXPECT_EQ(call("start_run", repeatable("r1"), start), first);
+  EXPECT_EQ(executed, 1);
+  EXPECT_EQ(call("start_run", repeatable("r2"), start), R"({"execution":2})");
+  EXPECT_EQ(call("start_run", {}, start), R"({"execution":3})") << "without an id each is new";
+  EXPECT_EQ(call("start_run", {}, start), R"({"execution":4})");
+}
+
+TEST_F(ApiTest, AFailureIsStoredToo) {
+  error = Error{Code::cannot_execute, "no such program", "argv", "install it", R"({"errno":2})"};
+  auto first = call("start_run", repeatable("r1"), start);
+  EXPECT_EQ(code_of(first), "cannot_execute");
+  error.reset();
+  EXPECT_EQ(call("start_run", repeatable("r1"), start), first) << "the same error, with all its fields";
+  EXPECT_EQ(executed, 1);
+}
+
+TEST_F(ApiTest, AnInvalidInputDoesNotUseUpTheRequestId) {
+  EXPECT_EQ(code_of(call("start_run", repeatable("r1"), R"({"argv":"make"})")), "invalid_argument");
+  EXPECT_EQ(call("start_run", repeatable("r1"), start), R"({"execution":1})");
+}
+
+TEST_F(ApiTest, ARequestIdBelongsToItsCallerAndOperation) {
+  EXPECT_EQ(call("start_run", repeatable("r1"), start), R"({"execution":1})");
+  EXPECT_EQ(call("start_run", repeatable("r1", "agent-a"), start), R"({"execution":2})");
+  EXPECT_EQ(call("start_run", repeatable("r1", "agent-b"), start), R"({"execution":3})");
+  EXPECT_EQ(call("start_run", repeatable("r1", "agent-a"), start), R"({"execution":2})");
+  EXPECT_EQ(call("answer_question", repeatable("r1"), R"({"id":"q-1","answer":"x"})"), R"({"execution":4})");
+}
+
+TEST_F(ApiTest, ARepeatedRequestIdWithAnotherInputIsAConflict) {
+  EXPECT_EQ(call("start_run", repeatable("r1"), start), R"({"execution":1})");
+  auto refused = call("start_run", repeatable("r1"), R"({"argv":["rm"]})");
+  EXPECT_EQ(code_of(refused), "conflict");
+  EXPECT_EQ(executed, 1);
+  EXPECT_EQ(call("start_run", repeatable("r1"), start), R"({"execution":1})") << "the first is still known";
+}
+
+TEST_F(ApiTest, SpellingOutADefaultIsTheSameInput) {
+  EXPECT_EQ(call("start_run", repeatable("r1"), start), R"({"execution":1})");
+  EXPECT_EQ(call("start_run", repeatable("r1"), R"({"pty":false,"argv":["make"]})"), R"({"execution":1})");
+}
+
+TEST_F(ApiTest, AnUnknownOutcomeIsAConflictAndNeverASecondExecution) {
+  ASSERT_EQ(call("start_run", repeatable("r1"), start), R"({"execution":1})");
+  // As a crash between the claim and the reply leaves it.
+  ASSERT_TRUE(write([](Tx& tx) -> Result<int64_t> { return tx.exec("UPDATE replies SET text = NULL"); }));
+  auto refused = call("start_run", repeatable("r1"), start);
+  EXPECT_EQ(code_of(refused), "conflict");
+  EXPECT_NE(refused.find("outcome is not known"), std::string::npos);
+  EXPECT_EQ(executed, 1);
+}
+
+TEST_F(ApiTest, RepliesAreForgottenAfterADay) {
+  EXPECT_EQ(call("start_run", repeatable("r1"), start), R"({"execution":1})");
+  clock.advance(24h - 1ms);
+  EXPECT_EQ(call("start_run", repeatable("r1"), start), R"({"execution":1})");
+  clock.advance(2ms);
+  EXPECT_EQ(call("start_run", repeatable("r1"), start), R"({"execution":2})");
+}
+
+TEST_F(ApiTest, ReadingIsNeverStored) {
+  EXPECT_EQ(call("list_runs", repeatable("r1"), "{}"), R"({"execution":1})");
+  EXPECT_EQ(call("list_runs", repeatable("r1"), "{}"), R"({"execution":2})");
+}
+
+}  // namespace
+}  // namespace cru::api
