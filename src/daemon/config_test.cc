@@ -1,0 +1,160 @@
+#include "daemon/config.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "platform/files.h"
+#include "platform/temporary_folder.h"
+
+namespace cru::daemon {
+namespace {
+
+Result<Config> apply(std::string_view text, Scope scope = Scope::user, Config config = {}) {
+  auto tree = parse_yaml(text);
+  if (!tree) return fail(tree.error());
+  return apply_yaml(std::move(config), *tree, "c.yaml", scope);
+}
+std::string problems(std::string_view text) {
+  auto config = apply(text);
+  return config ? "none" : config.error().message;
+}
+
+TEST(Config, TakesEverySetting) {
+  auto config = apply(R"(
+daemon: {port: 9000, log_level: debug}
+store: {retention: {records: 7d, events: 90m}}
+runs:
+  kill_grace: 500ms
+  output_limit: 64MiB
+  disk_floor: 1048576
+  environment: [API_KEY, "OTHER"]
+backends:
+  mine: {argv: [my-agent, --json]}
+)");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->port, 9000);
+  EXPECT_EQ(config->log_level, "debug");
+  EXPECT_EQ(config->keep_records, 24h * 7);
+  EXPECT_EQ(config->keep_events, 90min);
+  EXPECT_EQ(config->kill_grace, 500ms);
+  EXPECT_EQ(config->output_limit, 64 << 20);
+  EXPECT_EQ(config->disk_floor, 1 << 20);
+  EXPECT_EQ(config->environment, (std::vector<std::string>{"API_KEY", "OTHER"}));
+  EXPECT_EQ(config->backends.at("mine"), (std::vector<std::string>{"my-agent", "--json"}));
+  EXPECT_TRUE(config->warnings.empty());
+}
+
+TEST(Config, OfNothingIsTheDefaults) {
+  for (auto text : {"", "# nothing\n", "daemon:\nruns:\n"}) {
+    auto config = apply(text);
+    ASSERT_TRUE(config) << text;
+    EXPECT_FALSE(config->port);
+    EXPECT_EQ(config->kill_grace, 10s);
+    EXPECT_EQ(config->output_limit, int64_t(2) << 30);
+  }
+}
+
+TEST(Config, ReportsEveryMistakeAtOnceWithItsLine) {
+  EXPECT_EQ(problems("daemon:\n"
+                     "  port: 99999\n"
+                     "  log_level: loud\n"
+                     "runs:\n"
+                     "  kill_grace: 10\n"
+                     "  output_limit: 5GB\n"
+                     "  environment: PATH\n"),
+            "c.yaml:2: daemon.port: must be a whole number from 1 to 65535\n"
+            "c.yaml:3: daemon.log_level: must be one of debug, info, warn, error\n"
+            "c.yaml:5: runs.kill_grace: must be a duration such as 500ms, 10s, 15m, 24h or 30d\n"
+            "c.yaml:6: runs.output_limit: must be a number of bytes such as 1048576, 64MiB or 2GiB\n"
+            "c.yaml:7: runs.environment: must be a list of texts");
+}
+
+TEST(Config, UnknownKeysAreErrorsThatSayWhatWasMeant) {
+  EXPECT_EQ(problems("daemon:\n  prot: 1\n"), "c.yaml:2: daemon.prot: unknown key; did you mean port?");
+  EXPECT_EQ(problems("runz:\n  kill_grace: 1s\n"), "c.yaml:1: runz: unknown key; did you mean runs?")
+      << "the line of the key, not of what is nested in it";
+  EXPECT_EQ(problems("colour: red\n"), "c.yaml:1: colour: unknown key");
+}
+
+TEST(Config, RefusesValuesOfTheWrongShape) {
+  EXPECT_EQ(problems("[1]"), "c.yaml:1: the file: must hold keys and values");
+  EXPECT_EQ(problems("daemon: 5"), "c.yaml:1: daemon: must hold keys and values");
+  EXPECT_NE(problems("daemon: {port: [1]}"), "none");
+  EXPECT_NE(problems("daemon: {port: 8765x}"), "none");
+  EXPECT_NE(problems("daemon: {port: }"), "none");
+  EXPECT_NE(problems("runs: {output_limit: -1}"), "none");
+  EXPECT_NE(problems("runs: {output_limit: 9999999999GiB}"), "none");
+  EXPECT_NE(problems("runs: {environment: [[a]]}"), "none");
+  EXPECT_EQ(problems("backends:\n  mine:\n"), "c.yaml:2: backends.mine.argv: a command is needed");
+  EXPECT_EQ(problems("backends:\n  mine: {args: [x]}\n"),
+            "c.yaml:2: backends.mine.args: unknown key; did you mean argv?\n"
+            "c.yaml:2: backends.mine.argv: a command is needed");
+}
+
+TEST(Config, CommandsCountOnlyFromTheUsersOwnFile) {
+  auto user = apply("backends: {mine: {argv: [good]}}");
+  ASSERT_TRUE(user);
+  auto both = apply("backends: {mine: {argv: [evil]}, more: {argv: [evil]}}\nruns: {kill_grace: 1s}",
+                    Scope::project, *user);
+  ASSERT_TRUE(both) << both.error().message;
+  ASSERT_EQ(both->backends.size(), 1u);
+  EXPECT_EQ(both->backends.at("mine"), std::vector<std::string>{"good"});
+  EXPECT_EQ(both->kill_grace, 1s) << "the rest of the file counts";
+  EXPECT_EQ(both->warnings,
+            std::vector<std::string>{
+                "c.yaml:1: backends: ignored: commands count only from your own configuration"});
+}
+
+class LoadConfig : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(make_folder(folder / "user/crucible"));
+    ASSERT_TRUE(make_folder(folder / "project/.crucible"));
+    ::setenv("XDG_CONFIG_HOME", (folder / "user").c_str(), 1);
+    ::unsetenv("CRU_PORT");
+    ::unsetenv("CRU_LOG_LEVEL");
+  }
+  void TearDown() override {
+    for (auto name : {"XDG_CONFIG_HOME", "CRU_PORT", "CRU_LOG_LEVEL"}) ::unsetenv(name);
+  }
+  void user(std::string_view text) { ASSERT_TRUE(write_file(folder / "user/crucible/config.yaml", text)); }
+  void project(std::string_view text) {
+    ASSERT_TRUE(write_file(folder / "project/.crucible/config.yaml", text));
+  }
+  Result<Config> load() { return load_config(folder / "project"); }
+  TemporaryFolder folder;
+};
+
+TEST_F(LoadConfig, NeedsNoFile) { EXPECT_TRUE(load()); }
+
+TEST_F(LoadConfig, TheProjectGoesOverTheUserAndTheEnvironmentOverBoth) {
+  user("daemon: {port: 1001, log_level: warn}\nruns: {kill_grace: 1s}");
+  project("daemon: {port: 1002}");
+  EXPECT_EQ(load()->port, 1002);
+  EXPECT_EQ(load()->log_level, "warn");
+  EXPECT_EQ(load()->kill_grace, 1s);
+  ::setenv("CRU_PORT", "1003", 1);
+  ::setenv("CRU_LOG_LEVEL", "error", 1);
+  EXPECT_EQ(load()->port, 1003);
+  EXPECT_EQ(load()->log_level, "error");
+}
+
+TEST_F(LoadConfig, NamesTheFileAndTheLineOfBadSyntax) {
+  project("daemon:\n  port: 1\n  port: 2\n");
+  auto refused = load();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            (folder / "project/.crucible/config.yaml") + ":3: the key port stands twice");
+}
+
+TEST_F(LoadConfig, RefusesAPortThatIsNone) {
+  for (auto port : {"0", "65536", "80x", "x", "-1", " 80"}) {
+    ::setenv("CRU_PORT", port, 1);
+    auto refused = load();
+    ASSERT_FALSE(refused) << port;
+    EXPECT_EQ(refused.error().field, "CRU_PORT");
+  }
+}
+
+}  // namespace
+}  // namespace cru::daemon
