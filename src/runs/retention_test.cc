@@ -42,12 +42,13 @@ class FakeOutput final : public Output {
 
 class FakeWorktrees final : public Worktrees {
  public:
-  Task<Result<std::string>> create(std::string task_id) override { co_return task_id; }
-  Task<void> remove(std::string task_id) override {
+  Task<Result<>> check() { co_return Result<>(); }
+  Task<Result<std::string>> create(std::string task_id) { co_return task_id; }
+  Task<void> remove(std::string task_id) {
     removed.push_back(task_id);
     co_return;
   }
-  std::string branch_of(const std::string&) const override { return {}; }
+  std::string branch_of(const std::string&) const { return {}; }
   std::vector<std::string> removed;
 };
 

@@ -23,6 +23,11 @@ Run a_run(Status status, bool kill_requested = false) {
   return run;
 }
 
+Grew grown(int64_t last_seq) {
+  Grew grew{};
+  grew.last_seq = last_seq;
+  return grew;
+}
 Exit exited(int64_t code) { return {.code = code, .signal = {}, .reason = "exited", .last_seq = 10}; }
 Exit signaled(int64_t number) { return {.code = {}, .signal = number, .reason = "signaled", .last_seq = 10}; }
 
@@ -55,8 +60,8 @@ TEST(Step, FollowsTheTable) {
       {"spawn failed", SpawnFailed{{Code::cannot_execute, "no"}}, "failed [agent.failed] forget",
        "failed [agent.failed] forget"},
       {"kill requested", KillRequested{3s}, "starting", "running kill 3.0s"},
-      {"grew", Grew{12}, "starting [agent.output]", "running [agent.output]"},
-      {"grew not", Grew{10}, "starting", "running"},
+      {"grew", grown(12), "starting [agent.output]", "running [agent.output]"},
+      {"grew not", grown(10), "starting", "running"},
       {"exit 0", Ended{exited(0)}, "completed [agent.completed] forget",
        "completed [agent.completed] forget"},
       {"exit 3", Ended{exited(3)}, "failed [agent.failed] forget", "failed [agent.failed] forget"},
@@ -115,11 +120,11 @@ TEST(Step, AStartedRunHasItsProcessAndTime) {
 }
 
 TEST(Step, OutputEventsCoverEveryLineOnce) {
-  auto next = step(a_run(Status::running), Grew{15}, noon);
+  auto next = step(a_run(Status::running), grown(15), noon);
   EXPECT_EQ(to_text(next->events.at(0).data), R"({"task_id":"build","from":11,"to":15})");
   EXPECT_EQ(next->run.last_seq, 15);
-  EXPECT_TRUE(step(next->run, Grew{14}, noon)->events.empty()) << "it never goes back";
-  EXPECT_EQ(step(next->run, Grew{14}, noon)->run.last_seq, 15);
+  EXPECT_TRUE(step(next->run, grown(14), noon)->events.empty()) << "it never goes back";
+  EXPECT_EQ(step(next->run, grown(14), noon)->run.last_seq, 15);
 }
 
 struct End {
