@@ -6,7 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "keeper/fd.h"
+#include "keeper/peer.h"
+#include "platform/fd.h"
 
 namespace cru {
 
@@ -14,9 +15,10 @@ class Connection {
  public:
   static constexpr size_t kMaxLine = 4 << 20, kHighWater = 1 << 20;
 
-  Connection(uint64_t id, Fd fd) : id_(id), fd_(std::move(fd)) {}
+  Connection(uint64_t id, Fd fd, Peer peer) : id_(id), peer_(peer), fd_(std::move(fd)) {}
 
   uint64_t id() const { return id_; }
+  Peer peer() const { return peer_; }
   int fd() const { return fd_.get(); }
   /// Reads once. False if the client is gone.
   bool read();
@@ -30,10 +32,12 @@ class Connection {
   size_t waiting() const { return out_.size() - out_sent_; }
   bool wants_read() const { return waiting() < kHighWater; }
 
-  uint32_t events = 0;  ///< what epoll was told
+  uint32_t events = 0;      ///< what epoll was told
+  bool was_daemon = false;  ///< said hello as one
 
  private:
   uint64_t id_;
+  Peer peer_;
   Fd fd_;
   std::string in_, out_;
   size_t scanned_ = 0, out_sent_ = 0;

@@ -12,6 +12,20 @@ namespace {
 constexpr Duration kNoticeGap{10};             // a busy run tells of its growth a hundred times a second
 constexpr size_t kNoticeHighWater = 64 << 10;  // beyond it growth is remembered, not queued
 
+std::string_view to_text(Pause pause) {
+  switch (pause) {
+    case Pause::none:
+      break;
+    case Pause::disk_full:
+      return "disk_full";
+    case Pause::disk_floor:
+      return "disk_floor";
+    case Pause::write_failed:
+      return "write_failed";
+  }
+  return "";
+}
+
 }  // namespace
 
 void Keeper::on_accept() {
@@ -22,12 +36,11 @@ void Keeper::on_accept() {
       listen_at_ = now_ + 1s;
     }
     if (!fd) return;
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != geteuid()) continue;
+    Peer peer = peer_of(fd.get(), daemons_);
+    if (peer == Peer::stranger) continue;
     uint64_t id = next_slot_++;
     watch(fd.get(), EPOLLIN, Kind::connection, id, false);
-    auto& connection = connections_[id] = std::make_unique<Connection>(id, std::move(fd));
+    auto& connection = connections_[id] = std::make_unique<Connection>(id, std::move(fd), peer);
     connection->events = EPOLLIN;
   }
 }
@@ -51,7 +64,12 @@ void Keeper::serve_lines(Connection& connection) {
   while (auto line = connection.next_line()) {
     auto request = parse_json(*line);
     if (!request || !request->is_object()) return drop(id);
-    handle({id, int_or(request->as_object(), "id")}, request->as_object());
+    const auto& object = request->as_object();
+    Asker asker{id, int_or(object, "id")};
+    if (connection.peer() == Peer::agent && text_or(object, "op") != "start_daemon")
+      refuse(asker, "forbidden", "an agent may only ask for a daemon");
+    else
+      handle(asker, object);
   }
   if (connection.line_too_long()) drop(id);
 }
@@ -143,9 +161,7 @@ void Keeper::send_notice(Connection& daemon, Run& run) {
     daemon.send(to_text(json::object{{"notice", "resumed"}, {"uid", run.uid}}));
   else
     daemon.send(
-        to_text(json::object{{"notice", "paused"},
-                             {"uid", run.uid},
-                             {"reason", run.pause == Pause::disk_full ? "disk_full" : "disk_floor"}}));
+        to_text(json::object{{"notice", "paused"}, {"uid", run.uid}, {"reason", to_text(run.pause)}}));
 }
 
 void Keeper::send_notice(Connection& daemon, Ended& ended) {

@@ -4,8 +4,8 @@
 #include <fcntl.h>
 
 #include "base/id.h"
-#include "keeper/fd.h"
 #include "keeper/tree.h"
+#include "platform/fd.h"
 
 namespace cru {
 namespace {

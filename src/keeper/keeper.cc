@@ -14,7 +14,7 @@ int keeper_main(std::string_view project_root) {
   for (int fd = 0; fd < 3; ++fd)
     if (fcntl(fd, F_GETFD) < 0) (void)!::open("/dev/null", O_RDWR);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a file size limit is then a failed write like a full disk
+  signal(SIGXFSZ, SIG_IGN);  // a file size limit is then a failed write
   signal(SIGHUP, SIG_IGN);
   Keeper keeper;
   std::string error;

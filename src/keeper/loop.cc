@@ -110,6 +110,7 @@ void Keeper::serve() {
     } while (notices_ready());
   }
   unlinkat(folder_.get(), "keeper.sock", 0);
+  lock_.reset();  // before clients see their connection end: a successor may start at once
 }
 
 bool Keeper::should_end() {

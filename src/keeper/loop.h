@@ -31,6 +31,7 @@ class Keeper {
 
  private:
   static constexpr size_t kReadBuffer = 64 << 10;  // more leaves the cache: 256 KiB is a fifth slower
+  static constexpr size_t kKilledEarly = 1024;     // remembered
   enum class Kind : uint8_t { listener, signals, connection, out, err, input };
   struct Ended {
     ExitRecord record;
@@ -58,6 +59,7 @@ class Keeper {
   void watch_streams(Run& run, bool on);
   bool floor_reached(Run& run);
   void pause(Run& run, Pause reason);
+  void pause(Run& run, const Output::Appended& failed);
   void retry(Run& run);
   void write_input(Run& run);
   void close_input(Run& run, std::string_view error);
@@ -95,6 +97,7 @@ class Keeper {
   void on_run(const Asker& asker, std::string_view op, const json::object& request, Run& run);
   void forget(const Asker& asker, const std::string& uid);
   void start_daemon(const Asker& asker);
+  void refuse_start(const std::string& uid);
   json::object describe(const Run& run) const;
 
   std::string timestamp() const;
@@ -115,7 +118,9 @@ class Keeper {
   RecordBuffer records_;
   BootTime now_{0}, idle_at_ = kNever, commit_at_ = kNever, listen_at_ = kNever, give_up_at_ = kNever;
   uint64_t next_slot_ = 1, daemon_ = 0;
-  bool disk_full_ = false, stopping_ = false, terminating_ = false;
+  BootTime disk_full_until_{0};           ///< no run is read from before, unless a write works again
+  std::deque<std::string> killed_early_;  ///< uids whose kill came before their start
+  bool stopping_ = false, terminating_ = false;
 };
 
 }  // namespace cru

@@ -28,15 +28,19 @@ std::expected<Output, int> Output::open(int root, const std::string& path) {
   return output;
 }
 
-size_t Output::append(std::string_view text) {
-  size_t done = 0;
-  while (done < text.size()) {
-    ssize_t n = write(fd_.get(), text.data() + done, text.size() - done);
+bool Output::Appended::disk_full() const { return error == ENOSPC || error == EDQUOT; }
+
+Output::Appended Output::append(std::string_view text) {
+  Appended done;
+  while (done.size < text.size() && done.error == 0) {
+    ssize_t n = write(fd_.get(), text.data() + done.size, text.size() - done.size);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    done += static_cast<size_t>(n);
+    if (n > 0)
+      done.size += static_cast<size_t>(n);
+    else
+      done.error = n < 0 ? errno : EIO;
   }
-  bytes_ += static_cast<int64_t>(done);
+  bytes_ += static_cast<int64_t>(done.size);
   return done;
 }
 

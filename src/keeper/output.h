@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "keeper/fd.h"
+#include "platform/fd.h"
 
 namespace cru {
 
@@ -16,9 +16,14 @@ class Output {
   /// Outcomes: the file; an errno.
   static std::expected<Output, int> open(int root, const std::string& path);
 
-  /// Appends as much of `text` as the disk takes. Returns how much; less than all means no space (or another
-  /// failure of the disk): the rest must be offered again, as a record may have been cut in two.
-  size_t append(std::string_view text);
+  struct Appended {
+    size_t size = 0;
+    int error = 0;  ///< why it is not all
+    bool disk_full() const;
+  };
+  /// Appends as much of `text` as the disk takes. Outcomes: all of it; or less and an errno: the rest must be
+  /// offered again, as a record may have been cut in two.
+  Appended append(std::string_view text);
   /// Whether at least `floor` bytes are free where the file is.
   bool has_space(int64_t floor) const;
 

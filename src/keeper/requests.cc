@@ -61,10 +61,21 @@ void Keeper::handle(const Asker& asker, const json::object& request) {
     if (op != known) continue;
     std::string uid(text_or(request, "uid"));
     if (auto run = runs_.find(uid); run != runs_.end()) return on_run(asker, op, request, *run->second);
-    if (!ended_.contains(uid)) return refuse(asker, "not_found", "no run has this uid");
+    if (!ended_.contains(uid)) {
+      if (op == "kill") refuse_start(uid);
+      return refuse(asker, "not_found", "no run has this uid");
+    }
     return op == "kill" ? answer(asker, {}) : refuse(asker, "not_running", "the run has ended");
   }
   refuse(asker, "unknown_op", "this keeper does not know the operation");
+}
+
+/// Whoever kills a uid that is not there has given up on its start, which may still be on its way through
+/// another connection.
+void Keeper::refuse_start(const std::string& uid) {
+  if (!is_task_id(uid) || std::ranges::find(killed_early_, uid) != killed_early_.end()) return;
+  killed_early_.push_back(uid);
+  if (killed_early_.size() > kKilledEarly) killed_early_.pop_front();
 }
 
 json::object Keeper::describe(const Run& run) const {
@@ -95,6 +106,7 @@ void Keeper::hello(const Asker& asker, const json::object& request) {
   }
   if (text_or(request, "role") == "daemon") {
     daemon_ = asker.connection;
+    connections_.at(daemon_)->was_daemon = true;
     for (auto& [uid, ended] : ended_) ended.grew = ended.announce = false;  // this answer says it
     for (auto& [uid, run] : runs_) {
       run->announced_pause = Pause::none;  // a new daemon has not heard of it
@@ -121,6 +133,10 @@ void Keeper::start(const Asker& asker, const json::object& request) {
     return answer(asker, started(uid, record.pid, record.start_time, record.boot_id, record.first_seq));
   }
   if (terminating_ || stopping_) return refuse(asker, "stopping", "the keeper is ending");
+  if (std::ranges::find(killed_early_, uid) != killed_early_.end())
+    return refuse(asker, "killed", "a kill came before it");
+  if (asker.connection != daemon_ && connections_.at(asker.connection)->was_daemon)
+    return refuse(asker, "superseded", "another daemon has taken over");
   SpawnRequest command;
   if (auto wrong = read_command(request, command); !wrong.empty())
     return refuse(asker, "invalid_argument", wrong);

@@ -8,18 +8,18 @@
 #include <vector>
 
 #include "base/time.h"
-#include "keeper/fd.h"
 #include "keeper/line_splitter.h"
 #include "keeper/output.h"
 #include "keeper/spawn.h"
 #include "keeper/stdin_queue.h"
 #include "keeper/tree.h"
+#include "platform/fd.h"
 
 namespace cru {
 
 constexpr BootTime kNever = BootTime::max();
 
-enum class Pause : uint8_t { none, disk_full, disk_floor };
+enum class Pause : uint8_t { none, disk_full, disk_floor, write_failed };
 
 /// One of the two streams that are read.
 struct Source {

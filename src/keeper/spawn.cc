@@ -172,7 +172,7 @@ std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request) {
   spawned.pid = fork();
   if (spawned.pid < 0) return failed(fork_);
   if (spawned.pid == 0) become(plan);
-  report_write.close();
+  report_write.reset();
   Report report{};
   ssize_t got;
   do got = read(report_read.get(), &report, sizeof report);

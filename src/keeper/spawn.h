@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "keeper/fd.h"
+#include "platform/fd.h"
 
 namespace cru {
 

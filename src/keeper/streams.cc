@@ -31,7 +31,7 @@ void Keeper::watch_streams(Run& run, bool on) {
 void Keeper::on_readable(Run& run, Stream stream) {
   Source& source = run.source(stream);
   if (!source.fd || run.pause != Pause::none) return;
-  if (disk_full_) return pause(run, Pause::disk_full);
+  if (now_ < disk_full_until_) return pause(run, Pause::disk_full);
   if (run.main_alive && floor_reached(run)) return pause(run, Pause::disk_floor);
   ssize_t n = ::read(source.fd.get(), read_buffer_.get(), kReadBuffer);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -62,14 +62,10 @@ bool Keeper::take(Run& run, Stream stream, std::string_view bytes) {
 bool Keeper::append(Run& run) {
   if (records_.empty()) return true;
   std::string_view text = records_.text();
-  size_t written = run.output.append(text);
-  run.stalled.records = text.substr(written);
+  auto appended = run.output.append(text);
+  run.stalled.records = text.substr(appended.size);
   records_.clear();
-  if (!run.stalled.records.empty()) {
-    disk_full_ = true;
-    pause(run, Pause::disk_full);
-    return false;
-  }
+  if (appended.error != 0) return pause(run, appended), false;
   notice_growth(run);
   if (run.output_limit > 0 && run.output.bytes() >= run.output_limit && !run.over_limit && run.main_alive) {
     run.over_limit = true;
@@ -87,7 +83,7 @@ void Keeper::flush_partial(Run& run, Stream stream, bool ended) {
 
 void Keeper::end_stream(Run& run, Stream stream) {
   flush_partial(run, stream, true);
-  run.source(stream).fd.close();
+  run.source(stream).fd.reset();
   run.source(stream).watched = false;
 }
 
@@ -108,15 +104,21 @@ void Keeper::pause(Run& run, Pause reason) {
   arm(run);
 }
 
+/// A full disk is everybody's: the others stop before they find out. Any other failure is this file's alone.
+void Keeper::pause(Run& run, const Output::Appended& failed) {
+  if (failed.disk_full()) disk_full_until_ = now_ + 2 * kRetry;
+  pause(run, failed.disk_full() ? Pause::disk_full : Pause::write_failed);
+}
+
 void Keeper::retry(Run& run) {
   run.retry_at = now_ + kRetry;
   Stalled& stalled = run.stalled;
-  size_t written = run.output.append(stalled.records);
-  stalled.records.erase(0, written);
-  if (!stalled.records.empty()) return;
-  if (written > 0) disk_full_ = false;
+  auto appended = run.output.append(stalled.records);
+  stalled.records.erase(0, appended.size);
+  if (appended.error != 0) return pause(run, appended);
+  if (appended.size > 0 && run.pause == Pause::disk_full) disk_full_until_ = BootTime(0);
   if (run.pause == Pause::disk_floor && run.main_alive && !run.output.has_space(run.disk_floor)) return;
-  if (disk_full_) return;
+  if (run.pause == Pause::disk_full && now_ < disk_full_until_) return;
   run.pause = Pause::none;
   run.retry_at = kNever;
   std::string rest = std::exchange(stalled.bytes, {});
@@ -143,7 +145,7 @@ void Keeper::write_input(Run& run) {
 }
 
 void Keeper::close_input(Run& run, std::string_view error) {
-  run.input.close();
+  run.input.reset();
   run.input_watched = false;
   for (auto& delivery : run.deliveries.close())
     refuse(delivery.asker, error, "the run's input is closed", {{"delivery", delivery.id}});

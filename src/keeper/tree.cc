@@ -10,7 +10,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "keeper/fd.h"
+#include "platform/fd.h"
 
 namespace cru {
 namespace {

@@ -1,0 +1,116 @@
+// How runs and their trees end.
+#include "keeper/keeper_fixture.h"
+
+namespace cru {
+namespace {
+
+class KeeperEnding : public KeeperTest {};
+
+/// A child that ignores TERM, one in another session, and one that forked twice, cleared its environment
+/// and left the session while its parent still lived.
+TEST_F(KeeperEnding, KillsTheWholeTree) {
+  start("a",
+        "trap '' TERM; (sh -c 'echo $$ > child; exec sleep 1000' &) ; "
+        "setsid sh -c 'echo $$ > escaped; exec sleep 1000' & "
+        "env -i setsid sh -c 'echo $$ > bare; exec sleep 1000' & "
+        "wait");
+  pid_t child = pid_in("child"), escaped = pid_in("escaped"), bare = pid_in("bare");
+  ASSERT_GT(child, 0);
+  ASSERT_GT(escaped, 0);
+  ASSERT_GT(bare, 0);
+  daemon_->ask({{"op", "kill"}, {"uid", "a"}, {"signal", 15}, {"grace_ms", 100}});
+  auto exit = daemon_->exit_of("a");
+  EXPECT_EQ(int_or(exit, "signal"), 9);
+  for (pid_t pid : {child, escaped, bare}) EXPECT_TRUE(eventually([&] { return gone(pid); })) << pid;
+}
+
+TEST_F(KeeperEnding, EndsWhatAMainChildLeavesBehind) {
+  start("a",
+        "sh -c 'trap \"\" TERM; echo $$ > stubborn; while :; do sleep 1; done' & "
+        "setsid sh -c 'echo $$ > polite; exec sleep 1000' & "
+        "while ! test -s stubborn || ! test -s polite; do :; done; echo done");
+  auto exit = daemon_->exit_of("a");
+  EXPECT_EQ(int_or(exit, "code", -1), 0);
+  EXPECT_TRUE(gone(pid_in("stubborn")));
+  EXPECT_TRUE(gone(pid_in("polite")));
+  EXPECT_EQ(bytes("a"), "done\n");
+}
+
+TEST_F(KeeperEnding, ToldApartByTheirMarkOneRunsOrphansOutliveTheOther) {
+  start("a", "setsid sh -c 'echo $$ > of_a; exec sleep 1000' & read x");
+  start("b", "(setsid sh -c 'echo $$ > of_b; exec sleep 1000' &) ; read x");
+  pid_t of_a = pid_in("of_a"), of_b = pid_in("of_b");
+  daemon_->ask({{"op", "kill"}, {"uid", "a"}, {"grace_ms", 0}});
+  daemon_->exit_of("a");
+  EXPECT_TRUE(eventually([&] { return gone(of_a); }));
+  EXPECT_FALSE(gone(of_b));
+  daemon_->ask({{"op", "kill"}, {"uid", "b"}, {"grace_ms", 0}});
+  daemon_->exit_of("b");
+  EXPECT_TRUE(eventually([&] { return gone(of_b); }));
+}
+
+TEST_F(KeeperEnding, KillsUnmarkedStraysWhenNoRunIsLeft) {
+  start("a",
+        "(env -i setsid sh -c 'echo $$ > stray; exec sleep 1000' > /dev/null 2>&1 &) ; while ! test -s "
+        "stray; do :; done");
+  pid_t stray = pid_in("stray");
+  daemon_->exit_of("a");
+  EXPECT_TRUE(eventually([&] { return gone(stray); }));
+}
+
+TEST_F(KeeperEnding, AnEscapedWriterCannotKeepARunOpen) {
+  start("b", "read x");
+  start("a",
+        "(env -i setsid sh -c 'echo $$ > writer; while :; do echo noise; done' &) ; while ! test -s writer; "
+        "do :; done");
+  EXPECT_EQ(int_or(daemon_->exit_of("a"), "code", -1), 0);
+}
+
+TEST_F(KeeperEnding, KillsAHundredEscapeesAndServesTheOthers) {
+  start("b", "echo alive; read x; echo still");
+  start("a",
+        "i=0; while test $i -lt 100; do (setsid sleep 1000 &); i=$((i+1)); done; echo ready; sleep 1000");
+  ASSERT_TRUE(eventually([&] { return bytes("a").find("ready") != std::string::npos; }));
+  daemon_->ask({{"op", "kill"}, {"uid", "a"}, {"signal", 9}});
+  daemon_->exit_of("a");
+  daemon_->ask({{"op", "write"}, {"uid", "b"}, {"delivery", "1"}, {"data", to_base64("x\n")}});
+  daemon_->exit_of("b");
+  EXPECT_EQ(bytes("b"), "alive\nstill\n");
+  EXPECT_TRUE(eventually([&] { return ProcessTable().children(pid_).empty(); }));
+}
+
+TEST_F(KeeperEnding, TellsOfEveryExitWhenManyEndAtOnce) {
+  constexpr int kRuns = 300;  // their notices are more than the keeper queues at a time
+  for (int i = 0; i < kRuns; ++i)
+    daemon_->ask(command("r" + std::to_string(i), "while ! test -e go; do sleep 0.2; done"));
+  std::ofstream(root_ / "go") << "go";
+  for (int i = 0; i < kRuns; ++i) ASSERT_EQ(int_or(daemon_->exit_of("r" + std::to_string(i)), "code", -1), 0);
+}
+
+/// Stops the keeper, so that several requests await it.
+TEST_F(KeeperEnding, AKillSentBeforeTheStartIsAnsweredEndsTheRun) {
+  kill(pid_, SIGSTOP);
+  auto started = daemon_->send(command("a", "trap '' TERM; while :; do sleep 1; done"));
+  auto killed = daemon_->send({{"op", "kill"}, {"uid", "a"}, {"signal", 15}, {"grace_ms", 0}});
+  kill(pid_, SIGCONT);
+  EXPECT_GT(int_or(daemon_->reply(started), "pid"), 0);
+  EXPECT_FALSE(daemon_->reply(killed).contains("error"));
+  EXPECT_GT(int_or(daemon_->exit_of("a"), "signal"), 0);
+}
+
+TEST_F(KeeperEnding, AStartThatItsKillOvertookIsRefused) {
+  Client slow(root_);
+  auto request = command("a", "touch was-started");
+  request["id"] = 1;
+  std::string line = to_text(request) + "\n";
+  slow.send_raw(line.substr(0, 20));
+  EXPECT_EQ(text_or(daemon_->ask({{"op", "kill"}, {"uid", "a"}, {"grace_ms", 0}}), "error"), "not_found");
+  slow.send_raw(line.substr(20));
+  EXPECT_EQ(text_or(slow.reply(1), "error"), "killed");
+  EXPECT_GT(int_or(start("b", "true"), "pid"), 0);
+  daemon_->exit_of("b");
+  EXPECT_FALSE(fs::exists(root_ / "was-started"));
+}
+
+}  // namespace
+}  // namespace cru

@@ -1,0 +1,145 @@
+// The life of a keeper: clients, handing over, ending.
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "keeper/keeper_fixture.h"
+
+namespace cru {
+namespace {
+
+class KeeperLife : public KeeperTest {};
+
+TEST_F(KeeperLife, SaysWhoItIs) {
+  EXPECT_EQ(int_or(hello_, "protocol"), 1);
+  EXPECT_EQ(int_or(hello_, "pid"), pid_);
+  EXPECT_EQ(text_or(hello_, "boot_id").size(), 36U);
+  struct stat status{};
+  ASSERT_EQ(stat((root_ / ".coven/keeper.sock").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(KeeperLife, GoesOnWithoutADaemonAndIsTakenBack) {
+  start("a", "echo one; read x; echo two; read y; exit 3");
+  auto started = start("a", "");
+  daemon_->notice("grew", "a");
+  Client verb(root_);
+  daemon_.reset();
+  EXPECT_TRUE(bool_or(verb.ask({{"op", "write"}, {"uid", "a"}, {"delivery", "1"}, {"data", to_base64("\n")}}),
+                      "written"));
+  EXPECT_TRUE(eventually([&] { return bytes("a") == "one\ntwo\n"; }));
+  Client second(root_);
+  auto hello = second.ask({{"op", "hello"}, {"role", "daemon"}});
+  ASSERT_EQ(hello["runs"].as_array().size(), 1U);
+  auto run = hello["runs"].as_array()[0].as_object();
+  EXPECT_EQ(text_or(run, "state"), "running");
+  EXPECT_EQ(int_or(run, "pid"), int_or(started, "pid"));
+  EXPECT_EQ(int_or(run, "last_seq"), 2);
+  second.ask({{"op", "write"}, {"uid", "a"}, {"delivery", "2"}, {"data", to_base64("\n")}});
+  EXPECT_EQ(int_or(second.exit_of("a"), "code"), 3);
+}
+
+TEST_F(KeeperLife, AnExitIsKeptUntilItIsForgotten) {
+  start("a", "exit 5");
+  daemon_->exit_of("a");
+  daemon_->ask({{"op", "stop"}});
+  EXPECT_EQ(wait_keeper(), 0);
+  launch();  // another keeper finds the record
+  ASSERT_EQ(hello_["runs"].as_array().size(), 1U);
+  auto run = hello_["runs"].as_array()[0].as_object();
+  EXPECT_EQ(text_or(run, "state"), "exited");
+  EXPECT_EQ(int_or(run["exit"].as_object(), "code"), 5);
+  EXPECT_FALSE(daemon_->ask({{"op", "forget"}, {"uid", "a"}}).contains("error"));
+  EXPECT_FALSE(fs::exists(root_ / ".coven/exits/a.json"));
+  EXPECT_TRUE(daemon_->ask({{"op", "hello"}, {"role", "cli"}})["runs"].as_array().empty());
+  start("b", "read x");
+  EXPECT_EQ(text_or(daemon_->ask({{"op", "forget"}, {"uid", "b"}}), "error"), "running");
+  EXPECT_EQ(text_or(daemon_->ask({{"op", "stop"}}), "error"), "busy");
+}
+
+TEST_F(KeeperLife, ASecondOneLeavesQuietly) {
+  pid_t second = fork_keeper();
+  int status = -1;
+  EXPECT_TRUE(eventually([&] { return waitpid(second, &status, WNOHANG) == second; }));
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(int_or(daemon_->ask({{"op", "hello"}}), "pid"), pid_);
+}
+
+TEST_F(KeeperLife, EndsWhenIdleForFiveSeconds) {
+  auto begun = Clock::now();
+  daemon_.reset();
+  EXPECT_EQ(wait_keeper(), 0);
+  EXPECT_GE(Clock::now() - begun, 4900ms);
+  EXPECT_FALSE(fs::exists(root_ / ".coven/keeper.sock"));
+}
+
+TEST_F(KeeperLife, TerminatedItEndsItsRunsAndKeepsTheirExits) {
+  start("a", "trap '' TERM; while :; do sleep 1; done");
+  start("b", "trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done");
+  ASSERT_TRUE(eventually([&] { return bytes("b") == "ready\n"; }));
+  kill(pid_, SIGTERM);
+  EXPECT_EQ(int_or(daemon_->exit_of("b"), "code", -1), 4);
+  EXPECT_EQ(int_or(daemon_->exit_of("a"), "signal", -1), 9);
+  EXPECT_EQ(wait_keeper(), 0);
+  EXPECT_TRUE(fs::exists(root_ / ".coven/exits/a.json"));
+}
+
+TEST_F(KeeperLife, ItsDeathIsTheDeathOfItsRuns) {
+  pid_t main = static_cast<pid_t>(int_or(start("a", "sleep 1000"), "pid"));
+  kill(pid_, SIGKILL);
+  wait_keeper();
+  EXPECT_TRUE(eventually([&] { return gone(main); }));
+}
+
+TEST_F(KeeperLife, ClosesAConnectionThatTalksNonsense) {
+  Client bad(root_);
+  bad.send_raw("this is not json\n");
+  EXPECT_TRUE(bad.closed_by_keeper());
+  Client longwinded(root_);
+  longwinded.send_raw(std::string((4 << 20) + 100000, 'x'));
+  EXPECT_TRUE(longwinded.closed_by_keeper());
+  EXPECT_EQ(int_or(daemon_->ask({{"op", "hello"}}), "protocol"), 1);
+}
+
+TEST_F(KeeperLife, SleepsWhileNothingHappens) {
+  start("a", "read x");
+  daemon_->ask({{"op", "hello"}, {"role", "daemon"}});
+  auto switches = [&] {
+    std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("voluntary_ctxt")) return line;
+    return std::string();
+  };
+  std::string before;
+  ASSERT_TRUE(eventually([&] { return std::exchange(before, switches()) == switches(); }));
+  poll(nullptr, 0, 1500);  // the time is what is tested
+  EXPECT_EQ(before, switches());
+}
+
+/// Its runs would be unknown to the daemon that took over.
+TEST_F(KeeperLife, ADaemonThatWasReplacedStartsNothing) {
+  Client second(root_);
+  EXPECT_FALSE(second.ask({{"op", "hello"}, {"role", "daemon"}}).contains("error"));
+  EXPECT_EQ(text_or(start("a", "true"), "error"), "superseded");
+  EXPECT_GT(int_or(second.ask(command("a", "true")), "pid"), 0);
+}
+
+TEST_F(KeeperLife, AnIdleOneIsReplacedByAnother) {
+  EXPECT_EQ(text_or(hello_, "version"), CRU_VERSION);
+  Fd lock(open((root_ / ".coven/keeper.pid").c_str(), O_RDWR | O_CLOEXEC));
+  pid_t first = pid_;
+  start("a", "read x");
+  EXPECT_EQ(text_or(daemon_->ask({{"op", "stop"}}), "error"), "busy");
+  daemon_->ask({{"op", "kill"}, {"uid", "a"}, {"grace_ms", 0}});
+  daemon_->exit_of("a");
+  EXPECT_FALSE(daemon_->ask({{"op", "stop"}}).contains("error"));
+  EXPECT_TRUE(daemon_->closed_by_keeper());
+  EXPECT_EQ(flock(lock.get(), LOCK_EX | LOCK_NB), 0);  // free before the connection ends
+  lock.reset();
+  EXPECT_EQ(wait_keeper(), 0);
+  launch();
+  EXPECT_NE(int_or(hello_, "pid"), first);
+  EXPECT_GT(int_or(start("b", "true"), "pid"), 0);
+}
+
+}  // namespace
+}  // namespace cru
