@@ -53,15 +53,15 @@ Connection::~Connection() {
 void Connection::throw_failure(int code) { throw StoreFailure{to_error(code, sqlite3_errmsg(handle_))}; }
 
 sqlite3_stmt* Connection::prepare(std::string_view sql, const std::vector<Value>& args) {
-  auto& statement = statements_[std::string(sql)];
-  if (!statement) {
+  auto found = statements_.find(sql);
+  if (found == statements_.end()) {
     sqlite3_stmt* made = nullptr;
     int code = sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()),
                                   SQLITE_PREPARE_PERSISTENT, &made, nullptr);
     if (code != SQLITE_OK) throw_failure(code);
-    statement.reset(made);
+    found = statements_.emplace(sql, made).first;
   }
-  auto* raw = statement.get();
+  auto* raw = found->second.get();
   sqlite3_reset(raw);
   CRU_ASSERT(sqlite3_bind_parameter_count(raw) == static_cast<int>(args.size()));
   for (size_t i = 0; i < args.size(); ++i) {

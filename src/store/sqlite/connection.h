@@ -47,11 +47,16 @@ class Connection {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
   };
   using Statement = std::unique_ptr<sqlite3_stmt, Finalizer>;
+  /// Finds by string_view, so that looking a statement up makes no string.
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
   sqlite3_stmt* prepare(std::string_view sql, const std::vector<Value>& args);
   [[noreturn]] void throw_failure(int code);
 
   sqlite3* handle_;
-  std::unordered_map<std::string, Statement> statements_;
+  std::unordered_map<std::string, Statement, TextHash, std::equal_to<>> statements_;
   int wal_pages_ = 0;
 };
 

@@ -37,13 +37,13 @@ void SqliteStore::submit_write(std::unique_ptr<Job<Tx>> job) {
     return;
   }
   waiting_.push_back(std::move(job));
-  if (waiting_.size() == 1) wake_.notify_one();
+  if (waiting_.size() == 1 && !resuming_) wake_.notify_one();
 }
 
 void SqliteStore::serve_writes() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    auto has_work = [this] { return stopping_ || !waiting_.empty(); };
+    auto has_work = [this] { return stopping_ || (!waiting_.empty() && !resuming_); };
     // A quiet second is the time to copy the WAL back; after that, sleep until there is work.
     if (committer_->has_wal()) {
       if (!wake_.wait_for(lock, std::chrono::seconds(1), has_work)) {
@@ -73,12 +73,22 @@ void SqliteStore::finish(std::vector<WriteJob> jobs, GroupOutcome outcome) {
   // One post a commit: announce in order, then resume the callers.
   loop_.post([this, alive = alive_, batch] {
     if (!*alive) return;
+    // What the callers write next goes together: woken by the first of them, the writer would take that one
+    // alone and leave the others to a second sync.
+    set_resuming(true);
     events_->announce(std::move(batch->outcome.events));
     for (size_t i = 0; i < batch->jobs.size(); ++i) {
       const auto& error = batch->outcome.errors[i];
       batch->jobs[i]->finish(error ? &*error : nullptr);
     }
+    if (*alive) set_resuming(false);
   });
+}
+
+void SqliteStore::set_resuming(bool resuming) {
+  std::lock_guard lock(mutex_);
+  resuming_ = resuming;
+  if (!resuming && !waiting_.empty()) wake_.notify_one();
 }
 
 std::unique_ptr<Connection> SqliteStore::lease_reader() {

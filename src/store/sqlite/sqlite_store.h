@@ -32,6 +32,7 @@ class SqliteStore final : public Store {
   SqliteStore(Loop& loop, std::string path, std::unique_ptr<Committer> committer);
   void serve_writes();
   void finish(std::vector<WriteJob> jobs, GroupOutcome outcome);
+  void set_resuming(bool resuming);
   std::unique_ptr<Connection> lease_reader();
 
   Loop& loop_;
@@ -42,6 +43,7 @@ class SqliteStore final : public Store {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<WriteJob> waiting_;
+  bool resuming_ = false;  ///< the callers of a commit are being resumed
   std::vector<std::unique_ptr<Connection>> free_readers_;
   bool stopping_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
