@@ -1,7 +1,8 @@
 // Durable events a second through the store, with 1 and with 64 writers that each wait for their commit,
 // beside raw write + fdatasync of as many bytes, 1 and 64 records a sync, in turns. Prints each round as
 // JSON.
-//   durable_events FOLDER [seconds a round, default 1] [rounds, default 5]
+//   durable_events FOLDER [seconds a round, default 1] [rounds, default 5] [store_64: only this, to profile
+//   it]
 // The raw peer is measured twice: appending to a growing file, as a plain log would, and overwriting a file
 // of fixed size, which is the least that any store could pay and what a WAL that is reused comes to.
 #include <fcntl.h>
@@ -116,21 +117,24 @@ int main(int argc, char** argv) {
   fs::path folder = argv[1];
   double seconds = argc > 2 ? std::atof(argv[2]) : 1;
   int rounds = argc > 3 ? std::atoi(argv[3]) : 5;
+  std::string_view only = argc > 4 ? argv[4] : "";
   cru::json::object found;
-  auto add = [&](const char* name, int round, Round measured) {
+  auto add = [&](std::string name, int round, auto measured) {
+    if (!only.empty() && only != name) return;
+    double time = round == 0 ? seconds / 4 : seconds;  // round 0 warms up and is not counted
+    auto figures = to_json(measured(time));
     if (!found.contains(name)) found[name] = cru::json::array();
-    if (round > 0) found[name].as_array().push_back(to_json(std::move(measured)));
+    if (round > 0) found[name].as_array().push_back(std::move(figures));
   };
-  // Round 0 warms up and is not counted.
-  for (int round = 0; round <= rounds; ++round) {
-    double time = round == 0 ? seconds / 4 : seconds;
-    add("store_1", round, through_store(folder / "events.db", 1, time));
-    add("append_1", round, through_file(folder / "raw", 1, time, true));
-    add("in_place_1", round, through_file(folder / "raw", 1, time, false));
-    add("store_64", round, through_store(folder / "events.db", 64, time));
-    add("append_64", round, through_file(folder / "raw", 64, time, true));
-    add("in_place_64", round, through_file(folder / "raw", 64, time, false));
-  }
+  for (int round = 0; round <= rounds; ++round)
+    for (int writers : {1, 64}) {
+      auto group = std::to_string(writers);
+      auto size = static_cast<size_t>(writers);
+      auto db = folder / "events.db", raw = folder / "raw";
+      add("store_" + group, round, [&](double time) { return through_store(db, writers, time); });
+      add("append_" + group, round, [&](double time) { return through_file(raw, size, time, true); });
+      add("in_place_" + group, round, [&](double time) { return through_file(raw, size, time, false); });
+    }
   std::printf("%s\n", cru::to_text(found).c_str());
   return 0;
 }
