@@ -1,26 +1,34 @@
 // Agent Event Logging: EX-17, EX-18, as a user sees it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { codeOf, entityOf, exchange, Project, sleep, waitFor } from "./harness.mjs";
+import { codeOf, entityOf, EventStream, exchange, Project, sleep, waitFor } from "./harness.mjs";
 
-test("EX-17 what the stream tells is in the log already, in the same order, after a crash too", async (t) => {
-  const project = await Project.started({}, t);
-  const missing = [];
-  const stream = project.stream({ query: "?since=0", each: (event) => {
-    // At the moment of the broadcast the log must have it.
-    missing.push(project.events(`?since=${event.id - 1}&limit=1`).then(([stored]) => (stored?.id === event.id && stored.type === event.type ? null : event), () => null));
-  } });
-  await waitFor(() => stream.connections);
+const told_types = ["agent.started", "agent.output", "agent.completed", "agent.failed", "agent.killed"];
+
+/// Runs that between them make every type of event.
+async function makeEveryType(project) {
   await project.sh("ok", "echo a; exit 0");
   await project.sh("bad", "exit 1");
   await project.sh("long", "echo up; sleep 600");
   await project.outputWith("long", "up");
   await project.post("/agents/long/kill", { grace_seconds: 1 });
-  await project.ended("long");
-  await waitFor(() => stream.events.some((event) => event.type === "agent.killed"));
-  assert.deepEqual((await Promise.all(missing)).filter(Boolean), []);
-  const types = new Set(stream.events.map((event) => event.type));
-  for (const type of ["agent.started", "agent.output", "agent.completed", "agent.failed", "agent.killed"]) assert.ok(types.has(type), type);
+  for (const id of ["ok", "bad", "long"]) await project.ended(id);
+}
+
+test("EX-17 what the stream tells is in the log already, in the same order, after a crash too", async (t) => {
+  const project = await Project.started({}, t);
+  const lookups = [];
+  const stream = project.stream({ query: "?since=0", each: (event) => {
+    // At the moment of the broadcast the log must have it.
+    lookups.push(project.events(`?since=${event.id - 1}&limit=1`)
+      .then(([stored]) => ({ type: event.type, found: stored?.id === event.id && stored.type === event.type, stored }), (error) => ({ type: event.type, found: false, error })));
+  } });
+  await waitFor(() => stream.connections);
+  await makeEveryType(project);
+  await waitFor(() => stream.events.filter((event) => /completed|failed|killed/.test(event.type)).length === 3);
+  const looked = await Promise.all(lookups);
+  assert.deepEqual(looked.filter(({ found }) => !found), []);
+  for (const type of told_types) assert.ok(looked.some((lookup) => lookup.found && lookup.type === type), `${type} was looked up and found`);
   const told = stream.events.map(({ id, type }) => [id, type]);
   await project.restartDaemon();
   const stored = await project.events("?since=0");
@@ -30,6 +38,26 @@ test("EX-17 what the stream tells is in the log already, in the same order, afte
     assert.ok("entity_id" in event && "timestamp" in event && "data" in event);
     assert.match(event.timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
+});
+
+test("EX-17 a daemon that is killed at the moment it tells of something has written it", async (t) => {
+  for (const type of told_types) {
+    const project = await Project.started({}, t);
+    let seen;
+    const stream = project.stream({ query: "?since=0", each: (event) => {
+      if (seen || event.type !== type) return;
+      seen = event;
+      process.kill(project.daemon.pid, "SIGKILL");
+    } });
+    await waitFor(() => stream.connections);
+    await makeEveryType(project).catch(() => {});  // the daemon dies in the middle of it
+    await waitFor(() => seen, { what: `${type} is told` });
+    await project.killDaemon();
+    await project.startDaemon();
+    const [stored] = await project.events(`?since=${seen.id - 1}&limit=1`);
+    for (const key of ["id", "type", "entity_id", "timestamp", "data"]) assert.deepEqual(stored[key], seen[key], `${type}: ${key}`);
+    await project.close();
+  }
 });
 
 test("EX-18 missed events of a run come back by time and entity", async (t) => {
@@ -75,7 +103,6 @@ test("EX-18 the first frame is a snapshot; over TCP the token opens the stream",
   const project = await Project.started({}, t);
   await project.sh("seen", "echo hi; read go");
   await project.outputWith("seen", "hi");
-  const { EventStream } = await import("./harness.mjs");
   const stream = new EventStream(project.tcp, { headers: { Authorization: `Bearer ${project.token}` } });
   t.after(() => stream.stop());
   const first = await waitFor(() => stream.frames[0]);
@@ -83,7 +110,10 @@ test("EX-18 the first frame is a snapshot; over TCP the token opens the stream",
   assert.equal(first.data.agents[0].task_id, "seen");
   assert.ok(Number.isInteger(first.id));
   const state = await exchange(project.tcp, "GET", `/state?token=${project.token}`, {});
-  assert.ok([200, 401].includes(state.status));
+  assert.equal(state.status, 200, state.text);  // an EventSource cannot set headers, so reading takes the token there too
+  assert.equal((await exchange(project.tcp, "GET", "/state?token=wrong", {})).status, 401);
+  const change = await exchange(project.tcp, "POST", `/tasks/sneaky/start?token=${project.token}`, { body: { argv: ["true"] } });
+  assert.equal(change.status, 401, "a change never takes it from the address");
 });
 
 test("EX-17 events live as long as configured; a cursor that fell behind is told so", async (t) => {

@@ -1,82 +1,190 @@
-// The daemon is killed with kill -9 at random times, again and again, while agents print numbered lines and
-// clients follow the events: no line is lost, doubled or out of order, and every run ends with its true status.
+// The daemon is killed with kill -9 at random times, again and again, while agents print numbered lines, further runs
+// are started, agents ask by both protocols and are answered, and two clients follow the events. No line is lost,
+// doubled or out of order; every acknowledged start is recorded and begun once; each question is asked once and each
+// answer heard once; every run ends with its true status; no process is left.
 //   CRU_SEED=n replays the times of the kills; CRU_KILLS=n changes their number.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { EventStream, entityOf, exchange, Project, random, sleep, waitFor } from "./harness.mjs";
+import { codeOf, cru_bin, entityOf, exchange, noneLeft, Project, random, sleep } from "./harness.mjs";
+import { caughtUp, checkCounting, countingArgv, gapless, linesOf, twoClients } from "./loop.mjs";
 
 const kills = Number(process.env.CRU_KILLS ?? 200);
 const agents = 20;
+const rounds = 3;  // questions an asking agent has
 
-test(`the daemon is killed ${kills} times under ${agents} agents (EX-02, EX-04, EX-08, EX-09, EX-17, EX-18)`, { timeout: 600_000 }, async (t) => {
+/// Asks again under the same request id until the daemon answers, whichever of its lives that is.
+async function persist(project, path, body, request_id) {
+  for (;;) {
+    const reply = await exchange(project.unix, "POST", path, { body, headers: { "Cru-Request-Id": request_id }, timeout: 10_000 }).catch(() => null);
+    if (reply && reply.status < 500) return reply;
+    await sleep(20);
+  }
+}
+async function look(project, path) {
+  for (;;) {
+    const reply = await project.get(path, { timeout: 10_000 }).catch(() => null);
+    if (reply && reply.status < 500) return reply;
+    await sleep(20);
+  }
+}
+/// The reply that a request was made before and the daemon died over it: whether it was done has to be looked at.
+const isUnknown = (reply) => reply.status === 409 && codeOf(reply.json) === "conflict";
+
+/// Starts one further run after another. `acknowledged` are those that the daemon said yes to.
+class Starter {
+  acknowledged = new Map();
+  unknown = new Map();
+  constructor(project, stop) { Object.assign(this, { project, stop, wanted: true }); }
+  async start(plan) {
+    const reply = await persist(this.project, `/tasks/${plan.id}/start`, { argv: plan.argv }, `start-${plan.id}`);
+    if (reply.status === 201) this.acknowledged.set(plan.id, plan);
+    else if (isUnknown(reply)) this.unknown.set(plan.id, plan);
+    else assert.fail(`${plan.id}: ${reply.status} ${reply.text}`);
+  }
+  async run() {
+    for (let i = 0; this.wanted; ++i) {
+      const code = i % 4, id = `more-${i}`;
+      const verb = `for i in ${Array.from({ length: rounds }, (_, n) => n + 1).join(" ")}; do a=$(${cru_bin} ask "verb $i of ${id}"); echo "got $i code $? $a"; done; exit ${code}`;
+      const line = `for i in ${Array.from({ length: rounds }, (_, n) => n + 1).join(" ")}; do echo "::cru-ask {\\"prompt\\":\\"line $i of ${id}\\"}"; read -r a; echo "got $i code $? $a"; done; exit ${code}`;
+      const kind = ["line", "quick", "line", "verb", "line", "quick"][i % 6];
+      const argv = { line: ["sh", "-c", line], verb: ["sh", "-c", verb], quick: ["sh", "-c", `echo only; exit ${code}`] }[kind];
+      await this.start({ id, kind, code, argv });
+      await sleep(kind === "verb" ? 600 : 300);
+    }
+  }
+}
+
+/// Answers whatever is pending, each with words of its own, and remembers what was acknowledged.
+class Answerer {
+  acknowledged = new Map();
+  constructor(project) { Object.assign(this, { project, wanted: true }); }
+  async answer({ id }) {
+    const words = `answer to ${id}`;
+    for (let attempt = 1; ; ++attempt) {
+      const reply = await persist(this.project, `/questions/${id}/answer`, { answer: words }, `answer-${id}-${attempt}`);
+      if (reply.status === 200) return this.acknowledged.set(id, words);
+      assert.equal(reply.status, 409, reply.text);
+      const { json: question } = await look(this.project, `/questions/${id}`);
+      if (question.status === "pending") continue;
+      assert.deepEqual([question.status, question.response], ["answered", words], JSON.stringify(question));
+      return this.acknowledged.set(id, words);
+    }
+  }
+  async run() {
+    while (this.wanted) {
+      const { json } = await look(this.project, "/questions?pending=true");
+      await Promise.all(json.questions.map((question) => this.answer(question)));
+      await sleep(50);
+    }
+  }
+}
+
+test(`the daemon is killed ${kills} times under ${agents} agents that print, start and ask (EX-02, EX-04, EX-08, EX-09, EX-10, EX-11, EX-12, EX-17, EX-18)`, { timeout: 600_000 }, async (t) => {
   const seed = Number(process.env.CRU_SEED ?? Date.now() % 1_000_000_000);
-  t.diagnostic(`CRU_SEED=${seed}`);
   console.error(`kill_loop: CRU_SEED=${seed}`);
   const next = random(seed);
   const project = await Project.started({}, t);
   const stop = project.path("stop");
+  const streams = await twoClients(project, t);
 
   // Half of them end by themselves somewhere in the middle, the others when they are told to.
-  const plans = Array.from({ length: agents }, (_, i) => ({
-    id: `agent-${i}`, code: i % 3, lines: i % 2 ? 20 + Math.floor(next() * 800) : Infinity,
-  }));
-  const program = `$|=1; my ($n, $code, $stop) = @ARGV; my $i = 0;
-    while (!-e $stop && ($n < 0 || $i < $n)) { $i++; print "out $i\\n"; print STDERR "err $i\\n" if $i % 10 == 0; select undef, undef, undef, .05 }
-    print "end $i\\n"; exit $code`;
-
-  const where = () => project.tcp;
-  const streams = [new EventStream(project.unix, { query: "?since=0" }), new EventStream(where, { query: "?since=0", headers: { Authorization: `Bearer ${project.token}` } })];
-  t.after(() => Promise.all(streams.map((stream) => stream.stop())));
-  await waitFor(() => streams.every((stream) => stream.connections));
-  for (const { id, code, lines } of plans)
-    await project.start(id, ["perl", "-e", program, "--", lines === Infinity ? "-1" : String(lines), String(code), stop]);
+  const plans = Array.from({ length: agents }, (_, i) => ({ id: `agent-${i}`, code: i % 3, lines: i % 2 ? 20 + Math.floor(next() * 800) : -1, stop }));
+  for (const plan of plans) await project.start(plan.id, countingArgv(plan));
+  const starter = new Starter(project), answerer = new Answerer(project);
+  const workers = [starter.run(), answerer.run()];
+  const trouble = Promise.all(workers).then(() => null, (error) => error);
 
   const began = Date.now();
-  for (let i = 0; i < kills; ++i) {
-    // Mostly at any moment of the start and the first work; now and then after some quiet work.
-    if (i % 8 === 7) {
+  const seconds = () => ((Date.now() - began) / 1000).toFixed(0);
+  let killed = 0;
+  while (killed < kills) {
+    // By turns at any moment of the start and the first work, and after some quiet work.
+    if (killed % 2) {
       await project.ready();
       await sleep(next() * 300);
     } else {
       await sleep(next() * 350);
     }
-    await project.killDaemon();
+    const died = await project.killDaemon();
+    if (died && (killed += 1) % 50 === 0) console.error(`kill_loop: ${killed} kills, ${seconds()} s, ${starter.acknowledged.size} starts, ${answerer.acknowledged.size} answers`);
     await project.startDaemon({ wait: false });
-    if (i % 50 === 49) console.error(`kill_loop: ${i + 1} kills, ${((Date.now() - began) / 1000).toFixed(0)} s`);
+    const failed = await Promise.race([trouble, null]);
+    if (failed) throw failed;
   }
   await project.ready();
   writeFileSync(stop, "");
-
+  starter.wanted = false;
+  await workers[0];
+  const further = [...starter.acknowledged.values(), ...starter.unknown.values()];
   const ends = new Map();
-  for (const { id } of plans) ends.set(id, await project.ended(id, 60_000));
-  const { last_seq: last } = (await project.get("/state")).json;
-  const terminal = (stream) => plans.every(({ id }) => stream.events.some((event) => entityOf(event) === id && /completed|failed|killed/.test(event.type)));
-  for (const stream of streams) await waitFor(() => terminal(stream), { within: 60_000, what: "the streams catch up" });
-  t.diagnostic(`last event ${last}, connections ${streams.map((stream) => stream.connections)}, ${((Date.now() - began) / 1000).toFixed(1)} s`);
+  for (const { id } of [...plans, ...further]) {
+    if (starter.unknown.has(id) && (await project.get(`/agents/${id}`)).status === 404) continue;  // the crash came first
+    ends.set(id, await project.ended(id, 60_000));
+  }
+  answerer.wanted = false;
+  const failed = await trouble;
+  if (failed) throw failed;
+  await caughtUp(streams, [...ends.keys()]);
+  const summary = `${killed} kills, ${starter.acknowledged.size} further starts acknowledged, ${starter.unknown.size} unknown, ${answerer.acknowledged.size} answers, connections ${streams.map((stream) => stream.connections)}, ${seconds()} s`;
+  console.error(`kill_loop: ${summary}`);
+  t.diagnostic(`CRU_SEED=${seed}: ${summary}`);
+  // The loop must have done what it is for.
+  assert.ok(killed >= kills && starter.acknowledged.size >= kills / 10 && answerer.acknowledged.size >= kills / 10, summary);
+  for (const kind of ["line", "verb", "quick"]) assert.ok([...starter.acknowledged.values()].some((plan) => plan.kind === kind), kind);
 
-  for (const { id, code, lines: planned } of plans) {
+  const truth = (id, code) => {
     const run = ends.get(id);
     assert.deepEqual([id, run.status, run.exit_code], [id, code ? "failed" : "completed", code], JSON.stringify(run));
     if (code) assert.ok(run.error === "daemon restarted" || /exited with code/.test(run.error), run.error);
-    const file = project.fileLines(id);
-    file.forEach((line, index) => assert.equal(line.seq, index + 1, `${id}: the file's numbers`));
-    const out = file.filter((line) => line.stream === "stdout").map((line) => line.data);
-    const err = file.filter((line) => line.stream === "stderr").map((line) => line.data);
-    const count = out.length - 1;
-    if (planned !== Infinity) assert.ok(count <= planned);
-    assert.deepEqual(out, [...Array.from({ length: count }, (_, i) => `out ${i + 1}`), `end ${count}`], `${id}: stdout`);
-    assert.deepEqual(err, Array.from({ length: Math.floor(count / 10) }, (_, i) => `err ${(i + 1) * 10}`), `${id}: stderr`);
+    return run;
+  };
+  for (const { id, code, lines } of plans) {
+    const run = truth(id, code);
+    const file = await linesOf(project, id, streams);
+    const count = checkCounting(id, file);
+    if (lines > 0) assert.ok(count <= lines);
     assert.equal(run.last_seq, file.length, `${id}: last_seq`);
-    assert.deepEqual(await project.output(id), file, `${id}: the API`);
-    for (const stream of streams) assert.deepEqual(stream.lines(id), file, `${id}: the stream`);
   }
-  for (const stream of streams) {
-    stream.events.forEach((event, index) => assert.equal(event.id, stream.events[0].id + index, "event numbers without gap or repeat"));
-    for (const { id } of plans) {
-      const types = stream.events.filter((event) => entityOf(event) === id && event.type !== "agent.output").map((event) => event.type);
-      assert.deepEqual(types, ["agent.starting", "agent.started", `agent.${ends.get(id).status}`]);
+
+  for (const { id, kind, code } of further) {
+    const run = ends.get(id);
+    if (!run) continue;
+    const file = await linesOf(project, id, streams);
+    // The daemon died over the start before it was acknowledged: the run may never have begun, and says so.
+    if (starter.unknown.has(id) && run.status === "failed" && run.pid === null) {
+      assert.deepEqual([run.error, file], ["daemon restarted", []], JSON.stringify(run));
+      continue;
+    }
+    truth(id, code);
+    const said = file.filter(({ stream }) => stream === "stdout").map(({ data }) => data).filter((data) => !data.startsWith("::cru-ask"));
+    const trace = file.map(({ stream, data }) => `${stream}: ${data}`).join("\n");
+    if (kind === "quick") {
+      assert.deepEqual(said, ["only"], `${id} was begun once`);
+      continue;
+    }
+    const questions = await project.questions(`?task_id=${id}`);
+    assert.deepEqual(questions.map(({ prompt }) => prompt).sort(), Array.from({ length: rounds }, (_, n) => `${kind} ${n + 1} of ${id}`), `${id}: each question once\n${trace}`);
+    for (const question of questions) {
+      assert.deepEqual([question.status, question.response], ["answered", answerer.acknowledged.get(question.id)], JSON.stringify(question));
+      assert.equal(question.delivered, true, JSON.stringify(question));
+    }
+    const heard = questions.map(({ prompt, response }) => `got ${prompt.split(" ")[1]} code 0 ${response}`).sort();
+    assert.deepEqual(said, heard, `${id}: each answer heard once\n${trace}`);
+    for (const stream of streams) {
+      const told = stream.events.filter((event) => entityOf(event) === id).map((event) => event.type);
+      for (const type of ["agent.question", "question.answered", "question.delivered"]) assert.equal(told.filter((one) => one === type).length, rounds, `${id}: ${type}`);
     }
   }
-  assert.equal((await exchange(project.unix, "GET", "/health")).status, 200);
+
+  const recorded = new Set((await project.get("/agents?limit=1000")).json.agents.map((run) => run.task_id));
+  assert.deepEqual([...starter.acknowledged.keys()].filter((id) => !recorded.has(id)), [], "every acknowledged start is recorded");
+  for (const stream of streams) {
+    gapless(stream);
+    for (const [id, run] of ends) {
+      const types = stream.events.filter((event) => entityOf(event) === id && /^agent\.(?!output|question)/.test(event.type)).map((event) => event.type);
+      assert.deepEqual(types, ["agent.starting", ...(run.pid === null ? [] : ["agent.started"]), `agent.${run.status}`], `${id}: its life, once`);
+    }
+  }
+  await noneLeft(project);
 });

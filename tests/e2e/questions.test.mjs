@@ -1,8 +1,8 @@
-// Question Handling: EX-10 … EX-12, as a user sees it (EX-13 is in retention.test.mjs).
+// Question Handling: EX-10 … EX-12, as a user sees it (EX-13 is in retention.test.mjs, who may answer in authority.test.mjs).
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { codeOf, here, Project, waitFor } from "./harness.mjs";
+import { codeOf, cru_bin, here, Project, waitFor } from "./harness.mjs";
 
 const asking = 'echo \'::cru-ask {"prompt":"Which DB?","options":["SQLite","Postgres"]}\'; read answer; echo "got $answer"';
 
@@ -117,7 +117,6 @@ test("EX-10 EX-12 Claude Code's questions and permissions are raised and answere
 
 test("EX-12 cru ask waits inside the run and prints the answer, through a restart", async (t) => {
   const project = await Project.started({}, t);
-  const { cru_bin } = await import("./harness.mjs");
   await project.sh("inside", `answer=$(${cru_bin} ask "Ship it?" --option yes --option no) && echo "answer: $answer"`);
   const question = await project.pendingQuestion("inside");
   assert.deepEqual([question.task_id, question.prompt, question.options], ["inside", "Ship it?", ["yes", "no"]]);
@@ -126,15 +125,4 @@ test("EX-12 cru ask waits inside the run and prints the answer, through a restar
   assert.equal((await project.post(`/questions/${question.id}/answer`, { answer: "yes" })).status, 200);
   assert.equal((await project.ended("inside")).status, "completed");
   assert.equal((await project.output("inside")).at(-1).data, "answer: yes");
-});
-
-test("EX-12 an agent may not answer its own question", async (t) => {
-  const project = await Project.started({}, t);
-  const { cru_bin } = await import("./harness.mjs");
-  await project.sh("sly", `echo '::cru-ask may I?'; sleep 1; read go; ${cru_bin} questions answer "$go" yes; echo "code $?"; read x`);
-  const question = await project.pendingQuestion("sly");
-  await project.post("/agents/sly/input", { text: question.id });
-  await project.outputWith("sly", "code ");
-  assert.ok((await project.output("sly")).some((line) => line.data === "code 4"), JSON.stringify(await project.output("sly")));
-  assert.equal((await project.get(`/questions/${question.id}`)).json.status, "pending");
 });

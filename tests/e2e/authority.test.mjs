@@ -1,0 +1,114 @@
+// Who may do what: an agent never answers a question, whichever way it comes; a repeated request is done once.
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { test } from "node:test";
+import { codeOf, cru_bin, exchange, Project, sleep, waitFor } from "./harness.mjs";
+
+// One POST by hand: `perl knock.pl wait|leave unix|tcp PATH BODY`, from .coven's own files. `leave` writes and is gone.
+const knock = String.raw`use strict; use IO::Socket::UNIX; use IO::Socket::INET;
+my ($how, $door, $path, $body) = @ARGV;
+sub content { open my $f, '<', $_[0] or die "$_[0]: $!"; local $/; my $text = <$f>; $text =~ s/\s+\z//; $text }
+my ($s, $host, $more) = (undef, 'localhost', '');
+if ($door eq 'unix') { $s = IO::Socket::UNIX->new(Peer => '.coven/covend.sock') or die "connect: $!" }
+else {
+  ($host) = content('.coven/url') =~ m{http://([^/]+)/?};
+  $s = IO::Socket::INET->new(PeerAddr => $host) or die "connect: $!";
+  $more = 'Authorization: Bearer ' . content('.coven/token') . "\r\n";
+}
+syswrite $s, "POST $path HTTP/1.1\r\nHost: $host\r\n\${more}Content-Type: application/json\r\nContent-Length: " . length($body) . "\r\nConnection: close\r\n\r\n$body";
+exit 0 if $how eq 'leave';
+my $reply = <$s>; print $reply =~ /^HTTP\S+ (\d+)/ ? "status $1\n" : "no answer\n";
+`.replaceAll("\\$", "$");
+
+/// A run that asks and then does what `script` says, with the question's id in $question.
+async function slyRun(project, script) {
+  writeFileSync(project.path("knock.pl"), knock);
+  await project.sh("sly", `echo '::cru-ask may I?'; while [ ! -s question ]; do sleep 0.02; done; question=$(cat question); ${script}; echo "tried all"; read answer; echo "got $answer"`);
+  const question = await project.pendingQuestion("sly");
+  writeFileSync(project.path("question"), `${question.id}\n`);
+  await project.outputWith("sly", "tried all");
+  return question;
+}
+
+/// Nothing has come of it, and the person's answer still does.
+async function stillPending(project, question) {
+  await sleep(300);  // a request that was left behind may still be on its way
+  assert.equal((await project.get(`/questions/${question.id}`)).json.status, "pending");
+  const printed = (await project.output("sly")).map(({ data }) => data);
+  assert.ok(!printed.some((line) => line.startsWith("got ")), printed.join("\n"));
+  const reply = await project.post(`/questions/${question.id}/answer`, { answer: "the person's" });
+  assert.deepEqual([reply.status, reply.json.delivered], [200, true], reply.text);
+  assert.equal((await project.ended("sly")).status, "completed");
+  assert.equal((await project.output("sly")).at(-1).data, "got the person's");
+  const types = (await project.events("?entity=sly")).map((event) => event.type).filter((type) => type.startsWith("question."));
+  assert.deepEqual(types, ["question.answered", "question.delivered"]);
+}
+
+test("EX-12 an agent may not answer by a verb: send to itself, questions answer, respond", async (t) => {
+  const project = await Project.started({}, t);
+  const question = await slyRun(project, [
+    `${cru_bin} send sly yes; echo "send $?"`,
+    `${cru_bin} questions answer "$question" yes; echo "answer $?"`,
+    `env -u CRU_RUN -u CRU_TASK_ID -u CRU_PROJECT ${cru_bin} questions answer "$question" yes; echo "unmarked $?"`,
+    `setsid -w ${cru_bin} questions answer "$question" yes; echo "away $?"`,
+  ].join("; "));
+  const printed = (await project.output("sly")).filter(({ stream }) => stream === "stdout").map(({ data }) => data);
+  assert.deepEqual(printed.filter((line) => /^(send|answer|unmarked|away) \d+$/.test(line)), ["send 4", "answer 4", "unmarked 4", "away 4"], printed.join("\n"));
+  await stillPending(project, question);
+});
+
+for (const door of ["unix", "tcp"]) {
+  const requests = [["/questions/$question/answer", '{"answer":"yes"}'], ["/agents/sly/respond", '{"response":"yes"}'], ["/agents/sly/input", '{"text":"yes"}']];
+  const all = (how) => requests.map(([path, body]) => `perl knock.pl ${how} ${door} "${path}" '${body}'`);
+
+  test(`EX-12 an agent may not answer by a request of its own over ${door}: 403`, async (t) => {
+    const project = await Project.started({}, t);
+    const question = await slyRun(project, all("wait").join("; "));
+    const printed = (await project.output("sly")).map(({ data }) => data);
+    assert.deepEqual(printed.filter((line) => line.startsWith("status") || line === "no answer"), ["status 403", "status 403", "status 403"], printed.join("\n"));
+    await stillPending(project, question);
+  });
+
+  test(`EX-12 an agent's process that leaves its request behind over ${door} and is gone does not answer either`, async (t) => {
+    const project = await Project.started({}, t);
+    const question = await slyRun(project, `for i in 1 2 3 4 5 6 7 8 9 10; do ${all("leave").map((one) => `${one}; setsid ${one} &`).join(" ")} done; wait`);
+    const printed = (await project.output("sly")).filter(({ stream }) => stream === "stderr").map(({ data }) => data);
+    assert.deepEqual(printed, [], "every request was written");
+    await stillPending(project, question);
+  });
+
+  test(`EX-12 the same request from a person outside answers over ${door}`, async (t) => {
+    const project = await Project.started({}, t);
+    const question = await slyRun(project, ":");
+    const child = project.spawn(["knock.pl", "wait", door, `/questions/${question.id}/answer`, '{"answer":"yes"}'], { argv0: "perl" });
+    assert.deepEqual((await child.ended).stdout, "status 200\n");
+    await project.ended("sly");
+    assert.equal((await project.output("sly")).at(-1).data, "got yes");
+  });
+}
+
+test("a request id that is repeated gets the same reply, after a crash too, and is done once", async (t) => {
+  const project = await Project.started({}, t);
+  const again = (path, body, id) => exchange(project.unix, "POST", path, { body, headers: { "Cru-Request-Id": id } });
+  const start = () => again("/tasks/once/start", { argv: ["sh", "-c", "echo began; echo '::cru-ask ok?'; read a; echo \"got $a\"; read b"] }, "start-1");
+  const first = await start();
+  assert.equal(first.status, 201, first.text);
+  const second = await start();
+  assert.deepEqual([second.status, second.text], [first.status, first.text]);
+  const question = await project.pendingQuestion("once");
+  const answer = () => again(`/questions/${question.id}/answer`, { answer: "yes" }, "answer-1");
+  const answered = await answer();
+  assert.deepEqual([answered.status, answered.json.delivered], [200, true], answered.text);
+  await project.restartDaemon();
+  for (const [repeat, original] of [[await start(), first], [await answer(), answered]]) assert.deepEqual([repeat.status, repeat.text], [original.status, original.text]);
+  const refused = await again("/tasks/once/start", { argv: ["true"] }, "start-2");
+  assert.equal(refused.status, 409, "another id is another request");
+  const still = await again("/tasks/once/start", { argv: ["true"] }, "start-2");
+  assert.deepEqual([still.status, still.text], [409, refused.text], "a refusal is repeated too");
+  const other = await again("/tasks/once/start", { argv: ["false"] }, "start-1");
+  assert.deepEqual([other.status, codeOf(other.json)], [409, "conflict"], "the same id with another request");
+  await waitFor(async () => (await project.output("once")).some(({ data }) => data === "got yes"));
+  assert.deepEqual((await project.output("once")).map(({ data }) => data), ["began", "::cru-ask ok?", "got yes"]);
+  const types = (await project.events("?entity=once")).map((event) => event.type);
+  assert.deepEqual([types.filter((type) => type === "agent.starting").length, types.filter((type) => type === "question.answered").length], [1, 1]);
+});
