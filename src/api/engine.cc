@@ -33,12 +33,21 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
   co_return co_await call_once(operation, handler->second, call, *checked);
 }
 
+namespace {
+
+bool is_passing(Code code) {
+  return code == Code::overloaded || code == Code::database_unavailable || code == Code::disk_full;
+}
+
+}  // namespace
+
 /// The claim is committed before the work begins, so a crash in between leaves "unknown" and never a second
 /// execution.
 Task<Result<Reply>> Api::call_once(const Operation& operation, const Handler& handler, const Call& call,
                                    const json::object& input) {
   // Neither a name nor a task id holds a colon, so two callers cannot meet at one key.
-  auto key = fmt::format("{}:{}:{}", operation.name, call.run_id, call.request_id);
+  auto key =
+      fmt::format("{}:{}:{}:{}", operation.name, static_cast<int>(call.caller), call.run_id, call.request_id);
   auto input_hash = fnv1a_hex(to_text(input));
   auto claimed =
       co_await store_.write([key, input_hash](Tx& tx) { return claim_reply(tx, key, input_hash); });
@@ -55,6 +64,11 @@ Task<Result<Reply>> Api::call_once(const Operation& operation, const Handler& ha
     co_return fail(Code::conflict, "this request was made before and its outcome is not known", "request_id",
                    "look at the state, then ask again with a new request id");
   auto reply = co_await handler(call, input);
+  if (!reply && is_passing(reply.error().code)) {
+    // Nothing was done and the next try may do better: this is no outcome to keep.
+    (void)co_await store_.write([key](Tx& tx) { return drop_reply(tx, key); });
+    co_return reply;
+  }
   auto text = reply ? reply->text() : to_text(cru::to_json(reply.error()));
   auto stored = co_await store_.write(
       [key, text, failed = !reply.has_value()](Tx& tx) { return finish_reply(tx, key, text, failed); });

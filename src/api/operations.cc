@@ -182,6 +182,7 @@ std::vector<Operation> make_table() {
                    .type = Type::boolean,
                    .summary = "close standard input afterwards",
                    .fallback = "false"}},
+       .callers = person,
        .cli = {.verb = "send", .arguments = {"id", "text"}}});
   table.push_back({.name = "resize_run",
                    .summary = "Tells a terminal run its window's size",
@@ -199,6 +200,7 @@ std::vector<Operation> make_table() {
                                .summary = "columns",
                                .min = 1,
                                .max = 1000}},
+                   .callers = person,
                    .idempotent = true});
   table.push_back(
       {.name = "respond",

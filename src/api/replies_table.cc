@@ -21,6 +21,11 @@ Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::strin
   return StoredReply{.is_ours = true, .text = {}, .input_hash = input_hash};
 }
 
+Result<> drop_reply(Tx& tx, const std::string& key) {
+  tx.exec("DELETE FROM replies WHERE key = ?", key);
+  return {};
+}
+
 Result<> finish_reply(Tx& tx, const std::string& key, const std::string& text, bool failed) {
   tx.exec("UPDATE replies SET text = ?, failed = ? WHERE key = ?", text, failed, key);
   return {};

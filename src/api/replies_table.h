@@ -17,6 +17,7 @@ struct StoredReply {
 };
 /// Claims `key` for the caller, or says what is known of an earlier claim. Drops what is older than 24 hours.
 Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::string& input_hash);
+Result<> drop_reply(Tx& tx, const std::string& key);
 Result<> finish_reply(Tx& tx, const std::string& key, const std::string& text, bool failed);
 
 }  // namespace cru::api

@@ -56,7 +56,9 @@ class ConfigReader {
                        {{"kill_grace", [this](auto& n, auto& p) { duration(n, p, config_.kill_grace); }},
                         {"output_limit", [this](auto& n, auto& p) { size(n, p, config_.output_limit); }},
                         {"disk_floor", [this](auto& n, auto& p) { size(n, p, config_.disk_floor); }},
-                        {"environment", [this](auto& n, auto& p) { texts(n, p, config_.environment); }}});
+                        {"environment", [this](auto& n, auto& p) {
+                           if (is_from_user(n, p)) texts(n, p, config_.environment);
+                         }}});
              }},
             {"backends", [this](auto& node, auto& path) { backends(node, path); }},
         });
@@ -137,12 +139,16 @@ class ConfigReader {
     }
   }
 
+  /// What could harm the user counts only from the user's own file.
+  bool is_from_user(const YamlNode& node, const std::string& path) {
+    if (scope_ == Scope::user) return true;
+    config_.warnings.push_back(fmt::format("{}:{}: {}: ignored: this counts only from your own configuration",
+                                           file_, node.line, path));
+    return false;
+  }
+
   void backends(const YamlNode& node, const std::string& path) {
-    if (scope_ == Scope::project) {
-      config_.warnings.push_back(fmt::format(
-          "{}:{}: {}: ignored: commands count only from your own configuration", file_, node.line, path));
-      return;
-    }
+    if (!is_from_user(node, path)) return;
     if (node.kind != YamlNode::Kind::map) return problem(node, path, "must hold names and commands");
     for (const auto& [name, value, line] : node.members) {
       std::vector<std::string> argv;

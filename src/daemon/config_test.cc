@@ -100,9 +100,8 @@ TEST(Config, CommandsCountOnlyFromTheUsersOwnFile) {
   ASSERT_EQ(both->backends.size(), 1u);
   EXPECT_EQ(both->backends.at("mine"), std::vector<std::string>{"good"});
   EXPECT_EQ(both->kill_grace, 1s) << "the rest of the file counts";
-  EXPECT_EQ(both->warnings,
-            std::vector<std::string>{
-                "c.yaml:1: backends: ignored: commands count only from your own configuration"});
+  EXPECT_EQ(both->warnings, std::vector<std::string>{
+                                "c.yaml:1: backends: ignored: this counts only from your own configuration"});
 }
 
 class LoadConfig : public testing::Test {

@@ -148,7 +148,7 @@ class Daemon {
     auto recovered = co_await engine_->recover(store_->is_fresh());
     auto socket = listen_unix(project_.socket());
     if (!recovered || !socket) {
-      failure_ = recovered ? socket.error() : recovered.error();
+      failure_ = recovered ? socket.error() : set_aside_if_damaged(recovered.error());
       loop_.stop();
       co_return;
     }
@@ -157,6 +157,16 @@ class Daemon {
     edge_->listen(*std::move(socket));
     edge_->listen(std::move(tcp));
     log_info("daemon started", {{"pid", ::getpid()}, {"version", CRU_VERSION}, {"url", url_}});
+  }
+
+  /// Damage that shows only when the records are read: the next start begins with a new database.
+  Error set_aside_if_damaged(Error error) {
+    if (error.details.find("damaged") == std::string::npos) return error;
+    auto aside = set_database_aside(project_, loop_.clock().wall());
+    if (aside)
+      error.hint = fmt::format("it was set aside as {}; start again to begin with a new one", *aside);
+    log_error("the database is damaged", error);
+    return error;
   }
 
   void begin_stop(std::string why) {

@@ -62,7 +62,8 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       inbox_(loop, store),
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
             to_options(project, config)),
-      retention_(loop, store, *output_, *worktrees_, {config.keep_records, config.keep_events}),
+      retention_(loop, store, *output_, *worktrees_, runs_.purging(),
+                 {config.keep_records, config.keep_events}),
       api_(store) {
   store.events().set_expander("agent.output",
                               [this](Event event) { return runs_.expand_output(std::move(event)); });
@@ -70,7 +71,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
 
 void Engine::bind(api::DaemonFacts facts) {
   api::bind_daemon(api_, store_, keeper_, std::move(facts));
-  api::bind_runs(api_, runs_);
+  api::bind_runs(api_, store_, runs_);
   api::bind_questions(api_, runs_, inbox_);
   CRU_ASSERT(api_.unbound().empty());
 }

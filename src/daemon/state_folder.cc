@@ -20,6 +20,12 @@ Result<> prepare_state(const api::Project& project) {
       made.error().hint = "cru keeps its state there: check the folder's permissions and the disk";
       return made;
     }
+  // A repository may bring a `.coven` of its own: nothing in it may lead us elsewhere.
+  for (const auto& folder : {state, project.output_folder(), project.log_folder(), state + "/exits"}) {
+    struct stat status{};
+    if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
+      return fail(Code::forbidden, folder + " is not a folder of yours", "", "remove it, and start again");
+  }
   // Older than us and readable by others? It holds output and a token: close it.
   ::chmod(state.c_str(), 0700);
   auto ignore = state + "/.gitignore";
@@ -43,7 +49,13 @@ Result<Fd> take_pid_file(const api::Project& project) {
 
 Result<std::string> load_token(const api::Project& project) {
   auto path = project.token_file();
-  if (auto known = read_file(path, 256); known && known->size() >= 64) return known->substr(0, 64);
+  // Only a token that we made ourselves: a file that others could read, or that a repository brought, is
+  // none.
+  struct stat status{};
+  bool is_ours = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+                 status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
+  if (is_ours)
+    if (auto known = read_file(path, 256); known && known->size() >= 64) return known->substr(0, 64);
   auto& random = system_random();
   std::string token;
   for (int word = 0; word < 4; ++word) token += fmt::format("{:016x}", random.next());

@@ -49,6 +49,12 @@ bool descends_from(int pid, int ancestor) {
   return false;
 }
 
+bool has_holder(uint16_t client_port, uint16_t server_port) {
+  for (const auto& name : socket_names(client_port, server_port))
+    if (name != "socket:[0]") return true;
+  return false;
+}
+
 bool is_held_below(int ancestor, uint16_t client_port, uint16_t server_port) {
   auto sockets = socket_names(client_port, server_port);
   if (sockets.empty()) return false;

@@ -10,6 +10,9 @@ namespace cru {
 /// Looks only at those processes. Blocks for a moment.
 bool is_held_below(int ancestor, uint16_t client_port, uint16_t server_port);
 
+/// True if any process still holds that socket. One that wrote its request and exited does not.
+bool has_holder(uint16_t client_port, uint16_t server_port);
+
 /// True if `pid` is `ancestor` or descends from it.
 bool descends_from(int pid, int ancestor);
 

@@ -37,27 +37,32 @@ Task<Result<inbox::Question>> Runs::respond(std::string task_id, std::string tex
 }
 
 Task<Result<inbox::Question>> Runs::deliver(inbox::Question question) {
-  if (question.reply_context.empty()) {
-    // `cru ask` fetches its answer itself; that it did is the confirmation. Give it a moment.
-    co_return co_await inbox_.wait_for_delivery(question.id, 2s);
+  // `cru ask` fetches its answer itself, and that is the confirmation. Anyone else gets it on stdin, which an
+  // agent may read now or much later: the writing goes on by itself, and we wait only a moment for it.
+  if (!question.reply_context.empty()) loop_.spawn(write_answer(question));
+  co_return co_await inbox_.wait_for_delivery(question.id, question.reply_context.empty() ? 2s : 10s);
+}
+
+Task<void> Runs::write_answer(inbox::Question question) {
+  std::string error = "the run has ended";
+  if (auto found = live_.find(question.run_uid); found != live_.end()) {
+    auto bytes = found->second->adapter->reply(question.reply_context, question.response.value_or(""));
+    auto written = co_await keeper_.write(question.run_uid, question.id, std::move(bytes), false);
+    // Without an answer from the keeper nothing is known: it is sent again after a restart, and taken once.
+    if (!written &&
+        (written.error().code == Code::timed_out || written.error().code == Code::keeper_unavailable))
+      co_return;
+    error = written ? "" : written.error().message;
   }
-  auto found = live_.find(question.run_uid);
-  if (found == live_.end()) co_return co_await inbox_.mark_delivery(question.id, "the run has ended");
-  auto bytes = found->second->adapter->reply(question.reply_context, question.response.value_or(""));
-  auto written = co_await keeper_.write(question.run_uid, question.id, std::move(bytes), false);
-  std::string error;
-  if (!written) error = written.error().message;
-  co_return co_await inbox_.mark_delivery(question.id, std::move(error));
+  auto marked = co_await inbox_.mark_delivery(question.id, std::move(error));
+  if (!marked) log_error("cannot record a delivery", marked.error(), {{"question", question.id}});
 }
 
 Task<void> Runs::deliver_again() {
   auto waiting = co_await inbox_.undelivered();
   if (!waiting) co_return;
-  for (auto& question : *waiting) {
-    if (!question.delivery_error.empty()) continue;
-    auto delivered = co_await deliver(question);
-    if (!delivered) log_error("cannot deliver an answer", delivered.error(), {{"question", question.id}});
-  }
+  for (auto& question : *waiting)
+    if (question.delivery_error.empty()) loop_.spawn(write_answer(std::move(question)));
 }
 
 }  // namespace cru::runs

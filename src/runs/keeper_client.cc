@@ -44,6 +44,14 @@ KeptRun to_kept_run(const json::object& object) {
   return run;
 }
 
+std::vector<KeptRun> to_kept_runs(const json::object& hello) {
+  std::vector<KeptRun> runs;
+  if (const auto* list = array_at(hello, "runs"))
+    for (const auto& item : *list)
+      if (const auto* object = item.if_object()) runs.push_back(to_kept_run(*object));
+  return runs;
+}
+
 /// Our code for one of the keeper's.
 Error to_keeper_error(const json::object& reply) {
   auto code = text_or(reply, "error");
@@ -86,7 +94,11 @@ KeeperClient::~KeeperClient() { watch_.reset(); }
 bool KeeperClient::connect() {
   auto socket = connect_unix(root_ + "/.coven/keeper.sock");
   if (!socket) return false;
+  watch_.reset();  // before the descriptor that it watches
   socket_ = *std::move(socket);
+  incoming_.clear();
+  outgoing_.clear();
+  writing_ = false;
   watch_ = loop_.watch(socket_.get());
   await_readable();
   return true;
@@ -104,30 +116,39 @@ void KeeperClient::disconnect(const std::string& why) {
     loop_.post([handle, why]() mutable {
       handle.complete(fail(Code::keeper_unavailable, "the keeper is gone: " + why));
     });
-  if (notices_.lost) notices_.lost();
+  // While we are still joining, whoever joins hears of it by the reply.
+  if (std::exchange(has_joined_, false) && notices_.lost) notices_.lost();
 }
 
 Task<Result<std::optional<std::vector<KeptRun>>>> KeeperClient::join() {
   using Joined = std::optional<std::vector<KeptRun>>;
-  // A keeper that holds its lock is alive; it may just be slow to answer. One that does not is not there.
-  for (int attempt = 0; attempt < 50 && !connect(); ++attempt) {
+  while (launching_) co_await launched_.wait();
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    if (socket_ || connect()) {
+      auto answer = co_await hello();
+      if (answer) {
+        auto runs = to_kept_runs(*answer);
+        // An idle keeper of another version makes way for ours; a busy one stays.
+        if (!runs.empty() || text_or(*answer, "version") == CRU_VERSION) co_return Joined(std::move(runs));
+        has_joined_ = false;
+        (void)co_await request({{"op", "stop"}}, 5s);
+        disconnect("it was asked to make way");
+      }
+    }
+    // A keeper that holds its lock is alive; it may just be slow to answer. One that does not is not there.
     auto lock = lock_file(root_ + "/.coven/keeper.pid");
     if (lock || lock.error().code != Code::conflict) co_return Joined();
     co_await loop_.sleep(100ms);
   }
-  if (!socket_) co_return fail(Code::keeper_unavailable, "the keeper runs and does not answer");
-  auto answer = co_await hello();
-  if (!answer) co_return fail(std::move(answer.error()));
-  std::vector<KeptRun> runs;
-  if (const auto* list = array_at(*answer, "runs"))
-    for (const auto& item : *list)
-      if (const auto* object = item.if_object()) runs.push_back(to_kept_run(*object));
-  co_return Joined(std::move(runs));
+  co_return fail(Code::keeper_unavailable, "the keeper runs and does not answer");
 }
 
 Task<KeeperClient::Reply> KeeperClient::hello() {
   auto answer = co_await request({{"op", "hello"}, {"role", "daemon"}, {"version", CRU_VERSION}});
-  if (answer) pid_ = int_or(*answer, "pid");
+  if (answer) {
+    pid_ = int_or(*answer, "pid");
+    has_joined_ = true;
+  }
   co_return answer;
 }
 
@@ -246,7 +267,7 @@ Task<KeeperClient::Reply> KeeperClient::request(json::object message, Duration l
   waiting_[id] = done.handle();
   auto timer = loop_.set_timer(limit, [this, id] {
     if (auto found = waiting_.extract(id))
-      found.mapped().complete(fail(Code::timed_out, "the keeper does not answer"));
+      found.mapped().complete(fail(Code::timed_out, "the keeper does not answer yet"));
   });
   outgoing_ += line;
   if (!writing_) flush();
@@ -255,8 +276,8 @@ Task<KeeperClient::Reply> KeeperClient::request(json::object message, Duration l
   co_return reply;
 }
 
-Task<Result<>> KeeperClient::simple_request(json::object message) {
-  auto reply = co_await request(std::move(message));
+Task<Result<>> KeeperClient::simple_request(json::object message, Duration limit) {
+  auto reply = co_await request(std::move(message), limit);
   if (!reply) co_return fail(std::move(reply.error()));
   co_return Result<>();
 }
@@ -274,8 +295,11 @@ Task<Result<>> KeeperClient::kill(std::string uid, Duration grace) {
 }
 
 Task<Result<>> KeeperClient::write(std::string uid, std::string delivery, std::string bytes, bool eof) {
-  return simple_request(
-      {{"op", "write"}, {"uid", uid}, {"delivery", delivery}, {"data", to_base64(bytes)}, {"eof", eof}});
+  // An answer may lie in the pipe until the agent reads: that is no failure. Somebody who types waits less.
+  bool is_answer = delivery.starts_with("q-");
+  json::object message{
+      {"op", "write"}, {"uid", uid}, {"delivery", delivery}, {"data", to_base64(bytes)}, {"eof", eof}};
+  return simple_request(std::move(message), is_answer ? Duration(24h) : Duration(30s));
 }
 
 Task<Result<>> KeeperClient::resize(std::string uid, int64_t rows, int64_t cols) {

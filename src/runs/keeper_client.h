@@ -33,7 +33,7 @@ class KeeperClient final : public Keeper {
  private:
   using Reply = Result<json::object>;
   Task<Reply> request(json::object message, Duration limit = 30s);
-  Task<Result<>> simple_request(json::object message);
+  Task<Result<>> simple_request(json::object message, Duration limit = 30s);
   Task<Reply> hello();
   Task<Result<>> ensure();
   Task<Result<>> launch_keeper();
@@ -57,6 +57,7 @@ class KeeperClient final : public Keeper {
   bool writing_ = false;
   int64_t last_id_ = 0;
   int64_t pid_ = 0;
+  bool has_joined_ = false;  ///< the keeper has told us what it holds, so its loss is news
   bool launching_ = false;
   Signal launched_;
   std::map<int64_t, Completion<Reply>::Handle> waiting_;

@@ -9,9 +9,7 @@ namespace {
 constexpr size_t page_bytes = 1 << 20;
 
 bool passes(std::string_view record, const std::string& stream) {
-  if (stream.empty()) return true;
-  auto at = record.find(R"("stream":")");
-  return at != std::string_view::npos && record.substr(at + 10).starts_with(stream);
+  return stream.empty() || is_of_stream(record, stream);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Taking runs back after a restart, and letting them go when the keeper is lost.
+// Taking runs back after a restart, and letting them go, or not, when the keeper is lost.
 #include <map>
 #include <set>
 
@@ -7,25 +7,41 @@
 #include "runs/recovery.h"
 
 namespace cru::runs {
+namespace {
+
+constexpr Duration recording_limit = 5s;
+
+}  // namespace
 
 Task<Result<>> Runs::recover() {
   auto recorded =
       co_await store_.read([](Reader& reader) -> Result<std::vector<Run>> { return list_live(reader); });
   if (!recorded) co_return fail(std::move(recorded.error()));
-  auto kept_runs = co_await keeper_.join();
-  if (!kept_runs) co_return fail(std::move(kept_runs.error()));
-  bool keeper_answers = kept_runs->has_value();
+  auto joined = co_await keeper_.join();
+  if (!joined) co_return fail(std::move(joined.error()));
+  bool keeper_answers = joined->has_value();
+
+  // Everything is followed before anything is awaited: a notice that comes from here on finds its run.
+  std::map<std::string, LivePtr> following;
+  for (const auto& run : *recorded) following[run.uid] = follow(run);
   std::map<std::string, KeptRun> kept;
-  auto known = keeper_answers ? **kept_runs : co_await keeper_.read_exit_records();
-  for (auto& run : known) kept.emplace(run.uid, std::move(run));
+  if (keeper_answers) {
+    for (auto& run : **joined) kept.emplace(run.uid, std::move(run));
+    for (const auto& [uid, run] : kept)
+      if (!following.contains(uid) && !run.exit) follow(to_adopted_run(run));
+  } else {
+    for (auto& run : co_await keeper_.read_exit_records()) kept.emplace(run.uid, std::move(run));
+  }
   // What no living keeper holds has lost its parent: end what is left of it before it is judged.
   std::vector<std::string> lost;
   for (const auto& run : *recorded)
     if (!keeper_answers || !kept.contains(run.uid)) lost.push_back(run.uid);
   if (!lost.empty()) co_await keeper_.sweep(std::move(lost));
+
   for (const auto& run : *recorded) {
     auto found = kept.find(run.uid);
-    auto taken = co_await take_back(run, found == kept.end() ? nullptr : &found->second, keeper_answers);
+    auto taken = co_await take_back(following[run.uid], run, found == kept.end() ? nullptr : &found->second,
+                                    keeper_answers);
     if (!taken) co_return taken;
     if (found != kept.end()) kept.erase(found);
   }
@@ -33,13 +49,14 @@ Task<Result<>> Runs::recover() {
     auto adopted = co_await adopt(run);
     if (!adopted) co_return adopted;
   }
-  co_await deliver_again();
+  co_await wait_for_ends();
+  loop_.spawn(deliver_again());
   log_info("runs taken back",
            {{"live", live_.size()}, {"recorded", recorded->size()}, {"keeper", keeper_answers}});
   co_return Result<>();
 }
 
-Task<Result<>> Runs::take_back(const Run& run, const KeptRun* kept, bool keeper_answers) {
+Task<Result<>> Runs::take_back(LivePtr live, Run run, const KeptRun* kept, bool keeper_answers) {
   Facts facts{.keeper_answers = keeper_answers, .process = {}, .exit = {}};
   int64_t last_seq = run.last_seq;
   if (kept) {
@@ -49,74 +66,101 @@ Task<Result<>> Runs::take_back(const Run& run, const KeptRun* kept, bool keeper_
   }
   if (!keeper_answers || !kept) {  // nobody writes the file any more
     auto repaired = co_await output_.repair(run.output_file);
+    // What the file says, not the exit record: a power loss may have taken lines that were not synced.
     if (repaired)
-      last_seq = std::max(last_seq, *repaired);
+      last_seq = std::max(run.last_seq, *repaired);
     else
       log_error("cannot repair output", repaired.error(), {{"task_id", run.task_id}});
   }
-  auto live = follow(run);
-  live->marked_seq = run.last_seq + 1;  // what was written while we were away may hold a question
+  // What was written while we were away may hold a question.
+  live->known_seq = std::max(live->known_seq, last_seq);
+  live->marked_from = run.scanned_seq + 1;
+  live->marked_to = std::max(live->marked_to, live->known_seq);
   auto decision = runs::recover(run, facts);
-  if (const auto* reattach = std::get_if<Reattach>(&decision)) {
-    if (reattach->announce_start) {
+  if (const auto* ended = std::get_if<Ended>(&decision)) {
+    note_end(live, *ended);
+  } else if (const auto* gone = std::get_if<Lost>(&decision)) {
+    note_end(live, *gone);
+  } else {
+    const auto& reattach = std::get<Reattach>(decision);
+    if (reattach.announce_start) {
       auto sent = co_await send_first_input(live, run);
       if (!sent) log_error("the task did not reach the agent", sent.error(), {{"task_id", run.task_id}});
       auto started = co_await apply(run.task_id, run.uid, Spawned{*facts.process});
       if (!started) co_return fail(std::move(started.error()));
-    } else if (reattach->kill_again) {
+    } else if (reattach.kill_again) {
       loop_.spawn(perform(run.uid, KillTree{run.kill_grace}));
     }
-    note_growth({run.uid, last_seq, 0});
-    co_return Result<>();
   }
-  live->known_seq = last_seq;
-  if (const auto* ended = std::get_if<Ended>(&decision))
-    note_end(live, *ended);
-  else
-    note_end(live, std::get<Lost>(decision));
+  mark_recorded(live);
   co_return Result<>();
 }
 
-/// A run that the keeper holds and the store does not know (its database was set aside): record it, so that
-/// no live process is untracked. One whose end is known is merely forgotten.
-Task<Result<>> Runs::adopt(const KeptRun& kept) {
-  auto known = co_await find(kept.task_id);
-  if (kept.exit || known) {
-    if (!kept.exit)
-      loop_.spawn(perform(kept.uid, KillTree{options_.kill_grace}));
-    else
-      loop_.spawn(perform(kept.uid, Forget{}));
-    co_return Result<>();
-  }
+/// No client is to see a run as running whose end is known: what has ended is recorded before the doors open.
+Task<void> Runs::wait_for_ends() {
+  auto until = loop_.clock().boot() + recording_limit;
+  auto all = live_;
+  for (const auto& [uid, live] : all)
+    while (live->end && live_.contains(uid) && loop_.clock().boot() < until)
+      co_await live->changed.wait(until - loop_.clock().boot());
+}
+
+Run Runs::to_adopted_run(const KeptRun& kept) const {
   Run run;
   run.task_id = kept.task_id;
   run.uid = kept.uid;
   run.worktree = options_.root;
   run.output_file = ".coven/output/" + kept.task_id + ".jsonl";
+  return run;
+}
+
+/// A run that the keeper holds and the store does not know (its database was set aside): record it, so that
+/// no live process is untracked. One whose end is known is merely forgotten.
+Task<Result<>> Runs::adopt(KeptRun kept) {
+  if (kept.exit) {
+    loop_.spawn(perform(kept.uid, Forget{}));
+    co_return Result<>();
+  }
+  auto live = live_.at(kept.uid);
+  auto run = to_adopted_run(kept);
   auto process = kept.process;
-  auto adopted = co_await store_.write([run, process](Tx& tx) -> Result<Run> {
+  auto adopted = co_await store_.write([run, process](Tx& tx) -> Result<bool> {
+    if (exists(tx, run.task_id)) return false;
     auto begun = begin(run, tx.now());
     auto running = step(begun.run, Spawned{process}, tx.now());
     put(tx, running->run);
-    for (auto& event : running->events) tx.emit({event.type, run.task_id, event.data});
-    return running->run;
+    for (const auto& events : {begun.events, running->events})
+      for (const auto& event : events) tx.emit({event.type, run.task_id, event.data});
+    return true;
   });
   if (!adopted) co_return fail(std::move(adopted.error()));
-  follow(*adopted);
-  note_growth({kept.uid, kept.last_seq, 0});
+  if (!*adopted) {
+    // Another execution has the id: this one was given up before and must not live on.
+    unfollow(live);
+    loop_.spawn(perform(kept.uid, KillTree{options_.kill_grace}));
+    co_return Result<>();
+  }
+  live->known_seq = std::max(live->known_seq, kept.last_seq);
+  mark_recorded(live);
   log_warn("adopted a run that was not recorded", {{"task_id", kept.task_id}});
   co_return Result<>();
 }
 
+/// The connection broke. Whatever was live then is judged; runs that a new keeper has started since are not.
 Task<void> Runs::keeper_lost() {
-  if (live_.empty()) co_return;
-  log_error("the keeper is lost", {{"live", live_.size()}});
+  auto all = live_;
+  if (all.empty()) co_return;
+  auto joined = co_await keeper_.join();
+  if (joined && *joined) {
+    log_warn("the connection to the keeper broke and was made again");
+    co_return reconcile(all, **joined);
+  }
+  log_error("the keeper is lost", {{"live", all.size()}});
   std::map<std::string, KeptRun> records;
   for (auto& record : co_await keeper_.read_exit_records()) records.emplace(record.uid, std::move(record));
   std::vector<std::string> uids;
-  for (const auto& [uid, live] : live_) uids.push_back(uid);
-  co_await keeper_.sweep(uids);
-  auto all = live_;
+  for (const auto& [uid, live] : all) uids.push_back(uid);
+  co_await keeper_.sweep(std::move(uids));
   for (const auto& [uid, live] : all) {
     auto repaired = co_await output_.repair(live->output_file);
     if (repaired) live->known_seq = std::max(live->known_seq, *repaired);
@@ -125,6 +169,22 @@ Task<void> Runs::keeper_lost() {
       note_end(live, Ended{*record->second.exit, false});
     else
       note_end(live, Lost{"keeper lost", "the keeper ended unexpectedly and its runs were stopped"});
+  }
+}
+
+/// What the keeper says now of the runs that were live when we last heard of it.
+void Runs::reconcile(const std::map<std::string, LivePtr>& all, const std::vector<KeptRun>& kept_runs) {
+  std::map<std::string, KeptRun> kept;
+  for (const auto& run : kept_runs) kept.emplace(run.uid, run);
+  for (const auto& [uid, live] : all) {
+    auto found = kept.find(uid);
+    if (found == kept.end()) {
+      // It may be on its way to the keeper just now; a start that fails is told by its own reply.
+      if (live->is_recorded) note_end(live, Lost{"keeper lost", "the keeper does not know the process"});
+      continue;
+    }
+    note_growth({uid, found->second.last_seq, live->scanned_seq + 1});
+    if (found->second.exit) note_end(live, Ended{*found->second.exit, false});
   }
 }
 

@@ -59,23 +59,35 @@ Task<Result<bool>> Retention::clocks_agree() {
 
 Task<Result<bool>> Retention::purge_records() {
   auto keep = options_.keep_records;
-  auto purged = co_await store_.write([keep](Tx& tx) -> Result<std::vector<Run>> {
-    auto old = list_ended_before(tx, tx.now() - keep, most_rows);
+  auto cutoff = loop_.clock().wall() - keep;
+  auto old = co_await store_.read([cutoff](Reader& reader) -> Result<std::vector<Run>> {
+    return list_ended_before(reader, cutoff, most_rows);
+  });
+  if (!old) co_return fail(std::move(old.error()));
+  // From here until its files are gone, none of them can be started again and find them.
+  for (const auto& run : *old) purging_.insert(run.task_id);
+  auto purged = co_await store_.write([old = *old](Tx& tx) -> Result<std::vector<Run>> {
+    std::vector<Run> gone;
     for (const auto& run : old) {
+      auto now = runs::find(tx, run.task_id);
+      if (!now || now->uid != run.uid || is_live(now->status)) continue;  // started again just before
       remove(tx, run.task_id);
       inbox::remove_of(tx, run.task_id);
       tx.emit({"agent.purged", run.task_id, {{"task_id", run.task_id}}});
+      gone.push_back(run);
     }
-    return old;
+    return gone;
   });
-  if (!purged) co_return fail(std::move(purged.error()));
   // The records are gone for good; a crash here leaves orphans, which the next start removes.
-  for (const auto& run : *purged) {
-    auto removed = co_await output_.remove(run.output_file);
-    if (!removed) log_error("cannot remove output", removed.error(), {{"task_id", run.task_id}});
-    if (run.owns_worktree) co_await worktrees_.remove(run.task_id);
-  }
-  co_return static_cast<int64_t>(purged->size()) == most_rows;
+  if (purged)
+    for (const auto& run : *purged) {
+      auto removed = co_await output_.remove(run.output_file);
+      if (!removed) log_error("cannot remove output", removed.error(), {{"task_id", run.task_id}});
+      if (run.owns_worktree) co_await worktrees_.remove(run.task_id);
+    }
+  for (const auto& run : *old) purging_.erase(run.task_id);
+  if (!purged) co_return fail(std::move(purged.error()));
+  co_return static_cast<int64_t>(old->size()) == most_rows;
 }
 
 Task<Result<bool>> Retention::purge_events() {
@@ -84,9 +96,9 @@ Task<Result<bool>> Retention::purge_events() {
     std::vector<std::string> live;
     for (const auto& run : list_live(tx)) live.push_back(run.task_id);
     auto up_to = find_cursor(tx, tx.now() - keep);
-    delete_events(tx, up_to, live, most_rows);
+    auto deleted = delete_events(tx, up_to, live, most_rows);
     auto now = read_bounds(tx);
-    return std::pair(now, now.floor < up_to);
+    return std::pair(now, now.floor < up_to || deleted >= most_rows);
   });
   if (!bounds) co_return fail(std::move(bounds.error()));
   store_.events().set_bounds(bounds->first.floor, bounds->first.last);

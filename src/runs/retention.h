@@ -1,6 +1,9 @@
 #pragma once
 /// Retention: what is old enough goes, in one step: the record with its
 /// questions, then its output file. Events of live runs stay.
+#include <set>
+#include <string>
+
 #include "runs/output.h"
 #include "runs/worktree.h"
 #include "store/store.h"
@@ -14,8 +17,15 @@ struct RetentionOptions {
 
 class Retention {
  public:
-  Retention(Loop& loop, Store& store, Output& output, Worktrees& worktrees, RetentionOptions options)
-      : loop_(loop), store_(store), output_(output), worktrees_(worktrees), options_(options) {}
+  /// `purging` holds the task ids whose files are being removed, which cannot be started meanwhile.
+  Retention(Loop& loop, Store& store, Output& output, Worktrees& worktrees, std::set<std::string>& purging,
+            RetentionOptions options)
+      : loop_(loop),
+        store_(store),
+        output_(output),
+        worktrees_(worktrees),
+        purging_(purging),
+        options_(options) {}
 
   /// One pass, in transactions of at most 500 rows. Skipped when the wall clock and the boot clock have
   /// parted by more than an hour since the last pass: a clock that jumped must not delete a month of work.
@@ -34,6 +44,7 @@ class Retention {
   Store& store_;
   Output& output_;
   Worktrees& worktrees_;
+  std::set<std::string>& purging_;
   const RetentionOptions options_;
 };
 

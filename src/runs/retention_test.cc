@@ -42,13 +42,13 @@ class FakeOutput final : public Output {
 
 class FakeWorktrees final : public Worktrees {
  public:
-  Task<Result<>> check() { co_return Result<>(); }
-  Task<Result<std::string>> create(std::string task_id) { co_return task_id; }
-  Task<void> remove(std::string task_id) {
+  Task<Result<>> check() override { co_return Result<>(); }
+  Task<Result<std::string>> create(std::string task_id) override { co_return task_id; }
+  Task<void> remove(std::string task_id) override {
     removed.push_back(task_id);
     co_return;
   }
-  std::string branch_of(const std::string&) const { return {}; }
+  std::string branch_of(const std::string&) const override { return {}; }
   std::vector<std::string> removed;
 };
 
@@ -59,7 +59,7 @@ class RetentionTest : public StoreFixture {
   ~RetentionTest() override { thread->stop(); }
 
   void make_retention() {
-    retention = std::make_unique<Retention>(thread->loop, *store, output, worktrees,
+    retention = std::make_unique<Retention>(thread->loop, *store, output, worktrees, purging,
                                             RetentionOptions{.keep_records = 24h * 30, .keep_events = 24h});
   }
   void add(const std::string& id, Status status, std::optional<Duration> ended_ago,
@@ -102,6 +102,7 @@ class RetentionTest : public StoreFixture {
 
   FakeOutput output;
   FakeWorktrees worktrees;
+  std::set<std::string> purging;
   std::unique_ptr<Retention> retention;
 };
 

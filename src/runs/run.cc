@@ -68,6 +68,7 @@ Step on(Run run, const Grew& grew, Time) {
   if (grew.last_seq <= run.last_seq) return unchanged(std::move(run));
   json::object data{{"task_id", run.task_id}, {"from", run.last_seq + 1}, {"to", grew.last_seq}};
   run.last_seq = grew.last_seq;
+  run.scanned_seq = std::max(run.scanned_seq, grew.scanned_seq);
   return {std::move(run), {{"agent.output", std::move(data)}}, {}};
 }
 

@@ -46,7 +46,8 @@ struct Run {
   std::string error;
   std::string error_detail;
   std::string output_file;
-  int64_t last_seq = 0;  ///< every line up to here is covered by an event and synced
+  int64_t last_seq = 0;     ///< every line up to here is covered by an event and synced
+  int64_t scanned_seq = 0;  ///< whole lines up to here were searched for questions
   bool kill_requested = false;
   Duration kill_grace{0};
   std::string trace_id;
@@ -76,6 +77,7 @@ struct KillRequested {
 };
 struct Grew {
   int64_t last_seq;
+  int64_t scanned_seq;  ///< before the first record of a line that is not whole yet
 };
 struct Ended {
   Exit exit;

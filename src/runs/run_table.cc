@@ -8,7 +8,7 @@ CREATE TABLE runs(
   task_id TEXT PRIMARY KEY, uid TEXT NOT NULL, status TEXT NOT NULL, backend TEXT NOT NULL, argv TEXT NOT NULL,
   task TEXT NOT NULL, worktree TEXT NOT NULL, branch TEXT NOT NULL, owns_worktree INTEGER NOT NULL, pty INTEGER NOT NULL,
   has_stdin INTEGER NOT NULL, pid INTEGER, start_time INTEGER, boot_id TEXT, exit_code INTEGER, signal INTEGER,
-  error TEXT NOT NULL, error_detail TEXT NOT NULL, output_file TEXT NOT NULL, last_seq INTEGER NOT NULL,
+  error TEXT NOT NULL, error_detail TEXT NOT NULL, output_file TEXT NOT NULL, last_seq INTEGER NOT NULL, scanned_seq INTEGER NOT NULL,
   kill_requested INTEGER NOT NULL, kill_grace INTEGER NOT NULL, trace_id TEXT NOT NULL, traceparent TEXT NOT NULL,
   created_at INTEGER NOT NULL, started_at INTEGER, ended_at INTEGER);
 CREATE INDEX runs_by_age ON runs(created_at);
@@ -22,7 +22,7 @@ CREATE TABLE retention_mark(id INTEGER PRIMARY KEY CHECK(id = 1), wall INTEGER N
   "start_time, "                                                                                         \
   "boot_id, exit_code, signal, error, error_detail, output_file, last_seq, kill_requested, kill_grace, " \
   "trace_id, "                                                                                           \
-  "traceparent, created_at, started_at, ended_at"
+  "traceparent, created_at, started_at, ended_at, scanned_seq"
 
 Run to_run(const Row& row) {
   Run run;
@@ -52,6 +52,7 @@ Run to_run(const Row& row) {
   run.created_at = row.time(24);
   run.started_at = row.maybe_time(25);
   run.ended_at = row.maybe_time(26);
+  run.scanned_seq = row.integer(27);
   return run;
 }
 
@@ -102,14 +103,14 @@ std::vector<Run> list(Reader& reader, const ListQuery& query) {
 
 void put(Tx& tx, const Run& run) {
   tx.exec("INSERT OR REPLACE INTO runs(" RUN_COLUMNS
-          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           run.task_id, run.uid, name(run.status), run.backend, to_text(json::value_from(run.argv)), run.task,
           run.worktree, run.branch, run.owns_worktree, run.pty, run.has_stdin,
           member(run.process, &ProcessIdentity::pid), member(run.process, &ProcessIdentity::start_time),
           member(run.process, &ProcessIdentity::boot_id), run.exit_code, run.signal, run.error,
           run.error_detail, run.output_file, run.last_seq, run.kill_requested,
           int64_t(run.kill_grace.count()), run.trace_id, run.traceparent, run.created_at, run.started_at,
-          run.ended_at);
+          run.ended_at, run.scanned_seq);
 }
 
 void remove(Tx& tx, std::string_view task_id) { tx.exec("DELETE FROM runs WHERE task_id = ?", task_id); }

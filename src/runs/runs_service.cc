@@ -52,6 +52,9 @@ Runs::Runs(Loop& loop, Store& store, inbox::Inbox& inbox, Keeper& keeper, Output
             if (auto found = live_.find(uid); found != live_.end()) {
               note_growth({uid, exit.last_seq, 0});
               note_end(found->second, Ended{exit, false});
+            } else {
+              // A start that we had given up: it was killed, and there is nothing to record.
+              loop_.spawn(perform(uid, Forget{}));
             }
           },
       .paused =

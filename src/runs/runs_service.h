@@ -3,6 +3,7 @@
 /// output is read from its file, never kept here.
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/id.h"
@@ -97,6 +98,8 @@ class Runs {
   Task<std::string> expand_output(Event event);
   /// The task id of a live run's uid; empty if there is none.
   std::string task_of(const std::string& uid) const;
+  /// Task ids whose files are being removed: they cannot be started meanwhile. Shared with the retention.
+  std::set<std::string>& purging() { return purging_; }
   int64_t live_count() const { return static_cast<int64_t>(live_.size()); }
 
  private:
@@ -105,9 +108,11 @@ class Runs {
 
   // start.cc
   Result<Launch> prepare(StartRequest& request) const;
-  Task<Result<Run>> record_start(const StartRequest& request, const Launch& launch);
+  Task<Result<std::string>> make_up_id(std::string command);
+  Task<Result<Run>> record_start(StartRequest request, Launch launch);
   StartSpec to_spec(const Run& run, const StartRequest& request, std::string mark) const;
   Task<Result<>> send_first_input(const LivePtr& live, const Run& run);
+  Task<void> fail_start(LivePtr live, Error error);
   Task<Result<Run>> launch(Run run, StartRequest request);
 
   // runs_service.cc
@@ -126,15 +131,27 @@ class Runs {
   Task<void> pump(LivePtr live);
   Task<bool> tell_growth(const LivePtr& live);
   Task<void> close_stdin(const LivePtr& live);
-  Task<std::vector<inbox::Question>> find_questions(const LivePtr& live, int64_t to);
+  /// What a search for questions found, and up to where it saw whole lines.
+  struct Scan {
+    std::vector<inbox::Question> asked;
+    int64_t scanned_seq;
+  };
+  Task<Result<Scan>> find_questions(const LivePtr& live, int64_t to);
+  Task<void> read_line(const LivePtr& live, int64_t seq, const std::string& line,
+                       std::vector<inbox::Question>& asked);
+  void mark_recorded(const LivePtr& live);
 
   // recovering.cc
-  Task<Result<>> take_back(const Run& run, const KeptRun* kept, bool keeper_answers);
-  Task<Result<>> adopt(const KeptRun& kept);
+  Task<Result<>> take_back(LivePtr live, Run run, const KeptRun* kept, bool keeper_answers);
+  Task<void> wait_for_ends();
+  Run to_adopted_run(const KeptRun& kept) const;
+  Task<Result<>> adopt(KeptRun kept);
+  void reconcile(const std::map<std::string, LivePtr>& all, const std::vector<KeptRun>& kept_runs);
   Task<void> keeper_lost();
 
   // delivering.cc
   Task<Result<inbox::Question>> deliver(inbox::Question question);
+  Task<void> write_answer(inbox::Question question);
   Task<void> deliver_again();
 
   Loop& loop_;
@@ -146,7 +163,12 @@ class Runs {
   Random& random_;
   const Options options_;
   std::map<std::string, LivePtr> live_;  ///< by uid
+  std::set<std::string> purging_;
 };
+
+/// True if a record of the output log is of this stream. Looks at the text: parsing every line would cost
+/// more.
+bool is_of_stream(std::string_view record, std::string_view stream);
 
 /// The id of a question found in a run's output: the same each time it is found.
 std::string question_id(std::string_view uid, std::string_view key);

@@ -14,10 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// "make-3f2a": the command's own name, so that `cru ps` reads well.
-std::string make_up_id(const std::vector<std::string>& argv, uint64_t chance) {
+std::string id_for(const std::string& command, uint64_t chance) {
   std::string word;
-  for (char c : fs::path(argv.front()).filename().string().substr(0, 32))
-    word += is_task_id({&c, 1}) ? c : '-';
+  for (char c : fs::path(command).filename().string().substr(0, 32)) word += is_task_id({&c, 1}) ? c : '-';
   return fmt::format("{}-{:04x}", word.empty() ? "run" : word, chance & 0xffff);
 }
 
@@ -65,9 +64,26 @@ Result<Launch> Runs::prepare(StartRequest& request) const {
   return launch;
 }
 
-Task<Result<Run>> Runs::record_start(const StartRequest& request, const Launch& launch) {
+/// An id that no record has: a made-up one must never take up a finished run's file.
+Task<Result<std::string>> Runs::make_up_id(std::string command) {
+  std::vector<std::string> candidates;
+  for (int i = 0; i < 16; ++i) candidates.push_back(id_for(command, random_.next()));
+  co_return co_await store_.read([candidates](Reader& reader) -> Result<std::string> {
+    for (const auto& id : candidates)
+      if (!exists(reader, id)) return id;
+    return fail(Code::conflict, "no free id was found", "id", "choose one with --id");
+  });
+}
+
+Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
+  bool must_be_new = request.id.empty();
+  if (must_be_new) {
+    auto made_up = co_await make_up_id(launch.argv.front());
+    if (!made_up) co_return fail(std::move(made_up.error()));
+    request.id = *std::move(made_up);
+  }
   Run run;
-  run.task_id = request.id.empty() ? make_up_id(launch.argv, random_.next()) : request.id;
+  run.task_id = request.id;
   run.uid = uuid_from(random_.bytes16());
   run.backend = request.backend.empty() ? "command" : request.backend;
   run.argv = launch.argv;
@@ -80,13 +96,16 @@ Task<Result<Run>> Runs::record_start(const StartRequest& request, const Launch& 
   run.output_file = fmt::format(".coven/output/{}.jsonl", run.task_id);
   run.traceparent = make_traceparent(request.traceparent, random_);
   run.trace_id = run.traceparent.substr(3, 32);
-  co_return co_await store_.write([run](Tx& tx) -> Result<Run> {
+  if (purging_.contains(run.task_id))
+    co_return fail(Code::conflict, fmt::format("run {} is being purged", run.task_id), "id",
+                   "try again in a moment");
+  co_return co_await store_.write([run, must_be_new](Tx& tx) -> Result<Run> {
     auto fresh = run;
     if (auto known = runs::find(tx, run.task_id)) {
-      if (is_live(known->status))
+      if (must_be_new || is_live(known->status))
         return fail(Code::conflict, fmt::format("run {} is {}", run.task_id, name(known->status)), "id",
                     fmt::format("choose another id, or: cru kill {}", run.task_id));
-      fresh.last_seq = known->last_seq;  // the file goes on, and so do its numbers
+      fresh.last_seq = fresh.scanned_seq = known->last_seq;  // the file goes on, and so do its numbers
     }
     auto begun = begin(std::move(fresh), tx.now());
     put(tx, begun.run);
@@ -122,12 +141,8 @@ Task<Result<Run>> Runs::start(StartRequest request) {
   auto launch = prepare(request);
   if (!launch) co_return fail(std::move(launch.error()));
   if (request.worktree) {
-    // Before the record: where the project is no repository, nothing is to be left behind.
-    if (request.id.empty()) request.id = make_up_id(launch->argv, random_.next());
-    auto live = find_live(request.id);
-    if (live) co_return fail(Code::conflict, fmt::format("run {} is running", request.id), "id");
-    auto made = co_await worktrees_.create(request.id);
-    if (!made) co_return fail(std::move(made.error()));
+    auto possible = co_await worktrees_.check();
+    if (!possible) co_return fail(std::move(possible.error()));
   }
   auto recorded = co_await record_start(request, *launch);
   if (!recorded) co_return recorded;
@@ -142,25 +157,42 @@ Task<Result<>> Runs::send_first_input(const LivePtr& live, const Run& run) {
   co_return co_await keeper_.write(run.uid, "first-input", std::move(input), false);
 }
 
+/// Records a start that failed; a store that is unwell is told later by the pump.
+Task<void> Runs::fail_start(LivePtr live, Error error) {
+  // Only a refusal to execute is certain: anything else may have left a process, now or in a moment.
+  if (error.code != Code::cannot_execute) loop_.spawn(perform(live->uid, KillTree{Duration(0)}));
+  auto failed = co_await apply(live->task_id, live->uid, SpawnFailed{error});
+  if (failed) {
+    unfollow(live);
+    co_return;
+  }
+  log_error("cannot record a failed start; trying again", failed.error(), {{"task_id", live->task_id}});
+  live->is_recorded = true;
+  note_end(live, SpawnFailed{error});
+}
+
 Task<Result<Run>> Runs::launch(Run run, StartRequest request) {
   // Followed before it starts: its first line may be there before the keeper's reply is read.
   auto live = follow(run);
+  if (request.worktree) {
+    auto made = co_await worktrees_.create(run.task_id);
+    if (!made) {
+      made.error().code = Code::cannot_execute;
+      co_await fail_start(live, made.error());
+      co_return fail(std::move(made.error()));
+    }
+  }
   auto started = co_await keeper_.start(to_spec(run, request, std::string(live->adapter->mark())));
   if (!started) {
-    unfollow(live);
-    auto failed = co_await apply(run.task_id, run.uid, SpawnFailed{started.error()});
-    if (!failed) log_error("cannot record a failed start", failed.error(), {{"task_id", run.task_id}});
+    co_await fail_start(live, started.error());
     co_return fail(std::move(started.error()));
   }
   auto sent = co_await send_first_input(live, run);
   if (!sent) log_error("the task did not reach the agent", sent.error(), {{"task_id", run.task_id}});
   auto running = co_await apply(run.task_id, run.uid, Spawned{*started});
-  if (!running) {
-    // The start cannot be recorded (the disk is full?): the process must not live on unrecorded.
-    (void)co_await keeper_.kill(run.uid, Duration(0));
-    co_return running;
-  }
-  wake_pump(live);
+  // A start that cannot be recorded (the disk is full?) must not live on unrecorded.
+  if (!running) loop_.spawn(perform(run.uid, KillTree{Duration(0)}));
+  mark_recorded(live);
   co_return running;
 }
 

@@ -16,6 +16,17 @@ class GitWorktrees final : public Worktrees {
  public:
   GitWorktrees(std::string root, Pool& pool) : root_(std::move(root)), pool_(pool) {}
 
+  Task<Result<>> check() override {
+    auto root = root_;
+    co_return co_await pool_.run([root]() -> Result<> {
+      auto has_commit = run_program({"git", "rev-parse", "--verify", "--quiet", "HEAD"}, root);
+      if (!has_commit) return fail(has_commit.error());
+      if (has_commit->exit_code == 0) return {};
+      return fail(Code::invalid_argument, "a worktree needs a git repository with at least one commit",
+                  "worktree", "run without --worktree, or: git init && git commit");
+    });
+  }
+
   Task<Result<std::string>> create(std::string task_id) override {
     auto root = root_;
     co_return co_await pool_.run([root, task_id] { return add(root, task_id); });
@@ -56,11 +67,6 @@ class GitWorktrees final : public Worktrees {
   static Result<std::string> add(const std::string& root, const std::string& task_id) {
     auto folder = folder_of(root, task_id);
     if (fs::exists(folder + "/.git")) return folder;
-    auto has_commit = run_program({"git", "rev-parse", "--verify", "--quiet", "HEAD"}, root);
-    if (!has_commit) return fail(has_commit.error());
-    if (has_commit->exit_code != 0)
-      return fail(Code::invalid_argument, "a worktree needs a git repository with at least one commit",
-                  "worktree", "run without --worktree, or: git init && git commit");
     auto branch = branch_name(task_id);
     auto known = run_program({"git", "rev-parse", "--verify", "--quiet", "refs/heads/" + branch}, root);
     if (!known) return fail(known.error());

@@ -12,8 +12,10 @@ namespace cru::runs {
 class Worktrees {
  public:
   virtual ~Worktrees() = default;
+  /// Errors: invalid_argument when the project is no git repository with a commit.
+  virtual Task<Result<>> check() = 0;
   /// `.coven/worktrees/{id}` on branch `coven/{id}`; taken up again where they are there already.
-  /// Errors: invalid_argument when the project is no git repository with a commit; internal with git's words.
+  /// Errors: internal with git's words.
   virtual Task<Result<std::string>> create(std::string task_id) = 0;
   /// Removes a clean worktree; leaves one with uncommitted work, and the branch always.
   virtual Task<void> remove(std::string task_id) = 0;

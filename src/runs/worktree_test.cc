@@ -82,7 +82,7 @@ TEST_F(WorktreesTest, AreNeverRemovedWithUncommittedWork) {
 TEST_F(WorktreesTest, NeedARepositoryWithACommit) {
   for (bool repository : {false, true}) {
     if (repository) git({"init", "-q"});
-    auto refused = create("build");
+    auto refused = thread.await([&] { return worktrees->check(); });
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::invalid_argument);
     EXPECT_EQ(refused.error().field, "worktree");

@@ -11,6 +11,7 @@ namespace cru {
 namespace {
 constexpr size_t most_recent = 2048;
 constexpr size_t most_recent_bytes = 1 << 20;
+constexpr size_t most_page_bytes = 1 << 20;
 }  // namespace
 
 std::string to_json_text(const Event& event) {
@@ -52,13 +53,16 @@ void EventLog::announce(std::vector<Event> events) {
   grown_.notify();
 }
 
+Error EventLog::cursor_gone() const {
+  Error error{Code::cursor_gone, fmt::format("events up to {} are no longer kept", floor_), "since",
+              "read the state again and go on from its last_seq"};
+  error.details = fmt::format(R"({{"floor":{},"last":{}}})", floor_, last_);
+  return error;
+}
+
 Task<Result<EventPage>> EventLog::read(int64_t after, EventFilter filter, size_t limit) {
-  if (after < floor_ && filter.entity.empty()) {
-    Error error{Code::cursor_gone, fmt::format("events up to {} are no longer kept", floor_), "since",
-                "read the state again and go on from its last_seq"};
-    error.details = fmt::format(R"({{"floor":{},"last":{}}})", floor_, last_);
-    co_return fail(std::move(error));
-  }
+  bool needs_all = filter.entity.empty();
+  if (after < floor_ && needs_all) co_return fail(cursor_gone());
   EventPage page{{}, after, false};
   if (after >= last_) co_return page;
   if (!recent_.empty() && recent_.front().seq <= after + 1) {
@@ -67,21 +71,34 @@ Task<Result<EventPage>> EventLog::read(int64_t after, EventFilter filter, size_t
       page.scanned = at->seq;
       if (filter.matches(*at)) page.events.push_back(*at);
     }
-    page.more = page.scanned < last_;
   } else {
-    auto read = co_await store_.read([after, filter, limit](Reader& reader) -> Result<EventPage> {
+    auto read = co_await store_.read([after, filter, limit, needs_all](Reader& reader) -> Result<EventPage> {
+      // The floor may have been raised since we looked: a page from below it would have a hole.
+      if (needs_all && after < read_bounds(reader).floor) return fail(Code::cursor_gone, "");
       return read_events(reader, after, filter, limit);
     });
+    if (!read && read.error().code == Code::cursor_gone) co_return fail(cursor_gone());
     if (!read) co_return fail(std::move(read.error()));
     page = std::move(*read);
-    page.more = page.scanned < last_;
   }
-  for (auto& event : page.events) co_await expand(event);
+  // Expanded events can be large: what goes over the budget is left for the next page.
+  size_t bytes = 0;
+  for (size_t i = 0; i < page.events.size(); ++i) {
+    if (bytes > most_page_bytes) {
+      page.scanned = page.events[i - 1].seq;
+      page.events.resize(i);
+      break;
+    }
+    co_await expand(page.events[i]);
+    bytes += page.events[i].data.size();
+  }
+  page.more = page.scanned < last_;
   co_return page;
 }
 
-Task<Result<int64_t>> EventLog::cursor_at(Time at) {
-  co_return co_await store_.read([at](Reader& reader) -> Result<int64_t> { return find_cursor(reader, at); });
+Task<Result<int64_t>> EventLog::cursor_at(Time at, std::string entity) {
+  co_return co_await store_.read(
+      [at, entity](Reader& reader) -> Result<int64_t> { return find_cursor(reader, at, entity); });
 }
 
 Task<bool> EventLog::wait_past(int64_t after, Duration limit) {

@@ -61,8 +61,8 @@ class EventLog {
   /// Errors: cursor_gone with details {floor,last} when `after` is below the floor and the
   /// filter names no entity; database_unavailable.
   Task<Result<EventPage>> read(int64_t after, EventFilter filter, size_t limit);
-  /// The cursor just before the first event at or after `at`.
-  Task<Result<int64_t>> cursor_at(Time at);
+  /// The cursor just before the first event at or after `at`, of `entity` if it is not empty.
+  Task<Result<int64_t>> cursor_at(Time at, std::string entity = {});
   /// Waits until there is an event after `after`, or `limit` has passed. True if there is one.
   Task<bool> wait_past(int64_t after, Duration limit);
 
@@ -77,6 +77,7 @@ class EventLog {
 
  private:
   Task<void> expand(Event& event);
+  Error cursor_gone() const;
   Loop& loop_;
   Store& store_;
   Signal grown_;

@@ -108,8 +108,14 @@ EventPage read_events(Reader& reader, int64_t after, const EventFilter& filter, 
   return page;
 }
 
-int64_t find_cursor(Reader& reader, Time at) {
+int64_t find_cursor(Reader& reader, Time at, std::string_view entity) {
   auto bounds = read_bounds(reader);
+  if (!entity.empty()) {
+    // Below the floor only events of runs that were live are left: few enough to look at.
+    auto kept = reader.row("SELECT min(seq) FROM events WHERE seq <= ? AND entity = ? AND at >= ?",
+                           bounds.floor, entity, at);
+    if (kept && !kept->is_null(0)) return kept->integer(0) - 1;
+  }
   auto mark = reader.row("SELECT min(block) FROM event_marks WHERE latest >= ?", at);
   auto newest = reader.row("SELECT max(block) FROM event_marks");
   int64_t from = bounds.floor;
@@ -125,8 +131,7 @@ int64_t find_cursor(Reader& reader, Time at) {
 
 int64_t delete_events(Tx& tx, int64_t up_to, const std::vector<std::string>& keep, int64_t limit) {
   auto bounds = read_bounds(tx);
-  up_to = std::min({up_to, bounds.last, bounds.floor + limit});
-  if (up_to <= bounds.floor) return 0;
+  up_to = std::max(bounds.floor, std::min({up_to, bounds.last, bounds.floor + limit}));
   std::string kept = "[]";
   {
     json::array names;
@@ -137,6 +142,13 @@ int64_t delete_events(Tx& tx, int64_t up_to, const std::vector<std::string>& kee
       "DELETE FROM events WHERE seq > ? AND seq <= ? AND entity NOT IN (SELECT value FROM json_each(?))",
       bounds.floor, up_to, kept);
   tx.exec("UPDATE event_bounds SET floor = ?, last = ?", up_to, bounds.last);
+  // What an earlier pass kept for a run that was live then, and no longer is.
+  deleted += tx.exec(
+      "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq <= ?1 AND entity NOT IN"
+      " (SELECT value FROM json_each(?2)) LIMIT ?3)",
+      up_to, kept, limit);
+  tx.exec("DELETE FROM event_entities WHERE block < ?1 AND entity NOT IN (SELECT value FROM json_each(?2))",
+          up_to / entity_block, kept);
   tx.exec("DELETE FROM event_marks WHERE block < ?", up_to / mark_block);
   return deleted;
 }

@@ -37,8 +37,9 @@ class EventWriter {
 
 /// Events after `after`, in order: at most `limit` that match, looking at no more than 4,096 rows.
 EventPage read_events(Reader& reader, int64_t after, const EventFilter& filter, size_t limit);
-/// The number before the first event at or after `at`.
-int64_t find_cursor(Reader& reader, Time at);
+/// The number before the first event at or after `at`; with an entity, also among what was kept of it below
+/// the floor.
+int64_t find_cursor(Reader& reader, Time at, std::string_view entity = {});
 /// Deletes up to `limit` events up to and including `up_to`, except those of `keep`, and raises the floor.
 /// Returns how many were deleted.
 int64_t delete_events(Tx& tx, int64_t up_to, const std::vector<std::string>& keep, int64_t limit);

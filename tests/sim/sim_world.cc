@@ -117,7 +117,10 @@ void SimWorld::kill_keeper() {
 void SimWorld::lose_power() {
   ++keeper_generation;
   keeper_alive = false;
-  for (auto& [uid, process] : processes) process.alive = false;
+  for (auto& [uid, process] : processes) {
+    process.alive = false;
+    process.lost_power = process.lost_power || !process.forgotten;
+  }
   for (auto& [name, file] : files)
     file.lines.resize(file.synced + random_.pick(file.lines.size() - file.synced + 1));
   clock_.reboot();

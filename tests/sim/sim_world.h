@@ -29,6 +29,7 @@ struct SimProcess {
   std::vector<std::string> answers;  ///< what came on its stdin
   std::set<std::string> deliveries;
   bool forgotten = false;
+  bool lost_power = false;  ///< before its end was recorded: its last lines may be gone
 };
 
 class SimWorld {
@@ -111,6 +112,7 @@ class SimOutput final : public runs::Output {
 
 class NoWorktrees final : public runs::Worktrees {
  public:
+  Task<Result<>> check() override { co_return Result<>(); }
   Task<Result<std::string>> create(std::string task_id) override { co_return "/project/" + task_id; }
   Task<void> remove(std::string) override { co_return; }
   std::string branch_of(const std::string&) const override { return "main"; }

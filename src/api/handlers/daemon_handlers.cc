@@ -9,9 +9,8 @@ namespace {
 /// State and the number of the last event from one read transaction: a cursor that misses nothing.
 Task<Result<Reply>> get_state(Store& store) {
   auto state = co_await store.read([](Reader& reader) -> Result<json::object> {
-    json::array agents, questions;
-    for (const auto& run : runs::list(reader, {.status = {}, .before = {}, .limit = 1000}))
-      agents.push_back(run_to_json(run));
+    auto agents = runs_to_json(reader, runs::list(reader, {.status = {}, .before = {}, .limit = 1000}));
+    json::array questions;
     for (const auto& question : inbox::list(reader, "", true)) questions.push_back(inbox::to_json(question));
     return json::object{{"agents", std::move(agents)},
                         {"questions", std::move(questions)},

@@ -18,10 +18,11 @@ struct DaemonFacts {
 };
 
 void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, DaemonFacts facts);
-void bind_runs(Api& api, runs::Runs& runs);
+void bind_runs(Api& api, Store& store, runs::Runs& runs);
 void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox);
 
-/// A run's record as the wire knows it, with the command as one line.
-json::object run_to_json(const runs::Run& run);
+/// Runs' records as the wire knows them, with the command as one line and how many questions wait.
+json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found);
+json::object run_to_json(const runs::Run& run, int64_t pending_questions);
 
 }  // namespace cru::api

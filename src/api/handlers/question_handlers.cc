@@ -36,7 +36,7 @@ Result<Reply> describe_answer(Result<inbox::Question> answered) {
   if (answered->delivered) {
     reply["message"] = "the agent has the answer";
   } else if (answered->delivery_error.empty()) {
-    reply["message"] = "the answer is recorded; the agent gets it when it asks again";
+    reply["message"] = "the answer is recorded; the agent has not read it yet";
   } else {
     reply["delivery_error"] = answered->delivery_error;
     reply["message"] = "the answer is recorded but did not reach the agent: " + answered->delivery_error;

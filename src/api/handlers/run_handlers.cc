@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "api/handlers/handlers.h"
+#include "inbox/question_table.h"
 
 namespace cru::api {
 namespace {
@@ -17,29 +18,36 @@ std::vector<std::string> text_list(const json::object& input, std::string_view k
   return out;
 }
 
-Result<Reply> reply_with(Result<runs::Run> run) {
-  if (!run) return fail(std::move(run.error()));
-  return Reply(run_to_json(*run));
+Task<Result<Reply>> reply_with(Store& store, Result<runs::Run> run) {
+  if (!run) co_return fail(std::move(run.error()));
+  auto id = run->task_id;
+  auto pending = co_await store.read(
+      [id](Reader& reader) -> Result<int64_t> { return inbox::count_pending(reader, id); });
+  if (!pending) co_return fail(std::move(pending.error()));
+  co_return Reply(run_to_json(*run, *pending));
 }
 
-Task<Result<Reply>> list_runs(runs::Runs& runs, runs::ListQuery query) {
-  auto limit = query.limit;
-  ++query.limit;  // one more tells whether there are more
-  auto found = co_await runs.list(std::move(query));
-  if (!found) co_return fail(std::move(found.error()));
-  json::array agents;
-  for (const auto& run : *found)
-    if (static_cast<int64_t>(agents.size()) < limit) agents.push_back(run_to_json(run));
-  co_return Reply(
-      json::object{{"agents", std::move(agents)}, {"more", static_cast<int64_t>(found->size()) > limit}});
+Task<Result<Reply>> list_runs(Store& store, runs::ListQuery query) {
+  auto listed = co_await store.read([query](Reader& reader) -> Result<json::object> {
+    auto one_more = query;
+    ++one_more.limit;  // tells whether there are more
+    auto found = runs::list(reader, one_more);
+    bool more = static_cast<int64_t>(found.size()) > query.limit;
+    if (more) found.resize(static_cast<size_t>(query.limit));
+    return json::object{{"agents", runs_to_json(reader, found)}, {"more", more}};
+  });
+  if (!listed) co_return fail(std::move(listed.error()));
+  co_return Reply(*std::move(listed));
 }
 
-Task<Result<Reply>> get_run(runs::Runs& runs, std::string id, Duration wait) {
-  co_return reply_with(co_await runs.wait_for_end(std::move(id), wait));
+Task<Result<Reply>> get_run(Store& store, runs::Runs& runs, std::string id, Duration wait) {
+  auto run = co_await runs.wait_for_end(std::move(id), wait);
+  co_return co_await reply_with(store, std::move(run));
 }
 
-Task<Result<Reply>> start_run(runs::Runs& runs, runs::StartRequest request) {
-  co_return reply_with(co_await runs.start(std::move(request)));
+Task<Result<Reply>> start_run(Store& store, runs::Runs& runs, runs::StartRequest request) {
+  auto run = co_await runs.start(std::move(request));
+  co_return co_await reply_with(store, std::move(run));
 }
 
 runs::StartRequest to_start_request(const Call& call, const json::object& input) {
@@ -61,8 +69,9 @@ runs::StartRequest to_start_request(const Call& call, const json::object& input)
   return request;
 }
 
-Task<Result<Reply>> kill_run(runs::Runs& runs, std::string id, std::optional<Duration> grace) {
-  co_return reply_with(co_await runs.kill(std::move(id), grace));
+Task<Result<Reply>> kill_run(Store& store, runs::Runs& runs, std::string id, std::optional<Duration> grace) {
+  auto run = co_await runs.kill(std::move(id), grace);
+  co_return co_await reply_with(store, std::move(run));
 }
 
 Task<Result<Reply>> read_output(runs::Runs& runs, std::string id, runs::OutputQuery query) {
@@ -115,30 +124,41 @@ Task<Result<Reply>> resize_run(runs::Runs& runs, std::string id, int64_t rows, i
 
 }  // namespace
 
-json::object run_to_json(const runs::Run& run) {
+json::object run_to_json(const runs::Run& run, int64_t pending_questions) {
   auto record = runs::to_json(run);
   std::string command;
   for (const auto& word : run.argv) command += (command.empty() ? "" : " ") + word;
   record["command"] = run.task.empty() ? command : run.backend + ": " + run.task;
+  record["pending_questions"] = pending_questions;
   return record;
 }
 
-void bind_runs(Api& api, runs::Runs& runs) {
-  api.bind("list_runs", [&runs](const Call&, const json::object& in) {
-    return list_runs(
-        runs,
+json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found) {
+  std::map<std::string, int64_t> pending;
+  for (const auto& question : inbox::list(reader, "", true)) ++pending[question.task_id];
+  json::array records;
+  for (const auto& run : found) {
+    auto waiting = pending.find(run.task_id);
+    records.push_back(run_to_json(run, waiting == pending.end() ? 0 : waiting->second));
+  }
+  return records;
+}
+
+void bind_runs(Api& api, Store& store, runs::Runs& runs) {
+  api.bind("list_runs", [&store](const Call&, const json::object& in) {
+    return list_runs(store,
         {.status = text(in, "status"), .before = text(in, "before"), .limit = int_or(in, "limit", 100)});
   });
-  api.bind("get_run", [&runs](const Call&, const json::object& in) {
-    return get_run(runs, text(in, "id"), seconds(in, "wait_seconds"));
+  api.bind("get_run", [&store, &runs](const Call&, const json::object& in) {
+    return get_run(store, runs, text(in, "id"), seconds(in, "wait_seconds"));
   });
-  api.bind("start_run", [&runs](const Call& call, const json::object& in) {
-    return start_run(runs, to_start_request(call, in));
+  api.bind("start_run", [&store, &runs](const Call& call, const json::object& in) {
+    return start_run(store, runs, to_start_request(call, in));
   });
-  api.bind("kill_run", [&runs](const Call&, const json::object& in) {
+  api.bind("kill_run", [&store, &runs](const Call&, const json::object& in) {
     std::optional<Duration> grace;
     if (in.contains("grace_seconds")) grace = seconds(in, "grace_seconds");
-    return kill_run(runs, text(in, "id"), grace);
+    return kill_run(store, runs, text(in, "id"), grace);
   });
   api.bind("read_output", [&runs](const Call&, const json::object& in) {
     return read_output(runs, text(in, "id"), to_output_query(in));

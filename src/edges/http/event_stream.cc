@@ -170,11 +170,11 @@ class EventStream {
 };
 
 /// A cursor as it was written: a number, or a time to look up.
-Task<Result<int64_t>> read_cursor(EventLog& log, std::string text, std::string field) {
+Task<Result<int64_t>> read_cursor(EventLog& log, std::string text, std::string field, std::string entity) {
   int64_t seq = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seq);
   if (error == std::errc() && end == text.data() + text.size() && text[0] != '-') co_return seq;
-  if (auto time = parse_rfc3339(text)) co_return co_await log.cursor_at(*time);
+  if (auto time = parse_rfc3339(text)) co_return co_await log.cursor_at(*time, entity);
   co_return fail(Code::invalid_argument, field + " is neither an event number nor a time", field,
                  "for example 42 or 2026-01-31T10:00:00Z");
 }
@@ -199,7 +199,7 @@ Task<Result<EventRequest>> read_event_request(EventLog& log, const http::Request
     text = text_or(input, field);
     if (text.empty() && !input.contains(field)) co_return out;
   }
-  auto cursor = co_await read_cursor(log, text, field);
+  auto cursor = co_await read_cursor(log, text, field, out.filter.entity);
   if (!cursor) co_return fail(cursor.error());
   out.after = *cursor;
   co_return out;
