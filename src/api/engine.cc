@@ -60,7 +60,8 @@ Task<Result<Reply>> Api::call_once(const Operation& operation, const Handler& ha
     if (claimed->failed && stored) co_return fail(error_from_json(stored->as_object()));
     co_return Reply::raw(claimed->text);
   }
-  if (!claimed->is_ours)
+  // What is idempotent is simply done again: a crash came between the claim and the reply.
+  if (!claimed->is_ours && !operation.idempotent)
     co_return fail(Code::conflict, "this request was made before and its outcome is not known", "request_id",
                    "look at the state, then ask again with a new request id");
   auto reply = co_await handler(call, input);

@@ -256,6 +256,7 @@ std::vector<Operation> make_table() {
            {{.name = "task_id", .summary = "the asking run; the caller's own if left out", .is_id = true},
             {.name = "prompt", .required = true, .summary = "the question", .min = 1, .max = 65536},
             {.name = "options", .type = Type::text_list, .summary = "answers to choose from", .max = 64}},
+       .idempotent = true,
        .status = 201,
        .reply = question_schema});
 

@@ -6,11 +6,12 @@
 
 namespace cru::runs {
 
-Task<Result<inbox::Question>> Runs::ask(std::string task_id, std::string prompt,
+Task<Result<inbox::Question>> Runs::ask(std::string key, std::string task_id, std::string prompt,
                                         std::vector<std::string> options) {
   auto running = co_await find_running(task_id);
   if (!running) co_return fail(std::move(running.error()));
-  auto id = question_id(running->first.uid, uuid_from(random_.bytes16()));
+  if (key.empty()) key = uuid_from(random_.bytes16());
+  auto id = question_id(running->first.uid, key);
   co_return co_await inbox_.ask({.id = std::move(id),
                                  .task_id = task_id,
                                  .run_uid = running->first.uid,

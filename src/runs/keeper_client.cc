@@ -286,6 +286,8 @@ Task<Result<ProcessIdentity>> KeeperClient::start(StartSpec spec) {
   auto ready = co_await ensure();
   if (!ready) co_return fail(std::move(ready.error()));
   auto reply = co_await request(to_message(spec));
+  if (!reply && reply.error().code == Code::cannot_execute)
+    reply.error().message = fmt::format("cannot execute {}: {}", spec.argv.front(), reply.error().message);
   if (!reply) co_return fail(std::move(reply.error()));
   co_return to_process(*reply);
 }

@@ -86,8 +86,9 @@ class Runs {
   Task<Result<>> send(std::string task_id, std::string bytes, bool eof);
   Task<Result<>> resize(std::string task_id, int64_t rows, int64_t cols);
 
-  /// Asks for a run that is live. Errors: not_found, not_running.
-  Task<Result<inbox::Question>> ask(std::string task_id, std::string prompt,
+  /// Asks for a run that is live; the same `key` asks once, an empty one each time anew.
+  /// Errors: not_found, not_running.
+  Task<Result<inbox::Question>> ask(std::string key, std::string task_id, std::string prompt,
                                     std::vector<std::string> options);
   /// Records the answer, then delivers it: the reply says whether the agent has it.
   Task<Result<inbox::Question>> answer(std::string question_id, std::string text);

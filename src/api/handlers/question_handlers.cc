@@ -52,12 +52,12 @@ Task<Result<Reply>> respond(runs::Runs& runs, std::string id, std::string respon
   co_return describe_answer(co_await runs.respond(std::move(id), std::move(response)));
 }
 
-Task<Result<Reply>> ask(runs::Runs& runs, std::string task_id, std::string prompt,
+Task<Result<Reply>> ask(runs::Runs& runs, std::string key, std::string task_id, std::string prompt,
                         std::vector<std::string> options) {
   if (task_id.empty())
     co_return fail(Code::invalid_argument, "no run is asking", "task_id",
                    "use cru ask inside a run, or name the run");
-  auto asked = co_await runs.ask(std::move(task_id), std::move(prompt), std::move(options));
+  auto asked = co_await runs.ask(std::move(key), std::move(task_id), std::move(prompt), std::move(options));
   if (!asked) co_return fail(std::move(asked.error()));
   co_return Reply(inbox::to_json(*asked));
 }
@@ -83,7 +83,7 @@ void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox) {
     std::vector<std::string> options;
     if (const auto* list = array_at(in, "options"))
       for (const auto& option : *list) options.emplace_back(option.as_string());
-    return ask(runs, std::move(task_id), text(in, "prompt"), std::move(options));
+    return ask(runs, call.request_id, std::move(task_id), text(in, "prompt"), std::move(options));
   });
 }
 

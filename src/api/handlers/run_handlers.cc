@@ -146,7 +146,8 @@ json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found) {
 
 void bind_runs(Api& api, Store& store, runs::Runs& runs) {
   api.bind("list_runs", [&store](const Call&, const json::object& in) {
-    return list_runs(store,
+    return list_runs(
+        store,
         {.status = text(in, "status"), .before = text(in, "before"), .limit = int_or(in, "limit", 100)});
   });
   api.bind("get_run", [&store, &runs](const Call&, const json::object& in) {
