@@ -50,12 +50,13 @@ test("EX-17 a daemon that is killed at the moment it tells of something has writ
       process.kill(project.daemon.pid, "SIGKILL");
     } });
     await waitFor(() => stream.connections);
-    await makeEveryType(project).catch(() => {});  // the daemon dies in the middle of it
+    const made = makeEveryType(project).catch(() => {});  // the daemon dies in the middle of it
     await waitFor(() => seen, { what: `${type} is told` });
     await project.killDaemon();
     await project.startDaemon();
     const [stored] = await project.events(`?since=${seen.id - 1}&limit=1`);
     for (const key of ["id", "type", "entity_id", "timestamp", "data"]) assert.deepEqual(stored[key], seen[key], `${type}: ${key}`);
+    await made;
     await project.close();
   }
 });

@@ -13,16 +13,19 @@ const kills = Number(process.env.CRU_KILLS ?? 200);
 const agents = 20;
 const rounds = 3;  // questions an asking agent has
 
+let is_over = false;  // the test has ended, well or not: nobody goes on asking
+const whileItLasts = () => { if (is_over) throw new Error("the test is over"); };
+
 /// Asks again under the same request id until the daemon answers, whichever of its lives that is.
 async function persist(project, path, body, request_id) {
-  for (;;) {
+  for (;; whileItLasts()) {
     const reply = await exchange(project.unix, "POST", path, { body, headers: { "Cru-Request-Id": request_id }, timeout: 10_000 }).catch(() => null);
     if (reply && reply.status < 500) return reply;
     await sleep(20);
   }
 }
 async function look(project, path) {
-  for (;;) {
+  for (;; whileItLasts()) {
     const reply = await project.get(path, { timeout: 10_000 }).catch(() => null);
     if (reply && reply.status < 500) return reply;
     await sleep(20);
@@ -35,7 +38,7 @@ const isUnknown = (reply) => reply.status === 409 && codeOf(reply.json) === "con
 class Starter {
   acknowledged = new Map();
   unknown = new Map();
-  constructor(project, stop) { Object.assign(this, { project, stop, wanted: true }); }
+  constructor(project) { Object.assign(this, { project, wanted: true }); }
   async start(plan) {
     const reply = await persist(this.project, `/tasks/${plan.id}/start`, { argv: plan.argv }, `start-${plan.id}`);
     if (reply.status === 201) this.acknowledged.set(plan.id, plan);
@@ -67,6 +70,7 @@ class Answerer {
       assert.equal(reply.status, 409, reply.text);
       const { json: question } = await look(this.project, `/questions/${id}`);
       if (question.status === "pending") continue;
+      if (question.status === "expired") return null;  // the asker has left: what that means is judged at the end
       assert.deepEqual([question.status, question.response], ["answered", words], JSON.stringify(question));
       return this.acknowledged.set(id, words);
     }
@@ -93,6 +97,7 @@ test(`the daemon is killed ${kills} times under ${agents} agents that print, sta
   for (const plan of plans) await project.start(plan.id, countingArgv(plan));
   const starter = new Starter(project), answerer = new Answerer(project);
   const workers = [starter.run(), answerer.run()];
+  t.after(() => { is_over = true; starter.wanted = answerer.wanted = false; });
   const trouble = Promise.all(workers).then(() => null, (error) => error);
 
   const began = Date.now();
@@ -166,11 +171,11 @@ test(`the daemon is killed ${kills} times under ${agents} agents that print, sta
     const questions = await project.questions(`?task_id=${id}`);
     assert.deepEqual(questions.map(({ prompt }) => prompt).sort(), Array.from({ length: rounds }, (_, n) => `${kind} ${n + 1} of ${id}`), `${id}: each question once\n${trace}`);
     for (const question of questions) {
-      assert.deepEqual([question.status, question.response], ["answered", answerer.acknowledged.get(question.id)], JSON.stringify(question));
-      assert.equal(question.delivered, true, JSON.stringify(question));
+      assert.deepEqual([question.status, question.response], ["answered", answerer.acknowledged.get(question.id)], `${JSON.stringify(question)}\n${trace}`);
     }
     const heard = questions.map(({ prompt, response }) => `got ${prompt.split(" ")[1]} code 0 ${response}`).sort();
     assert.deepEqual(said, heard, `${id}: each answer heard once\n${trace}`);
+    for (const question of questions) assert.equal(question.delivered, true, `${id} heard it, and the record says it did not: ${JSON.stringify(question)}`);
     for (const stream of streams) {
       const told = stream.events.filter((event) => entityOf(event) === id).map((event) => event.type);
       for (const type of ["agent.question", "question.answered", "question.delivered"]) assert.equal(told.filter((one) => one === type).length, rounds, `${id}: ${type}`);
