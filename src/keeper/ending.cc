@@ -131,6 +131,7 @@ void Keeper::commit_exits() {
     record.boot_id = boot_id_;
     record.max_rss_kb = run.usage.ru_maxrss;
     record.cpu_ms = millis(run.usage.ru_utime) + millis(run.usage.ru_stime);
+    record.delivered = run.deliveries.delivered();
     if (!save_exit(exits_folder_.get(), record)) {
       failed.push_back(uid);
       continue;

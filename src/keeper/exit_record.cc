@@ -31,6 +31,9 @@ std::optional<ExitRecord> from_json(const json::object& object) {
   record.boot_id = text_or(object, "boot_id");
   record.max_rss_kb = int_or(object, "max_rss_kb");
   record.cpu_ms = int_or(object, "cpu_ms");
+  if (const auto* delivered = array_at(object, "delivered"))
+    for (const auto& id : *delivered)
+      if (id.is_string()) record.delivered.emplace_back(id.get_string());
   if (!is_task_id(record.uid)) return {};
   return record;
 }
@@ -62,7 +65,8 @@ json::object to_json(const ExitRecord& record) {
           {"start_time", record.start_time},
           {"boot_id", record.boot_id},
           {"max_rss_kb", record.max_rss_kb},
-          {"cpu_ms", record.cpu_ms}};
+          {"cpu_ms", record.cpu_ms},
+          {"delivered", json::value_from(record.delivered)}};
 }
 
 bool save_exit(int folder, const ExitRecord& record) {

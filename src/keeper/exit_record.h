@@ -18,6 +18,7 @@ struct ExitRecord {
   int64_t pid = 0, start_time = 0;
   std::string boot_id;
   int64_t max_rss_kb = 0, cpu_ms = 0;
+  std::vector<std::string> delivered;  ///< what its input had taken, the last 64
 };
 
 json::object to_json(const ExitRecord& record);

@@ -181,7 +181,8 @@ void Keeper::on_run(const Asker& asker, std::string_view op, const json::object&
     begin_end(run, static_cast<int>(signal), Duration(grace));
     return answer(asker, {});
   }
-  if (!run.main_alive) return refuse(asker, "not_running", "the run has ended");
+  // The queue knows what was written before the end, and refuses the rest.
+  if (!run.main_alive && op != "write") return refuse(asker, "not_running", "the run has ended");
   if (op == "write") return write(asker, request, run);
   if (op == "resize") {
     winsize size{};
@@ -211,6 +212,7 @@ void Keeper::write(const Asker& asker, const json::object& request, Run& run) {
     case StdinQueue::Offer::full:
       return refuse(asker, "stdin_full", "over 1 MiB waits to be read");
     case StdinQueue::Offer::closed:
+      if (!run.main_alive) return refuse(asker, "not_running", "the run has ended");
       return refuse(asker, "stdin_closed", "the run's input is closed");
     case StdinQueue::Offer::queued:
       return write_input(run);

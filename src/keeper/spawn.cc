@@ -75,6 +75,14 @@ std::string oom_score() {
 
 void reset_signals() {
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  // glibc keeps 32 and 33 to itself, but a parent's parent may have ignored them, and that is inherited.
+  struct {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)();
+    unsigned long mask;
+  } standard{SIG_DFL, 0, nullptr, 0};
+  for (int signal : {32, 33}) ::syscall(SYS_rt_sigaction, signal, &standard, nullptr, sizeof standard.mask);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -32,6 +32,8 @@ class StdinQueue {
   /// Gives up on everything that waits, and refuses more.
   std::vector<Delivery> close();
 
+  /// The ids of what was written, the last 64.
+  const std::vector<std::string>& delivered() const { return delivered_; }
   bool empty() const { return waiting_.empty(); }
 
  private:

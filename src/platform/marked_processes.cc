@@ -29,8 +29,24 @@ std::vector<int> all_processes() {
 
 }  // namespace
 
+namespace {
+
+/// A process in the middle of an exec shows an empty environment for an instant; one that has no program (a
+/// zombie, a kernel thread) shows one for ever.
+Result<std::string> read_environment(int pid) {
+  for (int attempt = 0;; ++attempt) {
+    auto environment = read_file(fmt::format("/proc/{}/environ", pid), 4u << 20);
+    char target[8];
+    bool has_program = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), target, sizeof target) > 0;
+    if (!environment || !environment->empty() || !has_program || attempt == 5) return environment;
+    ::usleep(300);
+  }
+}
+
+}  // namespace
+
 std::string mark_of(int pid, const std::string& name) {
-  auto environment = read_file(fmt::format("/proc/{}/environ", pid), 4u << 20);
+  auto environment = read_environment(pid);
   if (!environment) return {};
   std::string_view rest = *environment;
   while (!rest.empty()) {

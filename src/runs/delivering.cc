@@ -1,6 +1,8 @@
 // Questions and their answers: recorded first, delivered after, and the outcome recorded too.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "platform/log.h"
 #include "runs/live.h"
 
@@ -57,6 +59,16 @@ Task<void> Runs::write_answer(inbox::Question question) {
   }
   auto marked = co_await inbox_.mark_delivery(question.id, std::move(error));
   if (!marked) log_error("cannot record a delivery", marked.error(), {{"question", question.id}});
+}
+
+/// Answers that a run had read before it ended, while nobody was there to record it.
+Task<void> Runs::confirm_deliveries(std::string uid, std::vector<std::string> delivered) {
+  if (delivered.empty()) co_return;
+  auto waiting = co_await inbox_.undelivered();
+  if (!waiting) co_return;
+  for (const auto& question : *waiting)
+    if (question.run_uid == uid && std::ranges::find(delivered, question.id) != delivered.end())
+      (void)co_await inbox_.mark_delivery(question.id, "");
 }
 
 Task<void> Runs::deliver_again() {

@@ -30,8 +30,12 @@ std::optional<int64_t> maybe_int(const json::object& object, std::string_view ke
 }
 
 Exit to_exit(const json::object& object) {
-  return {maybe_int(object, "code"), maybe_int(object, "signal"), std::string(text_or(object, "reason")),
-          int_or(object, "last_seq")};
+  Exit exit{maybe_int(object, "code"), maybe_int(object, "signal"), std::string(text_or(object, "reason")),
+            int_or(object, "last_seq")};
+  if (const auto* delivered = array_at(object, "delivered"))
+    for (const auto& id : *delivered)
+      if (id.is_string()) exit.delivered.emplace_back(id.get_string());
+  return exit;
 }
 
 KeptRun to_kept_run(const json::object& object) {
@@ -56,6 +60,7 @@ std::vector<KeptRun> to_kept_runs(const json::object& hello) {
 Error to_keeper_error(const json::object& reply) {
   auto code = text_or(reply, "error");
   std::string message(text_or(reply, "message"));
+  if (code == "forbidden") return {Code::forbidden, message};
   if (code == "spawn_failed") return {Code::cannot_execute, message, "argv"};
   if (code == "stdin_closed" || code == "running") return {Code::conflict, message};
   if (code == "stdin_full")
@@ -133,6 +138,10 @@ Task<Result<std::optional<std::vector<KeptRun>>>> KeeperClient::join() {
         has_joined_ = false;
         (void)co_await request({{"op", "stop"}}, 5s);
         disconnect("it was asked to make way");
+      } else if (answer.error().code == Code::forbidden) {
+        // We descend from it: somebody inside a run started us, and no such daemon may serve.
+        co_return fail(Code::forbidden, "the keeper does not take this daemon: it was started inside a run",
+                       "", "start the daemon outside, or let the verbs do it");
       }
     }
     // A keeper that holds its lock is alive; it may just be slow to answer. One that does not is not there.

@@ -78,6 +78,12 @@ Task<Result<>> Runs::take_back(LivePtr live, Run run, const KeptRun* kept, bool 
   live->marked_to = std::max(live->marked_to, live->known_seq);
   auto decision = runs::recover(run, facts);
   if (const auto* ended = std::get_if<Ended>(&decision)) {
+    // The crash came between spawn and commit, and the process has ended since: it did run, so say so.
+    if (run.status == Status::starting && kept && kept->process.pid > 0) {
+      auto started = co_await apply(run.task_id, run.uid, Spawned{kept->process});
+      if (!started) co_return fail(std::move(started.error()));
+    }
+    co_await confirm_deliveries(run.uid, ended->exit.delivered);
     note_end(live, *ended);
   } else if (const auto* gone = std::get_if<Lost>(&decision)) {
     note_end(live, *gone);

@@ -63,6 +63,7 @@ struct Exit {
   std::optional<int64_t> signal;
   std::string reason;  ///< "exited", "signaled", "output_limit"
   int64_t last_seq = 0;
+  std::vector<std::string> delivered = {};  ///< what its standard input had taken
 };
 
 // What can happen to a run.

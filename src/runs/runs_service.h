@@ -153,6 +153,7 @@ class Runs {
   // delivering.cc
   Task<Result<inbox::Question>> deliver(inbox::Question question);
   Task<void> write_answer(inbox::Question question);
+  Task<void> confirm_deliveries(std::string uid, std::vector<std::string> delivered);
   Task<void> deliver_again();
 
   Loop& loop_;

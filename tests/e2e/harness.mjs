@@ -73,7 +73,7 @@ export class Project extends Processes {
     rmSync(this.home, { recursive: true, force: true });
     for (let left = 5; left > 0; --left) {
       try {
-        rmSync(this.root, { recursive: true, force: true });
+        if (!process.env.CRU_E2E_KEEP) rmSync(this.root, { recursive: true, force: true });
         return;
       } catch {
         await sleep(100);

@@ -9,7 +9,9 @@
 namespace cru::cli {
 namespace {
 
-constexpr int most_attempts = 5;
+/// Lost connections in a row before a verb gives up. A daemon that is killed again and again comes back each
+/// time, and somebody may wait for hours: so this is about a daemon that cannot be had, not about patience.
+constexpr int most_attempts = 50;
 
 bool is_absent(const Error& error) {
   return error.code == Code::not_found || error.code == Code::daemon_unreachable;

@@ -105,9 +105,13 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
     return fail(std::move(error));
   }
   ::unlink(project.start_error_file().c_str());
-  // Inside a run whatever we start would die with the run; the keeper starts it outside.
-  if (api::own_environment("CRU_RUN") && ask_keeper(project, {{"op", "start_daemon"}, {"id", 1}}))
+  // Inside a run whatever we start would count as the run's, to the keeper too: only the keeper may start it.
+  if (api::own_environment("CRU_RUN")) {
+    auto asked = ask_keeper(project, {{"op", "start_daemon"}, {"id", 1}});
+    if (!asked)
+      return fail(Code::daemon_unreachable, "the keeper cannot start the daemon: " + asked.error().message);
     return wait_for_socket(project, Fd());
+  }
   auto program = executable.empty() ? own_executable() : executable;
   std::vector<std::string> argv{program, "daemon", "run", "--project", project.root};
   argv.insert(argv.end(), options.begin(), options.end());
