@@ -157,40 +157,42 @@ Task<void> Runs::keeper_lost() {
   auto all = live_;
   if (all.empty()) co_return;
   auto joined = co_await keeper_.join();
-  if (joined && *joined) {
-    log_warn("the connection to the keeper broke and was made again");
-    co_return reconcile(all, **joined);
-  }
-  log_error("the keeper is lost", {{"live", all.size()}});
-  std::map<std::string, KeptRun> records;
-  for (auto& record : co_await keeper_.read_exit_records()) records.emplace(record.uid, std::move(record));
-  std::vector<std::string> uids;
-  for (const auto& [uid, live] : all) uids.push_back(uid);
-  co_await keeper_.sweep(std::move(uids));
+  bool keeper_answers = joined && *joined;
+  std::map<std::string, KeptRun> kept;
+  auto known = keeper_answers ? **joined : co_await keeper_.read_exit_records();
+  for (auto& run : known) kept.emplace(run.uid, std::move(run));
+  std::map<std::string, LivePtr> gone;
   for (const auto& [uid, live] : all) {
+    auto found = kept.find(uid);
+    if (keeper_answers && found != kept.end()) {
+      note_growth({uid, found->second.last_seq, live->scanned_seq + 1});
+      if (found->second.exit) note_end(live, Ended{*found->second.exit, false});
+    } else if (!keeper_answers || live->is_recorded) {
+      gone[uid] = live;  // a start that is on its way to a new keeper is told by its own reply
+    }
+  }
+  if (gone.empty()) co_return log_warn("the connection to the keeper broke and was made again");
+  log_error("the keeper is lost", {{"live", gone.size()}});
+  co_await end_lost(std::move(gone), std::move(kept));
+}
+
+Task<void> Runs::end_lost(std::map<std::string, LivePtr> gone, std::map<std::string, KeptRun> records) {
+  std::vector<std::string> uids;
+  for (const auto& [uid, live] : gone) uids.push_back(uid);
+  co_await keeper_.sweep(std::move(uids));
+  for (const auto& [uid, live] : gone) {
     auto repaired = co_await output_.repair(live->output_file);
     if (repaired) live->known_seq = std::max(live->known_seq, *repaired);
+    // Nobody told which of the last lines may ask something.
+    live->marked_from =
+        std::min(live->marked_to > 0 ? live->marked_from : live->known_seq, live->scanned_seq + 1);
+    live->marked_to = std::max(live->marked_to, live->known_seq);
+    live->is_recorded = true;
     auto record = records.find(uid);
     if (record != records.end() && record->second.exit)
       note_end(live, Ended{*record->second.exit, false});
     else
       note_end(live, Lost{"keeper lost", "the keeper ended unexpectedly and its runs were stopped"});
-  }
-}
-
-/// What the keeper says now of the runs that were live when we last heard of it.
-void Runs::reconcile(const std::map<std::string, LivePtr>& all, const std::vector<KeptRun>& kept_runs) {
-  std::map<std::string, KeptRun> kept;
-  for (const auto& run : kept_runs) kept.emplace(run.uid, run);
-  for (const auto& [uid, live] : all) {
-    auto found = kept.find(uid);
-    if (found == kept.end()) {
-      // It may be on its way to the keeper just now; a start that fails is told by its own reply.
-      if (live->is_recorded) note_end(live, Lost{"keeper lost", "the keeper does not know the process"});
-      continue;
-    }
-    note_growth({uid, found->second.last_seq, live->scanned_seq + 1});
-    if (found->second.exit) note_end(live, Ended{*found->second.exit, false});
   }
 }
 

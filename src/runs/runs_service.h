@@ -147,7 +147,7 @@ class Runs {
   Task<void> wait_for_ends();
   Run to_adopted_run(const KeptRun& kept) const;
   Task<Result<>> adopt(KeptRun kept);
-  void reconcile(const std::map<std::string, LivePtr>& all, const std::vector<KeptRun>& kept_runs);
+  Task<void> end_lost(std::map<std::string, LivePtr> gone, std::map<std::string, KeptRun> records);
   Task<void> keeper_lost();
 
   // delivering.cc

@@ -23,7 +23,7 @@ for (const [group, concurrency] of [[shared, 2], [alone, 1]]) {
   const { status, stdout } = spawnSync(process.execPath,
     ["--test", `--test-concurrency=${concurrency}`, "--test-reporter=spec", "--test-reporter-destination=stderr",
       "--test-reporter=tap", "--test-reporter-destination=stdout", ...group.map((name) => join(here, name))],
-    { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8", maxBuffer: 1 << 28, env: { ...process.env, CRU_BIN: bin } });
+    { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8", maxBuffer: 1 << 28, timeout: 15 * 60_000, killSignal: "SIGKILL", env: { ...process.env, CRU_BIN: bin } });
   const count = (word) => Number([...stdout.matchAll(new RegExp(`^# ${word} (\\d+)`, "gm"))].at(-1)?.[1] ?? 0);
   passed += count("pass");
   failed += Math.max(count("fail") + count("cancelled"), status ? 1 : 0);
