@@ -63,7 +63,9 @@ Task<Result<Question>> Inbox::wait_for_answer(std::string id, Duration limit) {
 }
 
 Task<Result<Question>> Inbox::wait_for_delivery(std::string id, Duration limit) {
-  return wait_until(std::move(id), limit, [](const Question& question) { return question.delivered || !question.delivery_error.empty(); });
+  return wait_until(std::move(id), limit, [](const Question& question) {
+    return question.delivered || !question.delivery_error.empty();
+  });
 }
 
 Task<Result<Question>> Inbox::answer(std::string id, std::string text) {

@@ -25,13 +25,14 @@ http::Response serve_asset(std::span<const Asset> assets, const http::Request& r
     return http::error_response(
         {Code::not_found, "there is nothing at " + request.path, {}, std::move(hint)});
   }
-  http::Response response{.headers = {{"Content-Type", std::string(found->content_type)},
-                                      {"ETag", std::string(found->etag)},
-                                      {"Cache-Control", found->path == "/" ? "no-cache" : "max-age=31536000, immutable"},
-                                      {"Vary", "Accept-Encoding"},
-                                      {"Content-Security-Policy", content_security_policy},
-                                      {"Cross-Origin-Resource-Policy", "same-origin"},
-                                      {"Referrer-Policy", "no-referrer"}}};
+  http::Response response{
+      .headers = {{"Content-Type", std::string(found->content_type)},
+                  {"ETag", std::string(found->etag)},
+                  {"Cache-Control", found->path == "/" ? "no-cache" : "max-age=31536000, immutable"},
+                  {"Vary", "Accept-Encoding"},
+                  {"Content-Security-Policy", content_security_policy},
+                  {"Cross-Origin-Resource-Policy", "same-origin"},
+                  {"Referrer-Policy", "no-referrer"}}};
   if (http::list_contains(request.header("If-None-Match"), found->etag)) {
     response.status = 304;
     return response;

@@ -160,7 +160,8 @@ std::expected<size_t, Refusal> RequestParser::feed(std::string_view bytes) {
     // Beast's limit is for one put; this one is for the whole head.
     size_t waiting = sink.is_header_done() ? 0 : bytes.size() - taken;
     bool is_sound = !error || error == beast::http::error::need_more;
-    if (is_sound && impl_->head_bytes + waiting > impl_->limits.header) error = beast::http::error::header_limit;
+    if (is_sound && impl_->head_bytes + waiting > impl_->limits.header)
+      error = beast::http::error::header_limit;
   } else if (error == beast::http::error::need_more && bytes.size() - taken > impl_->limits.header) {
     error = beast::http::error::header_limit;  // a chunk's header or the trailer without an end
   }
