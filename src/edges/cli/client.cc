@@ -33,7 +33,8 @@ Result<> Client::connect() {
     if (!opened && !options_.may_start)
       return fail(Code::daemon_unreachable, "the daemon is not running", {},
                   "start it with: cru daemon start");
-    if (!opened) {
+    // A daemon that answered its start may be gone again before we are in; one that cannot start ends this.
+    for (int attempt = 0; !opened && attempt < most_attempts; ++attempt) {
       if (auto started = start_daemon(project_, options_.executable); !started) return started;
       opened = open();
     }
