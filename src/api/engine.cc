@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "api/replies_table.h"
 #include "base/id.h"
+#include "store/replies_table.h"
 
 namespace cru::api {
 
@@ -20,6 +20,13 @@ std::vector<std::string_view> Api::unbound() const {
   return missing;
 }
 
+json::object error_reply(const Operation& operation, const Error& error) {
+  if (!operation.is_coordination) return cru::to_json(error);
+  json::object reply{{"success", false}};
+  for (auto& member : cru::to_json(error)) reply.insert(member);
+  return reply;
+}
+
 Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::object input) {
   if ((operation.callers & call.caller) == 0)
     co_return fail(Code::forbidden, fmt::format("{} is for a person, not for an agent", operation.name), "",
@@ -29,7 +36,8 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
   auto handler = handlers_.find(operation.name);
   if (handler == handlers_.end())
     co_return fail(Code::internal, fmt::format("{} has no handler", operation.name));
-  if (call.request_id.empty() || operation.reads_only) co_return co_await handler->second(call, *checked);
+  if (call.request_id.empty() || operation.reads_only || operation.is_coordination)
+    co_return co_await handler->second(call, *checked);
   co_return co_await call_once(operation, handler->second, call, *checked);
 }
 

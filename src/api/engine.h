@@ -19,19 +19,35 @@ struct Call {
   std::string trace;         ///< traceparent, if any
   std::string request_id;    ///< makes a write repeatable for 24 h
   std::string peer = "cli";  ///< for the log
+  /// Whom the caller's environment says it is (Cru-Agent-Id, Cru-Agent-Type, Cru-Session-Id,
+  /// Cru-Agent-Capabilities, Cru-Lock-Ttl-Minutes, Cru-Cwd). Binds nothing by itself: a session belongs to
+  /// the run, or to the outside, that began it.
+  std::string agent_id = {};
+  std::string agent_type = {};
+  std::string session_id = {};
+  std::string capabilities = {};  ///< separated by commas
+  std::string cwd = {};           ///< where relative paths of the caller begin
+  int64_t lock_ttl_minutes = 0;   ///< 0: as configured
 };
+
+/// The errors of a coordination row also say `success: false`.
+json::object error_reply(const Operation& operation, const Error& error);
 
 /// A reply as JSON text, so that large ones (output pages) need not be a tree.
 class Reply {
  public:
   Reply(json::value value) : text_(to_text(value)) {}                  // NOLINT: implicit on purpose
   Reply(json::object value) : Reply(json::value(std::move(value))) {}  // NOLINT
-  static Reply raw(std::string text) { return Reply(std::move(text), 0); }
+  static Reply raw(std::string text, int status = 0) { return Reply(std::move(text), status); }
   const std::string& text() const { return text_; }
+  /// The HTTP status, where it is not the row's own: a refusal that is told as a reply. 400 and 404 are
+  /// the caller's mistake (an MCP tool error), 409 is how things are.
+  int status() const { return status_; }
 
  private:
-  Reply(std::string text, int) : text_(std::move(text)) {}
+  Reply(std::string text, int status) : text_(std::move(text)), status_(status) {}
   std::string text_;
+  int status_ = 0;
 };
 
 using Handler = std::function<Task<Result<Reply>>(const Call& call, const json::object& input)>;

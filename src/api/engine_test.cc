@@ -1,6 +1,6 @@
 #include "api/engine.h"
 
-#include "api/replies_table.h"
+#include "store/replies_table.h"
 #include "store/store_fixture.h"
 
 namespace cru::api {

@@ -134,6 +134,32 @@ Result<json::value> check_integer(const Field& field, const json::value& value) 
   return json::value(number);
 }
 
+Result<json::value> check_number(const Field& field, const json::value& value) {
+  double number = 0;
+  if (value.is_string()) {
+    std::string_view text = value.get_string();
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (text.empty() || error != std::errc() || end != text.data() + text.size())
+      return refuse(field, "must be a number");
+  } else {
+    json::error_code error;
+    number = value.to_number<double>(error);
+    if (error) return refuse(field, "must be a number");
+  }
+  // Not a number compares false with everything.
+  if (!(number >= static_cast<double>(field.min) && number <= static_cast<double>(field.max)))
+    return refuse(field, fmt::format("must be from {} to {}", field.min, field.max));
+  return json::value(number);
+}
+
+Result<json::value> check_any(const Field& field, json::value value) {
+  auto text = to_text(value);
+  if (static_cast<int64_t>(text.size()) > field.max)
+    return refuse(field, fmt::format("is longer than {} bytes as JSON", field.max));
+  if (!is_utf8(text)) return refuse(field, "is not valid UTF-8");
+  return value;
+}
+
 Result<json::value> check_boolean(const Field& field, const json::value& value) {
   if (value.is_bool()) return value;
   if (value.is_string()) {
@@ -183,6 +209,10 @@ Result<json::value> check_value(const Field& field, json::value value) {
       return check_text(field, value);
     case Type::integer:
       return check_integer(field, value);
+    case Type::number:
+      return check_number(field, value);
+    case Type::any:
+      return check_any(field, std::move(value));
     case Type::boolean:
       return check_boolean(field, value);
     case Type::text_list:

@@ -33,6 +33,13 @@ json::object field_schema(const Field& field) {
       schema["minimum"] = field.min;
       if (field.max != std::numeric_limits<int64_t>::max()) schema["maximum"] = field.max;
       break;
+    case Type::number:
+      schema["type"] = "number";
+      schema["minimum"] = field.min;
+      schema["maximum"] = field.max;
+      break;
+    case Type::any:
+      break;
     case Type::boolean:
       schema["type"] = "boolean";
       break;

@@ -13,7 +13,8 @@
 
 namespace cru::api {
 
-enum class Type { text, integer, boolean, text_list, text_map };
+/// `any` is any JSON value, bounded by the bytes of its text; `number` may have a fraction.
+enum class Type { text, integer, number, boolean, text_list, text_map, any };
 enum class In { path, query, body };
 
 struct Field {
@@ -67,6 +68,11 @@ struct Operation {
   std::string_view reply = R"({"type":"object"})";
   /// Answered by the edge from the event log, not by a handler (GET /events).
   bool is_event_stream = false;
+  /// What an MCP client shows a person; a row with a title is an MCP tool.
+  std::string_view title = {};
+  /// Spoken by agents of any vendor: every reply says `success`, an error too, and a repeated request is
+  /// answered by the handler's own transaction (store/once.h).
+  bool is_coordination = false;
 };
 
 std::span<const Operation> operations();

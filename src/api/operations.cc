@@ -1,4 +1,5 @@
 #include "api/operation.h"
+#include "api/operations_coordination.h"
 
 namespace cru::api {
 namespace {
@@ -279,6 +280,7 @@ std::vector<Operation> make_table() {
              .fallback = "1000"}},
        .reads_only = true,
        .is_event_stream = true});
+  add_coordination(table);
   return table;
 }
 

@@ -19,6 +19,7 @@ namespace cru {
   X(conflict, 409)               \
   X(already_answered, 409)       \
   X(not_running, 409)            \
+  X(session_expired, 409)        \
   X(cursor_gone, 410)            \
   X(too_large, 413)              \
   X(unsupported_media_type, 415) \

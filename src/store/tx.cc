@@ -4,6 +4,12 @@ namespace cru {
 
 int64_t Row::integer(size_t column) const { return maybe_integer(column).value_or(0); }
 
+double Row::real(size_t column) const {
+  const auto& value = values_.at(column);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return static_cast<double>(integer(column));
+}
+
 std::string Row::text(size_t column) const {
   const auto* text = std::get_if<std::string>(&values_.at(column));
   return text ? *text : std::string();

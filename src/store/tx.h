@@ -43,6 +43,7 @@ class Row {
   explicit Row(std::vector<Value> values) : values_(std::move(values)) {}
   bool is_null(size_t column) const { return values_.at(column).index() == 0; }
   int64_t integer(size_t column) const;
+  double real(size_t column) const;
   std::string text(size_t column) const;
   bool boolean(size_t column) const { return integer(column) != 0; }
   Time time(size_t column) const { return from_millis(integer(column)); }

@@ -30,6 +30,13 @@ Kind kind_of(Type type) {
 
 json::value value_of(const Field& field, const Args& args, const std::string& name) {
   switch (field.type) {
+    case Type::number:  // the daemon reads numbers from texts
+      break;
+    case Type::any: {
+      // JSON if it is JSON, else the text itself: `--input-data '{"a":1}'`, `--result done`.
+      auto value = parse_json(args.get(name));
+      return value ? *std::move(value) : json::value(args.get(name));
+    }
     case Type::boolean:
       return true;
     case Type::integer:

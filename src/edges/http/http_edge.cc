@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <charconv>
+
 #include "edges/http/event_stream.h"
 
 namespace cru::edges {
@@ -15,6 +17,20 @@ Result<> add_terms(const http::Request& request, api::Call& call) {
   if (id.size() > longest_request_id)
     return fail(Code::invalid_argument, "Cru-Request-Id is too long", "Cru-Request-Id");
   call.request_id = id;
+  auto take = [&](std::string_view header, std::string& into, size_t longest) -> Result<> {
+    auto value = request.header(header);
+    if (value.size() > longest)
+      return fail(Code::invalid_argument, std::string(header) + " is too long", std::string(header));
+    if (!value.empty()) into = value;
+    return {};
+  };
+  for (const auto& taken :
+       {take("Cru-Agent-Id", call.agent_id, 128), take("Cru-Agent-Type", call.agent_type, 64),
+        take("Cru-Session-Id", call.session_id, 128), take("Cru-Agent-Capabilities", call.capabilities, 4096),
+        take("Cru-Cwd", call.cwd, 4096)})
+    if (!taken) return taken;
+  if (auto ttl = request.header("Cru-Lock-Ttl-Minutes"); !ttl.empty())
+    std::from_chars(ttl.data(), ttl.data() + ttl.size(), call.lock_ttl_minutes);
   auto trace = request.header("traceparent");
   if (trace.size() <= 256) call.trace = trace;  // a broken trace is no reason to refuse the work
   return {};
@@ -89,8 +105,11 @@ Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http
     co_return co_await answer_events(request, writer, std::move(*call), *match->operation, std::move(*input),
                                      streamed);
   auto reply = co_await api_.call(*match->operation, std::move(*call), std::move(*input));
-  if (!reply) co_return fail(reply.error());
-  co_return http::Response{.status = match->operation->status, .body = reply->text() + "\n"};
+  if (!reply)
+    co_return http::Response{.status = http_status(reply.error().code),
+                             .body = to_text(api::error_reply(*match->operation, reply.error())) + "\n"};
+  co_return http::Response{.status = reply->status() ? reply->status() : match->operation->status,
+                           .body = reply->text() + "\n"};
 }
 
 Task<Result<http::Response>> HttpEdge::answer_events(const http::Request& request, http::Writer& writer,

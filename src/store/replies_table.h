@@ -4,7 +4,7 @@
 
 #include "store/store.h"
 
-namespace cru::api {
+namespace cru {
 
 std::span<const Migration> reply_migrations();
 
@@ -20,4 +20,4 @@ Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::strin
 Result<> drop_reply(Tx& tx, const std::string& key);
 Result<> finish_reply(Tx& tx, const std::string& key, const std::string& text, bool failed);
 
-}  // namespace cru::api
+}  // namespace cru

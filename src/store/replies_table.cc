@@ -1,6 +1,6 @@
-#include "api/replies_table.h"
+#include "store/replies_table.h"
 
-namespace cru::api {
+namespace cru {
 namespace {
 
 constexpr Migration migrations[] = {{"replies", 1, R"(
@@ -31,4 +31,4 @@ Result<> finish_reply(Tx& tx, const std::string& key, const std::string& text, b
   return {};
 }
 
-}  // namespace cru::api
+}  // namespace cru

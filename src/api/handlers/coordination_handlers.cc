@@ -1,0 +1,57 @@
+#include "api/handlers/coordination_handlers.h"
+
+#include <fmt/format.h>
+
+#include "base/id.h"
+
+namespace cru::api {
+
+Result<coordination::Who> who_of(std::string_view operation, const Call& call, const json::object& input) {
+  coordination::Who who;
+  who.owner = call.run_id;
+  who.agent_id = call.agent_id;
+  who.agent_type = call.agent_type;
+  if (who.agent_id.empty()) {
+    who.agent_id = call.run_id.empty() ? "person" : call.run_id;
+    if (who.agent_type.empty() && call.run_id.empty()) who.agent_type = "person";
+  }
+  if (who.agent_type.empty()) who.agent_type = "claude_code";
+  if (!coordination::is_agent_id(who.agent_id))
+    return fail(Code::invalid_argument, "invalid_agent_id: an agent id is 1 to 128 of A-Z a-z 0-9 . _ : @ -",
+                "Cru-Agent-Id");
+  who.session_id = coordination::session_id_from(who.agent_id, call.session_id);
+  who.cwd = call.cwd;
+  for (std::string_view rest = call.capabilities; !rest.empty();) {
+    auto end = std::min(rest.find(','), rest.size());
+    auto word = rest.substr(0, end);
+    while (word.starts_with(' ')) word.remove_prefix(1);
+    while (word.ends_with(' ')) word.remove_suffix(1);
+    if (!word.empty() && who.capabilities.size() < 64) who.capabilities.emplace_back(word);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (!call.request_id.empty()) {
+    // A request belongs to its session: nobody gets another's stored reply.
+    who.once.key = fmt::format("{}:{}:{}:{}", operation, who.owner, who.session_id, call.request_id);
+    who.once.input_hash = fnv1a_hex(to_text(input));
+  }
+  return who;
+}
+
+Result<Reply> to_reply(Result<Done> done) {
+  if (!done) return fail(std::move(done.error()));
+  return Reply::raw(to_text(done->reply), done->status);
+}
+
+std::vector<std::string> texts_at(const json::object& input, std::string_view key) {
+  std::vector<std::string> texts;
+  if (const auto* list = array_at(input, key))
+    for (const auto& text : *list) texts.emplace_back(text.as_string());
+  return texts;
+}
+
+std::optional<int64_t> integer_at(const json::object& input, std::string_view key) {
+  if (!input.contains(key)) return {};
+  return int_or(input, key);
+}
+
+}  // namespace cru::api

@@ -1,0 +1,33 @@
+#pragma once
+/// Handlers of the coordination rows. Like all handlers they decide nothing.
+#include "api/engine.h"
+#include "coordination/guardrail.h"
+#include "coordination/handoffs_service.h"
+#include "coordination/locks_service.h"
+#include "coordination/sessions_service.h"
+#include "coordination/teams_service.h"
+#include "coordination/work_service.h"
+#include "inbox/inbox_service.h"
+
+namespace cru::api {
+
+/// Whom a call is for. Without an agent id: the run's own id, or "person" for whoever else it may be, so that
+/// a plain HTTP client is one agent and not a new one each time.
+/// Errors: invalid_argument (`invalid_agent_id`), field Cru-Agent-Id.
+Result<coordination::Who> who_of(std::string_view operation, const Call& call, const json::object& input);
+/// A service's answer as the API's.
+Result<Reply> to_reply(Result<Done> done);
+std::vector<std::string> texts_at(const json::object& input, std::string_view key);
+std::optional<int64_t> integer_at(const json::object& input, std::string_view key);
+
+void bind_sessions(Api& api, coordination::Sessions& sessions);
+void bind_locks(Api& api, coordination::Locks& locks);
+void bind_work(Api& api, coordination::WorkQueue& work);
+void bind_handoffs(Api& api, coordination::Handoffs& handoffs, coordination::Memories& memories);
+/// Own rules are read from `root`/.crucible/guardrails.yaml and the user's file when they have changed.
+void bind_guardrails(Api& api, Pool& pool, coordination::Sessions& sessions, std::string root);
+void bind_teams(Api& api, coordination::Teams& teams);
+/// ask_user: a session's question, in the inbox like a run's.
+void bind_ask_user(Api& api, coordination::Sessions& sessions, inbox::Inbox& inbox);
+
+}  // namespace cru::api

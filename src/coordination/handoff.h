@@ -1,0 +1,27 @@
+#pragma once
+/// Rules of handoffs: what one session leaves for the next.
+#include "base/json.h"
+#include "coordination/who.h"
+
+namespace cru::coordination {
+
+struct Handoff {
+  std::string id;
+  std::string agent_name, session_id;
+  std::string summary;
+  std::vector<std::string> completed_work = {}, in_progress = {}, decisions = {}, next_steps = {},
+                           relevant_files = {};
+  bool is_final = false;  ///< written by the daemon when the session ended
+  Time created_at = {};
+};
+json::object to_json(const Handoff& handoff);
+
+/// What the events of a session show, made into its final handoff: a summary in a sentence or two.
+struct SessionFacts {
+  std::string agent_name, session_id, current_task, why;
+  std::vector<std::string> files, completed, open, locks;
+  Time started_at = {}, ended_at = {};
+};
+Handoff final_handoff(const SessionFacts& facts, std::string id);
+
+}  // namespace cru::coordination

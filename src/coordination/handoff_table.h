@@ -1,0 +1,18 @@
+#pragma once
+/// The table `handoffs` and its full-text index.
+#include <span>
+
+#include "coordination/handoff.h"
+#include "store/store.h"
+
+namespace cru::coordination {
+
+std::span<const Migration> handoff_migrations();
+/// Records it with its event `handoff.written`.
+void write_handoff_in(Tx& tx, const Handoff& handoff);
+std::optional<Handoff> find_handoff(Reader& reader, std::string_view id);
+/// Newest first, or best first where `query` has words; an empty name means all agents.
+std::vector<Handoff> list_handoffs(Reader& reader, std::string_view agent_name, std::string_view query,
+                                   int64_t limit);
+
+}  // namespace cru::coordination

@@ -1,0 +1,62 @@
+#pragma once
+/// Sessions: registers, keeps and ends agents' sessions, and cleans up after those that
+/// died. Ending one is one transaction: locks released, work requeued, final handoff,
+/// changeset, each with its event.
+#include <functional>
+#include <map>
+
+#include "coordination/session_table.h"
+#include "platform/pool.h"
+#include "store/once.h"
+
+namespace cru::coordination {
+
+struct SessionOptions {
+  std::string root;  ///< the repository
+  Duration stale_after = 15min;
+  /// What becomes of claimed work when its session ends properly: back to the queue, or kept until its lease
+  /// ends (a resumed session goes on with it).
+  bool requeue_at_end = true;
+};
+
+class Sessions {
+ public:
+  Sessions(Loop& loop, Store& store, Pool& pool, Random& random, SessionOptions options);
+  ~Sessions();
+
+  Moment now() const;  ///< `wall` is replaced by tx.now() inside closures
+
+  /// For reads: the caller is alive. Waits for a commit only when the session is new; otherwise the heartbeat
+  /// is kept in memory and written at most every 5 seconds, not awaited. Errors: as admit.
+  Task<Result<>> seen(Who who);
+
+  struct Registration {
+    std::optional<std::vector<std::string>> capabilities = {};
+    std::optional<std::string> current_task = {};
+    bool kept_by_hook = false;
+  };
+  Task<Result<Done>> register_session(Who who, Registration registration);
+  /// `session_not_found` (reply, 404) if it is unknown.
+  Task<Result<Done>> heartbeat(Who who, std::string status);
+  Task<Result<Done>> discover(Who who, std::string capability, std::string status);
+  /// A session kept by hooks is left alone when `via` is "mcp". One that is unknown or over is a success.
+  Task<Result<Done>> end(Who who, std::string reason, std::string via);
+  Task<Result<Done>> cleanup(Who who, Duration threshold);
+  /// A run has ended: so have the sessions it began, at once.
+  Task<Result<>> end_of_run(std::string task_id, std::string why);
+
+  /// At start, before the doors open: ends what belongs to runs that are not live any more, and sets the
+  /// timer for the next session that may become stale. Nothing polls.
+  Task<Result<>> recover(std::function<bool(const std::string& task_id)> is_live);
+  /// Called after locks or work were freed, so that those who wait try again.
+  void when_freed(std::function<void()> freed) { freed_.push_back(std::move(freed)); }
+  /// Drops ended sessions and changesets older than `keep`, at most 500 rows. True if there may be more.
+  Task<Result<bool>> purge(Duration keep);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+  std::vector<std::function<void()>> freed_;
+};
+
+}  // namespace cru::coordination

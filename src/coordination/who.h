@@ -1,0 +1,52 @@
+#pragma once
+/// Rules of identity and time in coordination: who asks, and when something is over.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/once.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace cru::coordination {
+
+/// Whoever asks. A session belongs to whoever began it: `owner` is the run, or empty for the outside.
+struct Who {
+  std::string agent_id;
+  std::string agent_type = "claude_code";
+  std::string session_id;  ///< always a UUID
+  std::string owner = {};
+  std::vector<std::string> capabilities = {};
+  std::string cwd = {};  ///< where its relative paths begin; the project's root if empty
+  Once once = {};
+  /// A person at a command line has no heartbeat and is never stale; its locks end by their TTL.
+  bool is_person() const { return agent_type == "person"; }
+};
+
+/// `[A-Za-z0-9._:@-]{1,128}`.
+bool is_agent_id(std::string_view text);
+/// `text` if it is a UUID, else one that is always the same for this agent and text.
+std::string session_id_from(std::string_view agent_id, std::string_view text);
+
+/// One instant on both clocks. Within one boot the boot clock decides, so a jump of the wall clock ends
+/// nothing early or late; across boots the wall clock is all there is.
+struct Moment {
+  Time wall = {};
+  std::string boot_id = {};
+  BootTime boot = {};
+};
+/// When something is over, kept in three columns.
+using Deadline = Moment;
+
+inline Deadline after(const Moment& now, Duration delay) {
+  return {now.wall + delay, now.boot_id, now.boot + delay};
+}
+/// Negative if `then` has passed.
+inline Duration until(const Moment& then, const Moment& now) {
+  return then.boot_id == now.boot_id ? then.boot - now.boot : then.wall - now.wall;
+}
+inline bool passed(const Deadline& deadline, const Moment& now) {
+  return until(deadline, now) <= Duration(0);
+}
+
+}  // namespace cru::coordination

@@ -1,0 +1,31 @@
+#pragma once
+/// Identity: whom a process of ours speaks for, from the environment it was started with and
+/// never from its arguments. `cru mcp`, the hooks and the verbs agree by using this one rule.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/project.h"
+
+namespace cru::edges {
+
+enum class Speaker { mcp, hook, verb };
+
+struct Identity {
+  std::string agent_id;  ///< AGENT_ID; else the run's id (CRU_TASK_ID); else claude-<8 of the session>; else
+                         ///< for a verb the user's name, otherwise agent-<8 random hex>
+  std::string agent_type;    ///< AGENT_TYPE; else claude_code, codex, …; a person's verb: "person"
+  std::string session_id;    ///< SESSION_ID; else CLAUDE_CODE_SESSION_ID; else CRU_RUN; else one of its own
+  std::string capabilities;  ///< AGENT_CAPABILITIES, separated by commas
+  std::string lock_ttl_minutes;  ///< LOCK_TTL_MINUTES
+  std::string cwd;
+
+  /// As headers for the daemon.
+  std::vector<std::pair<std::string, std::string>> headers() const;
+};
+
+/// `hook_session` is a hook's own session id, as its input says; `random` 16 random hex digits.
+Identity find_identity(Speaker speaker, const api::Environment& environment, std::string cwd,
+                       std::string hook_session = {}, std::string random = {});
+
+}  // namespace cru::edges

@@ -1,0 +1,29 @@
+#pragma once
+/// Once: a write that is carried out at most once however often it is sent. Its
+/// reply is stored in its own transaction, so there is no moment at which the
+/// change is there and the reply is not.
+#include "base/once.h"
+#include "store/replies_table.h"
+#include "store/store.h"
+
+namespace cru {
+
+/// The stored reply of an earlier request with this key, if there is one.
+/// Errors: conflict if that one had another input.
+Result<std::optional<Done>> find_reply(Reader& reader, const Once& once);
+void keep_reply(Tx& tx, const Once& once, const Done& done);
+
+/// `closure(Tx&) -> Result<Done>`, at most once.
+template <class F>
+Task<Result<Done>> write_once(Store& store, Once once, F closure) {
+  co_return co_await store.write([once, closure](Tx& tx) -> Result<Done> {
+    auto earlier = find_reply(tx, once);
+    if (!earlier) return fail(std::move(earlier.error()));
+    if (*earlier) return **std::move(earlier);
+    auto done = closure(tx);
+    if (done && done->changed) keep_reply(tx, once, *done);
+    return done;
+  });
+}
+
+}  // namespace cru
