@@ -4,6 +4,11 @@
 #include "platform/peer_process.h"
 
 namespace cru::daemon {
+namespace {
+
+constexpr size_t most_known = 4096;
+
+}  // namespace
 
 Task<Result<api::Call>> CallerIdentity::identify(const http::Peer& peer, const http::Request& request) {
   api::Call call;
@@ -11,12 +16,19 @@ Task<Result<api::Call>> CallerIdentity::identify(const http::Peer& peer, const h
   auto keeper = static_cast<int>(keeper_.pid());
   if (keeper == 0) co_return call;
   if (peer.is_unix) {
-    // A peer that is gone already cannot be told from an agent, and no person's client leaves before its
-    // reply.
-    bool is_gone = parent_of(peer.pid) == 0;
-    if (!is_gone && !descends_from(peer.pid, keeper)) co_return call;
+    auto known = known_.find(peer.connection);
+    if (known == known_.end() || known->second.keeper != keeper) {
+      // A peer that is gone already cannot be told from an agent, and no person's client leaves before its
+      // reply.
+      bool is_agent = parent_of(peer.pid) == 0 || descends_from(peer.pid, keeper);
+      Known found{keeper, is_agent, is_agent ? mark_of(peer.pid, "CRU_RUN") : std::string()};
+      known = known_.insert_or_assign(peer.connection, std::move(found)).first;
+      // Connections are numbered: the lowest are the oldest.
+      if (known_.size() > most_known) known_.erase(known_.begin());
+    }
+    if (!known->second.is_agent) co_return call;
     call.caller = api::run;
-    call.run_id = runs_.task_of(mark_of(peer.pid, "CRU_RUN"));
+    call.run_id = runs_.task_of(known->second.uid);
     co_return call;
   }
   // Reading is open to all who have the token; only for a change is it worth finding out whose socket this

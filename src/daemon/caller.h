@@ -1,6 +1,8 @@
 #pragma once
 /// Caller: tells a person from an agent. Agents share the user's uid and can read
 /// the token, so the process decides: whatever descends from the keeper is a run's.
+#include <map>
+
 #include "api/engine.h"
 #include "edges/http/http_edge.h"
 #include "platform/pool.h"
@@ -20,6 +22,15 @@ class CallerIdentity {
   runs::Keeper& keeper_;
   runs::Runs& runs_;
   const uint16_t port_;
+
+  /// Whether the process at the other end of a unix connection is an agent does not change while the
+  /// connection lives: orphans stay with the keeper. So /proc is walked once a connection.
+  struct Known {
+    int keeper;
+    bool is_agent;
+    std::string uid;
+  };
+  std::map<uint64_t, Known> known_;
 };
 
 }  // namespace cru::daemon

@@ -75,7 +75,9 @@ Task<Result<Run>> Runs::apply(std::string task_id, std::string uid, Input input,
   auto done = co_await store_.write(
       [task_id, uid, input, asked](Tx& tx) { return step_in(tx, task_id, uid, input, asked); });
   if (!done) co_return fail(std::move(done.error()));
-  if (!asked.empty() || !is_live(done->run.status)) inbox_.notify();
+  bool has_ended = !is_live(done->run.status);
+  if (!asked.empty() || has_ended) inbox_.notify();
+  if (has_ended && ended_) ended_(done->run);
   for (auto& effect : done->effects) loop_.spawn(perform(uid, effect));
   co_return std::move(done->run);
 }

@@ -101,6 +101,9 @@ class Runs {
   std::string task_of(const std::string& uid) const;
   /// Task ids whose files are being removed: they cannot be started meanwhile. Shared with the retention.
   std::set<std::string>& purging() { return purging_; }
+  bool has_live(const std::string& task_id) const { return find_live(task_id) != nullptr; }
+  /// Called after the end of a run is recorded.
+  void when_ended(std::function<void(const Run&)> ended) { ended_ = std::move(ended); }
   int64_t live_count() const { return static_cast<int64_t>(live_.size()); }
 
  private:
@@ -166,6 +169,7 @@ class Runs {
   const Options options_;
   std::map<std::string, LivePtr> live_;  ///< by uid
   std::set<std::string> purging_;
+  std::function<void(const Run&)> ended_;
 };
 
 /// True if a record of the output log is of this stream. Looks at the text: parsing every line would cost

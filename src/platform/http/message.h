@@ -20,6 +20,7 @@ struct Peer {
   pid_t pid = 0;
   uid_t uid = static_cast<uid_t>(-1);
   uint16_t port = 0;
+  uint64_t connection = 0;  ///< counts the connections of this server, from 1
 };
 
 using Fields = std::vector<std::pair<std::string, std::string>>;

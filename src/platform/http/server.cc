@@ -84,6 +84,7 @@ struct Server::Impl {
         continue;
       }
       auto peer = identify(listener, fd, address);
+      peer.connection = ++last_connection;
       shared.loop.spawn(serve(shared, std::move(fd), peer));
     }
     arm(listener);
@@ -106,6 +107,8 @@ struct Server::Impl {
     }
     return peer;
   }
+
+  uint64_t last_connection = 0;
 
   void stop_listening() {
     for (auto& listener : listeners)
