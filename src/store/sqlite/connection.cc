@@ -35,6 +35,9 @@ Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options)
   } catch (const StoreFailure& failure) {
     return fail(failure.error);
   }
+  // From here on a database that somebody else has locked is an answer, not something to wait for: the agent
+  // goes on without it.
+  sqlite3_busy_timeout(handle, 250);
   sqlite3_wal_hook(
       handle,
       [](void* self, sqlite3*, const char*, int pages) {
