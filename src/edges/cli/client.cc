@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <filesystem>
+
 #include "base/id.h"
+#include "edges/identity.h"
 #include "platform/clock.h"
 
 namespace cru::cli {
@@ -18,6 +21,15 @@ bool is_absent(const Error& error) {
 }
 
 }  // namespace
+
+Client::Client(api::Project project, Options options)
+    : project_(std::move(project)), options_(std::move(options)) {
+  if (!options_.identity.empty()) return;
+  std::error_code error;
+  auto cwd = std::filesystem::current_path(error);
+  options_.identity =
+      edges::find_identity(edges::Speaker::verb, api::own_environment, error ? "" : cwd.string()).headers();
+}
 
 Result<> Client::open() {
   auto http = HttpClient::connect(project_.socket());
@@ -77,10 +89,11 @@ std::optional<Error> Client::daemon_error(const HttpReply& reply) const {
 
 Result<std::string> Client::call_text(std::string_view method, const std::string& target,
                                       const std::string& body, Duration limit) {
-  HttpRequest request{.method = std::string(method), .target = target, .body = body};
+  HttpRequest request{
+      .method = std::string(method), .target = target, .headers = options_.identity, .body = body};
   if (method != "GET") {
-    request.headers = {{"Content-Type", "application/json"},
-                       {"Cru-Request-Id", uuid_from(system_random().bytes16())}};
+    request.headers.emplace_back("Content-Type", "application/json");
+    request.headers.emplace_back("Cru-Request-Id", uuid_from(system_random().bytes16()));
     if (body.empty()) request.body = "{}";
   }
   for (int attempt = 1;; ++attempt) {
@@ -125,7 +138,8 @@ Result<> Client::stream(const std::string& target, const std::string& last_id,
                         const std::function<bool(const ServerEvent&)>& on_event) {
   interrupted_ = false;
   if (auto connected = connect(); !connected) return connected;
-  HttpRequest request{.target = target, .headers = {{"Accept", "text/event-stream"}}};
+  HttpRequest request{.target = target, .headers = options_.identity};
+  request.headers.emplace_back("Accept", "text/event-stream");
   if (!last_id.empty()) request.headers.emplace_back("Last-Event-ID", last_id);
   http_->interrupt_on(interrupts_);
   auto reply = http_->stream(request, 90s, on_event);

@@ -22,9 +22,10 @@ class Client {
     bool check_version = true;
     std::string executable = {};  ///< what to start as daemon; this program if empty
     std::function<void(const std::string&)> note = {};
+    /// Whom it speaks for (see edges/identity.h): whoever typed the verb if empty.
+    HttpHeaders identity = {};
   };
-  Client(api::Project project, Options options)
-      : project_(std::move(project)), options_(std::move(options)) {}
+  Client(api::Project project, Options options);
 
   /// The reply as the daemon wrote it. Errors: the daemon's own; daemon_unreachable; timed_out.
   Result<std::string> call_text(std::string_view method, const std::string& target,

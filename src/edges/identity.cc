@@ -1,0 +1,112 @@
+#include "edges/identity.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+namespace cru::edges {
+namespace {
+
+constexpr size_t longest_id = 128, longest_list = 4096;
+constexpr size_t short_id = 8;
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+/// What may stand in a header: a line break in a value would begin a header of its own.
+std::string one_line(std::string text, size_t longest) {
+  std::ranges::replace_if(text, is_control, ' ');
+  if (text.size() > longest) text.resize(longest);
+  auto end = text.find_last_not_of(' ');
+  text.resize(end == std::string::npos ? 0 : end + 1);
+  return text.substr(std::min(text.size(), text.find_first_not_of(' ')));
+}
+
+/// A name that somebody else chose, as an agent id.
+std::string as_agent_id(std::string name, std::string_view fallback) {
+  if (name.size() > longest_id) name.resize(longest_id);
+  for (char& c : name) {
+    bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   std::string_view("._:@-").find(c) != std::string_view::npos;
+    if (!allowed) c = '-';
+  }
+  return name.empty() ? std::string(fallback) : name;
+}
+
+std::string user_name(const api::Environment& environment) {
+  for (const char* name : {"USER", "LOGNAME"})
+    if (auto value = environment(name); value && !value->empty()) return *value;
+  std::array<char, 4096> buffer{};
+  passwd entry{}, *found = nullptr;
+  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found)
+    return entry.pw_name;
+  return "uid-" + std::to_string(::geteuid());
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> Identity::headers() const {
+  std::vector<std::pair<std::string, std::string>> list;
+  auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) list.emplace_back(name, value);
+  };
+  add("Cru-Agent-Id", agent_id);
+  add("Cru-Agent-Type", agent_type);
+  add("Cru-Session-Id", session_id);
+  add("Cru-Agent-Capabilities", capabilities);
+  add("Cru-Lock-Ttl-Minutes", lock_ttl_minutes);
+  // A folder whose name cannot be said is left out rather than said wrongly.
+  if (std::ranges::none_of(cwd, is_control) && cwd.size() <= 4096) add("Cru-Cwd", cwd);
+  return list;
+}
+
+Identity find_identity(Speaker speaker, const api::Environment& environment, std::string cwd,
+                       std::string hook_session, std::string random) {
+  auto value = [&](const char* name, size_t longest = longest_id) {
+    return one_line(environment(name).value_or(""), longest);
+  };
+  // What a hook was told is nearer than what its surroundings say: a session may run inside another.
+  std::string claude =
+      hook_session.empty() ? value("CLAUDE_CODE_SESSION_ID") : one_line(hook_session, longest_id);
+  std::string codex = hook_session.empty() ? value("CODEX_THREAD_ID") : std::string();
+  std::string task = value("CRU_TASK_ID"), run = value("CRU_RUN");
+  bool is_claude = !claude.empty() || !value("CLAUDECODE").empty();
+
+  // A name that is too long or odd is not mended: the daemon refuses it by name.
+  Identity who{.agent_id = value("AGENT_ID", longest_list),
+               .agent_type = value("AGENT_TYPE", 64),
+               .session_id = value("SESSION_ID"),
+               .capabilities = value("AGENT_CAPABILITIES", longest_list),
+               .lock_ttl_minutes = value("LOCK_TTL_MINUTES", 20),
+               .cwd = std::move(cwd)};
+  bool is_person =
+      speaker == Speaker::verb && who.agent_id.empty() && task.empty() && claude.empty() && codex.empty();
+
+  if (who.agent_id.empty()) who.agent_id = task;
+  if (who.agent_id.empty() && !claude.empty())
+    who.agent_id = as_agent_id("claude-" + claude.substr(0, short_id), "claude");
+  if (who.agent_id.empty() && !codex.empty())
+    who.agent_id = as_agent_id("codex-" + codex.substr(0, short_id), "codex");
+  if (who.agent_id.empty() && is_person) who.agent_id = as_agent_id(user_name(environment), "person");
+  if (who.agent_id.empty()) who.agent_id = "agent-" + random.substr(0, short_id);
+
+  if (who.agent_type.empty()) {
+    if (is_person)
+      who.agent_type = "person";
+    else if (is_claude)
+      who.agent_type = "claude_code";
+    else if (!codex.empty())
+      who.agent_type = "codex";
+    else
+      who.agent_type = task.empty() ? "claude_code" : "run";
+  }
+  if (who.session_id.empty()) who.session_id = claude;
+  if (who.session_id.empty()) who.session_id = codex;
+  if (who.session_id.empty()) who.session_id = run;
+  // A person's verbs are one session however many shells they are typed in; a program's is its own.
+  if (who.session_id.empty()) who.session_id = speaker == Speaker::verb ? "verbs" : random;
+  return who;
+}
+
+}  // namespace cru::edges
