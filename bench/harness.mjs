@@ -53,10 +53,11 @@ const isAlive = (pid) => {
   }
 };
 
-/// A bench program's JSON.
-export function measure(program, ...args) {
-  return JSON.parse(execFileSync(join(bench_bin, program), args.map(String), { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }));
+/// A bench program's JSON; `options` are its folder and environment.
+export function measureIn(options, program, ...args) {
+  return JSON.parse(execFileSync(join(bench_bin, program), args.map(String), { ...options, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], timeout: 300_000 }));
 }
+export const measure = (program, ...args) => measureIn({}, program, ...args);
 
 /// kB of one line of /proc/PID/smaps_rollup.
 export function memory(pid) {
@@ -87,13 +88,16 @@ export class Project {
     mkdirSync(join(this.root, ".crucible"));
     mkdirSync(this.home);
     this.env = { PATH: process.env.PATH, HOME: this.home, LANG: "C.UTF-8", TERM: "dumb", NO_COLOR: "1" };
-    // The shorter of the two names: a socket's address has 108 bytes.
-    const socket = join(this.root, ".coven/covend.sock");
-    this.socket = [socket, relative(process.cwd(), socket)].sort((a, b) => a.length - b.length)[0];
+    this.socket = this.socketNamed("covend.sock");
     this.agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
     open.add(this);
   }
 
+  /// The shorter of its two names: a socket's address has 108 bytes.
+  socketNamed(name) {
+    const socket = join(this.root, ".coven", name);
+    return [socket, relative(process.cwd(), socket)].sort((a, b) => a.length - b.length)[0];
+  }
   pidIn(name) {
     try {
       return Number.parseInt(readFileSync(join(this.root, ".coven", name), "utf8"), 10) || null;
@@ -183,8 +187,9 @@ export class Project {
   }
 }
 
-/// Where a program is, or null. nginx may have been unpacked by scripts/setup rather than installed.
+/// Where a program is, or null. A peer may have been unpacked by scripts/setup rather than installed.
 export function findProgram(name) {
-  const folders = [...process.env.PATH.split(":"), "/usr/sbin", join(repository, "build/peers/usr/sbin")];
+  const unpacked = ["bin", "sbin"].map((folder) => join(repository, "build/peers/usr", folder));
+  const folders = [...process.env.PATH.split(":"), "/usr/sbin", ...unpacked];
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null;
 }

@@ -1,0 +1,172 @@
+#pragma once
+// How the queues are spoken to: requests made, replies told apart and understood, with as little work as can
+// be, because the driver shares the machine with what it measures.
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace bench {
+
+/// A benchmark that went wrong has no figure.
+[[noreturn]] inline void give_up(std::string_view why, std::string_view what = "") {
+  std::fprintf(stderr, "claim_complete: %.*s: %.*s\n", static_cast<int>(why.size()), why.data(),
+               static_cast<int>(what.size()), what.data());
+  std::exit(1);
+}
+
+inline int64_t number_in(std::string_view text) {
+  int64_t number = -1;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// What follows `key` in `text`, up to `end`; gives up without it.
+inline std::string_view after(std::string_view text, std::string_view key, char end) {
+  auto at = text.find(key);
+  if (at == std::string_view::npos) give_up("unexpected reply", text);
+  auto rest = text.substr(at + key.size());
+  return rest.substr(0, rest.find(end));
+}
+
+/// A claimed item; `token` proves the claim where there is such a thing.
+struct Item {
+  std::string id;
+  int64_t token = 0;
+};
+
+/// 100 bytes, the same for every queue.
+inline std::string body_of(int64_t number) {
+  std::string body = "item " + std::to_string(number) + ' ';
+  body.resize(100, '.');
+  return body;
+}
+
+class Protocol {
+ public:
+  virtual ~Protocol() = default;
+  /// Sent once on each connection and answered once; empty: nothing is.
+  virtual std::string greeting(int /*client*/) { return {}; }
+  virtual std::string put(int client, int64_t number) = 0;
+  virtual std::string claim(int client) = 0;
+  virtual std::string complete(int client, const Item& item) = 0;
+  virtual std::string look_up(int client, const std::string& id) = 0;
+
+  /// Length of the whole reply at the beginning of `bytes`; 0 if it is not all there.
+  virtual size_t reply_length(std::string_view bytes) const = 0;
+  /// These give up when the reply says anything but success.
+  virtual void check_put(std::string_view reply) const = 0;
+  virtual Item claimed(std::string_view reply) const = 0;
+  virtual void check_completed(std::string_view reply) const = 0;
+  /// That the item looked up was completed, by its first claim.
+  virtual void check_done(std::string_view reply) const = 0;
+};
+
+/// Replies of cru, over either wire.
+class CruReplies : public Protocol {
+ public:
+  void check_put(std::string_view reply) const override { check(reply, R"("success":true)"); }
+  Item claimed(std::string_view reply) const override {
+    check(reply, R"("success":true)");
+    return {std::string(after(reply, R"("task_id":")", '"')),
+            number_in(after(reply, R"("fencing_token":)", ' '))};
+  }
+  void check_completed(std::string_view reply) const override { check(reply, R"("status":"completed")"); }
+  void check_done(std::string_view reply) const override {
+    check(reply, R"("status":"completed")");
+    check(reply, R"("attempts":1)");
+  }
+
+ protected:
+  static void check(std::string_view reply, std::string_view expected) {
+    if (reply.find(expected) == std::string_view::npos) give_up("unexpected reply", reply);
+  }
+  /// One that no other run of this program has made.
+  std::string request_id() { return prefix_ + std::to_string(++requests_); }
+  static std::string uuid_of(int client) {
+    char text[40];
+    std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012d", client);
+    return text;
+  }
+  static std::string put_input(int64_t number) {
+    return R"({"task_type":"bench","description":")" + body_of(number) + R"("})";
+  }
+  static std::string complete_input(const Item& item, bool with_id) {
+    return (with_id ? R"({"task_id":")" + item.id + R"(",)" : std::string("{")) +
+           R"("success":true,"fencing_token":)" + std::to_string(item.token) + "}";
+  }
+
+ private:
+  std::string prefix_ = std::to_string(::time(nullptr)) + "-" + std::to_string(::getpid()) + "-";
+  int64_t requests_ = 0;
+};
+
+/// HTTP over the daemon's socket; each client is an agent with a session of its own, each request has an id.
+class CruHttp final : public CruReplies {
+ public:
+  std::string put(int client, int64_t number) override { return post(client, "/work", put_input(number)); }
+  std::string claim(int client) override { return post(client, "/work/claim", "{}"); }
+  std::string complete(int client, const Item& item) override {
+    return post(client, "/work/" + item.id + "/complete", complete_input(item, false));
+  }
+  std::string look_up(int client, const std::string& id) override {
+    return "GET /work/" + id + " HTTP/1.1\r\n" + identity(client) + "\r\n";
+  }
+  size_t reply_length(std::string_view bytes) const override {
+    auto head = bytes.find("\r\n\r\n");
+    if (head == std::string_view::npos) return 0;
+    if (!bytes.starts_with("HTTP/1.1 20")) give_up("refused", bytes);
+    auto length = static_cast<size_t>(number_in(after(bytes.substr(0, head + 2), "Content-Length: ", '\r')));
+    return bytes.size() < head + 4 + length ? 0 : head + 4 + length;
+  }
+
+ private:
+  static std::string identity(int client) {
+    return "Host: localhost\r\nCru-Agent-Id: bench-" + std::to_string(client) +
+           "\r\nCru-Agent-Type: bench\r\nCru-Session-Id: " + uuid_of(client) + "\r\n";
+  }
+  std::string post(int client, const std::string& path, const std::string& body) {
+    return "POST " + path + " HTTP/1.1\r\n" + identity(client) + "Cru-Request-Id: " + request_id() +
+           "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\n\r\n" + body;
+  }
+};
+
+/// beanstalkd. Its delete is what is durable: it does not write reservations.
+class Beanstalkd final : public Protocol {
+ public:
+  std::string put(int /*client*/, int64_t number) override {
+    auto body = body_of(number);
+    return "put 5 0 1800 " + std::to_string(body.size()) + "\r\n" + body + "\r\n";
+  }
+  std::string claim(int /*client*/) override { return "reserve-with-timeout 0\r\n"; }
+  std::string complete(int /*client*/, const Item& item) override { return "delete " + item.id + "\r\n"; }
+  std::string look_up(int /*client*/, const std::string& id) override { return "peek " + id + "\r\n"; }
+  size_t reply_length(std::string_view bytes) const override {
+    auto line = bytes.find("\r\n");
+    if (line == std::string_view::npos) return 0;
+    if (!bytes.starts_with("RESERVED ")) return line + 2;
+    auto size = bytes.substr(0, line);
+    auto whole = line + 2 + static_cast<size_t>(number_in(size.substr(size.rfind(' ') + 1))) + 2;
+    return bytes.size() < whole ? 0 : whole;
+  }
+  void check_put(std::string_view reply) const override { check(reply, "INSERTED "); }
+  Item claimed(std::string_view reply) const override {
+    return {std::string(after(reply, "RESERVED ", ' ')), 0};
+  }
+  void check_completed(std::string_view reply) const override { check(reply, "DELETED"); }
+  void check_done(std::string_view reply) const override { check(reply, "NOT_FOUND"); }
+
+ private:
+  static void check(std::string_view reply, std::string_view expected) {
+    if (!reply.starts_with(expected)) give_up("unexpected reply", reply);
+  }
+};
+
+}  // namespace bench
