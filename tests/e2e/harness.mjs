@@ -8,6 +8,7 @@ import { sleep } from "./harness/basics.mjs";
 import { Processes, processesWith } from "./harness/processes.mjs";
 import { EventStream } from "./harness/sse.mjs";
 
+export { Agent, holdDatabase, stateOf } from "./harness/agents.mjs";
 export * from "./harness/basics.mjs";
 export { bytesOf, codeOf, exchange, messageOf } from "./harness/client.mjs";
 export { isAlive, noneLeft, processesWith } from "./harness/processes.mjs";
