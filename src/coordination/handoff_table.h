@@ -1,5 +1,5 @@
 #pragma once
-/// The table `handoffs` and its full-text index.
+/// The table `handoffs` and its full-text index. The newest 50,000 are kept.
 #include <span>
 
 #include "coordination/handoff.h"
@@ -10,8 +10,10 @@ namespace cru::coordination {
 std::span<const Migration> handoff_migrations();
 /// Records it with its event `handoff.written`.
 void write_handoff_in(Tx& tx, const Handoff& handoff);
+/// By its id, or by the beginning of one if only one begins so.
 std::optional<Handoff> find_handoff(Reader& reader, std::string_view id);
-/// Newest first, or best first where `query` has words; an empty name means all agents.
+/// Newest first; where `query` has words, those that hold them all, best first. An empty name means all
+/// agents.
 std::vector<Handoff> list_handoffs(Reader& reader, std::string_view agent_name, std::string_view query,
                                    int64_t limit);
 

@@ -1,7 +1,7 @@
 #pragma once
-/// Handoffs and memory: small enough for one service each call of which is one closure.
+/// Handoffs: written, read and searched. Each call is one closure.
 #include "coordination/handoff_table.h"
-#include "coordination/memory_table.h"
+#include "coordination/memories_service.h"
 #include "coordination/sessions_service.h"
 
 namespace cru::coordination {
@@ -16,19 +16,6 @@ class Handoffs {
   Task<Result<Done>> read(Who who, std::string agent_name, int64_t limit);
   Task<Result<Done>> list(Who who, std::string agent_name, std::string query, int64_t limit);
   Task<Result<Done>> find(Who who, std::string id);
-
- private:
-  Store& store_;
-  Sessions& sessions_;
-  Random& random_;
-};
-
-class Memories {
- public:
-  Memories(Store& store, Sessions& sessions, Random& random)
-      : store_(store), sessions_(sessions), random_(random) {}
-  Task<Result<Done>> remember(Who who, Memory memory);
-  Task<Result<Done>> recall(Who who, Recall recall);
 
  private:
   Store& store_;

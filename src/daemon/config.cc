@@ -60,11 +60,36 @@ class ConfigReader {
                            if (is_from_user(n, p)) texts(n, p, config_.environment);
                          }}});
              }},
+            {"coordination", [this](auto& node, auto& path) { coordination(node, path); }},
             {"backends", [this](auto& node, auto& path) { backends(node, path); }},
         });
   }
 
  private:
+  void coordination(const YamlNode& node, const std::string& path) {
+    section(node, path,
+            {{"stale_after", [this](auto& n, auto& p) { stale_after(n, p); }},
+             {"lock_ttl_minutes", [this](auto& n, auto& p) { lock_minutes(n, p, config_.lock_ttl_minutes); }},
+             {"lock_on_edit", [this](auto& n, auto& p) { boolean(n, p, config_.lock_on_edit); }},
+             {"edit_lock_ttl_minutes",
+              [this](auto& n, auto& p) { lock_minutes(n, p, config_.edit_lock_ttl_minutes); }},
+             {"requeue_at_end", [this](auto& n, auto& p) { boolean(n, p, config_.requeue_at_end); }}});
+  }
+
+  void lock_minutes(const YamlNode& node, const std::string& path, int64_t& into) {
+    integer(node, path, 1, 480, [&into](int64_t minutes) { into = minutes; });
+  }
+
+  /// Shorter, and agents would be declared dead while they think; longer, and nothing would ever be freed.
+  void stale_after(const YamlNode& node, const std::string& path) {
+    Duration value = config_.stale_after;
+    auto before = problems.size();
+    duration(node, path, value);
+    if (problems.size() != before) return;
+    if (value < 1s || value > std::chrono::days(7)) return problem(node, path, "must be from 1s to 7d");
+    config_.stale_after = value;
+  }
+
   void problem(const YamlNode& node, const std::string& path, std::string_view reason) {
     problem(node.line, path, reason);
   }
@@ -100,6 +125,12 @@ class ConfigReader {
         end != node.text.data() + node.text.size() || value < least || value > most)
       return problem(node, path, fmt::format("must be a whole number from {} to {}", least, most));
     set(value);
+  }
+
+  void boolean(const YamlNode& node, const std::string& path, bool& into) {
+    if (node.kind != YamlNode::Kind::scalar || node.quoted || (node.text != "true" && node.text != "false"))
+      return problem(node, path, "must be true or false");
+    into = node.text == "true";
   }
 
   void duration(const YamlNode& node, const std::string& path, Duration& into) {

@@ -22,6 +22,12 @@ struct Config {
   Duration kill_grace = 10s;
   int64_t output_limit = int64_t(2) << 30;
   int64_t disk_floor = int64_t(256) << 20;
+  /// Of agents' sessions and locks.
+  Duration stale_after = 15min;  ///< without a heartbeat for so long a session counts as dead
+  int64_t lock_ttl_minutes = 120;
+  bool lock_on_edit = false;  ///< an edit takes the lock on its file
+  int64_t edit_lock_ttl_minutes = 10;
+  bool requeue_at_end = true;            ///< a session's claimed work goes back to the queue when it ends
   std::vector<std::string> environment;  ///< variables that runs inherit, beyond the built-in list
   std::map<std::string, std::vector<std::string>> backends;
   std::vector<std::string> warnings;

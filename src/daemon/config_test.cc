@@ -104,6 +104,50 @@ TEST(Config, CommandsCountOnlyFromTheUsersOwnFile) {
                                 "c.yaml:1: backends: ignored: this counts only from your own configuration"});
 }
 
+TEST(Config, SetsCoordinationFromEitherFile) {
+  auto plain = apply("");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->stale_after, 15min);
+  EXPECT_EQ(plain->lock_ttl_minutes, 120);
+  EXPECT_FALSE(plain->lock_on_edit);
+  EXPECT_EQ(plain->edit_lock_ttl_minutes, 10);
+  EXPECT_TRUE(plain->requeue_at_end);
+  for (auto scope : {Scope::user, Scope::project}) {
+    auto config = apply(
+        "coordination: {stale_after: 90s, lock_ttl_minutes: 480, lock_on_edit: true, edit_lock_ttl_minutes: "
+        "1, "
+        "requeue_at_end: false}",
+        scope);
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->stale_after, 90s);
+    EXPECT_EQ(config->lock_ttl_minutes, 480);
+    EXPECT_TRUE(config->lock_on_edit);
+    EXPECT_EQ(config->edit_lock_ttl_minutes, 1);
+    EXPECT_FALSE(config->requeue_at_end);
+    EXPECT_TRUE(config->warnings.empty());
+  }
+}
+
+TEST(Config, RefusesBadCoordinationSettings) {
+  EXPECT_EQ(problems("coordination:\n"
+                     "  stale_after: 15\n"
+                     "  lock_ttl_minutes: 481\n"
+                     "  lock_on_edit: maybe\n"
+                     "  edit_lock_ttl_minutes: 0\n"
+                     "  requeue_at_end: \"true\"\n"
+                     "  lock_tll_minutes: 5\n"),
+            "c.yaml:2: coordination.stale_after: must be a duration such as 500ms, 10s, 15m, 24h or 30d\n"
+            "c.yaml:3: coordination.lock_ttl_minutes: must be a whole number from 1 to 480\n"
+            "c.yaml:4: coordination.lock_on_edit: must be true or false\n"
+            "c.yaml:5: coordination.edit_lock_ttl_minutes: must be a whole number from 1 to 480\n"
+            "c.yaml:6: coordination.requeue_at_end: must be true or false\n"
+            "c.yaml:7: coordination.lock_tll_minutes: unknown key; did you mean lock_ttl_minutes?");
+  EXPECT_EQ(problems("coordination: {stale_after: 0s}"),
+            "c.yaml:1: coordination.stale_after: must be from 1s to 7d");
+  EXPECT_EQ(problems("coordination: {stale_after: 8d}"),
+            "c.yaml:1: coordination.stale_after: must be from 1s to 7d");
+}
+
 class LoadConfig : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,0 +1,94 @@
+// ask_user: a session's question to the person, in the inbox like a run's.
+#include <fmt/format.h>
+
+#include "api/handlers/coordination_handlers.h"
+#include "base/id.h"
+
+namespace cru::api {
+namespace {
+
+using coordination::Sessions;
+using coordination::Who;
+using inbox::Inbox;
+using inbox::Question;
+
+/// Whose question it is, as the inbox names askers: the run, or the agent's id as far as it may be one.
+std::string asker(const Who& who) {
+  if (!who.owner.empty()) return who.owner;
+  std::string id = who.agent_id.substr(0, 64);
+  for (auto& c : id)
+    if (!is_task_id(std::string_view(&c, 1))) c = '-';
+  return id;
+}
+
+/// The same for a request that is sent again, so that it asks once.
+std::string id_for(const Who& who) {
+  auto key = who.once.key.empty() ? uuid_from(system_random().bytes16()) : who.once.key;
+  return "q-" + fnv1a_hex("a" + key) + fnv1a_hex("b" + key);
+}
+
+std::string in_words(const Question& question) {
+  if (question.status == inbox::Status::answered) return "the person has answered";
+  if (question.status == inbox::Status::expired) return "the question has expired: its run has ended";
+  return fmt::format("no answer yet; call ask_user again with question_id {} to go on waiting", question.id);
+}
+
+Reply reply_of(const Question& question) {
+  return Reply(json::object{{"success", true},
+                            {"question_id", question.id},
+                            {"status", name(question.status)},
+                            {"response", json_or_null(question.response)},
+                            {"message", in_words(question)}});
+}
+
+/// Nobody is told of another's question, not even that it is there.
+Task<Result<Question>> find_own(Inbox& inbox, std::string session_id, std::string id) {
+  auto found = co_await inbox.find(id);
+  if (found && found->run_uid != session_id)
+    co_return fail(Code::not_found, "no question of this session has the id " + id, "question_id");
+  if (!found) found.error().field = "question_id";
+  co_return found;
+}
+
+Task<Result<Question>> ask(Inbox& inbox, Who who, std::string prompt, std::vector<std::string> options) {
+  auto asked = co_await inbox.ask({.id = id_for(who),
+                                   .task_id = asker(who),
+                                   .run_uid = who.session_id,
+                                   .prompt = prompt,
+                                   .options = options,
+                                   .reply_context = {}});
+  if (asked && (asked->prompt != prompt || asked->options != options))
+    co_return fail(Code::conflict, "this request id was used before, with another input", "request_id",
+                   "make a new request id for each new request");
+  co_return asked;
+}
+
+Task<Result<Reply>> ask_user(Sessions& sessions, Inbox& inbox, Result<Who> who, std::string question_id,
+                             std::string prompt, std::vector<std::string> options, Duration wait) {
+  if (!who) co_return fail(std::move(who.error()));
+  if (question_id.empty() && prompt.find_first_not_of(" \t\r\n") == std::string::npos)
+    co_return fail(Code::invalid_argument,
+                   "a question needs a prompt, or the question_id of one asked before", "prompt");
+  if (auto seen = co_await sessions.seen(*who); !seen) co_return fail(std::move(seen.error()));
+  auto question = question_id.empty() ? co_await ask(inbox, *who, std::move(prompt), std::move(options))
+                                      : co_await find_own(inbox, who->session_id, std::move(question_id));
+  if (question && question->status == inbox::Status::pending && wait > Duration(0))
+    question = co_await inbox.wait_for_answer(question->id, wait);
+  // The asker who reads its answer has it: that is the delivery.
+  if (question && question->status == inbox::Status::answered && !question->delivered)
+    question = co_await inbox.mark_delivery(question->id, "");
+  if (!question) co_return fail(std::move(question.error()));
+  co_return reply_of(*question);
+}
+
+}  // namespace
+
+void bind_ask_user(Api& api, Sessions& sessions, Inbox& inbox) {
+  api.bind("ask_user", [&sessions, &inbox](const Call& call, const json::object& in) {
+    return ask_user(sessions, inbox, who_of("ask_user", call, in), std::string(text_or(in, "question_id")),
+                    std::string(text_or(in, "prompt")), texts_at(in, "options"),
+                    std::chrono::seconds(int_or(in, "wait_seconds", 50)));
+  });
+}
+
+}  // namespace cru::api
