@@ -2,11 +2,18 @@ import { render } from "preact";
 import { takeToken } from "./api.ts";
 import { link } from "./connection.ts";
 import { start } from "./model.ts";
+import { Agents } from "./view/agents.tsx";
+import { Board } from "./view/board.tsx";
 import { Events } from "./view/events.tsx";
+import { Handoffs } from "./view/handoffs.tsx";
 import { Inbox } from "./view/inbox.tsx";
+import { Locks } from "./view/locks.tsx";
 import { RunList } from "./view/run_list.tsx";
 import { RunPane } from "./view/run_pane.tsx";
 import { TopBar } from "./view/top_bar.tsx";
+import { view } from "./views.ts";
+
+const shown = { runs: RunPane, board: Board, agents: Agents, locks: Locks, handoffs: Handoffs };
 
 function Refused({ why }: { why: string }) {
   return (
@@ -21,11 +28,12 @@ function Refused({ why }: { why: string }) {
 function App() {
   const at = link.value;
   if (at.kind === "refused") return <Refused why={at.why} />;
+  const Shown = shown[view.value];
   return (
-    <div class="page">
+    <div class={`page is-${view.value}`}>
       <TopBar />
-      <RunList />
-      <main class="main"><RunPane /></main>
+      {view.value === "runs" && <RunList />}
+      <main class="main" id="main" tabIndex={-1}><Shown /></main>
       <aside class="rail"><Inbox /><Events /></aside>
     </div>
   );

@@ -4,7 +4,9 @@ import { get, post } from "./api.ts";
 import { follow, link } from "./connection.ts";
 import { append, first, isBehind, last, nothing, page_size, prepend, type OutputWindow } from "./output_window.ts";
 import { safeText } from "./safe_text.ts";
+import { applyShared, readLists } from "./shared_model.ts";
 import { empty, inOrder, isLive, pending, readEvent, reduce, withHistory, type State } from "./state.ts";
+import { addressOf, isField, view, viewIn, viewOf, viewOfKey } from "./views.ts";
 import type { Line, LogEvent, OutputPage } from "./wire.ts";
 
 export const state = signal<State>(empty);
@@ -40,6 +42,7 @@ function flush(): void {
   waiting = [];
   batch(() => {
     state.value = reduce(state.value, events);
+    applyShared(events);
     if (events.some((event) => event.type === "state.snapshot")) loaded.value = true;
     let window = output.value;
     for (const event of events)
@@ -47,6 +50,7 @@ function flush(): void {
         window = append(window, (event.data.lines ?? []) as Line[]);
     if (window !== output.value) output.value = window;
   });
+  if (events.some((event) => event.type === "state.snapshot" || event.type === "log.truncated")) void readLists();
   if (selected.value && isBehind(output.value) && following.value) void catchUp();
 }
 
@@ -65,8 +69,21 @@ export function select(id: string | null): void {
     output_error.value = "";
     following.value = true;
   });
-  history.replaceState(null, "", id ? `#run=${encodeURIComponent(id)}` : location.pathname);
   if (id) void readPage(id, `tail=${page_size}`, (page) => append(nothing, page.lines)).then(catchUp);
+}
+
+/// Selects a run and goes to it; whoever asks without being a run is nowhere to be shown.
+export function openRun(id: string): void {
+  if (!state.peek().runs.has(id)) return;
+  view.value = "runs";
+  select(id);
+}
+
+/// Goes to what an event is about.
+export function openSubject(event: LogEvent): void {
+  const where = viewOf(event);
+  if (where && where !== "runs") location.hash = addressOf(where);
+  else openRun(event.entity);
 }
 
 async function readPage(id: string, query: string, take: (page: OutputPage) => OutputWindow): Promise<boolean> {
@@ -148,8 +165,33 @@ async function learnHistory(): Promise<void> {
   }
 }
 
+const runIn = (hash: string) => new URLSearchParams(hash.slice(1)).get("run");
+
+/// The address says what is shown, and the other way round.
+function keepAddress(): void {
+  view.value = viewIn(location.hash);
+  addEventListener("hashchange", () => {
+    const wanted = runIn(location.hash);
+    view.value = viewIn(location.hash);
+    if (wanted && state.peek().runs.has(wanted)) select(wanted);
+  });
+  effect(() => {
+    if (!loaded.value) return;
+    const address = view.value !== "runs" ? addressOf(view.value) : selected.value ? `#run=${encodeURIComponent(selected.value)}` : "";
+    if (address && address !== location.hash) history.replaceState(null, "", address);
+  });
+  addEventListener("keydown", (event) => {
+    const wanted = viewOfKey(event, isField(event.target));
+    if (!wanted) return;
+    event.preventDefault();
+    location.hash = addressOf(wanted);
+    document.getElementById("main")?.focus();
+  });
+}
+
 export function start(): void {
-  const wanted = new URLSearchParams(location.hash.slice(1)).get("run");
+  const wanted = runIn(location.hash);
+  keepAddress();
   setInterval(() => { if (!document.hidden) now.value = Date.now(); }, 1000);
   document.addEventListener("visibilitychange", () => { now.value = Date.now(); });
   effect(() => {
@@ -163,6 +205,8 @@ export function start(): void {
   let was = link.peek().kind;
   effect(() => {
     const kind = link.value.kind;
+    // A daemon that was away: heartbeats and waiters have moved on without an event of their own.
+    if (kind === "live" && was === "stale") void readLists();
     if (kind === "live" && was !== "live" && selected.peek()) void catchUp();
     was = kind;
   });

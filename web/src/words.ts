@@ -2,8 +2,10 @@
 import type { LogEvent, Run, Status } from "./wire.ts";
 import { safeText } from "./safe_text.ts";
 
-export const glyphs: Record<Status | "needs-you", string> = {
+export type Kind = Status | "needs-you" | "active" | "idle" | "disconnected" | "pending" | "blocked" | "claimed" | "cancelled";
+export const glyphs: Record<Kind, string> = {
   starting: "◌", running: "●", completed: "✓", failed: "✗", killed: "■", "needs-you": "⚑",
+  active: "●", idle: "○", disconnected: "⊘", pending: "◌", blocked: "‖", claimed: "◐", cancelled: "■",
 };
 
 /// "4 s", "3 min 20 s", "2 h 5 min", "3 d".

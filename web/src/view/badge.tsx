@@ -1,8 +1,7 @@
-import { glyphs } from "../words.ts";
-import type { Status } from "../wire.ts";
+import { glyphs, type Kind } from "../words.ts";
 
 /// State as glyph, word and colour at once: none of the three is needed to read it.
-export function Badge({ status, asks }: { status: Status; asks?: boolean }) {
+export function Badge({ status, asks }: { status: Kind; asks?: boolean }) {
   const kind = asks ? "needs-you" : status;
   return (
     <span class={`badge is-${kind}`}>

@@ -1,7 +1,9 @@
-import { select, show_output_events, state } from "../model.ts";
+import { openSubject, show_output_events, state } from "../model.ts";
 import { describe } from "../words.ts";
+import { describeShared, subjectOf } from "../words_coordination.ts";
 
 const shown = 60;
+const isShared = (type: string) => /^(session|lock|work|handoff|memory)\./.test(type);
 
 export function Events() {
   const all = state.value.events;
@@ -21,8 +23,8 @@ export function Events() {
             <li key={event.id} class={`event is-${event.type.split(".")[1] ?? "other"}`}>
               <time dateTime={event.timestamp}>{event.timestamp.slice(11, 19)}</time>
               <span class="event-type">{event.type}</span>
-              {event.entity && <button type="button" class="plain" onClick={() => select(event.entity)}>{event.entity}</button>}
-              <span class="event-text">{describe(event)}</span>
+              {event.entity && <button type="button" class="plain" onClick={() => openSubject(event)}>{subjectOf(event)}</button>}
+              <span class="event-text">{isShared(event.type) ? describeShared(event) : describe(event)}</span>
             </li>
           ))}
         </ol>

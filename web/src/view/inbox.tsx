@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import { CallFailed } from "../api.ts";
-import { answer, loaded, now, questions, select } from "../model.ts";
+import { answer, loaded, now, openRun, questions } from "../model.ts";
 import { safeText } from "../safe_text.ts";
 import type { Question } from "../wire.ts";
 import { duration } from "../words.ts";
+import { Lines } from "./lines.tsx";
 
 function Card({ question }: { question: Question }) {
   const [text, setText] = useState("");
@@ -28,10 +29,10 @@ function Card({ question }: { question: Question }) {
   return (
     <li class="card" id={`question-${question.id}`}>
       <p class="card-from">
-        <button type="button" class="plain" onClick={() => select(question.task_id)}>{question.task_id}</button>
+        <button type="button" class="plain" onClick={() => openRun(question.task_id)}>{question.task_id}</button>
         <span>{permission ? "asks permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
       </p>
-      <p class="card-prompt">{question.prompt.split("\n").map((line, i) => <span key={i}>{safeText(line)}</span>)}</p>
+      <p class="card-prompt"><Lines text={question.prompt} /></p>
       {options.length > 0 && (
         <div class="card-options" role="group" aria-label="Answers">
           {options.map((option) => (

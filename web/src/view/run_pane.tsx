@@ -1,39 +1,9 @@
-import { useEffect, useState } from "preact/hooks";
 import { kill, loaded, now, questions, run, runs } from "../model.ts";
 import { isLive } from "../state.ts";
 import { command, ending, since } from "../words.ts";
 import { Badge } from "./badge.tsx";
 import { Output } from "./output.tsx";
-
-/// Two presses, so that a slip ends nothing.
-function KillButton({ id }: { id: string }) {
-  const [armed, arm] = useState(false);
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => {
-    arm(false);
-    setTrouble("");
-  }, [id]);
-  useEffect(() => {
-    if (!armed) return;
-    const timer = setTimeout(() => arm(false), 4000);
-    return () => clearTimeout(timer);
-  }, [armed]);
-  const press = async () => {
-    if (!armed) return arm(true);
-    arm(false);
-    try {
-      await kill(id);
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error));
-    }
-  };
-  return (
-    <>
-      {trouble && <span class="trouble" role="alert">{trouble}</span>}
-      <button type="button" class={`button is-danger ${armed ? "is-armed" : ""}`} onClick={press}>{armed ? "Kill it now" : "Kill"}</button>
-    </>
-  );
-}
+import { TwoPresses } from "./two_presses.tsx";
 
 function Empty() {
   return (
@@ -66,7 +36,7 @@ export function RunPane() {
           <Badge status={at.status} asks={questions.value.some((question) => question.task_id === at.task_id)} />
           <span class="pane-since">{since(at, now.value)}</span>
           <span class="spring" />
-          {isLive(at) && <KillButton id={at.task_id} />}
+          {isLive(at) && <TwoPresses key={at.task_id} word="Kill" sure="Kill it now" act={() => kill(at.task_id)} />}
         </div>
         <p class="pane-command"><code>{command(at)}</code></p>
         {why && <p class="pane-why"><span aria-hidden="true">✗ </span>{why}</p>}

@@ -1,5 +1,7 @@
 import { heard, link } from "../connection.ts";
-import { live_count, now, questions, runs, select } from "../model.ts";
+import { live_count, now, openRun, questions, runs } from "../model.ts";
+import { chains, live_sessions, locks, open_work } from "../shared_model.ts";
+import { addressOf, view, views, type View } from "../views.ts";
 import { duration } from "../words.ts";
 
 function LinkState() {
@@ -17,23 +19,43 @@ function LinkState() {
   );
 }
 
+const names: Record<View, string> = { runs: "Runs", board: "Board", agents: "Agents", locks: "Locks", handoffs: "Handoffs" };
+
+function Views() {
+  const counts: Record<View, number> = {
+    runs: live_count.value, board: open_work.value, agents: live_sessions.value, locks: locks.value.length,
+    handoffs: chains.value.reduce((sum, chain) => sum + chain.handoffs.length, 0),
+  };
+  return (
+    <nav class="views" aria-label="Views">
+      {views.map((name, i) => (
+        <a key={name} href={addressOf(name)} aria-current={view.value === name ? "page" : undefined} aria-keyshortcuts={String(i + 1)}>
+          <kbd aria-hidden="true">{i + 1}</kbd>{names[name]}<span class="views-count">{counts[name] || ""}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
 export function TopBar() {
   const waiting = questions.value;
   return (
     <header class="top">
       <h1 class="mark">cru</h1>
-      <LinkState />
-      <p class="tally">
-        <b>{live_count.value}</b> running <span aria-hidden="true">·</span> <b>{runs.value.length}</b> {runs.value.length === 1 ? "run" : "runs"}
-      </p>
+      <Views />
+      <span class="spring" />
       {waiting.length > 0 && (
         <button class="flag" type="button" onClick={() => {
-          select(waiting[0]!.task_id);
+          openRun(waiting[0]!.task_id);
           document.getElementById(`question-${waiting[0]!.id}`)?.querySelector<HTMLElement>("button,input")?.focus();
         }}>
           <span aria-hidden="true">⚑</span> {waiting.length} {waiting.length === 1 ? "needs" : "need"} you
         </button>
       )}
+      <p class="tally">
+        <b>{live_count.value}</b> running <span aria-hidden="true">·</span> <b>{runs.value.length}</b> {runs.value.length === 1 ? "run" : "runs"}
+      </p>
+      <LinkState />
     </header>
   );
 }

@@ -1,0 +1,69 @@
+import { now, openRun, questions, state } from "../model.ts";
+import { safeText } from "../safe_text.ts";
+import { live_sessions, locks, sessions, shared } from "../shared_model.ts";
+import { isOpen } from "../coordination.ts";
+import type { Session } from "../wire_coordination.ts";
+import { ago, oneLine } from "../words_coordination.ts";
+import { Badge } from "./badge.tsx";
+import { Sheet } from "./sheet.tsx";
+
+/// What a session has in its hands, as links to where it is shown.
+function Hands({ session }: { session: Session }) {
+  const held = locks.value.filter((lock) => lock.session_id === session.session_id).length;
+  const items = [...shared.value.work.values()].filter((work) => isOpen(work) && work.claimed_by_session === session.session_id).length;
+  if (!held && !items) return <span class="faint">nothing</span>;
+  return (
+    <>
+      {items > 0 && <a href="#view=board">{items} {items === 1 ? "task" : "tasks"}</a>}
+      {items > 0 && held > 0 && ", "}
+      {held > 0 && <a href="#view=locks">{held} {held === 1 ? "lock" : "locks"}</a>}
+    </>
+  );
+}
+
+function Row({ session, several }: { session: Session; several: boolean }) {
+  const gone = session.status === "disconnected";
+  const is_person = session.agent_type === "person";
+  const asks = questions.value.some((question) => question.task_id === session.agent_id);
+  const name = safeText(session.agent_id);
+  return (
+    <tr class={gone ? "is-gone" : ""}>
+      <th scope="row">
+        {state.value.runs.has(session.agent_id) ? <button type="button" class="plain" onClick={() => openRun(session.agent_id)}>{name}</button> : name}
+        {" "}<span class="faint">{session.agent_type && safeText(session.agent_type)}{several && ` · ${session.session_id.slice(0, 8)}`}</span>
+      </th>
+      <td data-name="State">
+        <Badge status={session.status} asks={asks && !gone} />
+        {gone && <span class="since"> {ago(session.ended_at, now.value)}</span>}
+      </td>
+      <td data-name="Last heard" class="number">{is_person ? <span class="faint">a person</span> : ago(session.last_heartbeat, now.value)}</td>
+      <td data-name="Doing" class="wide">{session.current_task ? oneLine(session.current_task) : <span class="faint">not said</span>}</td>
+      <td data-name="Can">
+        {session.capabilities?.length
+          ? <ul class="chips">{session.capabilities.map((word) => <li key={word}>{safeText(word)}</li>)}</ul>
+          : <span class="faint">not said</span>}
+      </td>
+      <td data-name="Has"><Hands session={session} /></td>
+    </tr>
+  );
+}
+
+export function Agents() {
+  const all = sessions.value;
+  const count = new Map<string, number>();
+  for (const { agent_id } of all) count.set(agent_id, (count.get(agent_id) ?? 0) + 1);
+  return (
+    <Sheet title="Agents" count={`${live_sessions.value} here`} is_empty={!all.length} nothing={(
+      <>
+        <h2>No agents yet</h2>
+        <p>An agent of any vendor appears here as soon as it calls a tool of this server.</p>
+        <pre><code>cru hooks install</code></pre>
+      </>
+    )}>
+      <table class="rows">
+        <thead><tr><th scope="col">Agent</th><th scope="col">State</th><th scope="col">Last heard</th><th scope="col">Doing</th><th scope="col">Can</th><th scope="col">Has</th></tr></thead>
+        <tbody>{all.map((session) => <Row key={session.session_id} session={session} several={(count.get(session.agent_id) ?? 0) > 1} />)}</tbody>
+      </table>
+    </Sheet>
+  );
+}

@@ -1,0 +1,91 @@
+import { useState } from "preact/hooks";
+import { columnOf, columns, isOpen } from "../coordination.ts";
+import { now } from "../model.ts";
+import { safeText } from "../safe_text.ts";
+import { board, cancelWork, open_work, shared } from "../shared_model.ts";
+import type { Work } from "../wire_coordination.ts";
+import { ago, ahead, oneLine, valueText, why } from "../words_coordination.ts";
+import { Badge } from "./badge.tsx";
+import { Lines } from "./lines.tsx";
+import { Sheet } from "./sheet.tsx";
+import { SubmitForm } from "./submit_form.tsx";
+import { TwoPresses } from "./two_presses.tsx";
+
+const shown = 50;
+
+function More({ work }: { work: Work }) {
+  const facts: [string, string][] = [
+    ["id", work.task_id],
+    ["submitted by", work.submitted_by ?? ""],
+    ["waits for", (work.depends_on ?? []).join(", ")],
+    ["attempts", work.max_attempts ? `${work.attempts ?? 0} of ${work.max_attempts}` : ""],
+    ["lease ends", isOpen(work) ? ahead(work.lease_expires_at, now.value) : ""],
+    ["deadline", work.deadline ?? ""],
+    ["verified by", (work.verify ?? []).join(" ")],
+    ["input", valueText(work.input_data)],
+    ["result", valueText(work.result)],
+    ["evidence", valueText(work.evidence)],
+    ["error", work.error_message ?? ""],
+  ];
+  return (
+    <details class="more">
+      <summary>More<span class="unseen"> about {safeText(work.task_id)}</span></summary>
+      <p class="more-text"><Lines text={work.description ?? ""} /></p>
+      <dl>{facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd><Lines text={value} /></dd></div>)}</dl>
+      {isOpen(work) && <TwoPresses word="Cancel" sure="Cancel it now" about={safeText(work.task_id)} act={() => cancelWork(work.task_id)} />}
+    </details>
+  );
+}
+
+function Card({ work }: { work: Work }) {
+  const column = columnOf(work);
+  const reason = why(work, shared.value.work, now.value);
+  const when = work.completed_at ? ago(work.completed_at, now.value) : ago(work.created_at, now.value);
+  return (
+    <li class={`task is-${column.replace(" ", "-")}`}>
+      <p class="task-head">
+        <Badge status={column === "blocked" ? "blocked" : work.status} />
+        <span class="since">{when}</span>
+      </p>
+      <p class="task-what">{oneLine(work.description ?? "", 160)}</p>
+      <p class="task-facts">
+        <span>{safeText(work.task_type ?? "")}</span>
+        <span title="1 is first, 10 is last">priority {work.priority ?? 5}</span>
+        {work.claimed_by && isOpen(work) && <span>with <b>{safeText(work.claimed_by)}</b></span>}
+        {(work.attempts ?? 0) > 1 && <span>attempt {work.attempts}</span>}
+      </p>
+      {reason && <p class="task-why">{safeText(reason)}</p>}
+      <More work={work} />
+    </li>
+  );
+}
+
+export function Board() {
+  const [submitting, submit] = useState(false);
+  const all = board.value;
+  const total = columns.reduce((sum, column) => sum + all[column].length, 0);
+  return (
+    <Sheet title="Board" count={`${open_work.value} open`} is_empty={!total && !submitting}
+      actions={<button type="button" class="button" aria-expanded={submitting} onClick={() => submit(!submitting)}>Submit work</button>}
+      nothing={(
+        <>
+          <h2>No work yet</h2>
+          <p>Submit a piece of work, and the next agent that asks for work gets it.</p>
+          <pre><code>cru work submit TYPE "what is to be done"</code></pre>
+        </>
+      )}>
+      {submitting && <SubmitForm done={() => submit(false)} />}
+      <div class="board">
+        {columns.map((column) => (
+          <section class="column" key={column} aria-label={`Work: ${column}`}>
+            <h3 class="heading">{column} <span class="column-count">{all[column].length}</span></h3>
+            {all[column].length
+              ? <ul>{all[column].slice(0, shown).map((work) => <Card key={work.task_id} work={work} />)}</ul>
+              : <p class="hint">None.</p>}
+            {all[column].length > shown && <p class="hint">and {all[column].length - shown} more: <code>cru work list</code></p>}
+          </section>
+        ))}
+      </div>
+    </Sheet>
+  );
+}
