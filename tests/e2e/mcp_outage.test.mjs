@@ -1,0 +1,75 @@
+// No daemon can be had, or none that answers: the agent is told so in the words of the protocol, goes on, and all is
+// well again by itself when the cause is gone.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { Agent, Project, waitFor } from "./harness.mjs";
+import { attempt, stdioClient, use, Wire } from "./harness/mcp.mjs";
+import { named_tools } from "./harness/tour.mjs";
+
+/// A schema from the future: no daemon of this version will serve it.
+function futureSchema(project, sign) {
+  const sql = `UPDATE schema_versions SET version = version ${sign} 1000`;
+  const { status, stderr } = spawnSync("sqlite3", [project.path(".coven/coven.db"), sql], { encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+}
+
+test("CO-04 CO-17 a daemon that cannot start is database_unavailable, and the next call after its recovery works", { timeout: 120_000 }, async (t) => {
+  const project = await Project.started({}, t);
+  const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
+  const { session_id } = await use(client, "register_session");
+  await project.killDaemon();
+  futureSchema(project, "+");
+  for (const [tool, input] of [["heartbeat", {}], ["write_handoff", { summary: "s" }], ["check_locks", {}], ["get_work", { wait_seconds: 5 }]]) {
+    const began = Date.now();
+    const refused = await attempt(client, tool, input);
+    assert.deepEqual([tool, refused.success, refused.error], [tool, false, "database_unavailable"], JSON.stringify(refused));
+    assert.ok(Date.now() - began < 15_000, `${tool}: ${Date.now() - began} ms`);
+  }
+  await client.ping();
+  const names = (await client.listTools()).tools.map(({ name }) => name);
+  assert.deepEqual(named_tools.filter((name) => !names.includes(name)), [], "the tools are told all the same");
+  futureSchema(project, "-");
+  const back = await waitFor(async () => {
+    const reply = await attempt(client, "heartbeat");
+    return reply.success && reply;
+  }, { within: 20_000, every: 200, what: "a call works again" });
+  assert.equal(back.session_id, session_id, "the same session goes on");
+  const { handoffs } = await use(client, "read_handoff", { limit: 10 });
+  assert.deepEqual(handoffs, [], "what was refused was not done later");
+});
+
+test("CO-20 a server that is started while no daemon can be had initializes, lists its tools, and works later", { timeout: 120_000 }, async (t) => {
+  const project = await Project.started({}, t);
+  await project.killDaemon();
+  futureSchema(project, "+");
+  const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
+  assert.equal((await attempt(client, "register_session")).error, "database_unavailable");
+  futureSchema(project, "-");
+  await waitFor(async () => (await attempt(client, "register_session")).success, { within: 20_000, every: 200, what: "it works" });
+  assert.ok(await new Agent(project, "other").ask("discover_agents").then(({ agents }) => agents.some(({ agent_id }) => agent_id === "ada")));
+});
+
+test("CO-20 bad lines are answered as the protocol says, and the server lives on", async (t) => {
+  const project = await Project.started({}, t);
+  const wire = new Wire(project);
+  await wire.initialize();
+  wire.send("this is no JSON");
+  wire.send("");
+  wire.send("[]");
+  wire.send('{"jsonrpc":"2.0","id":{"no":"id"},"method":"ping"}');
+  wire.send(`{"jsonrpc":"2.0","id":500,"method":"ping","params":${"[".repeat(100)}${"]".repeat(100)}}`);
+  wire.send({ jsonrpc: "2.0", method: "notifications/no_such" });
+  wire.send({ jsonrpc: "2.0", id: 5000, result: {} });
+  const codes = async (method, params) => (await wire.request(method, params)).error?.code;
+  assert.equal(await codes("no/such/method"), -32601);
+  assert.equal(await codes("tools/call", { name: "no_such_tool", arguments: {} }), -32602);
+  assert.equal(await codes("tools/call", {}), -32602);
+  assert.equal(await codes("tools/call", { name: "heartbeat", arguments: "text" }), -32602);
+  assert.equal(await codes("tools/call", { name: "end_session", arguments: {} }), -32602, "a row that is no tool is unknown");
+  assert.ok(wire.messages.some(({ id, error }) => id == null && error?.code === -32700), "bad JSON is -32700");
+  const huge = await wire.request("tools/call", { name: "write_handoff", arguments: { summary: "x".repeat(5 << 20) } }, "huge").catch((error) => ({ error }));
+  assert.ok(huge.error || huge.result.isError, "too long is refused");
+  assert.deepEqual((await wire.request("ping")).result, {});
+  assert.equal((await wire.end()).code, 0);
+});
