@@ -1,0 +1,114 @@
+// Bad input for every tool, made from its own schema: missing, wrong type, too long, out of range, no such choice,
+// traversal, NUL, unknown field. Each is an error that names the field, and nothing has changed.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Agent, Project, stateOf } from "./harness.mjs";
+import { attempt, stdioClient, use } from "./harness/mcp.mjs";
+
+/// What each tool would take; `claimed` and `pending` are pieces of work that are there.
+const sound = {
+  register_session: {}, heartbeat: {}, discover_agents: {}, cleanup_dead_agents: {}, check_locks: {}, get_work: {}, list_work: {}, read_handoff: {}, recall: {},
+  acquire_lock: { file_path: "src/new.cc" }, release_lock: { file_path: "src/held.cc" },
+  submit_work: { task_type: "t", description: "d" }, complete_work: { task_id: "claimed", success: true }, cancel_work: { task_id: "pending" }, why_work: { task_id: "pending" },
+  write_handoff: { summary: "s" }, remember: { event_type: "error", summary: "s" }, check_guardrails: { operation_text: "ls" }, ask_user: { prompt: "p", wait_seconds: 0 },
+};
+
+const typeOf = (schema) => (Array.isArray(schema.type) ? schema.type.find((type) => type !== "null") : schema.type);
+const is_path = /^file_paths?$/;
+const traversals = ["../outside", "/etc/passwd", "src/../../outside", "a/../../../etc/passwd"];
+
+/// [what, value] for one property.
+function badValues(tool, name, schema) {
+  const type = typeOf(schema);
+  const bad = [];
+  const lists = (values) => (type === "array" ? values.map((value) => [value]) : values);
+  if (type === "string" || type === "array") {
+    bad.push(["an object", { a: 1 }], ["a number", 7], ["null", null], ...lists(["a\u0000b"]).map((value) => ["NUL", value]));
+    if (type === "array") bad.push(["a list of numbers", [1, 2]], ["a list of lists", [["a"]]]);
+    if (schema.maxLength) bad.push(["too long", "x".repeat(schema.maxLength + 1)]);
+    if (schema.maxItems) bad.push(["too many", Array(schema.maxItems + 1).fill("x")]);
+    if (schema.minLength) bad.push(["empty", ""]);
+    if (schema.enum) bad.push(["no such choice", "nonsense"]);
+    if (schema.pattern) bad.push(["traversal in an id", "../x"], ["an id that is too long", "x".repeat(65)], ["an empty id", ""]);
+    // check_guardrails is asked about paths outside: that is what it is for.
+    if (is_path.test(name) && tool !== "check_guardrails") bad.push(...lists(traversals).map((value) => ["traversal", value]));
+  } else if (type === "integer" || type === "number") {
+    bad.push(["words", "many"], ["an object", {}], ["a list", [1]], ["a truth", true], ["null", null]);
+    if (type === "integer") bad.push(["a fraction", 1.5], ["beyond all bounds", 1e300]);
+    if (schema.minimum !== undefined && schema.minimum > -1e18) bad.push(["too small", schema.minimum - 1]);
+    if (schema.maximum !== undefined && schema.maximum < 1e15) bad.push(["too great", schema.maximum + 1]);
+    if (name === "ttl_minutes") bad.push(["below", 0], ["above", 481]);
+  } else if (type === "boolean") {
+    bad.push(["words", "perhaps"], ["a number", 7], ["null", null]);
+  } else {
+    bad.push(["more than it may hold", "x".repeat(300_000)]);
+  }
+  return bad;
+}
+
+test("CO-20 bad input for every tool is an error that names the field, and nothing has changed", { timeout: 120_000 }, async (t) => {
+  const project = await Project.started({}, t);
+  const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
+  const looker = new Agent(project, "looker");
+  await use(client, "register_session", { capabilities: ["one"], current_task: "two" });
+  await use(client, "acquire_lock", { file_path: "src/held.cc" });
+  await use(client, "submit_work", { task_type: "t", description: "d", task_id: "claimed" });
+  await use(client, "get_work");
+  await use(client, "submit_work", { task_type: "t", description: "d", task_id: "pending" });
+  const snapshot = async () => {
+    const { agents } = await looker.ask("discover_agents");
+    const state = await stateOf(looker);
+    const still = ({ agent_id, capabilities, current_task, status }) => ({ agent_id, capabilities, current_task, status });
+    // A call renews leases and heartbeats: that is no change.
+    return { ...state, work: state.work.map(({ lease_expires_at, ...item }) => item), agents: agents.map(still) };
+  };
+  await looker.ask("heartbeat").catch(() => {});
+  const before = await snapshot();
+  const { tools } = await client.listTools();
+  let count = 0;
+  const wrong = [];
+  for (const { name: tool, inputSchema } of tools) {
+    const base = sound[tool];
+    assert.ok(base, `${tool} has no sound input here: say one`);
+    const expect = async (what, field, args) => {
+      ++count;
+      const shown = `${tool} ${field}: ${what}`;
+      let reply;
+      try { reply = await attempt(client, tool, args); } catch (error) { wrong.push(`${shown}: ${error.message}`); return; }
+      const names = reply.field?.startsWith(field) || (reply.message ?? "").includes(field) || (field === "summary" && /summary_required/.test(JSON.stringify(reply)));
+      if (!(reply.isError || reply.success === false) || !names) wrong.push(`${shown}: ${JSON.stringify(reply).slice(0, 300)}`);
+    };
+    assert.equal(inputSchema.additionalProperties, false, `${tool}: the schema says that there is no more`);
+    for (const field of inputSchema.required ?? []) {
+      const { [field]: _, ...rest } = base;
+      await expect("missing", field, rest);
+    }
+    await expect("unknown field", "nonsense", { ...base, nonsense: 1 });
+    for (const [name, schema] of Object.entries(inputSchema.properties ?? {})) {
+      for (const [what, value] of badValues(tool, name, schema)) await expect(what, name, { ...base, [name]: value });
+    }
+  }
+  assert.deepEqual(wrong, []);
+  assert.ok(count > 300, `${count} cases`);
+  t.diagnostic(`${count} cases`);
+  assert.deepEqual(await snapshot(), before, "nothing has changed");
+});
+
+test("CO-20 paths through links that lead outside are refused, names that only look so are not", async (t) => {
+  const project = await Project.started({}, t);
+  const { mkdirSync, symlinkSync, writeFileSync } = await import("node:fs");
+  mkdirSync(project.path("src"));
+  writeFileSync(project.path("src/real.cc"), "");
+  symlinkSync("/etc", project.path("away"));
+  symlinkSync("real.cc", project.path("src/link.cc"));
+  const ada = new Agent(project, "ada"), bob = new Agent(project, "bob");
+  const { json } = await ada.call("acquire_lock", { file_path: "away/passwd" });
+  assert.deepEqual([json.success, json.reason], [false, "invalid_file_path"], JSON.stringify(json));
+  assert.equal((await ada.ask("acquire_lock", { file_path: "src/link.cc" })).file_path, "src/real.cc", "the same file, the same lock");
+  const { json: refused } = await bob.call("acquire_lock", { file_path: "./src//real.cc" });
+  assert.deepEqual([refused.reason, refused.locked_by], ["locked_by_other", "ada"], JSON.stringify(refused));
+  const { json: glob } = await bob.call("acquire_lock", { file_path: "src/**/*.cc" });
+  assert.deepEqual([glob.reason, glob.locked_by], ["locked_by_other", "ada"], "a glob that covers it is a conflict");
+  assert.equal((await bob.ask("acquire_lock", { file_path: "src/..real.cc" })).success, true);
+  assert.equal((await bob.ask("acquire_lock", { file_path: `${project.root}/docs/x.md` })).file_path, "docs/x.md", "an absolute path inside");
+});
