@@ -3,7 +3,6 @@
 /// died. Ending one is one transaction: locks released, work requeued, final handoff,
 /// changeset, each with its event.
 #include <functional>
-#include <map>
 
 #include "coordination/session_table.h"
 #include "platform/pool.h"
@@ -24,7 +23,9 @@ class Sessions {
   Sessions(Loop& loop, Store& store, Pool& pool, Random& random, SessionOptions options);
   ~Sessions();
 
-  Moment now() const;  ///< `wall` is replaced by tx.now() inside closures
+  /// The moment of a call: take it before the closure that the call is made of. `wall` is replaced by
+  /// tx.now() inside closures. Also sees to it that a session begun by this call will be found stale.
+  Moment now() const;
 
   /// For reads: the caller is alive. Waits for a commit only when the session is new; otherwise the heartbeat
   /// is kept in memory and written at most every 5 seconds, not awaited. Errors: as admit.
@@ -49,14 +50,13 @@ class Sessions {
   /// timer for the next session that may become stale. Nothing polls.
   Task<Result<>> recover(std::function<bool(const std::string& task_id)> is_live);
   /// Called after locks or work were freed, so that those who wait try again.
-  void when_freed(std::function<void()> freed) { freed_.push_back(std::move(freed)); }
+  void when_freed(std::function<void()> freed);
   /// Drops ended sessions and changesets older than `keep`, at most 500 rows. True if there may be more.
   Task<Result<bool>> purge(Duration keep);
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
-  std::vector<std::function<void()>> freed_;
 };
 
 }  // namespace cru::coordination

@@ -1,0 +1,63 @@
+#include "api/handlers/coordination_handlers.h"
+
+namespace cru::api {
+namespace {
+
+using coordination::Sessions;
+
+std::string text(const json::object& input, std::string_view key) { return std::string(text_or(input, key)); }
+
+Task<Result<Reply>> register_session(Sessions& sessions, Result<coordination::Who> who,
+                                     Sessions::Registration registration) {
+  if (!who) co_return fail(std::move(who.error()));
+  co_return to_reply(co_await sessions.register_session(*std::move(who), std::move(registration)));
+}
+
+Task<Result<Reply>> heartbeat(Sessions& sessions, Result<coordination::Who> who, std::string status) {
+  if (!who) co_return fail(std::move(who.error()));
+  co_return to_reply(co_await sessions.heartbeat(*std::move(who), std::move(status)));
+}
+
+Task<Result<Reply>> discover(Sessions& sessions, Result<coordination::Who> who, std::string capability,
+                             std::string status) {
+  if (!who) co_return fail(std::move(who.error()));
+  co_return to_reply(co_await sessions.discover(*std::move(who), std::move(capability), std::move(status)));
+}
+
+Task<Result<Reply>> end_session(Sessions& sessions, Result<coordination::Who> who, std::string reason,
+                                std::string via) {
+  if (!who) co_return fail(std::move(who.error()));
+  co_return to_reply(co_await sessions.end(*std::move(who), std::move(reason), std::move(via)));
+}
+
+Task<Result<Reply>> cleanup(Sessions& sessions, Result<coordination::Who> who, Duration threshold) {
+  if (!who) co_return fail(std::move(who.error()));
+  co_return to_reply(co_await sessions.cleanup(*std::move(who), threshold));
+}
+
+}  // namespace
+
+void bind_sessions(Api& api, Sessions& sessions) {
+  api.bind("register_session", [&sessions](const Call& call, const json::object& in) {
+    Sessions::Registration registration{.kept_by_hook = text_or(in, "via") == "hook"};
+    if (in.contains("capabilities")) registration.capabilities = texts_at(in, "capabilities");
+    if (in.contains("current_task")) registration.current_task = text(in, "current_task");
+    return register_session(sessions, who_of("register_session", call, in), std::move(registration));
+  });
+  api.bind("heartbeat", [&sessions](const Call& call, const json::object& in) {
+    return heartbeat(sessions, who_of("heartbeat", call, in), text(in, "status"));
+  });
+  api.bind("discover_agents", [&sessions](const Call& call, const json::object& in) {
+    return discover(sessions, who_of("discover_agents", call, in), text(in, "capability"),
+                    text(in, "status"));
+  });
+  api.bind("end_session", [&sessions](const Call& call, const json::object& in) {
+    return end_session(sessions, who_of("end_session", call, in), text(in, "reason"), text(in, "via"));
+  });
+  api.bind("cleanup_dead_agents", [&sessions](const Call& call, const json::object& in) {
+    return cleanup(sessions, who_of("cleanup_dead_agents", call, in),
+                   std::chrono::minutes(int_or(in, "stale_threshold_minutes", 15)));
+  });
+}
+
+}  // namespace cru::api

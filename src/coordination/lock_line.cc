@@ -1,0 +1,33 @@
+#include "coordination/lock_line.h"
+
+namespace cru::coordination {
+
+LockLine::Place::Place(LockLine& line, Waiting waiting) : line_(line), waiting_(std::move(waiting)) {
+  for (auto* other : line_.places_)
+    if (other->waiting_.session_id != waiting_.session_id && overlap(other->waiting_.key, waiting_.key))
+      before_.insert(other);
+  at_ = line_.places_.insert(line_.places_.end(), this);
+}
+
+LockLine::Place::~Place() {
+  auto later = line_.places_.erase(at_);
+  bool is_awaited = false;
+  for (; later != line_.places_.end(); ++later) is_awaited |= (*later)->before_.erase(this) > 0;
+  if (is_awaited) line_.wake();
+}
+
+std::vector<Waiting> LockLine::Place::ahead() const {
+  std::vector<Waiting> found;
+  for (const auto* place : line_.places_)
+    if (before_.contains(place)) found.push_back(place->waiting_);
+  return found;
+}
+
+std::vector<Waiting> LockLine::overlapping(const LockKey& key) const {
+  std::vector<Waiting> found;
+  for (const auto* place : places_)
+    if (overlap(place->waiting_.key, key)) found.push_back(place->waiting_);
+  return found;
+}
+
+}  // namespace cru::coordination

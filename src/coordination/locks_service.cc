@@ -1,0 +1,302 @@
+#include "coordination/locks_service.h"
+
+#include <fmt/format.h>
+
+#include "coordination/detached.h"
+#include "coordination/lock_line.h"
+#include "coordination/lock_replies.h"
+#include "platform/log.h"
+
+namespace cru::coordination {
+namespace {
+
+constexpr Duration after_trouble = 30s;
+
+/// The key with and without the slash of a folder: what was a name when it was locked may be a folder now.
+LockKey other_form(const LockKey& key) {
+  if (key.kind == LockKey::Kind::path) return {LockKey::Kind::glob, key.text + "/"};
+  if (key.kind == LockKey::Kind::glob && key.text.ends_with('/'))
+    return {LockKey::Kind::path, key.text.substr(0, key.text.size() - 1)};
+  return key;
+}
+
+/// What the session holds and what stands in the way of `key`, nothing of it expired.
+struct Standing {
+  std::vector<Lock> mine, overlapping;
+};
+Standing read_standing(Tx& tx, const Session& session, const LockKey& key, const Moment& now) {
+  // One after the other: an expired lock is in both, and gone after the first.
+  auto overlapping = drop_expired(tx, overlapping_locks(tx, key), now);
+  auto mine = drop_expired(tx, locks_of(tx, session.session_id), now);
+  return {std::move(mine), std::move(overlapping)};
+}
+
+/// `who` as its session knows it: locks say what the session says.
+Who as_known(const Session& session) {
+  return {.agent_id = session.agent_id, .agent_type = session.agent_type, .session_id = session.session_id};
+}
+
+Result<Done> take_in(Tx& tx, const Session& session, const LockRequest& request,
+                     const std::vector<Waiting>& ahead, const Moment& now) {
+  auto standing = read_standing(tx, session, request.key, now);
+  auto taking = take(as_known(session), request, standing.overlapping, standing.mine, ahead, now);
+  if (taking.what == Taking::What::acquire) {
+    if (auto room = check_room(tx, request.key.kind); !room) return fail(std::move(room.error()));
+    taking.lock.fencing_token = next_token(tx);
+    put_lock(tx, taking.lock, "lock.acquired");
+  } else if (taking.what == Taking::What::refresh) {
+    put_lock(tx, taking.lock, "lock.refreshed");
+  }
+  return taken_reply(taking, request);
+}
+
+Result<Done> release_in(Tx& tx, const Session& session, const LockKey& key, std::optional<int64_t> token,
+                        const Moment& now) {
+  std::vector<Lock> found;
+  for (const auto& form : {key, other_form(key)})
+    if (auto lock = find_lock(tx, form); lock && (found.empty() || found.front().key != lock->key))
+      found.push_back(*std::move(lock));
+  found = drop_expired(tx, std::move(found), now);
+  auto own = std::ranges::find(found, session.session_id, &Lock::session_id);
+  if (own == found.end()) return not_owner_reply(key, found.empty() ? nullptr : &found.front(), token);
+  if (token && *token != own->fencing_token) return stale_release_reply(*own, *token);
+  remove_lock(tx, *own, "lock.released");
+  return released_reply(own->key);
+}
+
+struct EditOptions {
+  bool take = false;
+  Duration ttl{0};
+};
+Result<Done> edit_in(Tx& tx, const Session& session, const LockKey& key, std::optional<int64_t> token,
+                     const std::vector<Waiting>& ahead, EditOptions options, const Moment& now) {
+  auto standing = read_standing(tx, session, key, now);
+  for (const auto& lock : standing.overlapping)
+    if (lock.session_id != session.session_id) return edit_denied(key, lock);
+  auto covers = [&](const Lock& lock) {
+    return overlap(lock.key, key) && (!token || lock.fencing_token == *token);
+  };
+  auto own = std::ranges::find_if(standing.mine, covers);
+  if (token && own == standing.mine.end()) return edit_stale(key, *token);
+  note_file(tx, session, key.text);
+  if (!options.take) return edit_allowed(key, own == standing.mine.end() ? nullptr : &*own);
+  // A lock that covers the file is refreshed; only without one is the file's own taken.
+  LockRequest request{.key = own == standing.mine.end() ? key : own->key, .reason = {}, .ttl = options.ttl};
+  if (own == standing.mine.end()) request.reason = "editing";
+  auto taking = take(as_known(session), request, standing.overlapping, standing.mine, ahead, now);
+  if (taking.what == Taking::What::behind_waiting) return edit_allowed(key, nullptr);
+  bool is_new = taking.what == Taking::What::acquire;
+  if (is_new) {
+    // An edit is not refused for want of room: it goes on without a lock.
+    if (!check_room(tx, key.kind)) return edit_allowed(key, nullptr);
+    taking.lock.fencing_token = next_token(tx);
+  }
+  put_lock(tx, taking.lock, is_new ? "lock.acquired" : "lock.refreshed");
+  return edit_allowed(key, &taking.lock);
+}
+
+}  // namespace
+
+struct Locks::Impl {
+  Loop& loop;
+  Store& store;
+  Sessions& sessions;
+  Paths& paths;
+  const LockOptions options;
+  LockLine line;
+  Loop::TimerId timer = 0;
+  BootTime timer_at = {};
+
+  Impl(Loop& l, Store& s, Sessions& n, Paths& p, LockOptions o)
+      : loop(l), store(s), sessions(n), paths(p), options(o), line(l) {}
+  ~Impl() {
+    if (timer) loop.cancel_timer(timer);
+  }
+
+  /// Sweeps what has expired at `at`, or sooner if that was planned before.
+  void sweep_at(BootTime at) {
+    if (timer && timer_at <= at) return;
+    if (timer) loop.cancel_timer(timer);
+    timer_at = at;
+    timer = loop.set_timer(std::max(at - loop.clock().boot(), Duration(0)) + 1ms, [this] {
+      timer = 0;
+      loop.spawn(sweep_or_retry());
+    });
+  }
+  Task<void> sweep_or_retry() {
+    auto swept = co_await sweep();
+    if (swept) co_return;
+    log_error("sweeping expired locks", swept.error());
+    sweep_at(loop.clock().boot() + after_trouble);
+  }
+  Task<Result<>> sweep() {
+    struct Swept {
+      bool any = false;
+      std::optional<Duration> next;
+    };
+    auto now = sessions.now();
+    auto swept = co_await store.write([now](Tx& tx) -> Result<Swept> {
+      auto at = now;
+      at.wall = tx.now();
+      auto all = list_locks(tx);
+      auto before = all.size();
+      auto left = drop_expired(tx, std::move(all), at);
+      Swept result{.any = left.size() != before, .next = {}};
+      for (const auto& lock : left)
+        result.next = std::min(result.next.value_or(Duration::max()), until(lock.expires, at));
+      return result;
+    });
+    if (!swept) co_return fail(std::move(swept.error()));
+    if (swept->next) sweep_at(now.boot + *swept->next);
+    if (swept->any) line.wake();
+    co_return Result<>();
+  }
+
+  Task<Result<LockKey>> resolve(std::string text, std::string cwd) {
+    auto key = parse_lock_key(text);
+    if (!key || key->kind == LockKey::Kind::logical) co_return key;
+    if (key->kind == LockKey::Kind::path) {
+      auto found = co_await paths.resolve(key->text, cwd);
+      if (!found) co_return fail(std::move(found.error()));
+      if (found->is_folder) co_return join_glob(found->path, "");
+      co_return LockKey{LockKey::Kind::path, found->path};
+    }
+    auto parts = split_glob(key->text);
+    auto folder = co_await paths.resolve(parts.folder.empty() ? "." : parts.folder, cwd);
+    if (!folder) co_return fail(std::move(folder.error()));
+    co_return join_glob(folder->path, parts.rest);
+  }
+
+  /// One try, as one transaction.
+  Task<Result<Done>> try_to_take(Who who, LockRequest request, std::vector<Waiting> ahead) {
+    auto now = sessions.now();
+    // Planned before the commit: a caller that hangs up meanwhile leaves no lock without its end.
+    sweep_at(now.boot + request.ttl);
+    co_return co_await write_once(store, who.once, [who, request, ahead, now](Tx& tx) -> Result<Done> {
+      auto at = now;
+      at.wall = tx.now();
+      auto session = admit_in(tx, who, at);
+      if (!session) return fail(std::move(session.error()));
+      return take_in(tx, *session, request, ahead, at);
+    });
+  }
+
+  Task<Result<Done>> wait_and_take(Who who, LockRequest request, Duration wait) {
+    auto give_up_at = loop.clock().boot() + wait;
+    LockLine::Place place(line, {request.key, who.agent_id, who.session_id});
+    for (bool is_first = true;; is_first = false) {
+      auto seen = line.version();
+      bool is_last = give_up_at <= loop.clock().boot();
+      if (is_first || is_last || place.is_front()) {
+        auto done = co_await try_to_take(who, request, place.ahead());
+        if (!done || is_last || !may_change(*done)) co_return done;
+      }
+      auto left = give_up_at - loop.clock().boot();
+      if (left > Duration(0) && seen == line.version()) co_await line.changed(left);
+    }
+  }
+
+  Task<Result<Done>> release(Who who, LockKey key, std::optional<int64_t> token) {
+    auto now = sessions.now();
+    auto done = co_await write_once(store, who.once, [who, key, token, now](Tx& tx) -> Result<Done> {
+      auto at = now;
+      at.wall = tx.now();
+      auto session = admit_in(tx, who, at);
+      if (!session) return fail(std::move(session.error()));
+      return release_in(tx, *session, key, token, at);
+    });
+    if (done && done->changed) line.wake();
+    co_return done;
+  }
+};
+
+Locks::Locks(Loop& loop, Store& store, Sessions& sessions, Paths& paths, LockOptions options)
+    : impl_(new Impl(loop, store, sessions, paths, options)) {
+  sessions.when_freed([this] { freed(); });
+}
+Locks::~Locks() = default;
+
+void Locks::freed() { impl_->line.wake(); }
+Task<Result<>> Locks::recover() { return impl_->sweep(); }
+
+Task<Result<Done>> Locks::acquire(Who who, Request request) {
+  auto minutes =
+      request.ttl_minutes.value_or(std::chrono::ceil<std::chrono::minutes>(impl_->options.ttl).count());
+  if (minutes < least_ttl_minutes || minutes > most_ttl_minutes)
+    co_return ttl_out_of_range_reply(request.file_path, minutes);
+  auto key = co_await impl_->resolve(request.file_path, who.cwd);
+  if (!key && key.error().code == Code::invalid_argument)
+    co_return invalid_path_reply(request.file_path, key.error());
+  if (!key) co_return fail(std::move(key.error()));
+  LockRequest wanted{.key = *std::move(key),
+                     .reason = std::move(request.reason),
+                     .ttl = std::chrono::minutes(minutes),
+                     .fencing_token = request.fencing_token};
+  if (request.wait <= Duration(0)) {
+    auto ahead = impl_->line.overlapping(wanted.key);
+    co_return co_await impl_->try_to_take(std::move(who), std::move(wanted), std::move(ahead));
+  }
+  if (impl_->line.size() >= impl_->options.most_waiters)
+    co_return fail(Code::overloaded, "too many callers are waiting for locks", "wait_seconds",
+                   "try again without waiting, or later");
+  co_return co_await impl_->wait_and_take(std::move(who), std::move(wanted), request.wait);
+}
+
+Task<Result<Done>> Locks::release(Who who, std::string file_path, std::optional<int64_t> token) {
+  auto key = co_await impl_->resolve(file_path, who.cwd);
+  if (!key && key.error().code == Code::invalid_argument)
+    co_return invalid_release_reply(file_path, key.error());
+  if (!key) co_return fail(std::move(key.error()));
+  co_return co_await detached(impl_->loop, impl_->release(std::move(who), *std::move(key), token));
+}
+
+Task<Result<Done>> Locks::check(Who who, std::vector<std::string> file_paths) {
+  if (auto alive = co_await impl_->sessions.seen(who); !alive) co_return fail(std::move(alive.error()));
+  std::vector<LockKey> keys;
+  for (const auto& path : file_paths) {
+    auto key = co_await impl_->resolve(path, who.cwd);
+    if (!key) {
+      auto error = std::move(key.error());
+      if (error.code == Code::invalid_argument) error.field = "file_paths";
+      co_return fail(std::move(error));
+    }
+    keys.push_back(*std::move(key));
+  }
+  auto now = impl_->sessions.now();
+  auto found = co_await impl_->store.read([keys, now](Reader& reader) -> Result<std::vector<Lock>> {
+    auto locks = list_locks(reader);
+    std::erase_if(locks, [&](const Lock& lock) {
+      auto meets = [&](const LockKey& key) { return overlap(lock.key, key); };
+      return passed(lock.expires, now) || (!keys.empty() && !std::ranges::any_of(keys, meets));
+    });
+    return locks;
+  });
+  if (!found) co_return fail(std::move(found.error()));
+  json::array result;
+  for (const auto& lock : *found)
+    result.push_back(to_json(lock, static_cast<int64_t>(impl_->line.overlapping(lock.key).size())));
+  co_return Done{.reply = {{"result", std::move(result)}}, .changed = false};
+}
+
+Task<Result<Done>> Locks::check_edit(Who who, std::string file_path, std::optional<int64_t> token) {
+  if (file_path.empty() || file_path.find('\0') != std::string::npos)
+    co_return fail(Code::invalid_argument, "the path is empty or has a NUL", "file_path");
+  auto found = co_await impl_->paths.resolve(file_path, who.cwd);
+  if (!found && found.error().code == Code::invalid_argument) co_return edit_outside(file_path);
+  if (!found) co_return fail(std::move(found.error()));
+  // What is edited is a file, whatever its name looks like: never a glob or a logical key.
+  LockKey key{LockKey::Kind::path, found->path};
+  auto now = impl_->sessions.now();
+  EditOptions options{impl_->options.take_on_edit, impl_->options.edit_ttl};
+  if (options.take) impl_->sweep_at(now.boot + options.ttl);
+  auto ahead = impl_->line.overlapping(key);
+  co_return co_await impl_->store.write([who, key, token, ahead, options, now](Tx& tx) -> Result<Done> {
+    auto at = now;
+    at.wall = tx.now();
+    auto session = revive_in(tx, who, at);
+    if (!session) return fail(std::move(session.error()));
+    return edit_in(tx, *session, key, token, ahead, options, at);
+  });
+}
+
+}  // namespace cru::coordination
