@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { applyAll, board, chains, locksInOrder, nothing_shared, sessionsInOrder, takeLists, type Lists } from "./coordination.ts";
+import { applyAll, blockers, board, chains, locksInOrder, nothing_shared, sessionsInOrder, takeLists, type Lists } from "./coordination.ts";
 import { viewIn, viewOf, viewOfKey } from "./views.ts";
 import { ahead, describeShared, oneLine, subjectOf, why } from "./words_coordination.ts";
 import type { LogEvent } from "./wire.ts";
@@ -21,12 +21,12 @@ test("a lock is there from acquired to released or expired, and a refresh keeps 
 });
 
 test("the end of an earlier holder's lock, told again, does not end the present one's", () => {
-  const state = takeLists(lists({ locks: [lock("src/a", "bob", 7)] }), [event("lock.released", lock("src/a", "ada", 6))]);
+  const state = takeLists(nothing_shared, lists({ locks: [lock("src/a", "bob", 7)] }), [event("lock.released", lock("src/a", "ada", 6))]);
   assert.equal(state.locks.get("src/a")?.locked_by, "bob");
 });
 
 test("events that came while the lists were on their way are applied to them", () => {
-  const state = takeLists(lists({ locks: [lock("src/a", "ada", 1)], work: [{ task_id: "w", status: "pending" }] }), [
+  const state = takeLists(nothing_shared, lists({ locks: [lock("src/a", "ada", 1)], work: [{ task_id: "w", status: "pending" }] }), [
     event("lock.released", lock("src/a", "ada", 1)),
     event("work.claimed", { task_id: "w", status: "claimed", claimed_by: "bob" }),
     event("work.submitted", { task_id: "v", status: "pending", description: "new" }),
@@ -39,7 +39,8 @@ test("events that came while the lists were on their way are applied to them", (
 test("lists replace what was known", () => {
   const before = applyAll(nothing_shared, [event("lock.acquired", lock("gone", "ada", 1))]);
   assert.equal(before.locks.size, 1);
-  assert.equal(takeLists(lists(), []).locks.size, 0);
+  assert.equal(takeLists(before, lists(), []).locks.size, 0);
+  assert.equal(takeLists(before, { sessions: [] }, []).locks.size, 1, "only those that were read");
 });
 
 test("events of other rooms leave the very same state", () => {
@@ -49,22 +50,30 @@ test("events of other rooms leave the very same state", () => {
 test("work moves over the board, and says why it waits", () => {
   let state = applyAll(nothing_shared, [
     event("work.submitted", { task_id: "a", status: "pending", priority: 5, task_type: "build", description: "A" }),
-    event("work.submitted", { task_id: "b", status: "pending", priority: 1, blocked_by: ["a"], depends_on: ["a"] }),
+    event("work.submitted", { task_id: "b", status: "pending", priority: 1, depends_on: ["a"] }),
   ]);
-  let columns = board(state.work);
+  let columns = board(state.work, 0);
   assert.deepEqual([columns.pending, columns.blocked].map((list) => list.map(({ task_id }) => task_id)), [["a"], ["b"]]);
   assert.equal(why(state.work.get("b")!, state.work, 0), "waits for a (nobody has it)");
   state = applyAll(state, [event("work.claimed", { task_id: "a", status: "claimed", claimed_by: "ada" })]);
   assert.equal(why(state.work.get("b")!, state.work, 0), "waits for a (with ada)");
   state = applyAll(state, [event("work.verifying", { task_id: "a", status: "running", verify: ["make", "test"] })]);
   assert.equal(why(state.work.get("a")!, state.work, 0), "being verified: make test");
-  assert.equal(board(state.work)["in hand"].length, 1);
-  state = applyAll(state, [event("work.completed", { task_id: "a", status: "completed" }), event("work.unblocked", { task_id: "b", status: "pending", blocked_by: [] })]);
-  columns = board(state.work);
+  assert.equal(board(state.work, 0)["in hand"].length, 1);
+  state = applyAll(state, [event("work.completed", { task_id: "a", status: "completed" }), event("work.unblocked", { task_id: "b", status: "pending" })]);
+  columns = board(state.work, 0);
   assert.deepEqual([columns.pending[0]?.task_id, columns.done[0]?.task_id], ["b", "a"]);
   state = applyAll(state, [event("work.cancelled", { task_id: "b", status: "cancelled", error_message: "not needed" })]);
-  assert.equal(board(state.work).failed[0]?.task_id, "b");
+  assert.equal(board(state.work, 0).failed[0]?.task_id, "b");
   assert.equal(why(state.work.get("b")!, state.work, 0), "not needed");
+});
+
+test("of a dependency that is not on the board the list's word counts, until it is unblocked", () => {
+  let state = takeLists(nothing_shared, { work: [{ task_id: "b", status: "pending", depends_on: ["old", "done"], blocked_by: ["old"] }] }, []);
+  assert.deepEqual(blockers(state.work.get("b")!, state.work), ["old"]);
+  assert.equal(why(state.work.get("b")!, state.work, 0), "waits for old");
+  state = applyAll(state, [event("work.unblocked", { task_id: "b", status: "pending", depends_on: ["old", "done"] })]);
+  assert.deepEqual(board(state.work, 0).pending.map(({ task_id }) => task_id), ["b"]);
 });
 
 test("work that waits for its next attempt says when and why", () => {
@@ -72,6 +81,8 @@ test("work that waits for its next attempt says when and why", () => {
   const now = Date.parse("2026-11-16T10:00:00Z");
   assert.equal(why(work, new Map(), now), "tries again in 30 s after: tests failed");
   assert.equal(why(work, new Map(), now + 31_000), "came back: tests failed");
+  const all = new Map([["a", work]]);
+  assert.deepEqual([board(all, now).blocked.length, board(all, now + 31_000).pending.length], [1, 1]);
 });
 
 test("an event without a status still moves the item", () => {
@@ -96,7 +107,7 @@ test("a session is live until it ends; its calls are signs of life; it may come 
 });
 
 test("several sessions of one agent are told apart; the gone and people come last", () => {
-  const state = takeLists(lists({ sessions: [
+  const state = takeLists(nothing_shared, lists({ sessions: [
     { session_id: "1", agent_id: "zoe", status: "active" }, { session_id: "2", agent_id: "ada", status: "disconnected" },
     { session_id: "3", agent_id: "ada", status: "idle", started_at: "2" }, { session_id: "4", agent_id: "ada", status: "active", started_at: "1" },
     { session_id: "5", agent_id: "ann", agent_type: "person", status: "active" },

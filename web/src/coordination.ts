@@ -29,14 +29,14 @@ const workStatus: Record<string, WorkStatus> = {
   requeued: "pending", unblocked: "pending", cancelled: "cancelled",
 };
 
-/// Lists that were asked for before `later` came. Told again over the newer lists, those events end at the same
-/// state, because each carries the whole item.
-export function takeLists(lists: Lists, later: readonly LogEvent[]): Coordination {
+/// What is known, with these lists in place of its own. `later` came after they were asked for: told again over the
+/// newer lists, those events end at the same state, because each carries the item as it then was.
+export function takeLists(before: Coordination, lists: Partial<Lists>, later: readonly LogEvent[]): Coordination {
   return applyAll({
-    sessions: new Map(lists.sessions.map((session) => [session.session_id, session])),
-    locks: new Map(lists.locks.map((lock) => [lock.file_path, lock])),
-    work: new Map(lists.work.map((work) => [work.task_id, work])),
-    handoffs: new Map(lists.handoffs.map((handoff) => [handoff.id, handoff])),
+    sessions: lists.sessions ? new Map(lists.sessions.map((session) => [session.session_id, session])) : before.sessions,
+    locks: lists.locks ? new Map(lists.locks.map((lock) => [lock.file_path, lock])) : before.locks,
+    work: lists.work ? new Map(lists.work.map((work) => [work.task_id, work])) : before.work,
+    handoffs: lists.handoffs ? new Map(lists.handoffs.map((handoff) => [handoff.id, handoff])) : before.handoffs,
   }, later);
 }
 
@@ -85,7 +85,9 @@ function applyWork(work: Map<string, Work>, what: string, event: LogEvent): void
   }
   const known = work.get(id);
   const status = data.status ?? workStatus[what] ?? known?.status ?? "pending";
-  work.set(id, { created_at: event.timestamp, ...known, ...data, task_id: id, status });
+  const after: Work = { created_at: event.timestamp, ...known, ...data, task_id: id, status };
+  if (what === "unblocked" && !data.blocked_by) after.blocked_by = [];
+  work.set(id, after);
 }
 
 function applyHandoff(handoffs: Map<string, Handoff>, what: string, event: LogEvent): void {
@@ -129,16 +131,26 @@ function forget<Item>(items: Map<string, Item>, keep: number, may_go: (item: Ite
 export type Column = "pending" | "blocked" | "in hand" | "done" | "failed";
 export const columns: readonly Column[] = ["pending", "blocked", "in hand", "done", "failed"];
 
-export function columnOf(work: Work): Column {
-  if (work.status === "pending") return work.blocked_by?.length || work.retry_at ? "blocked" : "pending";
+/// What a piece of work waits for. An event does not say, so it follows from what it depends on; of what is not on the
+/// board any more the list's word counts.
+export function blockers(work: Work, all: ReadonlyMap<string, Work>): string[] {
+  if (work.status !== "pending") return [];
+  return (work.depends_on ?? work.blocked_by ?? []).filter((id) => {
+    const dependency = all.get(id);
+    return dependency ? isOpen(dependency) : work.blocked_by?.includes(id);
+  });
+}
+
+export function columnOf(work: Work, all: ReadonlyMap<string, Work>, now: number): Column {
+  if (work.status === "pending") return blockers(work, all).length || Date.parse(work.retry_at ?? "") > now ? "blocked" : "pending";
   if (work.status === "completed") return "done";
   return work.status === "failed" || work.status === "cancelled" ? "failed" : "in hand";
 }
 
 /// The board: open work as it will be taken (most urgent, then oldest), ended work newest first.
-export function board(work: ReadonlyMap<string, Work>): Record<Column, Work[]> {
+export function board(work: ReadonlyMap<string, Work>, now: number): Record<Column, Work[]> {
   const out: Record<Column, Work[]> = { pending: [], blocked: [], "in hand": [], done: [], failed: [] };
-  for (const item of work.values()) out[columnOf(item)].push(item);
+  for (const item of work.values()) out[columnOf(item, work, now)].push(item);
   const urgent = (a: Work, b: Work) => (a.priority ?? 5) - (b.priority ?? 5) || (a.created_at ?? "").localeCompare(b.created_at ?? "") || a.task_id.localeCompare(b.task_id);
   const newest = (a: Work, b: Work) => (b.completed_at ?? "").localeCompare(a.completed_at ?? "") || a.task_id.localeCompare(b.task_id);
   for (const column of columns) out[column].sort(column === "done" || column === "failed" ? newest : urgent);

@@ -4,7 +4,7 @@ import { get, post } from "./api.ts";
 import { follow, link } from "./connection.ts";
 import { append, first, isBehind, last, nothing, page_size, prepend, type OutputWindow } from "./output_window.ts";
 import { safeText } from "./safe_text.ts";
-import { applyShared, readLists } from "./shared_model.ts";
+import { applyShared, keepFresh, readLists } from "./shared_model.ts";
 import { empty, inOrder, isLive, pending, readEvent, reduce, withHistory, type State } from "./state.ts";
 import { addressOf, isField, view, viewIn, viewOf, viewOfKey } from "./views.ts";
 import type { Line, LogEvent, OutputPage } from "./wire.ts";
@@ -51,6 +51,7 @@ function flush(): void {
     if (window !== output.value) output.value = window;
   });
   if (events.some((event) => event.type === "state.snapshot" || event.type === "log.truncated")) void readLists();
+  else keepFresh(view.peek(), events);
   if (selected.value && isBehind(output.value) && following.value) void catchUp();
 }
 
@@ -189,11 +190,25 @@ function keepAddress(): void {
   });
 }
 
+/// A view that somebody turns to is read anew as far as events do not tell.
+function lookedAt(): void {
+  if (document.hidden || !loaded.peek()) return;
+  if (view.peek() === "agents") void readLists("sessions");
+  if (view.peek() === "locks") void readLists("locks");
+}
+
 export function start(): void {
   const wanted = runIn(location.hash);
   keepAddress();
   setInterval(() => { if (!document.hidden) now.value = Date.now(); }, 1000);
-  document.addEventListener("visibilitychange", () => { now.value = Date.now(); });
+  document.addEventListener("visibilitychange", () => {
+    now.value = Date.now();
+    lookedAt();
+  });
+  effect(() => {
+    void view.value;
+    lookedAt();
+  });
   effect(() => {
     if (!loaded.value) return;
     const list = runs.value;

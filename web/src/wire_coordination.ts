@@ -11,7 +11,8 @@ export interface Session {
   last_heartbeat?: string;
   started_at?: string;
   ended_at?: string | null;
-  reason?: string | null;
+  /// Why it ended; only an event says.
+  why?: string;
 }
 
 export interface Lock {

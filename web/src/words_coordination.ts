@@ -1,4 +1,5 @@
 // How coordination is said: why work waits, how long something has been held, what an event was about. Pure.
+import { blockers } from "./coordination.ts";
 import { safeText } from "./safe_text.ts";
 import type { LogEvent } from "./wire.ts";
 import type { Work } from "./wire_coordination.ts";
@@ -27,20 +28,18 @@ export function ahead(time: string | null | undefined, now: number): string {
 export function why(work: Work, all: ReadonlyMap<string, Work>, now: number): string {
   const error = work.error_message ? oneLine(work.error_message) : "";
   if (work.status === "pending") {
-    const blockers = work.blocked_by ?? [];
-    if (blockers.length) return `waits for ${blockers.map((id) => `${id}${stateOf(all.get(id))}`).join(", ")}`;
+    const waits_for = blockers(work, all);
+    if (waits_for.length) return `waits for ${waits_for.map((id) => `${id}${stateOf(all.get(id), all)}`).join(", ")}`;
     if (work.retry_at && Date.parse(work.retry_at) > now) return `tries again ${ahead(work.retry_at, now)}${error ? ` after: ${error}` : ""}`;
     return error ? `came back: ${error}` : "";
   }
   if (work.status === "running") return work.verify?.length ? `being verified: ${oneLine(work.verify.join(" "))}` : "";
-  if (work.status === "failed") return error || "failed";
-  if (work.status === "cancelled") return error || "cancelled";
-  return "";
+  return work.status === "failed" || work.status === "cancelled" ? error : "";
 }
 
-function stateOf(blocker: Work | undefined): string {
+function stateOf(blocker: Work | undefined, all: ReadonlyMap<string, Work>): string {
   if (!blocker) return "";
-  if (blocker.status === "pending") return blocker.blocked_by?.length ? " (blocked itself)" : " (nobody has it)";
+  if (blocker.status === "pending") return blockers(blocker, all).length ? " (blocked itself)" : " (nobody has it)";
   if (blocker.status === "claimed" || blocker.status === "running") return ` (${blocker.claimed_by ? `with ${blocker.claimed_by}` : blocker.status})`;
   return ` (${blocker.status})`;
 }
@@ -57,9 +56,9 @@ export function describeShared(event: LogEvent): string {
   const text = (key: string) => (typeof data[key] === "string" ? (data[key] as string) : "");
   const room = event.type.split(".")[0];
   const parts =
-    room === "lock" ? [text("locked_by"), text("reason")]
+    room === "lock" ? [text("locked_by"), text("why") || text("reason")]
     : room === "work" ? [text("claimed_by"), text("error_message") || text("description")]
-    : room === "session" ? [text("status"), text("current_task") || text("reason")]
+    : room === "session" ? [text("why") || text("status"), text("current_task")]
     : [text("agent_name") || text("agent_id"), text("summary")];
   return oneLine(parts.filter(Boolean).join(" · "), 200);
 }

@@ -7,17 +7,22 @@ import { ago, oneLine } from "../words_coordination.ts";
 import { Badge } from "./badge.tsx";
 import { Sheet } from "./sheet.tsx";
 
+const workOf = (session: Session) => [...shared.value.work.values()].filter((work) => isOpen(work) && work.claimed_by_session === session.session_id);
+
+/// What it says that it does, else the work that it has taken.
+const doing = (session: Session) => session.current_task || workOf(session)[0]?.description || "";
+
 /// What a session has in its hands, as links to where it is shown.
 function Hands({ session }: { session: Session }) {
   const held = locks.value.filter((lock) => lock.session_id === session.session_id).length;
-  const items = [...shared.value.work.values()].filter((work) => isOpen(work) && work.claimed_by_session === session.session_id).length;
+  const items = workOf(session).length;
   if (!held && !items) return <span class="faint">nothing</span>;
   return (
-    <>
+    <span>
       {items > 0 && <a href="#view=board">{items} {items === 1 ? "task" : "tasks"}</a>}
       {items > 0 && held > 0 && ", "}
       {held > 0 && <a href="#view=locks">{held} {held === 1 ? "lock" : "locks"}</a>}
-    </>
+    </span>
   );
 }
 
@@ -34,10 +39,10 @@ function Row({ session, several }: { session: Session; several: boolean }) {
       </th>
       <td data-name="State">
         <Badge status={session.status} asks={asks && !gone} />
-        {gone && <span class="since"> {ago(session.ended_at, now.value)}</span>}
+        {gone && <span class="since"> {ago(session.ended_at, now.value)}{session.why && `: ${oneLine(session.why, 80)}`}</span>}
       </td>
       <td data-name="Last heard" class="number">{is_person ? <span class="faint">a person</span> : ago(session.last_heartbeat, now.value)}</td>
-      <td data-name="Doing" class="wide">{session.current_task ? oneLine(session.current_task) : <span class="faint">not said</span>}</td>
+      <td data-name="Doing" class="wide">{doing(session) ? oneLine(doing(session)) : <span class="faint">not said</span>}</td>
       <td data-name="Can">
         {session.capabilities?.length
           ? <ul class="chips">{session.capabilities.map((word) => <li key={word}>{safeText(word)}</li>)}</ul>

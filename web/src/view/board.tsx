@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
-import { columnOf, columns, isOpen } from "../coordination.ts";
+import { board, columnOf, columns, isOpen } from "../coordination.ts";
 import { now } from "../model.ts";
 import { safeText } from "../safe_text.ts";
-import { board, cancelWork, open_work, shared } from "../shared_model.ts";
+import { cancelWork, open_work, readWork, shared } from "../shared_model.ts";
 import type { Work } from "../wire_coordination.ts";
 import { ago, ahead, oneLine, valueText, why } from "../words_coordination.ts";
 import { Badge } from "./badge.tsx";
@@ -28,7 +28,7 @@ function More({ work }: { work: Work }) {
     ["error", work.error_message ?? ""],
   ];
   return (
-    <details class="more">
+    <details class="more" onToggle={(event) => { if (event.currentTarget.open) void readWork(work.task_id); }}>
       <summary>More<span class="unseen"> about {safeText(work.task_id)}</span></summary>
       <p class="more-text"><Lines text={work.description ?? ""} /></p>
       <dl>{facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd><Lines text={value} /></dd></div>)}</dl>
@@ -38,7 +38,7 @@ function More({ work }: { work: Work }) {
 }
 
 function Card({ work }: { work: Work }) {
-  const column = columnOf(work);
+  const column = columnOf(work, shared.value.work, now.value);
   const reason = why(work, shared.value.work, now.value);
   const when = work.completed_at ? ago(work.completed_at, now.value) : ago(work.created_at, now.value);
   return (
@@ -62,7 +62,7 @@ function Card({ work }: { work: Work }) {
 
 export function Board() {
   const [submitting, submit] = useState(false);
-  const all = board.value;
+  const all = board(shared.value.work, now.value);
   const total = columns.reduce((sum, column) => sum + all[column].length, 0);
   return (
     <Sheet title="Board" count={`${open_work.value} open`} is_empty={!total && !submitting}

@@ -42,7 +42,7 @@ export function Handoffs() {
   const all = chains.value;
   const count = all.reduce((sum, chain) => sum + chain.handoffs.length, 0);
   return (
-    <Sheet title="Handoffs" count={`${count} of ${all.length} ${all.length === 1 ? "agent" : "agents"}`} is_empty={!count} nothing={(
+    <Sheet title="Handoffs" count={`${count} from ${all.length} ${all.length === 1 ? "agent" : "agents"}`} is_empty={!count} nothing={(
       <>
         <h2>No handoffs yet</h2>
         <p>A handoff is what one session leaves for whoever goes on: the next session of the same agent reads it first.</p>
