@@ -28,8 +28,10 @@ struct TeamProblem {
 };
 /// "FILE:LINE: agents[2].role: reason".
 std::string to_text(const TeamProblem& problem, const std::string& file);
-/// The team, or all that is wrong with it.
+/// The team, or all that is wrong with it, by line and field.
 std::expected<Team, std::vector<TeamProblem>> read_team(const YamlNode& root);
+/// What `parse_yaml` says of a text that is no YAML: "LINE: reason".
+TeamProblem syntax_problem(const Error& error);
 /// What a member is told when it is started.
 std::string briefing(const Team& team, const Member& member);
 

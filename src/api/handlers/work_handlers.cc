@@ -1,0 +1,110 @@
+#include "api/handlers/coordination_handlers.h"
+
+namespace cru::api {
+namespace {
+
+using coordination::Who;
+using coordination::WorkQueue;
+
+std::string text(const json::object& input, std::string_view key) { return std::string(text_or(input, key)); }
+
+json::value value_at(const json::object& input, std::string_view key) {
+  const auto* value = input.if_contains(key);
+  return value ? *value : json::value(nullptr);
+}
+
+Result<WorkQueue::Submission> submission_from(const json::object& input) {
+  WorkQueue::Submission submission;
+  submission.task_id = text(input, "task_id");
+  submission.task_type = text(input, "task_type");
+  submission.description = text(input, "description");
+  submission.input_data = value_at(input, "input_data");
+  submission.priority = int_or(input, "priority", 5);
+  submission.depends_on = texts_at(input, "depends_on");
+  submission.blocks = texts_at(input, "blocks");
+  submission.release_on_dependency_failure = text_or(input, "on_dependency_failure") == "release";
+  submission.max_attempts = int_or(input, "max_attempts", 3);
+  submission.backoff = std::chrono::seconds(int_or(input, "backoff_seconds", 30));
+  submission.verify = texts_at(input, "verify");
+  if (auto deadline = text(input, "deadline"); !deadline.empty()) {
+    submission.deadline = parse_rfc3339(deadline);
+    if (!submission.deadline)
+      return fail(Code::invalid_argument, "not an RFC 3339 time, such as 2026-11-15T10:00:00Z", "deadline");
+  }
+  return submission;
+}
+
+Task<Result<Reply>> submit_work(WorkQueue& work, Result<Who> who, Result<WorkQueue::Submission> submission) {
+  if (!who) co_return fail(std::move(who.error()));
+  if (!submission) co_return fail(std::move(submission.error()));
+  co_return to_reply(co_await work.submit(*std::move(who), *std::move(submission)));
+}
+
+Task<Result<Reply>> get_work(WorkQueue& work, Result<Who> who, std::vector<std::string> types, Duration lease,
+                             Duration wait) {
+  if (!who) co_return fail(std::move(who.error()));
+  co_return to_reply(co_await work.claim(*std::move(who), std::move(types), lease, wait));
+}
+
+Task<Result<Reply>> complete_work(WorkQueue& work, Result<Who> who, WorkQueue::Completion completion) {
+  if (!who) co_return fail(std::move(who.error()));
+  co_return to_reply(co_await work.complete(*std::move(who), std::move(completion)));
+}
+
+Task<Result<Reply>> cancel_work(WorkQueue& work, Result<Who> who, std::string task_id, std::string reason) {
+  if (!who) co_return fail(std::move(who.error()));
+  co_return to_reply(co_await work.cancel(*std::move(who), std::move(task_id), std::move(reason)));
+}
+
+Task<Result<Reply>> list_work(WorkQueue& work, Result<Who> who, std::string status, std::string type,
+                              int64_t limit) {
+  if (!who) co_return fail(std::move(who.error()));
+  co_return to_reply(co_await work.list(*std::move(who), std::move(status), std::move(type), limit));
+}
+
+Task<Result<Reply>> find_work(WorkQueue& work, Result<Who> who, std::string task_id) {
+  if (!who) co_return fail(std::move(who.error()));
+  co_return to_reply(co_await work.find(*std::move(who), std::move(task_id)));
+}
+
+Task<Result<Reply>> why_work(WorkQueue& work, Result<Who> who, std::string task_id) {
+  if (!who) co_return fail(std::move(who.error()));
+  co_return to_reply(co_await work.why(*std::move(who), std::move(task_id)));
+}
+
+}  // namespace
+
+void bind_work(Api& api, WorkQueue& work) {
+  api.bind("submit_work", [&work](const Call& call, const json::object& in) {
+    return submit_work(work, who_of("submit_work", call, in), submission_from(in));
+  });
+  api.bind("get_work", [&work](const Call& call, const json::object& in) {
+    return get_work(work, who_of("get_work", call, in), texts_at(in, "task_types"),
+                    std::chrono::minutes(int_or(in, "lease_minutes", 30)),
+                    std::chrono::seconds(int_or(in, "wait_seconds")));
+  });
+  api.bind("complete_work", [&work](const Call& call, const json::object& in) {
+    return complete_work(work, who_of("complete_work", call, in),
+                         {.task_id = text(in, "task_id"),
+                          .success = bool_or(in, "success"),
+                          .result = value_at(in, "result"),
+                          .error_message = text(in, "error_message"),
+                          .retry = bool_or(in, "retry", true),
+                          .fencing_token = integer_at(in, "fencing_token")});
+  });
+  api.bind("cancel_work", [&work](const Call& call, const json::object& in) {
+    return cancel_work(work, who_of("cancel_work", call, in), text(in, "task_id"), text(in, "reason"));
+  });
+  api.bind("list_work", [&work](const Call& call, const json::object& in) {
+    return list_work(work, who_of("list_work", call, in), text(in, "status"), text(in, "task_type"),
+                     int_or(in, "limit", 100));
+  });
+  api.bind("get_work_item", [&work](const Call& call, const json::object& in) {
+    return find_work(work, who_of("get_work_item", call, in), text(in, "task_id"));
+  });
+  api.bind("why_work", [&work](const Call& call, const json::object& in) {
+    return why_work(work, who_of("why_work", call, in), text(in, "task_id"));
+  });
+}
+
+}  // namespace cru::api
