@@ -50,6 +50,15 @@ Result<Done> take_in(Tx& tx, const Session& session, const LockRequest& request,
   return taken_reply(taking, request);
 }
 
+/// Told once, when the waiting begins: who waits is not in any table, and whoever watches would not see it.
+void tell_waiting(Tx& tx, const Session& session, const LockRequest& request, const Done& refused) {
+  tx.emit({"lock.waiting", session.agent_id,
+           json::object{{"file_path", request.key.text},
+                        {"agent_id", session.agent_id},
+                        {"session_id", session.session_id},
+                        {"locked_by", json_or_null(std::string(text_or(refused.reply, "locked_by")))}}});
+}
+
 Result<Done> release_in(Tx& tx, const Session& session, const LockKey& key, std::optional<int64_t> token,
                         const Moment& now) {
   std::vector<Lock> found;
@@ -168,17 +177,21 @@ struct Locks::Impl {
   }
 
   /// One try, as one transaction.
-  Task<Result<Done>> try_to_take(Who who, LockRequest request, std::vector<Waiting> ahead) {
+  Task<Result<Done>> try_to_take(Who who, LockRequest request, std::vector<Waiting> ahead,
+                                 bool will_wait = false) {
     auto now = sessions.now();
     // Planned before the commit: a caller that hangs up meanwhile leaves no lock without its end.
     sweep_at(now.boot + request.ttl);
-    co_return co_await write_once(store, who.once, [who, request, ahead, now](Tx& tx) -> Result<Done> {
+    auto take_or_tell = [who, request, ahead, will_wait, now](Tx& tx) -> Result<Done> {
       auto at = now;
       at.wall = tx.now();
       auto session = admit_in(tx, who, at);
       if (!session) return fail(std::move(session.error()));
-      return take_in(tx, *session, request, ahead, at);
-    });
+      auto done = take_in(tx, *session, request, ahead, at);
+      if (will_wait && done && may_change(*done)) tell_waiting(tx, *session, request, *done);
+      return done;
+    };
+    co_return co_await write_once(store, who.once, take_or_tell);
   }
 
   Task<Result<Done>> wait_and_take(Who who, LockRequest request, Duration wait) {
@@ -188,7 +201,7 @@ struct Locks::Impl {
       auto seen = line.version();
       bool is_last = give_up_at <= loop.clock().boot();
       if (is_first || is_last || place.is_front()) {
-        auto done = co_await try_to_take(who, request, place.ahead());
+        auto done = co_await try_to_take(who, request, place.ahead(), is_first && !is_last);
         if (!done || is_last || !may_change(*done)) co_return done;
       }
       auto left = give_up_at - loop.clock().boot();

@@ -20,6 +20,11 @@ test("a lock is there from acquired to released or expired, and a refresh keeps 
   assert.equal(state.locks.size, 0);
 });
 
+test("waiting for a lock makes no lock", () => {
+  const state = applyAll(nothing_shared, [event("lock.acquired", lock("src/**", "ada", 1)), event("lock.waiting", { file_path: "src/a", agent_id: "bob", locked_by: "ada" })]);
+  assert.deepEqual([...state.locks.keys()], ["src/**"]);
+});
+
 test("the end of an earlier holder's lock, told again, does not end the present one's", () => {
   const state = takeLists(nothing_shared, lists({ locks: [lock("src/a", "bob", 7)] }), [event("lock.released", lock("src/a", "ada", 6))]);
   assert.equal(state.locks.get("src/a")?.locked_by, "bob");

@@ -63,6 +63,7 @@ export function applyAll(before: Coordination, events: readonly LogEvent[]): Coo
 }
 
 function applyLock(locks: Map<string, Lock>, what: string, event: LogEvent): void {
+  if (what === "waiting") return;  // tells whom somebody waits for, perhaps by another path: the list knows how many
   const data = event.data as Partial<Lock>;
   const path = String(data.file_path ?? event.entity);
   const known = locks.get(path);

@@ -56,7 +56,8 @@ export function describeShared(event: LogEvent): string {
   const text = (key: string) => (typeof data[key] === "string" ? (data[key] as string) : "");
   const room = event.type.split(".")[0];
   const parts =
-    room === "lock" ? [text("locked_by"), text("why") || text("reason")]
+    event.type === "lock.waiting" ? [text("agent_id"), text("locked_by") && `for ${text("locked_by")}`]
+    : room === "lock" ? [text("locked_by"), text("why") || text("reason")]
     : room === "work" ? [text("claimed_by"), text("error_message") || text("description")]
     : room === "session" ? [text("why") || text("status"), text("current_task")]
     : [text("agent_name") || text("agent_id"), text("summary")];
