@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { chromium } from "playwright-core";
 import { exchange, Project, repository, waitFor } from "./harness.mjs";
+import { Agent } from "./harness/agents.mjs";
 
 const pictures = join(repository, "build/pictures");
 const flags = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"];
@@ -35,6 +36,13 @@ async function open(project, t, { scheme = "dark", size = { width: 1360, height:
   });
   await page.goto(path ?? `${project.url}/#token=${project.token}`);
   return { browser, context, page, complaints };
+}
+
+/// What an accessibility checker finds, in words.
+async function violationsOf(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).slice(0, 3)}`);
 }
 
 test("the page shows runs and live output, answers a question, and survives a restart (EX-01, EX-04, EX-11, EX-12)", { timeout: 120_000 }, async (t) => {
@@ -87,11 +95,7 @@ test("the page shows runs and live output, answers a question, and survives a re
   await page.screenshot({ path: join(pictures, "runs.png") });
   for (const scheme of ["dark", "light"]) {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    const { violations } = await (async () => {
-      await page.evaluate(axe);
-      return page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-    })();
-    assert.deepEqual(violations.map(({ id, nodes }) => `${scheme}: ${id}: ${nodes.map((node) => node.html).slice(0, 3)}`), []);
+    assert.deepEqual(await violationsOf(page), [], scheme);
   }
   await page.screenshot({ path: join(pictures, "light.png") });
   await page.setViewportSize({ width: 390, height: 800 });
@@ -132,4 +136,157 @@ test("without its token the page says what to do; its files are cached, compress
   assert.equal(gzip.headers["content-encoding"], "gzip");
   const again = await exchange(project.tcp, "GET", "/", { headers: { "If-None-Match": gzip.headers.etag } });
   assert.equal(again.status, 304);
+});
+
+test("agents, locks, work and handoffs are on the page as they come and go; a person submits and cancels (CO-06, CO-19)", { timeout: 180_000 }, async (t) => {
+  const project = await Project.started({ config: await fixedPort() }, t);
+  const { page, complaints } = await open(project, t);
+  const region = (name) => page.getByRole("region", { name, exact: true });
+  const row = (text) => page.getByRole("row").filter({ hasText: text });
+  const column = (name) => region(`Work: ${name}`);
+  await page.getByTestId("link").getByText("live").waitFor();
+
+  // Empty views say what would be there. The keys 1 to 5 lead to them.
+  await page.keyboard.press("2");
+  await region("Board").getByText("cru work submit").waitFor();
+  await page.screenshot({ path: join(pictures, "board-empty.png") });
+  await page.keyboard.press("4");
+  await region("Locks").getByText("A lock keeps other agents from editing").waitFor();
+  await page.keyboard.press("5");
+  await region("Handoffs").getByText("cru handoffs write").waitFor();
+  assert.match(page.url(), /#view=handoffs$/);
+
+  // Agents: two sessions of one agent are two rows.
+  await page.keyboard.press("3");
+  const ada = new Agent(project, "ada"), again = new Agent(project, "ada"), bob = new Agent(project, "bob");
+  await ada.ask("register_session", { capabilities: ["review", "c++"], current_task: "splitting the parser \u202e<img src=x>" });
+  await again.ask("register_session");
+  await bob.ask("register_session", { capabilities: ["docs"] });
+  await row("splitting the parser ‹U+202E›<img src=x>").getByText("active").waitFor();
+  assert.equal(await row("ada").count(), 2);
+  await row("bob").getByText("docs").waitFor();
+  await bob.ask("heartbeat", { status: "idle" });
+  await row("bob").getByText("idle").waitFor();
+
+  // Locks: taken, waited for, released to the one who waits, gone.
+  await page.keyboard.press("4");
+  const taken = await ada.ask("acquire_lock", { file_path: "src/**/*.cc", reason: "splitting the parser", ttl_minutes: 30 });
+  await row("src/**/*.cc").getByText("ada").waitFor();
+  await row("src/**/*.cc").getByText(/in (29|30) min/).waitFor();
+  const waiting = bob.call("acquire_lock", { file_path: "src/a.cc", wait_seconds: 60 }, { timeout: 70_000 });
+  await row("src/**/*.cc").getByText("1 waiting").waitFor();
+  await page.screenshot({ path: join(pictures, "locks.png") });
+  assert.deepEqual(await violationsOf(page), []);
+  await ada.ask("release_lock", { file_path: "src/**/*.cc", fencing_token: taken.fencing_token });
+  assert.equal((await waiting).json.success, true);
+  await row("src/a.cc").getByText("bob").waitFor();
+  await row("src/**/*.cc").waitFor({ state: "detached" });
+
+  // Work: blocked and why, claimed, done; then a person's own.
+  await page.keyboard.press("2");
+  await ada.ask("submit_work", { task_type: "build", description: "Build the release", task_id: "build-1", priority: 2 });
+  await ada.ask("submit_work", { task_type: "test", description: "Test the release", task_id: "test-1", depends_on: ["build-1"] });
+  await column("pending").getByText("Build the release").waitFor();
+  await column("blocked").getByText("waits for build-1 (nobody has it)").waitFor();
+  const claimed = await bob.ask("get_work", { task_types: ["build"] });
+  await column("in hand").getByText("Build the release").waitFor();
+  await column("blocked").getByText("waits for build-1 (with bob)").waitFor();
+  await page.getByRole("button", { name: "Submit work" }).click();
+  const form = page.getByRole("form", { name: "Submit work" });
+  await form.getByLabel("Kind").fill("docs");
+  await form.getByLabel("What is to be done").fill("Say in the README what changed");
+  await form.getByLabel("After these ids").fill("no-such-work");
+  await form.getByRole("button", { name: "Submit" }).click();
+  await form.getByRole("alert").waitFor();
+  await form.getByLabel("After these ids").fill("test-1");
+  await page.screenshot({ path: join(pictures, "board.png") });
+  assert.deepEqual(await violationsOf(page), []);
+  await form.getByRole("button", { name: "Submit" }).click();
+  await form.waitFor({ state: "detached" });
+  await column("blocked").getByText("waits for test-1 (blocked itself)").waitFor();
+  await bob.ask("complete_work", { task_id: "build-1", success: true, fencing_token: claimed.fencing_token, result: { size: 42 } });
+  await column("done").getByText("Build the release").waitFor();
+  await column("pending").getByText("Test the release").waitFor();
+  const mine = column("blocked").getByRole("listitem").filter({ hasText: "Say in the README" });
+  await mine.getByText("More").click();
+  await mine.getByRole("button", { name: /^Cancel/ }).click();
+  await mine.getByRole("button", { name: /^Cancel it now/ }).click();
+  await column("failed").getByText("cancelled", { exact: true }).waitFor();
+
+  // Handoffs: one chain for each agent, as text; a session that ends leaves its last one and its locks.
+  await page.keyboard.press("5");
+  await ada.ask("write_handoff", { summary: "The parser is split.\n\n- lexer.cc\n- grammar.cc", next_steps: ["fuzz it", "<script>alert(1)</script>"] });
+  await ada.ask("write_handoff", { summary: "Fuzzed for an hour", completed_work: ["fuzzing"] });
+  const chain = page.getByRole("article", { name: "Handoffs of ada" });
+  await chain.getByText("Fuzzed for an hour").first().waitFor();
+  await chain.getByText("The parser is split.").first().click();
+  await chain.getByText("<script>alert(1)</script>").waitFor();
+  await page.screenshot({ path: join(pictures, "handoffs.png") });
+  assert.deepEqual(await violationsOf(page), []);
+  await bob.ask("end_session", { reason: "done for today" });
+  await page.keyboard.press("4");
+  await region("Locks").getByText("Nothing is locked").waitFor();
+  await page.keyboard.press("3");
+  await row("bob").getByText("disconnected").waitFor();
+  await page.screenshot({ path: join(pictures, "agents.png") });
+
+  // What happened while the daemon was away is there when it is back; a reload shows the same.
+  await ada.ask("acquire_lock", { file_path: "api:users" });
+  await project.killDaemon();
+  await page.getByTestId("link").getByText(/stale/).waitFor();
+  await project.startDaemon();
+  await again.ask("acquire_lock", { file_path: "db:users" });
+  await page.getByTestId("link").getByText("live").waitFor();
+  await page.keyboard.press("4");
+  await row("db:users").waitFor();
+  await page.reload();
+  await row("api:users").waitFor();
+  await row("db:users").waitFor();
+  assert.match(page.url(), /#view=locks$/);
+  for (const [key, name] of [["2", "Board"], ["3", "Agents"], ["4", "Locks"], ["5", "Handoffs"]]) {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.keyboard.press(key);
+    await region(name).waitFor();
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 390, `${name} fits a narrow window`);
+    await page.screenshot({ path: join(pictures, `narrow-${name.toLowerCase()}.png`) });
+    assert.deepEqual(await violationsOf(page), [], name);
+  }
+  assert.deepEqual(complaints, []);
+});
+
+test("the demo's agents coordinate for real, through the daemon's death, and the page shows it", { timeout: 180_000 }, async (t) => {
+  const project = new Project({});
+  t.after(() => project.close());
+  const demo = project.spawn(["demo"]);
+  t.after(async () => {
+    demo.kill("SIGINT");
+    await demo.ended;
+  });
+  let said = "";
+  demo.stdout.on("data", (part) => { said += part; });
+  const url = await waitFor(() => /http:\/\/\S+#token=\S+/.exec(said)?.[0], { what: "the page's address" });
+  const { page, complaints } = await open(null, t, { path: url });
+  await page.keyboard.press("4");
+  await page.getByTestId("link").getByText(/live|stale/).waitFor();
+  await page.screenshot({ path: join(pictures, "demo-locks.png") });
+  await page.keyboard.press("2");
+  await page.getByRole("region", { name: "Work: done" }).getByText("Write the release note").waitFor({ timeout: 90_000 });
+  await waitFor(() => /serving until|locks left/.test(said), { within: 60_000, what: "the end of the show" });
+  assert.match(said, /Nothing was lost/);
+  assert.match(said, /3 pieces of work ended, 0 open; \d+ handoffs; 0 locks left/);
+  await page.screenshot({ path: join(pictures, "demo-board.png") });
+  await page.keyboard.press("5");
+  await page.getByRole("article", { name: "Handoffs of writer" }).getByText("The release note is written.").first().waitFor();
+  await page.screenshot({ path: join(pictures, "demo-handoffs.png") });
+  await page.keyboard.press("3");
+  await page.getByRole("row").filter({ hasText: "writer" }).getByText("disconnected").waitFor();
+  await page.screenshot({ path: join(pictures, "demo-agents.png") });
+  const at = new URL(url);
+  const { json: events } = await exchange({ host: at.hostname, port: Number(at.port) }, "GET", "/events?since=0&type=lock.waiting,work.unblocked", {
+    headers: { Authorization: `Bearer ${at.hash.replace("#token=", "")}` },
+  });
+  const told = (type, of) => events.some((event) => event.type === type && (event.data.agent_id ?? event.data.task_id) === of);
+  assert.ok(told("lock.waiting", "writer"), "the writer waited for the deployer's lock");
+  assert.ok(told("work.unblocked", "deploy-release") && told("work.unblocked", "release-note"), "work waited for other work");
+  assert.deepEqual(complaints, []);
 });

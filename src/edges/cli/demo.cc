@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "edges/cli/context.h"
+#include "edges/cli/demo_cast.h"
 #include "edges/cli/ids.h"
 #include "edges/cli/output.h"
 #include "edges/cli/signals.h"
@@ -22,13 +23,10 @@
 namespace cru::cli {
 namespace {
 
-constexpr int counted = 40;
 constexpr Duration kill_after = 2500ms, away_for = 1500ms, answer_after = 3s;
 
-struct Actor {
-  std::string id;
-  Colour colour = Colour::none;
-  std::string script;
+struct Actor : Role {
+  explicit Actor(Role role) : Role(std::move(role)) {}
   int64_t seen = 0;      ///< lines shown so far
   int64_t gaps = 0;      ///< sequence numbers that were missing or repeated
   int64_t numbered = 0;  ///< the last number that the script itself printed
@@ -71,7 +69,9 @@ class Stage {
 
 class Demo {
  public:
-  Demo(Context& context, bool once) : context_(context), once_(once), signals_({SIGINT, SIGTERM, SIGHUP}) {}
+  Demo(Context& context, bool once) : context_(context), once_(once), signals_({SIGINT, SIGTERM, SIGHUP}) {
+    for (auto& role : demo_cast()) actors_.emplace_back(std::move(role));
+  }
 
   Result<int> play() {
     if (auto started = raise_curtain(); !started) return fail(started.error());
@@ -106,15 +106,18 @@ class Demo {
     auto self = std::filesystem::read_symlink("/proc/self/exe").string();
     say(fmt::format("A throw-away project: {}", context_.project.root));
     for (auto& actor : actors_) {
+      json::object environment{{"PATH", api::own_environment("PATH").value_or("/usr/bin:/bin")}};
+      if (!actor.capabilities.empty()) environment["AGENT_CAPABILITIES"] = actor.capabilities;
       json::object body{{"argv", {"/bin/sh", "-c", actor.script, self}},
                         {"cwd", context_.project.root},
-                        {"env", {{"PATH", api::own_environment("PATH").value_or("/usr/bin:/bin")}}}};
+                        {"env", std::move(environment)}};
       auto run = context_.client().post("/tasks/" + actor.id + "/start", body);
       if (!run) return fail(run.error());
     }
     auto url = page_url(context_);
     if (!url) return fail(url.error());
-    say(fmt::format("Three runs are on. Watch them at {}\n", *url));
+    say(fmt::format("{} agents are at work: their board, locks and handoffs are at {}\n", actors_.size(),
+                    *url));
     return {};
   }
 
@@ -225,25 +228,54 @@ class Demo {
     return {};
   }
 
+  /// What the agents left behind: no lock, and every piece of work ended.
+  struct Shared {
+    size_t locks = 0, open_work = 0, ended_work = 0, handoffs = 0;
+  };
+  Result<Shared> count_shared() {
+    auto count = [&](const std::string& path, std::string_view list) -> Result<size_t> {
+      auto reply = context_.client().get(path);
+      if (!reply) return fail(reply.error());
+      const auto* items = array_at(*reply, list);
+      return items ? items->size() : 0;
+    };
+    auto locks = count("/locks", "result"), open = count("/work?status=open", "work");
+    auto all = count("/work", "work"), handoffs = count("/handoffs?limit=100", "handoffs");
+    for (const auto* counted : {&locks, &open, &all, &handoffs})
+      if (!*counted) return fail(counted->error());
+    return Shared{*locks, *open, *all - *open, *handoffs};
+  }
+
   Result<int> close() {
     bool whole = true;
     json::array rows;
     for (const auto& actor : actors_) {
-      bool counted_all = actor.id != "counter" || actor.numbered == counted;
+      bool counted_all = actor.id != "counter" || actor.numbered == counted_lines;
       whole = whole && actor.gaps == 0 && counted_all && actor.status == "completed";
       rows.push_back({{"task_id", actor.id},
                       {"status", actor.status},
                       {"last_seq", actor.seen},
                       {"missing", actor.gaps}});
     }
+    auto shared = count_shared();
+    if (!shared) return fail(shared.error());
+    whole = whole && shared->locks == 0 && shared->open_work == 0;
     auto url = page_url(context_);
     if (!url) return fail(url.error());
     if (context_.json) {
-      context_.print_json(to_text(json::object{{"lost_nothing", whole}, {"runs", rows}, {"url", *url}}));
+      context_.print_json(to_text(json::object{{"lost_nothing", whole},
+                                               {"runs", rows},
+                                               {"locks_left", shared->locks},
+                                               {"work_ended", shared->ended_work},
+                                               {"work_open", shared->open_work},
+                                               {"handoffs", shared->handoffs},
+                                               {"url", *url}}));
     } else {
       constexpr std::array<std::string_view, 4> columns = {"task_id", "status", "last_seq", "missing"};
       context_.print("\n" + table(columns, rows, context_.out));
       say(whole ? "✓ Nothing was lost: every line is there, once, in order." : "✗ Something is missing.");
+      say(fmt::format("  {} pieces of work ended, {} open; {} handoffs; {} locks left.", shared->ended_work,
+                      shared->open_work, shared->handoffs, shared->locks));
       context_.print(fmt::format("\nThe page: {}\n", *url));
     }
     if (!whole || once_) return whole ? 0 : 1;
@@ -259,21 +291,7 @@ class Demo {
   std::string question_;
   BootTime asked_{};
   bool reminded_ = false;
-  std::array<Actor, 3> actors_ = {
-      {{.id = "counter",
-        .colour = Colour::cyan,
-        .script = fmt::format("i=0; while [ $i -lt {} ]; do i=$((i+1)); echo \"line $i\"; sleep 0.15; done",
-                              counted)},
-       {.id = "builder",
-        .colour = Colour::yellow,
-        .script = "for m in base platform store runs inbox api edges daemon; do echo \"compiling $m\"; sleep "
-                  "0.6; done; "
-                  "echo 'warning: this is only a demo' >&2; echo '8 modules built'"},
-       {.id = "deployer",
-        .colour = Colour::green,
-        .script = "echo 'checking the target'; sleep 1; "
-                  "answer=$(\"$0\" ask 'Deploy to production?' --option yes --option no) || exit 1; "
-                  "echo \"the answer was: $answer\"; sleep 0.5; echo 'done'"}}};
+  std::vector<Actor> actors_;
 };
 
 }  // namespace
