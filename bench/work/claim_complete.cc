@@ -48,6 +48,7 @@ class Clients {
       ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event);
       fds_.push_back(fd);
     }
+    run([&](int client) { return protocol_.greeting(client); }, [](int, std::string_view) { return ""; });
   }
   ~Clients() {
     for (int fd : fds_) ::close(fd);
@@ -165,6 +166,7 @@ void check_all(Clients& clients, Protocol& protocol, const std::vector<std::stri
 
 std::unique_ptr<Protocol> protocol_named(std::string_view name) {
   if (name == "http") return std::make_unique<CruHttp>();
+  if (name == "mcp") return std::make_unique<CruMcp>();
   if (name == "beanstalkd") return std::make_unique<Beanstalkd>();
   give_up("unknown protocol", name);
 }

@@ -138,6 +138,48 @@ class CruHttp final : public CruReplies {
   }
 };
 
+/// The socket behind `cru mcp`: a hello, then numbered lines of JSON-RPC.
+class CruMcp final : public CruReplies {
+ public:
+  std::string greeting(int client) override {
+    auto number = std::to_string(client);
+    return R"({"cru_mcp":1,"agent_id":"bench-)" + number + R"(","agent_type":"bench","session_id":")" +
+           uuid_of(client) + R"(","instance":")" + request_id() + "\"}\n" +
+           line(
+               "initialize",
+               R"({"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}})") +
+           "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+  }
+  std::string put(int /*client*/, int64_t number) override { return call("submit_work", put_input(number)); }
+  std::string claim(int /*client*/) override { return call("get_work", "{}"); }
+  std::string complete(int /*client*/, const Item& item) override {
+    return call("complete_work", complete_input(item, true));
+  }
+  std::string look_up(int /*client*/, const std::string& id) override {
+    return line("resources/read", R"({"uri":"work://)" + id + "\"}");
+  }
+  size_t reply_length(std::string_view bytes) const override {
+    auto end = bytes.find('\n');
+    return end == std::string_view::npos ? 0 : end + 1;
+  }
+  void check_done(std::string_view reply) const override {  // a resource is JSON within JSON
+    check(reply, R"(\"status\":\"completed\")");
+    check(reply, R"(\"attempts\":1)");
+  }
+
+ private:
+  std::string call(std::string_view tool, const std::string& input) {
+    return line("tools/call", R"({"name":")" + std::string(tool) + R"(","arguments":)" + input + "}");
+  }
+  /// Its number is what makes a line that is sent again the same line.
+  std::string line(std::string_view method, const std::string& params) {
+    auto number = std::to_string(++lines_);
+    return number + R"( {"jsonrpc":"2.0","id":)" + number + R"(,"method":")" + std::string(method) +
+           R"(","params":)" + params + "}\n";
+  }
+  int64_t lines_ = 0;
+};
+
 /// beanstalkd. Its delete is what is durable: it does not write reservations.
 class Beanstalkd final : public Protocol {
  public:
