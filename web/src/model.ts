@@ -4,7 +4,7 @@ import { get, post } from "./api.ts";
 import { follow, link } from "./connection.ts";
 import { append, first, isBehind, last, nothing, page_size, prepend, type OutputWindow } from "./output_window.ts";
 import { safeText } from "./safe_text.ts";
-import { applyShared, keepFresh, readLists } from "./shared_model.ts";
+import { applyShared, keepFresh, readLists, shared_trouble } from "./shared_model.ts";
 import { empty, inOrder, isLive, pending, readEvent, reduce, withHistory, type State } from "./state.ts";
 import { addressOf, isField, view, viewIn, viewOf, viewOfKey } from "./views.ts";
 import type { Line, LogEvent, OutputPage } from "./wire.ts";
@@ -193,6 +193,7 @@ function keepAddress(): void {
 /// A view that somebody turns to is read anew as far as events do not tell.
 function lookedAt(): void {
   if (document.hidden || !loaded.peek()) return;
+  if (shared_trouble.peek()) void readLists();
   if (view.peek() === "agents") void readLists("sessions");
   if (view.peek() === "locks") void readLists("locks");
 }

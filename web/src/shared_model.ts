@@ -21,6 +21,7 @@ const parts: Part[] = ["sessions", "locks", "work", "handoffs"];
 // Events that came while lists were on their way; null when none are. And what was asked for meanwhile.
 let later: LogEvent[] | null = null;
 const wanted = new Set<Part>();
+let troubled_at = 0;
 
 export function applyShared(events: readonly LogEvent[]): void {
   const ours = events.filter(isCoordination);
@@ -44,6 +45,7 @@ export async function readLists(...some: Part[]): Promise<void> {
       shared_trouble.value = "";
     } catch (error) {
       shared_trouble.value = error instanceof Error ? error.message : String(error);
+      troubled_at = Date.now();
     } finally {
       later = null;
     }
@@ -71,7 +73,9 @@ let reading_locks = false;
 /// Who waits for a lock and who was last heard when are no events of their own. While they are looked at they are read
 /// again when the daemon says something, never by a clock.
 export function keepFresh(seen: View, events: readonly LogEvent[]): void {
-  if (!shared_loaded.peek() || document.hidden) return;
+  if (document.hidden) return;
+  if (shared_trouble.peek() && Date.now() - troubled_at > heard_every_ms) void readLists();
+  if (!shared_loaded.peek()) return;
   if (seen === "agents" && Date.now() - sessions_read_at > heard_every_ms) {
     sessions_read_at = Date.now();
     void readLists("sessions");
