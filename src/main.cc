@@ -4,6 +4,7 @@
 
 #include "daemon/daemon.h"
 #include "edges/cli/cli.h"
+#include "edges/mcp/stdio.h"
 #include "keeper/keeper.h"
 
 int main(int argc, char** argv) {
@@ -12,5 +13,8 @@ int main(int argc, char** argv) {
   if (verb == "daemon" && argc > 2 && std::string_view(argv[2]) == "run" &&
       (argc == 3 || std::strcmp(argv[3], "--help") != 0))
     return cru::daemon::run(argc - 3, argv + 3);
+  // Before the command line: what an agent starts must be small and quick.
+  if (verb == "mcp")
+    if (int code = cru::mcp::run_stdio(argc - 2, argv + 2); code >= 0) return code;
   return cru::cli::run(argc, argv);
 }

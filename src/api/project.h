@@ -14,6 +14,8 @@ struct Project {
 
   std::string state() const { return root + "/.coven"; }
   std::string socket() const { return state() + "/covend.sock"; }
+  /// Where `cru mcp` meets the daemon.
+  std::string mcp_socket() const { return state() + "/mcp.sock"; }
   std::string keeper_socket() const { return state() + "/keeper.sock"; }
   std::string pid_file() const { return state() + "/covend.pid"; }
   std::string token_file() const { return state() + "/token"; }

@@ -14,6 +14,7 @@
 #include "daemon/engine.h"
 #include "daemon/state_folder.h"
 #include "edges/http/http_edge.h"
+#include "edges/mcp/socket.h"
 #include "platform/asio_loop.h"
 #include "platform/files.h"
 #include "platform/http/listen.h"
@@ -124,6 +125,8 @@ class Daemon {
         [this](const http::Peer& peer, const http::Request& request) {
           return identity_->identify(peer, request);
         });
+    mcp_ = std::make_unique<mcp::Socket>(loop_, engine_->api(), store_->events(),
+                                         [this](http::Peer peer) { return identify_process(peer); });
     loop_.on_signals({SIGTERM, SIGINT}, [this](int number) { begin_stop(strsignal(number)); });
     loop_.spawn(open_doors(*std::move(tcp)));
     return {};
@@ -134,9 +137,11 @@ class Daemon {
 
   Result<> run() {
     loop_.run();
+    mcp_.reset();
     edge_.reset();
     engine_.reset();
     store_.reset();
+    ::unlink(project_.mcp_socket().c_str());
     ::unlink(project_.socket().c_str());
     log_info("daemon stopped");
     return failure_ ? Result<>(fail(*failure_)) : Result<>();
@@ -146,17 +151,26 @@ class Daemon {
   /// Nobody is let in before the runs are taken back: a client never sees a state that is about to change.
   Task<void> open_doors(Fd tcp) {
     auto recovered = co_await engine_->recover(store_->is_fresh());
+    // The other doors first: whoever waits for the daemon waits for this one.
+    auto mcp_socket = listen_unix(project_.mcp_socket());
     auto socket = listen_unix(project_.socket());
-    if (!recovered || !socket) {
-      failure_ = recovered ? socket.error() : set_aside_if_damaged(recovered.error());
+    if (!recovered || !socket || !mcp_socket) {
+      failure_ = !recovered ? set_aside_if_damaged(recovered.error())
+                            : (socket ? mcp_socket.error() : socket.error());
       loop_.stop();
       co_return;
     }
     if (auto written = write_file(project_.url_file(), url_ + "\n", 0600); !written)
       log_error("cannot write the url", written.error());
+    mcp_->listen(*std::move(mcp_socket));
     edge_->listen(*std::move(socket));
     edge_->listen(std::move(tcp));
     log_info("daemon started", {{"pid", ::getpid()}, {"version", CRU_VERSION}, {"url", url_}});
+  }
+
+  Task<Result<api::Call>> identify_process(http::Peer peer) {
+    http::Request none;
+    co_return co_await identity_->identify(peer, none);
   }
 
   /// Damage that shows only when the records are read: the next start begins with a new database.
@@ -177,6 +191,7 @@ class Daemon {
   }
 
   Task<void> stop() {
+    mcp_->stop_listening();
     co_await edge_->drain(1s);
     loop_.stop();
   }
@@ -191,6 +206,7 @@ class Daemon {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<CallerIdentity> identity_;
   std::unique_ptr<edges::HttpEdge> edge_;
+  std::unique_ptr<mcp::Socket> mcp_;
   std::string url_;
   bool stopping_ = false;
   std::optional<Error> failure_;

@@ -7,6 +7,7 @@
 #include "edges/cli/context.h"
 #include "edges/cli/demo.h"
 #include "edges/cli/doctor.h"
+#include "edges/mcp/stdio.h"
 #include "platform/detach.h"
 #include "platform/files.h"
 
@@ -79,6 +80,14 @@ void add_other_commands(std::vector<Command>& table) {
        .flags = {{.name = "once", .summary = "end with the show instead of serving the page"}},
        .run = [](Context& context, const Args& args) { return run_demo(context, args.has("once")); },
        .needs_project = false});
+  table.push_back(
+      {.path = "mcp",
+       .group = "cru",
+       .summary = "Serves the project's tools over stdio, for agents that speak MCP",
+       .examples = {"claude mcp add cru -- cru mcp", "codex mcp add cru -- cru mcp"},
+       .run = [](Context& context, const Args&) -> Result<int> { return mcp::run_stdio(context.project); },
+       .details = "An agent starts it. Whom it speaks for comes from its environment: AGENT_ID, AGENT_TYPE, "
+                  "SESSION_ID, AGENT_CAPABILITIES, LOCK_TTL_MINUTES. The same tools are at /mcp over HTTP."});
   table.push_back({.path = "doctor",
                    .group = "cru",
                    .summary = "Checks that everything cru needs is there",

@@ -1,0 +1,227 @@
+#include "edges/mcp/catalog.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/id.h"
+#include "platform/http/message.h"
+
+namespace cru::mcp {
+namespace {
+
+constexpr std::string_view guidance =
+    "cru coordinates the agents that work on this project. Begin with register_session, then read_handoff to "
+    "see what was left for you. Before you edit a file, acquire_lock on it; if another agent holds it, wait "
+    "with wait_seconds or do something else, and release_lock when you are done. Take work with get_work and "
+    "report it with complete_work; pass back the fencing_token you were given. Offer work to others with "
+    "submit_work. remember what others should know and recall it. Ask the person with ask_user. Before you "
+    "end, write_handoff: what is done, what is open, what comes next.";
+
+json::object without_required(json::object schema) {
+  schema.erase("required");
+  auto* properties = schema["properties"].if_object();
+  json::object all = properties ? *properties : json::object();
+  for (std::string_view key : {"error", "message", "field", "hint"})
+    if (!all.contains(key)) all[key] = json::object{{"type", "string"}};
+  if (!all.contains("success")) all["success"] = json::object{{"type", "boolean"}};
+  schema["properties"] = std::move(all);
+  return schema;
+}
+
+std::string end_text(std::string_view extra) {
+  return fmt::format(R"(,{}"resultType":"complete","_meta":{{"{}":{}}}}})", extra, server_info_key,
+                     to_text(server_info()));
+}
+
+json::object resource(std::string_view uri, std::string_view name, std::string_view title,
+                      std::string_view description) {
+  return {{"uri", uri},
+          {"name", name},
+          {"title", title},
+          {"description", description},
+          {"mimeType", "application/json"}};
+}
+
+}  // namespace
+
+const api::Operation* find_tool(std::string_view name) {
+  const auto* operation = api::find_operation(name);
+  return operation && !operation->title.empty() ? operation : nullptr;
+}
+
+json::object output_schema(const api::Operation& operation) {
+  auto schema = parse_json(operation.reply);
+  CRU_ASSERT(schema && schema->is_object());
+  return without_required(std::move(schema->get_object()));
+}
+
+json::object describe_tool(const api::Operation& operation, Version version) {
+  json::object tool{{"name", operation.name},
+                    {"description", operation.summary},
+                    {"inputSchema", api::input_schema(operation)}};
+  if (version >= Version::v2025_06_18) {
+    tool["title"] = operation.title;
+    tool["outputSchema"] = output_schema(operation);
+  }
+  if (version >= Version::v2025_03_26)
+    tool["annotations"] = json::object{{"title", operation.title},
+                                       {"readOnlyHint", operation.reads_only},
+                                       {"destructiveHint", operation.destructive},
+                                       {"idempotentHint", operation.idempotent},
+                                       {"openWorldHint", false}};
+  return tool;
+}
+
+const std::vector<std::string>& tool_texts(Version version) {
+  // One rendering for each set of fields that a version knows.
+  static std::array<std::vector<std::string>, version_names.size()> made;
+  auto& texts = made[static_cast<size_t>(version)];
+  if (texts.empty())
+    for (const auto& operation : api::operations())
+      if (!operation.title.empty()) texts.push_back(to_text(describe_tool(operation, version)));
+  return texts;
+}
+
+json::object server_info() {
+  return {{"name", "cru"},
+          {"title", "cru"},
+          {"version", CRU_VERSION},
+          {"description", "Coordination of the agents of one project"}};
+}
+
+std::string_view instructions() { return guidance; }
+
+json::object capabilities(Version version) {
+  json::object all{{"tools", json::object()},
+                   {"resources", json::object{{"subscribe", true}, {"listChanged", true}}},
+                   {"prompts", json::object()},
+                   {"logging", json::object()}};
+  if (version >= Version::v2025_03_26) all["completions"] = json::object();
+  return all;
+}
+
+std::string discover_result() {
+  json::array versions;
+  for (auto name = version_names.rbegin(); name != version_names.rend(); ++name) versions.emplace_back(*name);
+  auto body = to_text(json::object{{"supportedVersions", std::move(versions)},
+                                   {"capabilities", capabilities(Version::v2026_07_28)},
+                                   {"instructions", guidance}});
+  body.pop_back();
+  return body.append(list_end(Version::v2026_07_28));
+}
+
+std::string initialize_result(Version version) {
+  return to_text(json::object{{"protocolVersion", name_of(version)},
+                              {"capabilities", capabilities(version)},
+                              {"serverInfo", server_info()},
+                              {"instructions", guidance}});
+}
+
+std::string_view result_end(Version version) {
+  static const std::string modern = end_text("");
+  return is_modern(version) ? std::string_view(modern) : "}";
+}
+
+std::string_view list_end(Version version) {
+  static const std::string modern = end_text(R"("ttlMs":300000,"cacheScope":"public",)");
+  return is_modern(version) ? std::string_view(modern) : "}";
+}
+
+std::string_view fresh_end(Version version) {
+  static const std::string modern = end_text(R"("ttlMs":0,"cacheScope":"private",)");
+  return is_modern(version) ? std::string_view(modern) : "}";
+}
+
+std::expected<std::string, RpcError> list_page(std::string_view key, const std::vector<std::string>& items,
+                                               const json::object& params, Version version) {
+  size_t begin = 0;
+  if (const auto* cursor = params.if_contains("cursor")) {
+    auto text = cursor->is_string() ? from_base64(cursor->get_string()) : Result<std::string>("");
+    std::string_view digits = text ? std::string_view(*text) : "";
+    bool ours = digits.starts_with("after ");
+    if (ours) digits.remove_prefix(6);
+    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), begin);
+    if (!ours || error != std::errc() || end != digits.data() + digits.size() || begin == 0 ||
+        begin >= std::max<size_t>(items.size(), 1))
+      return std::unexpected(RpcError{invalid_params, "the cursor is not one of this list"});
+  }
+  std::string out = fmt::format(R"({{"{}":[)", key);
+  size_t stop = std::min(begin + page_size, items.size());
+  for (size_t i = begin; i < stop; ++i) {
+    if (i > begin) out += ',';
+    out += items[i];
+  }
+  out += ']';
+  if (stop < items.size()) {
+    out += R"(,"nextCursor":)";
+    append_quoted(out, to_base64(fmt::format("after {}", stop)));
+  }
+  out += list_end(version);
+  return out;
+}
+
+json::array fixed_resources() {
+  return {resource("locks://current", "locks", "Locks in force", "Every lock that is held now"),
+          resource("work://pending", "pending work", "Work to be taken", "Work that nobody has claimed"),
+          resource("handoffs://recent", "recent handoffs", "Recent handoffs",
+                   "The latest handoffs of all agents")};
+}
+
+json::array resource_templates() {
+  auto entry = [](std::string_view uri, std::string_view name, std::string_view description) {
+    return json::object{{"uriTemplate", uri},
+                        {"name", name},
+                        {"title", name},
+                        {"description", description},
+                        {"mimeType", "application/json"}};
+  };
+  return {entry("locks://path/{+path}", "Locks on a path", "The locks that cover a path or a glob"),
+          entry("work://{task_id}", "A piece of work", "One piece of work by its id"),
+          entry("handoffs://{id}", "A handoff", "One handoff by its id")};
+}
+
+json::array prompts() {
+  auto argument = [](std::string_view name, std::string_view description, bool required) {
+    return json::object{{"name", name}, {"description", description}, {"required", required}};
+  };
+  return {
+      json::object{{"name", "resume_from_handoff"},
+                   {"title", "Resume from a handoff"},
+                   {"description", "Continue where an agent stopped, from its latest handoff"},
+                   {"arguments", json::array{argument("agent_name", "whose; your own if left out", false)}}},
+      json::object{{"name", "plan_work"},
+                   {"title", "Plan work for several agents"},
+                   {"description", "Split a goal into pieces of work that agents can take"},
+                   {"arguments", json::array{argument("goal", "what is to be reached", true)}}}};
+}
+
+ResourceCall resource_call(std::string_view uri) {
+  auto take = [&](std::string_view prefix) {
+    if (!uri.starts_with(prefix) || uri.size() > 4096) return false;
+    uri.remove_prefix(prefix.size());
+    return true;
+  };
+  auto row = [](std::string_view name, json::object input) {
+    return ResourceCall{api::find_operation(name), std::move(input)};
+  };
+  if (take("locks://")) {
+    if (uri == "current") return row("check_locks", {});
+    if (!take("path/") || uri.empty()) return {};
+    auto path = http::percent_decode(uri);
+    if (!path || path->empty()) return {};
+    return row("check_locks", {{"file_paths", json::array{json::string(*path)}}});
+  }
+  if (take("work://")) {
+    if (uri == "pending") return row("list_work", {{"status", "pending"}, {"limit", 100}});
+    if (is_task_id(uri)) return row("get_work_item", {{"task_id", uri}});
+    return {};
+  }
+  if (take("handoffs://")) {
+    if (uri == "recent") return row("list_handoffs", {{"limit", 20}});
+    if (is_task_id(uri)) return row("get_handoff", {{"id", uri}});
+  }
+  return {};
+}
+
+}  // namespace cru::mcp

@@ -1,0 +1,40 @@
+#include "edges/mcp/local_server.h"
+
+namespace cru::mcp {
+
+void InlineLoop::run_ready() {
+  while (!queue_.empty()) {
+    auto work = std::move(queue_.front());
+    queue_.pop_front();
+    work();
+  }
+}
+
+LocalServer::LocalServer(std::string why, std::function<void(std::string)> send)
+    : why_(std::move(why)), send_(std::move(send)), server_(loop_, *this, nullptr) {
+  server_.set_notifications(this);
+}
+
+Task<Result<api::Reply>> LocalServer::call(const api::Operation& operation, api::Call, json::object input) {
+  // A mistake of the caller's is one whether or not anybody could carry it out.
+  auto checked = api::check_input(operation, std::move(input));
+  if (!checked) co_return fail(std::move(checked.error()));
+  co_return fail(Code::database_unavailable, why_, {}, "go on without; the next call tries again");
+}
+
+void LocalServer::respond(std::string message) {
+  if (!silent_) send_(std::move(message));
+}
+
+void LocalServer::receive(std::string_view line) {
+  server_.receive(line, {}, *this);
+  loop_.run_ready();
+}
+
+void LocalServer::remember(std::string_view line) {
+  silent_ = true;
+  receive(line);
+  silent_ = false;
+}
+
+}  // namespace cru::mcp

@@ -1,0 +1,103 @@
+#include "edges/mcp/protocol.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cru::mcp {
+
+std::optional<Version> version_from(std::string_view name) {
+  auto found = std::ranges::find(version_names, name);
+  if (found == version_names.end()) return {};
+  return static_cast<Version>(found - version_names.begin());
+}
+
+std::expected<Message, RpcError> read_message(json::value&& value, json::value& id) {
+  auto refuse = [](std::string why) { return std::unexpected(RpcError{invalid_request, std::move(why)}); };
+  auto* object = value.if_object();
+  if (!object) return refuse("a message is a JSON object");
+  Message message;
+  if (auto* given = object->if_contains("id")) {
+    bool usable = given->is_string() || given->is_int64() || given->is_uint64();
+    if (!usable) return refuse("an id is a string or an integer");
+    if (given->is_string() && given->get_string().size() > 1024) return refuse("the id is too long");
+    id = *given;
+    message.id = std::move(*given);
+    message.has_id = true;
+  }
+  if (text_or(*object, "jsonrpc") != "2.0") return refuse("jsonrpc must be \"2.0\"");
+  auto* method = object->if_contains("method");
+  if (!method) {
+    // A response. We ask clients nothing, so it answers nothing.
+    if (object->contains("result") || object->contains("error")) return message;
+    return refuse("method is missing");
+  }
+  if (!method->is_string() || method->get_string().empty()) return refuse("method must be a text");
+  message.method = method->get_string();
+  if (auto* params = object->if_contains("params")) {
+    if (!params->is_object()) return refuse("params must be an object");
+    message.params = std::move(params->get_object());
+  }
+  return message;
+}
+
+void append_quoted(std::string& out, std::string_view text) {
+  out += '"';
+  size_t plain = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    auto c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    out += text.substr(plain, i - plain);
+    plain = i + 1;
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += static_cast<char>(c);
+    } else if (c == '\n') {
+      out += "\\n";
+    } else {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+    }
+  }
+  out += text.substr(plain);
+  out += '"';
+}
+
+void append_line(std::string& out, std::string_view json_text) {
+  auto begin = out.size();
+  out += json_text;
+  if (json_text.find_first_of("\r\n") == std::string_view::npos) return;
+  std::replace_if(
+      out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(),
+      [](char c) { return c == '\r' || c == '\n'; }, ' ');
+}
+
+std::string response_text(std::string_view id_text, std::string_view result) {
+  std::string out;
+  out.reserve(40 + id_text.size() + result.size());
+  out += R"({"jsonrpc":"2.0","id":)";
+  out += id_text;
+  out += R"(,"result":)";
+  out += result;
+  out += '}';
+  return out;
+}
+
+std::string error_text(std::string_view id_text, const RpcError& error) {
+  json::object body{{"code", error.code}, {"message", error.message}};
+  if (!error.data.is_null()) body["data"] = error.data;
+  return fmt::format(R"({{"jsonrpc":"2.0","id":{},"error":{}}})", id_text.empty() ? "null" : id_text,
+                     to_text(body));
+}
+
+std::string notification_text(std::string_view method, const json::object& params) {
+  std::string out = R"({"jsonrpc":"2.0","method":)";
+  append_quoted(out, method);
+  if (!params.empty()) {
+    out += R"(,"params":)";
+    out += to_text(params);
+  }
+  out += '}';
+  return out;
+}
+
+}  // namespace cru::mcp

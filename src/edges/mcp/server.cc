@@ -1,0 +1,363 @@
+#include "edges/mcp/server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cru::mcp {
+namespace {
+
+constexpr std::array<std::string_view, 8> levels{"debug", "info",     "notice", "warning",
+                                                 "error", "critical", "alert",  "emergency"};
+
+RpcError bad(std::string message) { return {invalid_params, std::move(message)}; }
+
+}  // namespace
+
+/// The answers of a batch, which leave together.
+struct Server::Batch {
+  Sink& sink;
+  size_t open = 1;  ///< answers to come, and one for the reading of the batch itself
+  std::string parts = {};
+  void add(std::string_view part) {
+    if (!parts.empty()) parts += ',';
+    parts += part;
+    close_one();
+  }
+  void close_one() {
+    if (--open > 0) return;
+    if (parts.empty())
+      sink.dropped();
+    else
+      sink.respond("[" + parts + "]");
+  }
+};
+
+void Server::Answer::send(std::string message) {
+  auto* sink = std::exchange(sink_, nullptr);
+  CRU_ASSERT(sink != nullptr);
+  if (batch_)
+    batch_->add(message);
+  else
+    sink->respond(std::move(message));
+}
+
+Server::Answer::~Answer() {
+  if (!sink_) return;
+  if (batch_)
+    batch_->close_one();
+  else
+    sink_->dropped();
+}
+
+/// The outermost frame of a request at work: known to the server until it ends, or is ended.
+struct Server::Flight {
+  struct promise_type {
+    Server& server;
+    const std::string& id;  ///< the frame's own copy
+    promise_type(Server& s, std::string& i, Sink& sink, bool waits, Task<void>&) : server(s), id(i) {
+      auto handle = std::coroutine_handle<promise_type>::from_promise(*this);
+      server.flights_.emplace(id, InFlight{handle, &sink, waits});
+      if (waits) ++server.waiting_;
+    }
+    struct Land {
+      bool await_ready() noexcept { return false; }
+      void await_suspend(std::coroutine_handle<promise_type> handle) noexcept {
+        auto& server = handle.promise().server;
+        auto found = server.flights_.find(handle.promise().id);
+        CRU_ASSERT(found != server.flights_.end());
+        if (found->second.waits) --server.waiting_;
+        server.flights_.erase(found);
+        handle.destroy();
+      }
+      void await_resume() noexcept {}
+    };
+    Flight get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    Land final_suspend() noexcept { return {}; }
+    void return_void() {}
+    [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
+  };
+  static Flight begin(Server&, std::string, Sink&, bool, Task<void> work) { co_await work; }
+};
+
+void Server::fly(std::string id, Sink& sink, bool waits, Task<void> work) {
+  Flight::begin(*this, std::move(id), sink, waits, std::move(work));
+}
+
+Server::Server(Loop& loop, Backend& backend, ChangeFeed* feed)
+    : loop_(loop), backend_(backend), feed_(feed) {}
+
+Server::~Server() {
+  listening_.reset();
+  auto flights = std::exchange(flights_, {});
+  for (auto& [id, flight] : flights) flight.frame.destroy();
+}
+
+void Server::cancel(const std::string& id) {
+  listens_.erase(id);
+  auto found = flights_.find(id);
+  if (found == flights_.end()) return;  // answered already: that is in the nature of things
+  auto flight = found->second;
+  if (flight.waits) --waiting_;
+  flights_.erase(found);
+  flight.frame.destroy();
+}
+
+void Server::forget(Sink& sink) {
+  if (notifications_ == &sink) notifications_ = nullptr;
+  std::vector<std::string> ids;
+  for (const auto& [id, flight] : flights_)
+    if (flight.sink == &sink) ids.push_back(id);
+  for (const auto& [id, listen] : listens_)
+    if (&listen.answer.sink() == &sink) ids.push_back(id);
+  for (const auto& id : ids) cancel(id);
+}
+
+bool Server::receive(std::string_view text, const Terms& terms, Sink& sink) {
+  auto refuse = [&](int code, std::string why) {
+    sink.respond(error_text("null", {code, std::move(why)}));
+    return true;
+  };
+  if (text.size() > longest_message)
+    return refuse(invalid_request, fmt::format("a message has at most {} bytes", longest_message));
+  auto value = parse_json(text);
+  if (!value) return refuse(parse_error, value.error().message);
+  auto* list = value->if_array();
+  if (!list) return receive_one(std::move(*value), terms, sink, nullptr);
+  if (version_.value_or(terms.version.value_or(newest_with_handshake)) != Version::v2025_03_26)
+    return refuse(invalid_request, "batches belong to 2025-03-26 only");
+  if (list->empty() || list->size() > most_waiting)
+    return refuse(invalid_request, fmt::format("a batch has 1 to {} messages", most_waiting));
+  auto batch = std::make_shared<Batch>(sink);
+  bool asks = false;
+  size_t index = 0;
+  for (auto& entry : *list) {
+    auto own = terms;
+    if (!own.call.request_id.empty()) own.call.request_id += fmt::format(".{}", index);
+    ++index;
+    asks = receive_one(std::move(entry), own, sink, batch) || asks;
+  }
+  if (asks) batch->close_one();
+  return asks;
+}
+
+bool Server::receive_one(json::value&& value, const Terms& terms, Sink& sink, std::shared_ptr<Batch> batch) {
+  json::value id = nullptr;
+  auto message = read_message(std::move(value), id);
+  if (message && !message->has_id) {
+    take_notification(*message);
+    return false;
+  }
+  if (message && message->method.empty()) return false;
+  if (batch) ++batch->open;
+  Answer answer(sink, std::move(batch), to_text(id));
+  if (!message) {
+    answer.error(message.error());
+    return true;
+  }
+  if (flights_.contains(answer.id()) || listens_.contains(answer.id())) {
+    answer.error({invalid_request, "a request with this id is still in flight"});
+    return true;
+  }
+  auto request = read_terms(std::move(*message), terms);
+  if (!request)
+    answer.error(request.error());
+  else
+    dispatch(std::move(*request), std::move(answer));
+  return true;
+}
+
+/// Which version a request speaks, and what else stands beside its parameters.
+std::expected<Server::Request, RpcError> Server::read_terms(Message message, const Terms& terms) {
+  Request request{.message = std::move(message),
+                  .version = version_.value_or(terms.version.value_or(newest_with_handshake)),
+                  .call = terms.call};
+  const auto* meta = object_at(request.message.params, "_meta");
+  if (request.message.method == "server/discover") request.version = Version::v2026_07_28;
+  if (!meta) return request;
+  if (const auto* token = meta->if_contains("progressToken");
+      token && (token->is_string() || token->is_number()))
+    request.progress_token = to_text(*token);
+  if (auto trace = text_or(*meta, "traceparent"); !trace.empty() && trace.size() <= 256)
+    request.call.trace = trace;
+  const auto* given = meta->if_contains(version_key);
+  if (!given || request.message.method == "initialize") return request;
+  auto name = given->is_string() ? std::string_view(given->get_string()) : "";
+  if (name != name_of(Version::v2026_07_28)) {
+    json::array supported;
+    for (auto known = version_names.rbegin(); known != version_names.rend(); ++known)
+      supported.emplace_back(*known);
+    return std::unexpected(
+        RpcError{unsupported_version, "Unsupported protocol version",
+                 json::object{{"supported", std::move(supported)}, {"requested", *given}}});
+  }
+  if (!object_at(*meta, capabilities_key))
+    return std::unexpected(bad(fmt::format("_meta has no {}", capabilities_key)));
+  request.version = Version::v2026_07_28;
+  request.log_level = text_or(*meta, log_level_key);
+  return request;
+}
+
+void Server::dispatch(Request request, Answer answer) {
+  const std::string& method = request.message.method;
+  const auto& params = request.message.params;
+  auto version = request.version;
+  auto reply = [&](const RpcResult& result) {
+    if (result)
+      answer.result(*result);
+    else
+      answer.error(result.error());
+  };
+  auto start = [&](Work work) {
+    auto id = answer.id();
+    auto& sink = answer.sink();
+    fly(std::move(id), sink, false, run(work, std::move(request), std::move(answer)));
+  };
+  auto texts = [](const json::array& items) {
+    std::vector<std::string> out;
+    for (const auto& item : items) out.push_back(to_text(item));
+    return out;
+  };
+  if (method == "tools/call") return call_tool(std::move(request), std::move(answer));
+  if (method == "tools/list") return reply(list_page("tools", tool_texts(version), params, version));
+  if (method == "resources/list") return start(&Server::list_resources);
+  if (method == "resources/templates/list")
+    return reply(list_page("resourceTemplates", texts(resource_templates()), params, version));
+  if (method == "resources/read") return start(&Server::read_resource);
+  if (method == "prompts/list") return reply(list_page("prompts", texts(prompts()), params, version));
+  if (method == "prompts/get") return start(&Server::get_prompt);
+  if (method == "completion/complete") return start(&Server::complete);
+  if (method == "server/discover") return answer.result(discover_result());
+  if (method == "initialize") return reply(initialize(params));
+  if (is_modern(version)) {
+    if (method == "subscriptions/listen") return listen(std::move(request), std::move(answer));
+  } else {
+    if (method == "ping") return answer.result("{}");
+    if (method == "logging/setLevel") return reply(set_level(params));
+    if (method == "resources/subscribe") return reply(subscribe(request, true));
+    if (method == "resources/unsubscribe") return reply(subscribe(request, false));
+  }
+  answer.error({method_not_found, fmt::format("there is no method {}", method.substr(0, 200))});
+}
+
+void Server::take_notification(const Message& message) {
+  if (message.method == "notifications/cancelled") {
+    if (const auto* id = message.params.if_contains("requestId")) cancel(to_text(*id));
+  } else if (message.method == "notifications/initialized") {
+    follow_changes();
+    if (resumed_ && notifications_) say(*notifications_, nullptr, "info", "connected to the daemon again");
+  }
+}
+
+Server::RpcResult Server::initialize(const json::object& params) {
+  const auto* wanted = params.if_contains("protocolVersion");
+  if (!wanted || !wanted->is_string()) return std::unexpected(bad("protocolVersion is missing"));
+  auto known = version_from(wanted->get_string());
+  version_ = known && !is_modern(*known) ? *known : newest_with_handshake;
+  return initialize_result(*version_);
+}
+
+Server::RpcResult Server::set_level(const json::object& params) {
+  auto level = text_or(params, "level");
+  if (std::ranges::find(levels, level) == levels.end())
+    return std::unexpected(
+        bad("level is one of debug, info, notice, warning, error, critical, alert, emergency"));
+  log_level_ = level;
+  return "{}";
+}
+
+Server::RpcResult Server::subscribe(const Request& request, bool on) {
+  std::string uri(text_or(request.message.params, "uri"));
+  if (!resource_call(uri).operation)
+    return std::unexpected(RpcError{resource_not_found, "there is no such resource",
+                                    json::object{{"uri", uri.substr(0, 4096)}}});
+  if (!on) {
+    subscribed_.erase(uri);
+    return "{}";
+  }
+  if (subscribed_.size() >= most_subscriptions && !subscribed_.contains(uri))
+    return std::unexpected(bad(fmt::format("at most {} subscriptions", most_subscriptions)));
+  subscribed_.insert(uri);
+  follow_changes();
+  if (resumed_ && notifications_)
+    notifications_->notify(notification_text("notifications/resources/updated", {{"uri", uri}}));
+  return "{}";
+}
+
+void Server::listen(Request request, Answer answer) {
+  const auto* wanted = object_at(request.message.params, "notifications");
+  if (!wanted) return answer.error(bad("notifications is missing"));
+  std::set<std::string> uris;
+  json::array agreed_uris;
+  if (const auto* list = array_at(*wanted, "resourceSubscriptions")) {
+    for (const auto& entry : *list) {
+      if (!entry.is_string() || !resource_call(entry.get_string()).operation) continue;
+      if (uris.size() < most_subscriptions && uris.emplace(entry.get_string()).second)
+        agreed_uris.push_back(entry);
+    }
+  }
+  size_t open = 0;
+  for (const auto& [id, other] : listens_) open += 1 + other.uris.size();
+  if (open + 1 + uris.size() > 2 * most_subscriptions)
+    return answer.error({internal_error, "too many subscriptions are open"});
+  bool list = bool_or(*wanted, "resourcesListChanged");
+  json::object agreed;
+  if (list) agreed["resourcesListChanged"] = true;
+  if (!agreed_uris.empty()) agreed["resourceSubscriptions"] = std::move(agreed_uris);
+  auto id = answer.id();
+  auto& sink = answer.sink();
+  json::object meta{{subscription_key, request.message.id}};
+  sink.notify(notification_text("notifications/subscriptions/acknowledged",
+                                {{"_meta", meta}, {"notifications", std::move(agreed)}}));
+  if (resumed_)
+    for (const auto& uri : uris)
+      sink.notify(notification_text("notifications/resources/updated", {{"_meta", meta}, {"uri", uri}}));
+  listens_.emplace(id, Listen{std::move(answer), request.message.id, std::move(uris), list});
+  follow_changes();
+}
+
+void Server::follow_changes() {
+  if (feed_ && !listening_) listening_ = feed_->listen([this](const Changes& changes) { tell(changes); });
+}
+
+void Server::tell(const Changes& changes) {
+  auto any_congested = [&] {
+    if (notifications_ && notifications_->is_congested()) return true;
+    return std::ranges::any_of(listens_,
+                               [](auto& entry) { return entry.second.answer.sink().is_congested(); });
+  };
+  if (any_congested()) {
+    held_.add(changes);
+    holds_ = true;
+    return;
+  }
+  auto send = [&](Sink& sink, const std::set<std::string>& uris, bool list, const json::object& params) {
+    for (const auto& uri : uris) {
+      if (!changes.touches(uri)) continue;
+      auto own = params;
+      own["uri"] = uri;
+      sink.notify(notification_text("notifications/resources/updated", own));
+    }
+    if (list && changes.list) sink.notify(notification_text("notifications/resources/list_changed", params));
+  };
+  if (notifications_) send(*notifications_, subscribed_, version_.has_value(), {});
+  for (const auto& [id, open] : listens_)
+    send(open.answer.sink(), open.uris, open.list, {{"_meta", json::object{{subscription_key, open.id}}}});
+}
+
+void Server::drained() {
+  if (!std::exchange(holds_, false)) return;
+  tell(std::exchange(held_, {}));
+}
+
+/// A log message for the client, if it wants to hear that much.
+void Server::say(Sink& sink, const Request* request, std::string_view level, std::string_view text) {
+  bool modern = request && is_modern(request->version);
+  auto least = std::ranges::find(levels, std::string_view(modern ? request->log_level : log_level_));
+  if (least == levels.end() || std::ranges::find(levels, level) < least || sink.is_congested()) return;
+  sink.notify(
+      notification_text("notifications/message", {{"level", level}, {"logger", "cru"}, {"data", text}}));
+}
+
+}  // namespace cru::mcp

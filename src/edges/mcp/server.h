@@ -1,0 +1,183 @@
+#pragma once
+/// Server: one client's conversation in MCP, without its transport. Takes messages as text, calls the rows
+/// of the operation table, and hands answers to a sink. Speaks both eras: the one that begins with
+/// `initialize`, and 2026-07-28, in which every request stands for itself. Knows no socket.
+///
+/// Lives on the loop. Destroying it ends what is in flight, without an answer.
+#include <coroutine>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+
+#include "api/engine.h"
+#include "edges/mcp/catalog.h"
+#include "edges/mcp/changes.h"
+#include "edges/mcp/protocol.h"
+
+namespace cru::mcp {
+
+inline constexpr size_t longest_message = 4u << 20;
+inline constexpr size_t most_waiting = 64;         ///< calls that wait for something, each up to minutes
+inline constexpr size_t most_subscriptions = 256;  ///< and as many listening streams with their addresses
+
+/// Who carries out calls.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual Task<Result<api::Reply>> call(const api::Operation& operation, api::Call call,
+                                        json::object input) = 0;
+};
+
+/// The operation table of this process.
+class ApiBackend final : public Backend {
+ public:
+  explicit ApiBackend(api::Api& api) : api_(api) {}
+  Task<Result<api::Reply>> call(const api::Operation& operation, api::Call call,
+                                json::object input) override {
+    return api_.call(operation, std::move(call), std::move(input));
+  }
+
+ private:
+  api::Api& api_;
+};
+
+/// Where messages to the client go. None of these may call back into the server, nor destroy it.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// The answer to what `receive` was given with this sink.
+  virtual void respond(std::string message) = 0;
+  virtual void notify(std::string message) = 0;
+  /// There will be no answer: the request was cancelled.
+  virtual void dropped() {}
+  /// The client does not read: what can wait, waits for `drained`.
+  virtual bool is_congested() const { return false; }
+};
+
+/// On what terms one message was sent.
+struct Terms {
+  api::Call call;                       ///< who sends it; its request id makes it repeatable
+  std::optional<Version> version = {};  ///< what the transport says about it, where it says anything
+};
+
+class Server {
+ public:
+  /// `feed` may be null: then nothing ever changes.
+  Server(Loop& loop, Backend& backend, ChangeFeed* feed);
+  ~Server();
+  Server(const Server&) = delete;
+
+  /// Takes one message, or a batch where the version has them. True if it calls for an answer, which `sink`
+  /// gets sooner or later, perhaps before this returns. The sink must live until then, or be forgotten.
+  bool receive(std::string_view text, const Terms& terms, Sink& sink);
+  /// Ends what is in flight for this sink.
+  void forget(Sink& sink);
+
+  /// Where unsolicited notifications go; null: nowhere.
+  void set_notifications(Sink* sink) { notifications_ = sink; }
+  /// The client was here before: what it subscribes to may have changed in between.
+  void set_resumed() { resumed_ = true; }
+  /// A sink that was congested no longer is.
+  void drained();
+  /// Requests whose answer is still to come.
+  size_t in_flight() const { return flights_.size(); }
+  /// A tool was called: there may be a session to end.
+  bool is_used() const { return used_; }
+
+ private:
+  struct Batch;
+  struct Flight;
+  /// The one answer to a request. If it goes away without one, the sink is told.
+  class Answer {
+   public:
+    Answer(Sink& sink, std::shared_ptr<Batch> batch, std::string id)
+        : sink_(&sink), batch_(std::move(batch)), id_(std::move(id)) {}
+    Answer(Answer&& other) noexcept
+        : sink_(std::exchange(other.sink_, nullptr)),
+          batch_(std::move(other.batch_)),
+          id_(std::move(other.id_)) {}
+    Answer& operator=(Answer&&) = delete;
+    ~Answer();
+    void result(std::string_view result) { send(response_text(id_, result)); }
+    void error(const RpcError& error) { send(error_text(id_, error)); }
+    const std::string& id() const { return id_; }
+    Sink& sink() const { return *sink_; }
+
+   private:
+    void send(std::string message);
+    Sink* sink_;
+    std::shared_ptr<Batch> batch_;
+    std::string id_;  ///< as JSON text
+  };
+  struct Request {
+    Message message;
+    Version version = newest_with_handshake;
+    api::Call call = {};
+    std::string progress_token = {};  ///< JSON text; empty: none wanted
+    std::string log_level = {};       ///< modern: what the request itself asks for
+  };
+  /// A `subscriptions/listen` that is open.
+  struct Listen {
+    Answer answer;
+    json::value id;
+    std::set<std::string> uris;
+    bool list = false;
+  };
+  class Ticker;
+  using RpcResult = std::expected<std::string, RpcError>;  ///< the result's JSON text
+
+  bool receive_one(json::value&& value, const Terms& terms, Sink& sink, std::shared_ptr<Batch> batch);
+  std::expected<Request, RpcError> read_terms(Message message, const Terms& terms);
+  void dispatch(Request request, Answer answer);
+  void take_notification(const Message& message);
+  void cancel(const std::string& id);
+
+  // Answered at once.
+  RpcResult initialize(const json::object& params);
+  RpcResult set_level(const json::object& params);
+  RpcResult subscribe(const Request& request, bool on);
+  void listen(Request request, Answer answer);
+
+  // Answered by the daemon.
+  void call_tool(Request request, Answer answer);
+  Task<void> run_tool(const api::Operation& operation, json::object input, Request request, Answer answer,
+                      int64_t wait);
+  using Work = Task<RpcResult> (Server::*)(Request request);
+  Task<void> run(Work work, Request request, Answer answer);
+  Task<RpcResult> list_resources(Request request);
+  Task<RpcResult> read_resource(Request request);
+  Task<RpcResult> get_prompt(Request request);
+  Task<RpcResult> complete(Request request);
+  Task<Result<json::object>> ask(std::string_view operation, api::Call call, json::object input);
+  Task<std::vector<std::string>> known(std::string_view operation, json::object input, std::string list,
+                                       std::string member, api::Call call);
+  /// Starts work that `cancel` can end.
+  void fly(std::string id, Sink& sink, bool waits, Task<void> work);
+
+  void follow_changes();
+  void tell(const Changes& changes);
+  void say(Sink& sink, const Request* request, std::string_view level, std::string_view text);
+
+  Loop& loop_;
+  Backend& backend_;
+  ChangeFeed* feed_;
+  Sink* notifications_ = nullptr;
+  std::optional<Version> version_;  ///< agreed on by `initialize`
+  bool resumed_ = false, used_ = false;
+  std::string log_level_ = "warning";
+  std::set<std::string> subscribed_;
+  std::map<std::string, Listen> listens_;  ///< by the request's id
+  struct InFlight {
+    std::coroutine_handle<> frame;
+    Sink* sink;
+    bool waits;
+  };
+  std::unordered_map<std::string, InFlight> flights_;  ///< by the request's id
+  size_t waiting_ = 0;
+  Changes held_;  ///< what a congested client has yet to be told
+  bool holds_ = false;
+  std::unique_ptr<ChangeFeed::Listening> listening_;
+};
+
+}  // namespace cru::mcp

@@ -1,0 +1,339 @@
+// The requests that the daemon answers: tools, resources, prompts and completions.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "edges/mcp/server.h"
+
+namespace cru::mcp {
+namespace {
+
+constexpr Duration progress_pause = 5s;
+constexpr size_t most_completions = 100;
+
+RpcError bad(std::string message) { return {invalid_params, std::move(message)}; }
+
+RpcError unavailable(const Error& error) { return {internal_error, error.message, cru::to_json(error)}; }
+
+/// How long a call may wait by its own words: the argument, else the row's default.
+int64_t wait_of(const api::Operation& operation, const json::object& input) {
+  for (const auto& field : operation.fields) {
+    if (field.name != "wait_seconds") continue;
+    int64_t fallback = 0;
+    for (char digit : field.fallback) fallback = fallback * 10 + (digit - '0');
+    return std::clamp<int64_t>(int_or(input, field.name, fallback), 0, field.max);
+  }
+  return 0;
+}
+
+/// The reply as both kinds of content.
+std::string tool_result(std::string_view reply, bool is_error, Version version) {
+  std::string object;
+  if (reply.starts_with('{')) {
+    append_line(object, reply);
+  } else {
+    object = R"({"result":)";
+    append_line(object, reply);
+    object += '}';
+  }
+  std::string out;
+  out.reserve(2 * object.size() + object.size() / 4 + 128);
+  out += R"({"content":[{"type":"text","text":)";
+  append_quoted(out, object);
+  out += R"(}],"structuredContent":)";
+  out += object;
+  if (is_error) out += R"(,"isError":true)";
+  out += result_end(version);
+  return out;
+}
+
+std::string completion_result(std::vector<std::string> values, std::string_view typed, Version version) {
+  std::erase_if(values, [&](const std::string& value) { return !value.starts_with(typed); });
+  std::ranges::sort(values);
+  auto repeated = std::ranges::unique(values);
+  values.erase(repeated.begin(), repeated.end());
+  json::array shown;
+  for (const auto& value : values)
+    if (shown.size() < most_completions) shown.emplace_back(value);
+  auto text = to_text(json::object{{"completion", json::object{{"values", shown},
+                                                               {"total", values.size()},
+                                                               {"hasMore", values.size() > shown.size()}}}});
+  text.pop_back();
+  return text.append(result_end(version));
+}
+
+/// A message of the user, as `prompts/get` gives it.
+std::string prompt_result(std::string_view description, std::string text, Version version) {
+  json::object message{{"role", "user"},
+                       {"content", json::object{{"type", "text"}, {"text", std::move(text)}}}};
+  auto body =
+      to_text(json::object{{"description", description}, {"messages", json::array{std::move(message)}}});
+  body.pop_back();
+  return body.append(result_end(version));
+}
+
+void append_list(std::string& out, const json::object& handoff, std::string_view key,
+                 std::string_view title) {
+  const auto* list = array_at(handoff, key);
+  if (!list || list->empty()) return;
+  fmt::format_to(std::back_inserter(out), "\n{}:\n", title);
+  for (const auto& entry : *list)
+    if (entry.is_string())
+      fmt::format_to(std::back_inserter(out), "- {}\n", std::string_view(entry.get_string()));
+}
+
+std::string resume_text(const json::object& handoff) {
+  auto out = fmt::format("Continue the work that {} handed over at {}.\n\nSummary: {}\n",
+                         text_or(handoff, "agent_name"), text_or(handoff, "created_at"),
+                         text_or(handoff, "summary"));
+  append_list(out, handoff, "completed_work", "Done");
+  append_list(out, handoff, "in_progress", "Under way");
+  append_list(out, handoff, "decisions", "Decided");
+  append_list(out, handoff, "next_steps", "Next");
+  append_list(out, handoff, "relevant_files", "Files");
+  out +=
+      "\nCall register_session, check that the files are as described, acquire_lock on what you will edit, "
+      "and "
+      "go on with the next steps. Call write_handoff before you end.";
+  return out;
+}
+
+std::string plan_text(std::string_view goal) {
+  return fmt::format(
+      "Split this goal into pieces of work that several agents can take at the same time:\n\n{}\n\nFor each "
+      "piece call submit_work with a task_type, a description that stands for itself, a priority (1 first) "
+      "and "
+      "depends_on for what must be done before it. Give a verify command where a program can tell that a "
+      "piece "
+      "is done. Look at list_work first: do not submit what is there already.",
+      goal);
+}
+
+}  // namespace
+
+/// Tells of a call that takes long: at once where it is known to wait, else when it does.
+class Server::Ticker {
+ public:
+  Ticker(Loop& loop, Sink& sink, std::string token, int64_t wait)
+      : loop_(loop), sink_(sink), token_(std::move(token)), wait_(wait), began_(loop.clock().boot()) {
+    if (token_.empty()) return;
+    if (wait_ > 0) tell();
+    arm();
+  }
+  Ticker(const Ticker&) = delete;
+  ~Ticker() {
+    if (timer_) loop_.cancel_timer(timer_);
+  }
+
+ private:
+  void arm() {
+    timer_ = loop_.set_timer(progress_pause, [this] {
+      tell();
+      arm();
+    });
+  }
+  void tell() {
+    if (sink_.is_congested()) return;
+    auto seconds = std::chrono::duration_cast<std::chrono::seconds>(loop_.clock().boot() - began_).count();
+    progress_ = std::max<int64_t>(progress_ + 1, seconds);
+    std::string total = wait_ > 0 ? fmt::format(R"(,"total":{})", std::max(wait_, progress_)) : "";
+    sink_.notify(fmt::format(
+        R"({{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{},"progress":{}{},"message":"{}"}}}})",
+        token_, progress_, total, wait_ > 0 ? "waiting" : "working"));
+  }
+  Loop& loop_;
+  Sink& sink_;
+  const std::string token_;
+  const int64_t wait_;
+  const BootTime began_;
+  int64_t progress_ = -1;
+  Loop::TimerId timer_ = 0;
+};
+
+void Server::call_tool(Request request, Answer answer) {
+  auto& params = request.message.params;
+  auto name = text_or(params, "name");
+  const auto* operation = find_tool(name);
+  if (!operation) return answer.error(bad(fmt::format("there is no tool {}", name.substr(0, 200))));
+  json::object input;
+  if (auto* arguments = params.if_contains("arguments"); arguments && !arguments->is_null()) {
+    if (!arguments->is_object()) return answer.error(bad("arguments must be an object"));
+    input = std::move(arguments->get_object());
+  }
+  auto wait = wait_of(*operation, input);
+  if (wait > 0 && waiting_ >= most_waiting)
+    return answer.error({is_modern(request.version) ? internal_error : overloaded,
+                         fmt::format("{} calls are waiting already", most_waiting)});
+  used_ = true;
+  auto id = answer.id();
+  auto& sink = answer.sink();
+  fly(std::move(id), sink, wait > 0,
+      run_tool(*operation, std::move(input), std::move(request), std::move(answer), wait));
+}
+
+Task<void> Server::run_tool(const api::Operation& operation, json::object input, Request request,
+                            Answer answer, int64_t wait) {
+  Ticker ticker(loop_, answer.sink(), request.progress_token, wait);
+  auto reply = co_await backend_.call(operation, request.call, std::move(input));
+  if (reply) {
+    bool is_error = reply->status() == 400 || reply->status() == 404;
+    answer.result(tool_result(reply->text(), is_error, request.version));
+    co_return;
+  }
+  if (reply.error().code == Code::session_expired)
+    say(answer.sink(), &request, "warning", "this session has expired: call register_session");
+  // An agent reads `success` first, whatever the tool.
+  auto told = api::error_reply(operation, reply.error());
+  if (!told.contains("success")) told["success"] = false;
+  answer.result(tool_result(to_text(told), true, request.version));
+}
+
+Task<void> Server::run(Work work, Request request, Answer answer) {
+  auto result = co_await (this->*work)(std::move(request));
+  if (result)
+    answer.result(*result);
+  else
+    answer.error(result.error());
+}
+
+/// A read on the way to something else.
+Task<Result<json::object>> Server::ask(std::string_view operation, api::Call call, json::object input) {
+  const auto* row = api::find_operation(operation);
+  CRU_ASSERT(row != nullptr);
+  call.request_id.clear();
+  auto reply = co_await backend_.call(*row, std::move(call), std::move(input));
+  if (!reply) co_return fail(reply.error());
+  auto value = parse_json(reply->text());
+  if (!value || !value->is_object()) co_return fail(Code::internal, "the reply is no object");
+  co_return std::move(value->get_object());
+}
+
+/// The fixed resources and the latest handoffs.
+Task<Server::RpcResult> Server::list_resources(Request request) {
+  std::vector<std::string> items;
+  for (const auto& resource : fixed_resources()) items.push_back(to_text(resource));
+  auto recent = co_await ask("list_handoffs", request.call, {{"limit", 20}});
+  const auto* handoffs = recent ? array_at(*recent, "handoffs") : nullptr;
+  for (size_t i = 0; handoffs && i < handoffs->size(); ++i) {
+    const auto* handoff = (*handoffs)[i].if_object();
+    if (!handoff || text_or(*handoff, "id").empty()) continue;
+    items.push_back(
+        to_text(json::object{{"uri", fmt::format("handoffs://{}", text_or(*handoff, "id"))},
+                             {"name", fmt::format("handoff of {}, {}", text_or(*handoff, "agent_name"),
+                                                  text_or(*handoff, "created_at"))},
+                             {"mimeType", "application/json"}}));
+  }
+  co_return list_page("resources", items, request.message.params, request.version);
+}
+
+Task<Server::RpcResult> Server::read_resource(Request request) {
+  std::string uri(text_or(request.message.params, "uri"));
+  auto missing = [&] {
+    return std::unexpected(RpcError{is_modern(request.version) ? invalid_params : resource_not_found,
+                                    "there is no such resource",
+                                    json::object{{"uri", std::string_view(uri).substr(0, 4096)}}});
+  };
+  auto wanted = resource_call(uri);
+  if (!wanted.operation) co_return missing();
+  request.call.request_id.clear();
+  auto reply = co_await backend_.call(*wanted.operation, request.call, std::move(wanted.input));
+  if (!reply) {
+    auto code = reply.error().code;
+    if (code == Code::not_found || code == Code::invalid_argument) co_return missing();
+    co_return std::unexpected(unavailable(reply.error()));
+  }
+  if (reply->status() == 404 || reply->status() == 400) co_return missing();
+  std::string out = R"({"contents":[{"uri":)";
+  append_quoted(out, uri);
+  out += R"(,"mimeType":"application/json","text":)";
+  append_quoted(out, reply->text());
+  out += "}]";
+  out += fresh_end(request.version);
+  co_return out;
+}
+
+Task<Server::RpcResult> Server::get_prompt(Request request) {
+  const auto& params = request.message.params;
+  auto name = text_or(params, "name");
+  const auto* given = object_at(params, "arguments");
+  const json::object none;
+  const auto& arguments = given ? *given : none;
+  for (const auto& argument : arguments)
+    if (!argument.value().is_string())
+      co_return std::unexpected(bad(fmt::format("{} must be a text", std::string_view(argument.key()))));
+  if (name == "plan_work") {
+    auto goal = text_or(arguments, "goal");
+    if (goal.empty()) co_return std::unexpected(bad("goal is missing"));
+    co_return prompt_result("Split a goal into pieces of work", plan_text(goal), request.version);
+  }
+  if (name != "resume_from_handoff")
+    co_return std::unexpected(bad(fmt::format("there is no prompt {}", name.substr(0, 200))));
+  json::object input{{"limit", 1}};
+  std::string agent(text_or(arguments, "agent_name"));
+  if (!agent.empty()) input["agent_name"] = agent;
+  auto found = co_await ask("read_handoff", request.call, input);
+  const auto* handoffs = found ? array_at(*found, "handoffs") : nullptr;
+  // Nothing of one's own: whoever was here last.
+  if (handoffs && handoffs->empty() && agent.empty()) {
+    found = co_await ask("list_handoffs", request.call, {{"limit", 1}});
+    handoffs = found ? array_at(*found, "handoffs") : nullptr;
+  }
+  if (!found) co_return std::unexpected(unavailable(found.error()));
+  const auto* handoff = handoffs && !handoffs->empty() ? handoffs->front().if_object() : nullptr;
+  co_return prompt_result(
+      "Continue from the latest handoff",
+      handoff ? resume_text(*handoff)
+              : "No handoff was left. Call register_session, look at list_work and check_locks, and begin.",
+      request.version);
+}
+
+/// One member of every entry of a list.
+Task<std::vector<std::string>> Server::known(std::string_view operation, json::object input, std::string list,
+                                             std::string member, api::Call call) {
+  std::vector<std::string> values;
+  auto reply = co_await ask(operation, std::move(call), std::move(input));
+  const auto* entries = reply ? array_at(*reply, list) : nullptr;
+  for (size_t i = 0; entries && i < entries->size(); ++i)
+    if (const auto* entry = (*entries)[i].if_object())
+      if (auto value = text_or(*entry, member); !value.empty()) values.emplace_back(value);
+  co_return values;
+}
+
+Task<Server::RpcResult> Server::complete(Request request) {
+  const auto& params = request.message.params;
+  const auto* ref = object_at(params, "ref");
+  const auto* argument = object_at(params, "argument");
+  if (!ref || !argument) co_return std::unexpected(bad("ref and argument are needed"));
+  auto type = text_or(*ref, "type");
+  auto name = text_or(*argument, "name");
+  std::string typed(text_or(*argument, "value"));
+  std::vector<std::string> values;
+  if (type == "ref/prompt") {
+    auto prompt = text_or(*ref, "name");
+    if (prompt != "resume_from_handoff" && prompt != "plan_work")
+      co_return std::unexpected(bad(fmt::format("there is no prompt {}", prompt.substr(0, 200))));
+    if (prompt == "resume_from_handoff" && name == "agent_name") {
+      values = co_await known("list_handoffs", {{"limit", 1000}}, "handoffs", "agent_name", request.call);
+      auto agents = co_await known("discover_agents", {}, "agents", "agent_id", request.call);
+      values.insert(values.end(), agents.begin(), agents.end());
+    }
+  } else if (type == "ref/resource") {
+    auto uri = text_or(*ref, "uri");
+    if (uri == "work://{task_id}") {
+      if (name == "task_id")
+        values = co_await known("list_work", {{"limit", 1000}}, "work", "task_id", request.call);
+    } else if (uri == "handoffs://{id}") {
+      if (name == "id")
+        values = co_await known("list_handoffs", {{"limit", 1000}}, "handoffs", "id", request.call);
+    } else if (uri == "locks://path/{+path}") {
+      if (name == "path") values = co_await known("check_locks", {}, "result", "file_path", request.call);
+    } else if (!resource_call(uri).operation) {
+      co_return std::unexpected(bad("there is no such resource"));
+    }
+  } else {
+    co_return std::unexpected(bad("ref is a ref/prompt or a ref/resource"));
+  }
+  co_return completion_result(std::move(values), typed, request.version);
+}
+
+}  // namespace cru::mcp

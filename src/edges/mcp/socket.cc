@@ -1,0 +1,330 @@
+#include "edges/mcp/socket.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+
+#include "platform/log.h"
+
+namespace cru::mcp {
+namespace {
+
+constexpr size_t longest_line = longest_message + 64;
+constexpr size_t one_read = 64u << 10;
+constexpr Duration accept_pause = 200ms;
+constexpr std::string_view control_prefix = R"({"cru_mcp")";
+
+void take(const json::object& hello, std::string_view key, std::string& into, size_t longest) {
+  auto value = text_or(hello, key);
+  if (value.size() <= longest) into = value;
+}
+
+}  // namespace
+
+class Socket::Link final : public Sink, public std::enable_shared_from_this<Link> {
+ public:
+  Link(Socket& socket, Fd fd, http::Peer peer)
+      : socket_(socket), fd_(std::move(fd)), watch_(socket.loop_.watch(fd_.get())), peer_(peer) {
+    timer_ = loop().set_timer(socket_.limits_.hello_time, [this] {
+      timer_ = 0;
+      leave();
+    });
+  }
+  ~Link() override {
+    server_.reset();
+    if (timer_) loop().cancel_timer(timer_);
+  }
+
+  const http::Peer& peer() const { return peer_; }
+  const api::Call& call() const { return call_; }
+  const std::string& instance() const { return instance_; }
+  bool is_gone() const { return gone_; }
+
+  void begin() { arm_read(); }
+
+  /// The caller is known: from here on messages are served.
+  void open(api::Call who) {
+    // An MCP client is an agent, whoever started it: what only a person may do it may not.
+    if (who.caller != api::run) who.caller = api::session;
+    who.peer = "mcp";
+    take(hello_, "agent_id", who.agent_id, 128);
+    take(hello_, "agent_type", who.agent_type, 64);
+    take(hello_, "session_id", who.session_id, 128);
+    take(hello_, "capabilities", who.capabilities, 4096);
+    take(hello_, "cwd", who.cwd, 4096);
+    auto ttl = text_or(hello_, "lock_ttl_minutes");
+    std::from_chars(ttl.data(), ttl.data() + ttl.size(), who.lock_ttl_minutes);
+    call_ = std::move(who);
+    server_ = std::make_unique<Server>(loop(), socket_.backend_, &socket_.feed_);
+    server_->set_notifications(this);
+    if (bool_or(hello_, "resumed")) server_->set_resumed();
+    waiting_ = false;
+    hello_ = {};
+    pump();
+  }
+
+  void close_after(std::string last) {
+    closing_ = true;
+    send(std::move(last));
+  }
+
+  void leave() {
+    if (gone_) return;
+    gone_ = true;
+    watch_.reset();
+    // Not now: this may be the sink of the very call that is answering.
+    loop().post([alive = socket_.alive_, &socket = socket_, this] {
+      if (*alive) socket.remove(this);
+    });
+  }
+
+  void respond(std::string message) override { send(std::move(message)); }
+  void notify(std::string message) override { send(std::move(message)); }
+  bool is_congested() const override { return unsent() > socket_.limits_.unsent; }
+
+ private:
+  Loop& loop() const { return socket_.loop_; }
+  size_t unsent() const { return out_.size() - sent_; }
+  bool is_paused() const {
+    return waiting_ || closing_ || is_congested() ||
+           (server_ && server_->in_flight() >= socket_.limits_.in_flight);
+  }
+
+  void arm_read() {
+    if (read_armed_ || gone_) return;
+    read_armed_ = true;
+    watch_->when_readable([this] {
+      read_armed_ = false;
+      read_some();
+    });
+  }
+
+  void read_some() {
+    auto old = in_.size();
+    in_.resize(old + one_read);
+    ssize_t count = ::recv(fd_.get(), in_.data() + old, one_read, MSG_DONTWAIT);
+    in_.resize(old + static_cast<size_t>(std::max<ssize_t>(count, 0)));
+    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return leave();
+    pump();
+  }
+
+  /// Takes the lines that are here, as far as the limits let it.
+  void pump() {
+    auto self = shared_from_this();
+    pumping_ = true;
+    while (!gone_ && !is_paused()) {
+      auto end = in_.find('\n', looked_);
+      if (end == std::string::npos) {
+        looked_ = in_.size();
+        break;
+      }
+      std::string_view line(in_.data() + begin_, end - begin_);
+      begin_ = looked_ = end + 1;
+      take_line(line);
+    }
+    pumping_ = false;
+    if (gone_) return;
+    if (begin_ == in_.size() || begin_ > one_read) {
+      in_.erase(0, begin_);
+      looked_ -= begin_;
+      begin_ = 0;
+      if (in_.empty() && in_.capacity() > 4 * one_read) in_ = std::string();
+    }
+    flush();
+    if (gone_ || is_paused()) return;
+    if (in_.size() - begin_ > longest_line) return leave();
+    arm_read();
+  }
+
+  void take_line(std::string_view line) {
+    if (line.empty()) return;
+    if (!server_) return take_hello(line);
+    if (line.starts_with(control_prefix)) return take_control(line);
+    Terms terms{.call = call_};
+    auto space = line.find(' ');
+    bool numbered = line[0] >= '0' && line[0] <= '9' && space != std::string_view::npos && space <= 20;
+    if (numbered) {
+      terms.call.request_id = fmt::format("{}:{}", instance_, line.substr(0, space));
+      line.remove_prefix(space + 1);
+    }
+    server_->receive(line, terms, *this);
+  }
+
+  void take_hello(std::string_view line) {
+    auto value = parse_json(line);
+    if (!value || !value->is_object() || int_or(value->get_object(), "cru_mcp") != 1) return leave();
+    if (timer_) loop().cancel_timer(std::exchange(timer_, 0));
+    hello_ = std::move(value->get_object());
+    take(hello_, "instance", instance_, 64);
+    waiting_ = true;
+    loop().spawn(socket_.admit(shared_from_this()));
+  }
+
+  /// An orderly end: what is in flight is given up, the session ended.
+  void take_control(std::string_view line) {
+    auto value = parse_json(line);
+    if (!value || text_or(value->as_object(), "cru_mcp") != "bye") return leave();
+    bool used = bool_or(value->get_object(), "used") || server_->is_used();
+    server_.reset();
+    waiting_ = true;
+    loop().spawn(socket_.end(shared_from_this(), used));
+  }
+
+  void send(std::string message) {
+    if (gone_) return;
+    out_ += message;
+    out_ += '\n';
+    if (flush_posted_ || pumping_) return;
+    // Answers of one commit leave in one write.
+    flush_posted_ = true;
+    loop().post([weak = weak_from_this()] {
+      auto self = weak.lock();
+      if (!self || self->gone_) return;
+      self->flush_posted_ = false;
+      self->pump();
+    });
+  }
+
+  void flush() {
+    bool was_congested = is_congested();
+    while (unsent() > 0 && !write_armed_) {
+      ssize_t count = ::send(fd_.get(), out_.data() + sent_, unsent(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return leave();
+      if (count < 0) {
+        wait_writable();
+        break;
+      }
+      sent_ += static_cast<size_t>(count);
+    }
+    if (unsent() == 0) {
+      out_.clear();
+      sent_ = 0;
+      if (out_.capacity() > (256u << 10)) out_ = std::string();
+      if (closing_) return leave();
+    } else if (sent_ > (1u << 20)) {
+      out_.erase(0, std::exchange(sent_, 0));
+    }
+    if (was_congested && !is_congested() && server_) server_->drained();
+  }
+
+  void wait_writable() {
+    write_armed_ = true;
+    if (timer_) loop().cancel_timer(timer_);
+    timer_ = loop().set_timer(socket_.limits_.write_time, [this] {
+      timer_ = 0;
+      leave();
+    });
+    watch_->when_writable([this] {
+      write_armed_ = false;
+      if (timer_) loop().cancel_timer(std::exchange(timer_, 0));
+      pump();
+    });
+  }
+
+  Socket& socket_;
+  Fd fd_;
+  std::unique_ptr<Watch> watch_;
+  const http::Peer peer_;
+  std::unique_ptr<Server> server_;
+  json::object hello_;
+  std::string instance_;
+  api::Call call_;
+  std::string in_;
+  size_t begin_ = 0, looked_ = 0;  ///< of `in_`: taken so far, searched so far
+  std::string out_;
+  size_t sent_ = 0;
+  Loop::TimerId timer_ = 0;  ///< for the hello, later for a client that does not read
+  bool read_armed_ = false, write_armed_ = false, flush_posted_ = false;
+  bool pumping_ = false;  ///< whoever pumps flushes
+  bool waiting_ = false;  ///< for who it is, or for its session's end
+  bool closing_ = false, gone_ = false;
+};
+
+Socket::Socket(Loop& loop, api::Api& api, EventLog& log, IdentifyPeer identify, SocketLimits limits)
+    : loop_(loop),
+      api_(api),
+      backend_(api),
+      feed_(loop, log),
+      identify_(std::move(identify)),
+      limits_(limits) {}
+
+Socket::~Socket() {
+  *alive_ = false;
+  watch_.reset();
+  links_.clear();
+}
+
+void Socket::listen(Fd listening) {
+  listening_ = std::move(listening);
+  watch_ = loop_.watch(listening_.get());
+  arm();
+}
+
+void Socket::arm() {
+  watch_->when_readable([this] { accept_some(); });
+}
+
+void Socket::accept_some() {
+  for (int i = 0; i < 32; ++i) {
+    Fd fd(::accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno == EAGAIN || errno == EWOULDBLOCK) break;
+      // Out of descriptors: the client stays in the queue and would wake us at once, for ever.
+      loop_.set_timer(accept_pause, [this, alive = alive_] {
+        if (*alive && watch_) arm();
+      });
+      return;
+    }
+    ucred credentials{};
+    socklen_t size = sizeof credentials;
+    bool known = ::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0;
+    if (!known || (credentials.uid != ::geteuid() && credentials.uid != 0)) continue;
+    if (links_.size() >= limits_.connections) {
+      log_warn("too many MCP clients", {{"limit", limits_.connections}});
+      continue;
+    }
+    http::Peer peer{.is_unix = true, .pid = credentials.pid, .uid = credentials.uid};
+    // Numbered apart from the HTTP server's connections.
+    peer.connection = (uint64_t(1) << 62) + ++accepted_;
+    auto link = std::make_shared<Link>(*this, std::move(fd), peer);
+    links_.insert(link);
+    link->begin();
+  }
+  arm();
+}
+
+Task<void> Socket::admit(std::shared_ptr<Link> link) {
+  auto who = co_await identify_(link->peer());
+  if (link->is_gone()) co_return;
+  if (who)
+    link->open(std::move(*who));
+  else
+    link->leave();
+}
+
+Task<void> Socket::end(std::shared_ptr<Link> link, bool used) {
+  if (used) {
+    auto call = link->call();
+    if (!link->instance().empty()) call.request_id = link->instance() + ":end";
+    const auto* row = api::find_operation("end_session");
+    CRU_ASSERT(row != nullptr);
+    auto ended = co_await api_.call(*row, std::move(call), {{"via", "mcp"}, {"reason", "the client ended"}});
+    if (!ended) log_warn("cannot end the session of an MCP client", {{"error", ended.error().message}});
+  }
+  if (!link->is_gone()) link->close_after(R"({"cru_mcp":"closed"})");
+}
+
+void Socket::remove(Link* link) {
+  for (auto found = links_.begin(); found != links_.end(); ++found)
+    if (found->get() == link) {
+      links_.erase(found);
+      return;
+    }
+}
+
+}  // namespace cru::mcp

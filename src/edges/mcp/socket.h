@@ -1,0 +1,65 @@
+#pragma once
+/// Socket: the daemon's end of `cru mcp`. Each connection begins with a hello that says whom it speaks for,
+/// then carries JSON-RPC, one message a line, both ways. A line from the client begins with a number of its
+/// own and a space: the same line sent again after a daemon's death has the same number, and is carried out
+/// at most once. (A JSON-RPC id will not do: a client may use one again once it is answered.)
+///
+/// Everything has a limit: connections, lines, requests at work, unsent bytes, the time to take them.
+#include <functional>
+#include <memory>
+#include <set>
+
+#include "api/engine.h"
+#include "edges/mcp/server.h"
+#include "platform/fd.h"
+#include "platform/http/message.h"
+#include "platform/loop.h"
+
+namespace cru::mcp {
+
+/// Says who calls, from the peer's process alone. An error refuses the connection.
+using IdentifyPeer = std::function<Task<Result<api::Call>>(http::Peer peer)>;
+
+struct SocketLimits {
+  size_t connections = 512;
+  size_t in_flight = 256;    ///< more are not read
+  size_t unsent = 1u << 20;  ///< with so much to send nothing more is read
+  Duration hello_time = 10s;
+  Duration write_time = 30s;  ///< a client that takes nothing for so long is gone
+};
+
+class Socket {
+ public:
+  Socket(Loop& loop, api::Api& api, EventLog& log, IdentifyPeer identify, SocketLimits limits = {});
+  /// Ends every connection. The loop must have dropped its tasks.
+  ~Socket();
+  Socket(const Socket&) = delete;
+
+  /// Serves a bound unix socket (listen_unix).
+  void listen(Fd listening);
+  /// Takes no more connections.
+  void stop_listening() { watch_.reset(); }
+  size_t connections() const { return links_.size(); }
+
+ private:
+  class Link;
+  void accept_some();
+  void arm();
+  Task<void> admit(std::shared_ptr<Link> link);
+  Task<void> end(std::shared_ptr<Link> link, bool used);
+  void remove(Link* link);
+
+  Loop& loop_;
+  api::Api& api_;
+  ApiBackend backend_;
+  ChangeFeed feed_;
+  const IdentifyPeer identify_;
+  const SocketLimits limits_;
+  Fd listening_;
+  std::unique_ptr<Watch> watch_;
+  uint64_t accepted_ = 0;
+  std::set<std::shared_ptr<Link>> links_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace cru::mcp

@@ -1,0 +1,425 @@
+#include "edges/mcp/stdio.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <unordered_map>
+
+#include "base/id.h"
+#include "edges/cli/client.h"
+#include "edges/cli/signals.h"
+#include "edges/identity.h"
+#include "edges/mcp/local_server.h"
+#include "edges/mcp/peek.h"
+#include "edges/mcp/stream.h"
+#include "platform/unix_socket.h"
+
+namespace cru::mcp {
+namespace {
+
+constexpr size_t most_unanswered = 1024, most_unanswered_bytes = 4u << 20, most_unsent = 1u << 20;
+constexpr int most_attempts = 20;  ///< daemons that died over one request
+constexpr Duration closing_time = 1s, retry_pause = 1s;
+constexpr std::string_view replay_prefix = "\"cru-replay-";
+
+class Proxy {
+ public:
+  explicit Proxy(const api::Project& project)
+      : project_(project), signals_{SIGINT, SIGTERM}, in_(STDIN_FILENO), out_(STDOUT_FILENO) {
+    ::signal(SIGPIPE, SIG_IGN);
+    instance_ = uuid_from(system_random().bytes16());
+    std::string cwd;
+    if (char* name = ::get_current_dir_name()) {
+      cwd = name;
+      std::free(name);
+    }
+    identity_ =
+        edges::find_identity(edges::Speaker::mcp, api::own_environment, cwd, {},
+                             instance_.substr(0, 8) + instance_.substr(9, 4) + instance_.substr(14, 4));
+  }
+
+  int run() {
+    connect(false);
+    while (state_ != State::over) step();
+    return 0;
+  }
+
+ private:
+  enum class State { serving, draining, closing, over };
+
+  static BootTime now() { return system_clock().boot(); }
+
+  // ---- the loop
+
+  void step() {
+    bool take = state_ == State::serving && !is_full();
+    pollfd polled[] = {{take ? in_.fd() : -1, POLLIN, 0},
+                       {signals_.fd(), POLLIN, 0},
+                       {socket_ ? socket_.get() : -1, socket_events(), 0},
+                       {host_gone_ ? -1 : out_.fd(), static_cast<short>(out_.has_unsent() ? POLLOUT : 0), 0},
+                       {changes_ ? changes_.get() : -1, POLLIN, 0}};
+    ::poll(polled, std::size(polled), time_left());
+    if (polled[1].revents && signals_.take() != 0) begin_closing();
+    if (polled[3].revents & (POLLERR | POLLHUP | POLLNVAL)) {  // nobody reads any more
+      host_gone_ = true;
+      begin_closing();
+    }
+    if (polled[0].revents && state_ == State::serving) read_host();
+    if (polled[2].revents && socket_) read_daemon();
+    if (polled[4].revents || probes_left_ > 0) probe();
+    if (socket_ && !to_daemon_.empty()) send_daemon();
+    if (!host_gone_ && !out_.flush()) host_gone_ = true, begin_closing();
+    advance();
+  }
+
+  short socket_events() const {
+    int events = out_.unsent() < most_unsent ? POLLIN : 0;
+    if (!to_daemon_.empty()) events |= POLLOUT;
+    return static_cast<short>(events);
+  }
+  bool is_full() const {
+    return unanswered_.size() >= most_unanswered || unanswered_bytes_ >= most_unanswered_bytes ||
+           to_daemon_.size() >= most_unsent || out_.unsent() >= most_unsent;
+  }
+  int time_left() const {
+    if (state_ != State::serving) return static_cast<int>(std::max<int64_t>((deadline_ - now()).count(), 0));
+    return probes_left_ > 0 ? 50 : -1;
+  }
+
+  /// From end of file to the end: first the answers, then the daemon's good-bye, each for a second at most.
+  void advance() {
+    bool late = state_ != State::serving && now() >= deadline_;
+    if (state_ == State::draining && (unanswered_.empty() || late))
+      begin_closing();
+    else if (state_ == State::closing && ((!socket_ && (host_gone_ || !out_.has_unsent())) || late))
+      state_ = State::over;
+  }
+
+  void begin_closing() {
+    if (state_ == State::closing || state_ == State::over) return;
+    state_ = State::closing;
+    deadline_ = now() + closing_time;
+    if (!socket_) return;
+    to_daemon_ += fmt::format("{{\"cru_mcp\":\"bye\",\"used\":{}}}\n", used_);
+    send_daemon();
+  }
+
+  // ---- the host's side
+
+  void read_host() {
+    auto got = in_.read(
+        [this](std::string_view line) { take_host_line(line); },
+        [this] {
+          out_.add(error_text(
+              "null", {invalid_request, fmt::format("a message has at most {} bytes", longest_message)}));
+        });
+    if (got) return;
+    state_ = State::draining;
+    deadline_ = now() + closing_time;
+  }
+
+  void take_host_line(std::string_view line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty()) return;
+    auto about = peek(line);
+    auto number = ++last_number_;
+    note(about, line);
+    bool asks = about.is_batch || (!about.id.empty() && !about.method.empty());
+    bool listens = about.method == "subscriptions/listen" && asks;
+    if (asks && !listens) keep(number, about, line);
+    if (!socket_ && !connect(true))
+      answer_locally(number, about, line);
+    else
+      send_line(number, line);
+    if (auto kept = unanswered_.find(number); kept != unanswered_.end()) kept->second.is_sent = true;
+    if (listens && listens_.size() < most_subscriptions)
+      listens_[std::string(about.id)] = {number, std::string(line)};
+  }
+
+  /// What a new daemon must be told again.
+  void note(const Peeked& about, std::string_view line) {
+    if (about.method == "tools/call") used_ = true;
+    if (about.method == "initialize") {
+      initialize_ = line;
+      initialized_.clear();
+      subscriptions_.clear();
+    } else if (about.method == "notifications/initialized") {
+      initialized_ = line;
+    } else if (about.method == "logging/setLevel") {
+      set_level_ = line;
+    } else if (about.method == "resources/subscribe" && subscriptions_.size() < most_subscriptions) {
+      subscriptions_[std::string(member_text(about.params, "uri"))] = line;
+    } else if (about.method == "resources/unsubscribe") {
+      subscriptions_.erase(std::string(member_text(about.params, "uri")));
+    } else if (about.method == "notifications/cancelled") {
+      std::string id(member_text(about.params, "requestId"));
+      listens_.erase(id);
+      answered(id);
+    }
+  }
+
+  void keep(uint64_t number, const Peeked& about, std::string_view line) {
+    std::string id(about.is_batch ? "[" : about.id);
+    if (!about.is_batch) {
+      answered(id);  // used again before its answer: the server says so
+      by_id_[id] = number;
+    }
+    unanswered_[number] = {std::move(id), std::string(line)};
+    unanswered_bytes_ += line.size();
+  }
+
+  void answered(const std::string& id) {
+    auto found = by_id_.find(id);
+    if (found == by_id_.end()) return;
+    forget(found->second);
+    by_id_.erase(found);
+  }
+  void forget(uint64_t number) {
+    auto found = unanswered_.find(number);
+    if (found == unanswered_.end()) return;
+    unanswered_bytes_ -= found->second.line.size();
+    unanswered_.erase(found);
+  }
+
+  // ---- without a daemon
+
+  void answer_locally(uint64_t number, const Peeked& about, std::string_view line) {
+    if (!local_) {
+      local_ = std::make_unique<LocalServer>(why_, [this](std::string message) { out_.add(message); });
+      bool begins = about.method == "initialize";
+      if (!initialize_.empty() && !begins) local_->remember(initialize_);
+    }
+    local_->receive(line);
+    if (!about.is_batch && !about.id.empty()) answered(std::string(about.id));
+    forget(number);
+  }
+
+  void answer_all_locally() {
+    auto left = unanswered_;
+    for (const auto& [number, entry] : left) answer_locally(number, peek(entry.line), entry.line);
+  }
+
+  // ---- the daemon's side
+
+  /// True if there is a connection. A daemon that could not be had is not tried again for a moment.
+  bool connect(bool may_start) {
+    if (socket_) return true;
+    if (may_start && failed_at_ && now() < *failed_at_ + retry_pause) return false;
+    auto fd = connect_unix(project_.mcp_socket());
+    for (int attempt = 0; !fd && may_start && attempt < 3; ++attempt) {
+      if (auto started = cli::start_daemon(project_); !started) {
+        why_ = started.error().message;
+        break;
+      }
+      fd = connect_unix(project_.mcp_socket());
+      if (!fd) why_ = "the daemon takes no MCP clients; restart it with: cru daemon restart";
+    }
+    if (!fd) {
+      if (may_start) {
+        failed_at_ = now();
+        local_.reset();
+      }
+      return false;
+    }
+    socket_ = std::move(*fd);
+    failed_at_.reset();
+    local_.reset();
+    changes_.reset();
+    probes_left_ = 0;
+    introduce();
+    return true;
+  }
+
+  /// The hello, then everything that the last daemon knew and this one does not.
+  void introduce() {
+    from_daemon_.clear();
+    to_daemon_ = to_text(json::object{{"cru_mcp", 1},
+                                      {"version", CRU_VERSION},
+                                      {"instance", instance_},
+                                      {"agent_id", identity_.agent_id},
+                                      {"agent_type", identity_.agent_type},
+                                      {"session_id", identity_.session_id},
+                                      {"capabilities", identity_.capabilities},
+                                      {"lock_ttl_minutes", identity_.lock_ttl_minutes},
+                                      {"cwd", identity_.cwd},
+                                      {"resumed", was_connected_}});
+    to_daemon_ += '\n';
+    replay();
+    was_connected_ = true;
+  }
+
+  void replay() {
+    again(initialize_);
+    if (!initialized_.empty()) send_line(++last_number_, initialized_);
+    again(set_level_);
+    for (const auto& [uri, line] : subscriptions_) again(line);
+    for (auto& [id, entry] : listens_) {
+      acknowledged_.insert(id);
+      send_line(entry.number, entry.line);
+    }
+    for (auto found = unanswered_.begin(); found != unanswered_.end();) {
+      auto entry = found++;
+      if (!entry->second.is_sent) continue;  // it is about to be
+      if (++entry->second.attempts > most_attempts) {
+        auto [number, kept] = *entry;
+        answer_locally(number, peek(kept.line), kept.line);
+      } else {
+        send_line(entry->first, entry->second.line);
+      }
+    }
+  }
+
+  /// A line whose answer the host has, or will have: under an id of our own, to know it by.
+  void again(const std::string& line) {
+    if (line.empty()) return;
+    auto about = peek(line);
+    if (about.id.empty() || by_id_.contains(std::string(about.id))) return;
+    send_line(++last_number_, with_id(line, about.id, fmt::format("{}{}\"", replay_prefix, last_number_)));
+  }
+
+  void send_line(uint64_t number, std::string_view line) {
+    fmt::format_to(std::back_inserter(to_daemon_), "{} {}\n", number, line);
+  }
+
+  void send_daemon() {
+    while (!to_daemon_.empty()) {
+      ssize_t count =
+          ::send(socket_.get(), to_daemon_.data(), to_daemon_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return;  // full, or gone: reading will tell
+      to_daemon_.erase(0, static_cast<size_t>(count));
+    }
+  }
+
+  void read_daemon() {
+    char bytes[64u << 10];
+    ssize_t count = ::recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count <= 0) return lose_daemon();
+    from_daemon_.append(bytes, static_cast<size_t>(count));
+    size_t begin = 0;
+    for (size_t end; (end = from_daemon_.find('\n', begin)) != std::string::npos; begin = end + 1)
+      take_daemon_line(std::string_view(from_daemon_).substr(begin, end - begin));
+    from_daemon_.erase(0, begin);
+  }
+
+  void take_daemon_line(std::string_view line) {
+    if (line.starts_with(R"({"cru_mcp")")) return;  // the good-bye; its end follows
+    auto about = peek(line);
+    if (about.is_response && about.id.starts_with(replay_prefix)) return;
+    if (about.method == "notifications/subscriptions/acknowledged" && !acknowledged_.empty()) {
+      auto id = member_text(member_text(about.params, "_meta"), subscription_key);
+      if (acknowledged_.erase(std::string(id)) > 0) return;  // the host has it from the last daemon
+    }
+    out_.add(line);
+    if (about.is_batch) {
+      for (const auto& [number, entry] : unanswered_)
+        if (entry.id == "[") {
+          forget(number);
+          break;
+        }
+    } else if (about.is_response && !about.id.empty()) {
+      std::string id(about.id);
+      listens_.erase(id);
+      answered(id);
+    }
+  }
+
+  void lose_daemon() {
+    socket_.reset();
+    to_daemon_.clear();
+    if (state_ == State::closing) return;
+    if (!unanswered_.empty()) {
+      if (!connect(true)) answer_all_locally();
+    } else if (!subscriptions_.empty() || !listens_.empty()) {
+      watch_for_daemon();
+    }
+  }
+
+  /// Nobody is waiting for an answer, so no daemon is started; but a client that listens is there when one
+  /// is.
+  void watch_for_daemon() {
+    changes_ = Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    ::inotify_add_watch(changes_.get(), project_.state().c_str(), IN_CREATE | IN_MOVED_TO);
+  }
+  /// A socket is there before it is listened at, and that tells nobody: hence a few short tries.
+  void probe() {
+    char bytes[4096];
+    bool news = false;
+    while (changes_ && ::read(changes_.get(), bytes, sizeof bytes) > 0) news = true;
+    if (news) probes_left_ = 20;
+    if (probes_left_ > 0 && !connect(false)) --probes_left_;
+  }
+
+  struct Entry {
+    std::string id;
+    std::string line;
+    int attempts = 0;
+    bool is_sent = false;
+  };
+  struct Numbered {
+    uint64_t number = 0;
+    std::string line;
+  };
+
+  const api::Project& project_;
+  cli::Signals signals_;
+  edges::Identity identity_;
+  std::string instance_;
+  HostInput in_;
+  HostOutput out_;
+  State state_ = State::serving;
+  bool host_gone_ = false;
+  BootTime deadline_{0};
+
+  Fd socket_;
+  std::string to_daemon_, from_daemon_;
+  bool was_connected_ = false, used_ = false;
+  std::optional<BootTime> failed_at_;
+  std::string why_ = "the daemon cannot be reached";
+  std::unique_ptr<LocalServer> local_;
+  Fd changes_;
+  int probes_left_ = 0;
+
+  uint64_t last_number_ = 0;
+  std::map<uint64_t, Entry> unanswered_;
+  size_t unanswered_bytes_ = 0;
+  std::unordered_map<std::string, uint64_t> by_id_;
+  std::string initialize_, initialized_, set_level_;
+  std::map<std::string, std::string> subscriptions_;  ///< lines by address
+  std::map<std::string, Numbered> listens_;           ///< by id
+  std::set<std::string> acknowledged_;  ///< listening streams whose second acknowledgement is ours
+};
+
+}  // namespace
+
+int run_stdio(const api::Project& project) { return Proxy(project).run(); }
+
+int run_stdio(int argc, char** argv) {
+  std::string folder;
+  if (argc == 2 && std::string_view(argv[0]) == "--project")
+    folder = argv[1];
+  else if (argc != 0)
+    return -1;
+  std::string cwd;
+  if (char* name = ::get_current_dir_name()) {
+    cwd = name;
+    std::free(name);
+  }
+  auto project = folder.empty() ? api::find_project(cwd) : api::project_at(folder);
+  if (!project) {
+    std::fprintf(stderr, "cru mcp: %s\n", project.error().message.c_str());
+    return 2;
+  }
+  return run_stdio(*project);
+}
+
+}  // namespace cru::mcp

@@ -1,0 +1,43 @@
+#pragma once
+/// Standard input as lines, standard output as lines: without ever waiting, and without changing how the
+/// descriptors behave for others who hold them.
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "platform/fd.h"
+
+namespace cru::mcp {
+
+class HostInput {
+ public:
+  explicit HostInput(int fd) : fd_(fd) {}
+  int fd() const { return fd_; }
+  /// Reads once what is there. A line that is too long is told and skipped. False at the end.
+  bool read(const std::function<void(std::string_view line)>& take, const std::function<void()>& too_long);
+
+ private:
+  const int fd_;
+  std::string rest_;
+  bool skipping_ = false;
+};
+
+class HostOutput {
+ public:
+  explicit HostOutput(int fd);
+  int fd() const { return fd_; }
+  void add(std::string_view line);
+  size_t unsent() const { return unsent_.size(); }
+  bool has_unsent() const { return !unsent_.empty(); }
+  /// Writes what goes without waiting. False if nobody reads.
+  bool flush();
+
+ private:
+  int fd_;
+  bool is_socket_ = false;
+  Fd own_;  ///< the same pipe, opened anew: non-blocking for us only
+  std::string unsent_;
+};
+
+}  // namespace cru::mcp
