@@ -14,8 +14,8 @@ if (!existsSync(bin)) {
 const wanted = process.argv.slice(2);
 const files = readdirSync(here).filter((name) => name.endsWith(".test.mjs")).sort()
   .filter((name) => !wanted.length || wanted.some((part) => name.includes(part)));
-// The loop that kills the daemon wants the machine to itself; the others share it.
-const alone = files.filter((name) => name.startsWith("kill_loop"));
+// The loop that kills the daemon and the crowd want the machine to themselves; the others share it.
+const alone = files.filter((name) => /^(kill_loop|crowd)/.test(name));
 const shared = files.filter((name) => !alone.includes(name));
 let passed = 0, failed = 0;
 for (const [group, concurrency] of [[shared, 2], [alone, 1]]) {
