@@ -1,0 +1,286 @@
+#include "edges/hooks/entries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "edges/hooks/json_edit.h"
+
+namespace cru::hooks {
+namespace {
+
+struct Event {
+  std::string_view name, verb, matcher;
+  int64_t timeout;  ///< seconds; SessionEnd is cut at 1.5 s unless it names one
+};
+constexpr std::array<Event, 6> events = {
+    {{"SessionStart", "session-start", "", 5},
+     {"SessionEnd", "session-end", "", 3},
+     {"UserPromptSubmit", "user-prompt-submit", "", 2},
+     {"PreToolUse", "pre-tool-use", "Edit|Write|MultiEdit|NotebookEdit|Bash", 2},
+     {"PostToolUse", "post-tool-use", "*", 2},
+     {"Stop", "stop", "", 2}}};
+
+/// Set behind the mark where a list, an object or a file was there before and empty, so that it stays.
+constexpr std::string_view keep = "--keep=";
+
+std::string command_for(const Event& event, const Installation& installation, std::string_view kept) {
+  auto text = fmt::format("{} hook {}{} {}", shell_word(installation.program), event.verb,
+                          installation.for_user ? " --user" : "", mark);
+  if (!kept.empty()) text += fmt::format(" {}{}", keep, kept);
+  return text;
+}
+
+json::object group_for(const Event& event, const Installation& installation, std::string_view kept) {
+  json::object group;
+  if (!event.matcher.empty()) group["matcher"] = event.matcher;
+  group["hooks"] = json::array{json::object{
+      {"type", "command"}, {"command", command_for(event, installation, kept)}, {"timeout", event.timeout}}};
+  return group;
+}
+
+bool is_ours(const JsonPlace& hook) {
+  auto command = hook.text_of("command");
+  return command.find(" hook ") != std::string_view::npos && command.find(mark) != std::string_view::npos;
+}
+
+std::string_view kept_by(std::string_view command) {
+  auto at = command.find(keep);
+  if (at == std::string_view::npos) return {};
+  auto rest = command.substr(at + keep.size());
+  return rest.substr(0, rest.find(' '));
+}
+
+std::unexpected<Error> misshapen(std::string_view text, const JsonPlace& place, std::string_view what) {
+  return fail(Code::invalid_argument, fmt::format("{}: {}", line_and_column(text, place.begin), what));
+}
+
+Result<JsonPlace> object_in(std::string_view text) {
+  auto root = find_places(text);
+  if (root && root->kind != JsonPlace::Kind::object) return misshapen(text, *root, "not a JSON object");
+  return root;
+}
+
+/// The object `key` of the root. Null if there is none.
+Result<const JsonPlace*> object_at_root(std::string_view text, const JsonPlace& root, std::string_view key) {
+  const auto* found = root.member(key);
+  if (found && found->kind != JsonPlace::Kind::object)
+    return misshapen(text, *found, fmt::format("\"{}\" is not an object", key));
+  return found;
+}
+
+size_t index_in(const JsonPlace& list, const JsonPlace* child) {
+  return static_cast<size_t>(child - list.children.data());
+}
+
+Result<std::string> add_event(std::string text, const Event& event, const Installation& installation,
+                              bool is_new) {
+  auto root = object_in(text);
+  if (!root) return fail(root.error());
+  auto style = style_of(text, *root);
+  auto hooks = object_at_root(text, *root, "hooks");
+  if (!hooks) return fail(hooks.error());
+  if (!*hooks) {
+    auto kept = root->children.empty() && !is_new ? "file" : "";
+    json::object all{{event.name, json::array{group_for(event, installation, kept)}}};
+    return with_entry(text, *root, "hooks", all, style);
+  }
+  const auto* list = (*hooks)->member(event.name);
+  if (!list) {
+    auto kept = (*hooks)->children.empty() ? "hooks" : "";
+    return with_entry(text, **hooks, event.name, json::array{group_for(event, installation, kept)}, style);
+  }
+  if (list->kind != JsonPlace::Kind::array)
+    return misshapen(text, *list, fmt::format("\"hooks.{}\" is not a list", event.name));
+  return with_entry(text, *list, "", group_for(event, installation, list->children.empty() ? "list" : ""),
+                    style);
+}
+
+/// One thing of ours taken away, the last one first, so that each step undoes one of the steps of adding.
+/// Empty if nothing of ours is left.
+Result<FileText> take_one(const std::string& text, std::string& kept) {
+  auto root = object_in(text);
+  if (!root) return fail(root.error());
+  auto hooks = object_at_root(text, *root, "hooks");
+  if (!hooks) return fail(hooks.error());
+  if (!*hooks) return FileText();
+  for (auto event = events.rbegin(); event != events.rend(); ++event) {
+    const auto* list = (*hooks)->member(event->name);
+    if (!list || list->kind != JsonPlace::Kind::array) continue;
+    for (size_t g = list->children.size(); g-- > 0;) {
+      const auto& group = list->children[g];
+      const auto* entries = group.member("hooks");
+      if (!entries || entries->kind != JsonPlace::Kind::array) continue;
+      for (size_t h = entries->children.size(); h-- > 0;) {
+        if (!is_ours(entries->children[h])) continue;
+        kept = kept_by(entries->children[h].text_of("command"));
+        // Somebody may have put a hook of his own into our group, or taken everything else away.
+        if (entries->children.size() > 1) return FileText(without_entry(text, *entries, h));
+        if (list->children.size() > 1 || kept == "list") return FileText(without_entry(text, *list, g));
+        if ((*hooks)->children.size() > 1 || kept == "hooks")
+          return FileText(without_entry(text, **hooks, index_in(**hooks, list)));
+        if (root->children.size() > 1 || kept == "file")
+          return FileText(without_entry(text, *root, index_in(*root, *hooks)));
+        kept = "nothing";
+        return FileText(std::string());
+      }
+    }
+  }
+  return FileText();
+}
+
+/// All of ours is there and says what it would say today, wherever in its lists it has come to stand.
+bool is_current(const std::string& text, const Installation& installation) {
+  auto root = object_in(text);
+  const auto* hooks = root ? root->member("hooks") : nullptr;
+  return hooks && std::ranges::all_of(events, [&](const Event& event) {
+           const auto* list = hooks->member(event.name);
+           return list && std::ranges::any_of(list->children, [&](const JsonPlace& group) {
+                    auto value =
+                        parse_json(std::string_view(text).substr(group.begin, group.end - group.begin));
+                    const auto* entries = group.member("hooks");
+                    if (!value || !entries || entries->children.size() != 1) return false;
+                    auto kept = kept_by(entries->children[0].text_of("command"));
+                    return *value == json::value(group_for(event, installation, kept));
+                  });
+         });
+}
+
+/// The place of our server in `.mcp.json`; null if there is none.
+Result<const JsonPlace*> own_server(std::string_view text, const JsonPlace& root, const JsonPlace*& servers) {
+  auto found = object_at_root(text, root, "mcpServers");
+  if (!found) return fail(found.error());
+  servers = *found;
+  return servers ? servers->member("cru") : nullptr;
+}
+
+bool starts_cru(std::string_view text, const JsonPlace& server) {
+  const auto* arguments = server.member("args");
+  auto command = server.text_of("command");
+  auto program = command.substr(std::min(command.size(), command.rfind('/') + 1));
+  return program == "cru" && arguments &&
+         text.substr(arguments->begin, arguments->end - arguments->begin).find("\"mcp\"") !=
+             std::string_view::npos &&
+         arguments->children.size() == 1;
+}
+
+}  // namespace
+
+std::string shell_word(std::string_view text) {
+  bool plain = !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) || c >= 0x80 ||
+           std::string_view("/._-+@%=:,").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return std::string(text);
+  std::string out = "'";
+  for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string_view name(Installed installed) {
+  return installed == Installed::yes      ? "installed"
+         : installed == Installed::partly ? "partly"
+                                          : "not installed";
+}
+
+Result<FileText> add_to_settings(const FileText& before, const Installation& installation) {
+  if (before && is_current(*before, installation)) return before;
+  auto clean = take_from_settings(before);
+  if (!clean) return clean;
+  bool is_new = !*clean;
+  std::string text = is_new ? "{}\n" : **clean;
+  for (const auto& event : events) {
+    auto added = add_event(std::move(text), event, installation, is_new);
+    if (!added) return fail(added.error());
+    text = std::move(*added);
+  }
+  return FileText(std::move(text));
+}
+
+Result<FileText> take_from_settings(const FileText& before) {
+  if (!before) return before;
+  std::string text = *before;
+  for (;;) {
+    std::string kept;
+    auto taken = take_one(text, kept);
+    if (!taken) return taken;
+    if (!*taken) return FileText(std::move(text));
+    if (kept == "nothing") return FileText();
+    text = std::move(**taken);
+  }
+}
+
+Result<Installed> in_settings(const FileText& text) {
+  if (!text) return Installed::no;
+  auto root = object_in(*text);
+  if (!root) return fail(root.error());
+  auto hooks = object_at_root(*text, *root, "hooks");
+  if (!hooks) return fail(hooks.error());
+  size_t found = 0;
+  for (const auto& event : events) {
+    const auto* list = *hooks ? (*hooks)->member(event.name) : nullptr;
+    bool ours = false;
+    for (const auto& group : list ? list->children : std::vector<JsonPlace>())
+      if (const auto* entries = group.member("hooks"))
+        for (const auto& hook : entries->children) ours = ours || is_ours(hook);
+    found += ours;
+  }
+  return found == 0 ? Installed::no : found == events.size() ? Installed::yes : Installed::partly;
+}
+
+Result<FileText> add_to_servers(const FileText& before, const Installation& installation) {
+  std::string text = before.value_or("{}\n");
+  auto root = object_in(text);
+  if (!root) return fail(root.error());
+  const JsonPlace* servers = nullptr;
+  auto own = own_server(text, *root, servers);
+  if (!own) return fail(own.error());
+  json::object server{{"type", "stdio"}, {"command", installation.program}, {"args", {"mcp"}}};
+  if (*own) {
+    if (!starts_cru(text, **own))
+      return fail(Code::conflict, fmt::format("{}: there is another server called cru",
+                                              line_and_column(text, (*own)->begin)));
+    if ((*own)->text_of("command") == installation.program) return before;
+    auto clean = take_from_servers(before);
+    return clean ? add_to_servers(*clean, installation) : clean;
+  }
+  auto style = style_of(text, *root);
+  auto keeping = [&](const char* what) { server["env"] = json::object{{"CRU_INSTALL_KEEP", what}}; };
+  if (!servers) {
+    if (before && root->children.empty()) keeping("file");
+    return FileText(with_entry(text, *root, "mcpServers", json::object{{"cru", server}}, style));
+  }
+  if (servers->children.empty()) keeping("servers");
+  return FileText(with_entry(text, *servers, "cru", server, style));
+}
+
+Result<FileText> take_from_servers(const FileText& before) {
+  if (!before) return before;
+  auto root = object_in(*before);
+  if (!root) return fail(root.error());
+  const JsonPlace* servers = nullptr;
+  auto own = own_server(*before, *root, servers);
+  if (!own) return fail(own.error());
+  if (!*own || !starts_cru(*before, **own)) return before;
+  const auto* environment = (*own)->member("env");
+  auto kept = environment ? environment->text_of("CRU_INSTALL_KEEP") : std::string_view();
+  if (servers->children.size() > 1 || kept == "servers")
+    return FileText(without_entry(*before, *servers, index_in(*servers, *own)));
+  if (root->children.size() > 1 || kept == "file")
+    return FileText(without_entry(*before, *root, index_in(*root, servers)));
+  return FileText();
+}
+
+Result<Installed> in_servers(const FileText& text) {
+  if (!text) return Installed::no;
+  auto root = object_in(*text);
+  if (!root) return fail(root.error());
+  const JsonPlace* servers = nullptr;
+  auto own = own_server(*text, *root, servers);
+  if (!own) return fail(own.error());
+  return *own && starts_cru(*text, **own) ? Installed::yes : Installed::no;
+}
+
+}  // namespace cru::hooks

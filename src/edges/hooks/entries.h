@@ -1,0 +1,47 @@
+#pragma once
+/// Rules of what cru writes into its hosts' files, and how it knows its own again. Pure: the text of a file
+/// before, the text after; absent text is an absent file.
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace cru::hooks {
+
+/// Behind every command of ours. Whatever does not carry it is somebody else's.
+inline constexpr std::string_view mark = "--installed-by=cru";
+
+struct Installation {
+  std::string program = "cru";  ///< how a host starts us
+  bool for_user = false;        ///< in the user's own settings: quiet outside projects that use cru
+};
+
+/// `text` as one word of a shell's command.
+std::string shell_word(std::string_view text);
+
+using FileText = std::optional<std::string>;
+enum class Installed { no, partly, yes };
+std::string_view name(Installed installed);
+
+// Each of these: the text with ours added and an old one of ours replaced; the text without ours; what is
+// there. Errors: invalid_argument with the line and column, where a file is not JSON or not laid out as its
+// host says.
+
+/// Claude Code's settings.json.
+Result<FileText> add_to_settings(const FileText& before, const Installation& installation);
+Result<FileText> take_from_settings(const FileText& before);
+Result<Installed> in_settings(const FileText& text);
+
+/// `.mcp.json`. An entry "cru" that starts something else is somebody else's: conflict.
+Result<FileText> add_to_servers(const FileText& before, const Installation& installation);
+Result<FileText> take_from_servers(const FileText& before);
+Result<Installed> in_servers(const FileText& text);
+
+/// Codex' config.toml: one marked block at the end.
+/// Errors: conflict if the file says something of its own that the block would contradict.
+Result<FileText> add_to_codex(const FileText& before, const Installation& installation);
+Result<FileText> take_from_codex(const FileText& before);
+Result<Installed> in_codex(const FileText& text);
+
+}  // namespace cru::hooks

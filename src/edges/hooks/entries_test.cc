@@ -1,0 +1,258 @@
+#include "edges/hooks/entries.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/json.h"
+#include "edges/hooks/diff.h"
+#include "edges/hooks/json_text.h"
+
+namespace cru::hooks {
+namespace {
+
+constexpr std::string_view event_names[] = {"SessionStart", "SessionEnd",  "UserPromptSubmit",
+                                            "PreToolUse",   "PostToolUse", "Stop"};
+
+std::string installed(const std::string& before, const Installation& installation = {}) {
+  auto after = add_to_settings(before, installation);
+  EXPECT_TRUE(after) << after.error().message;
+  return after && *after ? **after : "";
+}
+
+// CO-11, CO-12: the hooks of both ends of a session are there, with a time limit.
+TEST(HookEntries, ANewFileHasEveryHookAndIsGoneAgain) {
+  auto after = add_to_settings({}, {});
+  ASSERT_TRUE(after && *after);
+  auto hooks = parse_json(**after)->as_object()["hooks"].as_object();
+  for (auto event : event_names) {
+    ASSERT_TRUE(hooks.contains(event)) << event;
+    const auto& hook = hooks[event].as_array()[0].as_object()["hooks"].as_array()[0].as_object();
+    EXPECT_EQ(text_or(hook, "type"), "command");
+    EXPECT_TRUE(text_or(hook, "command").starts_with("cru hook ")) << event;
+    EXPECT_GT(int_or(hook, "timeout"), 0) << event;
+  }
+  EXPECT_EQ(*in_settings(*after), Installed::yes);
+  auto gone = take_from_settings(*after);
+  ASSERT_TRUE(gone);
+  EXPECT_FALSE(*gone);
+}
+
+TEST(HookEntries, TakesTheStyleOfTheFile) {
+  auto tabs = installed("{\n\t\"model\": \"opus\"\n}\n");
+  EXPECT_NE(tabs.find("\n\t\"hooks\": {\n\t\t\"SessionStart\": [\n\t\t\t{\n"), std::string::npos) << tabs;
+  auto compact = installed(R"({"model":"opus"})");
+  EXPECT_EQ(compact.find('\n'), std::string::npos);
+  EXPECT_TRUE(compact.starts_with(R"({"model":"opus","hooks":{"SessionStart":[{"hooks":[{"type":"command")"))
+      << compact;
+  auto windows = installed("{\r\n    \"a\": 1\r\n}\r\n");
+  for (size_t at = 0; (at = windows.find('\n', at)) != std::string::npos; ++at)
+    EXPECT_EQ(windows[at - 1], '\r');
+}
+
+TEST(HookEntries, InstallsOnceAndFollowsTheProgram) {
+  auto once = installed("{\n  \"a\": 1\n}\n");
+  EXPECT_EQ(installed(once), once);
+  auto moved = installed(once, {.program = "/opt/my tools/cru"});
+  EXPECT_NE(moved.find("'/opt/my tools/cru' hook stop"), std::string::npos) << moved;
+  EXPECT_EQ(moved.find("\"cru hook"), std::string::npos);
+  EXPECT_EQ(**take_from_settings(moved), "{\n  \"a\": 1\n}\n");
+}
+
+TEST(HookEntries, LeavesWhatOthersPutBesideAndInsideOurs) {
+  auto text = installed("{}");
+  auto ours = text.find("{\"type\"") == std::string::npos ? text.find("\"hooks\": [") : 0;
+  ASSERT_NE(ours, 0u);
+  // A hook of somebody else in our own group, and a group behind ours.
+  text.insert(ours + 10, R"({"type":"command","command":"theirs"},)");
+  EXPECT_EQ(*in_settings(text), Installed::yes);
+  EXPECT_EQ(installed(text).find("theirs") != std::string::npos, true);
+  auto gone = take_from_settings(text);
+  ASSERT_TRUE(gone && *gone);
+  EXPECT_NE((*gone)->find("theirs"), std::string::npos);
+  EXPECT_EQ((*gone)->find(mark), std::string::npos);
+  EXPECT_TRUE(parse_json(**gone)) << **gone;
+}
+
+TEST(HookEntries, RefusesWhatItCannotRead) {
+  auto why = [](std::string text) {
+    auto outcome = add_to_settings(text, {});
+    return outcome ? std::string("accepted") : outcome.error().message;
+  };
+  EXPECT_EQ(why("{\n  \"a\": 1,\n}\n"), "line 3, column 1: a key in quotes is missing");
+  EXPECT_EQ(why("{\n  // comment\n}"), "line 2, column 3: a key in quotes is missing");
+  EXPECT_EQ(why("{\"a\": nope}"), "line 1, column 7: not a JSON value");
+  EXPECT_EQ(why(""), "line 1, column 1: the file ends too early");
+  EXPECT_EQ(why("[]"), "line 1, column 1: not a JSON object");
+  EXPECT_EQ(why("{\"hooks\": []}"), "line 1, column 11: \"hooks\" is not an object");
+  EXPECT_EQ(why("{\"hooks\": {\"Stop\": 1}}"), "line 1, column 20: \"hooks.Stop\" is not a list");
+  EXPECT_NE(why("{\"a\": \"" + std::string(1, '\x01') + "\"}"), "accepted");
+  EXPECT_NE(why("{} {}"), "accepted");
+  EXPECT_NE(why(std::string(100, '[')), "accepted");
+}
+
+TEST(HookEntries, PartlyIsNotInstalled) {
+  auto text = installed("{\"a\":1}");
+  auto at = text.find("\"Stop\"");
+  text.replace(at, 6, "\"Else\"");
+  EXPECT_EQ(*in_settings(text), Installed::partly);
+  EXPECT_EQ(*in_settings("{}"), Installed::no);
+}
+
+TEST(ServerEntries, AddsAndTakesAway) {
+  auto fresh = add_to_servers({}, {});
+  ASSERT_TRUE(fresh && *fresh);
+  auto expected = json::object{
+      {"mcpServers",
+       json::object{{"cru", json::object{{"type", "stdio"}, {"command", "cru"}, {"args", {"mcp"}}}}}}};
+  EXPECT_EQ(*parse_json(**fresh), json::value(expected));
+  EXPECT_FALSE(*take_from_servers(*fresh));
+  for (std::string before :
+       {"{}", "{ }\n", "{\"mcpServers\":{}}", "{\n  \"mcpServers\": {\n  }\n}",
+        "{\n  \"mcpServers\": {\n    \"db\": {\"command\": \"x\"}\n  }\n}\n", "{\"other\": 1}"}) {
+    auto after = add_to_servers(before, {});
+    ASSERT_TRUE(after && *after) << before;
+    EXPECT_EQ(*in_servers(*after), Installed::yes) << **after;
+    EXPECT_EQ(**add_to_servers(*after, {}), **after);
+    EXPECT_EQ(**take_from_servers(*after), before) << **after;
+  }
+  std::string theirs = R"({"mcpServers":{"cru":{"command":"docker","args":["cru"]}}})";
+  EXPECT_EQ(add_to_servers(theirs, {}).error().code, Code::conflict);
+  EXPECT_EQ(**take_from_servers(theirs), theirs);
+}
+
+TEST(CodexEntries, AppendsOneBlockAndTakesItAway) {
+  for (FileText before : {FileText(), FileText(""), FileText("model = \"o\"\n"), FileText("model = \"o\""),
+                          FileText("[mcp_servers.db]\ncommand = \"x\"\n\n\n"), FileText("a = 1\r\n")}) {
+    auto after = add_to_codex(before, {});
+    ASSERT_TRUE(after && *after);
+    EXPECT_TRUE((*after)->starts_with(before.value_or("")));
+    EXPECT_NE((*after)->find("[mcp_servers.cru]\ncommand = \"cru\"\nargs = [\"mcp\"]\n"), std::string::npos);
+    EXPECT_EQ(**add_to_codex(*after, {}), **after);
+    EXPECT_EQ(*in_codex(*after), Installed::yes);
+    EXPECT_EQ(*take_from_codex(*after), before) << **after;
+    // What is written behind it later stays.
+    auto more = **after + "[tui]\nx = 1\n";
+    EXPECT_TRUE((*take_from_codex(more))->ends_with("[tui]\nx = 1\n"));
+  }
+}
+
+TEST(CodexEntries, RefusesWhatWouldMakeTheFileWrong) {
+  for (std::string text :
+       {"[mcp_servers.cru]\ncommand = \"x\"\n", "mcp_servers = {}\n", "[hooks]\nStop = []\n",
+        "[mcp_servers]\ncru = {command = \"x\"}\n", "# >>> cru >>>\nx\n"}) {
+    EXPECT_FALSE(add_to_codex(text, {})) << text;
+  }
+  EXPECT_TRUE(add_to_codex("[[hooks.Stop]]\nhooks = []\n", {}));
+}
+
+/// Some JSON, laid out as no person would.
+class Chaos {
+ public:
+  explicit Chaos(unsigned seed) : random_(seed) {}
+  std::string settings() {
+    std::string out = space() + "{";
+    size_t count = below(4), hooks = below(5);
+    for (size_t i = 0; i < count; ++i) {
+      if (i) out += ",";
+      auto key = i == hooks ? std::string("hooks") : "k" + std::to_string(i);
+      out += space() + "\"" + key + "\"" + space() + ":" + space() +
+             (i == hooks ? hooks_object() : value(2)) + space();
+    }
+    if (count == 0) out += space();
+    return out + "}" + space();
+  }
+
+ private:
+  size_t below(size_t limit) { return random_() % limit; }
+  std::string space() {
+    static constexpr std::string_view kinds[] = {"", "", " ", "\n", "\n  ", "\t", "\r\n", " \n\n ", "\n\t\t"};
+    return std::string(kinds[below(std::size(kinds))]);
+  }
+  std::string value(int depth) {
+    static constexpr std::string_view plain[] = {
+        "1", "-2.5e3", "null", "true", "\"x\"", "\"\\u00e9 \\\" {[,:]}\"", "\"ä\""};
+    if (depth == 0 || below(2)) return std::string(plain[below(std::size(plain))]);
+    bool object = below(2);
+    std::string out = object ? "{" : "[";
+    size_t count = below(3);
+    for (size_t i = 0; i < count; ++i)
+      out += (i ? "," : "") + space() + (object ? "\"m" + std::to_string(i) + "\":" + space() : "") +
+             value(depth - 1) + space();
+    if (count == 0) out += space();
+    return out + (object ? "}" : "]");
+  }
+  std::string hooks_object() {
+    std::string out = "{";
+    bool first = true;
+    for (auto event : event_names) {
+      if (below(2)) continue;
+      out += (first ? "" : ",") + space() + "\"" + std::string(event) + "\":" + space() + "[" + space();
+      if (below(2))
+        out += "{\"matcher\":" + space() + "\"Bash\",\"hooks\":[" + space() +
+               "{\"type\":\"command\",\"command\":\"theirs\"}]}" + space();
+      out += "]" + space();
+      first = false;
+    }
+    if (first) out += space();
+    return out + "}";
+  }
+  std::mt19937 random_;
+};
+
+/// Every member of `part` is in `whole`, and every element of its lists in the same order at the front.
+bool contains(const json::value& whole, const json::value& part) {
+  if (part.is_object() && whole.is_object())
+    return std::ranges::all_of(part.get_object(), [&](const auto& member) {
+      const auto* found = whole.get_object().if_contains(member.key());
+      return found && contains(*found, member.value());
+    });
+  if (part.is_array() && whole.is_array()) {
+    const auto &few = part.get_array(), &many = whole.get_array();
+    return few.size() <= many.size() && std::equal(few.begin(), few.end(), many.begin(), contains);
+  }
+  return whole == part;
+}
+
+/// `few` is `many` with some characters left out.
+bool is_kept(std::string_view few, std::string_view many) {
+  size_t at = 0;
+  for (char c : many)
+    if (at < few.size() && few[at] == c) ++at;
+  return at == few.size();
+}
+
+TEST(HookEntries, AnyFileIsItselfAgainAfterwards) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    auto before = Chaos(seed).settings();
+    ASSERT_TRUE(parse_json(before)) << before;
+    auto after = installed(before);
+    auto value = parse_json(after);
+    ASSERT_TRUE(value) << seed << "\n" << before << "\n---\n" << after;
+    ASSERT_TRUE(contains(*value, *parse_json(before))) << before << "\n---\n" << after;
+    ASSERT_TRUE(is_kept(before, after));
+    ASSERT_EQ(*in_settings(after), Installed::yes) << after;
+    ASSERT_EQ(installed(after), after);
+    auto gone = take_from_settings(after);
+    ASSERT_TRUE(gone && *gone) << seed;
+    ASSERT_EQ(**gone, before) << seed << "\n" << after;
+  }
+}
+
+TEST(Diff, ShowsWhatChangesWithThreeLinesAround) {
+  EXPECT_EQ(unified_diff("a\n", "a\n", "x", "y"), "");
+  EXPECT_EQ(unified_diff("1\n2\n3\n4\n5\n", "1\n2\n3\n4\nnew\n5\n", "x", "y"),
+            "--- x\n+++ y\n@@ -2,4 +2,5 @@\n 2\n 3\n 4\n+new\n 5\n");
+  EXPECT_EQ(unified_diff("", "a", "/dev/null", "y"),
+            "--- /dev/null\n+++ y\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n");
+  EXPECT_EQ(unified_diff("a\nb\n", "", "x", "/dev/null"), "--- x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n");
+  std::string many;
+  for (int i = 0; i < 30; ++i) many += std::to_string(i) + "\n";
+  auto two = "first\n" + many + "last\n";
+  auto diff = unified_diff(many, two, "x", "y");
+  EXPECT_NE(diff.find("@@ -1,3 +1,4 @@\n+first\n"), std::string::npos) << diff;
+  EXPECT_NE(diff.find("@@ -28,3 +29,4 @@\n"), std::string::npos) << diff;
+}
+
+}  // namespace
+}  // namespace cru::hooks

@@ -1,0 +1,256 @@
+#include "edges/hooks/hook.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/id.h"
+#include "edges/cli/client.h"
+#include "edges/hooks/hook_guard.h"
+#include "edges/hooks/hook_input.h"
+#include "edges/identity.h"
+#include "platform/clock.h"
+
+namespace cru::hooks {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr size_t largest_input = 1 << 20, longest_command = 65536;
+
+struct Words {
+  std::string event;
+  bool is_codex = false, for_user = false;
+};
+
+/// The hook's own time, all told. Only the start of a session may wait for a daemon to come up.
+Duration limit_of(const std::string& event) {
+  if (event == "session-start") return 3000ms;
+  return event == "session-end" ? 950ms : 800ms;
+}
+
+/// All of standard input, to its end: a host that is cut short while it writes may take it ill.
+Result<std::string> read_stdin() {
+  std::string text;
+  bool too_large = false;
+  std::array<char, 65536> bytes;
+  for (;;) {
+    ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      pollfd polled{STDIN_FILENO, POLLIN, 0};
+      ::poll(&polled, 1, -1);  // the time limit ends this too
+      continue;
+    }
+    if (count < 0) return fail(Code::invalid_argument, "standard input cannot be read");
+    if (count == 0) break;
+    too_large = too_large || text.size() + static_cast<size_t>(count) > largest_input;
+    if (!too_large) text.append(bytes.data(), static_cast<size_t>(count));
+  }
+  if (too_large) return fail(Code::too_large, "the hook's input is over 1 MiB");
+  return text;
+}
+
+/// The daemon, for one hook: each reply as it is, whatever its status.
+class Daemon {
+ public:
+  Daemon(api::Project project, HttpHeaders identity, bool may_start, BootTime deadline)
+      : project_(std::move(project)),
+        identity_(std::move(identity)),
+        may_start_(may_start),
+        deadline_(deadline) {}
+
+  Result<json::object> ask(const std::string& method, const std::string& target,
+                           const json::object& body = {}) {
+    if (auto ready = connect(); !ready) return fail(ready.error());
+    HttpRequest request{.method = method, .target = target, .headers = identity_};
+    if (method != "GET") {
+      request.headers.emplace_back("Content-Type", "application/json");
+      request.body = to_text(body);
+    }
+    auto reply = http_->request(request, deadline_ - system_clock().boot());
+    if (!reply) return fail(reply.error());
+    auto value = parse_json(reply->body);
+    if (!value || !value->is_object())
+      return fail(Code::internal, fmt::format("the daemon answered {}", reply->status));
+    return std::move(value->get_object());
+  }
+  /// The same where a refusal is an error.
+  Result<json::object> must(const std::string& method, const std::string& target,
+                            const json::object& body = {}) {
+    auto reply = ask(method, target, body);
+    if (reply && (reply->contains("error") || !bool_or(*reply, "success", true)))
+      return fail(Code::internal, fmt::format("{} {}: {} {}", method, target,
+                                              text_or(*reply, "error", text_or(*reply, "reason")),
+                                              text_or(*reply, "message")));
+    return reply;
+  }
+
+ private:
+  Result<> connect() {
+    if (http_ && http_->usable()) return {};
+    auto http = HttpClient::connect(project_.socket());
+    if (!http && may_start_) {
+      if (auto started = cli::start_daemon(project_); !started) return started;
+      http = HttpClient::connect(project_.socket());
+    }
+    if (!http) return fail(Code::daemon_unreachable, "the daemon is not running");
+    http_.emplace(std::move(*http));
+    return {};
+  }
+
+  api::Project project_;
+  HttpHeaders identity_;
+  bool may_start_;
+  BootTime deadline_;
+  std::optional<HttpClient> http_;
+};
+
+void print(const json::object& answer) {
+  auto text = to_text(answer) + "\n";
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    ssize_t count = ::write(STDOUT_FILENO, rest.data(), rest.size());
+    if (count < 0 && errno != EINTR) return;
+    if (count > 0) rest.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
+json::array list_in(const Result<json::object>& reply, std::string_view key) {
+  const auto* list = reply ? array_at(*reply, key) : nullptr;
+  return list ? *list : json::array();
+}
+
+Result<> start_session(Daemon& daemon, const edges::Identity& who) {
+  if (auto registered = daemon.must("POST", "/sessions", {{"via", "hook"}}); !registered)
+    return fail(registered.error());
+  Situation situation;
+  situation.agent_id = who.agent_id;
+  situation.agents = list_in(daemon.must("GET", "/sessions"), "agents");
+  situation.locks = list_in(daemon.must("GET", "/locks"), "result");
+  auto own = list_in(daemon.must("GET", "/handoffs/latest?limit=1"), "handoffs");
+  situation.is_own_handoff = !own.empty();
+  auto found = own.empty() ? list_in(daemon.must("GET", "/handoffs?limit=1"), "handoffs") : own;
+  if (!found.empty() && found[0].is_object()) situation.handoff = found[0].get_object();
+  print({{"hookSpecificOutput",
+          json::object{{"hookEventName", "SessionStart"}, {"additionalContext", context_text(situation)}}}});
+  return {};
+}
+
+/// Silence lets the tool go on to the host's own checks; `allow` would skip them.
+Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) {
+  auto files = edited_files(input);
+  for (const auto& file : files) {
+    auto reply = daemon.ask("POST", "/edits", {{"file_path", file}, {"tool", input.tool_name}});
+    if (!reply) return fail(reply.error());
+    if (reply->contains("error"))
+      return fail(Code::internal, fmt::format("check_edit {}: {}", file,
+                                              text_or(*reply, "message", text_or(*reply, "error"))));
+    if (bool_or(*reply, "allowed", true)) continue;
+    print(denial(denial_reason(*reply, file)));
+    return {};
+  }
+  auto command = shell_command(input, longest_command);
+  if (command.empty()) {
+    if (!files.empty()) return {};
+    auto alive = daemon.must("POST", "/sessions/heartbeat", {{"status", "active"}});
+    return alive ? Result<>() : Result<>(fail(alive.error()));
+  }
+  auto checked = daemon.must("POST", "/guardrails", {{"operation_text", command}});
+  if (!checked) return fail(checked.error());
+  auto reason = guardrail_reason(*checked);
+  if (reason.empty()) return {};
+  // Codex has no way to ask from here, and takes "ask" for a broken hook: it gets the warning only.
+  json::object output{{"hookEventName", "PreToolUse"}};
+  if (words.is_codex) {
+    output["additionalContext"] = reason;
+  } else {
+    output["permissionDecision"] = "ask";
+    output["permissionDecisionReason"] = reason;
+  }
+  print({{"hookSpecificOutput", std::move(output)}});
+  return {};
+}
+
+Result<> serve(Daemon& daemon, const Words& words, const HookInput& input, const edges::Identity& who) {
+  if (words.event == "session-start") return start_session(daemon, who);
+  if (words.event == "pre-tool-use") return check_tool(daemon, input, words);
+  Result<json::object> reply;
+  if (words.event == "session-end") {
+    json::object body{{"via", "hook"}};
+    if (!input.reason.empty()) body["reason"] = input.reason.substr(0, 256);
+    reply = daemon.must("POST", "/sessions/end", body);
+  } else {
+    reply =
+        daemon.must("POST", "/sessions/heartbeat", {{"status", words.event == "stop" ? "idle" : "active"}});
+  }
+  return reply ? Result<>() : Result<>(fail(reply.error()));
+}
+
+bool is_event(std::string_view word) {
+  for (std::string_view known :
+       {"session-start", "session-end", "pre-tool-use", "post-tool-use", "stop", "user-prompt-submit"})
+    if (word == known) return true;
+  return false;
+}
+
+edges::Identity identity_of(const HookInput& input, const Words& words) {
+  auto random = hex(std::string_view(reinterpret_cast<const char*>(system_random().bytes16().data()), 8));
+  if (!words.is_codex)
+    return edges::find_identity(edges::Speaker::hook, api::own_environment, input.cwd, input.session_id,
+                                random);
+  // A Codex that a Claude session started is itself, not that session.
+  auto environment = [&](const std::string& name) -> std::optional<std::string> {
+    if (name == "CODEX_THREAD_ID") return input.session_id;
+    if (name == "CLAUDECODE" || name == "CLAUDE_CODE_SESSION_ID") return std::nullopt;
+    return api::own_environment(name);
+  };
+  return edges::find_identity(edges::Speaker::hook, environment, input.cwd, {}, random);
+}
+
+Result<> carry_out(const Words& words, HookLog& log, BootTime deadline) {
+  auto text = read_stdin();
+  auto input = text ? read_input(*text) : Result<HookInput>(fail(text.error()));
+  auto named = words.is_codex ? std::string() : api::own_environment("CLAUDE_PROJECT_DIR").value_or("");
+  std::error_code gone;
+  auto folder = !named.empty()                 ? named
+                : input && !input->cwd.empty() ? input->cwd
+                                               : fs::current_path(gone).string();
+  auto project = api::find_project(folder);
+  if (!project) return fail(project.error());
+  bool uses_cru = fs::exists(project->state(), gone) || fs::exists(project->root + "/.crucible", gone);
+  if (words.for_user && !uses_cru) return {};  // the user's hooks are called everywhere
+  log = hook_log_of(project->state(), api::own_environment);
+  guard_hook(log, words.event, limit_of(words.event));
+  if (!input) return fail(input.error());
+  if (!is_event(words.event)) return fail(Code::invalid_argument, "there is no such hook");
+  auto who = identity_of(*input, words);
+  bool edits = words.event == "pre-tool-use" && !edited_files(*input).empty();
+  bool may_start = words.event == "session-start" || words.event == "session-end" || edits;
+  Daemon daemon(*project, who.headers(), may_start, deadline);
+  return serve(daemon, words, *input, who);
+}
+
+}  // namespace
+
+int run_hook(int argc, char** argv) {
+  Words words;
+  for (int i = 0; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (word == "--codex") words.is_codex = true;
+    if (word == "--user") words.for_user = true;
+    if (words.event.empty() && !word.starts_with('-')) words.event = word;
+  }
+  if (words.event.empty()) words.event = "none";
+  auto limit = limit_of(words.event);
+  auto log = hook_log_of({}, api::own_environment);
+  guard_hook(log, words.event, limit);
+  auto deadline = system_clock().boot() + limit;
+  // A terminate in here ends in the guard, as does everything else that is not an outcome.
+  auto outcome = carry_out(words, log, deadline);
+  if (!outcome) log_hook_error(log, words.event, outcome.error().message);
+  ::_exit(0);
+}
+
+}  // namespace cru::hooks

@@ -1,0 +1,10 @@
+#pragma once
+/// `cru hook EVENT`: what a host calls at the turns of a session. Translates its input to the daemon's
+/// operations and the replies to its answers; decides nothing itself.
+
+namespace cru::hooks {
+
+/// `argv` begins behind the word `hook`. Always 0.
+int run_hook(int argc, char** argv);
+
+}  // namespace cru::hooks
