@@ -20,7 +20,7 @@ class Locks {
   ~Locks();
 
   struct Request {
-    std::string file_path;
+    std::string file_path = {};
     std::string reason = {};
     std::optional<int64_t> ttl_minutes = {};
     std::optional<int64_t> fencing_token = {};

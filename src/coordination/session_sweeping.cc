@@ -50,14 +50,23 @@ void Sessions::Impl::forget(const std::string& session_id, const Freed& set_free
 }
 
 Task<Result<Done>> Sessions::Impl::end(Who who, std::string reason, std::string via) {
-  auto known = co_await store.read([id = who.session_id](Reader& reader) -> Result<std::optional<Session>> {
-    return find_session(reader, id);
+  struct Known {
+    std::optional<Done> earlier;
+    std::optional<Session> session;
+  };
+  auto known = co_await store.read([who](Reader& reader) -> Result<Known> {
+    auto earlier = find_reply(reader, who.once);
+    if (!earlier) return fail(std::move(earlier.error()));
+    return Known{*std::move(earlier), find_session(reader, who.session_id)};
   });
   if (!known) co_return fail(std::move(known.error()));
-  if (!*known || !(*known)->is_live())
-    co_return Done{.reply = ended_reply(who.session_id, {}, *known ? "already_ended" : "session_not_found"),
-                   .changed = false};
-  auto ending = co_await make_ending(reason.empty() ? "it ended" : "it ended: " + reason, (*known)->folder);
+  if (known->earlier) co_return *std::move(known->earlier);
+  if (!known->session || !known->session->is_live())
+    co_return Done{
+        .reply = ended_reply(who.session_id, {}, known->session ? "already_ended" : "session_not_found"),
+        .changed = false};
+  auto ending =
+      co_await make_ending(reason.empty() ? "it ended" : "it ended: " + reason, known->session->folder);
   ending.requeue = options.requeue_at_end;
   auto ended = co_await store.write([who, via, ending, at = now()](Tx& tx) -> Result<std::pair<Done, Freed>> {
     auto nothing = [&](std::string_view why) {
