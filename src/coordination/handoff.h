@@ -27,8 +27,8 @@ Result<> check_size(const Handoff& handoff);
 
 /// What the events of a session show, made into its final handoff: a summary in a sentence or two.
 struct SessionFacts {
-  std::string agent_name, session_id, current_task, why;
-  std::vector<std::string> files, completed, open, locks;
+  std::string agent_name = {}, session_id = {}, current_task = {}, why = {};
+  std::vector<std::string> files = {}, completed = {}, open = {}, locks = {};
   Time started_at = {}, ended_at = {};
 };
 /// Long lists are cut and say by how much: it always passes check_size.

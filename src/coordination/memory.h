@@ -6,9 +6,9 @@
 namespace cru::coordination {
 
 struct Memory {
-  std::string memory_id;
-  std::string agent_id, session_id;
-  std::string event_type, summary;
+  std::string memory_id = {};
+  std::string agent_id = {}, session_id = {};
+  std::string event_type = {}, summary = {};
   json::value details = nullptr;
   std::string outcome = {};
   std::vector<std::string> lessons = {}, tags = {};
