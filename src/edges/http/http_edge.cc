@@ -45,6 +45,7 @@ HttpEdge::HttpEdge(Loop& loop, api::Api& api, EventLog& log, HttpConfig config, 
       config_(std::move(config)),
       identify_(std::move(identify)),
       guard_(config_.token, config_.port, ::geteuid()),
+      mcp_(loop, api, log, config_.heartbeat),
       server_(
           loop, config_.server,
           [this](const http::Request& request) -> std::optional<http::Response> {
@@ -73,6 +74,10 @@ Task<void> HttpEdge::handle(const http::Request& request, http::Writer& writer) 
     co_await writer.send(std::move(response));
     co_return;
   }
+  if (request.path == "/mcp") {
+    co_await handle_mcp(request, writer);
+    co_return;
+  }
   bool streamed = false;
   auto answered = co_await answer(request, writer, streamed);
   if (streamed) co_return;
@@ -83,6 +88,16 @@ Task<void> HttpEdge::handle(const http::Request& request, http::Writer& writer) 
   headers.insert(headers.end(), response.headers.begin(), response.headers.end());
   response.headers = std::move(headers);
   co_await writer.send(std::move(response));
+}
+
+Task<void> HttpEdge::handle_mcp(const http::Request& request, http::Writer& writer) {
+  auto call = co_await identify_(request.peer, request);
+  auto terms = call ? add_terms(request, *call) : Result<>(fail(call.error()));
+  if (!terms) {
+    co_await writer.send(http::error_response(terms.error()));
+    co_return;
+  }
+  co_await mcp_.handle(request, std::move(*call), common_headers("application/json"), writer);
 }
 
 Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http::Writer& writer,

@@ -12,6 +12,7 @@
 #include "edges/http/assets.h"
 #include "edges/http/guard.h"
 #include "edges/http/router.h"
+#include "edges/mcp/http_transport.h"
 #include "platform/http/server.h"
 #include "store/event_log.h"
 
@@ -45,6 +46,7 @@ class HttpEdge {
 
  private:
   Task<void> handle(const http::Request& request, http::Writer& writer);
+  Task<void> handle_mcp(const http::Request& request, http::Writer& writer);
   Task<Result<http::Response>> answer(const http::Request& request, http::Writer& writer, bool& streamed);
   Task<Result<http::Response>> answer_events(const http::Request& request, http::Writer& writer,
                                              api::Call call, const api::Operation& operation,
@@ -59,6 +61,7 @@ class HttpEdge {
   const Identify identify_;
   const Guard guard_;
   const Router router_;
+  mcp::HttpTransport mcp_;
   http::Server server_;
 };
 

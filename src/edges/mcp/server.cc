@@ -346,6 +346,12 @@ void Server::tell(const Changes& changes) {
     send(open.answer.sink(), open.uris, open.list, {{"_meta", json::object{{subscription_key, open.id}}}});
 }
 
+void Server::catch_up() {
+  Changes changes;
+  changes.all = changes.list = true;
+  tell(changes);
+}
+
 void Server::drained() {
   if (!std::exchange(holds_, false)) return;
   tell(std::exchange(held_, {}));

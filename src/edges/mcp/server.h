@@ -78,6 +78,8 @@ class Server {
   void set_notifications(Sink* sink) { notifications_ = sink; }
   /// The client was here before: what it subscribes to may have changed in between.
   void set_resumed() { resumed_ = true; }
+  /// Tells the client of everything that it may have missed.
+  void catch_up();
   /// A sink that was congested no longer is.
   void drained();
   /// Requests whose answer is still to come.
