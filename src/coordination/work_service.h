@@ -24,7 +24,7 @@ class WorkQueue {
 
   struct Submission {
     std::string task_id = {};  ///< empty: made up
-    std::string task_type, description;
+    std::string task_type = {}, description = {};
     json::value input_data = nullptr;
     int64_t priority = 5;
     std::vector<std::string> depends_on = {}, blocks = {};
@@ -42,7 +42,7 @@ class WorkQueue {
   /// `no_tasks_available` is a normal reply. Errors: overloaded (1,000 wait already).
   Task<Result<Done>> claim(Who who, std::vector<std::string> task_types, Duration lease, Duration wait);
   struct Completion {
-    std::string task_id;
+    std::string task_id = {};
     bool success = false;
     json::value result = nullptr;
     std::string error_message = {};
