@@ -326,15 +326,31 @@ TEST_F(SessionsTest, WhatIsOverIsPurgedWhenItIsOld) {
   EXPECT_EQ(count("SELECT (SELECT count(*) FROM session_files) + (SELECT count(*) FROM changesets)"), 0);
 }
 
+/// A call that has begun, and that can be dropped where it stands, as an edge does when its client is gone.
+struct Begun {
+  struct promise_type {
+    Begun get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
+  };
+  std::coroutine_handle<> frame;
+};
+Begun begin_call(Task<Result<Done>> call) { (void)co_await call; }
+
 TEST_F(SessionsTest, ACallerThatHangsUpStillEndsItsSessionAndWakesOthers) {
   acquire(ann, "a");
-  thread->on_loop([&] {
-    auto ending = std::make_unique<Task<Result<Done>>>(sessions->end(ann, "", "tool"));
-    thread->loop.spawn([](std::unique_ptr<Task<Result<Done>>> task) -> Task<void> {
-      (void)co_await *task;
-    }(std::move(ending)));
-  });
   auto bobs = wait_for(bob, "a");
+  thread->on_loop([&] { begin_call(sessions->end(ann, "", "tool")).frame.destroy(); });
+  ASSERT_TRUE(is_ready(bobs));
+  EXPECT_EQ(said(bobs.get(), "action"), "acquired");
+}
+
+TEST_F(SessionsTest, ACallerThatHangsUpStillReleasesAndWakesOthers) {
+  acquire(ann, "a");
+  auto bobs = wait_for(bob, "a");
+  thread->on_loop([&] { begin_call(locks->release(ann, "a", {})).frame.destroy(); });
   ASSERT_TRUE(is_ready(bobs));
   EXPECT_EQ(said(bobs.get(), "action"), "acquired");
 }
