@@ -3,7 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "coordination/memory_table.h"
 #include "inbox/question_table.h"
+#include "platform/log.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
 #include "store/replies_table.h"
@@ -43,11 +45,19 @@ runs::Options to_options(const api::Project& project, const Config& config) {
           .check_program = true};
 }
 
+Task<void> end_sessions_of(coordination::Sessions& sessions, std::string task_id, std::string why) {
+  auto ended = co_await sessions.end_of_run(task_id, "its run " + task_id + " has ended: " + why);
+  if (!ended) log_error("a run's sessions could not be ended", ended.error(), {{"run", task_id}});
+}
+
 }  // namespace
 
 std::vector<Migration> all_migrations() {
   std::vector<Migration> all;
-  for (auto room : {event_migrations(), inbox::migrations(), runs::migrations(), reply_migrations()})
+  for (auto room :
+       {event_migrations(), inbox::migrations(), runs::migrations(), reply_migrations(),
+        coordination::session_migrations(), coordination::lock_migrations(), coordination::work_migrations(),
+        coordination::handoff_migrations(), coordination::memory_migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }
@@ -56,6 +66,9 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                std::string program)
     : loop_(loop),
       store_(store),
+      pool_(pool),
+      root_(project.root),
+      keep_records_(config.keep_records),
       keeper_(loop, pool, project.root, std::move(program)),
       output_(runs::file_output(project.root, pool)),
       worktrees_(runs::git_worktrees(project.root, pool)),
@@ -64,7 +77,24 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
             to_options(project, config)),
       retention_(loop, store, *output_, *worktrees_, runs_.purging(),
                  {config.keep_records, config.keep_events}),
+      paths_(coordination::file_paths(project.root, pool)),
+      sessions_(
+          loop, store, pool, system_random(),
+          {.root = project.root, .stale_after = config.stale_after, .requeue_at_end = config.requeue_at_end}),
+      locks_(loop, store, sessions_, *paths_,
+             {.ttl = std::chrono::minutes(config.lock_ttl_minutes),
+              .take_on_edit = config.lock_on_edit,
+              .edit_ttl = std::chrono::minutes(config.edit_lock_ttl_minutes)}),
+      work_(loop, store, sessions_, runs_, system_random()),
+      handoffs_(store, sessions_, system_random()),
+      memories_(store, sessions_, system_random()),
+      teams_(store, pool, sessions_, runs_, system_random(), project.root),
       api_(store) {
+  sessions_.when_freed([this] { work_.freed(); });
+  // A run that has ended holds nothing any more, whatever its agent had time to say.
+  runs_.when_ended([this](const runs::Run& run) {
+    loop_.spawn(end_sessions_of(sessions_, run.task_id, std::string(runs::name(run.status))));
+  });
   store.events().set_expander("agent.output",
                               [this](Event event) { return runs_.expand_output(std::move(event)); });
 }
@@ -73,20 +103,41 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_daemon(api_, store_, keeper_, std::move(facts));
   api::bind_runs(api_, store_, runs_);
   api::bind_questions(api_, runs_, inbox_);
-  for (auto name : api_.unbound())  // TODO(issue 3): gone when the last room is bound
-    api_.bind(name, [](const api::Call&, const json::object&) -> Task<Result<api::Reply>> {
-      co_return fail(Code::internal, "not built yet");
-    });
+  api::bind_sessions(api_, sessions_);
+  api::bind_locks(api_, locks_);
+  api::bind_work(api_, work_);
+  api::bind_handoffs(api_, handoffs_, memories_);
+  api::bind_guardrails(api_, pool_, sessions_, root_);
+  api::bind_teams(api_, teams_);
+  api::bind_ask_user(api_, sessions_, inbox_);
   CRU_ASSERT(api_.unbound().empty());
 }
 
 Task<Result<>> Engine::recover(bool fresh_database) {
   auto recovered = co_await runs_.recover();
   if (!recovered) co_return recovered;
+  recovered = co_await sessions_.recover([this](const std::string& id) { return runs_.has_live(id); });
+  if (recovered) recovered = co_await locks_.recover();
+  if (recovered) recovered = co_await work_.recover();
+  if (!recovered) co_return recovered;
   auto cleaned = co_await retention_.clean_orphans(fresh_database);
   if (!cleaned) co_return cleaned;
   loop_.spawn(retention_.run_hourly());
+  loop_.spawn(keep_tidy());
   co_return Result<>();
+}
+
+/// What is over and older than records are kept: ended sessions and closed work.
+Task<void> Engine::keep_tidy() {
+  for (;;) {
+    for (bool more = true; more;) {
+      auto sessions = co_await sessions_.purge(keep_records_);
+      auto work = co_await work_.purge(keep_records_);
+      if (!sessions || !work) log_error("purge failed", sessions ? work.error() : sessions.error());
+      more = sessions && work && (*sessions || *work);
+    }
+    co_await loop_.sleep(1h);
+  }
 }
 
 }  // namespace cru::daemon

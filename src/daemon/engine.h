@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "api/engine.h"
+#include "api/handlers/coordination_handlers.h"
 #include "api/handlers/handlers.h"
 #include "api/project.h"
 #include "daemon/config.h"
@@ -35,14 +36,26 @@ class Engine {
   runs::Keeper& keeper() { return keeper_; }
 
  private:
+  Task<void> keep_tidy();
+
   Loop& loop_;
   Store& store_;
+  Pool& pool_;
+  const std::string root_;
+  const Duration keep_records_;
   runs::KeeperClient keeper_;
   std::unique_ptr<runs::Output> output_;
   std::unique_ptr<runs::Worktrees> worktrees_;
   inbox::Inbox inbox_;
   runs::Runs runs_;
   runs::Retention retention_;
+  std::unique_ptr<coordination::Paths> paths_;
+  coordination::Sessions sessions_;
+  coordination::Locks locks_;
+  coordination::WorkQueue work_;
+  coordination::Handoffs handoffs_;
+  coordination::Memories memories_;
+  coordination::Teams teams_;
   api::Api api_;
 };
 

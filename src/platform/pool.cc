@@ -13,6 +13,7 @@ Pool::~Pool() {
 }
 
 void Pool::post(std::function<void()> work) {
+  if (most_ == 0) return work();
   std::lock_guard lock(mutex_);
   if (stopping_) return;
   queue_.push_back(std::move(work));

@@ -15,7 +15,8 @@ namespace cru {
 
 class Pool {
  public:
-  /// Threads are started when there is work for them, up to `threads`.
+  /// Threads are started when there is work for them, up to `threads`. With none at all the work is done at
+  /// once, where it is posted: for the simulator.
   Pool(Loop& loop, size_t threads) : loop_(loop), most_(threads) {}
   /// Waits for what is running; what has not begun is dropped.
   ~Pool();
