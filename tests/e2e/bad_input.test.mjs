@@ -18,12 +18,12 @@ const is_path = /^file_paths?$/;
 const traversals = ["../outside", "/etc/passwd", "src/../../outside", "a/../../../etc/passwd"];
 
 /// [what, value] for one property.
-function badValues(tool, name, schema) {
+function badValues(tool, name, schema, is_required) {
   const type = typeOf(schema);
   const bad = [];
   const lists = (values) => (type === "array" ? values.map((value) => [value]) : values);
   if (type === "string" || type === "array") {
-    bad.push(["an object", { a: 1 }], ["a number", 7], ["null", null], ...lists(["a\u0000b"]).map((value) => ["NUL", value]));
+    bad.push(["an object", { a: 1 }], ["a number", 7], ...lists(["a\u0000b"]).map((value) => ["NUL", value]));
     if (type === "array") bad.push(["a list of numbers", [1, 2]], ["a list of lists", [["a"]]]);
     if (schema.maxLength) bad.push(["too long", "x".repeat(schema.maxLength + 1)]);
     if (schema.maxItems) bad.push(["too many", Array(schema.maxItems + 1).fill("x")]);
@@ -33,16 +33,18 @@ function badValues(tool, name, schema) {
     // check_guardrails is asked about paths outside: that is what it is for.
     if (is_path.test(name) && tool !== "check_guardrails") bad.push(...lists(traversals).map((value) => ["traversal", value]));
   } else if (type === "integer" || type === "number") {
-    bad.push(["words", "many"], ["an object", {}], ["a list", [1]], ["a truth", true], ["null", null]);
+    bad.push(["words", "many"], ["an object", {}], ["a list", [1]], ["a truth", true]);
     if (type === "integer") bad.push(["a fraction", 1.5], ["beyond all bounds", 1e300]);
     if (schema.minimum !== undefined && schema.minimum > -1e18) bad.push(["too small", schema.minimum - 1]);
     if (schema.maximum !== undefined && schema.maximum < 1e15) bad.push(["too great", schema.maximum + 1]);
     if (name === "ttl_minutes") bad.push(["below", 0], ["above", 481]);
   } else if (type === "boolean") {
-    bad.push(["words", "perhaps"], ["a number", 7], ["null", null]);
+    bad.push(["words", "perhaps"], ["a number", 7]);
   } else {
     bad.push(["more than it may hold", "x".repeat(300_000)]);
   }
+  // Elsewhere null is a way to leave a field out.
+  if (is_required) bad.push(["null", null]);
   return bad;
 }
 
@@ -85,7 +87,7 @@ test("CO-20 bad input for every tool is an error that names the field, and nothi
     }
     await expect("unknown field", "nonsense", { ...base, nonsense: 1 });
     for (const [name, schema] of Object.entries(inputSchema.properties ?? {})) {
-      for (const [what, value] of badValues(tool, name, schema)) await expect(what, name, { ...base, [name]: value });
+      for (const [what, value] of badValues(tool, name, schema, inputSchema.required?.includes(name))) await expect(what, name, { ...base, [name]: value });
     }
   }
   assert.deepEqual(wrong, []);

@@ -121,7 +121,7 @@ test("CO-14 a heartbeat moves last_heartbeat and says which session; an unknown 
   await ada.ask("heartbeat", { status: "idle" });
   assert.equal((await ada.seenBy(bob)).status, "idle");
   await ada.ask("check_locks");
-  assert.equal((await ada.seenBy(bob)).status, "active", "any call says: at work");
+  await waitFor(async () => (await ada.seenBy(bob)).status === "active", { within: 2000, what: "any call says: at work" });
   const { status, json } = await new Agent(project, "nobody").call("heartbeat");
   assert.deepEqual([status, json.success, [json.error, json.reason].includes("session_not_found")], [404, false, true], JSON.stringify(json));
 });
