@@ -5,55 +5,16 @@
 #include "coordination/handoff_table.h"
 #include "coordination/lock_table.h"
 #include "coordination/work_table.h"
-#include "inbox/question_table.h"
+#include "runs/runs_fixture.h"
 #include "store/store_fixture.h"
 
 namespace cru::coordination {
 namespace {
 
-/// Starts whatever it is asked to, but "missing"; a kill ends it.
-class FakeKeeper final : public runs::Keeper {
- public:
-  explicit FakeKeeper(Loop& loop) : loop_(loop) {}
-  void set_notices(runs::KeeperNotices notices) override { notices_ = std::move(notices); }
-  Task<Result<std::optional<std::vector<runs::KeptRun>>>> join() override {
-    co_return std::optional<std::vector<runs::KeptRun>>();
-  }
-  Task<Result<runs::ProcessIdentity>> start(runs::StartSpec spec) override {
-    if (spec.argv.front() == "missing")
-      co_return fail(Code::cannot_execute, "missing: no such program", "argv");
-    specs.push_back(spec);
-    co_return runs::ProcessIdentity{static_cast<int64_t>(100 + specs.size()), 1, "boot"};
-  }
-  Task<Result<>> kill(std::string uid, Duration) override {
-    loop_.post([this, uid] { notices_.exited(uid, {{}, 15, "signaled", 0}); });
-    co_return Result<>();
-  }
-  Task<Result<>> write(std::string, std::string, std::string, bool) override { co_return Result<>(); }
-  Task<Result<>> resize(std::string, int64_t, int64_t) override { co_return Result<>(); }
-  Task<Result<>> forget(std::string) override { co_return Result<>(); }
-  Task<std::vector<runs::KeptRun>> read_exit_records() override { co_return std::vector<runs::KeptRun>(); }
-  Task<void> sweep(std::vector<std::string>) override { co_return; }
-  int64_t pid() const override { return 1; }
-  std::vector<runs::StartSpec> specs;
-
- private:
-  Loop& loop_;
-  runs::KeeperNotices notices_;
-};
-
-class NoWorktrees final : public runs::Worktrees {
- public:
-  Task<Result<>> check() override { co_return Result<>(); }
-  Task<Result<std::string>> create(std::string task_id) override { co_return task_id; }
-  Task<void> remove(std::string) override { co_return; }
-  std::string branch_of(const std::string&) const override { return {}; }
-};
-
 std::vector<Migration> team_test_migrations() {
-  std::vector<Migration> all;
-  for (auto room : {reply_migrations(), runs::migrations(), inbox::migrations(), session_migrations(),
-                    lock_migrations(), work_migrations(), handoff_migrations()})
+  auto all = runs::test_migrations();
+  for (auto room :
+       {reply_migrations(), session_migrations(), lock_migrations(), work_migrations(), handoff_migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }
@@ -75,7 +36,7 @@ class TeamsTest : public StoreFixture {
       sessions = std::make_unique<Sessions>(loop, *store, *pool, system_random(),
                                             SessionOptions{.root = folder.path()});
       inbox = std::make_unique<inbox::Inbox>(loop, *store);
-      keeper = std::make_unique<FakeKeeper>(loop);
+      keeper = std::make_unique<runs::FakeKeeper>(loop);
       output = runs::file_output(folder.path(), *pool);
       runs::Options options;
       options.root = folder.path();
@@ -137,9 +98,9 @@ class TeamsTest : public StoreFixture {
   std::unique_ptr<Pool> pool;
   std::unique_ptr<Sessions> sessions;
   std::unique_ptr<inbox::Inbox> inbox;
-  std::unique_ptr<FakeKeeper> keeper;
+  std::unique_ptr<runs::FakeKeeper> keeper;
   std::unique_ptr<runs::Output> output;
-  NoWorktrees worktrees;
+  runs::NoWorktrees worktrees;
   std::unique_ptr<runs::Runs> runs;
   std::unique_ptr<Teams> teams;
 };

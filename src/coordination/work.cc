@@ -14,16 +14,6 @@ namespace {
 constexpr std::string_view status_names[] = {"pending",   "claimed", "running",
                                              "completed", "failed",  "cancelled"};
 
-json::value time_or_null(const std::optional<Deadline>& deadline) {
-  return deadline ? json::value(to_rfc3339(deadline->wall)) : json::value(nullptr);
-}
-
-json::value parsed(const std::string& text) {
-  if (text.empty()) return nullptr;
-  auto value = parse_json(text);
-  return value ? *std::move(value) : json::value(nullptr);
-}
-
 Completing refuse(std::string_view reason, std::string message) {
   return {Completing::Kind::refused, std::string(reason), std::move(message)};
 }
@@ -53,6 +43,16 @@ std::optional<Deadline> due(const Work& work, const Moment& now) {
   return first;
 }
 
+json::value time_or_null(const std::optional<Deadline>& deadline) {
+  return deadline ? json::value(to_rfc3339(deadline->wall)) : json::value(nullptr);
+}
+
+json::value json_from(const std::string& text) {
+  if (text.empty()) return nullptr;
+  auto value = parse_json(text);
+  return value ? *std::move(value) : json::value(nullptr);
+}
+
 json::object to_event(const Work& work) {
   return {{"task_id", work.task_id},
           {"task_type", work.task_type},
@@ -70,8 +70,8 @@ json::object to_event(const Work& work) {
           {"retry_at", time_or_null(work.not_before)},
           {"verify", json::value_from(work.verify)},
           {"verify_run", json_or_null(work.verify_run)},
-          {"result", parsed(work.result)},
-          {"evidence", parsed(work.evidence)},
+          {"result", json_from(work.result)},
+          {"evidence", json_from(work.evidence)},
           {"error_message", json_or_null(work.error_message)},
           {"submitted_by", work.submitted_by},
           {"created_at", to_rfc3339(work.created_at)},
@@ -81,7 +81,7 @@ json::object to_event(const Work& work) {
 
 json::object to_json(const Work& work, std::span<const std::string> blocked_by) {
   auto object = to_event(work);
-  object["input_data"] = parsed(work.input_data);
+  object["input_data"] = json_from(work.input_data);
   object["blocked_by"] = json::value_from(std::vector<std::string>(blocked_by.begin(), blocked_by.end()));
   object["on_dependency_failure"] = work.release_on_dependency_failure ? "release" : "fail";
   object["backoff_seconds"] = work.backoff / 1s;

@@ -43,11 +43,9 @@ void WorkChanges::change(const Work& work, std::string_view event) {
   if (is_closed(work.status)) settle(work);
 }
 
-bool WorkChanges::requeue(Work work, std::string_view why) {
+void WorkChanges::requeue(Work work, std::string_view why) {
   work = coordination::requeue(std::move(work), why, now_);
-  bool is_over = is_closed(work.status);
-  change(work, is_over ? "work.failed" : "work.requeued");
-  return !is_over;
+  change(work, is_closed(work.status) ? "work.failed" : "work.requeued");
 }
 
 void WorkChanges::finish(const Work& work, WorkStatus status, std::string error) {
@@ -119,9 +117,9 @@ bool WorkChanges::expire(int64_t limit) {
 
 int64_t requeue_in(Tx& tx, std::string_view session_id, std::string_view why, const Moment& now) {
   WorkChanges changes(tx, now);
-  int64_t requeued = 0;
-  for (auto& work : claimed_work(tx, session_id)) requeued += changes.requeue(std::move(work), why) ? 1 : 0;
-  return requeued;
+  auto claimed = claimed_work(tx, session_id);
+  for (auto& work : claimed) changes.requeue(std::move(work), why);
+  return static_cast<int64_t>(claimed.size());
 }
 
 }  // namespace cru::coordination

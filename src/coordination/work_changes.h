@@ -25,8 +25,8 @@ class WorkChanges {
               std::string fails_because);
   /// The item as the rule made it, with this event; one that is closed is settled.
   void change(const Work& work, std::string_view event);
-  /// A sign of life is missing: back to the queue, or failed. True if it went back.
-  bool requeue(Work work, std::string_view why);
+  /// A sign of life is missing: back to the queue, or failed.
+  void requeue(Work work, std::string_view why);
   void finish(const Work& work, WorkStatus status, std::string error);
   /// What the clock has ended by now, at most `limit` items. True if there may be more.
   bool expire(int64_t limit);

@@ -24,18 +24,17 @@ Done nothing() {
 }
 
 Done claimed(const Work& work) {
-  auto item = to_json(work);
   return {.reply = {{"success", true},
                     {"task_id", work.task_id},
                     {"task_type", work.task_type},
                     {"description", work.description},
-                    {"input_data", std::move(item["input_data"])},
+                    {"input_data", json_from(work.input_data)},
                     {"priority", work.priority},
-                    {"deadline", std::move(item["deadline"])},
+                    {"deadline", time_or_null(work.deadline)},
                     {"reason", nullptr},
                     {"fencing_token", work.fencing_token},
                     {"attempt", work.attempts},
-                    {"lease_expires_at", std::move(item["lease_expires_at"])},
+                    {"lease_expires_at", time_or_null(work.lease)},
                     {"verify", json::value_from(work.verify)}}};
 }
 
@@ -59,9 +58,10 @@ Task<Result<Done>> WorkQueue::claim(Who who, std::vector<std::string> task_types
     // A timer may be late (the machine slept): what is over is over.
     if (impl.due && *impl.due <= impl.loop.clock().boot())
       if (auto expired = co_await impl.expire(); !expired) co_return fail(std::move(expired.error()));
-    auto done = co_await impl.change(who, [who, task_types, lease](Tx& tx, WorkChanges& changes) {
-      return claim_in(tx, changes, who, task_types, lease);
-    });
+    auto done =
+        co_await impl.change(who, [who, task_types, lease](Tx& tx, WorkChanges& changes, const Session&) {
+          return claim_in(tx, changes, who, task_types, lease);
+        });
     if (!done) co_return done;
     bool success = bool_or(done->reply, "success");
     if (ticket) ticket->tried(success ? std::string(text_or(done->reply, "task_type")) : std::string());

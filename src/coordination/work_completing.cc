@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/id.h"
 #include "coordination/work_impl.h"
 #include "platform/log.h"
 
@@ -58,8 +59,23 @@ void record_outcome(WorkChanges& changes, Work& work, bool proved, std::string e
   changes.change(work, is_closed(work.status) ? "work.failed" : "work.requeued");
 }
 
-Result<Done> complete_in(Tx& tx, WorkChanges& changes, const Who& who,
-                         const WorkQueue::Completion& completion, const std::string& root) {
+/// What a completion is decided by, besides the row.
+struct Claimer {
+  Who who;
+  std::string root;
+  std::string changeset_id;
+};
+
+/// What the session has edited by the time it says that it is done.
+void note_changes(Tx& tx, const Session& session, const std::string& changeset_id) {
+  auto files = files_of(tx, session);
+  if (files.empty()) return;
+  add_changeset(tx, changeset_id, session.session_id, session.base_commit, {}, files);
+}
+
+Result<Done> complete_in(Tx& tx, WorkChanges& changes, const Session& session, const Claimer& claimer,
+                         const WorkQueue::Completion& completion) {
+  const auto& who = claimer.who;
   auto found = find_work(tx, completion.task_id);
   if (!found)
     return refusal(completion.task_id, not_claimed, fmt::format("no work has the id {}", completion.task_id),
@@ -82,12 +98,13 @@ Result<Done> complete_in(Tx& tx, WorkChanges& changes, const Who& who,
   }
   if (!completion.result.is_null()) work.result = to_text(completion.result);
   work.evidence.clear();
+  if (completion.success) note_changes(tx, session, claimer.changeset_id);
   if (completion.success && !work.verify.empty()) {
     work.status = WorkStatus::running;
     work.lease.reset();
     work.verify_run = verify_run_id(work);
     work.verify_context = to_text(json::object{
-        {"cwd", folder_in(root, who.cwd)}, {"key", who.once.key}, {"hash", who.once.input_hash}});
+        {"cwd", folder_in(claimer.root, who.cwd)}, {"key", who.once.key}, {"hash", who.once.input_hash}});
     changes.change(work, "work.verifying");
     return Done{.reply = {{verifying_key, true}}, .changed = false};  // the reply is kept with the verdict
   }
@@ -106,9 +123,10 @@ json::object context_of(const Work& work) {
 Task<Result<Done>> WorkQueue::complete(Who who, Completion completion) {
   auto& impl = *impl_;
   auto task_id = completion.task_id;
-  auto done =
-      co_await impl.change(who, [who, completion, root = impl.options.root](Tx& tx, WorkChanges& changes) {
-        return complete_in(tx, changes, who, completion, root);
+  Claimer claimer{who, impl.options.root, uuid_from(impl.random.bytes16())};
+  auto done = co_await impl.change(
+      std::move(who), [claimer, completion](Tx& tx, WorkChanges& changes, const Session& session) {
+        return complete_in(tx, changes, session, claimer, completion);
       });
   if (!done || !done->reply.contains(verifying_key)) co_return done;
   auto verifying = impl.take_up(task_id, false);

@@ -25,7 +25,7 @@ struct WorkQueue::Impl {
     Done done;
     WorkEffects effects;
   };
-  /// `closure(Tx&, WorkChanges&) -> Result<Done>`, for a caller that is let in, at most once.
+  /// `closure(Tx&, WorkChanges&, const Session&) -> Result<Done>`, for a caller that is let in, at most once.
   /// Carried to its end also if the caller hangs up: what follows the commit must follow.
   template <class F>
   Task<Result<Done>> change(Who who, F closure) {
@@ -38,9 +38,10 @@ struct WorkQueue::Impl {
       auto earlier = find_reply(tx, who.once);
       if (!earlier) return fail(std::move(earlier.error()));
       if (*earlier) return Changed{**std::move(earlier), {}};
-      if (auto session = admit_in(tx, who, now); !session) return fail(std::move(session.error()));
+      auto session = admit_in(tx, who, now);
+      if (!session) return fail(std::move(session.error()));
       WorkChanges changes(tx, now);
-      Result<Done> done = closure(tx, changes);
+      Result<Done> done = closure(tx, changes, *session);
       if (!done) return fail(std::move(done.error()));
       if (done->changed) keep_reply(tx, who.once, *done);
       return Changed{*std::move(done), std::move(changes.effects())};

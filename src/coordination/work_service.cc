@@ -120,26 +120,35 @@ Task<Result<bool>> WorkQueue::purge(Duration keep) {
 }
 
 Task<Result<Done>> WorkQueue::cancel(Who who, std::string task_id, std::string reason) {
-  return impl_->change(std::move(who), [task_id, reason](Tx& tx, WorkChanges& changes) -> Result<Done> {
-    auto work = find_or_fail(tx, task_id);
-    if (!work) return fail(std::move(work.error()));
-    if (work->status == WorkStatus::cancelled) return Done{.reply = to_json(*work), .changed = false};
-    if (is_closed(work->status))
-      return fail(Code::conflict, fmt::format("work {} is {} already", task_id, name(work->status)),
-                  "task_id");
-    changes.finish(*work, WorkStatus::cancelled, reason);
-    return Done{.reply = to_json(*find_work(tx, task_id))};
-  });
+  return impl_->change(
+      std::move(who), [task_id, reason](Tx& tx, WorkChanges& changes, const Session&) -> Result<Done> {
+        auto work = find_or_fail(tx, task_id);
+        if (!work) return fail(std::move(work.error()));
+        if (work->status == WorkStatus::cancelled) return Done{.reply = to_json(*work), .changed = false};
+        if (is_closed(work->status))
+          return fail(Code::conflict, fmt::format("work {} is {} already", task_id, name(work->status)),
+                      "task_id");
+        changes.finish(*work, WorkStatus::cancelled, reason);
+        return Done{.reply = to_json(*find_work(tx, task_id))};
+      });
 }
 
 Task<Result<Done>> WorkQueue::list(Who who, std::string status, std::string task_type, int64_t limit) {
   if (auto seen = co_await impl_->sessions.seen(std::move(who)); !seen)
     co_return fail(std::move(seen.error()));
   co_return co_await impl_->store.read([status, task_type, limit](Reader& reader) -> Result<Done> {
+    constexpr size_t most_bytes = 4 << 20;
     json::array items;
-    for (const auto& work : list_work(reader, status, task_type, limit))
-      items.push_back(to_json(work, blockers_of(reader, work)));
-    return Done{.reply = {{"work", std::move(items)}}, .changed = false};
+    size_t bytes = 0;
+    for (const auto& work : list_work(reader, status, task_type, limit)) {
+      auto item = to_event(work);
+      item.erase("result");  // like the input it may be long: get_work_item has both
+      item["blocked_by"] = json::value_from(blockers_of(reader, work));
+      bytes += work.description.size() + 1024;
+      if (bytes > most_bytes) break;
+      items.push_back(std::move(item));
+    }
+    return Done{.reply = {{"work", std::move(items)}, {"more", bytes > most_bytes}}, .changed = false};
   });
 }
 

@@ -283,7 +283,7 @@ TEST_F(WorkQueueTest, ASessionThatDiesLosesItsWorkUntilAttemptsAreUsedUp) {
   EXPECT_EQ(text(complete(who("ann"), {.task_id = "a", .success = true}), "message"),
             "work a was requeued because: ann died");
   ASSERT_EQ(claim_id("bob"), "a");
-  EXPECT_EQ(lose("bob"), 0);
+  EXPECT_EQ(lose("bob"), 1);
   EXPECT_EQ(row("a").error_message, "attempt 2 of 2: bob died");
   EXPECT_EQ(status("a"), "failed");
 }
@@ -354,6 +354,25 @@ TEST_F(WorkQueueTest, ListsOpenWorkByUrgencyAndClosedWorkAfterIt) {
   EXPECT_EQ(ids("open", "deploy"), Ids{});
   auto found = thread->await([&] { return queue->find(who("boss"), "b"); });
   EXPECT_EQ(found->reply.at("blocked_by"), json::value{"a"});
+}
+
+TEST_F(WorkQueueTest, ACompletionRecordsWhatItsSessionHasEdited) {
+  add("a");
+  add("b");
+  ASSERT_EQ(claim_id("ann"), "a");
+  ASSERT_EQ(claim_id("bob"), "b");
+  ASSERT_TRUE(write([](Tx& tx) -> Result<> {
+    note_file(tx, *find_session(tx, who("ann").session_id), "src/a.cc");
+    return {};
+  }));
+  ASSERT_TRUE(complete(who("ann"), {.task_id = "a", .success = true}));
+  ASSERT_TRUE(complete(who("bob"), {.task_id = "b", .success = true}));
+  EXPECT_EQ(*read([](Reader& reader) -> Result<std::string> {
+    std::string files;
+    for (const auto& row : reader.rows("SELECT files FROM changesets")) files += row.text(0);
+    return files;
+  }),
+            R"(["src/a.cc"])");
 }
 
 TEST_F(WorkQueueTest, PurgesWhatIsOldAndNeededByNothingOpen) {

@@ -150,9 +150,10 @@ Task<Result<Done>> WorkQueue::submit(Who who, Submission submission) {
   if (auto sound = check_verify(submission.verify); !sound) co_return fail(std::move(sound.error()));
   auto work = to_work(submission, uuid_from(impl_->random.bytes16()));
   work.submitted_by = who.agent_id;
-  co_return co_await impl_->change(std::move(who), [work, submission](Tx& tx, WorkChanges& changes) {
-    return submit_in(tx, changes, work, submission);
-  });
+  co_return co_await impl_->change(std::move(who),
+                                   [work, submission](Tx& tx, WorkChanges& changes, const Session&) {
+                                     return submit_in(tx, changes, work, submission);
+                                   });
 }
 
 }  // namespace cru::coordination

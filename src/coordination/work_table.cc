@@ -34,13 +34,14 @@ CREATE TABLE work_open_count(count INTEGER NOT NULL);
 INSERT INTO work_open_count(count) VALUES(0);
 )"}};
 
-#define WORK_COLUMNS                                                                                      \
+#define WORK_STATE_COLUMNS                                                                                \
   "number, task_id, task_type, priority, status, waits_for, dependencies, release_on_failure, attempts, " \
   "max_attempts, backoff, not_before_wall, not_before_boot_id, not_before_boot, deadline_wall, "          \
   "deadline_boot_id, deadline_boot, claimed_by, claimed_by_session, lease_length, lease_wall, "           \
   "lease_boot_id, lease_boot, fencing_token, accepted_token, accepted_success, submitted_by, content, "   \
-  "created_at, completed_at, verify_run, verify_context, verify, error_message, description, evidence, "  \
-  "result, input_data"
+  "created_at, completed_at, verify_run, verify_context, verify, error_message, description, evidence"
+#define WORK_COLUMNS WORK_STATE_COLUMNS ", result, input_data"
+#define WORK_LIST_COLUMNS WORK_STATE_COLUMNS ", NULL, NULL"
 
 std::optional<Deadline> deadline_at(const Row& row, size_t column) {
   if (row.is_null(column)) return {};
@@ -165,13 +166,13 @@ std::vector<Work> list_work(Reader& reader, std::string_view status, std::string
   bool one_status = !status.empty() && status != "open";
   bool is_over = one_status && is_closed(work_status_from(status));
   if (!is_over)
-    rows = reader.rows("SELECT " WORK_COLUMNS
+    rows = reader.rows("SELECT " WORK_LIST_COLUMNS
                        " FROM work_queue WHERE completed_at IS NULL AND (?1 = 0 OR status = ?2)"
                        " AND (?3 = '' OR task_type = ?3) ORDER BY priority, number LIMIT ?4",
                        one_status, status, task_type, limit);
   auto left = limit - static_cast<int64_t>(rows.size());
   if ((is_over || status.empty()) && left > 0)
-    for (auto& row : reader.rows("SELECT " WORK_COLUMNS
+    for (auto& row : reader.rows("SELECT " WORK_LIST_COLUMNS
                                  " FROM work_queue WHERE completed_at IS NOT NULL AND (?1 = 0 OR status = ?2)"
                                  " AND (?3 = '' OR task_type = ?3) ORDER BY completed_at DESC LIMIT ?4",
                                  one_status, status, task_type, left))
@@ -227,27 +228,31 @@ void insert_work(Tx& tx, const Work& work, const Moment& now) {
   tx.exec("UPDATE work_open_count SET count = count + 1");
 }
 
+#define WORK_CHANGES                                                                                        \
+  "status = ?, ready = ?, due = ?, waits_for = ?, attempts = ?, not_before_wall = ?, not_before_boot_id = " \
+  "?, "                                                                                                     \
+  "not_before_boot = ?, claimed_by = ?, claimed_by_session = ?, lease_length = ?, lease_wall = ?, "         \
+  "lease_boot_id = ?, lease_boot = ?, fencing_token = ?, accepted_token = ?, accepted_success = ?, "        \
+  "verify_run = ?, verify_context = ?, error_message = ?, evidence = ?, result = ?"
+
 void update_work(Tx& tx, const Work& work, const Moment& now) {
   Columns not_before(work.not_before), lease(work.lease);
-  // Only columns that change: each index over a column named here is written again.
-  tx.exec(
-      "UPDATE work_queue SET status = ?, ready = ?, due = ?, waits_for = ?, attempts = ?, not_before_wall = "
-      "?, "
-      "not_before_boot_id = ?, not_before_boot = ?, claimed_by = ?, claimed_by_session = ?, lease_length = "
-      "?, "
-      "lease_wall = ?, lease_boot_id = ?, lease_boot = ?, fencing_token = ?, accepted_token = ?, "
-      "accepted_success = ?, verify_run = ?, verify_context = ?, error_message = ?, evidence = ?, result = ? "
-      "WHERE number = ?",
-      name(work.status), is_ready(work), due_column(work, now), work.waits_for, work.attempts,
-      not_before.wall, not_before.boot_id, not_before.boot, or_null(work.claimed_by),
-      or_null(work.claimed_by_session), work.lease_length.count(), lease.wall, lease.boot_id, lease.boot,
-      work.fencing_token, work.accepted_token, work.accepted_success, or_null(work.verify_run),
-      or_null(work.verify_context), or_null(work.error_message), or_null(work.evidence), or_null(work.result),
-      work.number);
-  if (!is_closed(work.status)) return;
-  if (tx.exec("UPDATE work_queue SET completed_at = ? WHERE number = ? AND completed_at IS NULL",
-              work.completed_at, work.number) > 0)
+  auto write = [&](std::string_view sql, const auto&... more) {
+    return tx.exec(sql, name(work.status), is_ready(work), due_column(work, now), work.waits_for,
+                   work.attempts, not_before.wall, not_before.boot_id, not_before.boot,
+                   or_null(work.claimed_by), or_null(work.claimed_by_session), work.lease_length.count(),
+                   lease.wall, lease.boot_id, lease.boot, work.fencing_token, work.accepted_token,
+                   work.accepted_success, or_null(work.verify_run), or_null(work.verify_context),
+                   or_null(work.error_message), or_null(work.evidence), or_null(work.result), more...);
+  };
+  // Two statements, for each index over a column that is named is written again.
+  if (!is_closed(work.status)) {
+    write("UPDATE work_queue SET " WORK_CHANGES " WHERE number = ?", work.number);
+  } else if (write("UPDATE work_queue SET " WORK_CHANGES
+                   ", completed_at = ? WHERE number = ? AND completed_at IS NULL",
+                   work.completed_at, work.number) > 0) {
     tx.exec("UPDATE work_open_count SET count = count - 1");
+  }
 }
 
 void set_unsettled(Tx& tx, const Work& work, bool unsettled) {

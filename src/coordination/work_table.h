@@ -11,8 +11,8 @@ namespace cru::coordination {
 std::span<const Migration> work_migrations();
 
 /// A session is gone: what it had claimed goes back to the queue, or fails if its attempts are used up, each
-/// with its event; how many went back. `why` becomes the item's error message. What is being verified stays:
-/// its claimer has done its part.
+/// with its event; how many were taken from it. `why` becomes the item's error message. What is being
+/// verified stays: its claimer has done its part.
 int64_t requeue_in(Tx& tx, std::string_view session_id, std::string_view why, const Moment& now);
 /// A sign of life: renews the leases of what a session has claimed, at most once a second.
 void renew_leases_in(Tx& tx, std::string_view session_id, const Moment& now);
@@ -28,7 +28,8 @@ WorkOfSession work_of_in(Reader& reader, std::string_view session_id);
 std::optional<Work> find_work(Reader& reader, std::string_view task_id);
 /// The most urgent, then oldest, that is ready and of one of these types; of any if there are none.
 std::optional<Work> first_ready(Reader& reader, std::span<const std::string> task_types);
-/// Most urgent first; closed ones newest first, after the open ones. `status` may be empty or "open".
+/// Without their inputs and results. Most urgent first; closed ones newest first, after the open ones.
+/// `status` may be empty or "open".
 std::vector<Work> list_work(Reader& reader, std::string_view status, std::string_view task_type,
                             int64_t limit);
 /// What the clock concerns by now, first due first.
