@@ -10,14 +10,12 @@ constexpr size_t most_events = 512;
 void add_event(Changes& changes, const Event& event) {
   if (event.type.starts_with("lock.")) {
     changes.locks = true;
-  } else if (event.type.starts_with("work.")) {
-    changes.uris.insert("work://pending");
-    changes.uris.insert("work://" + event.entity);
-  } else {
-    changes.uris.insert("handoffs://recent");
-    changes.uris.insert("handoffs://" + event.entity);
-    changes.list = true;
+    return;
   }
+  bool is_work = event.type.starts_with("work.");
+  changes.uris.insert(is_work ? "work://pending" : "handoffs://recent");
+  changes.uris.insert((is_work ? "work://" : "handoffs://") + event.entity);
+  changes.list = true;
 }
 
 }  // namespace

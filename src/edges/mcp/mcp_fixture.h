@@ -163,6 +163,13 @@ class McpFixture : public testing::Test {
     log_.announce({Event{log_.last() + 1, std::move(type), std::move(entity), Time(), "{}"}});
     loop_.advance(200ms);
   }
+  /// How often this was notified.
+  int told(std::string_view method) const {
+    int count = 0;
+    for (const auto& notification : sink_.notifications)
+      if (text_or(notification.as_object(), "method") == method) ++count;
+    return count;
+  }
   static int64_t code_of(const json::value& answer) {
     const auto* error = answer.is_object() ? object_at(answer.get_object(), "error") : nullptr;
     return error ? int_or(*error, "code") : 0;

@@ -17,9 +17,10 @@ class Members {
   bool next(std::string_view& key) {
     if (!inside_) return false;
     skip_space();
-    key = unquoted(string());
+    auto quoted = string();
+    key = unquoted(quoted);
     skip_space();
-    inside_ = !key.empty() && take(':');
+    inside_ = !quoted.empty() && take(':');
     skip_space();
     return inside_;
   }

@@ -10,6 +10,9 @@ namespace {
 constexpr std::array<std::string_view, 8> levels{"debug", "info",     "notice", "warning",
                                                  "error", "critical", "alert",  "emergency"};
 
+/// Clients read the whole list again when it changes, so a busy queue tells of it now and then only.
+constexpr Duration list_pause = 2s;
+
 RpcError bad(std::string message) { return {invalid_params, std::move(message)}; }
 
 }  // namespace
@@ -90,6 +93,7 @@ Server::Server(Loop& loop, Backend& backend, ChangeFeed* feed)
 
 Server::~Server() {
   listening_.reset();
+  if (list_timer_) loop_.cancel_timer(list_timer_);
   auto flights = std::exchange(flights_, {});
   for (auto& [id, flight] : flights) flight.frame.destroy();
 }
@@ -332,6 +336,7 @@ void Server::tell(const Changes& changes) {
     holds_ = true;
     return;
   }
+  bool tells_list = changes.list && is_list_due();
   auto send = [&](Sink& sink, const std::set<std::string>& uris, bool list, const json::object& params) {
     for (const auto& uri : uris) {
       if (!changes.touches(uri)) continue;
@@ -339,11 +344,27 @@ void Server::tell(const Changes& changes) {
       own["uri"] = uri;
       sink.notify(notification_text("notifications/resources/updated", own));
     }
-    if (list && changes.list) sink.notify(notification_text("notifications/resources/list_changed", params));
+    if (list && tells_list) sink.notify(notification_text("notifications/resources/list_changed", params));
   };
   if (notifications_) send(*notifications_, subscribed_, version_.has_value(), {});
   for (const auto& [id, open] : listens_)
     send(open.answer.sink(), open.uris, open.list, {{"_meta", json::object{{subscription_key, open.id}}}});
+}
+
+bool Server::is_list_due() {
+  auto now = loop_.clock().boot();
+  if (list_timer_) return false;
+  if (!list_told_ || now >= *list_told_ + list_pause) {
+    list_told_ = now;
+    return true;
+  }
+  list_timer_ = loop_.set_timer(*list_told_ + list_pause - now, [this] {
+    list_timer_ = 0;
+    Changes changes;
+    changes.list = true;
+    tell(changes);
+  });
+  return false;
 }
 
 void Server::catch_up() {

@@ -159,6 +159,8 @@ class Server {
 
   void follow_changes();
   void tell(const Changes& changes);
+  /// False if the list was told of a moment ago: then it will be again, soon.
+  bool is_list_due();
   void say(Sink& sink, const Request* request, std::string_view level, std::string_view text);
 
   Loop& loop_;
@@ -179,6 +181,8 @@ class Server {
   size_t waiting_ = 0;
   Changes held_;  ///< what a congested client has yet to be told
   bool holds_ = false;
+  std::optional<BootTime> list_told_;
+  Loop::TimerId list_timer_ = 0;
   std::unique_ptr<ChangeFeed::Listening> listening_;
 };
 

@@ -208,21 +208,30 @@ Task<Result<json::object>> Server::ask(std::string_view operation, api::Call cal
   co_return std::move(value->get_object());
 }
 
-/// The fixed resources and the latest handoffs.
+/// The fixed resources, the latest handoffs and the most urgent work.
 Task<Server::RpcResult> Server::list_resources(Request request) {
   std::vector<std::string> items;
   for (const auto& resource : fixed_resources()) items.push_back(to_text(resource));
-  auto recent = co_await ask("list_handoffs", request.call, {{"limit", 20}});
-  const auto* handoffs = recent ? array_at(*recent, "handoffs") : nullptr;
-  for (size_t i = 0; handoffs && i < handoffs->size(); ++i) {
-    const auto* handoff = (*handoffs)[i].if_object();
-    if (!handoff || text_or(*handoff, "id").empty()) continue;
-    items.push_back(
-        to_text(json::object{{"uri", fmt::format("handoffs://{}", text_or(*handoff, "id"))},
-                             {"name", fmt::format("handoff of {}, {}", text_or(*handoff, "agent_name"),
-                                                  text_or(*handoff, "created_at"))},
-                             {"mimeType", "application/json"}}));
-  }
+  auto add = [&](const Result<json::object>& reply, std::string_view list, auto describe) {
+    const auto* entries = reply ? array_at(*reply, list) : nullptr;
+    for (size_t i = 0; entries && i < entries->size(); ++i)
+      if (const auto* entry = (*entries)[i].if_object()) items.push_back(to_text(describe(*entry)));
+  };
+  auto resource = [](std::string_view kind, std::string_view id, std::string name) {
+    return json::object{
+        {"uri", fmt::format("{}://{}", kind, id)}, {"name", name}, {"mimeType", "application/json"}};
+  };
+  add(co_await ask("list_handoffs", request.call, {{"limit", 20}}), "handoffs",
+      [&](const json::object& entry) {
+        return resource(
+            "handoffs", text_or(entry, "id"),
+            fmt::format("handoff of {}, {}", text_or(entry, "agent_name"), text_or(entry, "created_at")));
+      });
+  add(co_await ask("list_work", request.call, {{"status", "pending"}, {"limit", 100}}), "work",
+      [&](const json::object& entry) {
+        return resource("work", text_or(entry, "task_id"),
+                        fmt::format("{} {}", text_or(entry, "task_type"), text_or(entry, "task_id")));
+      });
   co_return list_page("resources", items, request.message.params, request.version);
 }
 

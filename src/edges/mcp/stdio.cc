@@ -10,13 +10,12 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <map>
-#include <unordered_map>
 
 #include "base/id.h"
 #include "edges/cli/client.h"
 #include "edges/cli/signals.h"
 #include "edges/identity.h"
+#include "edges/mcp/kept_lines.h"
 #include "edges/mcp/local_server.h"
 #include "edges/mcp/peek.h"
 #include "edges/mcp/stream.h"
@@ -25,7 +24,7 @@
 namespace cru::mcp {
 namespace {
 
-constexpr size_t most_unanswered = 1024, most_unanswered_bytes = 4u << 20, most_unsent = 1u << 20;
+constexpr size_t most_unsent = 1u << 20;
 constexpr int most_attempts = 20;  ///< daemons that died over one request
 constexpr Duration closing_time = 1s, retry_pause = 1s;
 constexpr std::string_view replay_prefix = "\"cru-replay-";
@@ -86,8 +85,7 @@ class Proxy {
     return static_cast<short>(events);
   }
   bool is_full() const {
-    return unanswered_.size() >= most_unanswered || unanswered_bytes_ >= most_unanswered_bytes ||
-           to_daemon_.size() >= most_unsent || out_.unsent() >= most_unsent;
+    return kept_.is_full() || to_daemon_.size() >= most_unsent || out_.unsent() >= most_unsent;
   }
   int time_left() const {
     if (state_ != State::serving) return static_cast<int>(std::max<int64_t>((deadline_ - now()).count(), 0));
@@ -97,7 +95,7 @@ class Proxy {
   /// From end of file to the end: first the answers, then the daemon's good-bye, each for a second at most.
   void advance() {
     bool late = state_ != State::serving && now() >= deadline_;
-    if (state_ == State::draining && (unanswered_.empty() || late))
+    if (state_ == State::draining && (kept_.unanswered().empty() || late))
       begin_closing();
     else if (state_ == State::closing && ((!socket_ && (host_gone_ || !out_.has_unsent())) || late))
       state_ = State::over;
@@ -108,7 +106,7 @@ class Proxy {
     state_ = State::closing;
     deadline_ = now() + closing_time;
     if (!socket_) return;
-    to_daemon_ += fmt::format("{{\"cru_mcp\":\"bye\",\"used\":{}}}\n", used_);
+    to_daemon_ += fmt::format("{{\"cru_mcp\":\"bye\",\"used\":{}}}\n", kept_.used_tools());
     send_daemon();
   }
 
@@ -131,62 +129,16 @@ class Proxy {
     if (line.empty()) return;
     auto about = peek(line);
     auto number = ++last_number_;
-    note(about, line);
+    kept_.note(about, line);
     bool asks = about.is_batch || (!about.id.empty() && !about.method.empty());
     bool listens = about.method == "subscriptions/listen" && asks;
-    if (asks && !listens) keep(number, about, line);
+    if (asks && !listens) kept_.keep(number, about, line);
     if (!socket_ && !connect(true))
       answer_locally(number, about, line);
     else
       send_line(number, line);
-    if (auto kept = unanswered_.find(number); kept != unanswered_.end()) kept->second.is_sent = true;
-    if (listens && listens_.size() < most_subscriptions)
-      listens_[std::string(about.id)] = {number, std::string(line)};
-  }
-
-  /// What a new daemon must be told again.
-  void note(const Peeked& about, std::string_view line) {
-    if (about.method == "tools/call") used_ = true;
-    if (about.method == "initialize") {
-      initialize_ = line;
-      initialized_.clear();
-      subscriptions_.clear();
-    } else if (about.method == "notifications/initialized") {
-      initialized_ = line;
-    } else if (about.method == "logging/setLevel") {
-      set_level_ = line;
-    } else if (about.method == "resources/subscribe" && subscriptions_.size() < most_subscriptions) {
-      subscriptions_[std::string(member_text(about.params, "uri"))] = line;
-    } else if (about.method == "resources/unsubscribe") {
-      subscriptions_.erase(std::string(member_text(about.params, "uri")));
-    } else if (about.method == "notifications/cancelled") {
-      std::string id(member_text(about.params, "requestId"));
-      listens_.erase(id);
-      answered(id);
-    }
-  }
-
-  void keep(uint64_t number, const Peeked& about, std::string_view line) {
-    std::string id(about.is_batch ? "[" : about.id);
-    if (!about.is_batch) {
-      answered(id);  // used again before its answer: the server says so
-      by_id_[id] = number;
-    }
-    unanswered_[number] = {std::move(id), std::string(line)};
-    unanswered_bytes_ += line.size();
-  }
-
-  void answered(const std::string& id) {
-    auto found = by_id_.find(id);
-    if (found == by_id_.end()) return;
-    forget(found->second);
-    by_id_.erase(found);
-  }
-  void forget(uint64_t number) {
-    auto found = unanswered_.find(number);
-    if (found == unanswered_.end()) return;
-    unanswered_bytes_ -= found->second.line.size();
-    unanswered_.erase(found);
+    kept_.mark_sent(number);
+    if (listens) kept_.keep_listen(number, about, line);
   }
 
   // ---- without a daemon
@@ -195,15 +147,14 @@ class Proxy {
     if (!local_) {
       local_ = std::make_unique<LocalServer>(why_, [this](std::string message) { out_.add(message); });
       bool begins = about.method == "initialize";
-      if (!initialize_.empty() && !begins) local_->remember(initialize_);
+      if (!kept_.initialize().empty() && !begins) local_->remember(kept_.initialize());
     }
     local_->receive(line);
-    if (!about.is_batch && !about.id.empty()) answered(std::string(about.id));
-    forget(number);
+    kept_.forget(number);
   }
 
   void answer_all_locally() {
-    auto left = unanswered_;
+    auto left = kept_.unanswered();
     for (const auto& [number, entry] : left) answer_locally(number, peek(entry.line), entry.line);
   }
 
@@ -257,15 +208,16 @@ class Proxy {
   }
 
   void replay() {
-    again(initialize_);
-    if (!initialized_.empty()) send_line(++last_number_, initialized_);
-    again(set_level_);
-    for (const auto& [uri, line] : subscriptions_) again(line);
-    for (auto& [id, entry] : listens_) {
+    again(kept_.initialize());
+    if (!kept_.initialized().empty()) send_line(++last_number_, kept_.initialized());
+    again(kept_.set_level());
+    for (const auto& [uri, line] : kept_.subscriptions()) again(line);
+    for (const auto& [id, entry] : kept_.listens()) {
       acknowledged_.insert(id);
       send_line(entry.number, entry.line);
     }
-    for (auto found = unanswered_.begin(); found != unanswered_.end();) {
+    auto& unanswered = kept_.unanswered();
+    for (auto found = unanswered.begin(); found != unanswered.end();) {
       auto entry = found++;
       if (!entry->second.is_sent) continue;  // it is about to be
       if (++entry->second.attempts > most_attempts) {
@@ -281,7 +233,7 @@ class Proxy {
   void again(const std::string& line) {
     if (line.empty()) return;
     auto about = peek(line);
-    if (about.id.empty() || by_id_.contains(std::string(about.id))) return;
+    if (about.id.empty() || kept_.is_waiting(about.id)) return;
     send_line(++last_number_, with_id(line, about.id, fmt::format("{}{}\"", replay_prefix, last_number_)));
   }
 
@@ -320,26 +272,19 @@ class Proxy {
       if (acknowledged_.erase(std::string(id)) > 0) return;  // the host has it from the last daemon
     }
     out_.add(line);
-    if (about.is_batch) {
-      for (const auto& [number, entry] : unanswered_)
-        if (entry.id == "[") {
-          forget(number);
-          break;
-        }
-    } else if (about.is_response && !about.id.empty()) {
-      std::string id(about.id);
-      listens_.erase(id);
-      answered(id);
-    }
+    if (about.is_batch)
+      kept_.batch_answered();
+    else if (about.is_response && !about.id.empty())
+      kept_.answered(std::string(about.id));
   }
 
   void lose_daemon() {
     socket_.reset();
     to_daemon_.clear();
     if (state_ == State::closing) return;
-    if (!unanswered_.empty()) {
+    if (!kept_.unanswered().empty()) {
       if (!connect(true)) answer_all_locally();
-    } else if (!subscriptions_.empty() || !listens_.empty()) {
+    } else if (kept_.has_subscriptions()) {
       watch_for_daemon();
     }
   }
@@ -359,17 +304,6 @@ class Proxy {
     if (probes_left_ > 0 && !connect(false)) --probes_left_;
   }
 
-  struct Entry {
-    std::string id;
-    std::string line;
-    int attempts = 0;
-    bool is_sent = false;
-  };
-  struct Numbered {
-    uint64_t number = 0;
-    std::string line;
-  };
-
   const api::Project& project_;
   cli::Signals signals_;
   edges::Identity identity_;
@@ -382,7 +316,7 @@ class Proxy {
 
   Fd socket_;
   std::string to_daemon_, from_daemon_;
-  bool was_connected_ = false, used_ = false;
+  bool was_connected_ = false;
   std::optional<BootTime> failed_at_;
   std::string why_ = "the daemon cannot be reached";
   std::unique_ptr<LocalServer> local_;
@@ -390,12 +324,7 @@ class Proxy {
   int probes_left_ = 0;
 
   uint64_t last_number_ = 0;
-  std::map<uint64_t, Entry> unanswered_;
-  size_t unanswered_bytes_ = 0;
-  std::unordered_map<std::string, uint64_t> by_id_;
-  std::string initialize_, initialized_, set_level_;
-  std::map<std::string, std::string> subscriptions_;  ///< lines by address
-  std::map<std::string, Numbered> listens_;           ///< by id
+  KeptLines kept_;
   std::set<std::string> acknowledged_;  ///< listening streams whose second acknowledgement is ours
 };
 
