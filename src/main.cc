@@ -11,7 +11,7 @@
 int main(int argc, char** argv) {
   std::string_view verb = argc > 1 ? argv[1] : "";
   if (verb == "keeper" && argc == 3) return cru::keeper_main(argv[2]);
-  if (verb == "hook") return cru::hooks::run_hook(argc - 2, argv + 2);
+  if (verb == "hook" && argc > 2 && argv[2][0] != '-') return cru::hooks::run_hook(argc - 2, argv + 2);
   if (verb == "daemon" && argc > 2 && std::string_view(argv[2]) == "run" &&
       (argc == 3 || std::strcmp(argv[3], "--help") != 0))
     return cru::daemon::run(argc - 3, argv + 3);

@@ -24,6 +24,8 @@ const std::vector<Command>& commands() {
     add_output_commands(out);
     add_event_commands(out);
     add_question_commands(out);
+    add_coordination_commands(out);
+    add_hooks_commands(out);
     add_daemon_commands(out);
     add_other_commands(out);
     add_generic_commands(out);

@@ -82,8 +82,10 @@ Result<> Client::agree_on_version() {
 std::optional<Error> Client::daemon_error(const HttpReply& reply) const {
   if (reply.status < 400) return {};
   auto value = parse_json(reply.body);
-  if (value && value->is_object() && value->get_object().contains("error"))
-    return error_from_json(value->get_object());
+  const auto* object = value ? value->if_object() : nullptr;
+  if (object && object->contains("error")) return error_from_json(*object);
+  // A refusal is a reply like any other: whoever asked shows it.
+  if (object && object->contains("reason") && !bool_or(*object, "success", true)) return {};
   return Error{Code::internal, fmt::format("the daemon answered {}", reply.status)};
 }
 

@@ -63,9 +63,13 @@ std::string Style::paint(std::string_view text, Colour which) const {
 }
 
 Colour status_colour(std::string_view status) {
-  if (status == "running" || status == "answered" || status == "ok") return Colour::green;
+  if (status == "running" || status == "answered" || status == "ok" || status == "active" ||
+      status == "claimed" || status == "installed")
+    return Colour::green;
   if (status == "failed" || status == "fail") return Colour::red;
-  if (status == "killed" || status == "expired" || status == "warn") return Colour::yellow;
+  if (status == "killed" || status == "expired" || status == "warn" || status == "cancelled" ||
+      status == "disconnected" || status == "partly")
+    return Colour::yellow;
   if (status == "starting" || status == "pending") return Colour::cyan;
   return Colour::none;
 }

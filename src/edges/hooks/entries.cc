@@ -156,14 +156,14 @@ Result<const JsonPlace*> own_server(std::string_view text, const JsonPlace& root
   return servers ? servers->member("cru") : nullptr;
 }
 
-bool starts_cru(std::string_view text, const JsonPlace& server) {
+/// Ours: `mcp` of a program called cru, or exactly what we write, whatever the program is called.
+bool starts_cru(const JsonPlace& server) {
   const auto* arguments = server.member("args");
+  if (!arguments || arguments->children.size() != 1 || arguments->children[0].text != "mcp") return false;
   auto command = server.text_of("command");
   auto program = command.substr(std::min(command.size(), command.rfind('/') + 1));
-  return program == "cru" && arguments &&
-         text.substr(arguments->begin, arguments->end - arguments->begin).find("\"mcp\"") !=
-             std::string_view::npos &&
-         arguments->children.size() == 1;
+  size_t ours = 3 + (server.member("env") ? 1 : 0);
+  return program == "cru" || (server.text_of("type") == "stdio" && server.children.size() == ours);
 }
 
 }  // namespace
@@ -239,7 +239,7 @@ Result<FileText> add_to_servers(const FileText& before, const Installation& inst
   if (!own) return fail(own.error());
   json::object server{{"type", "stdio"}, {"command", installation.program}, {"args", {"mcp"}}};
   if (*own) {
-    if (!starts_cru(text, **own))
+    if (!starts_cru(**own))
       return fail(Code::conflict, fmt::format("{}: there is another server called cru",
                                               line_and_column(text, (*own)->begin)));
     if ((*own)->text_of("command") == installation.program) return before;
@@ -263,7 +263,7 @@ Result<FileText> take_from_servers(const FileText& before) {
   const JsonPlace* servers = nullptr;
   auto own = own_server(*before, *root, servers);
   if (!own) return fail(own.error());
-  if (!*own || !starts_cru(*before, **own)) return before;
+  if (!*own || !starts_cru(**own)) return before;
   const auto* environment = (*own)->member("env");
   auto kept = environment ? environment->text_of("CRU_INSTALL_KEEP") : std::string_view();
   if (servers->children.size() > 1 || kept == "servers")
@@ -280,7 +280,7 @@ Result<Installed> in_servers(const FileText& text) {
   const JsonPlace* servers = nullptr;
   auto own = own_server(*text, *root, servers);
   if (!own) return fail(own.error());
-  return *own && starts_cru(*text, **own) ? Installed::yes : Installed::no;
+  return *own && starts_cru(**own) ? Installed::yes : Installed::no;
 }
 
 }  // namespace cru::hooks

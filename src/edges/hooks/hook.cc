@@ -122,6 +122,18 @@ json::array list_in(const Result<json::object>& reply, std::string_view key) {
   return list ? *list : json::array();
 }
 
+/// A sign of life. A session that nobody knows, or that was given up, begins anew: its host is alive.
+Result<> stay_alive(Daemon& daemon, std::string_view status) {
+  auto beat = daemon.ask("POST", "/sessions/heartbeat", {{"status", status}});
+  if (!beat) return fail(beat.error());
+  auto error = text_or(*beat, "error", text_or(*beat, "reason"));
+  if (error.empty()) return {};
+  if (error != "session_not_found" && error != "session_expired")
+    return fail(Code::internal, fmt::format("heartbeat: {} {}", error, text_or(*beat, "message")));
+  auto registered = daemon.must("POST", "/sessions", {{"via", "hook"}});
+  return registered ? Result<>() : Result<>(fail(registered.error()));
+}
+
 Result<> start_session(Daemon& daemon, const edges::Identity& who) {
   if (auto registered = daemon.must("POST", "/sessions", {{"via", "hook"}}); !registered)
     return fail(registered.error());
@@ -154,8 +166,7 @@ Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) 
   auto command = shell_command(input, longest_command);
   if (command.empty()) {
     if (!files.empty()) return {};
-    auto alive = daemon.must("POST", "/sessions/heartbeat", {{"status", "active"}});
-    return alive ? Result<>() : Result<>(fail(alive.error()));
+    return stay_alive(daemon, "active");
   }
   auto checked = daemon.must("POST", "/guardrails", {{"operation_text", command}});
   if (!checked) return fail(checked.error());
@@ -176,16 +187,11 @@ Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) 
 Result<> serve(Daemon& daemon, const Words& words, const HookInput& input, const edges::Identity& who) {
   if (words.event == "session-start") return start_session(daemon, who);
   if (words.event == "pre-tool-use") return check_tool(daemon, input, words);
-  Result<json::object> reply;
-  if (words.event == "session-end") {
-    json::object body{{"via", "hook"}};
-    if (!input.reason.empty()) body["reason"] = input.reason.substr(0, 256);
-    reply = daemon.must("POST", "/sessions/end", body);
-  } else {
-    reply =
-        daemon.must("POST", "/sessions/heartbeat", {{"status", words.event == "stop" ? "idle" : "active"}});
-  }
-  return reply ? Result<>() : Result<>(fail(reply.error()));
+  if (words.event != "session-end") return stay_alive(daemon, words.event == "stop" ? "idle" : "active");
+  json::object body{{"via", "hook"}};
+  if (!input.reason.empty()) body["reason"] = input.reason.substr(0, 256);
+  auto ended = daemon.must("POST", "/sessions/end", body);
+  return ended ? Result<>() : Result<>(fail(ended.error()));
 }
 
 bool is_event(std::string_view word) {

@@ -40,11 +40,23 @@ void copy(std::array<char, size>& into, const std::string& text) {
   if (text.size() < size) text.copy(into.data(), text.size());
 }
 
+/// `path` and the folders above it, without memory of its own.
+void make_folders(char* path) {
+  for (char* at = path + 1;; ++at) {
+    if (*at != '/' && *at != 0) continue;
+    char kept = *at;
+    *at = 0;
+    ::mkdir(path, 0700);
+    *at = kept;
+    if (kept == 0) return;
+  }
+}
+
 void end_quietly(int signal) {
   const char* line = signal == SIGALRM ? last.timed_out.data() : last.crashed.data();
   for (size_t i = 0; i < last.files.size(); ++i) {
     if (!last.files[i][0]) continue;
-    ::mkdir(last.folders[i].data(), 0700);
+    make_folders(last.folders[i].data());
     int fd = ::open(last.files[i].data(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) continue;
     size_t size = 0;

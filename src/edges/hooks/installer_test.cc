@@ -1,0 +1,96 @@
+#include "edges/hooks/installer.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "platform/files.h"
+#include "platform/temporary_folder.h"
+
+namespace cru::hooks {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Installer : public testing::Test {
+ protected:
+  Target target(bool for_user = false) {
+    auto environment = [this](const std::string& name) -> std::optional<std::string> {
+      return name == "HOME" ? std::optional(folder / "home") : std::nullopt;
+    };
+    return targets(Host::claude, for_user, {folder.path()}, environment)->front();
+  }
+  Result<Change> change(bool add, bool dry_run = false) {
+    return change_file(target(), add, {}, dry_run, from_millis(0));
+  }
+  void write(const std::string& name, const std::string& text) {
+    fs::create_directories(fs::path(folder / name).parent_path());
+    std::ofstream(folder / name) << text;
+  }
+  std::string read(const std::string& name) { return read_file(folder / name).value_or("(absent)"); }
+  TemporaryFolder folder;
+  const std::string settings = ".claude/settings.json";
+};
+
+TEST_F(Installer, MakesTheFileAndTakesItAway) {
+  auto added = change(true);
+  ASSERT_TRUE(added) << added.error().message;
+  EXPECT_TRUE(added->diff.starts_with("--- /dev/null\n+++ ")) << added->diff;
+  EXPECT_EQ(added->backup, "");
+  EXPECT_NE(read(settings).find("cru hook session-end"), std::string::npos);
+  EXPECT_EQ(change(true)->diff, "");
+  EXPECT_NE(change(false)->diff, "");
+  EXPECT_FALSE(fs::exists(folder / settings));
+}
+
+TEST_F(Installer, KeepsACopyAndTheFilesMode) {
+  const std::string before = "{\n    \"model\" : \"opus\"\n}";
+  write(settings, before);
+  ::chmod((folder / settings).c_str(), 0600);
+  auto dry = change(true, true);
+  EXPECT_NE(dry->diff.find("+"), std::string::npos);
+  EXPECT_EQ(read(settings), before);
+  auto added = change(true);
+  ASSERT_TRUE(added);
+  EXPECT_EQ(added->backup, folder / (settings + ".cru-backup-19700101T000000Z"));
+  EXPECT_EQ(read_file(added->backup).value(), before);
+  struct stat info{};
+  ::stat((folder / settings).c_str(), &info);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_EQ(change(false)->backup, "");
+  EXPECT_EQ(read(settings), before);
+}
+
+TEST_F(Installer, FollowsALinkAndLeavesIt) {
+  write("dotfiles/claude.json", "{}\n");
+  fs::create_directories(folder / ".claude");
+  fs::create_symlink("../dotfiles/claude.json", folder / settings);
+  ASSERT_TRUE(change(true));
+  EXPECT_TRUE(fs::is_symlink(folder / settings));
+  EXPECT_NE(read("dotfiles/claude.json").find("cru hook"), std::string::npos);
+  ASSERT_TRUE(change(false));
+  EXPECT_EQ(read("dotfiles/claude.json"), "{}\n");
+  fs::remove(folder / "dotfiles/claude.json");
+  EXPECT_FALSE(change(true));
+  EXPECT_TRUE(fs::is_symlink(folder / settings));
+}
+
+TEST_F(Installer, RefusesABrokenFileAndSaysWhere) {
+  write(settings, "{\n  \"a\": 1,,\n}");
+  auto refused = change(true);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("settings.json: line 2, column 10: "), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(read(settings), "{\n  \"a\": 1,,\n}");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / ".claude"), fs::directory_iterator()), 1);
+}
+
+TEST_F(Installer, TheUsersFileIsAtHome) {
+  EXPECT_EQ(target(true).path, folder / "home/.claude/settings.json");
+}
+
+}  // namespace
+}  // namespace cru::hooks
