@@ -11,9 +11,9 @@ const clients = 64;
 const keys = ["src/a.cc", "src/b.cc", "docs/", "lib/*.h", "api:users", "db:orders", "event:paid", "env:prod"];
 const seed = Number(process.env.CRU_SEED ?? Date.now() % 1_000_000_000);
 
-/// One agent's day: locks, work submitted, work claimed and completed, until it is told to stop.
-async function life(agent, recorder, next, { rounds, inside }) {
-  for (let round = 0; round < rounds && !recorder.is_over; ++round) {
+/// One agent's day: locks, work submitted, work claimed and completed.
+async function life(agent, recorder, next, { inside, goes_on }) {
+  for (let round = 0; goes_on(round) && !recorder.is_over; ++round) {
     const key = keys[Math.floor(next() * keys.length)];
     const wait_seconds = next() < 0.5 ? 0 : 2;
     const taken = await recorder.call(agent, "acquire_lock", { file_path: key, reason: "crowd", ...(wait_seconds ? { wait_seconds } : {}) });
@@ -51,17 +51,21 @@ async function work(agent, recorder, next, round, fails = 0.15) {
   return true;
 }
 
-async function crowd(project, { rounds, while_running = async () => {} }) {
+/// The crowd at work for `rounds` each, or, if there is something else to do meanwhile, until that is done.
+async function crowd(project, { rounds, meanwhile }) {
   const next = random(seed);
   const recorder = new Recorder();
   const inside = new Map();
   const agents = Array.from({ length: clients }, (_, n) => new Agent(project, `agent-${n}`));
-  const lives = agents.map((agent) => life(agent, recorder, random(Math.floor(next() * 2 ** 32)), { rounds, inside }));
-  const all = Promise.all(lives).finally(() => { recorder.is_over = true; });
-  all.catch(() => {});
-  await while_running(recorder, next);
+  let is_done = false;
+  const goes_on = (round) => (meanwhile ? !is_done : round < rounds);
+  const lives = agents.map((agent) => life(agent, recorder, random(Math.floor(next() * 2 ** 32)), { inside, goes_on }));
+  const all = Promise.all(lives);
+  let trouble;
+  all.catch((error) => { trouble = error; recorder.is_over = true; });
+  await meanwhile?.(() => !trouble, next);
+  is_done = true;
   await all;
-  recorder.is_over = false;
   // What is left of the work is done, so that nothing can hide in the queue.
   const tidy = agents.slice(0, 8).map(async (agent) => { while (await work(agent, recorder, next, -1, 0)); });
   await Promise.all(tidy);
@@ -92,9 +96,9 @@ async function judge(project, { recorder, person }, stream) {
 test("64 agents lock and work at once, and the history is linearizable", { timeout: 180_000 }, async (t) => {
   const project = await Project.started({}, t);
   const stream = project.stream({ query: "?since=0" });
-  const sum = await judge(project, await crowd(project, { rounds: 8 }), stream);
+  const sum = await judge(project, await crowd(project, { rounds: 5 }), stream);
   t.diagnostic(`CRU_SEED=${seed}: ${JSON.stringify(sum)}`);
-  assert.ok(sum.grants > 100 && sum.items > 100, JSON.stringify(sum));
+  assert.ok(sum.grants > 80 && sum.items > 80, JSON.stringify(sum));
 });
 
 test("the same while the daemon is killed again and again", { timeout: 240_000 }, async (t) => {
@@ -103,9 +107,9 @@ test("the same while the daemon is killed again and again", { timeout: 240_000 }
   const project = await Project.started({}, t);
   const stream = project.stream({ query: "?since=0" });
   let killed = 0;
-  const while_running = async (recorder, next) => {
+  const meanwhile = async (is_well, next) => {
     const end = Date.now() + 40_000;
-    while (killed < kills && Date.now() < end && !recorder.is_over) {
+    while (killed < kills && Date.now() < end && is_well()) {
       if (killed % 2) await project.ready();
       await sleep(50 + next() * 900);
       killed += await project.killDaemon();
@@ -113,7 +117,7 @@ test("the same while the daemon is killed again and again", { timeout: 240_000 }
     }
     await project.ready();
   };
-  const sum = await judge(project, await crowd(project, { rounds: 40, while_running }), stream);
+  const sum = await judge(project, await crowd(project, { meanwhile }), stream);
   t.diagnostic(`CRU_SEED=${seed}: ${killed} kills, ${JSON.stringify(sum)}`);
   assert.ok(killed >= Math.min(kills, 5) && sum.retries > 0 && sum.grants > 100, `${killed} ${JSON.stringify(sum)}`);
 });

@@ -144,6 +144,7 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   const region = (name) => page.getByRole("region", { name, exact: true });
   const row = (text) => page.getByRole("row").filter({ hasText: text });
   const column = (name) => region(`Work: ${name}`);
+  const card = (name, text) => column(name).locator(".task-what").getByText(text);
   await page.getByTestId("link").getByText("live").waitFor();
 
   // Empty views say what would be there. The keys 1 to 5 lead to them.
@@ -186,10 +187,10 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   await page.keyboard.press("2");
   await ada.ask("submit_work", { task_type: "build", description: "Build the release", task_id: "build-1", priority: 2 });
   await ada.ask("submit_work", { task_type: "test", description: "Test the release", task_id: "test-1", depends_on: ["build-1"] });
-  await column("pending").getByText("Build the release").waitFor();
+  await card("pending", "Build the release").waitFor();
   await column("blocked").getByText("waits for build-1 (nobody has it)").waitFor();
   const claimed = await bob.ask("get_work", { task_types: ["build"] });
-  await column("in hand").getByText("Build the release").waitFor();
+  await card("in hand", "Build the release").waitFor();
   await column("blocked").getByText("waits for build-1 (with bob)").waitFor();
   await page.getByRole("button", { name: "Submit work" }).click();
   const form = page.getByRole("form", { name: "Submit work" });
@@ -205,13 +206,13 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   await form.waitFor({ state: "detached" });
   await column("blocked").getByText("waits for test-1 (blocked itself)").waitFor();
   await bob.ask("complete_work", { task_id: "build-1", success: true, fencing_token: claimed.fencing_token, result: { size: 42 } });
-  await column("done").getByText("Build the release").waitFor();
-  await column("pending").getByText("Test the release").waitFor();
+  await card("done", "Build the release").waitFor();
+  await card("pending", "Test the release").waitFor();
   const mine = column("blocked").getByRole("listitem").filter({ hasText: "Say in the README" });
   await mine.getByText("More").click();
   await mine.getByRole("button", { name: /^Cancel/ }).click();
   await mine.getByRole("button", { name: /^Cancel it now/ }).click();
-  await column("failed").getByText("cancelled", { exact: true }).waitFor();
+  await column("failed").locator(".badge.is-cancelled").waitFor();
 
   // Handoffs: one chain for each agent, as text; a session that ends leaves its last one and its locks.
   await page.keyboard.press("5");
@@ -270,7 +271,7 @@ test("the demo's agents coordinate for real, through the daemon's death, and the
   await page.getByTestId("link").getByText(/live|stale/).waitFor();
   await page.screenshot({ path: join(pictures, "demo-locks.png") });
   await page.keyboard.press("2");
-  await page.getByRole("region", { name: "Work: done" }).getByText("Write the release note").waitFor({ timeout: 90_000 });
+  await page.getByRole("region", { name: "Work: done" }).locator(".task-what").getByText("Write the release note").waitFor({ timeout: 90_000 });
   await waitFor(() => /serving until|locks left/.test(said), { within: 60_000, what: "the end of the show" });
   assert.match(said, /Nothing was lost/);
   assert.match(said, /3 pieces of work ended, 0 open; \d+ handoffs; 0 locks left/);

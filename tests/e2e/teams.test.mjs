@@ -2,7 +2,10 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { Agent, noneLeft, Project, waitFor } from "./harness.mjs";
+import { Agent, cru_bin, noneLeft, Project, waitFor } from "./harness.mjs";
+
+/// A command for every member.
+const command = (...words) => words.map((word) => `--argv=${word}`);
 
 const good = `team: compiler
 agents:
@@ -37,7 +40,7 @@ test("CO-09 a team file is read, with names, roles, capabilities and description
   assert.equal(valid.code, 0, JSON.stringify(valid));
   const listed = await project.cru("teams", "list");
   assert.match(listed.stdout, /coder/);
-  const named = await project.cru("teams", "validate", "teams.yaml");
+  const named = await project.cru("teams", "validate", "--file", "teams.yaml");
   assert.equal(named.code, 0, JSON.stringify(named));
 });
 
@@ -61,7 +64,7 @@ agents:
     capabilities: []
     colour: green
 `);
-  const told = await project.cru("teams", "validate", "teams.yaml");
+  const told = await project.cru("teams", "validate", "--file", "teams.yaml");
   assert.equal(told.code, 1, JSON.stringify(told));
   const text = told.stdout + told.stderr;
   assert.match(text, /teams\.yaml:12: agents\[2\]\.role: \S/, "file:line: field: reason");
@@ -75,20 +78,20 @@ agents:
   assert.equal(wrong.line, 12);
   assert.ok(wrong.reason && wrong.text.endsWith(`teams.yaml:12: agents[2].role: ${wrong.reason}`), wrong.text);
   assert.ok(json.errors.length >= 5, "all at once");
-  const up = await project.cru("teams", "up", "--", "sleep", "60");
+  const up = await project.cru("teams", "up", ...command("sleep", "60"));
   assert.notEqual(up.code, 0, "an invalid team is not started");
   assert.deepEqual((await project.get("/agents")).json.agents, []);
 });
 
 test("CO-10 a file that is missing, empty, no YAML, or hostile is an error and no more", async (t) => {
   const project = await Project.started({}, t);
-  const missing = await project.cru("teams", "validate", "nowhere.yaml");
+  const missing = await project.cru("teams", "validate", "--file", "nowhere.yaml");
   assert.notEqual(missing.code, 0);
   assert.match(missing.stderr + missing.stdout, /nowhere\.yaml/);
   const texts = { "empty.yaml": "", "broken.yaml": "team: [", "list.yaml": "- a\n- b\n", "alias.yaml": `a: &a [x]\nteam: *a\nagents: []\n`, "none.yaml": "team: t\nagents: []\n", "deep.yaml": `team: ${"[".repeat(200)}${"]".repeat(200)}\n` };
   for (const [name, text] of Object.entries(texts)) {
     writeFileSync(project.path(name), text);
-    const told = await project.cru("teams", "validate", name);
+    const told = await project.cru("teams", "validate", "--file", name);
     assert.notEqual(told.code, 0, `${name}: ${JSON.stringify(told)}`);
     assert.match(told.stderr + told.stdout, new RegExp(name.replace(".", "\\.")), name);
   }
@@ -98,7 +101,7 @@ test("CO-10 a file that is missing, empty, no YAML, or hostile is an error and n
 test("CO-09 a team goes up as runs that others can discover, and down again", async (t) => {
   const project = await Project.started({}, t);
   writeFileSync(project.path("teams.yaml"), good);
-  const up = await project.cru("teams", "up", "--", "sh", "-c", "echo here; exec sleep 300");
+  const up = await project.cru("teams", "up", ...command("sh", "-c", "echo here; exec sleep 300"));
   assert.equal(up.code, 0, JSON.stringify(up));
   const person = new Agent(project, "looker");
   const members = async (input) => (await person.ask("discover_agents", input)).agents.map(({ agent_id }) => agent_id).filter((id) => id !== "looker").sort();
@@ -109,7 +112,7 @@ test("CO-09 a team goes up as runs that others can discover, and down again", as
   assert.match(workers[0].agent_id, /coder/);
   const runs = (await project.get("/agents")).json.agents;
   assert.deepEqual(runs.map(({ status }) => status), ["running", "running", "running"], JSON.stringify(runs));
-  const again = await project.cru("teams", "up", "--", "sh", "-c", "exec sleep 300");
+  const again = await project.cru("teams", "up", ...command("sh", "-c", "exec sleep 300"));
   assert.equal(again.code, 0, JSON.stringify(again));
   assert.equal((await project.get("/agents")).json.agents.length, 3, "those that are up are left as they are");
   const listed = await project.cru("teams", "list", "--json");
@@ -124,7 +127,7 @@ test("CO-09 a team goes up as runs that others can discover, and down again", as
 test("CO-09 an agent may not bring a team up: that is a person's", async (t) => {
   const project = await Project.started({}, t);
   writeFileSync(project.path("teams.yaml"), good);
-  await project.sh("sly", `${(await import("./harness.mjs")).cru_bin} teams up -- sleep 300; echo "code $?"`);
+  await project.sh("sly", `${cru_bin} teams up --argv=sleep --argv=300; echo "code $?"`);
   await project.outputWith("sly", "code 4");
   assert.equal((await project.get("/agents")).json.agents.length, 1);
 });

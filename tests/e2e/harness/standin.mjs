@@ -16,7 +16,7 @@ export class StandIn {
     this.child.stdin.on("error", () => {});
   }
   get told() { return this.child.text.stdout.split("\n").slice(0, -1).map((line) => JSON.parse(line)); }
-  hooks(event) { return this.told.filter(({ hook }) => !event || hook === event); }
+  hooks(event) { return this.told.filter(({ hook }) => hook && (!event || hook === event)); }
   async ready() {
     await waitFor(() => this.told.some(({ ready }) => ready), { within: 20_000, what: `the session begins: ${this.child.text.stderr}` });
     return this.told.find(({ ready }) => ready);
