@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { applyAll, blockers, board, chains, locksInOrder, nothing_shared, sessionsInOrder, takeLists, type Lists } from "./coordination.ts";
+import { applyAll, blockers, board, chains, handoffIn, locksInOrder, nothing_shared, sessionsInOrder, takeLists, type Lists } from "./coordination.ts";
 import { viewIn, viewOf, viewOfKey } from "./views.ts";
 import { ahead, describeShared, oneLine, subjectOf, why } from "./words_coordination.ts";
 import type { LogEvent } from "./wire.ts";
@@ -124,6 +124,14 @@ test("handoffs are one chain for each agent, newest first", () => {
   const written = (id: string, agent_name: string, created_at: string) => event("handoff.written", { id, agent_name, summary: id, created_at });
   const state = applyAll(nothing_shared, [written("a1", "ada", "1"), written("b1", "bob", "2"), written("a2", "ada", "3")]);
   assert.deepEqual(chains(state.handoffs).map(({ agent, handoffs }) => [agent, handoffs.map(({ id }) => id)]), [["ada", ["a2", "a1"]], ["bob", ["b1"]]]);
+});
+
+test("an event of a handoff is its beginning, and does not overwrite what is known in full", () => {
+  const told = event("handoff.written", { handoff_id: "h1", agent_name: "ada", summary: "cut sh" }, "ada");
+  assert.equal(handoffIn(told), "h1");
+  assert.equal(applyAll(nothing_shared, [told]).handoffs.get("h1")?.summary, "cut sh");
+  const full = takeLists(nothing_shared, { handoffs: [{ id: "h1", agent_name: "ada", summary: "cut short", next_steps: ["go on"] }] }, [told]);
+  assert.deepEqual(full.handoffs.get("h1"), { id: "h1", agent_name: "ada", summary: "cut short", next_steps: ["go on"], created_at: told.timestamp, handoff_id: "h1" });
 });
 
 test("what has ended is forgotten at a limit, what is open never", () => {

@@ -91,10 +91,12 @@ function applyWork(work: Map<string, Work>, what: string, event: LogEvent): void
   work.set(id, after);
 }
 
+/// The event is only the beginning of a handoff: its summary, cut short. The rest is read by this id.
+export const handoffIn = (event: LogEvent): string => (event.type === "handoff.written" ? String(event.data.id ?? event.data.handoff_id ?? "") : "");
+
 function applyHandoff(handoffs: Map<string, Handoff>, what: string, event: LogEvent): void {
-  const data = event.data as Partial<Handoff>;
-  const id = String(data.id ?? event.entity);
-  if (what === "written" && id) handoffs.set(id, { agent_name: "", summary: "", created_at: event.timestamp, ...data, id });
+  const id = handoffIn(event);
+  if (what === "written" && id) handoffs.set(id, { agent_name: "", summary: "", created_at: event.timestamp, ...(event.data as Partial<Handoff>), ...handoffs.get(id), id });
 }
 
 function applySession(sessions: Map<string, Session>, what: string, event: LogEvent): void {

@@ -1,7 +1,7 @@
 // The living state of coordination: lists that are read once for each connection, then kept current by the events.
 import { computed, signal } from "@preact/signals";
 import { CallFailed, get, post } from "./api.ts";
-import { applyAll, chains as chainsOf, isCoordination, isOpen, locksInOrder, nothing_shared, sessionsInOrder, takeLists, type Coordination, type Lists } from "./coordination.ts";
+import { applyAll, chains as chainsOf, handoffIn, isCoordination, isOpen, locksInOrder, nothing_shared, sessionsInOrder, takeLists, type Coordination, type Lists } from "./coordination.ts";
 import type { View } from "./views.ts";
 import type { LogEvent } from "./wire.ts";
 import type { Handoff, Lock, Session, Work } from "./wire_coordination.ts";
@@ -28,6 +28,18 @@ export function applyShared(events: readonly LogEvent[]): void {
   if (!ours.length) return;
   later?.push(...ours);
   shared.value = applyAll(shared.peek(), ours);
+  const written = ours.map(handoffIn).filter(Boolean);
+  if (written.length > 4) void readLists("handoffs");
+  else for (const id of written) void readHandoff(id);
+}
+
+async function readHandoff(id: string): Promise<void> {
+  try {
+    const handoff = await get<Handoff>(`/handoffs/${encodeURIComponent(id)}`);
+    shared.value = { ...shared.peek(), handoffs: new Map(shared.peek().handoffs).set(id, handoff) };
+  } catch {
+    // Its beginning has to do.
+  }
 }
 
 /// Reads these lists anew, all of them if none is named.

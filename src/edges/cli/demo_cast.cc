@@ -26,7 +26,7 @@ sleep 1
 echo 'the plan is handed over')";
 
 constexpr auto builder = R"(
-"$0" work claim --task-types build --wait-seconds 60 >/dev/null || exit 1
+"$0" work claim --task-types build --wait 60 >/dev/null || exit 1
 "$0" locks acquire src/ --reason 'building all modules' --ttl-minutes 30 >/dev/null || exit 1
 echo 'took the build, locked src/'
 for m in base platform store runs inbox api edges daemon; do echo "compiling $m"; sleep 0.6; done
@@ -43,7 +43,7 @@ echo 'locked env:production'
 answer=$("$0" ask 'Deploy to production?' --option yes --option no) || exit 1
 echo "the answer was: $answer"
 if [ "$answer" = yes ]; then
-  "$0" work claim --task-types deploy --wait-seconds 60 >/dev/null || exit 1
+  "$0" work claim --task-types deploy --wait 60 >/dev/null || exit 1
   sleep 1
   "$0" work complete deploy-release --success --result 'deployed' >/dev/null || exit 1
 else

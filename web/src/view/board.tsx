@@ -12,6 +12,7 @@ import { SubmitForm } from "./submit_form.tsx";
 import { TwoPresses } from "./two_presses.tsx";
 
 const shown = 50;
+const shown_text = 160;
 
 function More({ work }: { work: Work }) {
   const facts: [string, string][] = [
@@ -30,7 +31,7 @@ function More({ work }: { work: Work }) {
   return (
     <details class="more" onToggle={(event) => { if (event.currentTarget.open) void readWork(work.task_id); }}>
       <summary>More<span class="unseen"> about {safeText(work.task_id)}</span></summary>
-      <p class="more-text"><Lines text={work.description ?? ""} /></p>
+      {oneLine(work.description ?? "", shown_text) !== work.description && <p class="more-text"><Lines text={work.description ?? ""} /></p>}
       <dl>{facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd><Lines text={value} /></dd></div>)}</dl>
       {isOpen(work) && <TwoPresses word="Cancel" sure="Cancel it now" about={safeText(work.task_id)} act={() => cancelWork(work.task_id)} />}
     </details>
@@ -47,7 +48,7 @@ function Card({ work }: { work: Work }) {
         <Badge status={column === "blocked" ? "blocked" : work.status} />
         <span class="since">{when}</span>
       </p>
-      <p class="task-what">{oneLine(work.description ?? "", 160)}</p>
+      <p class="task-what">{oneLine(work.description ?? "", shown_text)}</p>
       <p class="task-facts">
         <span>{safeText(work.task_type ?? "")}</span>
         <span title="1 is first, 10 is last">priority {work.priority ?? 5}</span>
