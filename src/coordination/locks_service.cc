@@ -191,7 +191,9 @@ struct Locks::Impl {
       if (will_wait && done && may_change(*done)) tell_waiting(tx, *session, request, *done);
       return done;
     };
-    co_return co_await write_once(store, who.once, take_or_tell);
+    // No stored reply: asking again is refreshing, and "acquired" of a lock that is gone by now would be a
+    // lie.
+    co_return co_await store.write(take_or_tell);
   }
 
   Task<Result<Done>> wait_and_take(Who who, LockRequest request, Duration wait) {

@@ -7,6 +7,7 @@ namespace {
 
 constexpr int64_t most_live_sessions = 10'000;
 constexpr int64_t most_files = 10'000;
+constexpr Duration heartbeats_apart = 1s;
 
 constexpr Migration all_migrations[] = {{"sessions", 1, R"(
 CREATE TABLE agent_sessions(
@@ -82,8 +83,12 @@ Result<Session> let_in(Tx& tx, const Who& who, Moment now,
   auto found = find_session(tx, who.session_id);
   if (!found) return begin(tx, who, now, change);
   auto before = found->presence;
+  auto last_heartbeat = found->last_heartbeat;
   auto session = rule(*std::move(found), who, now);
   if (!session) return session;
+  // A sign of life a moment after another says nothing new, and is not worth its row.
+  if (!change && !tell && before == session->presence && until(now, last_heartbeat) < heartbeats_apart)
+    return session;
   if (change) change(*session);
   put_session(tx, *session);
   if (tell || before != session->presence)

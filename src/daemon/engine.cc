@@ -85,7 +85,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
              {.ttl = std::chrono::minutes(config.lock_ttl_minutes),
               .take_on_edit = config.lock_on_edit,
               .edit_ttl = std::chrono::minutes(config.edit_lock_ttl_minutes)}),
-      work_(loop, store, sessions_, runs_, system_random()),
+      work_(loop, store, sessions_, runs_, system_random(), {.root = project.root}),
       handoffs_(store, sessions_, system_random()),
       memories_(store, sessions_, system_random()),
       teams_(store, pool, sessions_, runs_, system_random(), project.root),

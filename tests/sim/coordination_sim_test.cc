@@ -40,6 +40,7 @@ std::vector<Migration> migrations() {
 class PlainPaths final : public Paths {
  public:
   Task<Result<Resolved>> resolve(std::string path, std::string) override {
+    if (path.ends_with('/')) path.pop_back();
     co_return Resolved{.path = std::move(path)};
   }
 };
@@ -249,7 +250,7 @@ class World {
       co_return;
     }
     agent.pending = {};
-    agent.alive_until = began + stale_after;
+    agent.alive_until = began + stale_after - 1s;  // signs of life are written a second apart
     note(agent, request, done->reply, began);
   }
 
