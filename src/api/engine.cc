@@ -36,8 +36,13 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
   auto handler = handlers_.find(operation.name);
   if (handler == handlers_.end())
     co_return fail(Code::internal, fmt::format("{} has no handler", operation.name));
-  if (call.request_id.empty() || operation.reads_only || operation.is_coordination)
-    co_return co_await handler->second(call, *checked);
+  if (operation.is_coordination) {
+    auto reply = co_await handler->second(call, *checked);
+    // To an agent a full disk is one way in which the database is gone; the message says which.
+    if (!reply && reply.error().code == Code::disk_full) reply.error().code = Code::database_unavailable;
+    co_return reply;
+  }
+  if (call.request_id.empty() || operation.reads_only) co_return co_await handler->second(call, *checked);
   co_return co_await call_once(operation, handler->second, call, *checked);
 }
 

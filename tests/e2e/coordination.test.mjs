@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
 import { test } from "node:test";
 import { Agent, holdDatabase, Project, waitFor } from "./harness.mjs";
 import { attempt, stdioClient, use } from "./harness/mcp.mjs";
+import { SmallDisk } from "./harness/small_disk.mjs";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -86,6 +88,26 @@ test("CO-04 CO-17 with the database gone the answer is database_unavailable at o
   const { handoffs } = await use(client, "read_handoff", { limit: 10 });
   assert.deepEqual(handoffs.map(({ id }) => id), [written.handoff_id], "what was refused was not written");
   assert.deepEqual((await use(client, "check_locks")).result, []);
+});
+
+test("CO-04 CO-17 a full disk is database_unavailable too, and heals when there is space", async (t) => {
+  const project = new SmallDisk({ config: "runs: {disk_floor: 0}\n" });
+  project.size = "16m";
+  t.after(() => project.close());
+  await project.startDaemon();
+  const ada = new Agent(project, "ada");
+  await ada.ask("register_session");
+  project.fill("ballast", 32 << 20);
+  const refused = await waitFor(async () => {
+    const { status, json } = await ada.call("write_handoff", { ...note, completed_work: Array(200).fill("x".repeat(2000)) });
+    return status >= 400 && json;
+  }, { what: "the disk is full" });
+  holds(refused, { success: false, error: "database_unavailable" });
+  holds((await ada.call("heartbeat")).json, { success: false, error: "database_unavailable" });
+  assert.ok(Array.isArray((await ada.ask("check_locks")).result), "reading goes on");
+  rmSync(project.path(".coven/ballast"));
+  await waitFor(async () => (await ada.call("heartbeat")).json.success, { within: 5000, what: "it heals by itself" });
+  assert.equal((await ada.ask("write_handoff", note)).success, true);
 });
 
 test("CO-06 CO-07 CO-08 agents find each other by capability and status", async (t) => {

@@ -5,41 +5,13 @@ import net from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { codeOf, cru_bin, exchange, messageOf, Project, sleep, waitFor } from "./harness.mjs";
+import { SmallDisk } from "./harness/small_disk.mjs";
 
 /// No run was recorded, no event written, no file made.
 async function nothingChanged(project, id) {
   if (id) assert.equal((await project.get(`/agents/${id}`)).status, 404);
   assert.deepEqual((await project.get("/agents")).json.agents, []);
   assert.deepEqual(await project.events("?since=0"), []);
-}
-
-/// A project whose .coven is a small file system of its own, seen by its daemon only.
-class SmallDisk extends Project {
-  async startDaemon() {
-    const coven = this.path(".coven");
-    const script = `mkdir -p ${coven} && mount -t tmpfs -o size=${this.size} tmpfs ${coven} && exec ${cru_bin} daemon run`;
-    this.daemon = this.spawn(["-rm", "sh", "-c", script], { argv0: "unshare" });
-    this.inside = `/proc/${this.daemon.pid}/root${this.root}`;
-    this.socket = join(this.inside, ".coven/covend.sock");
-    await this.ready();
-  }
-  path(...parts) { return join(this.inside && parts[0]?.startsWith(".coven/") ? this.inside : this.root, ...parts); }
-  pidIn(name) {
-    try { return Number.parseInt(readFileSync(join(this.inside, ".coven", name), "utf8"), 10); } catch { return null; }
-  }
-  fill(name, bytes) {
-    try {
-      writeFileSync(this.path(`.coven/${name}`), Buffer.alloc(bytes));
-    } catch (error) {
-      if (error.code !== "ENOSPC") throw error;
-    }
-  }
-  async close() {
-    // The pid of a namespaced keeper is its own there; the processes of this project carry its mark here.
-    const keeper = this.keeperPid;
-    if (keeper) try { process.kill(keeper, "SIGTERM"); await sleep(500); } catch { /* gone */ }
-    await super.close();
-  }
 }
 
 test("a full disk: the start is refused with disk_full, and works again when there is space", async (t) => {

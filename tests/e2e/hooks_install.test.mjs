@@ -1,7 +1,7 @@
 // `cru hooks install` and `uninstall`: added to a person's own files, and taken away again to the byte.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { test } from "node:test";
 import { Project } from "./harness.mjs";
 import { with_cru } from "./harness/standin.mjs";
@@ -70,6 +70,27 @@ test("CO-11 where there was nothing, nothing is left; .mcp.json keeps its other 
   assert.deepEqual(Object.keys(both).sort(), ["cru", "demo"]);
   assert.equal((await project.cru("hooks", "uninstall")).code, 0);
   assert.equal(readFileSync(servers(project), "utf8"), mine);
+});
+
+test("CO-11 in a person's own settings, and in Codex' configuration, it is the same", async (t) => {
+  const project = new Project(with_cru);
+  t.after(() => project.close());
+  const files = { "--user": [join(project.home, ".claude/settings.json"), '{"model":"opus"}'], "--codex": [null, '# mine\nmodel = "gpt"  # no line break here'] };
+  for (const [flag, [known, text]] of Object.entries(files)) {
+    if (known) put(known, text);
+    const dry = await project.cru("hooks", "install", flag, "--dry-run");
+    assert.equal(dry.code, 0, JSON.stringify(dry));
+    const file = known ?? dry.stdout.match(/\S*config\.toml/)[0].replace(/^[ab]\//, "");
+    const path = isAbsolute(file) ? file : project.path(file);
+    assert.ok(path.startsWith(project.root), `${path}: nothing outside this test is touched`);
+    put(path, text);
+    assert.equal((await project.cru("hooks", "install", flag)).code, 0);
+    const installed = readFileSync(path, "utf8");
+    assert.ok(installed !== text && /cru/.test(installed), installed);
+    assert.match((await project.cru("hooks", "status", flag)).stdout, /installed/);
+    assert.equal((await project.cru("hooks", "uninstall", flag)).code, 0);
+    assert.equal(readFileSync(path, "utf8"), text, flag);
+  }
 });
 
 test("CO-11 what a person changed after the installation stays", async (t) => {

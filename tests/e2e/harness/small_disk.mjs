@@ -1,0 +1,34 @@
+// A disk that can be filled up.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Project } from "../harness.mjs";
+import { cru_bin, sleep } from "./basics.mjs";
+
+/// A project whose .coven is a small file system of its own, seen by its daemon only.
+export class SmallDisk extends Project {
+  async startDaemon() {
+    const coven = this.path(".coven");
+    const script = `mkdir -p ${coven} && mount -t tmpfs -o size=${this.size} tmpfs ${coven} && exec ${cru_bin} daemon run`;
+    this.daemon = this.spawn(["-rm", "sh", "-c", script], { argv0: "unshare" });
+    this.inside = `/proc/${this.daemon.pid}/root${this.root}`;
+    this.socket = join(this.inside, ".coven/covend.sock");
+    await this.ready();
+  }
+  path(...parts) { return join(this.inside && parts[0]?.startsWith(".coven/") ? this.inside : this.root, ...parts); }
+  pidIn(name) {
+    try { return Number.parseInt(readFileSync(join(this.inside, ".coven", name), "utf8"), 10); } catch { return null; }
+  }
+  fill(name, bytes) {
+    try {
+      writeFileSync(this.path(`.coven/${name}`), Buffer.alloc(bytes));
+    } catch (error) {
+      if (error.code !== "ENOSPC") throw error;
+    }
+  }
+  async close() {
+    // The pid of a namespaced keeper is its own there; the processes of this project carry its mark here.
+    const keeper = this.keeperPid;
+    if (keeper) try { process.kill(keeper, "SIGTERM"); await sleep(500); } catch { /* gone */ }
+    await super.close();
+  }
+}
