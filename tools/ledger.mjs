@@ -6,7 +6,7 @@ import { readFileSync, readdirSync, existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const finished = ["EX"];
+const finished = ["EX", "CO"];
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const isTest = (path) => /(_test\.cc|\.test\.(ts|mjs))$/.test(path) || /^tests\/(sim|golden)\/.*\.cc$/.test(path);

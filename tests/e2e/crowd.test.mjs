@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent, Project, random, sleep, waitFor } from "./harness.mjs";
-import { lockViolations, Recorder, workViolations } from "./harness/history.mjs";
+import { firstGrants, lockViolations, Recorder, workViolations } from "./harness/history.mjs";
 import { gapless } from "./loop.mjs";
 
 const clients = 64;
@@ -83,7 +83,7 @@ async function judge(project, { recorder, person }, stream) {
   assert.deepEqual(wrong, []);
   assert.deepEqual((await person.ask("check_locks")).result, [], "every lock was given back");
   // I1: what was acknowledged is in the log, once, in order, without a gap.
-  const grants = calls.filter(({ operation, reply }) => operation === "acquire_lock" && reply.action === "acquired").map(({ reply }) => reply.fencing_token).sort((a, b) => a - b);
+  const grants = firstGrants(calls).map(({ reply }) => reply.fencing_token).sort((a, b) => a - b);
   const told = () => stream.events.filter(({ type }) => type === "lock.acquired").map(({ data }) => data.fencing_token);
   await waitFor(() => told().length >= grants.length, { within: 20_000, what: "the events of all grants" });
   assert.deepEqual(told().sort((a, b) => a - b), grants, "one event a grant");
@@ -110,8 +110,9 @@ test("the same while the daemon is killed again and again", { timeout: 240_000 }
   const meanwhile = async (is_well, next) => {
     const end = Date.now() + 40_000;
     while (killed < kills && Date.now() < end && is_well()) {
-      if (killed % 2) await project.ready();
-      await sleep(50 + next() * 900);
+      // Mostly at work, sometimes while it begins.
+      if (killed % 4) await project.ready();
+      await sleep(50 + next() * 1200);
       killed += await project.killDaemon();
       await project.startDaemon({ wait: false });
     }
@@ -119,7 +120,7 @@ test("the same while the daemon is killed again and again", { timeout: 240_000 }
   };
   const sum = await judge(project, await crowd(project, { meanwhile }), stream);
   t.diagnostic(`CRU_SEED=${seed}: ${killed} kills, ${JSON.stringify(sum)}`);
-  assert.ok(killed >= Math.min(kills, 5) && sum.retries > 0 && sum.grants > 100, `${killed} ${JSON.stringify(sum)}`);
+  assert.ok(killed >= Math.min(kills, 5) && sum.retries > 0 && sum.grants > 60, `${killed} ${JSON.stringify(sum)}`);
 });
 
 // The checker itself: it says nothing of a sound history, and finds what is planted.

@@ -39,11 +39,19 @@ function ordered(steps, what) {
 
 const twice = (values) => values.filter((value, index) => values.indexOf(value) !== index);
 
+/// Asked again after its reply was lost, a lock that was granted says "refreshed": a session's first success with a
+/// token is the grant, whatever it is called.
+export function firstGrants(calls) {
+  const seen = new Set();
+  return calls.filter(({ operation, reply }) => operation === "acquire_lock" && reply.success).sort((a, b) => a.ret - b.ret)
+    .filter(({ session, reply }) => !seen.has(`${session} ${reply.fencing_token}`) && seen.add(`${session} ${reply.fencing_token}`));
+}
+
 /// I2. One holder at a time, tokens that grow, refusals that name somebody who may have held it then, no release of
 /// what is another's. `key` picks the calls. Releases of ended sessions may be given as further steps.
 export function lockViolations(calls, key) {
   const of = (operation) => calls.filter((one) => one.operation === operation && one.input.file_path === key);
-  const grants = of("acquire_lock").filter(({ reply }) => reply.success && reply.action === "acquired")
+  const grants = firstGrants(of("acquire_lock"))
     .map((one) => ({ ...one, token: one.reply.fencing_token, name: `acquire ${one.reply.fencing_token} by ${one.agent}` }))
     .sort((a, b) => a.token - b.token);
   const wrong = twice(grants.map(({ token }) => token)).map((token) => `${key}: token ${token} was given twice`);
