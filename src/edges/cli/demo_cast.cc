@@ -31,7 +31,7 @@ constexpr auto builder = R"(
 echo 'took the build, locked src/'
 for m in base platform store runs inbox api edges daemon; do echo "compiling $m"; sleep 0.6; done
 echo 'warning: this is only a demo' >&2
-"$0" work complete build-release --success --result '8 modules built' >/dev/null || exit 1
+"$0" work complete build-release --result '8 modules built' >/dev/null || exit 1
 "$0" locks release src/ >/dev/null || exit 1
 echo '8 modules built')";
 
@@ -45,7 +45,7 @@ echo "the answer was: $answer"
 if [ "$answer" = yes ]; then
   "$0" work claim --task-types deploy --wait 60 >/dev/null || exit 1
   sleep 1
-  "$0" work complete deploy-release --success --result 'deployed' >/dev/null || exit 1
+  "$0" work complete deploy-release --result 'deployed' >/dev/null || exit 1
 else
   "$0" work cancel deploy-release --reason "the answer was: $answer" >/dev/null || exit 1
 fi
