@@ -283,7 +283,8 @@ class Proxy {
     to_daemon_.clear();
     if (state_ == State::closing) return;
     if (!kept_.unanswered().empty()) {
-      if (!connect(true)) answer_all_locally();
+      // At the end there is no time to start one.
+      if (!connect(state_ == State::serving)) answer_all_locally();
     } else if (kept_.has_subscriptions()) {
       watch_for_daemon();
     }
