@@ -99,7 +99,7 @@ test("CO-04 CO-17 a full disk is database_unavailable too, and heals when there 
   await ada.ask("register_session");
   project.fill("ballast", 32 << 20);
   const refused = await waitFor(async () => {
-    const { status, json } = await ada.call("write_handoff", { ...note, completed_work: Array(200).fill("x".repeat(2000)) });
+    const { status, json } = await ada.call("write_handoff", { ...note, completed_work: Array(100).fill("x".repeat(2000)) });
     return status >= 400 && json;
   }, { what: "the disk is full" });
   holds(refused, { success: false, error: "database_unavailable" });
