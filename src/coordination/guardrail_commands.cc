@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "coordination/guardrail_paths.h"
 
@@ -9,7 +10,6 @@ namespace cru::coordination {
 namespace {
 
 using Words = std::span<const ShellWord>;
-using Names = std::vector<std::string_view>;
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> list) {
   return std::ranges::find(list, text) != list.end();
@@ -298,35 +298,43 @@ const std::unordered_map<std::string_view, Rule>& rules() {
   return table;
 }
 
+std::unordered_map<std::string_view, ProgramKind> all_kinds() {
+  std::unordered_map<std::string_view, ProgramKind> kinds;
+  for (const auto& [program, rule] : rules()) kinds[program] = ProgramKind::checked;
+  for (auto program : {"sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "eval", "source", "."})
+    kinds[program] = ProgramKind::shell;
+  for (auto program :
+       {"sudo",  "doas",    "env",     "command", "exec",   "builtin", "nohup", "nice",     "ionice",
+        "time",  "timeout", "xargs",   "setsid",  "stdbuf", "watch",   "ssh",   "parallel", "chroot",
+        "flock", "unshare", "nsenter", "strace",  "su",     "runuser", "entr"})
+    kinds[program] = ProgramKind::wrapper;
+  for (auto program : {"psql", "mysql", "mariadb", "sqlite3", "sqlcmd", "clickhouse-client", "duckdb",
+                       "cockroach", "bq", "mycli", "pgcli", "cqlsh"})
+    kinds[program] = ProgramKind::sql;
+  for (auto program :
+       {"echo", "printf",  "grep", "egrep",  "fgrep", "rg",    "ag",    "ack",     "cat",  "man",  "which",
+        "type", "whereis", "head", "tail",   "less",  "more",  "wc",    "sed",     "awk",  "jq",   "test",
+        "[",    "[[",      "ls",   "cd",     "pushd", "mkdir", "touch", "stat",    "file", "diff", "sort",
+        "uniq", "mv",      "ln",   "export", "curl",  "wget",  "apt",   "apt-get", "brew", "pip",  "pip3"})
+    kinds[program] = ProgramKind::plain;
+  return kinds;
+}
+
 }  // namespace
 
 ProgramKind kind_of(std::string_view program) {
-  if (is_one_of(program, {"sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "eval", "source", "."}))
-    return ProgramKind::shell;
-  if (is_one_of(program,
-                {"sudo",  "doas",    "env",     "command", "exec",   "builtin", "nohup", "nice",     "ionice",
-                 "time",  "timeout", "xargs",   "setsid",  "stdbuf", "watch",   "ssh",   "parallel", "chroot",
-                 "flock", "unshare", "nsenter", "strace",  "su",     "runuser", "entr"}))
-    return ProgramKind::wrapper;
-  if (is_one_of(program, {"psql", "mysql", "mariadb", "sqlite3", "sqlcmd", "clickhouse-client", "duckdb",
-                          "cockroach", "bq", "mycli", "pgcli", "cqlsh"}))
-    return ProgramKind::sql;
-  if (is_one_of(program, {"echo",   "printf", "grep", "egrep",   "fgrep",   "rg",   "ag",   "ack",  "cat",
-                          "man",    "which",  "type", "whereis", "head",    "tail", "less", "more", "wc",
-                          "sed",    "awk",    "jq",   "test",    "[",       "[[",   "ls",   "cd",   "pushd",
-                          "mkdir",  "touch",  "stat", "file",    "diff",    "sort", "uniq", "mv",   "ln",
-                          "export", "curl",   "wget", "apt",     "apt-get", "brew", "pip",  "pip3"}))
-    return ProgramKind::plain;
-  return rules().contains(program) || program.starts_with("mkfs.") ? ProgramKind::checked
-                                                                   : ProgramKind::other;
+  static const auto kinds = all_kinds();
+  auto found = kinds.find(program);
+  if (found != kinds.end()) return found->second;
+  return program.starts_with("mkfs.") ? ProgramKind::checked : ProgramKind::other;
 }
 
 bool is_program_in_prose(std::string_view program) {
-  if (program.starts_with("mkfs.")) return true;
-  return is_one_of(program, {"git",     "rm",      "dd",    "mkfs",      "chmod",     "chown",  "docker",
-                             "podman",  "kubectl", "helm",  "terraform", "tofu",      "pulumi", "npm",
-                             "pnpm",    "yarn",    "twine", "dropdb",    "redis-cli", "psql",   "mysql",
-                             "sqlite3", "bash",    "sudo",  "wipefs",    "aws",       "gcloud"});
+  static const std::unordered_set<std::string_view> programs = {
+      "git",  "rm",        "dd",        "mkfs",  "chmod", "chown",  "docker",  "podman", "kubectl",
+      "helm", "tofu",      "terraform", "npm",   "pnpm",  "pulumi", "yarn",    "twine",  "dropdb",
+      "psql", "redis-cli", "aws",       "mysql", "bash",  "sudo",   "sqlite3", "wipefs", "gcloud"};
+  return programs.contains(program) || program.starts_with("mkfs.");
 }
 
 std::string program_name(std::string_view word) {

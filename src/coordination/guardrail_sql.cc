@@ -1,6 +1,7 @@
 #include "coordination/guardrail_sql.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cru::coordination {
@@ -114,10 +115,15 @@ class StatementCheck {
         (after.empty() || is_one_of(after, {",", ".", "CASCADE", "RESTART", "RESTRICT"})))
       say(SqlDanger::truncate);
   }
-  void say(SqlDanger danger) { found_(danger, statement_.text); }
+  /// Once a statement.
+  void say(SqlDanger danger) {
+    auto& said = said_[static_cast<size_t>(danger)];
+    if (!std::exchange(said, true)) found_(danger, statement_.text);
+  }
 
   const Statement& statement_;
   bool is_prose_;
+  bool said_[5] = {};
   const std::function<void(SqlDanger, std::string_view)>& found_;
 };
 

@@ -35,6 +35,11 @@ Task<Result<>> Retention::pass() {
     more = *purged;
   }
   for (bool more = true; more;) {
+    auto purged = co_await purge_questions();
+    if (!purged) co_return fail(std::move(purged.error()));
+    more = *purged;
+  }
+  for (bool more = true; more;) {
     auto purged = co_await purge_events();
     if (!purged) co_return fail(std::move(purged.error()));
     more = *purged;
@@ -88,6 +93,18 @@ Task<Result<bool>> Retention::purge_records() {
   for (const auto& run : *old) purging_.erase(run.task_id);
   if (!purged) co_return fail(std::move(purged.error()));
   co_return static_cast<int64_t>(old->size()) == most_rows;
+}
+
+/// Those of agents that are no run: nothing else takes them away.
+Task<Result<bool>> Retention::purge_questions() {
+  auto keep = options_.keep_records;
+  co_return co_await store_.write([keep](Tx& tx) -> Result<bool> {
+    auto gone = tx.exec(
+        "DELETE FROM questions WHERE id IN (SELECT id FROM questions q WHERE q.asked_at < ?"
+        " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.task_id = q.task_id) LIMIT ?)",
+        tx.now() - keep, most_rows);
+    return gone == most_rows;
+  });
 }
 
 Task<Result<bool>> Retention::purge_events() {

@@ -39,6 +39,7 @@ class Retention {
  private:
   Task<Result<bool>> clocks_agree();
   Task<Result<bool>> purge_records();
+  Task<Result<bool>> purge_questions();
   Task<Result<bool>> purge_events();
   Loop& loop_;
   Store& store_;

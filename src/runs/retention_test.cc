@@ -117,6 +117,21 @@ TEST_F(RetentionTest, RemovesOldRecordsWithTheirQuestionsAndOutput) {
   EXPECT_EQ(worktrees.removed, std::vector<std::string>{"tree"}) << "only a worktree that the run owns";
 }
 
+TEST_F(RetentionTest, RemovesOldQuestionsOfAgentsThatAreNoRun) {
+  add("run", Status::running, {});
+  auto ask = [&](std::string id, Duration ago) {
+    auto at = clock.wall() - ago;
+    ASSERT_TRUE(write([id, at](Tx& tx) -> Result<int64_t> {
+      inbox::add(tx, {.id = id, .task_id = "ann", .run_uid = "s", .prompt = "?", .asked_at = at});
+      return 0;
+    }));
+  };
+  ask("old", 24h * 31);
+  ask("young", 24h * 29);
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(kept(), "run q-run young ") << "a run's own question, however old, goes with the run";
+}
+
 TEST_F(RetentionTest, GoesOnBeyondOneTransaction) {
   for (int i = 0; i < 501; ++i) add("old-" + std::to_string(i), Status::completed, 24h * 31);
   ASSERT_TRUE(pass());
