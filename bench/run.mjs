@@ -10,7 +10,7 @@ const all = ["output", "events", "memory", "take_back", "idle", "verbs", "http",
 function number(value) {
   if (value === null) return "";
   const size = Math.abs(value);
-  return value.toFixed(Number.isInteger(value) || size >= 100 ? 0 : size >= 10 ? 1 : 2);
+  return value.toFixed(Number.isInteger(value) || size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 : 3);
 }
 
 function aimOf({ aim, aim_of, better, met }) {

@@ -91,6 +91,7 @@ class Clients {
     auto got = ::read(fds_[static_cast<size_t>(client)], bytes, sizeof bytes);
     if (got <= 0) give_up("the connection ended", in);
     in.append(bytes, static_cast<size_t>(got));
+    in.erase(0, protocol_.to_skip(in));
     return std::string_view(in).substr(0, protocol_.reply_length(in));
   }
 

@@ -58,6 +58,8 @@ class Protocol {
   virtual std::string complete(int client, const Item& item) = 0;
   virtual std::string look_up(int client, const std::string& id) = 0;
 
+  /// Length of what stands before the reply and is none: notifications.
+  virtual size_t to_skip(std::string_view /*bytes*/) const { return 0; }
   /// Length of the whole reply at the beginning of `bytes`; 0 if it is not all there.
   virtual size_t reply_length(std::string_view bytes) const = 0;
   /// These give up when the reply says anything but success.
@@ -161,6 +163,16 @@ class CruMcp final : public CruReplies {
   size_t reply_length(std::string_view bytes) const override {
     auto end = bytes.find('\n');
     return end == std::string_view::npos ? 0 : end + 1;
+  }
+  size_t to_skip(std::string_view bytes) const override {
+    size_t skipped = 0;
+    while (bytes.starts_with(R"({"jsonrpc":"2.0","method":)")) {
+      auto length = reply_length(bytes);
+      if (length == 0) break;
+      bytes.remove_prefix(length);
+      skipped += length;
+    }
+    return skipped;
   }
   void check_done(std::string_view reply) const override {  // a resource is JSON within JSON
     check(reply, R"(\"status\":\"completed\")");
