@@ -46,6 +46,7 @@ std::string plain_text(const json::value& value) {
     for (const auto& item : value.get_array()) out += (out.empty() ? "" : ", ") + plain_text(item);
     return out.empty() ? "-" : out;
   }
+  if (value.is_double()) return fmt::format("{:.3g}", value.get_double());  // a score, for people
   return to_text(value);
 }
 

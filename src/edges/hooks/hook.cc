@@ -17,7 +17,8 @@ namespace cru::hooks {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr size_t largest_input = 1 << 20, longest_command = 65536;
+constexpr size_t largest_input = 16 << 20;  // a whole file may be written by one tool call
+constexpr size_t longest_command = 65536;
 
 struct Words {
   std::string event;
@@ -48,7 +49,7 @@ Result<std::string> read_stdin() {
     too_large = too_large || text.size() + static_cast<size_t>(count) > largest_input;
     if (!too_large) text.append(bytes.data(), static_cast<size_t>(count));
   }
-  if (too_large) return fail(Code::too_large, "the hook's input is over 1 MiB");
+  if (too_large) return fail(Code::too_large, "the hook's input is over 16 MiB");
   return text;
 }
 

@@ -248,7 +248,7 @@ TEST_F(Hook, BadInputEndsQuietlyAndIsLogged) {
   std::filesystem::create_directory(project.root + "/.git");
   for (std::string bad :
        {std::string(), std::string("no json"), std::string("[]"), std::string("{\"cwd\":\"/\"}"),
-        "{\"session_id\":\"" + std::string(2 << 20, 'x') + "\"}", std::string("\0\xff", 2)}) {
+        "{\"session_id\":\"" + std::string(17 << 20, 'x') + "\"}", std::string("\0\xff", 2)}) {
     auto outcome = hook({"post-tool-use"}, bad);
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.out, "");
@@ -256,7 +256,7 @@ TEST_F(Hook, BadInputEndsQuietlyAndIsLogged) {
   EXPECT_EQ(hook({"no-such-event"}, input()).status, 0);
   auto text = log();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7) << text;
-  EXPECT_NE(text.find("over 1 MiB"), std::string::npos);
+  EXPECT_NE(text.find("over 16 MiB"), std::string::npos);
   EXPECT_NE(text.find("no session_id"), std::string::npos);
   std::filesystem::current_path("/");
 }
