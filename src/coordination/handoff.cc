@@ -28,7 +28,7 @@ size_t bytes_of(const std::vector<std::string>& texts) {
 }
 
 bool is_made_up(std::string_view agent_id) {
-  for (std::string_view prefix : {"agent-", "claude-"}) {
+  for (std::string_view prefix : {"agent-", "claude-", "codex-"}) {
     if (!agent_id.starts_with(prefix) || agent_id.size() != prefix.size() + 8) continue;
     return std::ranges::all_of(agent_id.substr(prefix.size()),
                                [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });

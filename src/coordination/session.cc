@@ -6,6 +6,11 @@ namespace cru::coordination {
 namespace {
 
 Result<> check_owner(const Session& session, const Who& who) {
+  // A name in use is no key to what it holds.
+  if (session.is_live() && session.agent_id != who.agent_id)
+    return fail(Code::forbidden,
+                fmt::format("session {} belongs to agent {}", session.session_id, session.agent_id),
+                "Cru-Session-Id", "use a session id of your own");
   if (session.owner == who.owner) return {};
   return fail(Code::forbidden, fmt::format("session {} belongs to another run", session.session_id),
               "Cru-Session-Id", "use a session id of your own");
@@ -66,6 +71,7 @@ Result<Session> admit(Session session, const Who& who, const Moment& now) {
 
 Result<Session> revive(Session session, const Who& who, const Moment& now) {
   if (auto checked = check_owner(session, who); !checked) return fail(std::move(checked.error()));
+  session.agent_id = who.agent_id;
   return alive(std::move(session), now);
 }
 

@@ -10,25 +10,27 @@ constexpr size_t most_known = 4096;
 
 }  // namespace
 
+CallerIdentity::Known CallerIdentity::look_up(const http::Peer& peer, int keeper) {
+  auto found = known_.find(peer.connection);
+  if (found != known_.end() && found->second.keeper == keeper) return found->second;
+  // A peer that is gone already cannot be told from an agent, and no person's client leaves before its reply.
+  bool is_agent = parent_of(peer.pid) == 0 || descends_from(peer.pid, keeper);
+  Known known{keeper, is_agent, is_agent ? mark_of(peer.pid, "CRU_RUN") : std::string()};
+  if (known_.size() >= most_known) known_.clear();  // those still there are looked up again
+  known_.insert_or_assign(peer.connection, known);
+  return known;
+}
+
 Task<Result<api::Call>> CallerIdentity::identify(const http::Peer& peer, const http::Request& request) {
   api::Call call;
   call.peer = peer.is_unix ? "unix" : "tcp";
   auto keeper = static_cast<int>(keeper_.pid());
   if (keeper == 0) co_return call;
   if (peer.is_unix) {
-    auto known = known_.find(peer.connection);
-    if (known == known_.end() || known->second.keeper != keeper) {
-      // A peer that is gone already cannot be told from an agent, and no person's client leaves before its
-      // reply.
-      bool is_agent = parent_of(peer.pid) == 0 || descends_from(peer.pid, keeper);
-      Known found{keeper, is_agent, is_agent ? mark_of(peer.pid, "CRU_RUN") : std::string()};
-      known = known_.insert_or_assign(peer.connection, std::move(found)).first;
-      // Connections are numbered: the lowest are the oldest.
-      if (known_.size() > most_known) known_.erase(known_.begin());
-    }
-    if (!known->second.is_agent) co_return call;
+    auto known = look_up(peer, keeper);
+    if (!known.is_agent) co_return call;
     call.caller = api::run;
-    call.run_id = runs_.task_of(known->second.uid);
+    call.run_id = runs_.task_of(known.uid);
     co_return call;
   }
   // Reading is open to all who have the token; only for a change is it worth finding out whose socket this

@@ -30,6 +30,7 @@ class CallerIdentity {
     bool is_agent;
     std::string uid;
   };
+  Known look_up(const http::Peer& peer, int keeper);
   std::map<uint64_t, Known> known_;
 };
 

@@ -116,7 +116,9 @@ void Engine::bind(api::DaemonFacts facts) {
 Task<Result<>> Engine::recover(bool fresh_database) {
   auto recovered = co_await runs_.recover();
   if (!recovered) co_return recovered;
-  recovered = co_await sessions_.recover([this](const std::string& id) { return runs_.has_live(id); });
+  recovered = co_await sessions_.recover([this](const std::string& id) {
+    return id == api::unknown_run || runs_.has_live(id);
+  });
   if (recovered) recovered = co_await locks_.recover();
   if (recovered) recovered = co_await work_.recover();
   if (!recovered) co_return recovered;

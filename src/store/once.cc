@@ -16,7 +16,9 @@ Result<std::optional<Done>> find_reply(Reader& reader, const Once& once) {
 
 void keep_reply(Tx& tx, const Once& once, const Done& done) {
   if (once.key.empty()) return;
-  tx.exec("DELETE FROM replies WHERE at < ?", tx.now() - std::chrono::hours(24));
+  // A little at a time: the first write after a busy day must not clear up all of it.
+  tx.exec("DELETE FROM replies WHERE key IN (SELECT key FROM replies WHERE at < ? LIMIT 100)",
+          tx.now() - std::chrono::hours(24));
   tx.exec("INSERT OR REPLACE INTO replies(key, at, input_hash, text, failed) VALUES(?, ?, ?, ?, 0)", once.key,
           tx.now(), once.input_hash, to_text(done.reply));
 }

@@ -8,9 +8,14 @@ namespace cru::api {
 
 Result<coordination::Who> who_of(std::string_view operation, const Call& call, const json::object& input) {
   coordination::Who who;
-  who.owner = call.run_id;
+  // A process of some run that hides which one is nobody's: least of all the outside's.
+  who.owner = call.caller == run && call.run_id.empty() ? std::string(unknown_run) : call.run_id;
   who.agent_id = call.agent_id;
   who.agent_type = call.agent_type;
+  if (who.agent_type == "person" && call.caller != person) who.agent_type = "agent";
+  if (who.agent_id.empty() && call.run_id.empty() && call.caller != person)
+    return fail(Code::invalid_argument, "invalid_agent_id: the caller has no name", "Cru-Agent-Id",
+                "send the headers Cru-Agent-Id and Cru-Session-Id");
   if (who.agent_id.empty()) {
     who.agent_id = call.run_id.empty() ? "person" : call.run_id;
     if (who.agent_type.empty() && call.run_id.empty()) who.agent_type = "person";

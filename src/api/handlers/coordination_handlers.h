@@ -11,6 +11,9 @@
 
 namespace cru::api {
 
+/// The owner of sessions that a process of some run began without saying which. No run has such an id.
+constexpr std::string_view unknown_run = "?";
+
 /// Whom a call is for. Without an agent id: the run's own id, or "person" for whoever else it may be, so that
 /// a plain HTTP client is one agent and not a new one each time.
 /// Errors: invalid_argument (`invalid_agent_id`), field Cru-Agent-Id.

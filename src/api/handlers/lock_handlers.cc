@@ -8,6 +8,14 @@ using coordination::Locks;
 std::string text(const json::object& input, std::string_view key) { return std::string(text_or(input, key)); }
 
 Task<Result<Reply>> acquire(Locks& locks, Result<coordination::Who> who, Locks::Request request) {
+  if (!who && who.error().message.starts_with("invalid_agent_id")) {
+    json::object refused{{"success", false}, {"action", nullptr}, {"file_path", request.file_path}};
+    for (auto key : {"expires_at", "locked_by", "lock_reason", "fencing_token"}) refused[key] = nullptr;
+    refused["reason"] = "invalid_agent_id";
+    refused["field"] = who.error().field;
+    refused["message"] = who.error().message;
+    co_return Reply::raw(to_text(refused), 400);
+  }
   if (!who) co_return fail(std::move(who.error()));
   co_return to_reply(co_await locks.acquire(*std::move(who), std::move(request)));
 }
