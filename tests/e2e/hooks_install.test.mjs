@@ -72,6 +72,18 @@ test("CO-11 where there was nothing, nothing is left; .mcp.json keeps its other 
   assert.equal(readFileSync(servers(project), "utf8"), mine);
 });
 
+test("CO-11 an entry for cru that a person wrote by hand stays as it is", async (t) => {
+  const project = new Project(with_cru);
+  t.after(() => project.close());
+  const mine = '{"mcpServers":{"cru":{"command":"cru","args":["mcp"],"env":{"AGENT_ID":"ada"}}}}';
+  put(servers(project), mine);
+  assert.equal((await project.cru("hooks", "install")).code, 0);
+  assert.equal(readFileSync(servers(project), "utf8"), mine);
+  assert.match((await project.cru("hooks", "status")).stdout, /by hand/);
+  assert.equal((await project.cru("hooks", "uninstall")).code, 0);
+  assert.equal(readFileSync(servers(project), "utf8"), mine);
+});
+
 test("CO-11 in a person's own settings, and in Codex' configuration, it is the same", async (t) => {
   const project = new Project(with_cru);
   t.after(() => project.close());

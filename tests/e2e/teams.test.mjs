@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Agent, cru_bin, noneLeft, Project, waitFor } from "./harness.mjs";
 
 /// A command for every member.
-const command = (...words) => words.map((word) => `--argv=${word}`);
+const command = (...words) => ["--", ...words];
 
 const good = `team: compiler
 agents:
@@ -40,7 +40,7 @@ test("CO-09 a team file is read, with names, roles, capabilities and description
   assert.equal(valid.code, 0, JSON.stringify(valid));
   const listed = await project.cru("teams", "list");
   assert.match(listed.stdout, /coder/);
-  const named = await project.cru("teams", "validate", "--file", "teams.yaml");
+  const named = await project.cru("teams", "validate", "teams.yaml");
   assert.equal(named.code, 0, JSON.stringify(named));
 });
 

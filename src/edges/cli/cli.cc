@@ -93,7 +93,8 @@ std::unexpected<Error> unknown_flag(const std::string& typed, const Command* com
   auto verb = command ? "cru " + command->path : std::string("cru");
   auto near = near_flag(typed, command);
   auto hint = near.empty() ? fmt::format("see: {} --help", verb) : "did you mean: " + near;
-  bool takes_command = command && !command->arguments.empty() && command->arguments.back().rest;
+  bool takes_command = command && !command->arguments.empty() &&
+                       (command->arguments.back().rest || command->arguments.back().behind_dashes);
   if (takes_command && near.empty())
     hint = fmt::format("an option of the command itself goes after --: {} -- COMMAND…", verb);
   auto what = command ? command->path + ": " : std::string();
@@ -152,11 +153,17 @@ Result<> check_value(const Command& command, const Flag& flag, const std::string
   return {};
 }
 
-/// Gives the plain words to the arguments, in order.
-Result<> place_words(const Command& command, const std::vector<std::string>& words, Args& args) {
+/// Gives the plain words to the arguments, in order. `after` stood behind `--`: words like the others, unless
+/// an argument takes just these.
+Result<> place_words(const Command& command, std::vector<std::string> words,
+                     const std::vector<std::string>& after, Args& args) {
+  bool apart = std::ranges::any_of(command.arguments, &Argument::behind_dashes);
+  if (!apart) words.insert(words.end(), after.begin(), after.end());
   size_t next = 0;
   for (const auto& argument : command.arguments) {
-    if (argument.rest) {
+    if (argument.behind_dashes) {
+      for (const auto& word : after) args.add(argument.name, word);
+    } else if (argument.rest) {
       for (; next < words.size(); ++next) args.add(argument.name, words[next]);
     } else if (next < words.size()) {
       args.add(argument.name, words[next++]);
@@ -206,8 +213,7 @@ Result<Args> parse_command(const Command& command, const std::vector<std::string
     if (flag->kind != Kind::switched && !flag->repeats && option->count() > 1)
       return usage(fmt::format("{}: --{} is given twice", command.path, flag->name), {});
   }
-  plain.insert(plain.end(), after.begin(), after.end());
-  if (auto placed = place_words(command, plain, args); !placed) return fail(placed.error());
+  if (auto placed = place_words(command, std::move(plain), after, args); !placed) return fail(placed.error());
   return args;
 }
 

@@ -31,7 +31,8 @@ struct Argument {
   std::string name;
   std::string summary;
   bool required = true;
-  bool rest = false;  ///< takes all that is left
+  bool rest = false;           ///< takes all that is left
+  bool behind_dashes = false;  ///< takes all that stands behind `--`, and nothing else
 };
 
 /// What was typed, checked against the command: flags by name, arguments by name.
@@ -42,8 +43,6 @@ class Args {
   std::optional<int64_t> number(const std::string& name) const;
   const std::vector<std::string>& all(const std::string& name) const;
   void add(const std::string& name, std::string value) { values_[name].push_back(std::move(value)); }
-  /// The words came after `--`: a command, not a backend's task.
-  bool after_dashes = false;
 
  private:
   std::map<std::string, std::vector<std::string>> values_;

@@ -45,7 +45,7 @@ Result<int> submit_verb(Context& context, const Args& args) {
   if (args.has("command") && !args.has("verify"))
     return fail(Code::invalid_argument,
                 fmt::format("work submit: unexpected \"{}\"", args.all("command").front()), {},
-                "quote a description of several words; a command to check the work goes behind --verify --");
+                "a command to check the work goes behind --verify --");
   if (args.has("verify") && !args.has("command"))
     return fail(Code::invalid_argument, "work submit: --verify has no command", {},
                 "for example: cru work submit test \"mend the parser\" --verify -- make test");
@@ -60,6 +60,13 @@ Result<int> complete_verb(Context& context, const Args& args) {
   input["success"] = !args.has("failed");
   if (args.has("failed")) input["error_message"] = args.get("failed");
   if (args.has("final")) input["retry"] = false;
+  // The reply comes when its verify command has ended: a person who looks on is told why it takes long.
+  if (context.err.tty && !context.json && !args.has("failed")) {
+    auto work = reply_object(call_row(context, "get_work_item", row_input("get_work_item", args)));
+    const auto* verify = work ? array_at(*work, "verify") : nullptr;
+    if (verify && !verify->empty())
+      context.note(fmt::format("verifying: {}", safe_for_terminal(to_text(*verify))));
+  }
   return run_row(context, "complete_work", std::move(input));
 }
 
@@ -116,9 +123,27 @@ Result<int> show_handoff(Context& context, const Args& args) {
   return 0;
 }
 
+/// FILE as a plain word in place of `--file FILE`, which stays.
+void let_name_file(Command& command) {
+  for (auto& flag : command.flags)
+    if (flag.name == "file") flag.value = "FILE";
+  command.arguments.push_back(
+      {.name = "team-file", .summary = "the team file; teams.yaml if left out", .required = false});
+}
+
+Result<json::object> team_input(std::string_view operation, const Args& args) {
+  auto input = row_input(operation, args);
+  if (args.has("team-file") && args.has("file"))
+    return fail(Code::invalid_argument, "the team file is named twice");
+  if (args.has("team-file")) input["file"] = args.get("team-file");
+  return input;
+}
+
 /// `file:line: field: reason`, as a compiler says it.
 Result<int> validate_verb(Context& context, const Args& args) {
-  auto text = call_row(context, "validate_team", row_input("validate_team", args));
+  auto input = team_input("validate_team", args);
+  if (!input) return fail(input.error());
+  auto text = call_row(context, "validate_team", std::move(*input));
   auto reply = reply_object(text);
   if (!reply) return fail(reply.error());
   bool valid = bool_or(*reply, "valid");
@@ -155,6 +180,47 @@ Result<int> guardrails_verb(Context& context, const Args& args) {
   return safe ? 0 : 1;
 }
 
+Command team_row(const std::string& operation, std::string path) {
+  auto command = row(operation, std::move(path));
+  let_name_file(command);
+  command.run = [operation](Context& context, const Args& args) -> Result<int> {
+    auto input = team_input(operation, args);
+    if (!input) return fail(input.error());
+    return run_row(context, operation, std::move(*input));
+  };
+  return command;
+}
+
+Result<int> up_verb(Context& context, const Args& args) {
+  auto input = team_input("team_up", args);
+  if (!input) return fail(input.error());
+  if (args.has("command") && args.has("argv"))
+    return fail(Code::invalid_argument, "the command is given twice: by --argv, and behind --");
+  if (args.has("command")) (*input)["argv"] = json::value_from(args.all("command"));
+  return run_row(context, "team_up", std::move(*input));
+}
+
+void add_teams(std::vector<Command>& table) {
+  table.push_back(team_row("list_teams", "teams list"));
+  auto validate = team_row("validate_team", "teams validate");
+  validate.examples = {"cru teams validate", "cru teams validate crew.yaml"};
+  validate.details = "One line a mistake: file:line: field: reason. Ends with 0 if there is none, else 1.";
+  validate.run = validate_verb;
+  table.push_back(std::move(validate));
+  auto up = team_row("team_up", "teams up");
+  up.arguments.push_back({.name = "command",
+                          .summary = "what every member runs, in place of a backend",
+                          .required = false,
+                          .behind_dashes = true});
+  up.examples = {"cru teams up --backend claude", "cru teams up --members reviewer",
+                 "cru teams up crew.yaml -- ./agent.sh"};
+  up.run = up_verb;
+  table.push_back(std::move(up));
+  auto down = team_row("team_down", "teams down");
+  down.examples = {"cru teams down"};
+  table.push_back(std::move(down));
+}
+
 void add_work(std::vector<Command>& table) {
   auto list = row("list_work");
   list.examples = {"cru work list --status open", "cru work list --task-type review --json"};
@@ -173,7 +239,7 @@ void add_work(std::vector<Command>& table) {
   submit.flags.push_back(
       {.name = "verify", .summary = "a command behind -- that must end with 0 when the work is done"});
   submit.arguments.push_back(
-      {.name = "command", .summary = "with --verify: the command", .required = false, .rest = true});
+      {.name = "command", .summary = "with --verify: the command", .required = false, .behind_dashes = true});
   submit.examples = {"cru work submit review \"look at the parser\" --priority 2",
                      "cru work submit fix \"mend the parser\" --verify -- make test"};
   submit.run = submit_verb;
@@ -249,18 +315,7 @@ void add_coordination_commands(std::vector<Command>& table) {
       "Ends with 0 if nothing blocks it, else 1. Rules of your own: .crucible/guardrails.yaml.";
   guardrails.run = guardrails_verb;
   table.push_back(std::move(guardrails));
-  table.push_back(row("list_teams"));
-  auto validate = row("validate_team", "teams validate");
-  validate.examples = {"cru teams validate", "cru teams validate --file crew.yaml"};
-  validate.details = "One line a mistake: file:line: field: reason. Ends with 0 if there is none, else 1.";
-  validate.run = validate_verb;
-  table.push_back(std::move(validate));
-  auto up = row("team_up", "teams up");
-  up.examples = {"cru teams up --backend claude", "cru teams up --members reviewer"};
-  table.push_back(std::move(up));
-  auto down = row("team_down", "teams down");
-  down.examples = {"cru teams down"};
-  table.push_back(std::move(down));
+  add_teams(table);
 }
 
 }  // namespace cru::cli

@@ -92,6 +92,8 @@ TEST_F(CoordinationVerbs, SubmitTakesTheCommandThatVerifies) {
   auto count = daemon.requests().size();
   EXPECT_EQ(cru({"work", "submit", "fix", "mend", "it"}).code, 2);
   EXPECT_EQ(cru({"work", "submit", "fix", "mend it", "--verify"}).code, 2);
+  EXPECT_EQ(cru({"work", "submit", "fix", "mend it", "--", "make"}).code, 2);
+  EXPECT_EQ(cru({"work", "submit", "fix", "--verify", "--", "make", "test"}).code, 2) << "no description";
   EXPECT_EQ(daemon.requests().size(), count);
 }
 
@@ -167,6 +169,23 @@ TEST_F(CoordinationVerbs, ATeamsMistakesAreLinesOfTheFile) {
   EXPECT_EQ(checked.code, 1);
   EXPECT_EQ(checked.out, "teams.yaml:3: agents[0].role: is missing\nteams.yaml:9: team: is empty\n");
   EXPECT_EQ(cru({"teams", "validate", "--json"}).code, 1);
+  cru({"teams", "validate", "crew.yaml"});
+  EXPECT_EQ(daemon.requests().back().target, "/teams/validate?file=crew.yaml");
+  EXPECT_EQ(cru({"teams", "validate", "crew.yaml", "--file", "other.yaml"}).code, 2);
+}
+
+TEST_F(CoordinationVerbs, ATeamsCommandStandsBehindTheDashes) {
+  FakeDaemon daemon(project, always(200, R"({"success":true,"agents":[]})"));
+  EXPECT_EQ(cru({"teams", "up", "--members", "ada", "--", "sh", "-c", "exit 0"}).code, 0);
+  EXPECT_EQ(body_of(daemon), (json::object{{"members", {"ada"}}, {"argv", {"sh", "-c", "exit 0"}}}));
+  EXPECT_EQ(cru({"teams", "up", "crew.yaml", "--", "agent"}).code, 0);
+  EXPECT_EQ(body_of(daemon), (json::object{{"file", "crew.yaml"}, {"argv", {"agent"}}}));
+  EXPECT_EQ(cru({"teams", "down", "crew.yaml"}).code, 0);
+  EXPECT_EQ(body_of(daemon), (json::object{{"file", "crew.yaml"}}));
+  auto count = daemon.requests().size();
+  EXPECT_EQ(cru({"teams", "up", "crew.yaml", "agent"}).code, 2) << "no command without its dashes";
+  EXPECT_EQ(cru({"teams", "up", "--argv=a", "--", "b"}).code, 2);
+  EXPECT_EQ(daemon.requests().size(), count);
 }
 
 TEST_F(CoordinationVerbs, GuardrailsTellByTheirExitCode) {

@@ -29,6 +29,7 @@ std::string usage_of(const Command& command) {
   for (const auto& argument : command.arguments) {
     auto name = upper(argument.name);
     if (argument.rest) name = command.path == "run" || command.path == "spawn" ? "-- COMMAND…" : name + "…";
+    if (argument.behind_dashes) name = "-- " + name + "…";
     out += argument.required || argument.rest ? " " + name : " [" + name + "]";
   }
   return out;

@@ -94,6 +94,8 @@ Result<std::string> call_operation(Client& client, const Operation& operation, j
       body[field.name] = *value;
   }
   Duration wait = std::chrono::seconds(int_or(input, "wait_seconds"));
+  // Answered when its verify command has ended, which may take 30 minutes.
+  if (operation.name == "complete_work") wait = 31min;
   return client.call_text(route.method, target + query, route.method == "GET" ? "" : to_text(body),
                           30s + wait);
 }

@@ -156,14 +156,18 @@ Result<const JsonPlace*> own_server(std::string_view text, const JsonPlace& root
   return servers ? servers->member("cru") : nullptr;
 }
 
-/// Ours: `mcp` of a program called cru, or exactly what we write, whatever the program is called.
+/// What we wrote ourselves, whatever has been added to it since.
+bool is_marked(const JsonPlace& server) {
+  const auto* environment = server.member("env");
+  return environment && environment->text_of("CRU_INSTALLED_BY") == "cru";
+}
+
+/// Somebody's own entry that does what ours would.
 bool starts_cru(const JsonPlace& server) {
   const auto* arguments = server.member("args");
-  if (!arguments || arguments->children.size() != 1 || arguments->children[0].text != "mcp") return false;
+  if (!arguments || arguments->children.empty() || arguments->children[0].text != "mcp") return false;
   auto command = server.text_of("command");
-  auto program = command.substr(std::min(command.size(), command.rfind('/') + 1));
-  size_t ours = 3 + (server.member("env") ? 1 : 0);
-  return program == "cru" || (server.text_of("type") == "stdio" && server.children.size() == ours);
+  return command.substr(command.rfind('/') + 1) == "cru";
 }
 
 }  // namespace
@@ -180,9 +184,17 @@ std::string shell_word(std::string_view text) {
 }
 
 std::string_view name(Installed installed) {
-  return installed == Installed::yes      ? "installed"
-         : installed == Installed::partly ? "partly"
-                                          : "not installed";
+  switch (installed) {
+    case Installed::yes:
+      return "installed";
+    case Installed::partly:
+      return "partly";
+    case Installed::by_hand:
+      return "by hand";
+    case Installed::no:
+      break;
+  }
+  return "not installed";
 }
 
 Result<FileText> add_to_settings(const FileText& before, const Installation& installation) {
@@ -237,22 +249,27 @@ Result<FileText> add_to_servers(const FileText& before, const Installation& inst
   const JsonPlace* servers = nullptr;
   auto own = own_server(text, *root, servers);
   if (!own) return fail(own.error());
-  json::object server{{"type", "stdio"}, {"command", installation.program}, {"args", {"mcp"}}};
   if (*own) {
-    if (!starts_cru(**own))
+    const auto* command = (*own)->member("command");
+    if (!is_marked(**own) && starts_cru(**own)) return before;
+    if (!is_marked(**own) || !command)
       return fail(Code::conflict, fmt::format("{}: there is another server called cru",
                                               line_and_column(text, (*own)->begin)));
-    if ((*own)->text_of("command") == installation.program) return before;
-    auto clean = take_from_servers(before);
-    return clean ? add_to_servers(*clean, installation) : clean;
+    // Only the program: whatever else a person has changed in our entry stays.
+    if (command->text == installation.program) return before;
+    return FileText(text.replace(command->begin, command->end - command->begin,
+                                 to_text(json::value(installation.program))));
   }
+  json::object environment{{"CRU_INSTALLED_BY", "cru"}};
+  json::object server{{"type", "stdio"}, {"command", installation.program}, {"args", {"mcp"}}};
   auto style = style_of(text, *root);
-  auto keeping = [&](const char* what) { server["env"] = json::object{{"CRU_INSTALL_KEEP", what}}; };
   if (!servers) {
-    if (before && root->children.empty()) keeping("file");
+    if (before && root->children.empty()) environment["CRU_INSTALL_KEEP"] = "file";
+    server["env"] = std::move(environment);
     return FileText(with_entry(text, *root, "mcpServers", json::object{{"cru", server}}, style));
   }
-  if (servers->children.empty()) keeping("servers");
+  if (servers->children.empty()) environment["CRU_INSTALL_KEEP"] = "servers";
+  server["env"] = std::move(environment);
   return FileText(with_entry(text, *servers, "cru", server, style));
 }
 
@@ -263,9 +280,8 @@ Result<FileText> take_from_servers(const FileText& before) {
   const JsonPlace* servers = nullptr;
   auto own = own_server(*before, *root, servers);
   if (!own) return fail(own.error());
-  if (!*own || !starts_cru(**own)) return before;
-  const auto* environment = (*own)->member("env");
-  auto kept = environment ? environment->text_of("CRU_INSTALL_KEEP") : std::string_view();
+  if (!*own || !is_marked(**own)) return before;
+  auto kept = (*own)->member("env")->text_of("CRU_INSTALL_KEEP");
   if (servers->children.size() > 1 || kept == "servers")
     return FileText(without_entry(*before, *servers, index_in(*servers, *own)));
   if (root->children.size() > 1 || kept == "file")
@@ -280,7 +296,9 @@ Result<Installed> in_servers(const FileText& text) {
   const JsonPlace* servers = nullptr;
   auto own = own_server(*text, *root, servers);
   if (!own) return fail(own.error());
-  return *own && starts_cru(**own) ? Installed::yes : Installed::no;
+  if (!*own) return Installed::no;
+  if (is_marked(**own)) return Installed::yes;
+  return starts_cru(**own) ? Installed::by_hand : Installed::no;
 }
 
 }  // namespace cru::hooks

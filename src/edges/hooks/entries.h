@@ -21,7 +21,7 @@ struct Installation {
 std::string shell_word(std::string_view text);
 
 using FileText = std::optional<std::string>;
-enum class Installed { no, partly, yes };
+enum class Installed { no, partly, yes, by_hand };
 std::string_view name(Installed installed);
 
 // Each of these: the text with ours added and an old one of ours replaced; the text without ours; what is
@@ -33,7 +33,8 @@ Result<FileText> add_to_settings(const FileText& before, const Installation& ins
 Result<FileText> take_from_settings(const FileText& before);
 Result<Installed> in_settings(const FileText& text);
 
-/// `.mcp.json`. An entry "cru" that starts something else is somebody else's: conflict.
+/// `.mcp.json`. Ours is marked by CRU_INSTALLED_BY in its `env`. An entry "cru" without the mark is left as
+/// it is if it starts cru (by_hand), and is a conflict if it starts something else.
 Result<FileText> add_to_servers(const FileText& before, const Installation& installation);
 Result<FileText> take_from_servers(const FileText& before);
 Result<Installed> in_servers(const FileText& text);

@@ -102,9 +102,11 @@ TEST(HookEntries, PartlyIsNotInstalled) {
 TEST(ServerEntries, AddsAndTakesAway) {
   auto fresh = add_to_servers({}, {});
   ASSERT_TRUE(fresh && *fresh);
-  auto expected = json::object{
-      {"mcpServers",
-       json::object{{"cru", json::object{{"type", "stdio"}, {"command", "cru"}, {"args", {"mcp"}}}}}}};
+  json::object server{{"type", "stdio"},
+                      {"command", "cru"},
+                      {"args", {"mcp"}},
+                      {"env", json::object{{"CRU_INSTALLED_BY", "cru"}}}};
+  json::object expected{{"mcpServers", json::object{{"cru", server}}}};
   EXPECT_EQ(*parse_json(**fresh), json::value(expected));
   EXPECT_FALSE(*take_from_servers(*fresh));
   for (std::string before :
@@ -119,6 +121,33 @@ TEST(ServerEntries, AddsAndTakesAway) {
   std::string theirs = R"({"mcpServers":{"cru":{"command":"docker","args":["cru"]}}})";
   EXPECT_EQ(add_to_servers(theirs, {}).error().code, Code::conflict);
   EXPECT_EQ(**take_from_servers(theirs), theirs);
+  EXPECT_EQ(*in_servers(theirs), Installed::no);
+}
+
+TEST(ServerEntries, AnEntryWrittenByHandIsNeverTouched) {
+  for (std::string mine :
+       {R"({"mcpServers":{"cru":{"command":"cru","args":["mcp"],"env":{"AGENT_ID":"ada"}}}})",
+        R"({"mcpServers":{"cru":{"type":"stdio","command":"/opt/cru","args":["mcp"]}}})",
+        R"({"mcpServers":{"cru":{"command":"cru","args":["mcp","--project","."],"env":{}}}})"}) {
+    EXPECT_EQ(**add_to_servers(mine, {}), mine);
+    EXPECT_EQ(**add_to_servers(mine, {.program = "/else/where/cru"}), mine);
+    EXPECT_EQ(**take_from_servers(mine), mine);
+    EXPECT_EQ(*in_servers(mine), Installed::by_hand);
+  }
+  for (std::string odd : {R"({"mcpServers":{"cru":1}})", R"({"mcpServers":{"cru":{"env":[]}}})",
+                          R"({"mcpServers":{"cru":{"env":{"CRU_INSTALLED_BY":"cru"}}}})"})
+    EXPECT_EQ(add_to_servers(odd, {}).error().code, Code::conflict) << odd;
+}
+
+TEST(ServerEntries, AnotherProgramChangesOnlyTheProgram) {
+  auto text = **add_to_servers({}, {.program = "/old/\"cru\""});
+  auto at = text.find("\"CRU_INSTALLED_BY\"");
+  text.insert(at, "\"AGENT_ID\" :\"ada\", ");
+  auto changed = **add_to_servers(text, {.program = "/new/cru"});
+  EXPECT_EQ(changed.substr(changed.find("AGENT_ID")), text.substr(text.find("AGENT_ID")));
+  EXPECT_NE(changed.find("\"/new/cru\""), std::string::npos);
+  EXPECT_EQ(**add_to_servers(changed, {.program = "/old/\"cru\""}), text);
+  EXPECT_FALSE(*take_from_servers(changed));
 }
 
 TEST(CodexEntries, AppendsOneBlockAndTakesItAway) {

@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "edges/hooks/diff.h"
 #include "platform/files.h"
@@ -13,7 +15,8 @@ namespace cru::hooks {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr size_t largest_file = 4u << 20;
+constexpr size_t largest_file = 4u << 20, most_backups = 5;
+constexpr const char* backup_mark = ".cru-backup-";
 
 std::unexpected<Error> about(const std::string& path, Error error) {
   error.message = fmt::format("{}: {}", path, error.message);
@@ -40,11 +43,40 @@ Result<FileText> read_text(const std::string& path) {
   return FileText(std::move(*text));
 }
 
+/// 20261116T031500.250Z: in the order of time if sorted.
 std::string timestamp(Time now) {
   std::string out;
-  for (char c : to_rfc3339(now).substr(0, 19))
+  for (char c : to_rfc3339(now))
     if (c != '-' && c != ':') out += c;
-  return out + "Z";
+  return out;
+}
+
+/// Takes away all but the newest copies; never the one just made, whatever the clock says.
+void drop_old_backups(const std::string& path, const std::string& made) {
+  auto start = fs::path(path).filename().string() + backup_mark;
+  std::vector<std::string> copies;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(fs::path(path).parent_path(), error)) {
+    auto name = entry.path().filename().string();
+    if (!name.starts_with(start) || entry.path() == fs::path(made)) continue;
+    // Only names that we give: somebody may keep a copy of his own.
+    auto rest = std::string_view(name).substr(start.size());
+    if (rest.size() == timestamp({}).size() && rest.find_first_not_of("0123456789T.Z") == rest.npos)
+      copies.push_back(entry.path().string());
+  }
+  std::ranges::sort(copies, std::greater());
+  for (size_t i = most_backups - 1; i < copies.size(); ++i) ::unlink(copies[i].c_str());
+}
+
+/// A copy of the file as it is, beside it. A name that is taken is never used again.
+Result<std::string> back_up(const std::string& path, const std::string& text, unsigned mode, Time now) {
+  auto name = [&] { return path + backup_mark + timestamp(now); };
+  struct stat info{};
+  while (::lstat(name().c_str(), &info) == 0) now += 1ms;
+  auto copy = name();
+  if (auto written = write_file(copy, text, mode); !written) return fail(written.error());
+  drop_old_backups(path, copy);
+  return copy;
 }
 
 Result<> write_text(const std::string& path, const FileText& text) {
@@ -118,12 +150,14 @@ Result<Change> change_file(const Target& target, bool add, const Installation& i
   if (change.diff.empty())
     change.diff = fmt::format("--- {}\n+++ /dev/null\n", target.path);  // an empty file goes
   if (dry_run) return change;
-  auto found = target.look(*before);
-  if (add && *before && found && *found == Installed::no) {
-    change.backup = fmt::format("{}.cru-backup-{}", target.path, timestamp(now));
+  // A file that holds nothing but what we write is not worth a copy.
+  auto alone = target.add(FileText(), installation);
+  if (*before && !(alone && *alone == *before)) {
     struct stat info{};
     unsigned mode = ::stat(path->c_str(), &info) == 0 ? info.st_mode & 07777 : 0600;
-    if (auto copied = write_file(change.backup, **before, mode); !copied) return fail(copied.error());
+    auto copied = back_up(target.path, **before, mode, now);
+    if (!copied) return fail(copied.error());
+    change.backup = std::move(*copied);
   }
   auto still = read_text(*path);
   if (!still) return fail(still.error());

@@ -1,6 +1,6 @@
 #pragma once
 /// Installer: carries out what entries.h says on the files of Claude Code and Codex. Shows each change,
-/// keeps a copy of a file before its first one, writes it whole or not at all, and follows links.
+/// keeps a copy of a file before it (the newest 5 of them), writes it whole or not at all, and follows links.
 #include <string>
 #include <vector>
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "platform/files.h"
 #include "platform/temporary_folder.h"
@@ -55,13 +56,33 @@ TEST_F(Installer, KeepsACopyAndTheFilesMode) {
   EXPECT_EQ(read(settings), before);
   auto added = change(true);
   ASSERT_TRUE(added);
-  EXPECT_EQ(added->backup, folder / (settings + ".cru-backup-19700101T000000Z"));
+  EXPECT_EQ(added->backup, folder / (settings + ".cru-backup-19700101T000000.000Z"));
   EXPECT_EQ(read_file(added->backup).value(), before);
   struct stat info{};
   ::stat((folder / settings).c_str(), &info);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
-  EXPECT_EQ(change(false)->backup, "");
+  auto installed = read(settings);
+  auto taken = change(false);
   EXPECT_EQ(read(settings), before);
+  EXPECT_EQ(read_file(taken->backup).value(), installed);
+  EXPECT_EQ(read_file(added->backup).value(), before) << "a copy is never written over";
+}
+
+TEST_F(Installer, KeepsTheNewestFiveCopies) {
+  write(settings, "{\"n\": 1}");
+  write(settings + ".cru-backup-mine", "mine");
+  for (int64_t i = 0; i < 9; ++i)
+    ASSERT_TRUE(change_file(target(), i % 2 == 0, {}, false, from_millis(i * 60000)));
+  std::set<std::string> copies;
+  for (const auto& entry : fs::directory_iterator(folder / ".claude"))
+    copies.insert(entry.path().filename().string().substr(std::string("settings.json").size()));
+  auto copy = [](int minute) { return ".cru-backup-19700101T000" + std::to_string(minute) + "00.000Z"; };
+  EXPECT_EQ(copies,
+            (std::set<std::string>{"", ".cru-backup-mine", copy(4), copy(5), copy(6), copy(7), copy(8)}));
+  // The clock was put back: what was just saved is kept all the same.
+  auto late = change(false);
+  ASSERT_TRUE(late);
+  EXPECT_TRUE(fs::exists(late->backup));
 }
 
 TEST_F(Installer, FollowsALinkAndLeavesIt) {
