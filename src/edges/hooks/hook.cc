@@ -224,8 +224,10 @@ Result<> carry_out(const Words& words, HookLog& log, BootTime deadline) {
   auto folder = !named.empty()                 ? named
                 : input && !input->cwd.empty() ? input->cwd
                                                : fs::current_path(gone).string();
+  if (!fs::is_directory(folder, gone)) return fail(Code::not_found, "there is no folder " + folder);
   auto project = api::find_project(folder);
   if (!project) return fail(project.error());
+  if (project->root == "/") return {};  // nobody's project: a daemon there would serve the whole machine
   bool uses_cru = fs::exists(project->state(), gone) || fs::exists(project->root + "/.crucible", gone);
   if (words.for_user && !uses_cru) return {};  // the user's hooks are called everywhere
   log = hook_log_of(project->state(), api::own_environment);
