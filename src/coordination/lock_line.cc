@@ -16,11 +16,33 @@ LockLine::Place::~Place() {
   if (is_awaited) line_.wake();
 }
 
+bool LockLine::Place::is_front() const {
+  auto waits_for_me = [this](const Place* other) {
+    return held_ &&
+           std::ranges::any_of(*held_, [&](const LockKey& key) { return overlap(key, other->waiting_.key); });
+  };
+  return std::ranges::all_of(before_, waits_for_me);
+}
+
 std::vector<Waiting> LockLine::Place::ahead() const {
   std::vector<Waiting> found;
   for (const auto* place : line_.places_)
     if (before_.contains(place)) found.push_back(place->waiting_);
   return found;
+}
+
+void LockLine::note_held(const std::string& session_id, const std::vector<LockKey>& held) {
+  bool is_awaited = false;
+  for (auto* place : places_) {
+    if (place->waiting_.session_id != session_id) continue;
+    // Before its first try it needs no waking.
+    if (place->held_ && !place->before_.empty())
+      is_awaited |= std::ranges::any_of(held, [&](const LockKey& key) {
+        return std::ranges::find(*place->held_, key) == place->held_->end();
+      });
+    place->held_ = held;
+  }
+  if (is_awaited) wake();
 }
 
 std::vector<Waiting> LockLine::overlapping(const LockKey& key) const {

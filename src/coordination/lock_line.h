@@ -18,8 +18,9 @@ class LockLine {
     Place(LockLine& line, Waiting waiting);
     ~Place();
     Place(const Place&) = delete;
-    /// Nobody else came earlier for anything that overlaps.
-    bool is_front() const { return before_.empty(); }
+    /// Nobody else came earlier for anything that overlaps, but for those who wait for this session itself:
+    /// they cannot go on before it does.
+    bool is_front() const;
     /// Those who came earlier for something that overlaps.
     std::vector<Waiting> ahead() const;
 
@@ -27,7 +28,8 @@ class LockLine {
     friend class LockLine;
     LockLine& line_;
     Waiting waiting_;
-    std::set<const Place*> before_;  ///< found once, at arrival: later ones do not count
+    std::set<const Place*> before_;                  ///< found once, at arrival: later ones do not count
+    std::optional<std::vector<LockKey>> held_ = {};  ///< by its session, as last seen; perhaps less by now
     std::list<Place*>::iterator at_;
   };
 
@@ -35,6 +37,8 @@ class LockLine {
   /// Those who wait for something that overlaps `key`.
   std::vector<Waiting> overlapping(const LockKey& key) const;
 
+  /// What a session holds, as a transaction has just seen it. With something new it may be the front now.
+  void note_held(const std::string& session_id, const std::vector<LockKey>& held);
   /// Something was set free: those who wait may try.
   void wake() {
     ++version_;

@@ -20,15 +20,40 @@ LockKey other_form(const LockKey& key) {
   return key;
 }
 
+/// What those who wait must learn of a transaction, once it is committed.
+struct News {
+  bool is_freed = false;                          ///< something expired, or was released
+  std::optional<std::vector<LockKey>> held = {};  ///< by the session, if it was looked at
+};
+struct Told {
+  Done done;
+  News news;
+};
+
+std::vector<Lock> drop_over(Tx& tx, std::vector<Lock> locks, const Moment& now, News& news) {
+  auto before = locks.size();
+  locks = drop_expired(tx, std::move(locks), now);
+  if (locks.size() != before) news.is_freed = true;
+  return locks;
+}
+
 /// What the session holds and what stands in the way of `key`, nothing of it expired.
 struct Standing {
   std::vector<Lock> mine, overlapping;
 };
-Standing read_standing(Tx& tx, const Session& session, const LockKey& key, const Moment& now) {
+Standing read_standing(Tx& tx, const Session& session, const LockKey& key, const Moment& now, News& news) {
   // One after the other: an expired lock is in both, and gone after the first.
-  auto overlapping = drop_expired(tx, overlapping_locks(tx, key), now);
-  auto mine = drop_expired(tx, locks_of(tx, session.session_id), now);
+  auto overlapping = drop_over(tx, overlapping_locks(tx, key), now, news);
+  auto mine = drop_over(tx, locks_of(tx, session.session_id), now, news);
+  news.held.emplace();
+  for (const auto& lock : mine) news.held->push_back(lock.key);
   return {std::move(mine), std::move(overlapping)};
+}
+
+void take_new(Tx& tx, Lock& lock, News& news) {
+  lock.fencing_token = next_token(tx);
+  put_lock(tx, lock, "lock.acquired");
+  news.held->push_back(lock.key);
 }
 
 /// `who` as its session knows it: locks say what the session says.
@@ -37,13 +62,12 @@ Who as_known(const Session& session) {
 }
 
 Result<Done> take_in(Tx& tx, const Session& session, const LockRequest& request,
-                     const std::vector<Waiting>& ahead, const Moment& now) {
-  auto standing = read_standing(tx, session, request.key, now);
+                     const std::vector<Waiting>& ahead, const Moment& now, News& news) {
+  auto standing = read_standing(tx, session, request.key, now, news);
   auto taking = take(as_known(session), request, standing.overlapping, standing.mine, ahead, now);
   if (taking.what == Taking::What::acquire) {
     if (auto room = check_room(tx, request.key.kind); !room) return fail(std::move(room.error()));
-    taking.lock.fencing_token = next_token(tx);
-    put_lock(tx, taking.lock, "lock.acquired");
+    take_new(tx, taking.lock, news);
   } else if (taking.what == Taking::What::refresh) {
     put_lock(tx, taking.lock, "lock.refreshed");
   }
@@ -60,16 +84,17 @@ void tell_waiting(Tx& tx, const Session& session, const LockRequest& request, co
 }
 
 Result<Done> release_in(Tx& tx, const Session& session, const LockKey& key, std::optional<int64_t> token,
-                        const Moment& now) {
+                        const Moment& now, News& news) {
   std::vector<Lock> found;
   for (const auto& form : {key, other_form(key)})
     if (auto lock = find_lock(tx, form); lock && (found.empty() || found.front().key != lock->key))
       found.push_back(*std::move(lock));
-  found = drop_expired(tx, std::move(found), now);
+  found = drop_over(tx, std::move(found), now, news);
   auto own = std::ranges::find(found, session.session_id, &Lock::session_id);
   if (own == found.end()) return not_owner_reply(key, found.empty() ? nullptr : &found.front(), token);
   if (token && *token != own->fencing_token) return stale_release_reply(*own, *token);
   remove_lock(tx, *own, "lock.released");
+  news.is_freed = true;
   return released_reply(own->key);
 }
 
@@ -78,8 +103,8 @@ struct EditOptions {
   Duration ttl{0};
 };
 Result<Done> edit_in(Tx& tx, const Session& session, const LockKey& key, std::optional<int64_t> token,
-                     const std::vector<Waiting>& ahead, EditOptions options, const Moment& now) {
-  auto standing = read_standing(tx, session, key, now);
+                     const std::vector<Waiting>& ahead, EditOptions options, const Moment& now, News& news) {
+  auto standing = read_standing(tx, session, key, now, news);
   for (const auto& lock : standing.overlapping)
     if (lock.session_id != session.session_id) return edit_denied(key, lock);
   auto covers = [&](const Lock& lock) {
@@ -94,13 +119,13 @@ Result<Done> edit_in(Tx& tx, const Session& session, const LockKey& key, std::op
   if (own == standing.mine.end()) request.reason = "editing";
   auto taking = take(as_known(session), request, standing.overlapping, standing.mine, ahead, now);
   if (taking.what == Taking::What::behind_waiting) return edit_allowed(key, nullptr);
-  bool is_new = taking.what == Taking::What::acquire;
-  if (is_new) {
+  if (taking.what == Taking::What::acquire) {
     // An edit is not refused for want of room: it goes on without a lock.
     if (!check_room(tx, key.kind)) return edit_allowed(key, nullptr);
-    taking.lock.fencing_token = next_token(tx);
+    take_new(tx, taking.lock, news);
+  } else {
+    put_lock(tx, taking.lock, "lock.refreshed");
   }
-  put_lock(tx, taking.lock, is_new ? "lock.acquired" : "lock.refreshed");
   return edit_allowed(key, &taking.lock);
 }
 
@@ -176,24 +201,45 @@ struct Locks::Impl {
     co_return join_glob(folder->path, parts.rest);
   }
 
+  /// `closure(Tx&, const Moment&, News&) -> Result<Done>` as one transaction of `who`. Carried to its end
+  /// also if the caller hangs up: those who wait must learn of what was set free.
+  template <class F>
+  Task<Result<Done>> change(Who who, F closure) {
+    return detached(loop, change_now(std::move(who), std::move(closure)));
+  }
+  template <class F>
+  Task<Result<Done>> change_now(Who who, F closure) {
+    auto told = co_await store.write([closure, now = sessions.now()](Tx& tx) -> Result<Told> {
+      auto at = now;
+      at.wall = tx.now();
+      Told result;
+      Result<Done> done = closure(tx, at, result.news);
+      if (!done) return fail(std::move(done.error()));
+      result.done = *std::move(done);
+      return result;
+    });
+    if (!told) co_return fail(std::move(told.error()));
+    if (told->news.held) line.note_held(who.session_id, *told->news.held);
+    if (told->news.is_freed) line.wake();
+    co_return std::move(told->done);
+  }
+
   /// One try, as one transaction.
   Task<Result<Done>> try_to_take(Who who, LockRequest request, std::vector<Waiting> ahead,
                                  bool will_wait = false) {
-    auto now = sessions.now();
     // Planned before the commit: a caller that hangs up meanwhile leaves no lock without its end.
-    sweep_at(now.boot + request.ttl);
-    auto take_or_tell = [who, request, ahead, will_wait, now](Tx& tx) -> Result<Done> {
-      auto at = now;
-      at.wall = tx.now();
+    sweep_at(loop.clock().boot() + request.ttl);
+    auto take_or_tell = [who, request, ahead, will_wait](Tx& tx, const Moment& at,
+                                                         News& news) -> Result<Done> {
       auto session = admit_in(tx, who, at);
       if (!session) return fail(std::move(session.error()));
-      auto done = take_in(tx, *session, request, ahead, at);
+      auto done = take_in(tx, *session, request, ahead, at, news);
       if (will_wait && done && may_change(*done)) tell_waiting(tx, *session, request, *done);
       return done;
     };
     // No stored reply: asking again is refreshing, and "acquired" of a lock that is gone by now would be a
     // lie.
-    co_return co_await store.write(take_or_tell);
+    co_return co_await change(who, take_or_tell);
   }
 
   Task<Result<Done>> wait_and_take(Who who, LockRequest request, Duration wait) {
@@ -212,16 +258,16 @@ struct Locks::Impl {
   }
 
   Task<Result<Done>> release(Who who, LockKey key, std::optional<int64_t> token) {
-    auto now = sessions.now();
-    auto done = co_await write_once(store, who.once, [who, key, token, now](Tx& tx) -> Result<Done> {
-      auto at = now;
-      at.wall = tx.now();
+    return change(who, [who, key, token](Tx& tx, const Moment& at, News& news) -> Result<Done> {
+      auto earlier = find_reply(tx, who.once);
+      if (!earlier) return fail(std::move(earlier.error()));
+      if (*earlier) return **std::move(earlier);
       auto session = admit_in(tx, who, at);
       if (!session) return fail(std::move(session.error()));
-      return release_in(tx, *session, key, token, at);
+      auto done = release_in(tx, *session, key, token, at, news);
+      if (done && done->changed) keep_reply(tx, who.once, *done);
+      return done;
     });
-    if (done && done->changed) line.wake();
-    co_return done;
   }
 };
 
@@ -262,7 +308,7 @@ Task<Result<Done>> Locks::release(Who who, std::string file_path, std::optional<
   if (!key && key.error().code == Code::invalid_argument)
     co_return invalid_release_reply(file_path, key.error());
   if (!key) co_return fail(std::move(key.error()));
-  co_return co_await detached(impl_->loop, impl_->release(std::move(who), *std::move(key), token));
+  co_return co_await impl_->release(std::move(who), *std::move(key), token);
 }
 
 Task<Result<Done>> Locks::check(Who who, std::vector<std::string> file_paths) {
@@ -301,17 +347,15 @@ Task<Result<Done>> Locks::check_edit(Who who, std::string file_path, std::option
   if (!found) co_return fail(std::move(found.error()));
   // What is edited is a file, whatever its name looks like: never a glob or a logical key.
   LockKey key{LockKey::Kind::path, found->path};
-  auto now = impl_->sessions.now();
   EditOptions options{impl_->options.take_on_edit, impl_->options.edit_ttl};
-  if (options.take) impl_->sweep_at(now.boot + options.ttl);
+  if (options.take) impl_->sweep_at(impl_->loop.clock().boot() + options.ttl);
   auto ahead = impl_->line.overlapping(key);
-  co_return co_await impl_->store.write([who, key, token, ahead, options, now](Tx& tx) -> Result<Done> {
-    auto at = now;
-    at.wall = tx.now();
-    auto session = revive_in(tx, who, at);
-    if (!session) return fail(std::move(session.error()));
-    return edit_in(tx, *session, key, token, ahead, options, at);
-  });
+  co_return co_await impl_->change(
+      who, [who, key, token, ahead, options](Tx& tx, const Moment& at, News& news) -> Result<Done> {
+        auto session = revive_in(tx, who, at);
+        if (!session) return fail(std::move(session.error()));
+        return edit_in(tx, *session, key, token, ahead, options, at, news);
+      });
 }
 
 }  // namespace cru::coordination

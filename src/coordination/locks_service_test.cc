@@ -200,6 +200,58 @@ TEST_F(LocksTest, ANewcomerIsRefusedWhileAnotherWaits) {
   EXPECT_EQ(said(bobs.get(), "action"), "acquired");
 }
 
+TEST_F(LocksTest, WhoIsWaitedForGoesBeforeThoseWhoWaitForIt) {
+  acquire(bob, "src/a.cc");
+  acquire(cat, "src/b.cc");
+  auto anns = wait_for(ann, "src/**");
+  auto bobs = wait_for(bob, "src/b.cc");
+  release(cat, "src/b.cc");
+  ASSERT_TRUE(is_ready(bobs, 5s)) << "ann waits for bob, so bob does not wait for ann";
+  EXPECT_EQ(said(bobs.get(), "action"), "acquired");
+  EXPECT_FALSE(is_ready(anns, 0ms));
+  release(bob, "src/a.cc");
+  release(bob, "src/b.cc");
+  ASSERT_TRUE(is_ready(anns));
+  EXPECT_EQ(said(anns.get(), "action"), "acquired");
+}
+
+TEST_F(LocksTest, WhoIsWaitedForByOneThatIsNotTheFirstGoesBeforeItToo) {
+  acquire(bob, "src/a.cc");
+  acquire(cat, "src/b.cc");
+  auto seconds = wait_for(second_ann, "src/a.cc");
+  auto anns = wait_for(ann, "src/**");
+  auto bobs = wait_for(bob, "src/b.cc");
+  release(cat, "src/b.cc");
+  ASSERT_TRUE(is_ready(bobs, 5s));
+  EXPECT_EQ(said(bobs.get(), "action"), "acquired");
+}
+
+TEST_F(LocksTest, WhatASessionGetsWhileItWaitsMakesOthersWaitForIt) {
+  acquire(cat, "src/a.cc");
+  auto first = wait_for(bob, "src/a.cc");
+  auto anns = wait_for(ann, "src/*.cc");
+  auto second = wait_for(bob, "src/b.cc");
+  EXPECT_FALSE(is_ready(second, 0ms)) << "it is free, but ann came first";
+  release(cat, "src/a.cc");
+  ASSERT_TRUE(is_ready(first, 5s));
+  ASSERT_TRUE(is_ready(second, 5s)) << "now ann waits for bob";
+  EXPECT_EQ(said(second.get(), "action"), "acquired");
+}
+
+TEST_F(LocksTest, WhatACallFindsExpiredIsGivenToWhoWaits) {
+  for (auto call : {0, 1, 2}) {
+    auto path = "f" + std::to_string(call);
+    acquire(ann, path, {.ttl_minutes = 1});
+    auto bobs = wait_for(bob, path, 10min);
+    clock.advance_boot(61s);  // the timer does not know: the machine slept
+    if (call == 0) edit(cat, path);
+    if (call == 1) acquire(cat, path);
+    if (call == 2) release(ann, path);
+    ASSERT_TRUE(is_ready(bobs, 5s)) << call;
+    EXPECT_EQ(said(bobs.get(), "action"), "acquired") << call;
+  }
+}
+
 TEST_F(LocksTest, AWaitEndsAtItsLimitWithTheRefusal) {
   acquire(ann, "a");
   auto refused = acquire(bob, "a", {.wait = 30ms});

@@ -23,6 +23,10 @@ class RunVerifier final : public Verifier {
         co_return Verdict{
             .error = fmt::format("the verifying command cannot be started: {}", started.error().message)};
     }
+    if (job.is_wanted) {
+      bool is_wanted = co_await job.is_wanted();
+      if (!is_wanted) co_await cancel(job.run);
+    }
     co_return co_await follow(std::move(job));
   }
 

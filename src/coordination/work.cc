@@ -99,6 +99,15 @@ Work claim(Work work, const Who& who, int64_t token, Duration lease, const Momen
   return work;
 }
 
+Work unclaim(Work work) {
+  work.status = WorkStatus::pending;
+  --work.attempts;
+  work.claimed_by.clear();
+  work.claimed_by_session.clear();
+  work.lease.reset();
+  return work;
+}
+
 Work close(Work work, WorkStatus status, std::string error, const Moment& now) {
   work.status = status;
   work.error_message = std::move(error);
@@ -135,7 +144,10 @@ Work fail_attempt(Work work, std::string error, bool retry, const Moment& now) {
 
 Completing may_complete(const Work& work, const Who& who, std::optional<int64_t> token, bool success) {
   using Kind = Completing::Kind;
-  if (token && *token == work.accepted_token && work.status != WorkStatus::running) {
+  bool is_holder = who.session_id == work.claimed_by_session;
+  bool is_anothers = !is_holder && !work.claimed_by_session.empty() && token == work.fencing_token;
+  // After a failed attempt nobody has it: whoever repeats the report is told of it, and changes nothing.
+  if (token && *token == work.accepted_token && !is_anothers && work.status != WorkStatus::running) {
     if (success == work.accepted_success) return {Kind::repeated};
     return refuse("task_not_found_or_not_claimed_by_agent",
                   fmt::format("work {} was reported before with this token, as {}", work.task_id,
@@ -151,7 +163,6 @@ Completing may_complete(const Work& work, const Who& who, std::optional<int64_t>
   auto not_yours = [&](std::string message) {
     return refuse("task_not_found_or_not_claimed_by_agent", std::move(message));
   };
-  bool is_holder = token || who.session_id == work.claimed_by_session;
   switch (work.status) {
     case WorkStatus::claimed:
       if (is_holder) return {Kind::accepted};

@@ -67,6 +67,8 @@ json::object to_json(const Work& work, std::span<const std::string> blocked_by =
 json::object to_event(const Work& work);
 
 Work claim(Work work, const Who& who, int64_t token, Duration lease, const Moment& now);
+/// Whoever claimed it hung up before it was told: as if it had never been claimed. Its token stays used.
+Work unclaim(Work work);
 Work close(Work work, WorkStatus status, std::string error, const Moment& now);
 /// Its claimer is gone: back to the queue at once, or failed when its attempts are used up.
 Work requeue(Work work, std::string_view why, const Moment& now);
@@ -84,6 +86,7 @@ struct Completing {
   Kind kind = Kind::accepted;
   std::string reason = {}, message = {};  ///< of a refusal
 };
+/// Only the session that claimed it; a token is one more check, for everybody can read it in the list.
 Completing may_complete(const Work& work, const Who& who, std::optional<int64_t> token, bool success);
 
 /// What the end of a dependency does to one that waits for it.

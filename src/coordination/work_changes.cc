@@ -30,6 +30,7 @@ void WorkChanges::submit(Work work, std::vector<std::string> open_dependencies, 
     ++waiting.waits_for;
     set_dependency_count(tx_, waiting);
     update_work(tx_, waiting, now_);
+    tx_.emit({"work.updated", waiting.task_id, to_event(waiting)});
   }
   if (fails_because.empty()) return note(work);
   // Its number is known to the table only.

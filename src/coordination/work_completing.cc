@@ -130,7 +130,9 @@ Task<Result<Done>> WorkQueue::complete(Who who, Completion completion) {
       });
   if (!done || !done->reply.contains(verifying_key)) co_return done;
   auto verifying = impl.take_up(task_id, false);
-  if (!verifying->outcome) co_await verifying->ended.wait();
+  while (!verifying->outcome)
+    // It cannot say anything while it waits for this: that it still waits is its sign of life.
+    if (!co_await verifying->ended.wait(impl.options.sign_of_life)) co_await impl.sessions.seen(claimer.who);
   co_return *verifying->outcome;
 }
 
@@ -153,10 +155,12 @@ Task<void> WorkQueue::Impl::verify(std::string task_id, std::shared_ptr<Verifyin
       return *std::move(found);
     });
     if (work) {
-      Verification job{.run = work->verify_run,
-                       .argv = work->verify,
-                       .cwd = std::string(text_or(context_of(*work), "cwd")),
-                       .limit = options.verify_limit};
+      Verification job{
+          .run = work->verify_run,
+          .argv = work->verify,
+          .cwd = std::string(text_or(context_of(*work), "cwd")),
+          .limit = options.verify_limit,
+          .is_wanted = [this, task_id, run = work->verify_run] { return is_verifying(task_id, run); }};
       Verdict verdict;
       if (work->status == WorkStatus::running) verdict = co_await verifier->verify(std::move(job), resumed);
       resumed = true;  // a second look must not run it again
@@ -172,6 +176,14 @@ Task<void> WorkQueue::Impl::verify(std::string task_id, std::shared_ptr<Verifyin
   verifying_now->outcome = std::move(recorded);
   verifying.erase(task_id);
   verifying_now->ended.notify();
+}
+
+Task<bool> WorkQueue::Impl::is_verifying(std::string task_id, std::string run) {
+  auto found = co_await store.read([task_id, run](Reader& reader) -> Result<bool> {
+    auto work = find_work(reader, task_id);
+    return work && work->status == WorkStatus::running && work->verify_run == run;
+  });
+  co_return !found || *found;  // a store that cannot be read cancels nothing
 }
 
 Task<Result<Done>> WorkQueue::Impl::record_verdict(std::string task_id, std::string run, Verdict verdict) {

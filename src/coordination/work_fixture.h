@@ -56,8 +56,9 @@ class WorkFixture : public StoreFixture {
                                             SessionOptions{.root = folder.path()});
       auto fake = std::make_unique<FakeVerifier>(thread->loop);
       verifier = fake.get();
-      queue = std::make_unique<WorkQueue>(thread->loop, *store, *sessions, std::move(fake), system_random(),
-                                          WorkOptions{.root = "/project", .most_waiters = 3});
+      queue = std::make_unique<WorkQueue>(
+          thread->loop, *store, *sessions, std::move(fake), system_random(),
+          WorkOptions{.root = "/project", .most_waiters = 3, .sign_of_life = 20ms});
       return true;
     });
   }

@@ -51,6 +51,11 @@ struct WorkQueue::Impl {
     co_return std::move(changed->done);
   }
 
+  // work_claiming.cc
+  Task<Result<Done>> claim_for(Who who, std::vector<std::string> task_types, Duration lease,
+                               std::weak_ptr<WorkCallers::Presence> caller);
+  Task<void> give_back(Who who, std::string task_id, int64_t token);
+
   // work_service.cc
   void carry_out(WorkEffects effects);
   void note_due(BootTime due);
@@ -69,6 +74,7 @@ struct WorkQueue::Impl {
   };
   std::shared_ptr<Verifying> take_up(const std::string& task_id, bool resumed);
   Task<void> verify(std::string task_id, std::shared_ptr<Verifying> verifying, bool resumed);
+  Task<bool> is_verifying(std::string task_id, std::string run);
   Task<Result<Done>> record_verdict(std::string task_id, std::string run, Verdict verdict);
 
   Loop& loop;
@@ -78,6 +84,7 @@ struct WorkQueue::Impl {
   Random& random;
   const WorkOptions options;
   std::shared_ptr<WorkWaiters> waiters;
+  const std::shared_ptr<WorkCallers> callers = std::make_shared<WorkCallers>();
   std::map<std::string, std::shared_ptr<Verifying>> verifying;  ///< by task id
   Loop::TimerId timer = 0;
   std::optional<BootTime> due = {};  ///< when the timer fires

@@ -168,6 +168,7 @@ TEST_F(WorkQueueTest, BadSubmissionsNameTheFieldAndTheReason) {
 TEST_F(WorkQueueTest, WorkCanBePutBeforeOtherWork) {
   add("a");
   ASSERT_TRUE(submit({.task_id = "before", .priority = 9, .blocks = {"a"}}));
+  EXPECT_EQ(events(), (Ids{"work.submitted a", "work.submitted before", "work.updated a"}));
   EXPECT_EQ(claim_id("ann"), "before");
   EXPECT_EQ(claim_id("bob"), "");
   ASSERT_TRUE(complete(who("ann"), {.task_id = "before", .success = true}));
@@ -201,10 +202,13 @@ TEST_F(WorkQueueTest, ACompletionIsAcceptedOnce) {
   auto stranger = complete(who("bob"), {.task_id = "a", .success = true});
   EXPECT_EQ(text(stranger, "message"), "work a is claimed by ann now");
   EXPECT_EQ(stranger->status, 409);
+  stranger = complete(who("bob"), {.task_id = "a", .success = true, .fencing_token = token});
+  EXPECT_EQ(text(stranger, "message"), "work a is claimed by ann now") << "everybody can read the token";
   EXPECT_EQ(text(complete(who("ann"), {.task_id = "a", .success = true}), "status"), "completed");
   auto again = complete(who("ann"), {.task_id = "a", .success = true});
   EXPECT_EQ(text(again, "reason"), "task_not_found_or_not_claimed_by_agent");
-  auto repeated = complete(who("bob"), {.task_id = "a", .success = true, .fencing_token = token});
+  EXPECT_EQ(complete(who("bob"), {.task_id = "a", .success = true, .fencing_token = token})->status, 409);
+  auto repeated = complete(who("ann"), {.task_id = "a", .success = true, .fencing_token = token});
   EXPECT_TRUE(bool_or(repeated->reply, "repeated"));
   EXPECT_EQ(text(repeated, "status"), "completed");
   EXPECT_EQ(complete(who("ann"), {.task_id = "a", .fencing_token = token})->status, 409);

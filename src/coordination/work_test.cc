@@ -72,11 +72,14 @@ TEST(Work, TheClockConcernsTheEarliestOfLeaseAndDeadline) {
   EXPECT_FALSE(due(close(work, WorkStatus::failed, "", noon), noon));
 }
 
-TEST(Work, OnlyTheClaimingSessionOrItsTokenMayComplete) {
+TEST(Work, OnlyTheClaimingSessionMayCompleteWhateverTokenAnotherShows) {
   using Kind = Completing::Kind;
   auto work = claimed_by_ann();
   EXPECT_EQ(may_complete(work, ann, {}, true).kind, Kind::accepted);
-  EXPECT_EQ(may_complete(work, bob, 7, true).kind, Kind::accepted);
+  EXPECT_EQ(may_complete(work, ann, 7, true).kind, Kind::accepted);
+  EXPECT_EQ(may_complete(work, bob, 7, true).message, "work a is claimed by ann now")
+      << "the token is public";
+  EXPECT_EQ(may_complete(work, bob, 7, false).kind, Kind::refused);
   auto refused = may_complete(work, bob, {}, true);
   EXPECT_EQ(refused.kind, Kind::refused);
   EXPECT_EQ(refused.reason, "task_not_found_or_not_claimed_by_agent");
@@ -100,7 +103,8 @@ TEST(Work, ARepeatWithTheAcceptedTokenIsTheSameCompletion) {
   work.accepted_token = 7;
   work.accepted_success = true;
   work = close(work, WorkStatus::completed, "", noon);
-  EXPECT_EQ(may_complete(work, bob, 7, true).kind, Kind::repeated);
+  EXPECT_EQ(may_complete(work, ann, 7, true).kind, Kind::repeated);
+  EXPECT_EQ(may_complete(work, bob, 7, true).message, "work a is finished already, by ann");
   EXPECT_EQ(may_complete(work, ann, 7, false).kind, Kind::refused);
   EXPECT_EQ(may_complete(work, ann, {}, true).kind, Kind::refused);
   EXPECT_EQ(may_complete(work, ann, {}, true).message, "work a is finished already, by ann");
@@ -114,6 +118,16 @@ TEST(Work, WhileItIsVerifiedItsClaimerJoins) {
   EXPECT_EQ(may_complete(work, ann, 7, true).kind, Kind::joins);
   EXPECT_EQ(may_complete(work, ann, {}, false).kind, Kind::refused);
   EXPECT_EQ(may_complete(work, bob, {}, true).kind, Kind::refused);
+  EXPECT_EQ(may_complete(work, bob, 7, true).kind, Kind::refused);
+}
+
+TEST(Work, AClaimThatIsTakenBackIsNoAttempt) {
+  auto work = unclaim(claimed_by_ann());
+  EXPECT_TRUE(is_ready(work));
+  EXPECT_EQ(work.attempts, 0);
+  EXPECT_EQ(work.claimed_by + work.claimed_by_session, "");
+  EXPECT_FALSE(work.lease);
+  EXPECT_EQ(work.fencing_token, 7) << "it was given, and is not given again";
 }
 
 TEST(Work, AFailedDependencyFailsOrReleasesByPolicy) {

@@ -120,6 +120,35 @@ TEST_F(WorkVerifyingTest, CancelledWhileItIsVerifiedItsRunIsKilled) {
   EXPECT_EQ(status("a"), "cancelled");
 }
 
+TEST_F(WorkVerifyingTest, WhatWasCancelledBeforeItBeganIsNotWanted) {
+  auto done = completing(who("ann"), {.task_id = "a", .success = true});
+  ASSERT_TRUE(is_verifying());
+  auto is_wanted = verifier->jobs[0].is_wanted;
+  EXPECT_TRUE(thread->await([&] { return is_wanted(); }));
+  ASSERT_TRUE(cancel("a"));
+  EXPECT_FALSE(thread->await([&] { return is_wanted(); }));
+  done.get();
+}
+
+TEST_F(WorkVerifyingTest, WhoWaitsForAVerdictIsAlive) {
+  auto done = completing(who("ann"), {.task_id = "a", .success = true});
+  ASSERT_TRUE(is_verifying());
+  clock.advance_boot(20min);
+  auto later = clock.boot();
+  auto last_heard = [&] {
+    return read([id = who("ann").session_id](Reader& reader) -> Result<BootTime> {
+             return find_session(reader, id)->last_heartbeat.boot;
+           })
+        .value();
+  };
+  for (int i = 0; i < 1000 && last_heard() < later; ++i) std::this_thread::sleep_for(5ms);
+  EXPECT_GE(last_heard(), later);
+  auto swept = thread->await([&] { return sessions->cleanup(who("boss"), 15min); });
+  EXPECT_EQ(int_or(swept->reply, "agents_cleaned"), 0);
+  decide({.passed = true, .exit_code = 0});
+  EXPECT_EQ(text(done.get(), "status"), "completed");
+}
+
 TEST(LastLines, AreWholeAndAtMostFourKilobytes) {
   EXPECT_EQ(last_lines("a\nb\n"), "a\nb\n");
   std::string text;

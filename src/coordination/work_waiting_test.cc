@@ -91,6 +91,61 @@ TEST_F(WorkWaitingTest, ManyAgentsAndManyItemsMeetExactlyOnce) {
   for (auto& agent : agents) agent.get();
 }
 
+/// A caller that can hang up.
+struct Caller {
+  struct promise_type {
+    Caller get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> frame;
+};
+
+class HangingUpTest : public WorkFixture {
+ public:
+  static Caller ask(WorkQueue& queue, Who caller, std::string& got) {
+    auto done = co_await queue.claim(caller, {}, 30min, 0s);
+    got = done ? std::string(text_or(done->reply, "task_id", "nothing")) : done.error().message;
+  }
+};
+
+TEST_F(HangingUpTest, AClaimThatNobodyHearsOfIsTakenBackAndIsNoAttempt) {
+  for (std::string request : {"", "r1"}) {
+    auto id = "a" + request;
+    add(id);
+    std::string unheard;
+    thread->on_loop([&] { ask(*queue, who("ann", request), unheard).frame.destroy(); });
+    for (int i = 0; i < 1000 && events().back() != "work.requeued " + id; ++i)
+      std::this_thread::sleep_for(5ms);
+    EXPECT_EQ(status(id), "pending");
+    EXPECT_EQ(row(id).attempts, 0);
+    auto again = claim(who("ann", request));
+    EXPECT_EQ(text_or(again->reply, "task_id"), id) << "not the reply of what was taken back";
+    EXPECT_EQ(again->reply.at("attempt"), 1);
+    EXPECT_EQ(status(id), "claimed");
+    EXPECT_EQ(unheard, "");
+  }
+}
+
+TEST_F(HangingUpTest, WhoAsksAgainUnderTheSameIdKeepsTheClaim) {
+  add("a");
+  std::string first, second;
+  auto retry = thread->on_loop([&] {
+    auto lost = ask(*queue, who("ann", "r1"), first);
+    auto kept = ask(*queue, who("ann", "r1"), second);
+    lost.frame.destroy();
+    return kept;
+  });
+  EXPECT_TRUE(eventually([&] { return retry.frame.done(); }));
+  thread->on_loop([&] { retry.frame.destroy(); });
+  EXPECT_EQ(second, "a");
+  EXPECT_EQ(claim_id("bob"), "");
+  EXPECT_EQ(status("a"), "claimed");
+  EXPECT_EQ(row("a").attempts, 1);
+}
+
 class TicketTest : public testing::Test {
  public:
   using Ticket = WorkWaiters::Ticket;

@@ -85,7 +85,8 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
              {.ttl = std::chrono::minutes(config.lock_ttl_minutes),
               .take_on_edit = config.lock_on_edit,
               .edit_ttl = std::chrono::minutes(config.edit_lock_ttl_minutes)}),
-      work_(loop, store, sessions_, runs_, system_random(), {.root = project.root}),
+      work_(loop, store, sessions_, runs_, system_random(),
+            {.root = project.root, .sign_of_life = std::min<Duration>(3min, config.stale_after / 3)}),
       handoffs_(store, sessions_, system_random()),
       memories_(store, sessions_, system_random()),
       teams_(store, pool, sessions_, runs_, system_random(), project.root),
@@ -116,9 +117,8 @@ void Engine::bind(api::DaemonFacts facts) {
 Task<Result<>> Engine::recover(bool fresh_database) {
   auto recovered = co_await runs_.recover();
   if (!recovered) co_return recovered;
-  recovered = co_await sessions_.recover([this](const std::string& id) {
-    return id == api::unknown_run || runs_.has_live(id);
-  });
+  recovered = co_await sessions_.recover(
+      [this](const std::string& id) { return id == api::unknown_run || runs_.has_live(id); });
   if (recovered) recovered = co_await locks_.recover();
   if (recovered) recovered = co_await work_.recover();
   if (!recovered) co_return recovered;
