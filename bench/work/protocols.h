@@ -166,7 +166,7 @@ class CruMcp final : public CruReplies {
   }
   size_t to_skip(std::string_view bytes) const override {
     size_t skipped = 0;
-    while (bytes.starts_with(R"({"jsonrpc":"2.0","method":)")) {
+    while (bytes.starts_with(R"({"jsonrpc":"2.0","method":)") || bytes.starts_with(R"({"cru_mcp")")) {
       auto length = reply_length(bytes);
       if (length == 0) break;
       bytes.remove_prefix(length);

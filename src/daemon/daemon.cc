@@ -191,7 +191,7 @@ class Daemon {
   }
 
   Task<void> stop() {
-    mcp_->stop_listening();
+    co_await mcp_->stop(1s);
     co_await edge_->drain(1s);
     loop_.stop();
   }

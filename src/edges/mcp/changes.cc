@@ -14,7 +14,8 @@ void add_event(Changes& changes, const Event& event) {
   }
   bool is_work = event.type.starts_with("work.");
   changes.uris.insert(is_work ? "work://pending" : "handoffs://recent");
-  changes.uris.insert((is_work ? "work://" : "handoffs://") + event.entity);
+  // A handoff never changes once it is written.
+  if (is_work) changes.uris.insert("work://" + event.entity);
   changes.list = true;
 }
 

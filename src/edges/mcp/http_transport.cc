@@ -201,13 +201,14 @@ Task<void> HttpTransport::post(const http::Request& request, api::Call call, htt
     co_await writer.send({.status = 202, .headers = std::move(headers)});
     co_return;
   }
-  co_await answer(about, sink, std::move(headers), writer);
+  co_await answer(about, session->server, sink, std::move(headers), writer);
   session->used = loop_.clock().boot();
 }
 
-Task<void> HttpTransport::answer(Post& about, PostSink& sink, http::Fields headers, http::Writer& writer) {
+Task<void> HttpTransport::answer(Post& about, Server& server, PostSink& sink, http::Fields headers,
+                                 http::Writer& writer) {
   if (about.wants_stream && !sink.is_over()) {
-    (void)co_await stream(sink, std::move(headers), writer);
+    (void)co_await stream(server, sink, std::move(headers), writer);
     co_return;
   }
   while (!sink.is_over()) co_await sink.changed.wait();
@@ -222,7 +223,7 @@ Task<void> HttpTransport::answer(Post& about, PostSink& sink, http::Fields heade
 }
 
 /// Notifications as they come, then the answer, which ends the stream. False if the client left first.
-Task<bool> HttpTransport::stream(PostSink& sink, http::Fields headers, http::Writer& writer) {
+Task<bool> HttpTransport::stream(Server& server, PostSink& sink, http::Fields headers, http::Writer& writer) {
   for (auto& [name, value] : headers)
     if (name == "Content-Type") value = "text/event-stream";
   headers.emplace_back("X-Accel-Buffering", "no");
@@ -237,6 +238,7 @@ Task<bool> HttpTransport::stream(PostSink& sink, http::Fields headers, http::Wri
     if (sink.response) out += sse(*sink.response);
     if (!out.empty()) open = co_await writer.write(out);
     if (is_last) co_return open;
+    server.drained();
     if (!open || !sink.notifications.empty() || sink.is_over()) continue;
     bool news = co_await sink.changed.wait(heartbeat_);
     if (!news) open = co_await writer.write(": \n\n");

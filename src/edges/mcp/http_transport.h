@@ -36,8 +36,8 @@ class HttpTransport {
                          http::Writer& writer);
   Task<void> end_session(const http::Request& request, api::Call call, http::Fields headers,
                          http::Writer& writer);
-  Task<void> answer(Post& post, PostSink& sink, http::Fields headers, http::Writer& writer);
-  Task<bool> stream(PostSink& sink, http::Fields headers, http::Writer& writer);
+  Task<void> answer(Post& post, Server& server, PostSink& sink, http::Fields headers, http::Writer& writer);
+  Task<bool> stream(Server& server, PostSink& sink, http::Fields headers, http::Writer& writer);
   /// Null if there is none, it is another's, or it was idle for too long.
   std::shared_ptr<Session> find(const http::Request& request, const api::Call& call);
   /// Null if there are too many.

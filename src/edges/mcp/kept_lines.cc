@@ -26,45 +26,37 @@ void KeptLines::note(const Peeked& about, std::string_view line) {
   } else if (about.method == "resources/unsubscribe") {
     subscriptions_.erase(std::string(member_text(about.params, "uri")));
   } else if (about.method == "notifications/cancelled") {
-    answered(std::string(member_text(about.params, "requestId")));
+    cancelled(std::string(member_text(about.params, "requestId")));
   }
 }
 
 void KeptLines::keep(uint64_t number, const Peeked& about, std::string_view line) {
-  std::string id(about.is_batch ? "[" : about.id);
-  if (!about.is_batch) {
-    answered(id);  // used again before its answer: the server says so
-    by_id_[id] = number;
-  }
+  std::string id(about.is_batch ? std::string_view() : about.id);
+  if (!id.empty()) by_id_[id] = number;
   unanswered_[number] = {std::move(id), std::string(line)};
   bytes_ += line.size();
 }
 
 void KeptLines::keep_listen(uint64_t number, const Peeked& about, std::string_view line) {
-  if (listens_.size() < most_subscriptions) listens_[std::string(about.id)] = {number, std::string(line)};
+  if (listens_.size() < most_subscriptions) listens_[number] = {std::string(about.id), std::string(line)};
 }
 
 void KeptLines::mark_sent(uint64_t number) {
   if (auto found = unanswered_.find(number); found != unanswered_.end()) found->second.is_sent = true;
 }
 
-void KeptLines::answered(const std::string& id) {
-  listens_.erase(id);
-  auto found = by_id_.find(id);
-  if (found == by_id_.end()) return;
-  forget(found->second);
-}
-
-void KeptLines::batch_answered() {
-  for (const auto& [number, entry] : unanswered_)
-    if (entry.id == "[") return forget(number);
+void KeptLines::cancelled(const std::string& id) {
+  std::erase_if(listens_, [&](const auto& entry) { return entry.second.id == id; });
+  if (auto found = by_id_.find(id); found != by_id_.end()) forget(found->second);
 }
 
 void KeptLines::forget(uint64_t number) {
+  listens_.erase(number);
   auto found = unanswered_.find(number);
   if (found == unanswered_.end()) return;
   bytes_ -= found->second.line.size();
-  by_id_.erase(found->second.id);
+  if (auto latest = by_id_.find(found->second.id); latest != by_id_.end() && latest->second == number)
+    by_id_.erase(latest);
   unanswered_.erase(found);
 }
 

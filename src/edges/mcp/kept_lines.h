@@ -14,13 +14,13 @@ namespace cru::mcp {
 class KeptLines {
  public:
   struct Entry {
-    std::string id;  ///< as JSON text; "[" for a batch
+    std::string id;  ///< as JSON text; empty for a batch
     std::string line;
     int attempts = 0;
     bool is_sent = false;
   };
   struct Listen {
-    uint64_t number = 0;
+    std::string id;
     std::string line;
   };
 
@@ -30,9 +30,7 @@ class KeptLines {
   void keep(uint64_t number, const Peeked& about, std::string_view line);
   void keep_listen(uint64_t number, const Peeked& about, std::string_view line);
   void mark_sent(uint64_t number);
-  /// The answer with this id, or to the oldest batch, has come.
-  void answered(const std::string& id);
-  void batch_answered();
+  /// It is answered, or never will be.
   void forget(uint64_t number);
 
   bool is_full() const;
@@ -41,19 +39,21 @@ class KeptLines {
   bool used_tools() const { return used_tools_; }
 
   std::map<uint64_t, Entry>& unanswered() { return unanswered_; }
-  const std::map<std::string, Listen>& listens() const { return listens_; }
+  const std::map<uint64_t, Listen>& listens() const { return listens_; }
   const std::map<std::string, std::string>& subscriptions() const { return subscriptions_; }
   const std::string& initialize() const { return initialize_; }
   const std::string& initialized() const { return initialized_; }
   const std::string& set_level() const { return set_level_; }
 
  private:
+  void cancelled(const std::string& id);
+
   std::map<uint64_t, Entry> unanswered_;
   size_t bytes_ = 0;
-  std::unordered_map<std::string, uint64_t> by_id_;
+  std::unordered_map<std::string, uint64_t> by_id_;  ///< the latest with the id
   std::string initialize_, initialized_, set_level_;
   std::map<std::string, std::string> subscriptions_;  ///< lines by address
-  std::map<std::string, Listen> listens_;             ///< by id
+  std::map<uint64_t, Listen> listens_;
   bool used_tools_ = false;
 };
 

@@ -325,17 +325,20 @@ void Server::follow_changes() {
   if (feed_ && !listening_) listening_ = feed_->listen([this](const Changes& changes) { tell(changes); });
 }
 
-void Server::tell(const Changes& changes) {
+void Server::tell(const Changes& news) {
   auto any_congested = [&] {
     if (notifications_ && notifications_->is_congested()) return true;
     return std::ranges::any_of(listens_,
                                [](auto& entry) { return entry.second.answer.sink().is_congested(); });
   };
   if (any_congested()) {
-    held_.add(changes);
+    held_.add(news);
     holds_ = true;
     return;
   }
+  auto changes = std::exchange(held_, {});
+  changes.add(news);
+  holds_ = false;
   bool tells_list = changes.list && is_list_due();
   auto send = [&](Sink& sink, const std::set<std::string>& uris, bool list, const json::object& params) {
     for (const auto& uri : uris) {
@@ -374,8 +377,7 @@ void Server::catch_up() {
 }
 
 void Server::drained() {
-  if (!std::exchange(holds_, false)) return;
-  tell(std::exchange(held_, {}));
+  if (holds_) tell({});
 }
 
 /// A log message for the client, if it wants to hear that much.

@@ -84,6 +84,8 @@ class Server {
   void drained();
   /// Requests whose answer is still to come.
   size_t in_flight() const { return flights_.size(); }
+  /// Of these, the ones that do not merely wait for something to happen.
+  size_t at_work() const { return flights_.size() - waiting_; }
   /// A tool was called: there may be a session to end.
   bool is_used() const { return used_; }
 
@@ -158,7 +160,7 @@ class Server {
   void fly(std::string id, Sink& sink, bool waits, Task<void> work);
 
   void follow_changes();
-  void tell(const Changes& changes);
+  void tell(const Changes& news);
   /// False if the list was told of a moment ago: then it will be again, soon.
   bool is_list_due();
   void say(Sink& sink, const Request* request, std::string_view level, std::string_view text);

@@ -4,12 +4,13 @@
 #include <algorithm>
 
 #include "edges/mcp/server.h"
+#include "edges/quoted.h"
 
 namespace cru::mcp {
 namespace {
 
 constexpr Duration progress_pause = 5s;
-constexpr size_t most_completions = 100;
+constexpr size_t most_completions = 100, longest_quoted = 8192;
 
 RpcError bad(std::string message) { return {invalid_params, std::move(message)}; }
 
@@ -72,30 +73,19 @@ std::string prompt_result(std::string_view description, std::string text, Versio
   return body.append(result_end(version));
 }
 
-void append_list(std::string& out, const json::object& handoff, std::string_view key,
-                 std::string_view title) {
-  const auto* list = array_at(handoff, key);
-  if (!list || list->empty()) return;
-  fmt::format_to(std::back_inserter(out), "\n{}:\n", title);
-  for (const auto& entry : *list)
-    if (entry.is_string())
-      fmt::format_to(std::back_inserter(out), "- {}\n", std::string_view(entry.get_string()));
-}
-
+/// A message of the user's is obeyed, so what another agent wrote is no part of its own words.
 std::string resume_text(const json::object& handoff) {
-  auto out = fmt::format("Continue the work that {} handed over at {}.\n\nSummary: {}\n",
-                         text_or(handoff, "agent_name"), text_or(handoff, "created_at"),
-                         text_or(handoff, "summary"));
-  append_list(out, handoff, "completed_work", "Done");
-  append_list(out, handoff, "in_progress", "Under way");
-  append_list(out, handoff, "decisions", "Decided");
-  append_list(out, handoff, "next_steps", "Next");
-  append_list(out, handoff, "relevant_files", "Files");
-  out +=
-      "\nCall register_session, check that the files are as described, acquire_lock on what you will edit, "
-      "and "
-      "go on with the next steps. Call write_handoff before you end.";
-  return out;
+  auto quoted = edges::quoted_handoff(handoff);
+  if (quoted.size() > longest_quoted)
+    quoted = edges::cut(std::move(quoted), longest_quoted) + "…\n(cut; see read_handoff)\n";
+  return fmt::format(
+      "Continue the work that {} handed over at {}. {}\n\n{}\nCall register_session, check that the files "
+      "are "
+      "as described, acquire_lock on what you will edit, and go on with what is left. Call write_handoff "
+      "before "
+      "you end.",
+      edges::note(text_or(handoff, "agent_name", "?")), edges::note(text_or(handoff, "created_at", "?")),
+      edges::quoted_lines_are, quoted);
 }
 
 std::string plan_text(std::string_view goal) {

@@ -1,11 +1,13 @@
 #include "edges/mcp/socket.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
+#include <list>
 
 #include "platform/log.h"
 
@@ -16,6 +18,8 @@ constexpr size_t longest_line = longest_message + 64;
 constexpr size_t one_read = 64u << 10;
 constexpr Duration accept_pause = 200ms;
 constexpr std::string_view control_prefix = R"({"cru_mcp")";
+/// More than is allowed, so that what is too long is refused by name further on and not passed over here.
+constexpr size_t longest_agent_id = 256;
 
 void take(const json::object& hello, std::string_view key, std::string& into, size_t longest) {
   auto value = text_or(hello, key);
@@ -34,6 +38,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     });
   }
   ~Link() override {
+    gone_ = true;  // what is in flight is dropped, and nobody is left to hear of it
     server_.reset();
     if (timer_) loop().cancel_timer(timer_);
   }
@@ -47,10 +52,12 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
 
   /// The caller is known: from here on messages are served.
   void open(api::Call who) {
+    // A client that did not wait has told its host that nothing was done.
+    if (is_left()) return leave();
     // An MCP client is an agent, whoever started it: what only a person may do it may not.
     if (who.caller != api::run) who.caller = api::session;
     who.peer = "mcp";
-    take(hello_, "agent_id", who.agent_id, 128);
+    if (auto id = text_or(hello_, "agent_id"); !id.empty()) who.agent_id = id.substr(0, longest_agent_id);
     take(hello_, "agent_type", who.agent_type, 64);
     take(hello_, "session_id", who.session_id, 128);
     take(hello_, "capabilities", who.capabilities, 4096);
@@ -63,8 +70,18 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     if (bool_or(hello_, "resumed")) server_->set_resumed();
     waiting_ = false;
     hello_ = {};
+    send(R"({"cru_mcp":"welcome"})");
     pump();
   }
+
+  /// The daemon is about to end. At once: there may be no later.
+  void say_stopping() {
+    if (gone_ || !server_) return;
+    out_ += R"({"cru_mcp":"stopping"})";
+    out_ += '\n';
+    flush();
+  }
+  bool is_busy() const { return !gone_ && server_ && (server_->at_work() > 0 || unsent() > 0); }
 
   void close_after(std::string last) {
     closing_ = true;
@@ -86,10 +103,35 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
   bool is_congested() const override { return unsent() > socket_.limits_.unsent; }
 
  private:
+  /// Where the answer to one numbered line goes.
+  class Line final : public Sink {
+   public:
+    Line(Link& link, std::string_view number) : link_(link), number_(number) {}
+    void respond(std::string message) override { end(" " + message); }
+    void dropped() override { end({}); }
+    void notify(std::string message) override { link_.send(std::move(message)); }
+    bool is_congested() const override { return link_.is_congested(); }
+    std::list<Line>::iterator self = {};
+
+   private:
+    void end(std::string rest) {
+      link_.send(number_ + rest);
+      // Whoever answers may still be looking at this.
+      link_.ended_.splice(link_.ended_.end(), link_.lines_, self);
+      if (link_.socket_.stopping_) link_.socket_.answered_.notify();
+    }
+    Link& link_;
+    const std::string number_;
+  };
+
+  bool is_left() const {
+    pollfd polled{fd_.get(), POLLRDHUP, 0};
+    return ::poll(&polled, 1, 0) > 0;
+  }
   Loop& loop() const { return socket_.loop_; }
   size_t unsent() const { return out_.size() - sent_; }
   bool is_paused() const {
-    return waiting_ || closing_ || is_congested() ||
+    return waiting_ || closing_ || socket_.stopping_ || is_congested() ||
            (server_ && server_->in_flight() >= socket_.limits_.in_flight);
   }
 
@@ -126,6 +168,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
       take_line(line);
     }
     pumping_ = false;
+    ended_.clear();
     if (gone_) return;
     if (begin_ == in_.size() || begin_ > one_read) {
       in_.erase(0, begin_);
@@ -146,11 +189,15 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     Terms terms{.call = call_};
     auto space = line.find(' ');
     bool numbered = line[0] >= '0' && line[0] <= '9' && space != std::string_view::npos && space <= 20;
-    if (numbered) {
-      terms.call.request_id = fmt::format("{}:{}", instance_, line.substr(0, space));
-      line.remove_prefix(space + 1);
+    if (!numbered) {
+      server_->receive(line, terms, *this);
+      return;
     }
-    server_->receive(line, terms, *this);
+    auto number = line.substr(0, space);
+    terms.call.request_id = fmt::format("{}:{}", instance_, number);
+    auto& sink = lines_.emplace_back(*this, number);
+    sink.self = std::prev(lines_.end());
+    if (!server_->receive(line.substr(space + 1), terms, sink)) sink.dropped();
   }
 
   void take_hello(std::string_view line) {
@@ -229,6 +276,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
   Fd fd_;
   std::unique_ptr<Watch> watch_;
   const http::Peer peer_;
+  std::list<Line> lines_, ended_;  ///< whose answers are to come, and have come
   std::unique_ptr<Server> server_;
   json::object hello_;
   std::string instance_;
@@ -250,7 +298,8 @@ Socket::Socket(Loop& loop, api::Api& api, EventLog& log, IdentifyPeer identify, 
       backend_(api),
       feed_(loop, log),
       identify_(std::move(identify)),
-      limits_(limits) {}
+      limits_(limits),
+      answered_(loop) {}
 
 Socket::~Socket() {
   *alive_ = false;
@@ -262,6 +311,21 @@ void Socket::listen(Fd listening) {
   listening_ = std::move(listening);
   watch_ = loop_.watch(listening_.get());
   arm();
+}
+
+Task<void> Socket::stop(Duration limit) {
+  stopping_ = true;
+  watch_.reset();
+  auto links = links_;
+  for (const auto& link : links) link->say_stopping();
+  auto is_busy = [this] {
+    return std::ranges::any_of(links_, [](const auto& link) { return link->is_busy(); });
+  };
+  for (auto end = loop_.clock().boot() + limit; is_busy();) {
+    auto left = end - loop_.clock().boot();
+    if (left <= Duration(0)) break;
+    (void)co_await answered_.wait(left);
+  }
 }
 
 void Socket::arm() {

@@ -2,7 +2,12 @@
 /// Socket: the daemon's end of `cru mcp`. Each connection begins with a hello that says whom it speaks for,
 /// then carries JSON-RPC, one message a line, both ways. A line from the client begins with a number of its
 /// own and a space: the same line sent again after a daemon's death has the same number, and is carried out
-/// at most once. (A JSON-RPC id will not do: a client may use one again once it is answered.)
+/// at most once. (A JSON-RPC id will not do: a client may use one again once it is answered.) The answer to a
+/// numbered line begins with the same number; the number alone says that there is no answer. What answers
+/// nothing has none.
+///
+/// What the socket itself has to say is {"cru_mcp":…}: "welcome" for the hello, "stopping" before an orderly
+/// end, "closed" after the client's "bye".
 ///
 /// Everything has a limit: connections, lines, requests at work, unsent bytes, the time to take them.
 #include <functional>
@@ -37,8 +42,9 @@ class Socket {
 
   /// Serves a bound unix socket (listen_unix).
   void listen(Fd listening);
-  /// Takes no more connections.
-  void stop_listening() { watch_.reset(); }
+  /// Takes no more connections nor lines, and says good-bye. Returns when what is at work is answered, or the
+  /// limit has passed; what merely waits is not waited for.
+  Task<void> stop(Duration limit);
   size_t connections() const { return links_.size(); }
 
  private:
@@ -59,6 +65,8 @@ class Socket {
   std::unique_ptr<Watch> watch_;
   uint64_t accepted_ = 0;
   std::set<std::shared_ptr<Link>> links_;
+  Signal answered_;  ///< told while stopping
+  bool stopping_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 
 #include "base/id.h"
@@ -27,7 +28,12 @@ namespace {
 constexpr size_t most_unsent = 1u << 20;
 constexpr int most_attempts = 20;  ///< daemons that died over one request
 constexpr Duration closing_time = 1s, retry_pause = 1s;
-constexpr std::string_view replay_prefix = "\"cru-replay-";
+constexpr Duration welcome_time = 3s;  ///< a daemon that does not greet us by then hangs
+
+std::string current_folder() {
+  std::unique_ptr<char, decltype(&std::free)> name(::get_current_dir_name(), &std::free);
+  return name ? name.get() : std::string();
+}
 
 class Proxy {
  public:
@@ -35,13 +41,8 @@ class Proxy {
       : project_(project), signals_{SIGINT, SIGTERM}, in_(STDIN_FILENO), out_(STDOUT_FILENO) {
     ::signal(SIGPIPE, SIG_IGN);
     instance_ = uuid_from(system_random().bytes16());
-    std::string cwd;
-    if (char* name = ::get_current_dir_name()) {
-      cwd = name;
-      std::free(name);
-    }
     identity_ =
-        edges::find_identity(edges::Speaker::mcp, api::own_environment, cwd, {},
+        edges::find_identity(edges::Speaker::mcp, api::own_environment, current_folder(), {},
                              instance_.substr(0, 8) + instance_.substr(9, 4) + instance_.substr(14, 4));
   }
 
@@ -59,7 +60,7 @@ class Proxy {
   // ---- the loop
 
   void step() {
-    bool take = state_ == State::serving && !is_full();
+    bool take = state_ == State::serving && !is_full() && !is_stopping_;
     pollfd polled[] = {{take ? in_.fd() : -1, POLLIN, 0},
                        {signals_.fd(), POLLIN, 0},
                        {socket_ ? socket_.get() : -1, socket_events(), 0},
@@ -88,12 +89,17 @@ class Proxy {
     return kept_.is_full() || to_daemon_.size() >= most_unsent || out_.unsent() >= most_unsent;
   }
   int time_left() const {
-    if (state_ != State::serving) return static_cast<int>(std::max<int64_t>((deadline_ - now()).count(), 0));
-    return probes_left_ > 0 ? 50 : -1;
+    auto left = [](BootTime at) { return static_cast<int>(std::max<int64_t>((at - now()).count(), 0)); };
+    int least = probes_left_ > 0 ? 50 : -1;
+    auto at_most = [&](int time) { least = least < 0 ? time : std::min(least, time); };
+    if (state_ != State::serving) at_most(left(deadline_));
+    if (daemon_by_) at_most(left(*daemon_by_));
+    return least;
   }
 
   /// From end of file to the end: first the answers, then the daemon's good-bye, each for a second at most.
   void advance() {
+    if (daemon_by_ && now() >= *daemon_by_) give_up_daemon();
     bool late = state_ != State::serving && now() >= deadline_;
     if (state_ == State::draining && (kept_.unanswered().empty() || late))
       begin_closing();
@@ -105,7 +111,14 @@ class Proxy {
     if (state_ == State::closing || state_ == State::over) return;
     state_ = State::closing;
     deadline_ = now() + closing_time;
-    if (!socket_) return;
+    say_bye();
+  }
+
+  /// To the daemon that is there now, whichever knew us last: a session is not left open where it can be
+  /// ended.
+  void say_bye() {
+    if (!socket_ && (!kept_.used_tools() || byes_left_ == 0 || !connect(false))) return;
+    if (byes_left_-- == 0) return;
     to_daemon_ += fmt::format("{{\"cru_mcp\":\"bye\",\"used\":{}}}\n", kept_.used_tools());
     send_daemon();
   }
@@ -133,7 +146,7 @@ class Proxy {
     bool asks = about.is_batch || (!about.id.empty() && !about.method.empty());
     bool listens = about.method == "subscriptions/listen" && asks;
     if (asks && !listens) kept_.keep(number, about, line);
-    if (!socket_ && !connect(true))
+    if (!connect(true))
       answer_locally(number, about, line);
     else
       send_line(number, line);
@@ -185,11 +198,13 @@ class Proxy {
     local_.reset();
     changes_.reset();
     probes_left_ = 0;
+    daemon_by_ = now() + welcome_time;
     introduce();
     return true;
   }
 
-  /// The hello, then everything that the last daemon knew and this one does not.
+  /// The hello, and with it, to save the time of waiting, everything that the last daemon knew and this one
+  /// does not.
   void introduce() {
     from_daemon_.clear();
     to_daemon_ = to_text(json::object{{"cru_mcp", 1},
@@ -203,8 +218,8 @@ class Proxy {
                                       {"cwd", identity_.cwd},
                                       {"resumed", was_connected_}});
     to_daemon_ += '\n';
-    replay();
-    was_connected_ = true;
+    replayed_.clear();
+    if (state_ != State::closing) replay();
   }
 
   void replay() {
@@ -212,9 +227,9 @@ class Proxy {
     if (!kept_.initialized().empty()) send_line(++last_number_, kept_.initialized());
     again(kept_.set_level());
     for (const auto& [uri, line] : kept_.subscriptions()) again(line);
-    for (const auto& [id, entry] : kept_.listens()) {
-      acknowledged_.insert(id);
-      send_line(entry.number, entry.line);
+    for (const auto& [number, entry] : kept_.listens()) {
+      acknowledged_.insert(entry.id);
+      send_line(number, entry.line);
     }
     auto& unanswered = kept_.unanswered();
     for (auto found = unanswered.begin(); found != unanswered.end();) {
@@ -234,7 +249,8 @@ class Proxy {
     if (line.empty()) return;
     auto about = peek(line);
     if (about.id.empty() || kept_.is_waiting(about.id)) return;
-    send_line(++last_number_, with_id(line, about.id, fmt::format("{}{}\"", replay_prefix, last_number_)));
+    replayed_.insert(++last_number_);
+    send_line(last_number_, with_id(line, about.id, fmt::format("\"cru-replay-{}\"", last_number_)));
   }
 
   void send_line(uint64_t number, std::string_view line) {
@@ -264,30 +280,66 @@ class Proxy {
   }
 
   void take_daemon_line(std::string_view line) {
-    if (line.starts_with(R"({"cru_mcp")")) return;  // the good-bye; its end follows
-    auto about = peek(line);
-    if (about.is_response && about.id.starts_with(replay_prefix)) return;
-    if (about.method == "notifications/subscriptions/acknowledged" && !acknowledged_.empty()) {
+    if (line.starts_with(R"({"cru_mcp")")) return take_control(unquoted(member_text(line, "cru_mcp")));
+    uint64_t number = 0;
+    auto [end, bad] = std::from_chars(line.data(), line.data() + line.size(), number);
+    if (bad == std::errc()) {  // the answer to the line with this number, or that there is none
+      line.remove_prefix(static_cast<size_t>(end - line.data()));
+      kept_.forget(number);
+      if (replayed_.erase(number) > 0 || line.empty()) return;
+      line.remove_prefix(1);
+    } else if (!acknowledged_.empty()) {
+      auto about = peek(line);
       auto id = member_text(member_text(about.params, "_meta"), subscription_key);
-      if (acknowledged_.erase(std::string(id)) > 0) return;  // the host has it from the last daemon
+      if (about.method == "notifications/subscriptions/acknowledged" &&
+          acknowledged_.erase(std::string(id)) > 0)
+        return;  // the host has it from the last daemon
     }
     out_.add(line);
-    if (about.is_batch)
-      kept_.batch_answered();
-    else if (about.is_response && !about.id.empty())
-      kept_.answered(std::string(about.id));
+  }
+
+  void take_control(std::string_view word) {
+    if (word == "welcome") {
+      daemon_by_.reset();
+      was_connected_ = true;
+    } else if (word == "stopping") {  // on purpose: what it still answers is taken, its end follows
+      is_stopping_ = true;
+      daemon_by_ = now() + welcome_time;
+    } else if (word == "closed") {
+      byes_left_ = 0;
+    }
+  }
+
+  void drop_connection() {
+    socket_.reset();
+    to_daemon_.clear();
+    daemon_by_.reset();
   }
 
   void lose_daemon() {
-    socket_.reset();
-    to_daemon_.clear();
-    if (state_ == State::closing) return;
-    if (!kept_.unanswered().empty()) {
-      // At the end there is no time to start one.
-      if (!connect(state_ == State::serving)) answer_all_locally();
-    } else if (kept_.has_subscriptions()) {
-      watch_for_daemon();
+    drop_connection();
+    bool on_purpose = std::exchange(is_stopping_, false);
+    if (state_ == State::closing) return say_bye();
+    if (on_purpose) {
+      why_ = "the daemon was stopped; what was under way may have been done";
+      local_.reset();
     }
+    // A daemon that was stopped is not started again before the host asks for something. At the end there is
+    // no time to start one.
+    if (!kept_.unanswered().empty() && (on_purpose || !connect(state_ == State::serving)))
+      answer_all_locally();
+    if (!socket_ && kept_.has_subscriptions()) watch_for_daemon();
+  }
+
+  /// It is there and says nothing. The next message tries again.
+  void give_up_daemon() {
+    if (state_ == State::closing) return daemon_by_.reset();
+    if (is_stopping_) return lose_daemon();
+    drop_connection();
+    failed_at_ = now();
+    why_ = fmt::format("the daemon does not answer (waited {} s)", welcome_time / 1s);
+    local_.reset();
+    answer_all_locally();
   }
 
   /// Nobody is waiting for an answer, so no daemon is started; but a client that listens is there when one
@@ -317,7 +369,9 @@ class Proxy {
 
   Fd socket_;
   std::string to_daemon_, from_daemon_;
-  bool was_connected_ = false;
+  std::optional<BootTime> daemon_by_;  ///< when it must have greeted us, or, if it is stopping, be gone
+  bool was_connected_ = false, is_stopping_ = false;
+  int byes_left_ = 2;
   std::optional<BootTime> failed_at_;
   std::string why_ = "the daemon cannot be reached";
   std::unique_ptr<LocalServer> local_;
@@ -326,6 +380,7 @@ class Proxy {
 
   uint64_t last_number_ = 0;
   KeptLines kept_;
+  std::set<uint64_t> replayed_;         ///< lines whose answers the host has already
   std::set<std::string> acknowledged_;  ///< listening streams whose second acknowledgement is ours
 };
 
@@ -339,12 +394,7 @@ int run_stdio(int argc, char** argv) {
     folder = argv[1];
   else if (argc != 0)
     return -1;
-  std::string cwd;
-  if (char* name = ::get_current_dir_name()) {
-    cwd = name;
-    std::free(name);
-  }
-  auto project = folder.empty() ? api::find_project(cwd) : api::project_at(folder);
+  auto project = folder.empty() ? api::find_project(current_folder()) : api::project_at(folder);
   if (!project) {
     std::fprintf(stderr, "cru mcp: %s\n", project.error().message.c_str());
     return 2;
