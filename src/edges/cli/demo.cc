@@ -69,8 +69,9 @@ class Stage {
 
 class Demo {
  public:
-  Demo(Context& context, bool once) : context_(context), once_(once), signals_({SIGINT, SIGTERM, SIGHUP}) {
-    for (auto& role : demo_cast()) actors_.emplace_back(std::move(role));
+  Demo(Context& context, bool once, double speed)
+      : context_(context), once_(once), speed_(speed), signals_({SIGINT, SIGTERM, SIGHUP}) {
+    for (auto& role : demo_cast(speed)) actors_.emplace_back(std::move(role));
   }
 
   Result<int> play() {
@@ -79,7 +80,7 @@ class Demo {
     bool killed = false;
     while (!all_ended()) {
       if (auto shown = show_output(); !shown) return fail(shown.error());
-      if (!killed && now() - begun > kill_after) {
+      if (!killed && now() - begun > paced(kill_after)) {
         killed = true;
         if (auto survived = kill_daemon(); !survived) return fail(survived.error());
       }
@@ -90,6 +91,9 @@ class Demo {
   }
 
  private:
+  Duration paced(Duration pause) const {
+    return Duration(static_cast<Duration::rep>(static_cast<double>(pause.count()) / speed_));
+  }
   static BootTime now() { return system_clock().boot(); }
   void say(std::string_view text) const {
     if (!context_.json) context_.print(fmt::format("{}\n", context_.out.paint(text, Colour::bold)));
@@ -175,7 +179,8 @@ class Demo {
     // Whoever needs the daemon starts it: the run that waits for an answer has the keeper do so, else we do.
     auto probe = context_.quiet_client();
     bool back = false;
-    while (!back && now() - killed < away_for && !interrupted(5)) back = static_cast<bool>(probe.connect());
+    while (!back && now() - killed < paced(away_for) && !interrupted(5))
+      back = static_cast<bool>(probe.connect());
     if (!back)
       if (auto started = context_.client().connect(); !started) return started;
     auto after = now() - killed;
@@ -203,7 +208,7 @@ class Demo {
       say(fmt::format("\n? {} asks: {}", text_or(question, "task_id"),
                       safe_for_terminal(text_or(question, "prompt"))));
       say(is_terminal(STDIN_FILENO) ? "  type yes or no, or answer on the page:\n"
-                                    : "  nobody is here to answer; the demo will, in 3 s\n");
+                                    : "  nobody is here to answer; the demo will, in a moment\n");
     }
     auto waiting =
         std::ranges::count_if(actors_, [](const Actor& actor) { return !has_ended(actor.status); });
@@ -219,7 +224,7 @@ class Demo {
       auto count = ::read(STDIN_FILENO, bytes, sizeof bytes);
       answer.assign(bytes, count > 0 ? static_cast<size_t>(count) : 0);
       while (answer.ends_with('\n')) answer.pop_back();
-    } else if (!is_terminal(STDIN_FILENO) && now() - asked_ > answer_after) {
+    } else if (!is_terminal(STDIN_FILENO) && now() - asked_ > paced(answer_after)) {
       answer = "yes";
     }
     if (answer.empty()) return {};
@@ -287,6 +292,7 @@ class Demo {
 
   Context& context_;
   bool once_;
+  double speed_;
   Signals signals_;
   std::string question_;
   BootTime asked_{};
@@ -296,11 +302,11 @@ class Demo {
 
 }  // namespace
 
-Result<int> run_demo(Context& context, bool once) {
+Result<int> run_demo(Context& context, bool once, double speed) {
   Stage stage;
   if (stage.project.root.empty()) return fail(Code::internal, "cannot make a temporary folder");
   context.project = stage.project;
-  auto outcome = Demo(context, once).play();
+  auto outcome = Demo(context, once, speed).play();
   if (!once && outcome && *outcome == 0) context.note("cleaning up");
   return outcome;
 }

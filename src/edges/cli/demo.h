@@ -8,8 +8,9 @@ namespace cru::cli {
 
 class Context;
 
-/// Plays the demo, then serves the page until Ctrl-C; with `once` it ends with the show.
-Result<int> run_demo(Context& context, bool once);
+/// Plays the demo, then serves the page until Ctrl-C; with `once` it ends with the show, whose
+/// pauses are `speed` times shorter.
+Result<int> run_demo(Context& context, bool once, double speed);
 
 /// The address of the project's page, token included. Starts the daemon if need be.
 Result<std::string> page_url(Context& context);

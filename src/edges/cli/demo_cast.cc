@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace cru::cli {
 namespace {
 
@@ -93,14 +95,31 @@ wait
 rm -f writer.to writer.from
 echo 'the release note is written')";
 
+/// `script` with the time of each `sleep` divided by `speed`.
+std::string paced(std::string_view script, double speed) {
+  constexpr std::string_view pause = "sleep ";
+  std::string out;
+  for (size_t at; (at = script.find(pause)) != script.npos;) {
+    out += script.substr(0, at + pause.size());
+    script.remove_prefix(at + pause.size());
+    double seconds = 0;
+    auto end = std::from_chars(script.data(), script.data() + script.size(), seconds).ptr;
+    script.remove_prefix(static_cast<size_t>(end - script.data()));
+    out += fmt::format("{:.3f}", seconds / speed);
+  }
+  return out.append(script);
+}
+
 }  // namespace
 
-std::vector<Role> demo_cast() {
-  return {{"counter", Colour::cyan, "", counter()},
-          {"planner", Colour::bold, "plan", planner},
-          {"builder", Colour::yellow, "build,c++", builder},
-          {"deployer", Colour::green, "deploy", deployer},
-          {"writer", Colour::none, "", writer}};
+std::vector<Role> demo_cast(double speed) {
+  std::vector<Role> cast = {{"counter", Colour::cyan, "", counter()},
+                            {"planner", Colour::bold, "plan", planner},
+                            {"builder", Colour::yellow, "build,c++", builder},
+                            {"deployer", Colour::green, "deploy", deployer},
+                            {"writer", Colour::none, "", writer}};
+  for (auto& role : cast) role.script = paced(role.script, speed);
+  return cast;
 }
 
 }  // namespace cru::cli

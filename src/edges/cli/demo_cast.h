@@ -18,6 +18,7 @@ struct Role {
 /// How many lines the counter prints.
 constexpr int counted_lines = 40;
 
-std::vector<Role> demo_cast();
+/// Their pauses are `speed` times shorter.
+std::vector<Role> demo_cast(double speed = 1);
 
 }  // namespace cru::cli

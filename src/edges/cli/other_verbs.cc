@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
+
 #include "edges/cli/command.h"
 #include "edges/cli/completion.h"
 #include "edges/cli/context.h"
@@ -65,6 +67,15 @@ Result<int> open_verb(Context& context, const Args&) {
   return 0;
 }
 
+Result<int> demo_verb(Context& context, const Args& args) {
+  double speed = 1;
+  auto text = args.get("speed", "1");
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
+  if (error != std::errc() || end != text.data() + text.size() || !(speed >= 0.1 && speed <= 20))
+    return fail(Code::invalid_argument, fmt::format("demo: --speed is 0.1 to 20, not \"{}\"", text));
+  return run_demo(context, args.has("once"), speed);
+}
+
 }  // namespace
 
 void add_other_commands(std::vector<Command>& table) {
@@ -73,13 +84,16 @@ void add_other_commands(std::vector<Command>& table) {
                    .summary = "Prints the page's address, and opens it on a desktop",
                    .run = open_verb,
                    .details = "The address carries the project's token: treat it as a password."});
-  table.push_back(
-      {.path = "demo",
-       .group = "cru",
-       .summary = "Shows cru at work in a throw-away project",
-       .flags = {{.name = "once", .summary = "end with the show instead of serving the page"}},
-       .run = [](Context& context, const Args& args) { return run_demo(context, args.has("once")); },
-       .needs_project = false});
+  table.push_back({.path = "demo",
+                   .group = "cru",
+                   .summary = "Shows cru at work in a throw-away project",
+                   .flags = {{.name = "once", .summary = "end with the show instead of serving the page"},
+                             {.name = "speed",
+                              .kind = Kind::text,
+                              .value = "FACTOR",
+                              .summary = "0.1 to 20: how much faster than usual"}},
+                   .run = demo_verb,
+                   .needs_project = false});
   table.push_back(
       {.path = "mcp",
        .group = "cru",
