@@ -161,7 +161,8 @@ TEST_F(Hook, AnEditOfWhatAnotherHoldsIsDenied) {
     return held
                ? FakeReply{409,
                            R"({"success":true,"allowed":false,"reason":"locked_by_other","locked_by":"codex-1",
-                  "file_path":"src/held.cc","expires_at":"2026-11-16T10:00:00.000Z"})"}
+                  "file_path":"src/held.cc","expires_at":"2026-11-16T10:00:00.000Z",
+                  "message":"src/held.cc is locked by codex-1 (<b>) until 10:00; wait, or ask codex-1"})"}
                : FakeReply{200, R"({"success":true,"allowed":true})"};
   });
   auto denied = hook({"pre-tool-use"}, tool("Edit", {{"file_path", "/p/src/held.cc"}}));
@@ -169,8 +170,9 @@ TEST_F(Hook, AnEditOfWhatAnotherHoldsIsDenied) {
   auto output = parse_json(denied.out)->as_object()["hookSpecificOutput"].as_object();
   EXPECT_EQ(text_or(output, "permissionDecision"), "deny");
   std::string reason(text_or(output, "permissionDecisionReason"));
-  EXPECT_NE(reason.find("src/held.cc is locked by codex-1 until 2026-11-16T10:00:00.000Z"), std::string::npos)
-      << reason;
+  EXPECT_EQ(reason,
+            "src/held.cc is locked by codex-1 (‹b>) until 10:00; wait, or ask codex-1. acquire_lock with "
+            "wait_seconds waits for it.");
   auto allowed = hook({"pre-tool-use"}, tool("Write", {{"file_path", "/p/free.cc"}, {"content", "x"}}));
   EXPECT_EQ(allowed.out, "");
   auto notebook = hook({"pre-tool-use"}, tool("NotebookEdit", {{"notebook_path", "/p/held.cc.ipynb"}}));
