@@ -119,11 +119,15 @@ test("CO-20 stateless requests of 2026-07-28: discovery, tools with their cache 
   assert.deepEqual([taken.result.structuredContent.action, taken.result.resultType], ["acquired", "complete"], JSON.stringify(taken));
   const again = await answer(await stateless(project, "tools/call", { name: "acquire_lock", arguments: { file_path: "a" } }, { headers }));
   assert.equal(again.result.structuredContent.action, "refreshed", "the headers say who it is, whatever the connection");
-  const { result: read } = await answer(await stateless(project, "resources/read", { uri: "locks://current" }));
+  const { result: read } = await answer(await stateless(project, "resources/read", { uri: "locks://current" }, { headers }));
   assert.match(read.contents[0].text, /"ada"/);
   assert.ok("ttlMs" in read && read.resultType);
-  const missing = await answer(await stateless(project, "resources/read", { uri: "work://no-such-item" }));
+  const missing = await answer(await stateless(project, "resources/read", { uri: "work://no-such-item" }, { headers }));
   assert.equal(missing.error.code, -32602);
+  // Without a name all nameless callers would be one agent, who could free each other's locks.
+  const nameless = await answer(await stateless(project, "tools/call", { name: "release_lock", arguments: { file_path: "a" } }));
+  assert.deepEqual([nameless.result.isError, nameless.result.structuredContent.field], [true, "Cru-Agent-Id"], JSON.stringify(nameless));
+  assert.match((await answer(await stateless(project, "resources/read", { uri: "locks://current" }))).error.message, /invalid_agent_id/);
 });
 
 test("CO-20 stateless requests whose headers and body disagree, or whose version is unknown, are refused", async (t) => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { Agent, Project, waitFor } from "./harness.mjs";
+import { Agent, Project, sleep, waitFor } from "./harness.mjs";
 import { attempt, stdioClient, use, Wire } from "./harness/mcp.mjs";
 import { named_tools } from "./harness/tour.mjs";
 
@@ -72,4 +72,75 @@ test("CO-20 bad lines are answered as the protocol says, and the server lives on
   await waitFor(() => wire.messages.some(({ id, error }) => (id == null || id === "huge") && error?.code === -32600), { what: "too long is refused" });
   assert.deepEqual((await wire.request("ping")).result, {});
   assert.equal((await wire.end()).code, 0);
+});
+
+test("CO-20 a daemon that hangs is given up in time, and works when it wakes; what was refused was not done", { timeout: 60_000 }, async (t) => {
+  const project = await Project.started({}, t);
+  const { pid } = project.daemon;
+  process.kill(pid, "SIGSTOP");
+  t.after(() => { try { process.kill(pid, "SIGCONT"); } catch { /* gone */ } });
+  const wire = new Wire(project, { env: { AGENT_ID: "ada" } });
+  const began = Date.now();
+  assert.equal((await wire.initialize()).result.serverInfo.name, "cru");
+  const refused = (await wire.request("tools/call", { name: "write_handoff", arguments: { summary: "s" } })).result;
+  assert.equal(refused.structuredContent.error, "database_unavailable", JSON.stringify(refused));
+  await sleep(1200);
+  const again = (await wire.request("tools/call", { name: "write_handoff", arguments: { summary: "s" } })).result;
+  assert.equal(again.structuredContent.error, "database_unavailable", JSON.stringify(again));
+  assert.ok(Date.now() - began < 12_000, `${Date.now() - began} ms`);
+  process.kill(pid, "SIGCONT");
+  await sleep(1200);
+  assert.equal((await wire.use("register_session")).success, true);
+  assert.deepEqual((await wire.use("read_handoff", { limit: 10 })).handoffs, []);
+  assert.equal((await wire.end()).code, 0);
+});
+
+test("CO-20 a daemon that is stopped stays stopped until the host asks for something", { timeout: 60_000 }, async (t) => {
+  const project = await Project.started({}, t);
+  const wire = new Wire(project, { env: { AGENT_ID: "ada" } });
+  await wire.initialize();
+  await wire.use("register_session");
+  const waiting = wire.request("tools/call", { name: "get_work", arguments: { wait_seconds: 60 } });
+  await sleep(200);
+  await project.killDaemon("SIGTERM");
+  assert.equal((await waiting).result.structuredContent.error, "database_unavailable");
+  await sleep(1000);
+  assert.equal(await project.get("/health").then(() => true, () => false), false, "nobody has started it");
+  assert.equal((await wire.use("heartbeat")).success, true, "now it was");
+  assert.equal((await wire.end()).code, 0);
+});
+
+test("CO-20 the session is ended at a daemon that the client has not spoken to yet", { timeout: 60_000 }, async (t) => {
+  for (const stop of [(wire) => wire.end(), (wire) => wire.signal("SIGTERM")]) {
+    const project = await Project.started({}, t);
+    const wire = new Wire(project, { env: { AGENT_ID: "ada" } });
+    await wire.initialize();
+    await wire.use("acquire_lock", { file_path: "a" });
+    await project.restartDaemon();
+    await sleep(100);
+    assert.equal((await stop(wire)).code, 0);
+    assert.deepEqual((await new Agent(project, "other").ask("check_locks")).result, []);
+  }
+});
+
+test("CO-20 lines that no id could tell apart do not delay the end", { timeout: 60_000 }, async (t) => {
+  const project = await Project.started({}, t);
+  const wire = new Wire(project, { env: { AGENT_ID: "ada" } });
+  await wire.initialize("2025-03-26");
+  wire.send('[{"jsonrpc":"2.0","method":"notifications/no_such"}]');
+  wire.send('{"jsonrpc":"2.0","id":1.50,"method":"ping"}');
+  wire.send('{"jsonrpc":"2.0","id":"\\u0061","method":"ping"}');
+  wire.send('{"jsonrpc":"2.0","id":9,"method":"ping",');
+  await wire.request("ping", undefined, "last");
+  const began = Date.now();
+  assert.equal((await wire.end()).code, 0);
+  assert.ok(Date.now() - began < 900, `${Date.now() - began} ms`);
+  assert.ok(wire.messages.some(({ id }) => id === "a") && wire.lines.every((line) => line.startsWith("{")), wire.lines.join("\n"));
+});
+
+test("CO-20 an agent id that is too long is refused by name", { timeout: 60_000 }, async (t) => {
+  const project = await Project.started({}, t);
+  const client = await stdioClient(project, t, { env: { AGENT_ID: "a".repeat(400) } });
+  const refused = await attempt(client, "register_session");
+  assert.match(JSON.stringify(refused), /invalid_agent_id/);
 });

@@ -238,6 +238,9 @@ Task<Server::RpcResult> Server::read_resource(Request request) {
   auto reply = co_await backend_.call(*wanted.operation, request.call, std::move(wanted.input));
   if (!reply) {
     auto code = reply.error().code;
+    // Who asks is at fault, not what is asked for.
+    if (reply.error().field == "Cru-Agent-Id")
+      co_return std::unexpected(RpcError{invalid_params, reply.error().message, cru::to_json(reply.error())});
     if (code == Code::not_found || code == Code::invalid_argument) co_return missing();
     co_return std::unexpected(unavailable(reply.error()));
   }

@@ -68,33 +68,28 @@ class Proxy {
                        {changes_ ? changes_.get() : -1, POLLIN, 0}};
     ::poll(polled, std::size(polled), time_left());
     if (polled[1].revents && signals_.take() != 0) begin_closing();
-    if (polled[3].revents & (POLLERR | POLLHUP | POLLNVAL)) {  // nobody reads any more
-      host_gone_ = true;
-      begin_closing();
-    }
+    if (polled[3].revents & (POLLERR | POLLHUP | POLLNVAL)) lose_host();
     if (polled[0].revents && state_ == State::serving) read_host();
     if (polled[2].revents && socket_) read_daemon();
     if (polled[4].revents || probes_left_ > 0) probe();
-    if (socket_ && !to_daemon_.empty()) send_daemon();
-    if (!host_gone_ && !out_.flush()) host_gone_ = true, begin_closing();
+    if (socket_) send_some(socket_.get(), to_daemon_);
+    if (!host_gone_ && !out_.flush()) lose_host();
     advance();
   }
 
   short socket_events() const {
-    int events = out_.unsent() < most_unsent ? POLLIN : 0;
-    if (!to_daemon_.empty()) events |= POLLOUT;
-    return static_cast<short>(events);
+    return static_cast<short>((out_.unsent() < most_unsent ? POLLIN : 0) |
+                              (to_daemon_.empty() ? 0 : POLLOUT));
   }
   bool is_full() const {
     return kept_.is_full() || to_daemon_.size() >= most_unsent || out_.unsent() >= most_unsent;
   }
   int time_left() const {
-    auto left = [](BootTime at) { return static_cast<int>(std::max<int64_t>((at - now()).count(), 0)); };
-    int least = probes_left_ > 0 ? 50 : -1;
-    auto at_most = [&](int time) { least = least < 0 ? time : std::min(least, time); };
-    if (state_ != State::serving) at_most(left(deadline_));
-    if (daemon_by_) at_most(left(*daemon_by_));
-    return least;
+    auto at = BootTime::max();
+    if (state_ != State::serving) at = deadline_;
+    if (daemon_by_) at = std::min(at, *daemon_by_);
+    if (probes_left_ > 0) at = std::min(at, now() + 50ms);
+    return at == BootTime::max() ? -1 : static_cast<int>(std::max<int64_t>((at - now()).count(), 0));
   }
 
   /// From end of file to the end: first the answers, then the daemon's good-bye, each for a second at most.
@@ -107,6 +102,10 @@ class Proxy {
       state_ = State::over;
   }
 
+  void lose_host() {  // nobody reads any more
+    host_gone_ = true;
+    begin_closing();
+  }
   void begin_closing() {
     if (state_ == State::closing || state_ == State::over) return;
     state_ = State::closing;
@@ -120,7 +119,7 @@ class Proxy {
     if (!socket_ && (!kept_.used_tools() || byes_left_ == 0 || !connect(false))) return;
     if (byes_left_-- == 0) return;
     to_daemon_ += fmt::format("{{\"cru_mcp\":\"bye\",\"used\":{}}}\n", kept_.used_tools());
-    send_daemon();
+    send_some(socket_.get(), to_daemon_);
   }
 
   // ---- the host's side
@@ -255,16 +254,6 @@ class Proxy {
 
   void send_line(uint64_t number, std::string_view line) {
     fmt::format_to(std::back_inserter(to_daemon_), "{} {}\n", number, line);
-  }
-
-  void send_daemon() {
-    while (!to_daemon_.empty()) {
-      ssize_t count =
-          ::send(socket_.get(), to_daemon_.data(), to_daemon_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return;  // full, or gone: reading will tell
-      to_daemon_.erase(0, static_cast<size_t>(count));
-    }
   }
 
   void read_daemon() {

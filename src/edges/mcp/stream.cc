@@ -79,4 +79,13 @@ bool HostOutput::flush() {
   return open;
 }
 
+void send_some(int socket, std::string& bytes) {
+  while (!bytes.empty()) {
+    ssize_t count = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return;
+    bytes.erase(0, static_cast<size_t>(count));
+  }
+}
+
 }  // namespace cru::mcp

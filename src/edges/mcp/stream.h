@@ -40,4 +40,7 @@ class HostOutput {
   std::string unsent_;
 };
 
+/// Sends what goes without waiting and takes it off `bytes`. Whether the other end is gone, reading tells.
+void send_some(int socket, std::string& bytes);
+
 }  // namespace cru::mcp
