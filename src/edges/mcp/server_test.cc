@@ -322,9 +322,10 @@ TEST_F(McpServer, AnswersABatchWhenItsLastCallEnds) {
   EXPECT_EQ(sink_.responses.back().as_array().size(), 1U);
 }
 
-/// A recording in tests/fixtures/mcp, from wherever the tests are run.
+/// A recording in tests/fixtures/mcp, from wherever the tests are run; one of them goes elsewhere.
+const auto began_in = std::filesystem::current_path();
 std::ifstream open_recording(const std::string& name) {
-  for (auto at = std::filesystem::current_path();; at = at.parent_path()) {
+  for (auto at = began_in;; at = at.parent_path()) {
     std::ifstream file(at / "tests/fixtures/mcp" / name);
     if (file.is_open() || at == at.parent_path()) return file;
   }
