@@ -164,9 +164,10 @@ class CruMcp final : public CruReplies {
     auto end = bytes.find('\n');
     return end == std::string_view::npos ? 0 : end + 1;
   }
+  /// An answer begins with its line's number; what begins otherwise is the welcome or a notification.
   size_t to_skip(std::string_view bytes) const override {
     size_t skipped = 0;
-    while (bytes.starts_with(R"({"jsonrpc":"2.0","method":)") || bytes.starts_with(R"({"cru_mcp")")) {
+    while (bytes.starts_with('{')) {
       auto length = reply_length(bytes);
       if (length == 0) break;
       bytes.remove_prefix(length);
