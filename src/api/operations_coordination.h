@@ -6,4 +6,9 @@ namespace cru::api {
 
 void add_coordination(std::vector<Operation>& table);
 
+// Its parts in operations_work.cc.
+void add_work(std::vector<Operation>& table);
+void add_handoffs(std::vector<Operation>& table);
+void add_memory(std::vector<Operation>& table);
+
 }  // namespace cru::api

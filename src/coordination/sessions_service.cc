@@ -57,6 +57,7 @@ Moment Sessions::now() const {
 void Sessions::when_freed(std::function<void()> freed) { impl_->freed.push_back(std::move(freed)); }
 
 Task<Result<>> Sessions::seen(Who who) {
+  if (who.is_person()) co_return Result<>();  // a person who only looks, on the page say, is no agent
   auto& heartbeats = impl_->heartbeats;
   auto now = this->now();
   auto heard = heartbeats.hear(who, now);

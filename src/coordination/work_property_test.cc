@@ -122,7 +122,7 @@ class WorkPropertyTest : public WorkFixture, public testing::WithParamInterface<
         complete(who(name), {.task_id = id, .success = success, .retry = retry, .fencing_token = token});
     ASSERT_TRUE(done) << done.error().message;
     bool accepted = bool_or(done->reply, "success") && !bool_or(done->reply, "repeated");
-    bool may = item.status == "claimed" && (token ? *token == item.token : item.claimer == name);
+    bool may = item.status == "claimed" && item.claimer == name && (!token || *token == item.token);
     ASSERT_EQ(accepted, may) << to_text(done->reply);
     if (!accepted) return;
     ASSERT_EQ(text_or(done->reply, "status"), success ? "completed" : "failed");

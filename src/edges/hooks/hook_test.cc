@@ -246,6 +246,7 @@ TEST_F(Hook, WithoutADaemonItEndsQuietlyAndLogs) {
 }
 
 TEST_F(Hook, BadInputEndsQuietlyAndIsLogged) {
+  auto before = std::filesystem::current_path();
   std::filesystem::current_path(project.root);
   std::filesystem::create_directory(project.root + "/.git");
   for (std::string bad :
@@ -260,7 +261,7 @@ TEST_F(Hook, BadInputEndsQuietlyAndIsLogged) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7) << text;
   EXPECT_NE(text.find("over 16 MiB"), std::string::npos);
   EXPECT_NE(text.find("no session_id"), std::string::npos);
-  std::filesystem::current_path("/");
+  std::filesystem::current_path(before);
 }
 
 TEST_F(Hook, AHangingDaemonOrHostCostsItsTimeAndNoMore) {

@@ -1,0 +1,35 @@
+#pragma once
+/// Fields and limits that several coordination rows share.
+#include "api/operation.h"
+
+namespace cru::api {
+
+constexpr int64_t longest_text = 65536;
+constexpr int64_t longest_json = 262144;
+
+constexpr Field wait{.name = "wait_seconds",
+                     .type = Type::integer,
+                     .summary = "wait up to this long, in fair order, instead of being refused at once",
+                     .max = 600,
+                     .fallback = "0"};
+constexpr Field token{.name = "fencing_token",
+                      .type = Type::integer,
+                      .summary = "the token you were given; refused if it is no longer the current one",
+                      .min = 1,
+                      .max = std::numeric_limits<int64_t>::max()};
+constexpr Field limit(std::string_view fallback) {
+  return {.name = "limit",
+          .type = Type::integer,
+          .in = In::query,
+          .summary = "at most this many",
+          .min = 1,
+          .max = 1000,
+          .fallback = fallback};
+}
+constexpr Field work_id{
+    .name = "task_id", .in = In::path, .required = true, .summary = "the work item's id", .is_id = true};
+inline Field texts(std::string_view name, std::string_view summary, int64_t most = 256) {
+  return {.name = name, .type = Type::text_list, .summary = summary, .max = most};
+}
+
+}  // namespace cru::api
