@@ -257,11 +257,12 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
 
 test("the demo's agents coordinate for real, through the daemon's death, and the page shows it", { timeout: 180_000 }, async (t) => {
   const project = new Project({});
-  t.after(() => project.close());
   const demo = project.spawn(["demo"]);
+  // One after the other: the demo takes its own daemon, keeper and folder away, if it is let.
   t.after(async () => {
     demo.kill("SIGINT");
     await demo.ended;
+    await project.close();
   });
   let said = "";
   demo.stdout.on("data", (part) => { said += part; });
