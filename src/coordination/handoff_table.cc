@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "coordination/full_text.h"
+#include "coordination/text_list.h"
 
 namespace cru::coordination {
 namespace {
@@ -22,15 +23,6 @@ constexpr int64_t most_handoffs = 50000;
 #define HANDOFF_COLUMNS                                                                         \
   "h.id, h.agent_name, h.session_id, h.summary, h.completed_work, h.in_progress, h.decisions, " \
   "h.next_steps, h.relevant_files, h.is_final, h.created_at"
-
-std::string to_text_list(const std::vector<std::string>& texts) { return to_text(json::value_from(texts)); }
-
-std::vector<std::string> from_text_list(const std::string& text) {
-  std::vector<std::string> texts;
-  if (auto list = parse_json(text); list && list->is_array())
-    for (const auto& item : list->get_array()) texts.emplace_back(item.as_string());
-  return texts;
-}
 
 Handoff to_handoff(const Row& row) {
   return {.id = row.text(0),

@@ -2,6 +2,7 @@
 
 #include "base/id.h"
 #include "coordination/full_text.h"
+#include "coordination/text_list.h"
 
 namespace cru::coordination {
 namespace {
@@ -29,15 +30,6 @@ constexpr int64_t most_memories = 50000;
 #define MEMORY_FILTER               \
   " (?1 = '' OR m.event_type = ?1)" \
   " AND (?2 = '[]' OR m.seq IN (SELECT t.seq FROM memory_tags t, json_each(?2) j WHERE t.tag = j.value))"
-
-std::string to_text_list(const std::vector<std::string>& texts) { return to_text(json::value_from(texts)); }
-
-std::vector<std::string> from_text_list(const std::string& text) {
-  std::vector<std::string> texts;
-  if (auto list = parse_json(text); list && list->is_array())
-    for (const auto& item : list->get_array()) texts.emplace_back(item.as_string());
-  return texts;
-}
 
 Memory to_memory(const Row& row) {
   Memory memory{.memory_id = row.text(0),

@@ -1,6 +1,7 @@
 #pragma once
 /// Handlers of the coordination rows. Like all handlers they decide nothing.
 #include "api/engine.h"
+#include "api/handlers/input.h"
 #include "coordination/guardrail.h"
 #include "coordination/handoffs_service.h"
 #include "coordination/locks_service.h"
@@ -20,8 +21,6 @@ constexpr std::string_view unknown_run = "?";
 Result<coordination::Who> who_of(std::string_view operation, const Call& call, const json::object& input);
 /// A service's answer as the API's.
 Result<Reply> to_reply(Result<Done> done);
-std::vector<std::string> texts_at(const json::object& input, std::string_view key);
-std::optional<int64_t> integer_at(const json::object& input, std::string_view key);
 
 void bind_sessions(Api& api, coordination::Sessions& sessions);
 void bind_locks(Api& api, coordination::Locks& locks);

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "api/engine.h"
+#include "api/handlers/input.h"
 #include "inbox/inbox_service.h"
 #include "runs/runs_service.h"
 

@@ -11,8 +11,6 @@ using coordination::Memory;
 using coordination::Recall;
 using coordination::Who;
 
-std::string text(const json::object& input, std::string_view key) { return std::string(text_or(input, key)); }
-
 Task<Result<Reply>> write_handoff(Handoffs& handoffs, Result<Who> who, Handoff handoff) {
   if (!who) co_return fail(std::move(who.error()));
   co_return to_reply(co_await handoffs.write(*std::move(who), std::move(handoff)));

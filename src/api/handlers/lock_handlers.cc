@@ -5,8 +5,6 @@ namespace {
 
 using coordination::Locks;
 
-std::string text(const json::object& input, std::string_view key) { return std::string(text_or(input, key)); }
-
 Task<Result<Reply>> acquire(Locks& locks, Result<coordination::Who> who, Locks::Request request) {
   if (!who && who.error().message.starts_with("invalid_agent_id")) {
     json::object refused{{"success", false}, {"action", nullptr}, {"file_path", request.file_path}};

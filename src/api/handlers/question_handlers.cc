@@ -3,8 +3,6 @@
 namespace cru::api {
 namespace {
 
-std::string text(const json::object& input, std::string_view key) { return std::string(text_or(input, key)); }
-
 Task<Result<Reply>> list_questions(inbox::Inbox& inbox, std::string task_id, bool pending) {
   auto found = co_await inbox.list(std::move(task_id), pending);
   if (!found) co_return fail(std::move(found.error()));

@@ -6,7 +6,6 @@
 namespace cru::api {
 namespace {
 
-std::string text(const json::object& input, std::string_view key) { return std::string(text_or(input, key)); }
 Duration seconds(const json::object& input, std::string_view key) {
   return std::chrono::seconds(int_or(input, key));
 }

@@ -5,8 +5,6 @@ namespace {
 
 using coordination::Sessions;
 
-std::string text(const json::object& input, std::string_view key) { return std::string(text_or(input, key)); }
-
 Task<Result<Reply>> register_session(Sessions& sessions, Result<coordination::Who> who,
                                      Sessions::Registration registration) {
   if (!who) co_return fail(std::move(who.error()));

@@ -5,8 +5,6 @@ namespace {
 
 using coordination::Teams;
 
-std::string text(const json::object& input, std::string_view key) { return std::string(text_or(input, key)); }
-
 Task<Result<Reply>> list_teams(Teams& teams, std::string file) {
   co_return to_reply(co_await teams.list(std::move(file)));
 }

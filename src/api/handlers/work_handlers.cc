@@ -6,8 +6,6 @@ namespace {
 using coordination::Who;
 using coordination::WorkQueue;
 
-std::string text(const json::object& input, std::string_view key) { return std::string(text_or(input, key)); }
-
 json::value value_at(const json::object& input, std::string_view key) {
   const auto* value = input.if_contains(key);
   return value ? *value : json::value(nullptr);

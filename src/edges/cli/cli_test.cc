@@ -9,26 +9,7 @@
 namespace cru::cli {
 namespace {
 
-struct Outcome {
-  int code = 0;
-  std::string out, err;
-};
-
-class Cli : public CliTest {
- protected:
-  Outcome cru(std::vector<std::string> words) {
-    words.insert(words.begin(), {"cru", "--project", project.root});
-    std::vector<char*> argv;
-    for (auto& word : words) argv.push_back(word.data());
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    Outcome outcome;
-    outcome.code = run(static_cast<int>(argv.size()), argv.data());
-    outcome.out = testing::internal::GetCapturedStdout();
-    outcome.err = testing::internal::GetCapturedStderr();
-    return outcome;
-  }
-};
+class Cli : public CliTest {};
 
 constexpr auto run_a =
     R"({"task_id":"alpha-1","status":"completed","argv":["echo","a b"],"exit_code":0,"last_seq":2,

@@ -8,26 +8,7 @@
 namespace cru::cli {
 namespace {
 
-struct Outcome {
-  int code = 0;
-  std::string out, err;
-};
-
-class CoordinationVerbs : public CliTest {
- protected:
-  Outcome cru(std::vector<std::string> words) {
-    words.insert(words.begin(), {"cru", "--project", project.root});
-    std::vector<char*> argv;
-    for (auto& word : words) argv.push_back(word.data());
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    Outcome outcome;
-    outcome.code = run(static_cast<int>(argv.size()), argv.data());
-    outcome.out = testing::internal::GetCapturedStdout();
-    outcome.err = testing::internal::GetCapturedStderr();
-    return outcome;
-  }
-};
+class CoordinationVerbs : public CliTest {};
 
 FakeDaemon::Answer always(int status, std::string body) {
   return [=](const FakeRequest&) -> FakeReply { return {status, body}; };

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "api/project.h"
+#include "edges/cli/cli.h"
 #include "platform/fd.h"
 
 namespace cru::cli {
@@ -117,6 +118,12 @@ class FakeDaemon {
   std::thread thread_;
 };
 
+/// What a verb left behind.
+struct Outcome {
+  int code = 0;
+  std::string out, err;
+};
+
 /// A folder that is gone after the test, with a project in it.
 class CliTest : public testing::Test {
  protected:
@@ -128,6 +135,19 @@ class CliTest : public testing::Test {
     ::unsetenv("CRU_PROJECT");
   }
   void TearDown() override { std::filesystem::remove_all(project.root); }
+  /// Carries out `cru WORDS` in this process, in the test's project.
+  Outcome cru(std::vector<std::string> words) {
+    words.insert(words.begin(), {"cru", "--project", project.root});
+    std::vector<char*> argv;
+    for (auto& word : words) argv.push_back(word.data());
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    Outcome outcome;
+    outcome.code = run(static_cast<int>(argv.size()), argv.data());
+    outcome.out = testing::internal::GetCapturedStdout();
+    outcome.err = testing::internal::GetCapturedStderr();
+    return outcome;
+  }
   api::Project project;
 };
 
