@@ -1,5 +1,6 @@
 #include "api/operation.h"
 #include "api/operations_coordination.h"
+#include "api/operations_crew.h"
 
 namespace cru::api {
 namespace {
@@ -281,6 +282,10 @@ std::vector<Operation> make_table() {
        .reads_only = true,
        .is_event_stream = true});
   add_coordination(table);
+  add_definitions(table);
+  add_notes(table);
+  add_minds(table);
+  add_crew(table);
   return table;
 }
 

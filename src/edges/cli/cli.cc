@@ -20,12 +20,15 @@ namespace cru::cli {
 const std::vector<Command>& commands() {
   static const auto table = [] {
     std::vector<Command> out;
+    add_agents_commands(out);
+    add_chat_commands(out);
     add_run_commands(out);
     add_output_commands(out);
     add_event_commands(out);
     add_question_commands(out);
     add_coordination_commands(out);
     add_hooks_commands(out);
+    add_notes_commands(out);
     add_daemon_commands(out);
     add_other_commands(out);
     add_generic_commands(out);

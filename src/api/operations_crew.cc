@@ -1,0 +1,179 @@
+#include "api/operations_crew.h"
+
+#include "api/coordination_fields.h"
+
+namespace cru::api {
+namespace {
+
+constexpr auto subagent_schema = R"({"type":"object","required":["task_id","agent","status"],"properties":{
+"task_id":{"type":"string"},"agent":{"type":"string"},"chat_id":{"type":"string"},"task":{"type":"string"},
+"status":{"enum":["queued","running","completed","failed","cancelled"]},"depth":{"type":"integer"},
+"queue_position":{"type":"integer"},"model":{"type":"string"},"model_source":{"type":"string"},
+"permissions":{"type":"array","items":{"type":"string"}},"inherited":{"type":"boolean"},
+"summary":{"type":"string"},"result":{"type":"string"},"truncated":{"type":"boolean"},"file":{"type":"string"},
+"tokens":{"type":"integer"},"cost_usd":{"type":["number","null"]},"duration_ms":{"type":["integer","null"]},
+"error_type":{"type":["string","null"]},"error_message":{"type":["string","null"]},
+"trace_id":{"type":"string"},"parent_chain":{"type":"array","items":{"type":"string"}},
+"run_id":{"type":["string","null"]},"spawned_at":{"type":"string"},"completed_at":{"type":["string","null"]},
+"message":{"type":"string"}}})";
+constexpr auto chat_schema = R"({"type":"object","required":["id","status"],"properties":{
+"id":{"type":"string"},"title":{"type":"string"},"folder":{"type":"string"},
+"status":{"enum":["active","completed","failed"]},"turn":{"enum":["idle","running"]},
+"agent":{"type":"string"},"model":{"type":"string"},"model_version":{"type":["string","null"]},
+"provider":{"type":["string","null"]},"permissions":{"type":"array","items":{"type":"string"}},
+"queue_depth":{"type":"integer"},"total_tokens":{"type":"integer"},"cost_usd":{"type":["number","null"]},
+"started_at":{"type":"string"},"ended_at":{"type":["string","null"]},"trace_id":{"type":"string"},
+"subagents":{"type":"array","items":{"type":"object"}},"entries":{"type":"array","items":{"type":"object"}},
+"more":{"type":"boolean"},"last_event":{"type":"integer"}}})";
+
+constexpr Field chat_id{.name = "id",
+                        .in = In::path,
+                        .required = true,
+                        .summary = "the chat's id: its folder's name, or the beginning of it",
+                        .min = 1,
+                        .max = 128};
+constexpr Field subagent_id{
+    .name = "task_id", .in = In::path, .required = true, .summary = "the subagent's task id", .is_id = true};
+constexpr Field result_wait{.name = "wait_seconds",
+                            .type = Type::integer,
+                            .summary = "wait up to this long for the result; ask again with get_subagent",
+                            .max = 600,
+                            .fallback = "50"};
+constexpr Field model{
+    .name = "model", .summary = "think with this model instead of the agent's own", .max = 64};
+
+void add_subagents(std::vector<Operation>& table) {
+  table.push_back(
+      {.name = "spawn_agent",
+       .summary = "Hands a task to a specialised agent with a context of its own, and returns its report",
+       .routes = {{"POST", "/subagents"}},
+       .fields = {{.name = "agent", .required = true, .summary = "the agent's name", .min = 1, .max = 64},
+                  {.name = "task",
+                   .required = true,
+                   .summary = "the whole task: the agent sees nothing else of this conversation",
+                   .min = 1,
+                   .max = longest_text},
+                  texts("permissions", "grant only these of your own; all of yours if left out", 16),
+                  model,
+                  result_wait},
+       .status = 201,
+       .reply = subagent_schema,
+       .title = "Spawn an agent",
+       .is_coordination = true});
+  auto wait_for = result_wait;
+  wait_for.in = In::query;
+  wait_for.fallback = "0";
+  table.push_back({.name = "get_subagent",
+                   .summary = "Shows a spawned agent, and its report once there is one",
+                   .routes = {{"GET", "/subagents/{task_id}"}},
+                   .fields = {subagent_id, wait_for},
+                   .reads_only = true,
+                   .idempotent = true,
+                   .reply = subagent_schema,
+                   .title = "Get a subagent's report",
+                   .is_coordination = true});
+  table.push_back(
+      {.name = "list_subagents",
+       .summary = "Lists spawned agents, newest first",
+       .routes = {{"GET", "/subagents"}},
+       .fields = {{.name = "chat", .in = In::query, .summary = "only those of this chat", .max = 128},
+                  limit("100")},
+       .reads_only = true,
+       .idempotent = true});
+  table.push_back({.name = "cancel_subagent",
+                   .summary = "Ends a spawned agent that is queued or running",
+                   .routes = {{"POST", "/subagents/{task_id}/cancel"}},
+                   .fields = {subagent_id},
+                   .idempotent = true,
+                   .reply = subagent_schema});
+}
+
+void add_chats(std::vector<Operation>& table) {
+  table.push_back({.name = "start_chat",
+                   .summary = "Begins a chat with a primary agent",
+                   .routes = {{"POST", "/chats"}},
+                   .fields = {{.name = "agent",
+                               .summary = "the primary agent; the plain assistant if left out",
+                               .max = 64},
+                              model,
+                              {.name = "message", .summary = "the first message", .max = 1048576},
+                              {.name = "title", .summary = "what the folder is named after", .max = 256}},
+                   .callers = person,
+                   .status = 201,
+                   .reply = chat_schema});
+  table.push_back(
+      {.name = "list_chats",
+       .summary = "Lists chats, newest first",
+       .routes = {{"GET", "/chats"}},
+       .fields = {{.name = "status",
+                   .in = In::query,
+                   .summary = "only those in this state",
+                   .one_of = "active|completed|failed"},
+                  limit("50")},
+       .reads_only = true,
+       .idempotent = true,
+       .reply = R"({"type":"object","required":["chats"],"properties":{"chats":{"type":"array"}}})"});
+  table.push_back({.name = "get_chat",
+                   .summary = "Shows a chat: its entries, its subagents and what it cost",
+                   .routes = {{"GET", "/chats/{id}"}},
+                   .fields = {chat_id,
+                              {.name = "after",
+                               .type = Type::integer,
+                               .in = In::query,
+                               .summary = "only entries after this number",
+                               .max = std::numeric_limits<int32_t>::max(),
+                               .fallback = "0"},
+                              limit("200")},
+                   .reads_only = true,
+                   .idempotent = true,
+                   .reply = chat_schema});
+  table.push_back(
+      {.name = "send_message",
+       .summary = "Says something in a chat; the primary agent answers",
+       .routes = {{"POST", "/chats/{id}/messages"}},
+       .fields = {chat_id,
+                  {.name = "text", .required = true, .summary = "what to say", .min = 1, .max = 1048576}},
+       .callers = person,
+       .status = 202,
+       .reply = chat_schema});
+  table.push_back({.name = "cancel_turn",
+                   .summary = "Stops the primary agent's turn, and the subagents it waits for",
+                   .routes = {{"POST", "/chats/{id}/cancel"}},
+                   .fields = {chat_id},
+                   .callers = person,
+                   .idempotent = true,
+                   .reply = chat_schema});
+  table.push_back({.name = "end_chat",
+                   .summary = "Ends a chat; it can be resumed by saying something",
+                   .routes = {{"POST", "/chats/{id}/end"}},
+                   .fields = {chat_id},
+                   .callers = person,
+                   .idempotent = true,
+                   .reply = chat_schema});
+  table.push_back({.name = "prune_chats",
+                   .summary = "Removes the folders and records of old chats that have ended",
+                   .routes = {{"POST", "/chats/prune"}},
+                   .fields = {{.name = "older_than_days",
+                               .type = Type::integer,
+                               .required = true,
+                               .summary = "only chats that ended so long ago",
+                               .max = 36500},
+                              {.name = "dry_run",
+                               .type = Type::boolean,
+                               .summary = "say what would be removed, and remove nothing",
+                               .fallback = "false"}},
+                   .callers = person,
+                   .destructive = true,
+                   .idempotent = true,
+                   .reply = R"({"type":"object","required":["chats"],"properties":{"chats":{"type":"array"},
+"removed":{"type":"integer"}}})"});
+}
+
+}  // namespace
+
+void add_crew(std::vector<Operation>& table) {
+  add_subagents(table);
+  add_chats(table);
+}
+
+}  // namespace cru::api

@@ -1,0 +1,12 @@
+#pragma once
+/// The rows of definitions, notes, minds, subagents and chats.
+#include "api/operation.h"
+
+namespace cru::api {
+
+void add_definitions(std::vector<Operation>& table);
+void add_notes(std::vector<Operation>& table);
+void add_minds(std::vector<Operation>& table);
+void add_crew(std::vector<Operation>& table);
+
+}  // namespace cru::api

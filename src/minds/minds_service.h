@@ -1,0 +1,55 @@
+#pragma once
+/// Minds: the minds that can be had here, by model. Keys are read when they are needed, from the environment,
+/// a file of the user's own, or what a verb offered; they are in no log, no error and no event.
+#include <memory>
+
+#include "base/id.h"
+#include "minds/mind.h"
+#include "platform/clock.h"
+#include "platform/pool.h"
+#include "runs/runs_service.h"
+
+namespace cru::minds {
+
+struct Options {
+  std::string root;
+  std::string home_config;                         ///< ~/.config/crucible
+  std::string program;                             ///< of cru itself, for `cru mcp`
+  std::map<std::string, std::string> environment;  ///< of the daemon
+};
+
+/// How a provider stands here.
+struct Readiness {
+  std::string provider;
+  ProviderKind kind = ProviderKind::scripted;
+  bool works = false;
+  std::string why;  ///< "key from ANTHROPIC_API_KEY", "claude is not on PATH"
+  std::string fix;
+  std::vector<std::string> models;
+};
+
+/// A model as it will be thought with: `auto` resolved.
+struct Choice {
+  Mind* mind = nullptr;  ///< lives as long as the Minds
+  Model model;
+  Provider provider;
+};
+
+class Minds {
+ public:
+  Minds(Loop& loop, Pool& pool, runs::Runs& runs, Random& random, Settings settings, Options options);
+  ~Minds();
+  const Settings& settings() const;
+  /// Errors: invalid_argument for an unknown model; mind_failure("not_configured") with how to mend it.
+  Task<Result<Choice>> choose(std::string model);
+  /// Never calls a provider over the network.
+  Task<std::vector<Readiness>> survey();
+  /// A key for a provider, kept in memory only.
+  Result<> offer_key(const std::string& provider, std::string key);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cru::minds
