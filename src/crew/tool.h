@@ -1,0 +1,33 @@
+#pragma once
+/// Tools: what an agent that thinks through a model API may use, and the permission that each needs. Rules
+/// only: the one gate that every tool call passes is `check_call`, whatever the agent was told it has.
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "definitions/permission.h"
+
+namespace cru::crew {
+
+struct Tool {
+  std::string_view name;
+  std::string_view description;  ///< for the model
+  std::string_view schema;       ///< JSON Schema of the input, as text
+  std::optional<definitions::Permission> needs;
+  /// Can be done again after a crash without harm.
+  bool reads_only = false;
+};
+
+/// read_note, list_notes, semantic_search, read_file, list_files, write_file, edit_file, run_command,
+/// spawn_agent, list_agents, get_agent.
+std::span<const Tool> tools();
+/// Null if there is none.
+const Tool* find_tool(std::string_view name);
+
+/// Whether an agent with these permissions may call this tool with this input.
+/// Errors: forbidden naming the permission and those it has; invalid_argument naming the field.
+Result<> check_call(const Tool& tool, const definitions::Permissions& granted, const json::object& input);
+
+}  // namespace cru::crew

@@ -1,0 +1,44 @@
+#pragma once
+/// Workbench: carries out the tools that touch notes, files and programs, inside the project and nowhere else.
+/// Every call passes the gate (crew/tool.h) here, at the last moment before it is carried out.
+#include <memory>
+
+#include "crew/tool.h"
+#include "notes/notes_service.h"
+#include "platform/pool.h"
+#include "platform/stop.h"
+
+namespace cru::crew {
+
+struct WorkbenchOptions {
+  std::string root;
+  std::string program;  ///< of cru itself, which confines commands before they run
+  size_t result_limit = 51'200;
+  Duration command_limit = std::chrono::seconds(120);
+  std::map<std::string, std::string> environment;  ///< of commands
+};
+
+struct ToolCall {
+  std::string agent;
+  std::string task_id;
+  std::string traceparent;
+  definitions::Permissions granted;
+  std::string name;
+  json::object input;
+};
+
+class Workbench {
+ public:
+  Workbench(Loop& loop, Pool& pool, notes::Notes& notes, WorkbenchOptions options);
+  ~Workbench();
+  /// The result as text for the model, bounded, with a marker where something was left out. A command that
+  /// fails is a result that says so, not an error.
+  /// Errors: those of the gate; not_found for an unknown tool, and the tools' own.
+  Task<Result<std::string>> call(ToolCall call, Stop& stop);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cru::crew
