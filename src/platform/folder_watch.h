@@ -20,7 +20,9 @@ struct FolderWatchOptions {
   size_t most_folders = 8192;
 };
 
-/// What changed: paths relative to the folder. `all` means that more may have: look at everything.
+/// What changed: paths relative to the folder; where one is a folder's, everything below it may have changed.
+/// `all` means that more may have: look at everything. It is also told once a large tree (more than some
+/// hundred folders) is watched altogether, for until then changes go unseen.
 struct FolderChanges {
   std::vector<std::string> paths;
   bool all = false;
@@ -34,7 +36,8 @@ class FolderWatch {
 };
 
 /// A folder that does not exist yet is watched through its nearest ancestor that does, and told (`all`) when
-/// it appears; one that is moved away or removed and made again likewise.
+/// it appears; one that is moved away or removed and made again likewise. `folder` is absolute. Call it,
+/// and destroy the watch, on the loop's thread; `changed` may destroy it.
 /// Errors: internal when inotify is not to be had.
 Result<std::unique_ptr<FolderWatch>> watch_folder(Loop& loop, std::string folder, FolderWatchOptions options,
                                                   std::function<void(FolderChanges)> changed);
