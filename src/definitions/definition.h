@@ -2,6 +2,7 @@
 /// Definitions: what an agent is, written by a person as markdown with frontmatter. Rules only: text in, a
 /// definition and everything that is wrong with it out. Files of Claude Code's agents are understood
 /// unchanged.
+#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,11 +34,14 @@ struct Definition {
   std::vector<std::string> disallowed_tools;
   std::optional<int64_t> max_turns;
   std::string color;
+  json::object other;  ///< fields that are accepted and mean nothing here, as written
 
   std::string prompt;       ///< what stands behind the frontmatter
   std::string frontmatter;  ///< as written, without its fences
   std::string path;         ///< relative to the project, `~/…`, or `builtin:NAME.md`
   Source source = Source::project;
+
+  bool operator==(const Definition&) const = default;
 };
 
 /// What is wrong with a file, where, and what would mend it.
@@ -48,6 +52,8 @@ struct Problem {
   std::string reason;
   std::string suggestion;
   bool is_error = true;  ///< else a warning: the definition counts all the same
+
+  auto operator<=>(const Problem&) const = default;  ///< by path and line first
 };
 /// "PATH:LINE: error: FIELD: REASON": one line for CI, the suggestion apart.
 std::string to_line(const Problem& problem);
@@ -55,7 +61,8 @@ json::object to_json(const Problem& problem);
 
 struct Parsed {
   std::optional<Definition> definition;  ///< absent if there is an error
-  std::vector<Problem> problems;
+  std::vector<Problem> problems;         ///< all there are, by line
+  std::string name;                      ///< as written, also if there is an error; empty if there is none
 };
 /// `stem` is the file's name without `.md`: what the name is compared with (a difference warns).
 Parsed parse_definition(std::string_view text, std::string path, std::string_view stem, Source source);
@@ -63,8 +70,17 @@ Parsed parse_definition(std::string_view text, std::string path, std::string_vie
 /// The fields of the requirement, `source`, `path`, `enabled`; the prompt if asked for.
 json::object to_json(const Definition& definition, bool with_prompt);
 
-/// A new definition's text, to be filled in. Errors: invalid_argument for a name that cannot be one
-/// (`[a-z0-9][a-z0-9_-]{0,47}`).
+/// `[a-z0-9][a-z0-9_-]{0,47}`
+bool is_agent_name(std::string_view text);
+/// The nearest text that could be an agent's name; empty if nothing of it can.
+std::string to_agent_name(std::string_view text);
+/// The permission that one of Claude Code's tools needs, if it needs any: `Bash(git diff:*)`, `Read`.
+std::optional<Permission> permission_of_tool(std::string_view tool);
+/// The permission that was meant by a name that is none: another spelling, or a tool of Claude Code's.
+std::string meant_permission(std::string_view name);
+
+/// A new definition's text, to be filled in. Errors: invalid_argument naming the field, for whatever a
+/// definition could not say.
 Result<std::string> new_definition_text(const std::string& name, const std::string& description,
                                         const std::string& model, Permissions permissions);
 

@@ -1,0 +1,96 @@
+#include "definitions/catalog.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace cru::definitions {
+namespace {
+
+using ByName = std::map<std::string, Definition>;
+
+bool has_error(const std::vector<Problem>& problems) {
+  return std::ranges::any_of(problems, &Problem::is_error);
+}
+
+/// The folder's valid definitions; the files and their problems go into the catalog.
+ByName take_folder(Catalog& catalog, const FoundFolder& folder, Source source) {
+  ByName valid;
+  for (const auto& [path, stem, parsed] : folder.files) {
+    auto problems = parsed->problems;
+    if (parsed->definition) {
+      auto [first, is_new] = valid.try_emplace(parsed->definition->name, *parsed->definition);
+      if (!is_new)
+        problems.push_back({path, 1, "name",
+                            fmt::format("\"{}\" is defined by {} already", first->first, first->second.path),
+                            "give one of them another name, or remove it"});
+    }
+    bool is_valid = !has_error(problems);
+    catalog.checked.push_back({parsed->name.empty() ? stem : parsed->name, path, stem, source, is_valid});
+    catalog.skipped += is_valid ? 0 : 1;
+    catalog.problems.insert(catalog.problems.end(), problems.begin(), problems.end());
+  }
+  catalog.problems.insert(catalog.problems.end(), folder.problems.begin(), folder.problems.end());
+  catalog.searched.push_back(folder.path);
+  return valid;
+}
+
+std::unexpected<Error> not_found(const Catalog& catalog, const std::string& name, bool disabled_too) {
+  std::vector<std::string> names;
+  for (const auto& agent : catalog.agents)
+    if (agent.enabled || disabled_too) names.push_back(agent.name);
+  auto hint = fmt::format("searched {}", fmt::join(catalog.searched, ", "));
+  auto invalid = std::ranges::find_if(catalog.checked, [&](const CheckedFile& file) {
+    return !file.is_valid && (file.stem == name || file.name == name);
+  });
+  if (invalid != catalog.checked.end())
+    hint += fmt::format("\n{} is not valid; see: cru agents validate {}", invalid->path, name);
+  else if (auto near = closest(name, names); !near.empty())
+    hint += "\ndid you mean: " + near;
+  else
+    hint += "\nsee those there are with: cru agents list";
+  return fail(Code::not_found, fmt::format("agent not found: \"{}\"", name), "name", std::move(hint));
+}
+
+}  // namespace
+
+Result<Definition> Catalog::find(const std::string& name) const {
+  auto found = std::ranges::find(agents, name, &Definition::name);
+  if (found == agents.end()) return not_found(*this, name, true);
+  return *found;
+}
+
+Result<Definition> Catalog::find_enabled(const std::string& name) const {
+  auto found = std::ranges::find(agents, name, &Definition::name);
+  if (found == agents.end()) return not_found(*this, name, false);
+  if (!found->enabled)
+    return fail(Code::not_found, fmt::format("agent not found: \"{}\"", name), "name",
+                fmt::format("it is disabled; set enabled: true in {}", found->path));
+  return *found;
+}
+
+Catalog make_catalog(const FoundFolder& project, const FoundFolder& system,
+                     const std::vector<Definition>& builtin) {
+  Catalog catalog;
+  auto in_force = take_folder(catalog, project, Source::project);
+  auto below = take_folder(catalog, system, Source::system);
+  for (const auto& definition : builtin) {
+    auto [above, is_new] = below.try_emplace(definition.name, definition);
+    if (!is_new) catalog.overridden[definition.name] = definition.path;
+  }
+  for (auto& [name, definition] : below) {
+    auto path = definition.path;
+    auto [above, is_new] = in_force.try_emplace(name, std::move(definition));
+    if (!is_new) catalog.overridden[name] = std::move(path);
+  }
+  for (auto& [name, definition] : in_force) catalog.agents.push_back(std::move(definition));
+  catalog.files = catalog.checked.size();
+  std::ranges::sort(catalog.problems);
+  std::ranges::sort(catalog.checked, {}, &CheckedFile::path);
+  return catalog;
+}
+
+}  // namespace cru::definitions

@@ -1,0 +1,38 @@
+#pragma once
+/// Folder scan: reads a folder's definitions, as far as they have changed. Blocks: for a pool's thread. A
+/// FIFO, a folder, a device or an endless file named `x.md` never holds it up.
+#include <map>
+#include <memory>
+#include <string>
+
+#include "definitions/catalog.h"
+
+namespace cru::definitions {
+
+inline constexpr size_t most_files = 1000;
+
+/// What tells one state of a file from another.
+struct FileState {
+  uint64_t device = 0, inode = 0;
+  int64_t size = 0, modified_ns = 0, changed_ns = 0;
+  bool operator==(const FileState&) const = default;
+};
+
+/// What was read, by real path. A file that changed a moment before it was read is read again: a clock's
+/// tick may hide a second change.
+struct ReadFile {
+  FileState state;
+  bool settled = false;
+  std::shared_ptr<const Parsed> parsed;
+};
+using ReadFiles = std::map<std::string, ReadFile>;
+
+struct ScannedFolder {
+  FoundFolder found;
+  ReadFiles read;
+};
+/// `shown` is what stands for `folder` in paths. A folder that is not there has no files.
+ScannedFolder scan_folder(const std::string& folder, const std::string& shown, Source source,
+                          const ReadFiles& before);
+
+}  // namespace cru::definitions

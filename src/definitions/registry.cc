@@ -1,0 +1,171 @@
+#include "definitions/registry.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <set>
+
+#include "definitions/folder_scan.h"
+#include "platform/files.h"
+#include "platform/log.h"
+
+namespace cru::definitions {
+namespace {
+
+/// `path` relative to the root, or with `~` for the home folder.
+std::string shown(const std::string& path, const Folders& folders) {
+  if (!folders.root.empty() && path.starts_with(folders.root + "/"))
+    return path.substr(folders.root.size() + 1);
+  if (!folders.home.empty() && path.starts_with(folders.home + "/"))
+    return "~" + path.substr(folders.home.size());
+  return path;
+}
+
+struct Look {
+  Catalog catalog;
+  std::shared_ptr<const ReadFiles> read;
+};
+
+/// On a pool thread.
+Look look_at(const Folders& folders, const ReadFiles& before) {
+  auto project = scan_folder(folders.project, shown(folders.project, folders), Source::project, before);
+  // The user's own folder may be the project's, when the home folder is the project.
+  ScannedFolder system;
+  if (folders.system != folders.project)
+    system = scan_folder(folders.system, shown(folders.system, folders), Source::system, before);
+  Look look;
+  look.catalog = make_catalog(project.found, system.found, builtin_definitions());
+  project.read.merge(system.read);
+  look.read = std::make_shared<const ReadFiles>(std::move(project.read));
+  return look;
+}
+
+/// Written beside it under a hidden name and linked to its own, which fails if that is taken.
+Result<> write_new(const std::string& folder, const std::string& name, const std::string& text,
+                   const std::string& visible) {
+  if (auto made = make_folder(folder); !made) return made;
+  auto path = fmt::format("{}/{}.md", folder, name);
+  auto temporary = fmt::format("{}/.{}.md.new.{}", folder, name, ::getpid());
+  if (auto written = write_file(temporary, text); !written) return written;
+  int reason = ::link(temporary.c_str(), path.c_str()) == 0 ? 0 : errno;
+  ::unlink(temporary.c_str());
+  if (reason == EEXIST)
+    return fail(Code::conflict, fmt::format("{} exists already", visible), "name",
+                fmt::format("edit it, or see: cru agents show {}", name));
+  if (reason != 0) return fail(system_error(reason, "create " + visible));
+  return sync_folder(folder);
+}
+
+}  // namespace
+
+struct Registry::State {
+  Loop& loop;
+  Store& store;
+  Pool& pool;
+  const Folders folders;
+  std::shared_ptr<const ReadFiles> read = std::make_shared<const ReadFiles>();
+  std::unique_ptr<FolderWatch> project_watch, system_watch;
+  Catalog told;                  ///< the last that was told of
+  std::set<std::string> warned;  ///< what the log has of it
+  bool is_telling = false, tell_again = false;
+
+  Task<Catalog> look();
+  Task<void> tell();
+  void changed();
+  void warn(const Catalog& catalog);
+  std::unique_ptr<FolderWatch> watch(const std::string& folder);
+};
+
+Task<Catalog> Registry::State::look() {
+  auto look = co_await pool.run([folders = folders, before = read] { return look_at(folders, *before); });
+  read = std::move(look.read);
+  co_return std::move(look.catalog);
+}
+
+/// Once for each mistake, until it is mended and made again.
+void Registry::State::warn(const Catalog& catalog) {
+  std::set<std::string> now;
+  for (const auto& problem : catalog.problems) {
+    if (!problem.is_error) continue;
+    auto line = to_line(problem);
+    if (!warned.contains(line) && !now.contains(line))
+      log_warn("agent definition skipped", {{"problem", line}, {"suggestion", problem.suggestion}});
+    now.insert(std::move(line));
+  }
+  warned = std::move(now);
+}
+
+/// One at a time; what changes meanwhile is looked at afterwards, so that nothing is told out of order.
+Task<void> Registry::State::tell() {
+  do {
+    tell_again = false;
+    auto catalog = co_await look();
+    warn(catalog);
+    if (catalog == told) continue;
+    auto agents = std::ranges::count(catalog.agents, true, &Definition::enabled);
+    json::object data{{"agents", agents}, {"skipped", catalog.skipped}};
+    auto written = co_await store.write([data](Tx& tx) -> Result<bool> {
+      tx.emit({"definitions.changed", "", data});
+      return true;
+    });
+    if (!written) log_error("a change of definitions was not told", written.error());
+    told = std::move(catalog);
+  } while (tell_again);
+  is_telling = false;
+}
+
+void Registry::State::changed() {
+  tell_again = true;
+  if (std::exchange(is_telling, true)) return;
+  loop.spawn(tell());
+}
+
+std::unique_ptr<FolderWatch> Registry::State::watch(const std::string& folder) {
+  auto watch = watch_folder(loop, folder, {}, [this](FolderChanges) { changed(); });
+  if (watch) return *std::move(watch);
+  log_warn("changes of agent definitions go unseen until someone asks",
+           {{"folder", folder}, {"error", watch.error().message}});
+  return nullptr;
+}
+
+Registry::Registry(Loop& loop, Store& store, Pool& pool, Folders folders)
+    : state_(new State{loop, store, pool, std::move(folders), {}, {}, {}, {}, {}}) {
+  state_->read = std::make_shared<const ReadFiles>();
+}
+Registry::~Registry() = default;
+
+Task<Catalog> Registry::look() { return state_->look(); }
+
+Task<void> Registry::start() {
+  // Watched first: what changes while the first look is under way is looked at again.
+  state_->is_telling = true;
+  state_->project_watch = state_->watch(state_->folders.project);
+  if (state_->folders.system != state_->folders.project)
+    state_->system_watch = state_->watch(state_->folders.system);
+  state_->told = co_await state_->look();
+  state_->warn(state_->told);
+  state_->is_telling = false;
+  if (state_->tell_again) state_->changed();
+}
+
+Task<Result<std::string>> Registry::create(std::string name, std::string text, Source source) {
+  auto parsed = parse_definition(text, name + ".md", name, source);
+  if (!parsed.definition || parsed.definition->name != name)
+    co_return fail(Code::invalid_argument, "the text is no definition of " + name, "name");
+  auto catalog = co_await look();
+  auto is_same = [&](const CheckedFile& file) {
+    return file.is_valid && file.source == source && file.name == name && file.stem != name;
+  };
+  if (auto other = std::ranges::find_if(catalog.checked, is_same); other != catalog.checked.end())
+    co_return fail(Code::conflict, fmt::format("\"{}\" is defined by {} already", name, other->path), "name");
+  const auto& folder = source == Source::project ? state_->folders.project : state_->folders.system;
+  auto visible = fmt::format("{}/{}.md", shown(folder, state_->folders), name);
+  auto written = co_await state_->pool.run(
+      [folder, name, text, visible] { return write_new(folder, name, text, visible); });
+  if (!written) co_return fail(std::move(written.error()));
+  co_return visible;
+}
+
+}  // namespace cru::definitions
