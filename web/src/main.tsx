@@ -4,6 +4,9 @@ import { link } from "./connection.ts";
 import { start } from "./model.ts";
 import { Agents } from "./view/agents.tsx";
 import { Board } from "./view/board.tsx";
+import { ChatList } from "./view/chat_list.tsx";
+import { ChatPane } from "./view/chat_pane.tsx";
+import { CrewSheet } from "./view/crew.tsx";
 import { Events } from "./view/events.tsx";
 import { Handoffs } from "./view/handoffs.tsx";
 import { Inbox } from "./view/inbox.tsx";
@@ -11,9 +14,10 @@ import { Locks } from "./view/locks.tsx";
 import { RunList } from "./view/run_list.tsx";
 import { RunPane } from "./view/run_pane.tsx";
 import { TopBar } from "./view/top_bar.tsx";
-import { view } from "./views.ts";
+import { view, type View } from "./views.ts";
 
-const shown = { runs: RunPane, board: Board, agents: Agents, locks: Locks, handoffs: Handoffs };
+const shown = { runs: RunPane, board: Board, agents: Agents, locks: Locks, handoffs: Handoffs, chats: ChatPane, crew: CrewSheet };
+const lists: { [name in View]?: typeof RunList } = { runs: RunList, chats: ChatList };
 
 function Refused({ why }: { why: string }) {
   return (
@@ -29,10 +33,11 @@ function App() {
   const at = link.value;
   if (at.kind === "refused") return <Refused why={at.why} />;
   const Shown = shown[view.value];
+  const List = lists[view.value];
   return (
-    <div class={`page is-${view.value}`}>
+    <div class={`page is-${view.value} ${List ? "has-list" : ""}`}>
       <TopBar />
-      {view.value === "runs" && <RunList />}
+      {List && <List />}
       <main class="main" id="main" tabIndex={-1}><Shown /></main>
       <aside class="rail"><Inbox /><Events /></aside>
     </div>

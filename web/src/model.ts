@@ -2,11 +2,12 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { get, post } from "./api.ts";
 import { follow, link } from "./connection.ts";
+import { applyCrewEvents, chats, crew, crewReconnected, openChat, pointed_at, readCrew, readCrewIfTroubled } from "./crew_model.ts";
 import { append, first, isBehind, last, nothing, page_size, prepend, type OutputWindow } from "./output_window.ts";
 import { safeText } from "./safe_text.ts";
 import { applyShared, keepFresh, readLists, shared_trouble } from "./shared_model.ts";
 import { empty, inOrder, isLive, pending, readEvent, reduce, withHistory, type State } from "./state.ts";
-import { addressOf, isField, view, viewIn, viewOf, viewOfKey } from "./views.ts";
+import { addressOf, chatAddress, isField, view, viewIn, viewOf, viewOfKey, wordIn } from "./views.ts";
 import type { Line, LogEvent, OutputPage } from "./wire.ts";
 
 export const state = signal<State>(empty);
@@ -43,6 +44,7 @@ function flush(): void {
   batch(() => {
     state.value = reduce(state.value, events);
     applyShared(events);
+    applyCrewEvents(events);
     if (events.some((event) => event.type === "state.snapshot")) loaded.value = true;
     let window = output.value;
     for (const event of events)
@@ -50,8 +52,10 @@ function flush(): void {
         window = append(window, (event.data.lines ?? []) as Line[]);
     if (window !== output.value) output.value = window;
   });
-  if (events.some((event) => event.type === "state.snapshot" || event.type === "log.truncated")) void readLists();
-  else keepFresh(view.peek(), events);
+  if (events.some((event) => event.type === "state.snapshot" || event.type === "log.truncated")) {
+    void readLists();
+    readCrew();
+  } else keepFresh(view.peek(), events);
   if (selected.value && isBehind(output.value) && following.value) void catchUp();
 }
 
@@ -83,7 +87,8 @@ export function openRun(id: string): void {
 /// Goes to what an event is about.
 export function openSubject(event: LogEvent): void {
   const where = viewOf(event);
-  if (where && where !== "runs") location.hash = addressOf(where);
+  if (where === "chats") location.hash = chatAddress(event.entity, typeof event.data.task_id === "string" ? event.data.task_id : "");
+  else if (where && where !== "runs") location.hash = addressOf(where);
   else openRun(event.entity);
 }
 
@@ -166,20 +171,34 @@ async function learnHistory(): Promise<void> {
   }
 }
 
-const runIn = (hash: string) => new URLSearchParams(hash.slice(1)).get("run");
+function takeAddress(): void {
+  const { hash } = location;
+  const wanted_chat = wordIn(hash, "chat");
+  batch(() => {
+    view.value = viewIn(hash);
+    if (wanted_chat) openChat(wanted_chat);
+    pointed_at.value = wordIn(hash, "subagent");
+  });
+}
+
+function address(): string {
+  if (view.value === "chats" && crew.value.open) return chatAddress(crew.value.open);
+  if (view.value !== "runs") return addressOf(view.value);
+  return selected.value ? `#run=${encodeURIComponent(selected.value)}` : "";
+}
 
 /// The address says what is shown, and the other way round.
 function keepAddress(): void {
-  view.value = viewIn(location.hash);
+  takeAddress();
   addEventListener("hashchange", () => {
-    const wanted = runIn(location.hash);
-    view.value = viewIn(location.hash);
+    const wanted = wordIn(location.hash, "run");
     if (wanted && state.peek().runs.has(wanted)) select(wanted);
+    takeAddress();
   });
   effect(() => {
     if (!loaded.value) return;
-    const address = view.value !== "runs" ? addressOf(view.value) : selected.value ? `#run=${encodeURIComponent(selected.value)}` : "";
-    if (address && address !== location.hash) history.replaceState(null, "", address);
+    const shown = address();
+    if (shown && shown !== location.hash) history.replaceState(null, "", shown);
   });
   addEventListener("keydown", (event) => {
     const wanted = viewOfKey(event, isField(event.target));
@@ -194,12 +213,13 @@ function keepAddress(): void {
 function lookedAt(): void {
   if (document.hidden || !loaded.peek()) return;
   if (shared_trouble.peek()) void readLists();
+  if (view.peek() === "chats" || view.peek() === "crew") readCrewIfTroubled();
   if (view.peek() === "agents") void readLists("sessions");
   if (view.peek() === "locks") void readLists("locks");
 }
 
 export function start(): void {
-  const wanted = runIn(location.hash);
+  const wanted = wordIn(location.hash, "run");
   keepAddress();
   setInterval(() => { if (!document.hidden) now.value = Date.now(); }, 1000);
   document.addEventListener("visibilitychange", () => {
@@ -222,9 +242,16 @@ export function start(): void {
   effect(() => {
     const kind = link.value.kind;
     // A daemon that was away: heartbeats and waiters have moved on without an event of their own.
-    if (kind === "live" && was === "stale") void readLists();
+    if (kind === "live" && was === "stale") {
+      void readLists();
+      crewReconnected();
+    }
     if (kind === "live" && was !== "live" && selected.peek()) void catchUp();
     was = kind;
+  });
+  effect(() => {
+    // The newest chat is what a person most likely came for.
+    if (view.value === "chats" && !crew.value.open && chats.value[0]) openChat(chats.value[0].id);
   });
   effect(() => { if (loaded.value) void learnLastLines(); });
   effect(() => { if (loaded.value) void learnHistory(); });

@@ -84,7 +84,8 @@ export function reduce(state: State, events: readonly LogEvent[]): State {
       cursor = event.id;
     }
     if (event.type === "heartbeat" || event.type === "log.truncated") continue;
-    if (event.id !== null) log.push(event);
+    // Pieces of an answer are many, and soon told again as a whole.
+    if (event.id !== null && event.type !== "chat.text") log.push(event);
     if (event.type.includes("question")) applyQuestion(questions, event);
     else if (event.type.startsWith("agent.")) applyRun(runs, event);
     else if (event.type === "run.purged" || event.type === "tasks.purged") runs.delete(event.entity);
@@ -97,7 +98,7 @@ export function reduce(state: State, events: readonly LogEvent[]): State {
 /// Puts events from before the page was opened in front of the list; they change nothing else.
 export function withHistory(state: State, earlier: readonly LogEvent[]): State {
   const oldest = state.events[0]?.id ?? state.cursor + 1;
-  return { ...state, events: [...earlier.filter((event) => event.id !== null && event.id < oldest), ...state.events].slice(-kept_events) };
+  return { ...state, events: [...earlier.filter((event) => event.id !== null && event.id < oldest && event.type !== "chat.text"), ...state.events].slice(-kept_events) };
 }
 
 function applyRun(runs: Map<string, RunRow>, event: LogEvent): void {

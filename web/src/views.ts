@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { LogEvent } from "./wire.ts";
 
 /// In the order of the keys 1, 2, 3 …
-export const views = ["runs", "board", "agents", "locks", "handoffs"] as const;
+export const views = ["runs", "board", "agents", "locks", "handoffs", "chats", "crew"] as const;
 export type View = (typeof views)[number];
 
 export const view = signal<View>("runs");
@@ -13,10 +13,13 @@ export function viewIn(hash: string): View {
   return views.find((name) => name === wanted) ?? "runs";
 }
 
+const views_of_rooms: Record<string, View> = {
+  agent: "runs", work: "board", session: "agents", lock: "locks", handoff: "handoffs", chat: "chats", subagent: "chats", definitions: "crew",
+};
+
 /// The view that shows what an event is about; null for one that none shows.
 export function viewOf(event: Pick<LogEvent, "type">): View | null {
-  const room = event.type.split(".")[0];
-  return room === "work" ? "board" : room === "lock" ? "locks" : room === "session" ? "agents" : room === "handoff" ? "handoffs" : room === "agent" ? "runs" : null;
+  return views_of_rooms[event.type.split(".")[0] ?? ""] ?? null;
 }
 
 /// The view that a key leads to; null for keys that mean something else or are meant for a field.
@@ -30,3 +33,8 @@ export function isField(target: EventTarget | null): boolean {
 }
 
 export const addressOf = (name: View): string => `#view=${name}`;
+
+/// The address of a chat, or of a subagent in it.
+export const chatAddress = (chat: string, subagent = ""): string =>
+  `${addressOf("chats")}&chat=${encodeURIComponent(chat)}${subagent && `&subagent=${encodeURIComponent(subagent)}`}`;
+export const wordIn = (hash: string, name: "run" | "chat" | "subagent"): string | null => new URLSearchParams(hash.replace(/^#/, "")).get(name);

@@ -1,18 +1,7 @@
 import { loaded, now, questions, runs, select, selected } from "../model.ts";
 import { command, ending, since } from "../words.ts";
+import { move } from "./arrow_keys.ts";
 import { Badge } from "./badge.tsx";
-
-function move(event: KeyboardEvent): void {
-  const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-  if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
-  const rows = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLButtonElement>("button")];
-  const at = rows.indexOf(document.activeElement as HTMLButtonElement);
-  const next = rows[Math.min(rows.length - 1, Math.max(0, at + step))];
-  if (!next) return;
-  event.preventDefault();
-  next.focus();
-  next.click();
-}
 
 export function RunList() {
   const asking = new Set(questions.value.map((question) => question.task_id));

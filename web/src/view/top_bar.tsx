@@ -1,4 +1,5 @@
 import { heard, link } from "../connection.ts";
+import { busy_chats, definitions } from "../crew_model.ts";
 import { live_count, now, openRun, questions, runs } from "../model.ts";
 import { chains, live_sessions, locks, open_work } from "../shared_model.ts";
 import { addressOf, view, views, type View } from "../views.ts";
@@ -19,12 +20,12 @@ function LinkState() {
   );
 }
 
-const names: Record<View, string> = { runs: "Runs", board: "Board", agents: "Agents", locks: "Locks", handoffs: "Handoffs" };
+const names: Record<View, string> = { runs: "Runs", board: "Board", agents: "Agents", locks: "Locks", handoffs: "Handoffs", chats: "Chats", crew: "Crew" };
 
 function Views() {
   const counts: Record<View, number> = {
     runs: live_count.value, board: open_work.value, agents: live_sessions.value, locks: locks.value.length,
-    handoffs: chains.value.reduce((sum, chain) => sum + chain.handoffs.length, 0),
+    handoffs: chains.value.reduce((sum, chain) => sum + chain.handoffs.length, 0), chats: busy_chats.value, crew: definitions.value.length,
   };
   return (
     <nav class="views" aria-label="Views">

@@ -1,0 +1,214 @@
+// The living state of chats, subagents and definitions: read once for each connection, then kept current by the events.
+import { batch, computed, signal } from "@preact/signals";
+import { get, post } from "./api.ts";
+import { applyCrew, chatsInOrder, newestFirst, nobody, openedChat, reconnected, takeChat, takeChats, takeSubagents, withEarlier, type Crew } from "./crew.ts";
+import { readEvent } from "./state.ts";
+import type { LogEvent } from "./wire.ts";
+import type { Chat, ChatReply, Definition, Mind, Problem, Subagent } from "./wire_crew.ts";
+import { placeSubagents } from "./words_crew.ts";
+
+export const crew = signal<Crew>(nobody);
+export const chats = computed(() => chatsInOrder(crew.value.chats));
+export const busy_chats = computed(() => chats.value.filter((chat) => chat.turn === "running").length);
+export const chat = computed(() => (crew.value.open ? crew.value.chats.get(crew.value.open) ?? null : null));
+export const subagents = computed(() => newestFirst(crew.value.subagents));
+export const own_subagents = computed(() => subagents.value.filter((one) => one.chat_id === crew.value.open));
+export const placed = computed(() => placeSubagents(crew.value.entries.values(), own_subagents.value));
+
+export const definitions = signal<Definition[]>([]);
+export const problems = signal<Problem[]>([]);
+export const minds = signal<Mind[]>([]);
+export const models = signal<string[]>([]);
+export const default_model = signal("");
+
+/// False until the lists have come for the first time; the trouble when they could not be read.
+export const chats_loaded = signal(false);
+export const chats_trouble = signal("");
+export const definitions_loaded = signal(false);
+export const definitions_trouble = signal("");
+/// Of the chat that is looked at.
+export const entries_loaded = signal(false);
+export const entries_trouble = signal("");
+/// The subagent that a link leads to; its card shows itself, then forgets it.
+export const pointed_at = signal<string | null>(null);
+/// What is typed but not sent, by chat.
+export const drafts = new Map<string, string>();
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const pathOf = (room: string, id: string): string => `/${room}/${encodeURIComponent(id)}`;
+
+/// Reads into `take` and says what went wrong; never two of a kind at once, and never one too few.
+function reader(trouble: { value: string }, read: () => Promise<void>): () => Promise<void> {
+  let is_reading = false;
+  let again = false;
+  return async () => {
+    again = true;
+    if (is_reading) return;
+    is_reading = true;
+    while (again) {
+      again = false;
+      try {
+        await read();
+        trouble.value = "";
+      } catch (error) {
+        trouble.value = messageOf(error);
+      }
+    }
+    is_reading = false;
+  };
+}
+
+const readChats = reader(chats_trouble, async () => {
+  const asked_at = crew.peek().seen;
+  const [{ chats: list }, { subagents: spawned }] = await Promise.all([get<{ chats: Chat[] }>("/chats?limit=100"), get<{ subagents?: Subagent[] }>("/subagents?limit=100")]);
+  batch(() => {
+    crew.value = takeSubagents(takeChats(crew.peek(), list, asked_at), spawned ?? []);
+    chats_loaded.value = true;
+  });
+});
+
+const readDefinitions = reader(definitions_trouble, async () => {
+  const [{ agents }, found] = await Promise.all([get<{ agents: Definition[] }>("/definitions"), get<{ problems: Problem[] }>("/definitions/validate")]);
+  batch(() => {
+    definitions.value = agents;
+    problems.value = found.problems;
+    definitions_loaded.value = true;
+  });
+});
+
+/// Which minds can be had: asked when somebody is about to use one.
+export async function readMinds(): Promise<void> {
+  try {
+    const reply = await get<{ minds: Mind[]; models: ({ name: string } | string)[]; default_model?: string }>("/minds");
+    batch(() => {
+      minds.value = reply.minds;
+      models.value = reply.models.map((model) => (typeof model === "string" ? model : model.name));
+      default_model.value = reply.default_model ?? "";
+    });
+  } catch {
+    // The choice is then only what the agents say; the daemon tells what is wrong when a chat begins.
+  }
+}
+
+export const readCrew = (): void => {
+  void readChats();
+  void readDefinitions();
+  if (crew.peek().open) void readEntries();
+};
+
+// ---- the chat that is looked at
+const page_size = 200;
+const most_entries = 5000;
+let reading: AbortController | null = null;
+
+export function openChat(id: string | null): void {
+  if (id === crew.peek().open) return;
+  batch(() => {
+    crew.value = openedChat(crew.peek(), id);
+    entries_loaded.value = false;
+    entries_trouble.value = "";
+  });
+  if (id) void readEntries();
+  else reading?.abort();
+}
+
+async function readEntries(): Promise<void> {
+  const id = crew.peek().open;
+  if (!id) return;
+  reading?.abort();
+  const mine = reading = new AbortController();
+  try {
+    for (let after = 0, more = true; more && after < most_entries;) {
+      const asked_at = crew.peek().seen;
+      const reply: ChatReply = await get<ChatReply>(`${pathOf("chats", id)}?after=${after}&limit=${page_size}`, mine.signal);
+      // The beginning of an id leads to its chat; from here on it goes by its whole name.
+      if (reply.id !== id && crew.peek().open === id) crew.value = openedChat(crew.peek(), reply.id);
+      crew.value = takeChat(crew.peek(), reply, asked_at);
+      const last = reply.entries?.at(-1)?.n ?? 0;
+      more = !!reply.more && last > after;
+      after = last;
+    }
+    batch(() => {
+      entries_loaded.value = true;
+      entries_trouble.value = "";
+    });
+    if (crew.peek().chats.get(id)?.coming?.is_partial) await readComing(id, mine.signal);
+  } catch (error) {
+    if (!mine.signal.aborted) entries_trouble.value = messageOf(error);
+  }
+}
+
+const looked_back = 2000;
+
+/// The pieces of the entry that is coming, if the log has them: a reload in the middle of an answer shows it whole.
+async function readComing(id: string, signal: AbortSignal): Promise<void> {
+  try {
+    const since = Math.max(0, crew.peek().seen - looked_back);
+    const list = await get<{ id: number }[]>(`/events?entity=${encodeURIComponent(id)}&type=chat.text,chat.entry,chat.turn,chat.restarted&since=${since}`, signal);
+    const events = list.map((event) => readEvent({ event: "", id: String(event.id), data: JSON.stringify(event) }));
+    crew.value = withEarlier(crew.peek(), id, events.filter((event): event is LogEvent => event !== null));
+  } catch {
+    // Older than the log goes back: what comes is shown, and the whole when it is there.
+  }
+}
+
+// ---- events
+const gathered_ms = 250;
+let is_due = false;
+
+/// Only replies tell what things cost, so the list is read again when something has ended, once for many.
+function readSoon(): void {
+  if (is_due) return;
+  is_due = true;
+  setTimeout(() => {
+    is_due = false;
+    void readChats();
+  }, gathered_ms);
+}
+
+export function applyCrewEvents(events: readonly LogEvent[]): void {
+  crew.value = applyCrew(crew.peek(), events);
+  if (events.some(({ type, data }) => /^(chat\.(started|ended)|subagent\.(queued|completed|failed|cancelled))$/.test(type) || (type === "chat.turn" && data.turn !== "running"))) readSoon();
+  if (events.some(({ type }) => type === "definitions.changed")) void readDefinitions();
+}
+
+/// The stream is back after it was away.
+export function crewReconnected(): void {
+  crew.value = reconnected(crew.peek());
+  readCrew();
+}
+
+/// Somebody turns to a view that could not be read.
+export function readCrewIfTroubled(): void {
+  if (chats_trouble.peek()) void readChats();
+  if (definitions_trouble.peek()) void readDefinitions();
+  if (entries_trouble.peek()) void readEntries();
+}
+
+// ---- things a person does
+async function act(path: string, body: unknown = {}, begins_turn = false): Promise<string> {
+  const asked_at = crew.peek().seen;
+  const reply = await post<ChatReply>(path, body);
+  crew.value = takeChat(crew.peek(), reply, asked_at, begins_turn);
+  return reply.id;
+}
+
+export interface NewChat {
+  agent?: string;
+  model?: string;
+  message?: string;
+}
+export const startChat = (wanted: NewChat): Promise<string> => act("/chats", wanted, true);
+export const say = (id: string, text: string): Promise<string> => act(`${pathOf("chats", id)}/messages`, { text }, true);
+export const stopTurn = (id: string): Promise<string> => act(`${pathOf("chats", id)}/cancel`);
+export const endChat = (id: string): Promise<string> => act(`${pathOf("chats", id)}/end`);
+
+async function takeOne(answer: Promise<Subagent>): Promise<Subagent> {
+  const one = await answer;
+  crew.value = takeSubagents(crew.peek(), [one]);
+  return one;
+}
+export const spawnAgent = (wanted: { agent: string; task: string; model?: string }) => takeOne(post<Subagent>("/subagents", { ...wanted, wait_seconds: 0 }));
+export const readSubagent = (id: string) => takeOne(get<Subagent>(pathOf("subagents", id)));
+export const cancelSubagent = (id: string) => takeOne(post<Subagent>(`${pathOf("subagents", id)}/cancel`));
+export const readDefinition = (name: string) => get<Definition>(pathOf("definitions", name));

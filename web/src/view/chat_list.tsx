@@ -1,0 +1,36 @@
+import { chats, chats_loaded, chats_trouble, crew, openChat } from "../crew_model.ts";
+import { now } from "../model.ts";
+import { safeText } from "../safe_text.ts";
+import { ago } from "../words_coordination.ts";
+import { chatState, cost, titleOf, tokens } from "../words_crew.ts";
+import { move } from "./arrow_keys.ts";
+import { Badge } from "./badge.tsx";
+import { is_beginning } from "./new_chat.tsx";
+
+export function ChatList() {
+  return (
+    <nav class="runs" aria-label="Chats">
+      <div class="list-head">
+        <h2 class="heading">Chats</h2>
+        <button type="button" class="button is-small" aria-expanded={is_beginning.value} onClick={() => { is_beginning.value = !is_beginning.value; }}>New chat</button>
+      </div>
+      {chats_trouble.value && <p class="trouble" role="alert">Could not be read: {chats_trouble.value}</p>}
+      {!chats.value.length && !chats_trouble.value && <p class="hint">{chats_loaded.value ? "None yet." : "Loading…"}</p>}
+      {chats.value.length > 0 && (
+        <ul class="run-list" onKeyDown={move}>
+          {chats.value.map((chat) => (
+            <li key={chat.id}>
+              <button type="button" class={`run is-${chatState(chat)}`} aria-current={chat.id === crew.value.open ? "true" : undefined}
+                onClick={() => { is_beginning.value = false; openChat(chat.id); }}>
+                <span class="run-id">{titleOf(chat)}</span>
+                <span class="run-since">{ago(chat.heard_at ?? chat.ended_at ?? chat.started_at, now.value)}</span>
+                <Badge status={chatState(chat)} />
+                <span class="run-line">{[chat.agent, chat.model, tokens(chat.total_tokens), cost(chat.cost_usd)].filter(Boolean).map((fact) => safeText(String(fact))).join(" · ")}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </nav>
+  );
+}

@@ -1,0 +1,129 @@
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ChatRow } from "../crew.ts";
+import { chat, chats, chats_loaded, crew, endChat, entries_loaded, entries_trouble, own_subagents, placed } from "../crew_model.ts";
+import { now } from "../model.ts";
+import { safeText } from "../safe_text.ts";
+import { chatAddress } from "../views.ts";
+import type { ToolResult } from "../wire_crew.ts";
+import { ago, oneLine } from "../words_coordination.ts";
+import { chatState, cost, linkedSubagent, titleOf, tokens, waitingText } from "../words_crew.ts";
+import { Badge } from "./badge.tsx";
+import { EntryView } from "./chat_entry.tsx";
+import { Composer } from "./composer.tsx";
+import { Markdown, type LinkOf } from "./markdown.tsx";
+import { is_beginning, NewChat } from "./new_chat.tsx";
+import { SubagentCard } from "./subagent_card.tsx";
+import { TwoPresses } from "./two_presses.tsx";
+
+const shown_entries = 200;
+
+const linkOf: LinkOf = (target) => {
+  const one = linkedSubagent(target, own_subagents.peek());
+  return one?.chat_id ? chatAddress(one.chat_id, one.task_id) : "";
+};
+
+/// What is coming, what it waits for, or why it stopped.
+function Tail({ at, speaker }: { at: ChatRow; speaker: string }) {
+  const { coming } = at;
+  return (
+    <>
+      {at.turn === "running" && (
+        <li class="entry is-assistant is-coming">
+          <p class="entry-who">{safeText(speaker)} <Badge status="running" /></p>
+          {coming?.is_partial && coming.text && <span class="faint">…</span>}
+          {coming?.text && <Markdown text={coming.text} linkOf={linkOf} is_live />}
+          {at.waiting && <p class="sub-line is-waiting">{waitingText(at.waiting, now.value)}</p>}
+        </li>
+      )}
+      {at.error && at.turn !== "running" && (
+        <li class="entry is-error" role="alert">
+          <span aria-hidden="true">✗ </span>{at.error.type && <b>{safeText(at.error.type.replace(/_/g, " "))}: </b>}{safeText(at.error.message)}
+        </li>
+      )}
+    </>
+  );
+}
+
+function Transcript({ at }: { at: ChatRow }) {
+  const [shown, show] = useState(shown_entries);
+  const box = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  const all = useMemo(() => [...crew.value.entries.values()], [crew.value.entries]);
+  const results = useMemo(() => new Map(all.flatMap((entry) => (entry.results ?? []).map((result): [string, ToolResult] => [result.id, result]))), [all]);
+  const uses = useMemo(() => new Set(all.flatMap((entry) => (entry.tools ?? []).map(({ id }) => id))), [all]);
+  const { by_use, after } = placed.value;
+  // Links are found by the files of subagents, so what was written is looked at again when there are more of them.
+  const links_mark = own_subagents.value.map((one) => one.task_id + (one.file ?? "")).join();
+  const speaker = at.agent || "Agent";
+  useLayoutEffect(() => {
+    if (follows.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+  });
+  const scrolled = () => {
+    const element = box.current!;
+    follows.current = element.scrollHeight - element.scrollTop - element.clientHeight < 40;
+  };
+  const cards = (n: number) => after.get(n)?.map((one) => <li key={one.task_id} class="entry is-tool"><SubagentCard one={one} linkOf={linkOf} /></li>);
+  const hidden = Math.max(0, all.length - shown);
+  return (
+    <div class="transcript" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label="Transcript" data-testid="transcript">
+      {entries_trouble.value && <p class="trouble" role="alert">Could not be read: {entries_trouble.value}</p>}
+      {!entries_loaded.value && !entries_trouble.value && <p class="hint">Loading…</p>}
+      {hidden > 0 && <button type="button" class="button" onClick={() => { follows.current = false; show(shown + shown_entries); }}>Show earlier ({hidden} more)</button>}
+      <ol class="entries">
+        {cards(0)}
+        {all.slice(hidden).map((entry) => [
+          <EntryView key={entry.n} entry={entry} speaker={speaker} results={results} uses={uses} cards={by_use} linkOf={linkOf} links_mark={links_mark} />, cards(entry.n),
+        ])}
+        {cards(Infinity)}
+        {entries_loaded.value && <Tail at={at} speaker={speaker} />}
+      </ol>
+      {entries_loaded.value && !all.length && at.turn !== "running" && !at.error && <p class="hint">Nothing has been said yet.</p>}
+    </div>
+  );
+}
+
+function Empty() {
+  return (
+    <section class="empty">
+      <h2>{chats_loaded.value ? "No chats yet" : "Loading…"}</h2>
+      {chats_loaded.value && (
+        <>
+          <p>Begin one here, or in a terminal of this project.</p>
+          <pre><code>cru chat</code></pre>
+          <button type="button" class="button is-main" onClick={() => { is_beginning.value = true; }}>New chat</button>
+        </>
+      )}
+    </section>
+  );
+}
+
+export function ChatPane() {
+  const at = chat.value;
+  if (is_beginning.value) return <section class="sheet" aria-label="New chat"><header class="sheet-head"><h2>New chat</h2></header><NewChat /></section>;
+  if (!at) {
+    if (entries_trouble.value) return <section class="empty"><h2>No such chat</h2><p class="trouble" role="alert">{safeText(entries_trouble.value)}</p></section>;
+    return chats.value.length ? <section class="empty"><h2>{crew.value.open ? "Loading…" : "Choose a chat"}</h2></section> : <Empty />;
+  }
+  const facts: [string, string][] = [
+    ["agent", at.agent ?? ""], ["model", [at.model, at.model_version !== at.model && at.model_version].filter(Boolean).join(" · ")],
+    ["used", [tokens(at.total_tokens), cost(at.cost_usd)].filter(Boolean).join(", ")], ["queued", at.queue_depth ? String(at.queue_depth) : ""], ["folder", at.folder ?? ""],
+  ];
+  return (
+    <section class="pane" aria-label={`Chat ${titleOf(at)}`}>
+      <header class="pane-head">
+        <div class="pane-title">
+          <h2>{titleOf(at)}</h2>
+          <Badge status={chatState(at)} />
+          <span class="pane-since">{ago(at.ended_at ?? at.started_at, now.value)}</span>
+          <span class="spring" />
+          {at.status === "active" && at.turn !== "running" && <TwoPresses key={at.id} word="End chat" sure="End it now" act={() => endChat(at.id)} />}
+        </div>
+        <dl class="facts">
+          {facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd title={safeText(value)}>{oneLine(value, 200)}</dd></div>)}
+        </dl>
+      </header>
+      <Transcript key={`t-${at.id}`} at={at} />
+      <Composer key={`c-${at.id}`} chat={at} />
+    </section>
+  );
+}

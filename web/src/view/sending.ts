@@ -1,0 +1,21 @@
+import { useState } from "preact/hooks";
+
+/// Something that is sent to the daemon: whether it is under way, and what went wrong.
+export function useSending(): { is_sending: boolean; trouble: string; send: (act: () => Promise<unknown>) => Promise<boolean> } {
+  const [is_sending, setSending] = useState(false);
+  const [trouble, setTrouble] = useState("");
+  const send = async (act: () => Promise<unknown>) => {
+    setSending(true);
+    setTrouble("");
+    try {
+      await act();
+      return true;
+    } catch (error) {
+      setTrouble(error instanceof Error ? error.message : String(error));
+      return false;
+    } finally {
+      setSending(false);
+    }
+  };
+  return { is_sending, trouble, send };
+}

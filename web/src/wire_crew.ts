@@ -1,0 +1,112 @@
+// The shapes of definitions, minds, subagents and chats, as GET /definitions, /minds, /subagents and /chats send them.
+
+export interface Definition {
+  name: string;
+  description: string;
+  model?: string;
+  model_source?: "definition" | "default" | "parent";
+  permissions?: string[];
+  enabled?: boolean;
+  source?: "system" | "project";
+  path?: string;
+  /// The path of what it hides.
+  overrides?: string | null;
+  prompt?: string;
+}
+
+/// What is wrong with a definition's file, where, and what would mend it.
+export interface Problem {
+  path?: string;
+  line?: number;
+  field?: string;
+  reason?: string;
+  suggestion?: string | null;
+  severity?: "error" | "warning";
+  is_error?: boolean;
+}
+
+export interface Mind {
+  provider: string;
+  kind?: string;
+  works: boolean;
+  why?: string;
+  fix?: string;
+  models?: string[];
+}
+
+export interface ToolUse {
+  id: string;
+  name: string;
+  input?: unknown;
+}
+
+export interface ToolResult {
+  id: string;
+  name?: string;
+  text: string;
+  is_error?: boolean;
+}
+
+/// One entry of a chat; it never changes.
+export interface Entry {
+  n: number;
+  role: "user" | "assistant" | "tool";
+  text?: string;
+  tools?: ToolUse[];
+  results?: ToolResult[];
+}
+
+export type SubagentStatus = "queued" | "running" | "completed" | "failed" | "cancelled";
+
+export interface Subagent {
+  task_id: string;
+  agent: string;
+  chat_id?: string;
+  task?: string;
+  status: SubagentStatus;
+  depth?: number;
+  queue_position?: number;
+  model?: string;
+  permissions?: string[];
+  inherited?: boolean;
+  summary?: string;
+  result?: string;
+  truncated?: boolean;
+  file?: string;
+  tokens?: number;
+  cost_usd?: number | null;
+  duration_ms?: number | null;
+  error_type?: string | null;
+  error_message?: string | null;
+  severity?: string;
+  parent_chain?: string[];
+  run_id?: string | null;
+  spawned_at?: string;
+  completed_at?: string | null;
+}
+
+export interface Chat {
+  id: string;
+  title?: string;
+  folder?: string;
+  status: "active" | "completed" | "failed";
+  turn?: "idle" | "running";
+  agent?: string;
+  model?: string;
+  model_version?: string | null;
+  provider?: string | null;
+  permissions?: string[];
+  queue_depth?: number;
+  total_tokens?: number;
+  cost_usd?: number | null;
+  started_at?: string;
+  ended_at?: string | null;
+  /// The number of the last event that this reply knows of.
+  last_event?: number;
+}
+
+export interface ChatReply extends Chat {
+  subagents?: Subagent[];
+  entries?: Entry[];
+  more?: boolean;
+}
