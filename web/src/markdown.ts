@@ -138,7 +138,8 @@ export function beginning(text: string, most_characters: number, most_lines: num
   for (let count = 0; count < most_lines; ++count) {
     const next = text.indexOf("\n", end + 1);
     if (next < 0 || next > most_characters) {
-      end = next < 0 && text.length <= most_characters ? text.length : Math.max(end, Math.min(most_characters, text.length));
+      if (next < 0 && text.length <= most_characters) end = text.length;
+      else if (end <= 0) end = most_characters;
       break;
     }
     end = next;
