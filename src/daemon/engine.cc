@@ -45,6 +45,14 @@ runs::Options to_options(const api::Project& project, const Config& config) {
           .check_program = true};
 }
 
+definitions::Folders agent_folders(const std::string& root) {
+  const char* set_home = std::getenv("HOME");
+  std::string home = set_home ? set_home : "";
+  const char* xdg = std::getenv("XDG_CONFIG_HOME");
+  auto config = xdg && *xdg ? std::string(xdg) : home + "/.config";
+  return {root + "/.crucible/agents", config + "/crucible/agents", root, home};
+}
+
 Task<void> end_sessions_of(coordination::Sessions& sessions, std::string task_id, std::string why) {
   auto ended = co_await sessions.end_of_run(task_id, "its run " + task_id + " has ended: " + why);
   if (!ended) log_error("a run's sessions could not be ended", ended.error(), {{"run", task_id}});
@@ -90,6 +98,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       handoffs_(store, sessions_, system_random()),
       memories_(store, sessions_, system_random()),
       teams_(store, pool, sessions_, runs_, system_random(), project.root),
+      definitions_(loop, store, pool, agent_folders(project.root)),
       api_(store) {
   sessions_.when_freed([this] { work_.freed(); });
   // A run that has ended holds nothing any more, whatever its agent had time to say.
@@ -110,6 +119,7 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_handoffs(api_, handoffs_, memories_);
   api::bind_guardrails(api_, pool_, sessions_, root_);
   api::bind_teams(api_, teams_);
+  api::bind_definitions(api_, definitions_, "sonnet");
   api::bind_ask_user(api_, sessions_, inbox_);
   for (auto name : api_.unbound()) log_warn("unbound operation", {{"name", std::string(name)}});
 }
@@ -124,6 +134,7 @@ Task<Result<>> Engine::recover(bool fresh_database) {
   if (!recovered) co_return recovered;
   auto cleaned = co_await retention_.clean_orphans(fresh_database);
   if (!cleaned) co_return cleaned;
+  co_await definitions_.start();
   loop_.spawn(retention_.run_hourly());
   loop_.spawn(keep_tidy());
   co_return Result<>();

@@ -5,6 +5,7 @@
 
 #include "api/engine.h"
 #include "api/handlers/coordination_handlers.h"
+#include "api/handlers/crew_handlers.h"
 #include "api/handlers/handlers.h"
 #include "api/project.h"
 #include "daemon/config.h"
@@ -56,6 +57,7 @@ class Engine {
   coordination::Handoffs handoffs_;
   coordination::Memories memories_;
   coordination::Teams teams_;
+  definitions::Registry definitions_;
   api::Api api_;
 };
 
