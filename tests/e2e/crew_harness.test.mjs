@@ -1,10 +1,11 @@
 // The harness of the crew's tests itself: the reader of frontmatter and the checker of a session's folder, with planted faults.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Crew, key, linksIn, parseMarkdown, problemsOf, checkSessionFolder, toMarkdown, toYaml } from "./harness/crew.mjs";
+import { Chat, Crew, key, linksIn, parseMarkdown, problemsOf, checkSessionFolder, toMarkdown, toYaml } from "./harness/crew.mjs";
 
 const name = "2026-11-15-review-the-login";
 const trace_id = "0af7651916cd43dd8448eb211c80319c";
@@ -113,4 +114,62 @@ test("a crew's project is written as it is configured; keys are the person's alo
   assert.deepEqual([readFileSync(secret, "utf8"), statSync(secret).mode & 0o777], [`${key}\n`, 0o600]);
   assert.equal(read("notes/a.md"), "# A\n");
   assert.match(crew.env.PATH, /fixtures\/bin/);
+});
+
+/// Answers as the daemon does, as far as a Chat asks: each message is a turn with a restart in it, told on the stream.
+async function pretendDaemon(crew, t) {
+  const [log, listeners, entries] = [[], new Set(), []];
+  const frame = (event) => `event: ${event.type}\nid: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`;
+  const emit = (type, data) => {
+    const event = { id: log.length + 1, type, entity_id: data.chat_id, timestamp: new Date().toISOString(), data };
+    log.push(event);
+    for (const listener of listeners) listener.write(frame(event));
+  };
+  const turn = (text) => {
+    entries.push({ n: entries.length + 1, role: "user", text });
+    const n = entries.length + 1;
+    emit("chat.turn", { chat_id: "c1", turn: "running" });
+    emit("chat.turn", { chat_id: "another", turn: "idle" });
+    for (const piece of ["lost", null, "you said ", text]) emit(piece === null ? "chat.restarted" : "chat.text", { chat_id: "c1", task_id: null, n, ...(piece === null ? {} : { text: piece }) });
+    entries.push({ n, role: "assistant", text: `you said ${text}` });
+    setTimeout(() => emit("chat.turn", { chat_id: "c1", turn: "idle", ...(text === "bad" ? { error: { type: "connection", message: "no" } } : {}) }), 20);
+  };
+  const server = http.createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url, "http://here");
+    if (pathname === "/events") {
+      response.writeHead(200, { "content-type": "text/event-stream" }).write(frame({ id: log.length, type: "state.snapshot", data: {} }));
+      listeners.add(response);
+      return response.on("close", () => listeners.delete(response));
+    }
+    let text = "";
+    for await (const part of request) text += part;
+    const body = text ? JSON.parse(text) : {};
+    const answer = (status, value) => response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
+    if (pathname === "/chats") { if (body.message) turn(body.message); return answer(201, { id: "c1", status: "active", folder: ".crucible/sessions/c1" }); }
+    if (pathname === "/chats/c1/messages") { turn(body.text); return answer(202, { id: "c1", status: "active" }); }
+    const rest = entries.filter(({ n }) => n > Number(searchParams.get("after") ?? 0));
+    return pathname === "/chats/c1" ? answer(200, { id: "c1", status: "active", entries: rest.slice(0, 2), more: rest.length > 2 }) : answer(404, { error: { code: "not_found" } });
+  });
+  mkdirSync(crew.path(".coven"), { recursive: true });
+  await new Promise((resolve) => server.listen(crew.socket, resolve));
+  t.after(() => { server.closeAllConnections(); server.close(); });
+}
+
+test("a chat: begun, waited for, gone on with, read page by page", async (t) => {
+  const crew = new Crew();
+  t.after(() => crew.close());
+  await pretendDaemon(crew, t);
+  const chat = await crew.chat({ message: "one" });
+  assert.deepEqual([await chat.answer(), chat.streamed(2)], ["you said one", "you said one"]);
+  await chat.say("two");
+  assert.equal(await chat.answer(), "you said two");
+  await chat.say("bad", { wait: false });
+  assert.equal((await chat.idle()).error.type, "connection");
+  assert.deepEqual([(await chat.entries()).length, chat.events("chat.turn").length, chat.streamed(6)], [6, 6, "you said bad"]);
+  assert.ok(chat.events().every(({ seen }) => seen > 0));
+  const joined = await Chat.joined(crew, "c1");
+  await chat.say("four", { wait: false });
+  assert.equal((await joined.idle()).turn, "idle");
+  await assert.rejects(chat.crew.must(200, crew.get("/chats/none")), /404 instead of 200/);
+  assert.equal(chat.folder, crew.path(".crucible/sessions/c1"));
 });

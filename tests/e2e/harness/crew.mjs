@@ -1,6 +1,6 @@
 // A project with agents, minds and chats: what is configured for it, chats by HTTP with their events, the folders they leave.
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Project } from "../harness.mjs";
 import { here, waitFor } from "./basics.mjs";
 import { toMarkdown, toYaml } from "./frontmatter.mjs";
@@ -103,10 +103,7 @@ export class Crew extends Project {
   }
 
   /// Where a chat's files are, from its record.
-  folderOf({ id, folder = id }) {
-    const places = [folder, this.path(folder), this.path(".crucible/sessions", folder)];
-    return places.find((place) => place.startsWith("/") && existsSync(place)) ?? places.at(-1);
-  }
+  folderOf({ id, folder = id }) { return this.path(".crucible/sessions", basename(folder)); }
 }
 
 /// A chat and what is told of it. Events are kept from before its beginning, each with `seen`, when it arrived.
