@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "coordination/detached.h"
 #include "coordination/lock_line.h"
 #include "coordination/lock_replies.h"
+#include "platform/detached.h"
 #include "platform/log.h"
 
 namespace cru::coordination {

@@ -1,7 +1,7 @@
 #include "coordination/sessions_service.h"
 
-#include "coordination/detached.h"
 #include "coordination/sessions_impl.h"
+#include "platform/detached.h"
 
 namespace cru::coordination {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 /// The inside of WorkQueue, shared by its files.
-#include "coordination/detached.h"
 #include "coordination/work_changes.h"
 #include "coordination/work_service.h"
 #include "coordination/work_waiters.h"
+#include "platform/detached.h"
 
 namespace cru::coordination {
 

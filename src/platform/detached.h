@@ -3,7 +3,7 @@
 /// follow its commit: those who wait are woken, a timer is set.
 #include "platform/loop.h"
 
-namespace cru::coordination {
+namespace cru {
 
 template <class T>
 Task<void> carry_out(Task<T> work, typename Completion<T>::Handle done) {
@@ -17,4 +17,4 @@ Task<T> detached(Loop& loop, Task<T> work) {
   co_return co_await done;
 }
 
-}  // namespace cru::coordination
+}  // namespace cru

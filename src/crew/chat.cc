@@ -1,0 +1,305 @@
+#include "crew/chat.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "crew/conversation.h"
+
+namespace cru::crew {
+namespace {
+
+constexpr std::array kind_names = {"chat", "run", "client"};
+constexpr std::array chat_status_names = {"active", "completed", "failed"};
+constexpr std::array status_names = {"queued", "running", "completed", "failed", "cancelled"};
+constexpr std::array role_names = {"user", "assistant", "tool", "note"};
+
+template <class E, size_t N>
+E from(const std::array<const char*, N>& names, std::string_view name) {
+  for (size_t i = 0; i < N; ++i)
+    if (names[i] == name) return static_cast<E>(i);
+  return static_cast<E>(0);
+}
+
+std::vector<std::string> texts(const json::object& record, std::string_view key) {
+  std::vector<std::string> out;
+  if (const auto* list = array_at(record, key))
+    for (const auto& item : *list)
+      if (item.is_string()) out.emplace_back(item.get_string());
+  return out;
+}
+
+std::string text(const json::object& record, std::string_view key) {
+  return std::string(text_or(record, key));
+}
+
+json::value to_value(const std::optional<Time>& time) {
+  return time ? json::value(to_millis(*time)) : json::value(nullptr);
+}
+std::optional<Time> time_at(const json::object& record, std::string_view key) {
+  const auto* value = record.if_contains(key);
+  if (!value || !value->is_int64()) return {};
+  return from_millis(value->get_int64());
+}
+std::optional<int64_t> maybe_int(const json::object& record, std::string_view key) {
+  const auto* value = record.if_contains(key);
+  if (!value || !value->is_int64()) return {};
+  return value->get_int64();
+}
+
+Permissions permissions_at(const json::object& record, std::string_view key) {
+  Permissions all;
+  for (const auto& name : texts(record, key))
+    if (auto permission = definitions::permission_from(name)) all.add(*permission);
+  return all;
+}
+
+json::object spent_record(const Spent& spent) {
+  auto record = minds::to_json(spent.usage);
+  record["cost_usd"] = json_or_null(spent.cost_usd);
+  return record;
+}
+Spent spent_at(const json::object& record, std::string_view key) {
+  Spent spent;
+  const auto* object = object_at(record, key);
+  if (!object) return spent;
+  spent.usage = {.input = int_or(*object, "input"),
+                 .output = int_or(*object, "output"),
+                 .cache_read = int_or(*object, "cache_read"),
+                 .cache_write = int_or(*object, "cache_write")};
+  if (const auto* cost = object->if_contains("cost_usd"); cost && cost->is_number())
+    spent.cost_usd = cost->to_number<double>();
+  return spent;
+}
+
+json::object failure_record(const Failure& failure) {
+  return {{"type", failure.type}, {"message", failure.message}, {"trace", failure.trace}};
+}
+Failure failure_at(const json::object& record, std::string_view key) {
+  const auto* object = object_at(record, key);
+  if (!object) return {};
+  return {text(*object, "type"), text(*object, "message"), text(*object, "trace")};
+}
+
+}  // namespace
+
+std::string_view name(Kind kind) { return kind_names[static_cast<size_t>(kind)]; }
+std::string_view name(ChatStatus status) { return chat_status_names[static_cast<size_t>(status)]; }
+std::string_view name(Status status) { return status_names[static_cast<size_t>(status)]; }
+std::string_view name(Role role) { return role_names[static_cast<size_t>(role)]; }
+std::optional<Role> role_from(std::string_view name) {
+  for (size_t i = 0; i < role_names.size(); ++i)
+    if (role_names[i] == name) return static_cast<Role>(i);
+  return {};
+}
+
+std::string_view severity(const Failure& failure) {
+  if (failure.type == "cancelled") return "warning";
+  if (failure.type == "not_configured" || failure.type == "authentication") return "fatal";
+  return "error";
+}
+
+Failure failure_from(const Error& error) {
+  Failure failure{minds::failure_type(error), error.message, {}};
+  if (failure.type.empty()) failure.type = std::string(cru::name(error.code));
+  if (!error.hint.empty()) failure.message += "; " + error.hint;
+  if (auto details = parse_json(error.details); details && details->is_object())
+    failure.trace = text(details->get_object(), "trace");
+  return failure;
+}
+
+void Spent::add(const minds::Reply& reply) {
+  usage += reply.usage;
+  if (reply.cost_usd) cost_usd = cost_usd.value_or(0) + *reply.cost_usd;
+}
+
+void Spent::add(const Spent& other) {
+  usage += other.usage;
+  if (other.cost_usd) cost_usd = cost_usd.value_or(0) + *other.cost_usd;
+}
+
+std::optional<Duration> Subagent::duration() const {
+  if (!started_at || !completed_at) return {};
+  return *completed_at - *started_at;
+}
+
+json::object to_record(const Chat& chat) {
+  return {{"id", chat.id},
+          {"title", chat.title},
+          {"kind", name(chat.kind)},
+          {"owner", chat.owner},
+          {"status", name(chat.status)},
+          {"turn_running", chat.turn_running},
+          {"turns", chat.turns},
+          {"agent", chat.agent},
+          {"prompt", chat.prompt},
+          {"model", chat.model},
+          {"model_source", chat.model_source},
+          {"model_version", chat.model_version},
+          {"provider", chat.provider},
+          {"permissions", json::value_from(chat.permissions.names())},
+          {"tools", json::value_from(chat.tools)},
+          {"disallowed_tools", json::value_from(chat.disallowed_tools)},
+          {"max_turns", json_or_null(chat.max_turns)},
+          {"resume", chat.resume},
+          {"spent", spent_record(chat.spent)},
+          {"failure", failure_record(chat.failure)},
+          {"trace_id", chat.trace_id},
+          {"started_at", to_millis(chat.started_at)},
+          {"ended_at", to_value(chat.ended_at)}};
+}
+
+Chat chat_from(const json::object& record) {
+  return {.id = text(record, "id"),
+          .title = text(record, "title"),
+          .kind = from<Kind>(kind_names, text_or(record, "kind")),
+          .owner = text(record, "owner"),
+          .status = from<ChatStatus>(chat_status_names, text_or(record, "status")),
+          .turn_running = bool_or(record, "turn_running"),
+          .turns = int_or(record, "turns"),
+          .agent = text(record, "agent"),
+          .prompt = text(record, "prompt"),
+          .model = text(record, "model"),
+          .model_source = text(record, "model_source"),
+          .model_version = text(record, "model_version"),
+          .provider = text(record, "provider"),
+          .permissions = permissions_at(record, "permissions"),
+          .tools = texts(record, "tools"),
+          .disallowed_tools = texts(record, "disallowed_tools"),
+          .max_turns = maybe_int(record, "max_turns"),
+          .resume = text(record, "resume"),
+          .spent = spent_at(record, "spent"),
+          .failure = failure_at(record, "failure"),
+          .trace_id = text(record, "trace_id"),
+          .started_at = from_millis(int_or(record, "started_at")),
+          .ended_at = time_at(record, "ended_at")};
+}
+
+json::object to_record(const Subagent& subagent) {
+  return {{"task_id", subagent.task_id},
+          {"chat_id", subagent.chat_id},
+          {"parent", subagent.parent},
+          {"parent_use", subagent.parent_use},
+          {"agent", subagent.agent},
+          {"task", subagent.task},
+          {"prompt", subagent.prompt},
+          {"status", name(subagent.status)},
+          {"depth", subagent.depth},
+          {"model", subagent.model},
+          {"model_source", subagent.model_source},
+          {"model_override", subagent.model_override},
+          {"model_version", subagent.model_version},
+          {"provider", subagent.provider},
+          {"permissions", json::value_from(subagent.permissions.names())},
+          {"requested", json::value_from(subagent.requested)},
+          {"inherited", subagent.inherited},
+          {"tools", json::value_from(subagent.tools)},
+          {"disallowed_tools", json::value_from(subagent.disallowed_tools)},
+          {"max_turns", json_or_null(subagent.max_turns)},
+          {"spent", spent_record(subagent.spent)},
+          {"result", subagent.result},
+          {"failure", failure_record(subagent.failure)},
+          {"trace_id", subagent.trace_id},
+          {"parent_chain", json::value_from(subagent.parent_chain)},
+          {"is_program", subagent.is_program},
+          {"resume", subagent.resume},
+          {"spawned_at", to_millis(subagent.spawned_at)},
+          {"started_at", to_value(subagent.started_at)},
+          {"completed_at", to_value(subagent.completed_at)}};
+}
+
+Subagent subagent_from(const json::object& record) {
+  return {.task_id = text(record, "task_id"),
+          .chat_id = text(record, "chat_id"),
+          .parent = text(record, "parent"),
+          .parent_use = text(record, "parent_use"),
+          .agent = text(record, "agent"),
+          .task = text(record, "task"),
+          .prompt = text(record, "prompt"),
+          .status = from<Status>(status_names, text_or(record, "status")),
+          .depth = int_or(record, "depth"),
+          .model = text(record, "model"),
+          .model_source = text(record, "model_source"),
+          .model_override = text(record, "model_override"),
+          .model_version = text(record, "model_version"),
+          .provider = text(record, "provider"),
+          .permissions = permissions_at(record, "permissions"),
+          .requested = texts(record, "requested"),
+          .inherited = bool_or(record, "inherited"),
+          .tools = texts(record, "tools"),
+          .disallowed_tools = texts(record, "disallowed_tools"),
+          .max_turns = maybe_int(record, "max_turns"),
+          .spent = spent_at(record, "spent"),
+          .result = text(record, "result"),
+          .failure = failure_at(record, "failure"),
+          .trace_id = text(record, "trace_id"),
+          .parent_chain = texts(record, "parent_chain"),
+          .is_program = bool_or(record, "is_program"),
+          .resume = text(record, "resume"),
+          .spawned_at = from_millis(int_or(record, "spawned_at")),
+          .started_at = time_at(record, "started_at"),
+          .completed_at = time_at(record, "completed_at")};
+}
+
+namespace {
+
+json::value time_or_null(const std::optional<Time>& time) {
+  return time ? json::value(to_rfc3339(*time)) : json::value(nullptr);
+}
+
+}  // namespace
+
+json::object to_json(const Subagent& subagent, const std::string& folder) {
+  auto duration = subagent.duration();
+  return {{"task_id", subagent.task_id},
+          {"agent", subagent.agent},
+          {"chat_id", subagent.chat_id},
+          {"task", subagent.task},
+          {"status", name(subagent.status)},
+          {"depth", subagent.depth},
+          {"model", subagent.model},
+          {"model_source", subagent.model_source},
+          {"permissions", json::value_from(subagent.permissions.names())},
+          {"inherited", subagent.inherited},
+          {"summary", summary_line(subagent.result)},
+          {"file", fmt::format("{}/{}.md", folder, subagent.name())},
+          {"tokens", subagent.spent.usage.total()},
+          {"cost_usd", json_or_null(subagent.spent.cost_usd)},
+          {"duration_ms", duration ? json::value(duration->count()) : json::value(nullptr)},
+          {"error_type", json_or_null(subagent.failure.type)},
+          {"error_message", json_or_null(subagent.failure.message)},
+          {"trace_id", subagent.trace_id},
+          {"parent_chain", json::value_from(subagent.parent_chain)},
+          {"run_id", subagent.is_program ? json::value(subagent.name()) : json::value(nullptr)},
+          {"spawned_at", to_rfc3339(subagent.spawned_at)},
+          {"completed_at", time_or_null(subagent.completed_at)}};
+}
+
+std::string bounded(std::string text, size_t most, std::string_view where) {
+  if (text.size() <= most) return text;
+  auto left_out = text.size() - most;
+  size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // never half a character
+  text.resize(end);
+  return fmt::format("{}\n\n[… {} more bytes{}{}]", text, left_out + (most - end),
+                     where.empty() ? "" : " in ", where);
+}
+
+json::object to_json(const Entry& entry, size_t most) {
+  json::array tools, results;
+  for (const auto& use : entry.message.uses)
+    tools.push_back({{"id", use.id}, {"name", use.name}, {"input", use.input}});
+  for (const auto& result : entry.message.results)
+    results.push_back(
+        {{"id", result.id}, {"text", bounded(result.text, most, "")}, {"is_error", result.is_error}});
+  json::object out{{"n", entry.n},
+                   {"role", name(entry.role)},
+                   {"text", bounded(entry.message.text, most, "")},
+                   {"tools", std::move(tools)},
+                   {"results", std::move(results)},
+                   {"at", to_rfc3339(entry.at)}};
+  if (!entry.about.empty()) out["about"] = entry.about;
+  return out;
+}
+
+}  // namespace cru::crew

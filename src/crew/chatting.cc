@@ -1,0 +1,255 @@
+// Chats as people use them: begun, talked in, stopped, ended, listed, pruned, and taken back after a restart.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "crew/chat_files.h"
+#include "crew/crew_impl.h"
+#include "crew/crew_table.h"
+#include "platform/detached.h"
+
+namespace cru::crew {
+
+std::string_view assistant_prompt() {
+  return "You are the primary agent of a crew in this project. Talk with the person, look at the project "
+         "with "
+         "your tools before you claim anything about it, and answer in markdown, briefly and exactly.\n"
+         "\n"
+         "When part of a task fits one of the specialised agents, hand it over with spawn_agent: give it the "
+         "whole task, for it sees nothing of this conversation. For a task of several steps spawn one agent "
+         "for "
+         "each step. When their reports are in, weave them into one answer of your own: what was found, what "
+         "follows, what is open. Say plainly when an agent failed.";
+}
+
+json::object to_json(const ChatView& view) {
+  const auto& chat = view.chat;
+  Spent total = chat.spent;
+  json::array subagents, entries;
+  for (const auto& subagent : view.subagents) {
+    total.add(subagent.spent);
+    subagents.push_back(to_json(subagent, chat_folder(chat.id)));
+  }
+  for (const auto& entry : view.entries) entries.push_back(to_json(entry, 65536));
+  json::object out{
+      {"id", chat.id},
+      {"title", chat.title},
+      {"kind", name(chat.kind)},
+      {"folder", chat_folder(chat.id)},
+      {"status", name(chat.status)},
+      {"turn", chat.turn_running ? "running" : "idle"},
+      {"turns", chat.turns},
+      {"agent", chat.agent},
+      {"model", chat.model},
+      {"model_version", json_or_null(chat.model_version)},
+      {"provider", json_or_null(chat.provider)},
+      {"permissions", json::value_from(chat.permissions.names())},
+      {"queue_depth", view.queue_depth},
+      {"total_tokens", total.usage.total()},
+      {"cost_usd", json_or_null(total.cost_usd)},
+      {"started_at", to_rfc3339(chat.started_at)},
+      {"ended_at", chat.ended_at ? json::value(to_rfc3339(*chat.ended_at)) : json::value(nullptr)},
+      {"trace_id", chat.trace_id},
+      {"subagents", std::move(subagents)},
+      {"entries", std::move(entries)},
+      {"more", view.more},
+      {"last_event", view.last_event}};
+  if (!chat.failure.type.empty())
+    out["error"] = json::object{{"type", chat.failure.type}, {"message", chat.failure.message}};
+  return out;
+}
+
+Task<Result<ChatView>> Crew::view(std::string chat_id, int64_t after, int64_t limit) {
+  auto seen = co_await store_.read([chat_id, after, limit](Reader& reader) -> Result<ChatView> {
+    auto chat = find_chat_by_prefix(reader, chat_id);
+    if (!chat) return fail(std::move(chat.error()));
+    ChatView view{.chat = *std::move(chat)};
+    view.subagents = subagents_of(reader, view.chat.id);
+    view.entries = entries_of(reader, view.chat.id, after, limit + 1);
+    view.more = static_cast<int64_t>(view.entries.size()) > limit;
+    if (view.more) view.entries.pop_back();
+    view.last_event = reader.last_event();
+    return view;
+  });
+  if (seen) seen->queue_depth = queue_.waiting(seen->chat.id);
+  co_return seen;
+}
+
+Task<Result<std::vector<ChatView>>> Crew::list(std::string status, int64_t limit) {
+  auto found = co_await store_.read([status, limit](Reader& reader) -> Result<std::vector<ChatView>> {
+    std::vector<ChatView> views;
+    for (auto& chat : list_chats(reader, status, limit)) {
+      auto subagents = subagents_of(reader, chat.id);
+      views.push_back({.chat = std::move(chat), .subagents = std::move(subagents)});
+    }
+    return views;
+  });
+  if (found)
+    for (auto& view : *found) view.queue_depth = queue_.waiting(view.chat.id);
+  co_return found;
+}
+
+namespace {
+
+Result<Permissions> permitted(const std::vector<std::string>& names) {
+  Permissions all;
+  for (const auto& name : names) {
+    if (name == "all") return Permissions::all();
+    auto permission = definitions::permission_from(name);
+    if (!permission)
+      return fail(Code::invalid_argument,
+                  fmt::format("\"{}\" is no permission; there are all, {}", name,
+                              fmt::join(definitions::permission_names(), ", ")),
+                  "permissions");
+    all.add(*permission);
+  }
+  return all;
+}
+
+}  // namespace
+
+Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
+  auto more = permitted(wanted.permissions);
+  if (!more) co_return fail(std::move(more.error()));
+  definitions::Definition definition;
+  definition.name = plain_assistant;
+  definition.prompt = assistant_prompt();
+  definition.permissions = options_.chat_permissions;
+  if (!wanted.agent.empty()) {
+    auto found = (co_await registry_.look()).find_enabled(wanted.agent);
+    if (!found) co_return fail(std::move(found.error()));
+    definition = *std::move(found);
+  }
+  auto model = choose_model(minds_.settings(), definition, {}, wanted.model);
+  if (!model) co_return fail(std::move(model.error()));
+  auto choice = co_await minds_.choose(model->model);
+  if (!choice) co_return fail(std::move(choice.error()));
+  auto title = wanted.title.empty() ? wanted.message : wanted.title;
+  Chat chat{.id = {},
+            .title = title.substr(0, std::min<size_t>(title.find('\n'), 120)),
+            .agent = definition.name,
+            .prompt = definition.prompt,
+            .model = model->model,
+            .model_source = model->source,
+            .provider = choice->provider.name,
+            .permissions = definition.permissions | *more | Permissions::baseline(),
+            .tools = definition.tools,
+            .disallowed_tools = definition.disallowed_tools,
+            .max_turns = definition.max_turns,
+            .trace_id = fmt::format("{:016x}{:016x}", random_.next(), random_.next() | 1)};
+  if (chat.title.empty()) chat.title = "chat";
+  co_return co_await detached(loop_, open_chat(std::move(chat), std::move(wanted.message)));
+}
+
+Task<Result<ChatView>> Crew::open_chat(Chat chat, std::string message) {
+  auto taken = co_await taken_folders();
+  auto made = co_await store_.write([chat, taken](Tx& tx) -> Result<Chat> {
+    auto fresh = chat;
+    insert_chat(tx, fresh, taken);
+    return fresh;
+  });
+  if (!made) co_return fail(std::move(made.error()));
+  file(made->id);
+  if (!message.empty()) co_return co_await take_turn(made->id, std::move(message));
+  co_await filed(made->id);
+  co_return co_await view(made->id, 0, 200);
+}
+
+Task<Result<ChatView>> Crew::take_turn(std::string chat_id, std::string text) {
+  auto begun = co_await begin_turn(chat_id, std::move(text));
+  if (!begun) co_return fail(std::move(begun.error()));
+  auto self = std::make_shared<Live>();
+  self->chat_id = begun->id;
+  live_[begun->id] = self;
+  loop_.spawn(run_turn(begun->id));
+  co_await filed(begun->id);
+  co_return co_await view(begun->id, 0, 200);
+}
+
+Task<Result<ChatView>> Crew::send(std::string chat_id, std::string text) {
+  co_return co_await detached(loop_, take_turn(std::move(chat_id), std::move(text)));
+}
+
+Task<Result<ChatView>> Crew::cancel_turn(std::string chat_id) {
+  auto found = co_await view(chat_id, 0, 1);
+  if (!found) co_return found;
+  auto id = found->chat.id;
+  if (auto running = live(id)) {
+    running->stop.request();
+    stop_all_of(id);
+    auto deadline = loop_.clock().boot() + 30s;
+    while (live_.contains(id) && loop_.clock().boot() < deadline) co_await changed_.wait(30s);
+  }
+  co_return co_await view(id, 0, 200);
+}
+
+Task<Result<ChatView>> Crew::end_chat(std::string chat_id) {
+  auto stopped = co_await cancel_turn(chat_id);
+  if (!stopped) co_return stopped;
+  auto id = stopped->chat.id;
+  auto ended = co_await store_.write([id](Tx& tx) -> Result<> {
+    auto chat = find_chat(tx, id);
+    if (!chat || chat->status != ChatStatus::active || chat->turn_running) return {};
+    chat->status = chat->failure.type.empty() || chat->failure.type == "cancelled" ? ChatStatus::completed
+                                                                                   : ChatStatus::failed;
+    chat->ended_at = tx.now();
+    write_chat(tx, *chat);
+    tx.emit({"chat.ended", id, {{"chat_id", id}, {"status", name(chat->status)}}});
+    return {};
+  });
+  if (!ended) co_return fail(std::move(ended.error()));
+  file(id);
+  co_await filed(id);
+  co_return co_await view(id, 0, 200);
+}
+
+Task<Result<std::vector<std::string>>> Crew::prune(Duration age, bool dry_run) {
+  std::vector<std::string> pruned;
+  auto before = loop_.clock().wall() - age;
+  auto found = co_await store_.read([before](Reader& reader) -> Result<std::vector<Chat>> {
+    return chats_ended_before(reader, before, 1000);
+  });
+  if (!found) co_return fail(std::move(found.error()));
+  for (const auto& chat : *found) {
+    pruned.push_back(chat.id);
+    if (dry_run) continue;
+    auto dropped = co_await store_.write([id = chat.id](Tx& tx) -> Result<> {
+      drop_chat(tx, id);
+      tx.emit({"chat.pruned", id, {{"chat_id", id}}});
+      return {};
+    });
+    if (!dropped) co_return fail(std::move(dropped.error()));
+    // The id is a folder's name that we made: it cannot lead elsewhere.
+    co_await pool_.run([folder = options_.root + "/" + chat_folder(chat.id)] {
+      std::error_code error;
+      std::filesystem::remove_all(folder, error);
+      return !error;
+    });
+  }
+  co_return pruned;
+}
+
+Task<Result<>> Crew::recover() {
+  struct Left {
+    std::vector<Chat> turns;
+    std::vector<Subagent> subagents;
+  };
+  auto left = co_await store_.read([](Reader& reader) -> Result<Left> {
+    return Left{chats_with_running_turn(reader), unfinished_subagents(reader)};
+  });
+  if (!left) co_return fail(std::move(left.error()));
+  for (const auto& subagent : left->subagents) {
+    queue_.add(subagent.task_id, subagent.chat_id, subagent.provider);
+    file(subagent.chat_id);
+  }
+  pump();
+  for (const auto& chat : left->turns) {
+    auto self = std::make_shared<Live>();
+    self->chat_id = chat.id;
+    live_[chat.id] = self;
+    loop_.spawn(run_turn(chat.id));
+  }
+  co_return Result<>();
+}
+
+}  // namespace cru::crew

@@ -1,0 +1,148 @@
+#include "crew/conversation.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace cru::crew {
+
+Next what_next(const std::vector<Entry>& entries) {
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    if (entry->role == Role::note) continue;
+    if (entry->role != Role::assistant) return Next::think;
+    return entry->message.uses.empty() ? Next::nothing : Next::use_tools;
+  }
+  return Next::nothing;
+}
+
+namespace {
+
+/// Every use has its answer, or no provider takes the conversation.
+void answer_all(std::vector<minds::Message>& messages) {
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (messages[i].uses.empty()) continue;
+    if (i + 1 == messages.size() || messages[i + 1].role == minds::Message::Role::assistant)
+      messages.insert(messages.begin() + static_cast<std::ptrdiff_t>(i) + 1, minds::Message());
+    auto& answers = messages[i + 1].results;
+    for (const auto& use : messages[i].uses)
+      if (std::ranges::none_of(answers, [&](const auto& answer) { return answer.id == use.id; }))
+        answers.push_back({use.id, "stopped before there was a result", true});
+  }
+}
+
+void join(minds::Message& into, const minds::Message& more) {
+  if (!into.text.empty() && !more.text.empty()) into.text += "\n\n";
+  into.text += more.text;
+  into.uses.insert(into.uses.end(), more.uses.begin(), more.uses.end());
+  into.results.insert(into.results.end(), more.results.begin(), more.results.end());
+}
+
+}  // namespace
+
+std::vector<minds::Message> to_messages(const std::vector<Entry>& entries) {
+  std::vector<minds::Message> messages;
+  for (const auto& entry : entries) {
+    if (entry.role == Role::note) continue;
+    auto message = entry.message;
+    message.role =
+        entry.role == Role::assistant ? minds::Message::Role::assistant : minds::Message::Role::user;
+    if (!messages.empty() && messages.back().role == message.role && messages.back().uses.empty())
+      join(messages.back(), message);
+    else
+      messages.push_back(std::move(message));
+  }
+  answer_all(messages);
+  return messages;
+}
+
+namespace {
+
+struct Section {
+  std::string title;  ///< lower case
+  std::string text;
+};
+
+std::string_view trimmed(std::string_view text) {
+  auto begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+std::string title_of(std::string_view line) {
+  auto hashes = std::min(line.find_first_not_of('#'), line.size());
+  if (hashes == 0 || hashes > 6 || hashes == line.size() || line[hashes] != ' ') return {};
+  auto title = trimmed(line.substr(hashes));
+  while (title.ends_with(':') || title.ends_with('*')) title.remove_suffix(1);
+  while (title.starts_with('*')) title.remove_prefix(1);
+  std::string lower(title);
+  for (auto& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
+/// The text by its headings; what stands before the first has no title. Fences hide headings.
+std::vector<Section> split(std::string_view text) {
+  std::vector<Section> sections(1);
+  bool fenced = false;
+  while (!text.empty()) {
+    auto end = std::min(text.find('\n'), text.size());
+    auto line = text.substr(0, end);
+    if (trimmed(line).starts_with("```")) fenced = !fenced;
+    auto title = fenced ? std::string() : title_of(line);
+    bool ours = title == "summary" || title == "findings";
+    if (ours)
+      sections.push_back({title, {}});
+    else
+      sections.back().text.append(line).append("\n");
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return sections;
+}
+
+}  // namespace
+
+Report read_report(std::string_view text) {
+  Report report;
+  std::string before;
+  for (auto& section : split(text)) {
+    auto body = std::string(trimmed(section.text));
+    if (section.title == "summary")
+      report.summary += (report.summary.empty() ? "" : "\n\n") + body;
+    else if (section.title == "findings")
+      report.findings += (report.findings.empty() ? "" : "\n\n") + body;
+    else
+      before = body;
+  }
+  if (report.summary.empty()) {
+    auto body = trimmed(report.findings.empty() ? std::string_view(before) : report.findings);
+    report.summary = std::string(trimmed(body.substr(0, body.find("\n\n"))));
+    if (report.findings.empty()) report.findings = before;
+  } else if (report.findings.empty()) {
+    report.findings = before.empty() ? report.summary : before;
+  }
+  return report;
+}
+
+std::string summary_line(std::string_view text) {
+  auto summary = read_report(text).summary;
+  std::string line;
+  size_t count = 0;
+  bool space = false;
+  for (std::string_view rest = summary; !rest.empty() && count < 100;) {
+    auto character = first_code_point(rest);
+    bool is_space = character.value == ' ' || character.value == '\n' || character.value == '\t' ||
+                    character.value == '\r';
+    if (is_space) {
+      space = !line.empty();
+    } else {
+      if (space && ++count < 100) line += ' ';
+      space = false;
+      if (count < 100) line.append(rest.substr(0, character.length)), ++count;
+    }
+    rest.remove_prefix(character.length);
+  }
+  while (line.ends_with(' ')) line.pop_back();
+  return line;
+}
+
+}  // namespace cru::crew

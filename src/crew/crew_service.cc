@@ -1,0 +1,341 @@
+// Who may spawn what, and the line of those that wait.
+#include "crew/crew_service.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "crew/chat_files.h"
+#include "crew/crew_impl.h"
+#include "crew/crew_table.h"
+#include "platform/detached.h"
+#include "store/once.h"
+
+namespace cru::crew {
+
+Crew::Crew(Loop& loop, Store& store, Pool& pool, Random& random, definitions::Registry& registry,
+           minds::Minds& minds, Workbench& workbench, OtherTools& other_tools, Options options)
+    : loop_(loop),
+      store_(store),
+      pool_(pool),
+      random_(random),
+      registry_(registry),
+      minds_(minds),
+      workbench_(workbench),
+      other_tools_(other_tools),
+      options_(std::move(options)),
+      queue_({options_.max_concurrent,
+              [this](const std::string& provider) {
+                auto found = minds_.settings().providers.find(provider);
+                return found == minds_.settings().providers.end() ? 0 : found->second.max_concurrent;
+              }}),
+      changed_(loop),
+      filed_(loop) {}
+
+Crew::~Crew() = default;
+
+Crew::LivePtr Crew::live(const std::string& thread) {
+  auto found = live_.find(thread);
+  return found == live_.end() ? nullptr : found->second;
+}
+
+void Crew::changed() {
+  ++version_;
+  changed_.notify();
+}
+
+std::string traceparent(const std::string& trace_id, Random& random) {
+  return fmt::format("00-{}-{:016x}-01", trace_id, random.next() | 1);
+}
+
+std::string Crew::result_of(const Subagent& subagent) const {
+  return render_result(subagent, options_.result_limit);
+}
+
+namespace {
+
+std::string new_trace_id(Random& random) {
+  return fmt::format("{:016x}{:016x}", random.next(), random.next() | 1);
+}
+
+std::string title_of(std::string_view text) {
+  auto line = text.substr(0, text.find('\n'));
+  return std::string(line.substr(0, 120));
+}
+
+/// "code-reviewer-3f2a1c" is the run of subagent 3f2a1c.
+std::string after_last_dash(const std::string& id) {
+  auto dash = id.rfind('-');
+  return dash == std::string::npos ? std::string() : id.substr(dash + 1);
+}
+
+struct Found {
+  std::optional<Chat> chat;
+  std::optional<Subagent> subagent;
+};
+
+/// Whose run this is: a subagent's, or a chat's turn (`CHAT-t3`).
+Found owner_of_run(Reader& reader, const std::string& run_id) {
+  Found found;
+  found.subagent = find_subagent(reader, after_last_dash(run_id));
+  if (found.subagent && found.subagent->name() != run_id) found.subagent.reset();
+  if (found.subagent) {
+    found.chat = find_chat(reader, found.subagent->chat_id);
+    return found;
+  }
+  auto dash = run_id.rfind("-t");
+  if (dash != std::string::npos) found.chat = find_chat(reader, run_id.substr(0, dash));
+  if (!found.chat) found.chat = find_client_chat(reader, run_id);
+  return found;
+}
+
+}  // namespace
+
+Error cancelled() {
+  return minds::mind_failure(Code::not_running, "cancelled", "stopped before it was done");
+}
+
+namespace {
+
+Parent parent_from(const Chat& chat) {
+  return {chat.agent, 0, chat.permissions, chat.model, {"user", chat.agent}};
+}
+
+}  // namespace
+
+Task<Result<Crew::Place>> Crew::place_of(Spawner spawner, std::string task) {
+  Place place;
+  place.trace_id = new_trace_id(random_);
+  Chat fresh{.id = {},
+             .title = title_of(task),
+             .kind = Kind::run,
+             .agent = "user",
+             .permissions = Permissions::all(),
+             .trace_id = place.trace_id};
+  if (spawner.kind == Spawner::Kind::person) {
+    place.parent = {"user", -1, Permissions::all(), {}, {"user"}};
+    place.new_chat = std::move(fresh);
+    co_return place;
+  }
+  auto found = co_await store_.read([id = spawner.id, kind = spawner.kind](Reader& reader) -> Result<Found> {
+    if (kind == Spawner::Kind::run) return owner_of_run(reader, id);
+    return Found{find_client_chat(reader, id), {}};
+  });
+  if (!found) co_return fail(std::move(found.error()));
+  if (found->subagent) {
+    const auto& self = *found->subagent;
+    place.parent = {self.agent, self.depth, self.permissions, self.model, self.parent_chain};
+    place.chat_id = self.chat_id;
+    place.thread = self.task_id;
+    place.trace_id = self.trace_id;
+    co_return place;
+  }
+  if (found->chat) {
+    place.parent = parent_from(*found->chat);
+    place.chat_id = place.thread = found->chat->id;
+    place.trace_id = found->chat->trace_id;
+    co_return place;
+  }
+  fresh.kind = Kind::client;
+  fresh.owner = spawner.id;
+  fresh.agent = spawner.name.empty() ? "client" : spawner.name;
+  fresh.permissions = options_.client_permissions | Permissions::baseline();
+  place.parent = parent_from(fresh);
+  place.new_chat = std::move(fresh);
+  co_return place;
+}
+
+Task<Result<Subagent>> Crew::prepare(const Place& place, const SpawnRequest& request, std::string use) {
+  auto depth = child_depth(place.parent);
+  if (!depth) co_return fail(std::move(depth.error()));
+  auto catalog = co_await registry_.look();
+  auto definition = catalog.find_enabled(request.agent);
+  if (!definition) co_return fail(std::move(definition.error()));
+  auto granted = grant(*definition, place.parent, request.permissions);
+  if (!granted) co_return fail(std::move(granted.error()));
+  auto model = choose_model(minds_.settings(), *definition, place.parent, request.model);
+  if (!model) co_return fail(std::move(model.error()));
+  Subagent subagent{.task_id = fmt::format("{:06x}", random_.next() & 0xffffff),
+                    .chat_id = place.chat_id,
+                    .parent = place.thread,
+                    .parent_use = std::move(use),
+                    .agent = definition->name,
+                    .task = request.task,
+                    .prompt = definition->prompt,
+                    .depth = *depth,
+                    .model = model->model,
+                    .model_source = model->source,
+                    .model_override = request.model,
+                    .permissions = granted->granted,
+                    .requested = request.permissions,
+                    .inherited = granted->inherited,
+                    .tools = definition->tools,
+                    .disallowed_tools = definition->disallowed_tools,
+                    .max_turns = definition->max_turns,
+                    .trace_id = place.trace_id,
+                    .parent_chain = place.parent.chain};
+  subagent.parent_chain.push_back(subagent.agent);
+  // A mind that cannot be had is the subagent's failure, told in its file, and no refusal.
+  if (auto choice = co_await minds_.choose(subagent.model)) {
+    subagent.provider = choice->provider.name;
+    subagent.is_program = choice->mind->is_program();
+  }
+  co_return subagent;
+}
+
+Task<std::set<std::string>> Crew::taken_folders() {
+  co_return co_await pool_.run([folder = options_.root + "/.crucible/sessions"] {
+    std::set<std::string> names;
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+      names.insert(at->path().filename().string());
+    return names;
+  });
+}
+
+namespace {
+
+void name_chat(Tx& tx, Chat& chat, const std::set<std::string>& taken) {
+  for (int64_t number = 1;; ++number) {
+    chat.id = chat_id_from(chat.title, tx.now(), number);
+    if (!taken.contains(chat.id) && !find_chat(tx, chat.id)) return;
+  }
+}
+
+json::object started_event(const Chat& chat) {
+  return {{"chat_id", chat.id},  {"agent", chat.agent},     {"model", chat.model},
+          {"title", chat.title}, {"kind", name(chat.kind)}, {"folder", chat_folder(chat.id)},
+          {"depth", 0}};
+}
+
+/// The subagent as its first row, with its task as its thread's first entry.
+void insert_subagent(Tx& tx, Subagent& subagent) {
+  while (find_subagent(tx, subagent.task_id)) subagent.task_id += "0";  // once in sixteen million
+  subagent.spawned_at = tx.now();
+  write_subagent(tx, subagent);
+  append_entry(tx, {.thread = subagent.task_id, .role = Role::user, .message = saying(subagent.task)},
+               subagent.chat_id);
+  append_entry(
+      tx,
+      {.thread = subagent.parent,
+       .role = Role::note,
+       .message = saying(fmt::format("→ Running {} agent... [[{}]]", subagent.agent, subagent.name())),
+       .about = subagent.task_id},
+      subagent.chat_id);
+  tx.emit({"subagent.queued",
+           subagent.chat_id,
+           {{"task_id", subagent.task_id}, {"agent", subagent.agent}, {"chat_id", subagent.chat_id}}});
+}
+
+}  // namespace
+
+void insert_chat(Tx& tx, Chat& chat, const std::set<std::string>& taken) {
+  chat.started_at = tx.now();
+  name_chat(tx, chat, taken);
+  write_chat(tx, chat);
+  tx.emit({"chat.started", chat.id, started_event(chat)});
+}
+
+Task<Result<Subagent>> Crew::enlist(Place place, SpawnRequest request, std::string use, Once once) {
+  if (!place.chat_id.empty() && queue_.waiting(place.chat_id) >= options_.most_queued)
+    co_return fail(Code::overloaded,
+                   fmt::format("{} subagents of this chat are waiting already", options_.most_queued));
+  auto prepared = co_await prepare(place, request, std::move(use));
+  if (!prepared) co_return fail(std::move(prepared.error()));
+  std::set<std::string> taken;
+  if (place.chat_id.empty()) taken = co_await taken_folders();
+  auto done = co_await write_once(
+      store_, once, [prepared = *prepared, new_chat = place.new_chat, taken](Tx& tx) -> Result<Done> {
+        auto subagent = prepared;
+        if (subagent.chat_id.empty()) {
+          auto chat = new_chat;
+          insert_chat(tx, chat, taken);
+          subagent.chat_id = subagent.parent = chat.id;
+        }
+        insert_subagent(tx, subagent);
+        return Done{.reply = {{"task_id", subagent.task_id}}};
+      });
+  if (!done) co_return fail(std::move(done.error()));
+  auto task_id = std::string(text_or(done->reply, "task_id"));
+  auto subagent = co_await store_.read([task_id](Reader& reader) -> Result<Subagent> {
+    auto found = find_subagent(reader, task_id);
+    if (!found) return fail(Code::not_found, "this subagent has been removed", "task_id");
+    return *std::move(found);
+  });
+  // A repeated request finds the one that is under way already.
+  if (!subagent || is_over(subagent->status) || queue_.has(task_id)) co_return subagent;
+  queue_.add(task_id, subagent->chat_id, subagent->provider);
+  file(subagent->chat_id);
+  pump();
+  co_return subagent;
+}
+
+void Crew::pump() {
+  for (auto& [task_id, chat_id] : queue_.start()) {
+    auto begun = std::make_shared<Live>();
+    begun->chat_id = chat_id;
+    live_[task_id] = begun;
+    loop_.spawn(run_subagent(std::move(task_id)));
+  }
+}
+
+Task<Result<Subagent>> Crew::spawn(Spawner spawner, SpawnRequest request) {
+  auto place = co_await place_of(spawner, request.task);
+  if (!place) co_return fail(std::move(place.error()));
+  // Once recorded it must also be queued, whether or not the caller is still there.
+  co_return co_await detached(loop_, enlist(*std::move(place), std::move(request), "", spawner.once));
+}
+
+Task<Result<Subagent>> Crew::wait_for(std::string task_id, Duration limit) {
+  auto deadline = loop_.clock().boot() + limit;
+  for (;;) {
+    auto version = version_;
+    auto found = co_await store_.read([task_id](Reader& reader) -> Result<std::optional<Subagent>> {
+      return find_subagent(reader, task_id);
+    });
+    if (!found) co_return fail(std::move(found.error()));
+    if (!*found)
+      co_return fail(Code::not_found, fmt::format("no subagent has the task id {}", task_id), "task_id");
+    auto left = deadline - loop_.clock().boot();
+    bool over = is_over((*found)->status) && !live_.contains(task_id);
+    if (over || left <= Duration(0)) {
+      if (over) co_await filed((*found)->chat_id);
+      co_return **std::move(found);
+    }
+    if (version == version_) co_await changed_.wait(std::max<Duration>(left, 1ms));
+  }
+}
+
+Task<Result<std::vector<Subagent>>> Crew::subagents(std::string chat_id, int64_t limit) {
+  co_return co_await store_.read([chat_id, limit](Reader& reader) -> Result<std::vector<Subagent>> {
+    return list_subagents(reader, chat_id, limit);
+  });
+}
+
+void Crew::stop_subagent(const std::string& task_id, bool timed_out) {
+  auto running = live(task_id);
+  if (!running) return;
+  running->timed_out = running->timed_out || timed_out;
+  running->stop.request();
+}
+
+void Crew::stop_all_of(const std::string& chat_id) {
+  std::vector<LivePtr> all;
+  for (const auto& [thread, one] : live_)
+    if (one->chat_id == chat_id && thread != chat_id) all.push_back(one);
+  for (const auto& one : all) one->stop.request();
+}
+
+Task<Result<Subagent>> Crew::cancel(std::string task_id) {
+  auto found = co_await wait_for(task_id, Duration(0));
+  if (!found || is_over(found->status)) co_return found;
+  if (!live(task_id)) {  // it waits in line
+    queue_.remove(task_id);
+    loop_.spawn(end_subagent(*found, fail(cancelled()), false));
+    co_return co_await wait_for(task_id, 30s);
+  }
+  stop_subagent(task_id, false);
+  co_return co_await wait_for(task_id, 30s);
+}
+
+}  // namespace cru::crew

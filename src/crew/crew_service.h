@@ -1,0 +1,181 @@
+#pragma once
+/// Crew: chats with primary agents, and the subagents they hand work to. Everything said is a row before it
+/// is acted on, so a daemon that dies goes on where it was: a thread's entries alone tell what comes next.
+/// Files under .crucible/sessions are made from the rows.
+#include <map>
+#include <memory>
+#include <set>
+
+#include "base/id.h"
+#include "base/once.h"
+#include "crew/chat.h"
+#include "crew/other_tools.h"
+#include "crew/queue.h"
+#include "crew/spawning.h"
+#include "crew/workbench.h"
+#include "definitions/registry.h"
+#include "minds/minds_service.h"
+#include "store/store.h"
+
+namespace cru::crew {
+
+struct Options {
+  std::string root;
+  int64_t max_concurrent = 1;
+  Duration delegation_limit = std::chrono::seconds(300);
+  size_t result_limit = 51'200;
+  /// Model calls in one turn of a primary, or in all of a subagent, unless its definition says less.
+  int64_t most_calls = 100;
+  int64_t most_queued = 256;  ///< subagents of one chat that wait
+  Permissions client_permissions = Permissions::baseline();
+  Permissions chat_permissions = Permissions::baseline();  ///< of a chat without a definition
+};
+
+struct NewChat {
+  std::string agent = {};
+  std::string model = {};
+  std::string message = {};
+  std::string title = {};
+  std::vector<std::string> permissions = {};  ///< beyond the definition's; "all" for every one
+};
+
+/// A chat as it is told.
+struct ChatView {
+  Chat chat = {};
+  std::vector<Subagent> subagents = {};
+  std::vector<Entry> entries = {};
+  bool more = false;
+  int64_t queue_depth = 0;
+  int64_t last_event = 0;
+};
+json::object to_json(const ChatView& view);
+
+/// Who asks for a spawn.
+struct Spawner {
+  enum class Kind { person, run, client };
+  Kind kind = Kind::person;
+  std::string id = {};    ///< the run's task id, or the client's session
+  std::string name = {};  ///< of a client: what it calls itself
+  Once once;
+};
+
+struct SpawnRequest {
+  std::string agent = {};
+  std::string task = {};
+  std::vector<std::string> permissions = {};
+  std::string model = {};
+};
+
+class Crew {
+ public:
+  Crew(Loop& loop, Store& store, Pool& pool, Random& random, definitions::Registry& registry,
+       minds::Minds& minds, Workbench& workbench, OtherTools& other_tools, Options options);
+  ~Crew();
+
+  /// Goes on with every turn and subagent that an earlier daemon left.
+  Task<Result<>> recover();
+
+  /// Errors: not_found for the agent; invalid_argument; mind_failure("not_configured"), and nothing is
+  /// recorded.
+  Task<Result<ChatView>> start_chat(NewChat wanted);
+  /// The answer comes as events. Errors: not_found; conflict while a turn is running.
+  Task<Result<ChatView>> send(std::string chat_id, std::string text);
+  Task<Result<ChatView>> cancel_turn(std::string chat_id);
+  Task<Result<ChatView>> end_chat(std::string chat_id);
+  Task<Result<ChatView>> view(std::string chat_id, int64_t after, int64_t limit);
+  Task<Result<std::vector<ChatView>>> list(std::string status, int64_t limit);
+  /// The ids of chats that ended longer ago than `age`, removed unless `dry_run`.
+  Task<Result<std::vector<std::string>>> prune(Duration age, bool dry_run);
+
+  /// Errors: not_found ("agent not found"), forbidden (depth, permissions), invalid_argument, overloaded.
+  Task<Result<Subagent>> spawn(Spawner spawner, SpawnRequest request);
+  /// The subagent once it is over, or as it is when `limit` has passed.
+  Task<Result<Subagent>> wait_for(std::string task_id, Duration limit);
+  Task<Result<std::vector<Subagent>>> subagents(std::string chat_id, int64_t limit);
+  /// Errors: not_found. One that is over is left as it is.
+  Task<Result<Subagent>> cancel(std::string task_id);
+
+  /// What a parent gets of it, bounded.
+  std::string result_of(const Subagent& subagent) const;
+  int64_t queue_position(const std::string& task_id) const { return queue_.position(task_id); }
+
+ private:
+  struct Live;
+  struct Thread;
+  struct Speech;
+  using LivePtr = std::shared_ptr<Live>;
+  /// Where a spawn belongs: the chat, the thread, and whom it inherits from.
+  struct Place {
+    Parent parent;
+    std::string chat_id;  ///< empty: a chat is to be made
+    std::string thread;
+    std::string trace_id;
+    Chat new_chat;
+  };
+
+  // crew_service.cc
+  Task<Result<Subagent>> enlist(Place place, SpawnRequest request, std::string use, Once once);
+  Task<Result<Subagent>> prepare(const Place& place, const SpawnRequest& request, std::string use);
+  Task<Result<Place>> place_of(Spawner spawner, std::string task);
+  Task<std::set<std::string>> taken_folders();
+  void pump();
+  void stop_subagent(const std::string& task_id, bool timed_out);
+  void stop_all_of(const std::string& chat_id);
+
+  // chatting.cc
+  Task<Result<ChatView>> open_chat(Chat chat, std::string message);
+  Task<Result<ChatView>> take_turn(std::string chat_id, std::string text);
+
+  // running.cc
+  Task<void> run_subagent(std::string task_id);
+  Task<Result<Subagent>> begin_subagent(std::string task_id);
+  Task<void> end_subagent(Subagent subagent, Result<std::string> outcome, bool timed_out);
+  Task<void> run_turn(std::string chat_id);
+  Task<void> end_turn(std::string chat_id, Result<std::string> outcome);
+  Task<Result<Chat>> begin_turn(std::string chat_id, std::string text);
+
+  // thinking.cc
+  Task<Result<std::string>> converse(Thread thread, LivePtr live);
+  Task<Result<>> think(const Thread& thread, LivePtr live, std::vector<Entry> entries, int64_t call);
+  Task<Result<>> record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply);
+  Task<std::vector<minds::ToolSpec>> tools_for(const Thread& thread);
+
+  // using_tools.cc
+  Task<Result<>> use_tools(const Thread& thread, LivePtr live, Entry asked);
+  Task<minds::ToolResult> use_tool(const Thread& thread, LivePtr live, minds::ToolUse use, bool was_begun);
+  Task<Result<std::string>> carry_out(const Thread& thread, LivePtr live, const minds::ToolUse& use);
+  Task<void> cancel_child(std::string task_id);
+  Task<minds::ToolResult> spawn_result(std::string thread, std::string use_id);
+  Task<Result<>> enlist_spawns(const Thread& thread, const Entry& asked,
+                               const std::set<std::string>& answered);
+
+  // filing.cc
+  void file(const std::string& chat_id);
+  Task<void> file_chat(std::string chat_id);
+  Task<void> filed(std::string chat_id);
+  Task<void> file_subagent(Subagent subagent);
+
+  LivePtr live(const std::string& thread);
+  void changed();
+
+  Loop& loop_;
+  Store& store_;
+  Pool& pool_;
+  Random& random_;
+  definitions::Registry& registry_;
+  minds::Minds& minds_;
+  Workbench& workbench_;
+  OtherTools& other_tools_;
+  const Options options_;
+  Queue queue_;
+  std::map<std::string, LivePtr> live_;  ///< by thread, while it runs
+  Signal changed_;
+  uint64_t version_ = 0;  ///< tells a change that came while rows were being read
+  struct Filing {
+    bool dirty = false;
+  };
+  std::map<std::string, Filing> filing_;
+  Signal filed_;
+};
+
+}  // namespace cru::crew

@@ -1,0 +1,201 @@
+#include "crew/crew_table.h"
+
+#include <fmt/format.h>
+
+namespace cru::crew {
+namespace {
+
+constexpr Migration all_migrations[] = {{"crew", 1, R"(
+CREATE TABLE chats(
+  id TEXT PRIMARY KEY, kind TEXT NOT NULL, owner TEXT NOT NULL, status TEXT NOT NULL,
+  turn_running INTEGER NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER, data TEXT NOT NULL);
+CREATE INDEX chats_by_time ON chats(started_at);
+CREATE TABLE subagents(
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, task_id TEXT NOT NULL UNIQUE, chat_id TEXT NOT NULL,
+  parent TEXT NOT NULL, parent_use TEXT NOT NULL, is_over INTEGER NOT NULL, data TEXT NOT NULL);
+CREATE INDEX subagents_by_chat ON subagents(chat_id, seq);
+CREATE INDEX subagents_under_way ON subagents(is_over) WHERE is_over = 0;
+CREATE TABLE chat_entries(
+  thread TEXT NOT NULL, n INTEGER NOT NULL, role TEXT NOT NULL, about TEXT NOT NULL, at INTEGER NOT NULL,
+  message TEXT NOT NULL, PRIMARY KEY(thread, n)) WITHOUT ROWID;
+CREATE TABLE chat_tool_calls(
+  thread TEXT NOT NULL, use_id TEXT NOT NULL, result TEXT, PRIMARY KEY(thread, use_id)) WITHOUT ROWID;
+)"}};
+
+/// Long texts stay in the entry; its event carries the beginning.
+constexpr size_t longest_in_event = 8192;
+
+json::object parsed(const std::string& text) {
+  auto value = parse_json(text);
+  return value && value->is_object() ? value->get_object() : json::object();
+}
+
+std::vector<Chat> to_chats(const std::vector<Row>& rows) {
+  std::vector<Chat> chats;
+  for (const auto& row : rows) chats.push_back(chat_from(parsed(row.text(0))));
+  return chats;
+}
+std::vector<Subagent> to_subagents(const std::vector<Row>& rows) {
+  std::vector<Subagent> subagents;
+  for (const auto& row : rows) subagents.push_back(subagent_from(parsed(row.text(0))));
+  return subagents;
+}
+template <class T>
+std::optional<T> first(std::vector<T> all) {
+  if (all.empty()) return {};
+  return std::move(all.front());
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() { return all_migrations; }
+
+void write_chat(Tx& tx, const Chat& chat) {
+  tx.exec(
+      "INSERT INTO chats(id, kind, owner, status, turn_running, started_at, ended_at, data)"
+      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT(id) DO UPDATE SET"
+      " status = ?4, turn_running = ?5, ended_at = ?7, data = ?8",
+      chat.id, name(chat.kind), chat.owner, name(chat.status), chat.turn_running, chat.started_at,
+      chat.ended_at, to_text(to_record(chat)));
+}
+
+std::optional<Chat> find_chat(Reader& reader, std::string_view id) {
+  return first(to_chats(reader.rows("SELECT data FROM chats WHERE id = ?", id)));
+}
+
+Result<Chat> find_chat_by_prefix(Reader& reader, std::string_view prefix) {
+  if (auto exact = find_chat(reader, prefix)) return *std::move(exact);
+  // `~` comes after everything that an id is made of.
+  auto found = to_chats(
+      reader.rows("SELECT data FROM chats WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT 3", prefix));
+  if (found.size() == 1) return std::move(found.front());
+  if (found.empty())
+    return fail(Code::not_found, fmt::format("no chat \"{}\"", prefix), "id", "see: cru sessions list");
+  return fail(
+      Code::conflict,
+      fmt::format("\"{}\" is the beginning of several chats: {}, {}, …", prefix, found[0].id, found[1].id),
+      "id", "give more of the id");
+}
+
+std::optional<Chat> find_client_chat(Reader& reader, std::string_view owner) {
+  return first(to_chats(reader.rows(
+      "SELECT data FROM chats WHERE kind = 'client' AND owner = ? AND status = 'active' LIMIT 1", owner)));
+}
+
+std::vector<Chat> list_chats(Reader& reader, std::string_view status, int64_t limit) {
+  return to_chats(reader.rows(
+      "SELECT data FROM chats WHERE ?1 = '' OR status = ?1 ORDER BY started_at DESC, id DESC LIMIT ?2",
+      status, limit));
+}
+
+std::vector<Chat> chats_with_running_turn(Reader& reader) {
+  return to_chats(reader.rows("SELECT data FROM chats WHERE turn_running = 1 ORDER BY started_at"));
+}
+
+std::vector<Chat> chats_ended_before(Reader& reader, Time before, int64_t limit) {
+  return to_chats(reader.rows(
+      "SELECT data FROM chats WHERE status <> 'active' AND ended_at <= ? ORDER BY ended_at LIMIT ?", before,
+      limit));
+}
+
+void drop_chat(Tx& tx, std::string_view id) {
+  for (auto table : {"DELETE FROM chat_entries WHERE thread", "DELETE FROM chat_tool_calls WHERE thread"}) {
+    tx.exec(fmt::format("{} = ?", table), id);
+    tx.exec(fmt::format("{} IN (SELECT task_id FROM subagents WHERE chat_id = ?)", table), id);
+  }
+  tx.exec("DELETE FROM subagents WHERE chat_id = ?", id);
+  tx.exec("DELETE FROM chats WHERE id = ?", id);
+}
+
+void write_subagent(Tx& tx, const Subagent& subagent) {
+  tx.exec(
+      "INSERT INTO subagents(task_id, chat_id, parent, parent_use, is_over, data) VALUES(?1, ?2, ?3, ?4, ?5, "
+      "?6)"
+      " ON CONFLICT(task_id) DO UPDATE SET is_over = ?5, data = ?6",
+      subagent.task_id, subagent.chat_id, subagent.parent, subagent.parent_use, is_over(subagent.status),
+      to_text(to_record(subagent)));
+}
+
+std::optional<Subagent> find_subagent(Reader& reader, std::string_view task_id) {
+  return first(to_subagents(reader.rows("SELECT data FROM subagents WHERE task_id = ?", task_id)));
+}
+
+std::optional<Subagent> find_child(Reader& reader, std::string_view parent, std::string_view use) {
+  return first(to_subagents(
+      reader.rows("SELECT data FROM subagents WHERE parent = ? AND parent_use = ? ORDER BY seq DESC LIMIT 1",
+                  parent, use)));
+}
+
+std::vector<Subagent> subagents_of(Reader& reader, std::string_view chat_id) {
+  return to_subagents(reader.rows("SELECT data FROM subagents WHERE chat_id = ? ORDER BY seq", chat_id));
+}
+
+std::vector<Subagent> list_subagents(Reader& reader, std::string_view chat_id, int64_t limit) {
+  return to_subagents(reader.rows(
+      "SELECT data FROM subagents WHERE ?1 = '' OR chat_id = ?1 ORDER BY seq DESC LIMIT ?2", chat_id, limit));
+}
+
+std::vector<Subagent> unfinished_subagents(Reader& reader) {
+  return to_subagents(reader.rows("SELECT data FROM subagents WHERE is_over = 0 ORDER BY seq"));
+}
+
+Entry append_entry(Tx& tx, Entry entry, std::string_view chat_id) {
+  entry.n =
+      tx.row("SELECT COALESCE(MAX(n), 0) + 1 FROM chat_entries WHERE thread = ?", entry.thread)->integer(0);
+  entry.at = tx.now();
+  tx.exec("INSERT INTO chat_entries(thread, n, role, about, at, message) VALUES(?, ?, ?, ?, ?, ?)",
+          entry.thread, entry.n, name(entry.role), entry.about, entry.at,
+          to_text(minds::to_json(entry.message)));
+  auto data = to_json(entry, longest_in_event);
+  data["chat_id"] = chat_id;
+  bool is_primary = entry.thread == chat_id;
+  if (!is_primary) data["task_id"] = entry.thread;
+  tx.emit({is_primary ? "chat.entry" : "subagent.entry", std::string(chat_id), std::move(data)});
+  return entry;
+}
+
+std::vector<Entry> entries_of(Reader& reader, std::string_view thread, int64_t after, int64_t limit) {
+  std::vector<Entry> entries;
+  for (const auto& row :
+       reader.rows("SELECT n, role, about, at, message FROM chat_entries WHERE thread = ? AND n > ?"
+                   " ORDER BY n LIMIT ?",
+                   thread, after, limit))
+    entries.push_back({.thread = std::string(thread),
+                       .n = row.integer(0),
+                       .role = role_from(row.text(1)).value_or(Role::note),
+                       .message = minds::message_from(parsed(row.text(4))),
+                       .about = row.text(2),
+                       .at = row.time(3)});
+  return entries;
+}
+
+void begin_tool(Tx& tx, std::string_view thread, std::string_view use_id) {
+  tx.exec("INSERT OR IGNORE INTO chat_tool_calls(thread, use_id) VALUES(?, ?)", thread, use_id);
+}
+
+void end_tool(Tx& tx, std::string_view thread, const minds::ToolResult& result) {
+  json::object kept{{"text", result.text}, {"is_error", result.is_error}};
+  tx.exec(
+      "INSERT INTO chat_tool_calls(thread, use_id, result) VALUES(?1, ?2, ?3)"
+      " ON CONFLICT(thread, use_id) DO UPDATE SET result = ?3",
+      thread, result.id, to_text(kept));
+}
+
+std::vector<ToolRecord> tools_begun(Reader& reader, std::string_view thread) {
+  std::vector<ToolRecord> records;
+  for (const auto& row : reader.rows("SELECT use_id, result FROM chat_tool_calls WHERE thread = ?", thread)) {
+    ToolRecord record{row.text(0), {}};
+    if (!row.is_null(1)) {
+      auto kept = parsed(row.text(1));
+      record.result = {record.use_id, std::string(text_or(kept, "text")), bool_or(kept, "is_error")};
+    }
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+void forget_tools(Tx& tx, std::string_view thread) {
+  tx.exec("DELETE FROM chat_tool_calls WHERE thread = ?", thread);
+}
+
+}  // namespace cru::crew

@@ -1,0 +1,49 @@
+#pragma once
+/// Tables of the crew: chats, subagents, the entries of their threads, and the tool calls under way.
+#include <span>
+
+#include "crew/chat.h"
+#include "store/store.h"
+
+namespace cru::crew {
+
+std::span<const Migration> migrations();
+
+void write_chat(Tx& tx, const Chat& chat);
+std::optional<Chat> find_chat(Reader& reader, std::string_view id);
+/// The one chat whose id is this, or begins with it. Errors: not_found; conflict when several do.
+Result<Chat> find_chat_by_prefix(Reader& reader, std::string_view prefix);
+/// The active chat of an outside client.
+std::optional<Chat> find_client_chat(Reader& reader, std::string_view owner);
+/// Newest first.
+std::vector<Chat> list_chats(Reader& reader, std::string_view status, int64_t limit);
+std::vector<Chat> chats_with_running_turn(Reader& reader);
+std::vector<Chat> chats_ended_before(Reader& reader, Time before, int64_t limit);
+void drop_chat(Tx& tx, std::string_view id);
+
+void write_subagent(Tx& tx, const Subagent& subagent);
+std::optional<Subagent> find_subagent(Reader& reader, std::string_view task_id);
+std::optional<Subagent> find_child(Reader& reader, std::string_view parent, std::string_view use);
+/// In the order of their spawning.
+std::vector<Subagent> subagents_of(Reader& reader, std::string_view chat_id);
+/// Newest first; of all chats if `chat_id` is empty.
+std::vector<Subagent> list_subagents(Reader& reader, std::string_view chat_id, int64_t limit);
+std::vector<Subagent> unfinished_subagents(Reader& reader);
+
+/// Gives the entry its number, writes it and announces it: `chat.entry`, or `subagent.entry` for another
+/// thread.
+Entry append_entry(Tx& tx, Entry entry, std::string_view chat_id);
+std::vector<Entry> entries_of(Reader& reader, std::string_view thread, int64_t after = 0,
+                              int64_t limit = 100'000);
+
+/// A tool call that must not be made twice: begun, and its result once there is one.
+struct ToolRecord {
+  std::string use_id;
+  std::optional<minds::ToolResult> result;
+};
+void begin_tool(Tx& tx, std::string_view thread, std::string_view use_id);
+void end_tool(Tx& tx, std::string_view thread, const minds::ToolResult& result);
+std::vector<ToolRecord> tools_begun(Reader& reader, std::string_view thread);
+void forget_tools(Tx& tx, std::string_view thread);
+
+}  // namespace cru::crew

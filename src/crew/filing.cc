@@ -1,0 +1,83 @@
+// The files of chats, made from the rows: one writer a chat at a time.
+#include <fmt/format.h>
+
+#include "crew/chat_files.h"
+#include "crew/crew_impl.h"
+#include "crew/crew_table.h"
+#include "platform/files.h"
+
+namespace cru::crew {
+namespace {
+
+constexpr size_t largest_session = 64u << 20;
+
+struct Rows {
+  Chat chat;
+  std::vector<Subagent> subagents;
+  std::vector<Entry> entries;
+};
+
+Result<> write_chat_files(const std::string& folder, const Rows& rows, int64_t queue_depth) {
+  if (auto made = make_folder(folder); !made) return made;
+  auto session = folder + "/session.md";
+  auto now = read_file(session, largest_session);
+  if (!now && now.error().code != Code::not_found) return fail(std::move(now.error()));
+  auto text = render_session(rows.chat, rows.entries, rows.subagents, now ? *now : std::string());
+  if (!now || text != *now)
+    if (auto written = write_file(session, text); !written) return written;
+  // For people and for git: one member a line.
+  auto metadata = to_lines(render_metadata(rows.chat, rows.subagents, queue_depth));
+  return write_file(folder + "/metadata.json", metadata);
+}
+
+}  // namespace
+
+void Crew::file(const std::string& chat_id) {
+  auto [place, is_new] = filing_.try_emplace(chat_id);
+  place->second.dirty = true;
+  if (is_new) loop_.spawn(file_chat(chat_id));
+}
+
+Task<void> Crew::file_chat(std::string chat_id) {
+  auto folder = options_.root + "/" + chat_folder(chat_id);
+  while (std::exchange(filing_[chat_id].dirty, false)) {
+    auto have = co_await pool_.run([session = folder + "/session.md"] {
+      auto text = read_file(session, largest_session);
+      return text ? entries_in(*text) : int64_t(0);
+    });
+    auto rows = co_await store_.read([chat_id, have](Reader& reader) -> Result<Rows> {
+      auto chat = find_chat(reader, chat_id);
+      if (!chat) return fail(Code::not_found, "the chat is gone");
+      return Rows{*std::move(chat), subagents_of(reader, chat_id), entries_of(reader, chat_id, have)};
+    });
+    if (!rows) break;
+    auto written = co_await pool_.run([folder, rows = *std::move(rows), depth = queue_.waiting(chat_id)] {
+      return write_chat_files(folder, rows, depth);
+    });
+    if (!written) log_error("a chat's files could not be written", written.error(), {{"chat", chat_id}});
+  }
+  filing_.erase(chat_id);
+  filed_.notify();
+}
+
+Task<void> Crew::filed(std::string chat_id) {
+  // A disk that hangs must not hold up the answer for ever.
+  auto deadline = loop_.clock().boot() + 5s;
+  while (filing_.contains(chat_id) && loop_.clock().boot() < deadline) co_await filed_.wait(5s);
+}
+
+Task<void> Crew::file_subagent(Subagent subagent) {
+  auto entries = co_await store_.read([id = subagent.task_id](Reader& reader) -> Result<std::vector<Entry>> {
+    return entries_of(reader, id);
+  });
+  if (!entries) co_return;
+  auto folder = options_.root + "/" + chat_folder(subagent.chat_id);
+  auto written = co_await pool_.run([folder, subagent, entries = *std::move(entries)]() -> Result<> {
+    if (auto made = make_folder(folder); !made) return made;
+    return write_file(fmt::format("{}/{}.md", folder, subagent.name()), render_subagent(subagent, entries));
+  });
+  if (!written)
+    log_error("a subagent's file could not be written", written.error(), {{"task_id", subagent.task_id}});
+}
+
+}  // namespace cru::crew

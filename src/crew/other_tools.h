@@ -1,0 +1,21 @@
+#pragma once
+/// OtherTools: tools of rooms that the crew does not know, such as coordination's. Filled in daemon/.
+#include "crew/workbench.h"
+#include "minds/mind.h"
+
+namespace cru::crew {
+
+class OtherTools {
+ public:
+  virtual ~OtherTools() = default;
+  /// Those that an agent with these permissions may use.
+  virtual std::vector<minds::ToolSpec> specs(const Permissions& granted) const = 0;
+  virtual bool has(const std::string& name) const = 0;
+  virtual bool reads_only(const std::string& name) const = 0;
+  /// Checks the permission itself. Errors: forbidden, and the tools' own.
+  virtual Task<Result<std::string>> call(ToolCall call) = 0;
+  /// The agent is done: whatever it holds is freed.
+  virtual Task<void> agent_ended(std::string agent, std::string task_id) = 0;
+};
+
+}  // namespace cru::crew

@@ -1,0 +1,58 @@
+#include "crew/queue.h"
+
+#include <algorithm>
+#include <set>
+
+namespace cru::crew {
+
+void Queue::add(std::string id, std::string chat, std::string provider) {
+  places_.push_back({std::move(id), std::move(chat), std::move(provider)});
+}
+
+void Queue::remove(const std::string& id) {
+  std::erase_if(places_, [&](const Place& place) { return place.id == id; });
+}
+
+bool Queue::has_room(const Place& place) const {
+  int64_t in_chat = 0, at_provider = 0;
+  for (const auto& other : places_) {
+    if (!other.running) continue;
+    if (other.chat == place.chat) ++in_chat;
+    if (other.provider == place.provider) ++at_provider;
+  }
+  if (in_chat >= limits_.max_concurrent) return false;
+  if (limits_.max_concurrent <= 1 || !limits_.of_provider) return true;
+  auto most = limits_.of_provider(place.provider);
+  return most <= 0 || at_provider < most;
+}
+
+std::vector<Queue::Started> Queue::start() {
+  std::vector<Started> started;
+  std::set<std::string> held;  // chats whose first in line must wait
+  for (auto& place : places_) {
+    if (place.running || held.contains(place.chat)) continue;
+    if (!has_room(place)) {
+      held.insert(place.chat);
+      continue;
+    }
+    place.running = true;
+    started.push_back({place.id, place.chat});
+  }
+  return started;
+}
+
+bool Queue::has(const std::string& id) const {
+  return std::ranges::find(places_, id, &Place::id) != places_.end();
+}
+
+int64_t Queue::waiting(const std::string& chat) const {
+  return std::ranges::count_if(places_, [&](const Place& p) { return p.chat == chat && !p.running; });
+}
+
+int64_t Queue::position(const std::string& id) const {
+  auto self = std::ranges::find(places_, id, &Place::id);
+  if (self == places_.end()) return 0;
+  return std::count_if(places_.begin(), self, [&](const Place& p) { return p.chat == self->chat; });
+}
+
+}  // namespace cru::crew

@@ -1,0 +1,226 @@
+// A subagent's life and a primary's turn, from their beginning to what is left of them.
+#include <fmt/format.h>
+
+#include "crew/chat_files.h"
+#include "crew/conversation.h"
+#include "crew/crew_impl.h"
+#include "crew/crew_table.h"
+
+namespace cru::crew {
+namespace {
+
+json::object about(const Subagent& subagent) {
+  return {{"task_id", subagent.task_id}, {"agent", subagent.agent}, {"chat_id", subagent.chat_id}};
+}
+
+void tell_end(Tx& tx, const Subagent& subagent) {
+  auto data = about(subagent);
+  data["file"] = fmt::format("{}/{}.md", chat_folder(subagent.chat_id), subagent.name());
+  data["tokens"] = subagent.spent.usage.total();
+  data["cost_usd"] = json_or_null(subagent.spent.cost_usd);
+  auto duration = subagent.duration();
+  data["duration_ms"] = duration ? duration->count() : 0;
+  if (subagent.status == Status::completed) {
+    data["summary"] = summary_line(subagent.result);
+  } else {
+    data["error_type"] = subagent.failure.type;
+    data["message"] = bounded(subagent.failure.message, 2000, "");
+    data["severity"] = severity(subagent.failure);
+  }
+  data["trace_id"] = subagent.trace_id;
+  tx.emit({fmt::format("subagent.{}", name(subagent.status)), subagent.chat_id, std::move(data)});
+}
+
+}  // namespace
+
+Task<Result<Subagent>> Crew::begin_subagent(std::string task_id) {
+  co_return co_await store_.write([task_id](Tx& tx) -> Result<Subagent> {
+    auto subagent = find_subagent(tx, task_id);
+    if (!subagent) return fail(Code::not_found, "the subagent is gone");
+    bool resumed = subagent->status == Status::running;
+    subagent->status = Status::running;
+    if (!subagent->started_at) subagent->started_at = tx.now();
+    write_subagent(tx, *subagent);
+    auto data = about(*subagent);
+    data["depth"] = subagent->depth;
+    data["model"] = subagent->model;
+    data["resumed"] = resumed;
+    data["message"] = fmt::format("→ Running {} agent...", subagent->agent);
+    data["trace_id"] = subagent->trace_id;
+    tx.emit({"subagent.started", subagent->chat_id, std::move(data)});
+    return *std::move(subagent);
+  });
+}
+
+Task<void> Crew::run_subagent(std::string task_id) {
+  auto self = live(task_id);
+  auto begun = co_await begin_subagent(task_id);
+  if (!begun) {
+    log_error("a subagent could not begin", begun.error(), {{"task_id", task_id}});
+    live_.erase(task_id);
+    queue_.remove(task_id);
+    changed();
+    co_return;
+  }
+  co_await file_subagent(*begun);
+  Thread thread{.id = begun->task_id,
+                .chat_id = begun->chat_id,
+                .agent = begun->agent,
+                .prompt = begun->prompt,
+                .model = begun->model,
+                .run_id = begun->name(),
+                .resume = begun->resume,
+                .trace_id = begun->trace_id,
+                .depth = begun->depth,
+                .permissions = begun->permissions,
+                .tools = begun->tools,
+                .disallowed_tools = begun->disallowed_tools,
+                .max_turns = begun->max_turns,
+                .chain = begun->parent_chain};
+  struct Timer {
+    Loop& loop;
+    Loop::TimerId id;
+    ~Timer() { loop.cancel_timer(id); }
+  };
+  Timer limit{loop_,
+              loop_.set_timer(options_.delegation_limit, [this, task_id] { stop_subagent(task_id, true); })};
+  auto outcome = co_await converse(std::move(thread), self);
+  co_await end_subagent(*std::move(begun), std::move(outcome), self->timed_out);
+}
+
+Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bool timed_out) {
+  auto task_id = subagent.task_id;
+  // What was spent meanwhile is in the row.
+  auto now = co_await store_.read([task_id](Reader& reader) -> Result<Subagent> {
+    auto found = find_subagent(reader, task_id);
+    return found ? Result<Subagent>(*std::move(found)) : fail(Code::not_found, "the subagent is gone");
+  });
+  if (now) subagent = *std::move(now);
+  subagent.completed_at = loop_.clock().wall();
+  if (outcome) {
+    subagent.status = Status::completed;
+    subagent.result = *std::move(outcome);
+  } else {
+    subagent.failure = failure_from(outcome.error());
+    if (timed_out)
+      subagent.failure = {"timed_out",
+                          fmt::format("not done within {}", format_duration(options_.delegation_limit)),
+                          subagent.failure.message};
+    subagent.status = subagent.failure.type == "cancelled" ? Status::cancelled : Status::failed;
+    subagent.failure.trace += fmt::format("{}at {} (trace {})", subagent.failure.trace.empty() ? "" : "\n",
+                                          fmt::join(subagent.parent_chain, " → "), subagent.trace_id);
+  }
+  // The file first: whoever hears of the end may read it.
+  co_await file_subagent(subagent);
+  auto recorded = co_await store_.write([subagent](Tx& tx) -> Result<> {
+    write_subagent(tx, subagent);
+    forget_tools(tx, subagent.task_id);
+    tell_end(tx, subagent);
+    auto chat = find_chat(tx, subagent.chat_id);
+    if (!chat || chat->kind != Kind::run || subagent.parent != chat->id) return {};
+    // What a person ran by itself is over with it.
+    chat->status = subagent.status == Status::completed ? ChatStatus::completed : ChatStatus::failed;
+    chat->failure = subagent.failure;
+    chat->ended_at = tx.now();
+    write_chat(tx, *chat);
+    tx.emit({"chat.ended", chat->id, {{"chat_id", chat->id}, {"status", name(chat->status)}}});
+    return {};
+  });
+  if (!recorded)
+    log_error("a subagent's end could not be recorded", recorded.error(), {{"task_id", task_id}});
+  co_await other_tools_.agent_ended(subagent.agent, task_id);
+  live_.erase(task_id);
+  queue_.remove(task_id);
+  file(subagent.chat_id);
+  changed();
+  pump();
+}
+
+Task<Result<Chat>> Crew::begin_turn(std::string chat_id, std::string text) {
+  co_return co_await store_.write([chat_id, text](Tx& tx) -> Result<Chat> {
+    auto chat = find_chat_by_prefix(tx, chat_id);
+    if (!chat) return chat;
+    if (chat->kind != Kind::chat)
+      return fail(Code::conflict, fmt::format("{} is no chat with a primary agent", chat->id), "id",
+                  "begin one with: cru chat");
+    if (chat->turn_running)
+      return fail(Code::conflict, "the agent has not answered yet", "id", "wait for it, or cancel its turn");
+    chat->turn_running = true;
+    chat->status = ChatStatus::active;
+    chat->ended_at.reset();
+    chat->failure = {};
+    ++chat->turns;
+    append_entry(tx, {.thread = chat->id, .role = Role::user, .message = saying(text)}, chat->id);
+    write_chat(tx, *chat);
+    tx.emit({"chat.turn", chat->id, {{"chat_id", chat->id}, {"turn", "running"}}});
+    return chat;
+  });
+}
+
+Task<void> Crew::run_turn(std::string chat_id) {
+  auto self = live(chat_id);
+  auto chat =
+      co_await store_.read([chat_id](Reader& reader) { return find_chat_by_prefix(reader, chat_id); });
+  if (!chat) {
+    live_.erase(chat_id);
+    co_return;
+  }
+  file(chat_id);
+  Thread thread{.id = chat->id,
+                .chat_id = chat->id,
+                .agent = chat->agent,
+                .prompt = chat->prompt,
+                .model = chat->model,
+                .run_id = fmt::format("{}-t{}", chat->id, chat->turns),
+                .resume = chat->resume,
+                .trace_id = chat->trace_id,
+                .depth = 0,
+                .permissions = chat->permissions,
+                .tools = chat->tools,
+                .disallowed_tools = chat->disallowed_tools,
+                .max_turns = chat->max_turns,
+                .chain = {"user", chat->agent},
+                .is_primary = true};
+  auto outcome = co_await converse(std::move(thread), self);
+  co_await end_turn(chat_id, std::move(outcome));
+}
+
+Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
+  Failure failure;
+  if (!outcome) failure = failure_from(outcome.error());
+  bool stopped = failure.type == "cancelled";
+  // A stopped turn is answered, so that the conversation can go on.
+  if (stopped) {
+    auto closed = co_await store_.write([chat_id](Tx& tx) -> Result<> {
+      append_entry(tx,
+                   {.thread = chat_id, .role = Role::assistant, .message = saying("[stopped by the person]")},
+                   chat_id);
+      forget_tools(tx, chat_id);
+      return {};
+    });
+    if (!closed) log_error("a stopped turn could not be closed", closed.error(), {{"chat", chat_id}});
+  }
+  file(chat_id);
+  co_await filed(chat_id);
+  auto recorded = co_await store_.write([chat_id, failure](Tx& tx) -> Result<> {
+    auto chat = find_chat(tx, chat_id);
+    if (!chat) return {};
+    chat->turn_running = false;
+    chat->failure = failure;
+    write_chat(tx, *chat);
+    json::object data{{"chat_id", chat_id}, {"turn", "idle"}};
+    if (!failure.type.empty())
+      data["error"] = json::object{{"type", failure.type},
+                                   {"message", failure.message},
+                                   {"severity", severity(failure)},
+                                   {"trace_id", chat->trace_id}};
+    tx.emit({"chat.turn", chat_id, std::move(data)});
+    return {};
+  });
+  if (!recorded) log_error("a turn's end could not be recorded", recorded.error(), {{"chat", chat_id}});
+  live_.erase(chat_id);
+  file(chat_id);
+  changed();
+}
+
+}  // namespace cru::crew

@@ -1,0 +1,204 @@
+// Carries a thread on: the agent thinks, its tools are used, it thinks again, until it has had its say.
+#include <fmt/format.h>
+
+#include "crew/conversation.h"
+#include "crew/crew_impl.h"
+#include "crew/crew_table.h"
+
+namespace cru::crew {
+namespace {
+
+constexpr Duration between_pieces = std::chrono::milliseconds(60);
+
+}  // namespace
+
+/// What an agent says while it says it: `chat.text` events, the first piece at once, then a few a second.
+/// Once closed it tells nothing more: the whole text comes with the entry.
+struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech> {
+  Speech(Loop& l, Store& s, std::string chat, std::string task)
+      : loop(l), store(s), chat_id(std::move(chat)), task_id(std::move(task)) {}
+  Loop& loop;
+  Store& store;
+  const std::string chat_id, task_id;
+  std::string waiting_text;
+  bool telling = false, closed = false;
+
+  json::object about() const { return {{"chat_id", chat_id}, {"task_id", json_or_null(task_id)}}; }
+  void text(std::string_view more) override {
+    if (closed) return;
+    waiting_text += more;
+    if (!std::exchange(telling, true)) loop.spawn(tell(shared_from_this()));
+  }
+  void tool_used(const std::string& tool, const json::object& input) override {
+    auto data = about();
+    data["name"] = tool;
+    data["summary"] = bounded(to_text(input), 300, "");
+    emit(task_id.empty() ? "chat.tool" : "subagent.tool", std::move(data));
+  }
+  void waiting(const std::string& why, Duration how_long) override {
+    auto data = about();
+    data["why"] = why;
+    data["seconds"] = static_cast<double>(how_long.count()) / 1000;
+    emit("chat.waiting", std::move(data));
+  }
+  void restarted() override {
+    waiting_text.clear();
+    emit("chat.restarted", about());
+  }
+  void emit(std::string type, json::object data) {
+    if (!closed) loop.spawn(write(store, {std::move(type), chat_id, std::move(data)}));
+  }
+
+  static Task<void> write(Store& store, NewEvent event) {
+    auto written = co_await store.write([event](Tx& tx) -> Result<> {
+      tx.emit(event);
+      return {};
+    });
+    if (!written) log_error("an event could not be written", written.error());
+  }
+  static Task<void> tell(std::shared_ptr<Speech> self) {
+    while (!self->closed && !self->waiting_text.empty()) {
+      auto data = self->about();
+      data["text"] = std::exchange(self->waiting_text, {});
+      co_await write(self->store, {"chat.text", self->chat_id, std::move(data)});
+      co_await self->loop.sleep(between_pieces);
+    }
+    self->telling = false;
+  }
+};
+
+Task<Result<std::string>> Crew::converse(Thread thread, LivePtr live) {
+  int64_t most = std::min(thread.max_turns.value_or(options_.most_calls), options_.most_calls);
+  for (int64_t calls = 0;;) {
+    if (live->stop.requested()) co_return fail(cancelled());
+    auto entries = co_await store_.read(
+        [id = thread.id](Reader& reader) -> Result<std::vector<Entry>> { return entries_of(reader, id); });
+    if (!entries) co_return fail(std::move(entries.error()));
+    while (!entries->empty() && entries->back().role == Role::note) entries->pop_back();
+    Result<> done;
+    switch (what_next(*entries)) {
+      case Next::nothing:
+        co_return entries->empty() ? std::string() : entries->back().message.text;
+      case Next::use_tools:
+        done = co_await use_tools(thread, live, entries->back());
+        break;
+      case Next::think:
+        if (calls++ >= most)
+          co_return fail(minds::mind_failure(Code::timed_out, "turn_limit",
+                                             fmt::format("not done after {} replies", most),
+                                             "give it a smaller task, or raise maxTurns in its definition"));
+        done = co_await think(thread, live, *std::move(entries), calls);
+        break;
+    }
+    if (!done) co_return fail(std::move(done.error()));
+  }
+}
+
+Task<Result<>> Crew::think(const Thread& thread, LivePtr live, std::vector<Entry> entries, int64_t) {
+  auto choice = co_await minds_.choose(thread.model);
+  if (!choice) co_return fail(std::move(choice.error()));
+  auto tools = co_await tools_for(thread);
+  minds::Request request{.model = choice->model,
+                         .agent = thread.agent,
+                         .system = thread.prompt,
+                         .messages = to_messages(entries),
+                         .tools = std::move(tools),
+                         .run_id = thread.run_id,
+                         .cwd = options_.root,
+                         .traceparent = traceparent(thread.trace_id, random_),
+                         .resume = thread.resume,
+                         .abilities = {},
+                         .max_turns = thread.max_turns};
+  using definitions::Permission;
+  request.abilities = {.write = thread.permissions.has(Permission::filesystem_write),
+                       .network = thread.permissions.has(Permission::network_access),
+                       .process = thread.permissions.has(Permission::process_spawn),
+                       .spawn = thread.depth + 1 < max_depth,
+                       .tools = thread.tools,
+                       .disallowed_tools = thread.disallowed_tools};
+  auto speech =
+      std::make_shared<Speech>(loop_, store_, thread.chat_id, thread.is_primary ? std::string() : thread.id);
+  auto reply = co_await choice->mind->think(std::move(request), *speech, live->stop);
+  speech->closed = true;
+  if (!reply) co_return fail(std::move(reply.error()));
+  co_return co_await record_reply(thread, *choice, *std::move(reply));
+}
+
+namespace {
+
+/// What a reply changes of a chat's or a subagent's row.
+template <class T>
+void note_reply(T& record, const minds::Choice& choice, const minds::Reply& reply) {
+  record.spent.add(reply);
+  record.provider = choice.provider.name;
+  if (!reply.model_version.empty()) record.model_version = reply.model_version;
+  if (!reply.resume.empty()) record.resume = reply.resume;
+}
+
+}  // namespace
+
+Task<Result<>> Crew::record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply) {
+  if (reply.message.text.empty() && reply.message.uses.empty())
+    reply.message.text = fmt::format("[no answer: {}]", reply.stop_reason);
+  reply.message.role = minds::Message::Role::assistant;
+  co_return co_await store_.write([id = thread.id, chat_id = thread.chat_id, is_primary = thread.is_primary,
+                                   choice, reply](Tx& tx) -> Result<> {
+    append_entry(tx, {.thread = id, .role = Role::assistant, .message = reply.message}, chat_id);
+    if (is_primary) {
+      auto chat = find_chat(tx, id);
+      if (!chat) return fail(Code::not_found, "the chat has been removed");
+      note_reply(*chat, choice, reply);
+      write_chat(tx, *chat);
+    } else {
+      auto subagent = find_subagent(tx, id);
+      if (!subagent) return fail(Code::not_found, "the subagent has been removed");
+      note_reply(*subagent, choice, reply);
+      write_subagent(tx, *subagent);
+    }
+    return {};
+  });
+}
+
+namespace {
+
+json::object schema_of(const Tool& tool) {
+  auto schema = parse_json(tool.schema);
+  CRU_ASSERT(schema && schema->is_object());
+  return schema->get_object();
+}
+
+/// spawn_agent, with the agents there are.
+minds::ToolSpec spawn_spec(const Tool& tool, const definitions::Catalog& catalog) {
+  minds::ToolSpec spec{std::string(tool.name), std::string(tool.description), schema_of(tool)};
+  json::array names;
+  spec.description += "\nAgents:";
+  for (const auto& definition : catalog.agents) {
+    if (!definition.enabled) continue;
+    names.emplace_back(definition.name);
+    spec.description += fmt::format("\n- {}: {}", definition.name, definition.description);
+  }
+  if (auto* properties = spec.input_schema["properties"].if_object(); properties && !names.empty())
+    if (auto* agent = (*properties)["agent"].if_object()) (*agent)["enum"] = std::move(names);
+  return spec;
+}
+
+}  // namespace
+
+Task<std::vector<minds::ToolSpec>> Crew::tools_for(const Thread& thread) {
+  auto catalog = co_await registry_.look();
+  std::vector<minds::ToolSpec> specs;
+  bool may_spawn = thread.depth + 1 < max_depth;
+  for (const auto& tool : tools()) {
+    if (tool.needs && !thread.permissions.has(*tool.needs)) continue;
+    bool about_agents = tool.name == "spawn_agent" || tool.name == "list_agents" || tool.name == "get_agent";
+    if (about_agents && !may_spawn) continue;
+    if (tool.name == "spawn_agent")
+      specs.push_back(spawn_spec(tool, catalog));
+    else
+      specs.push_back({std::string(tool.name), std::string(tool.description), schema_of(tool)});
+  }
+  for (auto& spec : other_tools_.specs(thread.permissions)) specs.push_back(std::move(spec));
+  co_return specs;
+}
+
+}  // namespace cru::crew

@@ -1,0 +1,184 @@
+// The tools that an agent asks for, each through the gate, each at most once.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "crew/chat_files.h"
+#include "crew/crew_impl.h"
+#include "crew/crew_table.h"
+
+namespace cru::crew {
+namespace {
+
+constexpr std::string_view spawn_tool = "spawn_agent";
+
+bool is_repeatable(const std::string& name, const OtherTools& others) {
+  if (const auto* tool = find_tool(name)) return tool->reads_only;
+  return !others.has(name) || others.reads_only(name);
+}
+
+/// An error as the agent reads it.
+std::string in_words(const Error& error) {
+  std::string text = fmt::format("{}: {}", cru::name(error.code), error.message);
+  if (!error.field.empty()) text += fmt::format(" (field {})", error.field);
+  if (!error.hint.empty()) text += "\n" + error.hint;
+  return text;
+}
+
+SpawnRequest request_from(const json::object& input) {
+  SpawnRequest request{.agent = std::string(text_or(input, "agent")),
+                       .task = std::string(text_or(input, "task")),
+                       .permissions = {},
+                       .model = std::string(text_or(input, "model"))};
+  if (const auto* list = array_at(input, "permissions"))
+    for (const auto& item : *list)
+      if (item.is_string()) request.permissions.emplace_back(item.get_string());
+  return request;
+}
+
+}  // namespace
+
+/// All spawns of one reply join the line before the first is waited for, in the order they were asked for.
+Task<Result<>> Crew::enlist_spawns(const Thread& thread, const Entry& asked,
+                                   const std::set<std::string>& answered) {
+  for (const auto& use : asked.message.uses) {
+    if (use.name != spawn_tool || answered.contains(use.id)) continue;
+    auto child = co_await store_.read(
+        [parent = thread.id, id = use.id](Reader& reader) -> Result<std::optional<Subagent>> {
+          return find_child(reader, parent, id);
+        });
+    if (!child) co_return fail(std::move(child.error()));
+    if (*child) continue;  // spawned before the daemon died
+    Result<Subagent> spawned = fail(Code::internal, "");
+    auto allowed = check_call(*find_tool(spawn_tool), thread.permissions, use.input);
+    if (allowed) {
+      Place place{.parent = {thread.agent, thread.depth, thread.permissions, thread.model, thread.chain},
+                  .chat_id = thread.chat_id,
+                  .thread = thread.id,
+                  .trace_id = thread.trace_id,
+                  .new_chat = {}};
+      spawned = co_await enlist(std::move(place), request_from(use.input), use.id, {});
+    } else {
+      spawned = fail(std::move(allowed.error()));
+    }
+    if (spawned) continue;
+    minds::ToolResult refusal{use.id, in_words(spawned.error()), true};
+    auto kept = co_await store_.write([thread = thread.id, refusal](Tx& tx) -> Result<> {
+      end_tool(tx, thread, refusal);
+      return {};
+    });
+    if (!kept) co_return kept;
+  }
+  co_return Result<>();
+}
+
+Task<minds::ToolResult> Crew::spawn_result(std::string thread, std::string use_id) {
+  auto child = co_await store_.read([thread, use_id](Reader& reader) -> Result<std::optional<Subagent>> {
+    return find_child(reader, thread, use_id);
+  });
+  if (!child || !*child) co_return minds::ToolResult{use_id, "the subagent has been removed", true};
+  auto ended = co_await wait_for((*child)->task_id, std::chrono::hours(24 * 365));
+  if (!ended) co_return minds::ToolResult{use_id, in_words(ended.error()), true};
+  co_return minds::ToolResult{use_id, result_of(*ended), ended->status != Status::completed};
+}
+
+Task<Result<>> Crew::use_tools(const Thread& thread, LivePtr live, Entry asked) {
+  auto records = co_await store_.read([id = thread.id](Reader& reader) -> Result<std::vector<ToolRecord>> {
+    return tools_begun(reader, id);
+  });
+  if (!records) co_return fail(std::move(records.error()));
+  std::set<std::string> answered;
+  for (const auto& record : *records)
+    if (record.result) answered.insert(record.use_id);
+  if (auto enlisted = co_await enlist_spawns(thread, asked, answered); !enlisted) co_return enlisted;
+  records = co_await store_.read([id = thread.id](Reader& reader) -> Result<std::vector<ToolRecord>> {
+    return tools_begun(reader, id);
+  });
+  if (!records) co_return fail(std::move(records.error()));
+
+  // Whoever stops this thread stops those it waits for.
+  auto children = co_await store_.read([thread](Reader& reader) -> Result<std::vector<Subagent>> {
+    auto all = subagents_of(reader, thread.chat_id);
+    std::erase_if(all, [&](const Subagent& one) { return one.parent != thread.id || is_over(one.status); });
+    return all;
+  });
+  if (!children) co_return fail(std::move(children.error()));
+  Stop::Listener stopping(live->stop, [this, children = *children] {
+    for (const auto& child : children) loop_.spawn(cancel_child(child.task_id));
+  });
+  minds::Message answers;
+  for (const auto& use : asked.message.uses) {
+    auto record = std::ranges::find(*records, use.id, &ToolRecord::use_id);
+    if (record != records->end() && record->result)
+      answers.results.push_back(*record->result);
+    else if (use.name == spawn_tool)
+      answers.results.push_back(co_await spawn_result(thread.id, use.id));
+    else
+      answers.results.push_back(co_await use_tool(thread, live, use, record != records->end()));
+  }
+  co_return co_await store_.write([id = thread.id, chat_id = thread.chat_id, answers](Tx& tx) -> Result<> {
+    append_entry(tx, {.thread = id, .role = Role::tool, .message = answers}, chat_id);
+    forget_tools(tx, id);
+    return {};
+  });
+}
+
+Task<void> Crew::cancel_child(std::string task_id) { (void)co_await cancel(task_id); }
+
+Task<minds::ToolResult> Crew::use_tool(const Thread& thread, LivePtr live, minds::ToolUse use,
+                                       bool was_begun) {
+  if (live->stop.requested()) co_return minds::ToolResult{use.id, "stopped before it began", true};
+  bool repeatable = is_repeatable(use.name, other_tools_);
+  if (was_begun && !repeatable)
+    co_return minds::ToolResult{use.id,
+                                "the daemon was restarted while this ran, so its outcome is not known: look "
+                                "before you do it again",
+                                true};
+  json::object told{{"chat_id", thread.chat_id},
+                    {"task_id", thread.is_primary ? json::value(nullptr) : json::value(thread.id)},
+                    {"agent", thread.agent},
+                    {"name", use.name},
+                    {"summary", bounded(to_text(use.input), 300, "")}};
+  auto begun = co_await store_.write([thread, repeatable, id = use.id, told](Tx& tx) -> Result<> {
+    if (!repeatable) begin_tool(tx, thread.id, id);
+    tx.emit({thread.is_primary ? "chat.tool" : "subagent.tool", thread.chat_id, told});
+    return {};
+  });
+  if (!begun) co_return minds::ToolResult{use.id, in_words(begun.error()), true};
+  auto text = co_await carry_out(thread, live, use);
+  minds::ToolResult result{use.id, text ? *std::move(text) : in_words(text.error()), !text.has_value()};
+  result.text = bounded(std::move(result.text), options_.result_limit, "");
+  if (repeatable) co_return result;
+  auto kept = co_await store_.write([id = thread.id, result](Tx& tx) -> Result<> {
+    end_tool(tx, id, result);
+    return {};
+  });
+  if (!kept) log_error("a tool's result could not be kept", kept.error(), {{"thread", thread.id}});
+  co_return result;
+}
+
+Task<Result<std::string>> Crew::carry_out(const Thread& thread, LivePtr live, const minds::ToolUse& use) {
+  ToolCall call{.agent = thread.agent,
+                .task_id = thread.id,
+                .traceparent = traceparent(thread.trace_id, random_),
+                .granted = thread.permissions,
+                .name = use.name,
+                .input = use.input};
+  if (other_tools_.has(use.name)) co_return co_await other_tools_.call(std::move(call));
+  if (use.name != "list_agents" && use.name != "get_agent")
+    co_return co_await workbench_.call(std::move(call), live->stop);
+  if (auto allowed = check_call(*find_tool(use.name), thread.permissions, use.input); !allowed)
+    co_return fail(std::move(allowed.error()));
+  auto catalog = co_await registry_.look();
+  if (use.name == "get_agent") {
+    auto found = catalog.find_enabled(std::string(text_or(use.input, "name")));
+    if (!found) co_return fail(std::move(found.error()));
+    co_return to_text(definitions::to_json(*found, true));
+  }
+  json::array agents;
+  for (const auto& definition : catalog.agents)
+    if (definition.enabled) agents.push_back(definitions::to_json(definition, false));
+  co_return to_text(agents);
+}
+
+}  // namespace cru::crew
