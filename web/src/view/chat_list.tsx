@@ -25,7 +25,8 @@ export function ChatList() {
                 <span class="run-id">{titleOf(chat)}</span>
                 <span class="run-since">{ago(chat.heard_at ?? chat.ended_at ?? chat.started_at, now.value)}</span>
                 <Badge status={chatState(chat)} />
-                <span class="run-line">{[chat.agent, chat.model, tokens(chat.total_tokens), cost(chat.cost_usd)].filter(Boolean).map((fact) => safeText(String(fact))).join(" · ")}</span>
+                <span class="run-line">{[tokens(chat.total_tokens), cost(chat.cost_usd)].filter(Boolean).join(" · ")}</span>
+                <span class="run-line is-facts">{[chat.agent, chat.model].filter(Boolean).map((fact) => safeText(fact!)).join(" · ")}</span>
               </button>
             </li>
           ))}

@@ -36,8 +36,8 @@ function Tail({ at, speaker }: { at: ChatRow; speaker: string }) {
         </li>
       )}
       {at.error && at.turn !== "running" && (
-        <li class="entry is-error" role="alert">
-          <span aria-hidden="true">✗ </span>{at.error.type && <b>{safeText(at.error.type.replace(/_/g, " "))}: </b>}{safeText(at.error.message)}
+        <li class="entry is-error">
+          <p role="alert"><span aria-hidden="true">✗ </span>{at.error.type && <b>{safeText(at.error.type.replace(/_/g, " "))}: </b>}{safeText(at.error.message)}</p>
         </li>
       )}
     </>
@@ -47,7 +47,8 @@ function Tail({ at, speaker }: { at: ChatRow; speaker: string }) {
 function Transcript({ at }: { at: ChatRow }) {
   const [shown, show] = useState(shown_entries);
   const box = useRef<HTMLDivElement>(null);
-  const follows = useRef(true);
+  const [follows, follow] = useState(true);
+  const newest = useRef(0);
   const all = useMemo(() => [...crew.value.entries.values()], [crew.value.entries]);
   const results = useMemo(() => new Map(all.flatMap((entry) => (entry.results ?? []).map((result): [string, ToolResult] => [result.id, result]))), [all]);
   const uses = useMemo(() => new Set(all.flatMap((entry) => (entry.tools ?? []).map(({ id }) => id))), [all]);
@@ -56,28 +57,36 @@ function Transcript({ at }: { at: ChatRow }) {
   const links_mark = own_subagents.value.map((one) => one.task_id + (one.file ?? "")).join();
   const speaker = at.agent || "Agent";
   useLayoutEffect(() => {
-    if (follows.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+    const last = all.at(-1);
+    // Whoever says something wants to see the answer.
+    const has_spoken = last?.role === "user" && last.n > newest.current;
+    newest.current = last?.n ?? 0;
+    if (has_spoken && !follows) follow(true);
+    if ((follows || has_spoken) && box.current) box.current.scrollTop = box.current.scrollHeight;
   });
   const scrolled = () => {
     const element = box.current!;
-    follows.current = element.scrollHeight - element.scrollTop - element.clientHeight < 40;
+    follow(element.scrollHeight - element.scrollTop - element.clientHeight < 40);
   };
   const cards = (n: number) => after.get(n)?.map((one) => <li key={one.task_id} class="entry is-tool"><SubagentCard one={one} linkOf={linkOf} /></li>);
   const hidden = Math.max(0, all.length - shown);
   return (
-    <div class="transcript" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label="Transcript" data-testid="transcript">
-      {entries_trouble.value && <p class="trouble" role="alert">Could not be read: {entries_trouble.value}</p>}
-      {!entries_loaded.value && !entries_trouble.value && <p class="hint">Loading…</p>}
-      {hidden > 0 && <button type="button" class="button" onClick={() => { follows.current = false; show(shown + shown_entries); }}>Show earlier ({hidden} more)</button>}
-      <ol class="entries">
-        {cards(0)}
-        {all.slice(hidden).map((entry) => [
-          <EntryView key={entry.n} entry={entry} speaker={speaker} results={results} uses={uses} cards={by_use} linkOf={linkOf} links_mark={links_mark} />, cards(entry.n),
-        ])}
-        {cards(Infinity)}
-        {entries_loaded.value && <Tail at={at} speaker={speaker} />}
-      </ol>
-      {entries_loaded.value && !all.length && at.turn !== "running" && !at.error && <p class="hint">Nothing has been said yet.</p>}
+    <div class="transcript-frame">
+      <div class="transcript" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label="Transcript" data-testid="transcript">
+        {entries_trouble.value && <p class="trouble" role="alert">Could not be read: {entries_trouble.value}</p>}
+        {!entries_loaded.value && !entries_trouble.value && <p class="hint">Loading…</p>}
+        {hidden > 0 && <button type="button" class="button" onClick={() => { follow(false); show(shown + shown_entries); }}>Show earlier ({hidden} more)</button>}
+        <ol class="entries">
+          {cards(0)}
+          {all.slice(hidden).map((entry) => [
+            <EntryView key={entry.n} entry={entry} speaker={speaker} results={results} uses={uses} cards={by_use} linkOf={linkOf} links_mark={links_mark} />, cards(entry.n),
+          ])}
+          {cards(Infinity)}
+          {entries_loaded.value && <Tail at={at} speaker={speaker} />}
+        </ol>
+        {entries_loaded.value && !all.length && at.turn !== "running" && !at.error && <p class="hint">Nothing has been said yet.</p>}
+      </div>
+      {!follows && <button type="button" class="follow" onClick={() => follow(true)}><span aria-hidden="true">↓</span> Follow</button>}
     </div>
   );
 }

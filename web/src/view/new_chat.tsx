@@ -25,7 +25,7 @@ export function NoMind() {
 export function ModelField({ value, change }: { value: string; change: (model: string) => void }) {
   return (
     <label class="field">Model
-      <select value={value} onChange={(event) => change(event.currentTarget.value)}>
+      <select aria-label="Model" value={value} onChange={(event) => change(event.currentTarget.value)}>
         <option value="">the agent's own</option>
         {models.value.map((name) => <option key={name} value={name}>{safeText(name)}{name === default_model.value && " (default)"}</option>)}
       </select>
@@ -57,7 +57,7 @@ export function NewChat() {
     <form class="submit is-chat" aria-label="New chat" onSubmit={(event) => { event.preventDefault(); if (can_send) void begin(); }}
       onKeyDown={(event) => { if (event.key === "Escape") is_beginning.value = false; }}>
       <label class="field">Agent
-        <select value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
+        <select aria-label="Agent" value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
           <option value="">the plain assistant</option>
           {definitions.value.map(({ name }) => <option key={name} value={name}>{safeText(name)}</option>)}
         </select>

@@ -22,7 +22,7 @@ export function SpawnForm({ agent: first_agent, done }: { agent: string; done: (
     <form class="submit is-chat" aria-label="Spawn an agent" onSubmit={(event) => { event.preventDefault(); void go(); }}
       onKeyDown={(event) => { if (event.key === "Escape") done(); }}>
       <label class="field">Agent
-        <select value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
+        <select aria-label="Agent" value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
           {definitions.value.map(({ name }) => <option key={name} value={name}>{safeText(name)}</option>)}
         </select>
       </label>
