@@ -1,11 +1,12 @@
 // The living state of chats, subagents and definitions: read once for each connection, then kept current by the events.
 import { batch, computed, signal } from "@preact/signals";
 import { get, post } from "./api.ts";
-import { applyCrew, chatsInOrder, newestFirst, nobody, openedChat, reconnected, takeChat, takeChats, takeSubagents, withEarlier, type Crew } from "./crew.ts";
+import { applyCrew, chatsInOrder, newestFirst, nobody, openedChat, reconnected, takeChat, takeChats, takeSubagents, withEarlier, type Crew, type SubagentRow } from "./crew.ts";
 import { readEvent } from "./state.ts";
 import type { LogEvent } from "./wire.ts";
 import type { Chat, ChatReply, Definition, Mind, Problem, Subagent } from "./wire_crew.ts";
-import { placeSubagents } from "./words_crew.ts";
+import { chatAddress } from "./views.ts";
+import { linkedSubagent, placeSubagents } from "./words_crew.ts";
 
 export const crew = signal<Crew>(nobody);
 export const chats = computed(() => chatsInOrder(crew.value.chats));
@@ -14,6 +15,12 @@ export const chat = computed(() => (crew.value.open ? crew.value.chats.get(crew.
 export const subagents = computed(() => newestFirst(crew.value.subagents));
 export const own_subagents = computed(() => subagents.value.filter((one) => one.chat_id === crew.value.open));
 export const placed = computed(() => placeSubagents(crew.value.entries.values(), own_subagents.value));
+
+/// Where a wikilink leads: to the subagent of these whose file it names.
+export const linkAmong = (among: { peek(): readonly SubagentRow[] }) => (target: string): string => {
+  const one = linkedSubagent(target, among.peek());
+  return one?.chat_id ? chatAddress(one.chat_id, one.task_id) : "";
+};
 
 export const definitions = signal<Definition[]>([]);
 export const problems = signal<Problem[]>([]);
@@ -58,11 +65,14 @@ function reader(trouble: { value: string }, read: () => Promise<void>): () => Pr
   };
 }
 
+/// Chats are worth seeing without them.
+const readSubagents = (): Promise<Subagent[]> => get<{ subagents?: Subagent[] }>("/subagents?limit=100").then((reply) => reply.subagents ?? [], () => []);
+
 const readChats = reader(chats_trouble, async () => {
   const asked_at = crew.peek().seen;
-  const [{ chats: list }, { subagents: spawned }] = await Promise.all([get<{ chats: Chat[] }>("/chats?limit=100"), get<{ subagents?: Subagent[] }>("/subagents?limit=100")]);
+  const [{ chats: list }, spawned] = await Promise.all([get<{ chats: Chat[] }>("/chats?limit=100"), readSubagents()]);
   batch(() => {
-    crew.value = takeSubagents(takeChats(crew.peek(), list, asked_at), spawned ?? []);
+    crew.value = takeSubagents(takeChats(crew.peek(), list, asked_at), spawned);
     chats_loaded.value = true;
   });
 });

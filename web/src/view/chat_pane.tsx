@@ -1,26 +1,22 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ChatRow } from "../crew.ts";
-import { chat, chats, chats_loaded, crew, endChat, entries_loaded, entries_trouble, own_subagents, placed } from "../crew_model.ts";
+import { chat, chats, chats_loaded, crew, endChat, entries_loaded, entries_trouble, linkAmong, own_subagents, placed } from "../crew_model.ts";
 import { now } from "../model.ts";
 import { safeText } from "../safe_text.ts";
-import { chatAddress } from "../views.ts";
 import type { ToolResult } from "../wire_crew.ts";
 import { ago, oneLine } from "../words_coordination.ts";
-import { chatState, cost, linkedSubagent, titleOf, tokens, waitingText } from "../words_crew.ts";
+import { chatState, cost, titleOf, tokens, waitingText } from "../words_crew.ts";
 import { Badge } from "./badge.tsx";
 import { EntryView } from "./chat_entry.tsx";
 import { Composer } from "./composer.tsx";
-import { Markdown, type LinkOf } from "./markdown.tsx";
+import { Markdown } from "./markdown.tsx";
 import { is_beginning, NewChat } from "./new_chat.tsx";
 import { SubagentCard } from "./subagent_card.tsx";
 import { TwoPresses } from "./two_presses.tsx";
 
 const shown_entries = 200;
 
-const linkOf: LinkOf = (target) => {
-  const one = linkedSubagent(target, own_subagents.peek());
-  return one?.chat_id ? chatAddress(one.chat_id, one.task_id) : "";
-};
+const linkOf = linkAmong(own_subagents);
 
 /// What is coming, what it waits for, or why it stopped.
 function Tail({ at, speaker }: { at: ChatRow; speaker: string }) {
@@ -49,6 +45,7 @@ function Transcript({ at }: { at: ChatRow }) {
   const box = useRef<HTMLDivElement>(null);
   const [follows, follow] = useState(true);
   const newest = useRef(0);
+  const top = useRef(0);
   const all = useMemo(() => [...crew.value.entries.values()], [crew.value.entries]);
   const results = useMemo(() => new Map(all.flatMap((entry) => (entry.results ?? []).map((result): [string, ToolResult] => [result.id, result]))), [all]);
   const uses = useMemo(() => new Set(all.flatMap((entry) => (entry.tools ?? []).map(({ id }) => id))), [all]);
@@ -64,9 +61,18 @@ function Transcript({ at }: { at: ChatRow }) {
     if (has_spoken && !follows) follow(true);
     if ((follows || has_spoken) && box.current) box.current.scrollTop = box.current.scrollHeight;
   });
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element || !follows) return;
+    const observer = new ResizeObserver(() => { element.scrollTop = element.scrollHeight; });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [follows]);
   const scrolled = () => {
     const element = box.current!;
-    follow(element.scrollHeight - element.scrollTop - element.clientHeight < 40);
+    if (element.scrollHeight - element.scrollTop - element.clientHeight < 40) follow(true);
+    else if (element.scrollTop < top.current) follow(false);
+    top.current = element.scrollTop;
   };
   const cards = (n: number) => after.get(n)?.map((one) => <li key={one.task_id} class="entry is-tool"><SubagentCard one={one} linkOf={linkOf} /></li>);
   const hidden = Math.max(0, all.length - shown);

@@ -1,58 +1,55 @@
 import { useEffect, useState } from "preact/hooks";
-import { definitions, definitions_loaded, definitions_trouble, problems, readDefinition, subagents } from "../crew_model.ts";
+import { definitions, definitions_loaded, definitions_trouble, linkAmong, problems, readDefinition, subagents } from "../crew_model.ts";
 import { safeText } from "../safe_text.ts";
-import { chatAddress } from "../views.ts";
 import type { Definition, Problem } from "../wire_crew.ts";
 import { oneLine } from "../words_coordination.ts";
-import { isError, linkedSubagent, modelOf, placeOf } from "../words_crew.ts";
+import { isError, modelOf, placeOf } from "../words_crew.ts";
 import { Lines } from "./lines.tsx";
-import type { LinkOf } from "./markdown.tsx";
 import { Sheet } from "./sheet.tsx";
 import { SpawnForm } from "./spawn_form.tsx";
 import { SubagentCard } from "./subagent_card.tsx";
 
 const shown_subagents = 30;
 
-const linkOf: LinkOf = (target) => {
-  const one = linkedSubagent(target, subagents.peek());
-  return one?.chat_id ? chatAddress(one.chat_id, one.task_id) : "";
-};
+const linkOf = linkAmong(subagents);
 
-/// The prompt, read when somebody opens it. A definition that changed is another one, and read again.
+/// The prompt, read while somebody looks at it. A definition that changed is another one, and read again.
 function Prompt({ name }: { name: string }) {
-  const [is_open, open] = useState(false);
   const [text, setText] = useState("");
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
-    if (!is_open) return;
     readDefinition(name).then(({ prompt }) => { setText(prompt ?? ""); setTrouble(""); }, (error: unknown) => setTrouble(error instanceof Error ? error.message : String(error)));
-  }, [is_open, name, definitions.value]);
-  return (
-    <details class="fold" onToggle={(event) => open(event.currentTarget.open)}>
-      <summary>Prompt<span class="unseen"> of {safeText(name)}</span></summary>
-      {trouble && <p class="trouble" role="alert">{safeText(trouble)}</p>}
-      {text && <p class="sub-task"><Lines text={text} /></p>}
-    </details>
-  );
+  }, [name, definitions.value]);
+  return <tr><td colSpan={6}>{trouble ? <p class="trouble" role="alert">{safeText(trouble)}</p> : <p class="sub-task"><Lines text={text} /></p>}</td></tr>;
 }
 
 function Row({ definition, spawn }: { definition: Definition; spawn: () => void }) {
+  const [is_open, open] = useState(false);
+  const about = <span class="unseen"> {safeText(definition.name)}</span>;
   return (
-    <tr>
-      <th scope="row">{safeText(definition.name)}</th>
-      <td data-name="For" class="wide">{oneLine(definition.description)}<Prompt name={definition.name} /></td>
-      <td data-name="Model" class="number">{modelOf(definition)}</td>
-      <td data-name="May">
-        {definition.permissions?.length
-          ? <ul class="chips">{definition.permissions.map((word) => <li key={word}>{safeText(word)}</li>)}</ul>
-          : <span class="faint">nothing more</span>}
-      </td>
-      <td data-name="From">
-        {definition.source}{definition.overrides && <span class="faint"> hides {safeText(definition.overrides)}</span>}
-        {definition.path && <span class="text-line faint is-path">{safeText(definition.path)}</span>}
-      </td>
-      <td data-name=""><button type="button" class="button is-small" onClick={spawn}>Spawn<span class="unseen"> {safeText(definition.name)}</span></button></td>
-    </tr>
+    <>
+      <tr>
+        <th scope="row">{safeText(definition.name)}</th>
+        <td data-name="For" class="wide">{oneLine(definition.description)}</td>
+        <td data-name="Model" class="number">{modelOf(definition)}</td>
+        <td data-name="May">
+          {definition.permissions?.length
+            ? <ul class="chips">{definition.permissions.map((word) => <li key={word}>{safeText(word)}</li>)}</ul>
+            : <span class="faint">nothing more</span>}
+        </td>
+        <td data-name="From">
+          {definition.source}{definition.overrides && <span class="faint"> hides {safeText(definition.overrides)}</span>}
+          {definition.path && <span class="text-line faint is-path">{safeText(definition.path)}</span>}
+        </td>
+        <td data-name="">
+          <span class="row-buttons">
+            <button type="button" class="button is-small" aria-expanded={is_open} onClick={() => open(!is_open)}>Prompt{about}</button>
+            <button type="button" class="button is-small" onClick={spawn}>Spawn{about}</button>
+          </span>
+        </td>
+      </tr>
+      {is_open && <Prompt name={definition.name} />}
+    </>
   );
 }
 
