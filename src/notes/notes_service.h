@@ -24,6 +24,7 @@ struct Note {
   std::string text;
   int64_t bytes = 0;  ///< of the whole file
   bool truncated = false;
+  int64_t next_offset = 0;  ///< where to read on, if it is truncated
   Time changed_at;
 };
 
@@ -55,9 +56,10 @@ class Notes {
  public:
   Notes(Loop& loop, Store& store, Pool& pool, Options options);
   ~Notes();
-  /// By path, or by a wikilink's name (`[[code-reviewer-3f]]` or `code-reviewer-3f`). At most `limit` bytes
-  /// from `offset`. Errors: not_found with the nearest names; invalid_argument for a path that leaves the
-  /// project or is no markdown; conflict when a name means several notes.
+  /// By path, or by a wikilink's name (`[[code-reviewer-3f]]` or `code-reviewer-3f`), `#heading` for one
+  /// section of it. At most `limit` bytes from `offset`, whole characters; what is not UTF-8 is replaced.
+  /// Errors: not_found with the nearest names; invalid_argument for a path that leaves the project or is no
+  /// markdown; conflict when a name means several notes.
   Task<Result<Note>> read(std::string path, int64_t offset, int64_t limit);
   Task<Result<NoteList>> list(std::string folder, std::string after, int64_t limit);
   /// Waits up to `patience` for changes already seen to be indexed.

@@ -1,0 +1,159 @@
+// The searching half of NoteIndex.
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "notes/note_index.h"
+#include "notes/note_text.h"
+
+namespace cru::notes {
+namespace {
+
+constexpr size_t most_candidates = 200;  ///< of each way of finding
+constexpr size_t excerpt_bytes = 240;
+
+/// One line of it, shortened, blanks made one.
+std::string in_one_line(std::string_view text) {
+  std::string line;
+  for (char c : text) {
+    bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!blank)
+      line += c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  while (line.ends_with(' ')) line.pop_back();
+  if (line.size() > excerpt_bytes) {
+    line.resize(whole_characters(line, excerpt_bytes));
+    line += "…";
+  }
+  return line;
+}
+
+/// Where the passage begins that has most of the words, or is likest in meaning.
+size_t best_passage(const std::string& text, const std::vector<std::string>& words, const Meaning& meaning,
+                    const WordTable* table) {
+  size_t best = 0;
+  double most = -1;
+  for (size_t at = 0; at < text.size();) {
+    auto end = std::min(text.find_first_of(".\n", at), text.size() - 1) + 1;
+    auto passage = words_of(std::string_view(text).substr(at, end - at));
+    double score = 0;
+    for (const auto& word : words)
+      if (!is_stop_word(word) && std::find(passage.begin(), passage.end(), word) != passage.end()) score += 1;
+    if (table) score += likeness(table->meaning_of(passage), meaning);
+    if (!passage.empty() && score > most) {
+      most = score;
+      best = at;
+    }
+    at = end;
+  }
+  return best;
+}
+
+}  // namespace
+
+void NoteIndex::load_meanings() {
+  if (holds_meanings_ || !options_.table) return;
+  held_.clear();
+  int64_t last = 0;
+  for (bool more = true; more;) {
+    auto rows = connection_->query(
+        "SELECT id, note, meaning FROM pieces WHERE id > ? AND meaning IS NOT NULL ORDER BY id LIMIT 4096",
+        {last});
+    for (const auto& row : rows) {
+      last = row.integer(0);
+      auto bytes = row.text(2);
+      if (bytes.size() != dimensions + sizeof(float)) continue;
+      auto& held = held_.emplace_back(last, row.integer(1), Meaning());
+      std::memcpy(held.meaning.values.data(), bytes.data(), dimensions);
+      std::memcpy(&held.meaning.inverse_length, bytes.data() + dimensions, sizeof(float));
+    }
+    more = !rows.empty();
+  }
+  holds_meanings_ = true;
+}
+
+void NoteIndex::find_by_words(const std::vector<std::string>& words, const std::unordered_set<int64_t>* among,
+                              std::vector<Candidate>& found) {
+  auto query = any_of(words);
+  if (query.empty()) return;
+  // Where only some notes count, more must be looked at before they are picked out.
+  auto limit = static_cast<int64_t>(among ? 50 * most_candidates : most_candidates);
+  for (const auto& row : connection_->query("SELECT w.rowid, w.rank, p.note FROM (SELECT rowid, rank FROM "
+                                            "words WHERE words MATCH ? ORDER BY rank "
+                                            "LIMIT ?) AS w JOIN pieces AS p ON p.id = w.rowid",
+                                            {query, limit}))
+    if (!among || among->contains(row.integer(2)))
+      found.push_back({row.integer(0), row.integer(2), std::max(-row.real(1), 1e-6), 0});
+}
+
+void NoteIndex::find_by_meaning(const Meaning& meaning, const std::unordered_set<int64_t>* among,
+                                std::vector<Candidate>& found) {
+  std::unordered_map<int64_t, size_t> by_words;
+  for (size_t i = 0; i < found.size(); ++i) by_words[found[i].piece] = i;
+  std::vector<Candidate> others;
+  others.reserve(2 * most_candidates);
+  auto likest_first = [](const Candidate& a, const Candidate& b) { return a.likeness > b.likeness; };
+  auto keep_the_likest = [&] {
+    if (others.size() <= most_candidates) return;
+    std::nth_element(others.begin(), others.begin() + most_candidates, others.end(), likest_first);
+    others.resize(most_candidates);
+  };
+  for (const auto& held : held_) {
+    auto likeness = notes::likeness(held.meaning, meaning);
+    if (auto known = by_words.find(held.piece); known != by_words.end()) {
+      found[known->second].likeness = likeness;
+      continue;
+    }
+    if (likeness <= 0 || (among && !among->contains(held.note))) continue;
+    others.push_back({held.piece, held.note, 0, likeness});
+    if (others.size() == 2 * most_candidates) keep_the_likest();
+  }
+  keep_the_likest();
+  found.insert(found.end(), others.begin(), others.end());
+}
+
+Found NoteIndex::describe(const Ranked& ranked, const std::vector<std::string>& words,
+                          const Meaning& meaning) {
+  auto row =
+      connection_
+          ->query(
+              "SELECT n.path, n.title, w.heading, w.body, p.line FROM pieces AS p JOIN notes AS n ON n.id = "
+              "p.note JOIN words AS w ON w.rowid = p.id WHERE p.id = ?",
+              {ranked.piece})
+          .at(0);
+  auto body = row.text(3);
+  auto begin = best_passage(body, words, meaning, options_.table);
+  int lines = static_cast<int>(std::count(body.begin(), body.begin() + static_cast<ptrdiff_t>(begin), '\n'));
+  return {.path = row.text(0),
+          .title = row.text(1),
+          .heading = row.text(2),
+          .excerpt = in_one_line(std::string_view(body).substr(begin)),
+          .line = static_cast<int>(row.integer(4)) + lines,
+          .score = ranked.score};
+}
+
+Result<std::vector<Found>> NoteIndex::search(const std::string& query, const std::string& folder,
+                                             size_t limit, bool by_meaning) {
+  return guarded([&] {
+    auto words = words_of(query, 400);
+    Meaning meaning;
+    if (by_meaning && options_.table) meaning = options_.table->meaning_of(words);
+    std::unordered_set<int64_t> among;
+    if (!folder.empty())
+      for (const auto& known : known_below(folder)) among.insert(known.id);
+    const auto* below = folder.empty() ? nullptr : &among;
+    std::vector<Candidate> candidates;
+    find_by_words(words, below, candidates);
+    if (meaning.is_known()) {
+      load_meanings();
+      find_by_meaning(meaning, below, candidates);
+    }
+    std::vector<Found> found;
+    for (const auto& ranked : rank(candidates, limit)) found.push_back(describe(ranked, words, meaning));
+    return found;
+  });
+}
+
+}  // namespace cru::notes

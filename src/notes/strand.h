@@ -1,0 +1,52 @@
+#pragma once
+/// Strand: jobs for the pool that are done one after the other, so that what they share needs no lock.
+/// Whoever waits for a job may go away: the job is done all the same.
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "platform/pool.h"
+
+namespace cru::notes {
+
+class Strand {
+ public:
+  Strand(Loop& loop, Pool& pool) : line_(std::make_shared<Line>(loop, pool)) {}
+
+  bool is_crowded() const { return line_->jobs.size() >= 64; }
+
+  template <class F>
+  auto run(F work) -> Task<std::invoke_result_t<F>> {
+    using R = std::invoke_result_t<F>;
+    Completion<R> done;
+    line_->jobs.push_back([line = line_, work = std::move(work), handle = done.handle()]() mutable {
+      auto answer = std::make_shared<R>(work());
+      line->loop.post([line, answer, handle]() mutable {
+        line->busy = false;
+        line->go_on();
+        handle.complete(std::move(*answer));
+      });
+    });
+    line_->go_on();
+    co_return co_await done;
+  }
+
+ private:
+  struct Line : std::enable_shared_from_this<Line> {
+    Line(Loop& l, Pool& p) : loop(l), pool(p) {}
+    void go_on() {
+      if (busy || jobs.empty()) return;
+      busy = true;
+      auto job = std::move(jobs.front());
+      jobs.pop_front();
+      pool.post(std::move(job));
+    }
+    Loop& loop;
+    Pool& pool;
+    std::deque<std::function<void()>> jobs;
+    bool busy = false;
+  };
+  std::shared_ptr<Line> line_;
+};
+
+}  // namespace cru::notes
