@@ -7,9 +7,11 @@
 #include "edges/hooks/hook.h"
 #include "edges/mcp/stdio.h"
 #include "keeper/keeper.h"
+#include "platform/confine.h"
 
 int main(int argc, char** argv) {
   std::string_view verb = argc > 1 ? argv[1] : "";
+  if (verb == "confine") return cru::confine_main(argc - 2, argv + 2);
   if (verb == "keeper" && argc == 3) return cru::keeper_main(argv[2]);
   if (verb == "hook" && argc > 2 && argv[2][0] != '-') return cru::hooks::run_hook(argc - 2, argv + 2);
   if (verb == "daemon" && argc > 2 && std::string_view(argv[2]) == "run" &&

@@ -1,6 +1,6 @@
 #pragma once
-/// Workbench: carries out the tools that touch notes, files and programs, inside the project and nowhere else.
-/// Every call passes the gate (crew/tool.h) here, at the last moment before it is carried out.
+/// Workbench: carries out the tools that touch notes, files and programs, inside the project and nowhere
+/// else. Every call passes the gate (crew/tool.h) here, at the last moment before it is carried out.
 #include <memory>
 
 #include "crew/tool.h"
@@ -26,6 +26,8 @@ struct ToolCall {
   std::string name;
   json::object input;
 };
+
+using definitions::Permissions;
 
 class Workbench {
  public:

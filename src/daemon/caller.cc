@@ -1,5 +1,7 @@
 #include "daemon/caller.h"
 
+#include <unistd.h>
+
 #include "platform/marked_processes.h"
 #include "platform/peer_process.h"
 
@@ -8,13 +10,24 @@ namespace {
 
 constexpr size_t most_known = 4096;
 
+/// Below the keeper are runs, below us the commands of agents that think here; no person is.
+bool is_agents(int pid, int keeper) {
+  if (keeper != 0 && descends_from(pid, keeper)) return true;
+  return pid != ::getpid() && descends_from(pid, ::getpid());
+}
+
+bool is_agents_socket(int keeper, uint16_t client, uint16_t port) {
+  return (keeper != 0 && is_held_below(keeper, client, port)) || is_held_below(::getpid(), client, port) ||
+         !has_holder(client, port);
+}
+
 }  // namespace
 
 CallerIdentity::Known CallerIdentity::look_up(const http::Peer& peer, int keeper) {
   auto found = known_.find(peer.connection);
   if (found != known_.end() && found->second.keeper == keeper) return found->second;
   // A peer that is gone already cannot be told from an agent, and no person's client leaves before its reply.
-  bool is_agent = parent_of(peer.pid) == 0 || descends_from(peer.pid, keeper);
+  bool is_agent = parent_of(peer.pid) == 0 || is_agents(peer.pid, keeper);
   Known known{keeper, is_agent, is_agent ? mark_of(peer.pid, "CRU_RUN") : std::string()};
   if (known_.size() >= most_known) known_.clear();  // those still there are looked up again
   known_.insert_or_assign(peer.connection, known);
@@ -25,7 +38,7 @@ Task<Result<api::Call>> CallerIdentity::identify(const http::Peer& peer, const h
   api::Call call;
   call.peer = peer.is_unix ? "unix" : "tcp";
   auto keeper = static_cast<int>(keeper_.pid());
-  if (keeper == 0) co_return call;
+  if (keeper == 0 && !has_children()) co_return call;
   if (peer.is_unix) {
     auto known = look_up(peer, keeper);
     if (!known.is_agent) co_return call;
@@ -35,10 +48,11 @@ Task<Result<api::Call>> CallerIdentity::identify(const http::Peer& peer, const h
   }
   // Reading is open to all who have the token; only for a change is it worth finding out whose socket this
   // is.
-  if (request.method == "GET" || request.method == "HEAD" || runs_.live_count() == 0) co_return call;
+  if (request.method == "GET" || request.method == "HEAD") co_return call;
+  if (runs_.live_count() == 0 && !has_children()) co_return call;
   auto port = port_, client = peer.port;
-  bool is_agent = co_await pool_.run(
-      [keeper, client, port] { return is_held_below(keeper, client, port) || !has_holder(client, port); });
+  bool is_agent =
+      co_await pool_.run([keeper, client, port] { return is_agents_socket(keeper, client, port); });
   if (is_agent) call.caller = api::run;
   co_return call;
 }

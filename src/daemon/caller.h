@@ -1,6 +1,7 @@
 #pragma once
 /// Caller: tells a person from an agent. Agents share the user's uid and can read
-/// the token, so the process decides: whatever descends from the keeper is a run's.
+/// the token, so the process decides: whatever descends from the keeper is a run's, and whatever descends
+/// from the daemon itself is a command of an agent that thinks here.
 #include <map>
 
 #include "api/engine.h"
@@ -24,7 +25,8 @@ class CallerIdentity {
   const uint16_t port_;
 
   /// Whether the process at the other end of a unix connection is an agent does not change while the
-  /// connection lives: orphans stay with the keeper. So /proc is walked once a connection.
+  /// connection lives: orphans stay with the keeper, or with `cru confine`. So /proc is walked once a
+  /// connection.
   struct Known {
     int keeper;
     bool is_agent;

@@ -1,6 +1,7 @@
 #include "platform/peer_process.h"
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include <charconv>
 #include <filesystem>
@@ -47,6 +48,11 @@ bool descends_from(int pid, int ancestor) {
     pid = parent_of(pid);
   }
   return false;
+}
+
+bool has_children() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 bool has_holder(uint16_t client_port, uint16_t server_port) {

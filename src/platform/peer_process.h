@@ -16,4 +16,7 @@ bool has_holder(uint16_t client_port, uint16_t server_port);
 /// True if `pid` is `ancestor` or descends from it.
 bool descends_from(int pid, int ancestor);
 
+/// True if this process has a child, running or not yet waited for. One call of the kernel.
+bool has_children();
+
 }  // namespace cru

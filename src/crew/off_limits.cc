@@ -1,0 +1,48 @@
+#include "crew/off_limits.h"
+
+#include <fmt/format.h>
+
+namespace cru::crew {
+namespace {
+
+bool has_part(std::string_view path, std::string_view part) {
+  for (size_t at = 0; at <= path.size();) {
+    auto end = std::min(path.find('/', at), path.size());
+    if (path.substr(at, end - at) == part) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+bool is_or_is_below(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+bool decides_rights(std::string_view path) {
+  for (std::string_view each :
+       {".crucible/config.yaml", ".crucible/agents", ".claude/agents", ".claude/hooks", ".mcp.json"})
+    if (is_or_is_below(path, each)) return true;
+  // A file where such a folder belongs would be as good as its removal.
+  if (path == ".crucible" || path == ".claude") return true;
+  return path.starts_with(".claude/settings") && path.ends_with(".json");
+}
+
+std::unexpected<Error> refuse(std::string_view path, std::string_view why) {
+  return fail(Code::forbidden, fmt::format("{} is off limits for agents: {}", path, why), "path");
+}
+
+}  // namespace
+
+Result<> check_readable(std::string_view path) {
+  if (has_part(path, ".coven")) return refuse(path, "it belongs to the daemon");
+  return {};
+}
+
+Result<> check_writable(std::string_view path) {
+  if (auto readable = check_readable(path); !readable) return readable;
+  if (has_part(path, ".git")) return refuse(path, "only git writes there");
+  if (decides_rights(path)) return refuse(path, "it decides what agents may do; ask a person to change it");
+  return {};
+}
+
+}  // namespace cru::crew

@@ -1,0 +1,14 @@
+#pragma once
+/// Off limits: what an agent's file tools never touch, whatever its permissions: with these it could widen
+/// its own rights or speak as a person. Rules only; paths are real ones, relative to the project.
+#include "base/result.h"
+
+namespace cru::crew {
+
+/// Errors: forbidden for anything in `.coven`.
+Result<> check_readable(std::string_view path);
+/// Errors: forbidden for `.coven` and `.git` wherever they are, and for the project's own definitions and
+/// settings of agents.
+Result<> check_writable(std::string_view path);
+
+}  // namespace cru::crew
