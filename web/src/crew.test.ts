@@ -195,3 +195,48 @@ test("addresses and keys lead to chats and the crew", () => {
   const key = (name: string) => viewOfKey({ key: name, ctrlKey: false, metaKey: false, altKey: false }, false);
   assert.deepEqual([key("6"), key("7"), viewOf({ type: "subagent.tool" }), viewOf({ type: "definitions.changed" })], ["chats", "crew", "chats", "crew"]);
 });
+
+test("pieces need no number: the next entry that is no note voids them", () => {
+  const unnumbered = (text: string) => event("chat.text", { task_id: null, text });
+  let crew = applyCrew(opened(), [event("chat.turn", { turn: "running" }), unnumbered("Hel"), event("chat.entry", { n: 2, role: "note", text: "→ Running", about: "3f" }), unnumbered("lo")]);
+  assert.equal(coming(crew)?.text, "Hello");
+  crew = takeChat(crew, { id: "c", status: "active", turn: "running", entries: [entry(1, "user")], last_event: next }, next);
+  assert.equal(coming(crew)?.text, "Hello", "a reply does not void what is still coming");
+  crew = applyCrew(crew, [event("chat.entry", { ...entry(3) }), unnumbered("Next")]);
+  assert.equal(coming(crew)?.text, "Next");
+  crew = applyCrew(crew, [event("chat.restarted"), unnumbered("anew")]);
+  assert.equal(coming(crew)?.text, "anew");
+});
+
+test("a snapshot means that something was missed", () => {
+  let crew = applyCrew(opened(), [event("chat.turn", { turn: "running" }), piece(2, "old")]);
+  crew = applyCrew(crew, [event("state.snapshot", {}, ++next), piece(2, "new")]);
+  assert.deepEqual([coming(crew)?.text, coming(crew)?.is_partial], ["new", true]);
+});
+
+test("a primary's tool is shown until it speaks; a subagent's words go with its entry", () => {
+  let crew = applyCrew(opened(), [event("chat.turn", { turn: "running" }), event("chat.tool", { task_id: null, name: "read_note", summary: "a" })]);
+  assert.deepEqual(crew.chats.get("c")?.tool, { name: "read_note", summary: "a" });
+  assert.equal(applyCrew(crew, [piece(2, "x")]).chats.get("c")?.tool, undefined);
+  crew = applyCrew(crew, [sub("started"), piece(1, "said", { task_id: "3f" }), sub("entry", { n: 2, role: "assistant" })]);
+  assert.deepEqual([crew.subagents.get("3f")?.coming, crew.subagents.get("3f")?.status], [undefined, "running"]);
+});
+
+test("a chat that was pruned is gone with its subagents", () => {
+  const crew = applyCrew(applyCrew(opened(), [sub("completed")]), [event("chat.pruned")]);
+  assert.deepEqual([crew.chats.has("c"), crew.subagents.size], [false, 0]);
+});
+
+test("a list's zero for the last event is no number; the failure of a turn comes and goes with replies too", () => {
+  const failure = { type: "timed_out", message: "no answer" };
+  let crew = applyCrew(nobody, [event("chat.started")]);
+  crew = takeChat(crew, { id: "c", status: "active", turn: "idle", last_event: 0, error: failure }, next);
+  assert.deepEqual(crew.chats.get("c")?.error, failure);
+  assert.equal(takeChat(crew, { id: "c", status: "active", turn: "idle" }, next).chats.get("c")?.error, undefined);
+});
+
+test("a note says where a subagent was spawned, before all guesses", () => {
+  const entries: Entry[] = [{ n: 1, role: "assistant", tools: [{ id: "u", name: "spawn_agent", input: { agent: "tester", task: "A" } }] }, { n: 2, role: "note", text: "→", about: "t1" }];
+  const { by_use, after } = placeSubagents(entries, [{ task_id: "t1", agent: "tester", task: "A", status: "queued" }]);
+  assert.deepEqual([by_use.size, after.get(2)?.[0]?.task_id], [0, "t1"]);
+});

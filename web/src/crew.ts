@@ -19,10 +19,16 @@ export interface Waiting {
   until: number;
 }
 
+export interface Tool {
+  name: string;
+  summary: string;
+}
+
 export interface ChatRow extends Chat {
   coming?: Coming;
   waiting?: Waiting;
-  error?: { type: string; message: string };
+  /// What its agent uses just now.
+  tool?: Tool;
   /// When something was last heard of it.
   heard_at?: string;
 }
@@ -31,7 +37,7 @@ export interface SubagentRow extends Subagent {
   started_at?: string;
   /// The entry that was the chat's last when it was spawned.
   after?: number;
-  tools?: { name: string; summary: string }[];
+  tools?: Tool[];
   tool_count?: number;
   coming?: Coming;
   waiting?: Waiting;
@@ -71,9 +77,10 @@ export function takeChat(before: Crew, reply: ChatReply, asked_at: number, began
   const { entries, subagents, more: _, ...head } = reply;
   const chats = new Map(before.chats);
   const known = chats.get(head.id);
-  const version = head.last_event ?? asked_at;
+  const version = head.last_event || asked_at;
   const is_older = known !== undefined && (known.last_event ?? 0) > version;
   const row: ChatRow = is_older ? { ...head, ...defined(known), ...figures(head) } : { ...known, ...head, last_event: version };
+  if (!is_older && !head.error) delete row.error;
   if (row.turn !== "running") delete row.coming;
   else if (!is_older && known?.turn !== "running" && !began_here) row.coming = { n: 0, text: "", is_partial: true, first: null };
   chats.set(head.id, row);
@@ -82,7 +89,6 @@ export function takeChat(before: Crew, reply: ChatReply, asked_at: number, began
     const all = new Map(before.entries);
     for (const entry of entries) all.set(entry.n, entry);
     after = { ...after, entries: inNumber(all) };
-    if (row.coming?.text) endComing(chats, head.id, Math.max(0, ...all.keys()));
   }
   return subagents ? takeSubagents(after, subagents.map((each) => ({ ...each, chat_id: each.chat_id || head.id }))) : after;
 }
@@ -114,10 +120,12 @@ export function takeSubagents(before: Crew, list: readonly Subagent[]): Crew {
 export const openedChat = (before: Crew, id: string | null): Crew => (before.open === id ? before : { ...before, open: id, entries: new Map() });
 
 /// The stream was away. Pieces that the log does not hold were missed, so what there is of them is no whole any more.
-export function reconnected(before: Crew): Crew {
+export const reconnected = (before: Crew): Crew => ({ ...before, ...withGaps(before, (coming) => coming.first === null) });
+
+function withGaps(crew: Pick<Crew, "chats" | "subagents">, has_gap: (coming: Coming) => boolean): Pick<Draft, "chats" | "subagents"> {
   const anew = <Row extends { coming?: Coming }>(rows: ReadonlyMap<string, Row>): Map<string, Row> =>
-    new Map([...rows].map(([id, row]) => [id, row.coming && row.coming.first === null ? { ...row, coming: { ...row.coming, text: "", is_partial: true } } : row]));
-  return { ...before, chats: anew(before.chats), subagents: anew(before.subagents) };
+    new Map([...rows].map(([id, row]) => [id, row.coming && has_gap(row.coming) ? { ...row, coming: { n: 0, text: "", is_partial: true, first: null } } : row]));
+  return { chats: anew(crew.chats), subagents: anew(crew.subagents) };
 }
 
 /// With the pieces that the log has of an entry whose beginning was missed.
@@ -144,20 +152,24 @@ export function withEarlier(before: Crew, id: string, earlier: readonly LogEvent
 export function applyCrew(before: Crew, events: readonly LogEvent[]): Crew {
   let { seen } = before;
   let crew: Draft | null = null;
+  const draft = (): Draft => (crew ??= { chats: new Map(before.chats), subagents: new Map(before.subagents), open: before.open, entries: before.entries });
   for (const event of events) {
-    if (event.type === "state.snapshot") seen = event.id ?? seen;
-    else if (event.id !== null) {
+    if (event.type === "state.snapshot") {
+      seen = event.id ?? seen;
+      // What happened since the last event is not told: pieces may have become whole, or more.
+      if (before.chats.size) Object.assign(draft(), withGaps(draft(), () => true));
+    } else if (event.id !== null) {
       if (event.id <= seen) continue;
       seen = event.id;
     }
     if (!isCrew(event)) continue;
-    crew ??= { chats: new Map(before.chats), subagents: new Map(before.subagents), open: before.open, entries: before.entries };
-    if (event.type.startsWith("chat.")) applyChat(crew, event);
-    else applySubagent(crew, event);
+    if (event.type.startsWith("chat.")) applyChat(draft(), event);
+    else applySubagent(draft(), event);
   }
-  if (!crew) return seen === before.seen ? before : { ...before, seen };
-  forgetOldest(crew);
-  return { ...crew, seen };
+  const after = crew as Draft | null;
+  if (!after) return seen === before.seen ? before : { ...before, seen };
+  forgetOldest(after);
+  return { ...after, seen };
 }
 
 interface Draft {
@@ -186,11 +198,17 @@ function applyChat(crew: Draft, event: LogEvent): void {
     return;
   }
   if (what === "entry") return applyEntry(crew, id, known, event);
+  if (what === "pruned") {
+    crew.chats.delete(id);
+    for (const one of crew.subagents.values()) if (one.chat_id === id) crew.subagents.delete(one.task_id);
+    return;
+  }
   // A reply knew this already, and perhaps what came after it.
   if (event.id !== null && event.id <= (known.last_event ?? 0)) return;
   const row: ChatRow = { ...known, heard_at: event.timestamp, last_event: event.id ?? known.last_event ?? 0 };
-  if (what === "started") Object.assign(row, pick(data, ["agent", "model", "title", "folder"]), { status: "active", ended_at: null });
+  if (what === "started") Object.assign(row, pick(data, ["agent", "model", "title", "kind", "folder"]), { status: "active", ended_at: null });
   if (what === "turn") applyTurn(row, data);
+  if (what === "tool") row.tool = toolIn(data);
   if (what === "ended") {
     Object.assign(row, { turn: "idle", status: data.status === "failed" ? "failed" : "completed", ended_at: event.timestamp });
     delete row.coming;
@@ -202,10 +220,13 @@ function applyChat(crew: Draft, event: LogEvent): void {
 const pick = (data: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(keys.filter((key) => data[key] !== undefined && data[key] !== null).map((key) => [key, data[key]]));
 
+const toolIn = (data: Record<string, unknown>): Tool => ({ name: text(data.name), summary: text(data.summary) });
+
 function applyTurn(row: ChatRow, data: Record<string, unknown>): void {
   row.turn = data.turn === "running" ? "running" : "idle";
   delete row.waiting;
   delete row.error;
+  delete row.tool;
   if (row.turn === "running") {
     // Saying something in a chat that has ended begins it again.
     Object.assign(row, { status: "active", ended_at: null });
@@ -220,19 +241,20 @@ function applyEntry(crew: Draft, id: string, known: ChatRow, event: LogEvent): v
   const entry = event.data as unknown as Entry;
   if (typeof entry.n !== "number") return;
   crew.chats.set(id, { ...known, heard_at: event.timestamp });
-  endComing(crew.chats, id, entry.n);
+  // A note stands between the pieces of what is being said.
+  if (entry.role !== "note") endComing(crew.chats, id, entry.n);
   if (id === crew.open && !crew.entries.has(entry.n)) crew.entries = inNumber(new Map(crew.entries).set(entry.n, entry));
 }
 
 function endComing(chats: Map<string, ChatRow>, id: string, n: number): void {
   const row = chats.get(id);
   if (!row) return;
-  const { coming, waiting: _, ...rest } = row;
+  const { coming, waiting: _, tool: __, ...rest } = row;
   chats.set(id, coming && coming.n > n ? { ...rest, coming } : rest);
 }
 
 /// With a piece of text, without those so far, or waiting. `keeps_tail`: of a long text the end is kept, else the beginning.
-function withPiece<Row extends { coming?: Coming; waiting?: Waiting }>(row: Row, what: string, event: LogEvent, most: number, keeps_tail: boolean): Row {
+function withPiece<Row extends { coming?: Coming; waiting?: Waiting; tool?: Tool }>(row: Row, what: string, event: LogEvent, most: number, keeps_tail: boolean): Row {
   const { data } = event;
   const after = { ...row };
   if (what === "waiting") return { ...after, waiting: { why: text(data.why), until: Date.parse(event.timestamp) + 1000 * number(data.seconds) } };
@@ -242,6 +264,7 @@ function withPiece<Row extends { coming?: Coming; waiting?: Waiting }>(row: Row,
     return after;
   }
   if (what !== "text") return after;
+  delete after.tool;
   const n = number(data.n);
   const before = row.coming;
   if (before?.text && n < before.n) return after;
@@ -267,9 +290,14 @@ function applySubagent(crew: Draft, event: LogEvent): void {
     ...(chat_id === crew.open ? { after: Math.max(0, ...crew.entries.keys()) } : {}),
   };
   if (what === "tool") {
-    const tools = [...(known.tools ?? []), { name: text(data.name), summary: text(data.summary) }].slice(-kept_tools);
+    const tools = [...(known.tools ?? []), toolIn(data)].slice(-kept_tools);
     const { waiting: _, ...rest } = known;
     crew.subagents.set(id, { ...rest, tools, tool_count: (known.tool_count ?? 0) + 1 });
+    return;
+  }
+  if (what === "entry" && crew.subagents.has(id)) {
+    const { coming: _, waiting: __, ...rest } = known;
+    crew.subagents.set(id, rest);
     return;
   }
   const status = ends[what];

@@ -176,9 +176,14 @@ function readSoon(): void {
   }, gathered_ms);
 }
 
+/// An entry of the open chat that was too long for an event.
+const isCutEntry = ({ type, entity, data }: LogEvent): boolean =>
+  type === "chat.entry" && entity === crew.peek().open && [data, ...((data.results ?? []) as { text?: string }[])].some(({ text }) => /more bytes[^\]\n]*\]$/.test(String(text ?? "")));
+
 export function applyCrewEvents(events: readonly LogEvent[]): void {
   crew.value = applyCrew(crew.peek(), events);
   if (events.some(({ type, data }) => /^(chat\.(started|ended)|subagent\.(queued|completed|failed|cancelled))$/.test(type) || (type === "chat.turn" && data.turn !== "running"))) readSoon();
+  if (events.some(isCutEntry)) void readEntries();
   if (events.some(({ type }) => type === "definitions.changed")) void readDefinitions();
 }
 

@@ -50,10 +50,12 @@ export interface ToolResult {
 /// One entry of a chat; it never changes.
 export interface Entry {
   n: number;
-  role: "user" | "assistant" | "tool";
+  role: "user" | "assistant" | "tool" | "note";
   text?: string;
   tools?: ToolUse[];
   results?: ToolResult[];
+  /// Of a note: the subagent that was spawned here.
+  about?: string;
 }
 
 export type SubagentStatus = "queued" | "running" | "completed" | "failed" | "cancelled";
@@ -89,6 +91,8 @@ export interface Chat {
   id: string;
   title?: string;
   folder?: string;
+  /// "run" and "client" are no chats to talk in: what a person or another program spawned agents from.
+  kind?: "chat" | "run" | "client";
   status: "active" | "completed" | "failed";
   turn?: "idle" | "running";
   agent?: string;
@@ -103,6 +107,8 @@ export interface Chat {
   ended_at?: string | null;
   /// The number of the last event that this reply knows of.
   last_event?: number;
+  /// How its last turn failed.
+  error?: { type: string; message: string };
 }
 
 export interface ChatReply extends Chat {

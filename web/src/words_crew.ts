@@ -77,18 +77,26 @@ export function linkedSubagent(target: string, among: readonly SubagentRow[]): S
 export interface Placed {
   /// By the tool use that spawned it.
   by_use: Map<string, SubagentRow>;
-  /// Those that no use is known of, by the entry that they came after; 0 and Infinity: before and after all.
+  /// By the entry that they come after; 0 and Infinity: before and after all.
   after: Map<number, SubagentRow[]>;
 }
 
-/// Where each subagent belongs. A use does not name the subagent that it made, so they are matched: by the task's id in
-/// the answer, then by agent and task, then by agent in the order of spawning.
+/// Where each subagent belongs: where a note says that it was spawned. Without one the uses are looked at, which do not
+/// name what they made: by the task's id in the answer, then by agent and task, then by agent in the order of spawning.
 export function placeSubagents(entries: Iterable<Entry>, subagents: readonly SubagentRow[]): Placed {
   const by_use = new Map<string, SubagentRow>();
   const left = new Set([...subagents].sort((a, b) => (a.spawned_at ?? "").localeCompare(b.spawned_at ?? "") || a.task_id.localeCompare(b.task_id)));
   const answers = new Map<string, string>();
+  const after = new Map<number, SubagentRow[]>();
+  const put = (n: number, one: SubagentRow) => {
+    after.set(n, [...(after.get(n) ?? []), one]);
+    left.delete(one);
+  };
+  const by_id = new Map(subagents.map((one) => [one.task_id, one]));
   const uses: { key: string; agent: string; task: string; answer: () => string | undefined }[] = [];
   for (const entry of entries) {
+    const noted = by_id.get(entry.about ?? "");
+    if (noted && left.has(noted)) put(entry.n, noted);
     for (const result of entry.results ?? []) answers.set(result.id, result.text);
     for (const use of entry.tools ?? []) {
       if (!/(^|__|\.)spawn_agent$/.test(use.name)) continue;
@@ -110,8 +118,7 @@ export function placeSubagents(entries: Iterable<Entry>, subagents: readonly Sub
   match((use, one) => (use.answer() ?? "").includes(one.task_id) && use.agent === one.agent);
   match((use, one) => use.agent === one.agent && !!one.task && one.task === use.task);
   match((use, one) => use.agent === one.agent && !one.task);
-  const after = new Map<number, SubagentRow[]>();
-  for (const one of left) after.set(one.after ?? Infinity, [...(after.get(one.after ?? Infinity) ?? []), one]);
+  for (const one of left) put(one.after ?? Infinity, one);
   return { by_use, after };
 }
 
@@ -131,7 +138,9 @@ export function describeCrew(event: LogEvent): string {
     case "chat.turn": return oneLine(error?.message ?? text("turn"), 200);
     case "chat.waiting": return oneLine(text("why").replace(/_/g, " "), 200);
     case "chat.ended": return oneLine(text("status"), 200);
+    case "subagent.entry": return oneLine([text("role"), text("text") || toolNames(data)].filter(Boolean).join(": "), 200);
     case "subagent.queued": return number("position") ? `position ${number("position")}` : "";
+    case "chat.tool":
     case "subagent.tool": return oneLine([text("name"), text("summary")].filter(Boolean).join(" · "), 200);
     case "definitions.changed": return `${number("agents") ?? 0} agents${number("skipped") ? `, ${number("skipped")} invalid` : ""}`;
     default: return oneLine(text("summary") || [text("error_type"), text("message")].filter(Boolean).join(": "), 200);

@@ -33,7 +33,7 @@ function useSame<Item>(list: Item[]): Item[] {
   return last.current;
 }
 
-const speakers: Record<Entry["role"], string> = { user: "You", assistant: "Agent", tool: "Tools" };
+const speakers: Record<Entry["role"], string> = { user: "You", assistant: "Agent", tool: "Tools", note: "" };
 
 /// One entry of a chat. It never changes, so it is made anew only when what belongs to it does.
 export function EntryView({ entry, speaker, results, uses, cards, linkOf, links_mark }: {
@@ -44,8 +44,9 @@ export function EntryView({ entry, speaker, results, uses, cards, linkOf, links_
   const own = [...(entry.tools ?? []), ...lonely].map((use) => ({ use, result: results.get(use.id), card: cards.get(useKey(entry.n, use.id)) }));
   const marks = own.flatMap(({ result, card }) => [result, card]);
   return useMemo(() => {
-    const text = entry.role === "tool" ? "" : entry.text ?? "";
+    const text = entry.role === "tool" || entry.about ? "" : entry.text ?? "";
     if (!text.trim() && !own.length) return null;
+    if (entry.role === "note") return <li class="entry is-note"><Markdown text={text} linkOf={linkOf} links_mark={links_mark} /></li>;
     return (
       <li class={`entry is-${entry.role}`}>
         <p class="entry-who">{entry.role === "assistant" ? safeText(speaker) : speakers[entry.role] ?? safeText(entry.role)}</p>

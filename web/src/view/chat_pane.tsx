@@ -28,6 +28,7 @@ function Tail({ at, speaker }: { at: ChatRow; speaker: string }) {
           <p class="entry-who">{safeText(speaker)} <Badge status="running" /></p>
           {coming?.is_partial && coming.text && <span class="faint">…</span>}
           {coming?.text && <Markdown text={coming.text} linkOf={linkOf} is_live />}
+          {at.tool && <p class="sub-line"><span class="faint">tool</span> <code>{oneLine(at.tool.name, 60)}</code> {oneLine(at.tool.summary, 200)}</p>}
           {at.waiting && <p class="sub-line is-waiting">{waitingText(at.waiting, now.value)}</p>}
         </li>
       )}
@@ -45,7 +46,7 @@ function Transcript({ at }: { at: ChatRow }) {
   const box = useRef<HTMLDivElement>(null);
   const [follows, follow] = useState(true);
   const newest = useRef(0);
-  const top = useRef(0);
+  const place = useRef({ top: 0, size: "" });
   const all = useMemo(() => [...crew.value.entries.values()], [crew.value.entries]);
   const results = useMemo(() => new Map(all.flatMap((entry) => (entry.results ?? []).map((result): [string, ToolResult] => [result.id, result]))), [all]);
   const uses = useMemo(() => new Set(all.flatMap((entry) => (entry.tools ?? []).map(({ id }) => id))), [all]);
@@ -70,9 +71,11 @@ function Transcript({ at }: { at: ChatRow }) {
   }, [follows]);
   const scrolled = () => {
     const element = box.current!;
+    const before = place.current;
+    place.current = { top: element.scrollTop, size: `${element.clientWidth} ${element.clientHeight}` };
     if (element.scrollHeight - element.scrollTop - element.clientHeight < 40) follow(true);
-    else if (element.scrollTop < top.current) follow(false);
-    top.current = element.scrollTop;
+    // A box that changed its size scrolled by itself.
+    else if (element.scrollTop < before.top && place.current.size === before.size) follow(false);
   };
   const cards = (n: number) => after.get(n)?.map((one) => <li key={one.task_id} class="entry is-tool"><SubagentCard one={one} linkOf={linkOf} /></li>);
   const hidden = Math.max(0, all.length - shown);
@@ -131,14 +134,16 @@ export function ChatPane() {
           <Badge status={chatState(at)} />
           <span class="pane-since">{ago(at.ended_at ?? at.started_at, now.value)}</span>
           <span class="spring" />
-          {at.status === "active" && at.turn !== "running" && <TwoPresses key={at.id} word="End chat" sure="End it now" act={() => endChat(at.id)} />}
+          {at.status === "active" && at.turn !== "running" && (at.kind ?? "chat") === "chat" && <TwoPresses key={at.id} word="End chat" sure="End it now" act={() => endChat(at.id)} />}
         </div>
         <dl class="facts">
           {facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd title={safeText(value)}>{oneLine(value, 200)}</dd></div>)}
         </dl>
       </header>
       <Transcript key={`t-${at.id}`} at={at} />
-      <Composer key={`c-${at.id}`} chat={at} />
+      {(at.kind ?? "chat") === "chat"
+        ? <Composer key={`c-${at.id}`} chat={at} />
+        : <p class="composer faint">{at.kind === "run" ? "Agents that a person spawned" : "Agents that another program spawned"}; there is nobody here to talk to.</p>}
     </section>
   );
 }

@@ -20,7 +20,7 @@ function Prompt({ name }: { name: string }) {
   useEffect(() => {
     readDefinition(name).then(({ prompt }) => { setText(prompt ?? ""); setTrouble(""); }, (error: unknown) => setTrouble(error instanceof Error ? error.message : String(error)));
   }, [name, definitions.value]);
-  return <tr><td colSpan={6}>{trouble ? <p class="trouble" role="alert">{safeText(trouble)}</p> : <p class="sub-task"><Lines text={text} /></p>}</td></tr>;
+  return <tr><td colSpan={6} class="is-bare">{trouble ? <p class="trouble" role="alert">{safeText(trouble)}</p> : <p class="sub-task"><Lines text={text} /></p>}</td></tr>;
 }
 
 function Row({ definition, spawn }: { definition: Definition; spawn: () => void }) {
@@ -38,8 +38,10 @@ function Row({ definition, spawn }: { definition: Definition; spawn: () => void 
             : <span class="faint">nothing more</span>}
         </td>
         <td data-name="From">
-          {definition.source}{definition.overrides && <span class="faint"> hides {safeText(definition.overrides)}</span>}
-          {definition.path && <span class="text-line faint is-path">{safeText(definition.path)}</span>}
+          <span>
+            {definition.source}{definition.overrides && <span class="faint"> hides {safeText(definition.overrides)}</span>}
+            {definition.path && <span class="text-line faint is-path">{safeText(definition.path)}</span>}
+          </span>
         </td>
         <td data-name="">
           <span class="row-buttons">
