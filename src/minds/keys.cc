@@ -1,0 +1,101 @@
+#include "minds/keys.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "platform/files.h"
+
+namespace cru::minds {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t most_key_bytes = 4096;
+
+/// It goes into a header: one line of visible characters.
+bool is_key(std::string_view text) {
+  return !text.empty() && text.size() <= most_key_bytes &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+std::string_view trim(std::string_view text) {
+  auto from = text.find_first_not_of(" \t\r\n");
+  if (from == std::string_view::npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
+}
+
+bool is_inside(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  auto file = fs::weakly_canonical(path, error);
+  auto base = fs::weakly_canonical(folder, error);
+  auto relative = file.lexically_relative(base);
+  return error || (!relative.empty() && *relative.begin() != "..");
+}
+
+std::string key_file_of(const Provider& provider, const std::string& home_config) {
+  return provider.key_file.empty() ? fmt::format("{}/keys/{}", home_config, provider.name)
+                                   : provider.key_file;
+}
+
+Error no_key(const Provider& provider, const std::string& file) {
+  return mind_failure(
+      "not_configured", fmt::format("there is no key for {}", provider.name),
+      fmt::format("set {} where you start cru, or write the key to {} (chmod 600)", provider.key_env, file));
+}
+
+}  // namespace
+
+Result<std::string> read_key_file(const std::string& path, const std::string& root) {
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return fail(errno == ENOENT ? Code::not_found : Code::forbidden, "cannot be read");
+  struct stat about{};
+  if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode))
+    return fail(Code::forbidden, "is no plain file");
+  if (about.st_uid != ::geteuid())
+    return fail(Code::forbidden, "is not your own file", {}, "chown it to you");
+  if (about.st_mode & 077)
+    return fail(Code::forbidden, "can be read by others", {}, fmt::format("chmod 600 {}", path));
+  if (is_inside(path, root))
+    return fail(Code::forbidden, "stands inside the project", {},
+                "move it out of the repository: ~/.config/crucible/keys/");
+  std::string text(most_key_bytes + 16, '\0');
+  auto got = ::read(file.get(), text.data(), text.size());
+  auto key = trim(std::string_view(text).substr(0, got > 0 ? static_cast<size_t>(got) : 0));
+  if (!is_key(key))
+    return fail(Code::invalid_argument, "holds no key", {}, "write the key alone, on one line");
+  return std::string(key);
+}
+
+Task<Result<Key>> Keys::find(Provider provider) {
+  if (provider.key_env.empty() && provider.key_file.empty() && !offered_.contains(provider.name))
+    co_return Key{};
+  auto set = places_.environment.find(provider.key_env);
+  if (!provider.key_env.empty() && set != places_.environment.end() && !trim(set->second).empty()) {
+    if (!is_key(trim(set->second)))
+      co_return fail(mind_failure("not_configured", provider.key_env + " holds no key",
+                                  "it must be one line of visible characters"));
+    co_return Key{std::string(trim(set->second)), provider.key_env};
+  }
+  if (auto offered = offered_.find(provider.name); offered != offered_.end())
+    co_return Key{offered->second, "a verb"};
+  auto path = key_file_of(provider, places_.home_config);
+  auto read = co_await pool_.run([path, root = places_.root] { return read_key_file(path, root); });
+  if (read) co_return Key{*std::move(read), path};
+  if (read.error().code == Code::not_found) co_return fail(no_key(provider, path));
+  co_return fail(mind_failure("not_configured", fmt::format("the key file {} {}", path, read.error().message),
+                              read.error().hint));
+}
+
+Result<> Keys::offer(const std::string& provider, std::string key) {
+  auto text = std::string(trim(key));
+  if (!is_key(text))
+    return fail(Code::invalid_argument, "must be one line of visible characters, at most 4096", "key");
+  offered_[provider] = std::move(text);
+  return {};
+}
+
+}  // namespace cru::minds

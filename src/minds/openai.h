@@ -1,0 +1,29 @@
+#pragma once
+/// OpenAI's chat completions, which many servers speak: the request's JSON, and the reply from its stream.
+/// Rules only.
+#include <map>
+
+#include "minds/reply_builder.h"
+
+namespace cru::minds {
+
+/// OpenAI's own newer models refuse `max_tokens`, and its kin know nothing else.
+json::object to_openai(const Request& request, bool is_openai_itself);
+
+class OpenaiBuilder final : public ReplyBuilder {
+ public:
+  explicit OpenaiBuilder(std::string provider) : provider_(std::move(provider)) {}
+  Result<std::string> take(const SseEvent& event) override;
+  Result<Reply> finish() override;
+
+ private:
+  Result<> grow_uses(const json::array& calls);
+  void count(const json::object& usage);
+
+  const std::string provider_;
+  std::map<int64_t, PartialUse> uses_;
+  Reply reply_;
+  bool has_begun_ = false, has_ended_ = false;
+};
+
+}  // namespace cru::minds
