@@ -46,6 +46,7 @@ test("Anthropic: the events of a stream in their order, whatever the size of the
       "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop"]);
     const of = (index) => events.filter((event) => event.index === index && event.delta).map(({ delta }) => delta.text ?? delta.partial_json).join("");
     assert.deepEqual([of(0), JSON.parse(of(1)), JSON.parse(of(2))], ["Grüße, 世界! I look now.", input, {}]);
+    assert.deepEqual([1, 2].map((index) => events.find((event) => event.index === index && event.delta).delta.partial_json), ["", ""], "a tool's first piece is empty");
     const { message } = events[0];
     assert.deepEqual([message.content, message.stop_reason, message.usage.input_tokens, message.usage.output_tokens, message.usage.cache_read_input_tokens], [[], null, 7, 1, 5]);
     const { delta, usage } = events.at(-2);

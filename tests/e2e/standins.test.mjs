@@ -89,7 +89,13 @@ test("claude resumes what it knows, is interrupted, ends at TERM with 143, asks 
   assert.equal((await run("claude", [...claude, "--session-id", id], { input: turn("remember me") })).lines[0].session_id, id);
   const again = await run("claude", [...claude, "--resume", id], { input: turn("<<SAY you said: {{before}}>>") });
   assert.deepEqual([again.lines[0].session_id, texts(again.lines)], [id, ["you said: remember me"]]);
-  const until = async ({ got }, text) => { while (!got.stdout.includes(text)) await new Promise((resolve) => setTimeout(resolve, 10)); };
+  const until = async ({ got, child }, text) => {
+    for (const end = Date.now() + 10_000; !got.stdout.includes(text);) {
+      if (Date.now() > end) child.kill("SIGKILL");
+      assert.ok(Date.now() <= end, `${text} is not in ${got.stdout}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
   const slow = begin("claude", claude);
   slow.child.stdin.write(turn("<<HANG>>"));
   await until(slow, "init");
