@@ -67,9 +67,11 @@ test("an event that a reply knew of already changes nothing back", () => {
 test("a page that comes in the middle says so, and is made whole by what the log holds", () => {
   let crew = takeChat(openedChat({ ...nobody, seen: next }, "c"), { id: "c", status: "active", turn: "running", entries: [entry(1, "user")] }, next);
   const missed = [event("chat.entry", { ...entry(1, "user") }), piece(2, "the "), piece(2, "answer ")];
-  crew = applyCrew({ ...crew, seen: next }, [piece(2, "is "), piece(2, "42")]);
+  const live = [piece(2, "is "), piece(2, "42")];
+  crew = applyCrew({ ...crew, seen: next - 2 }, live);
   assert.deepEqual([coming(crew)?.text, coming(crew)?.is_partial], ["is 42", true]);
   assert.deepEqual([coming(withEarlier(crew, "c", missed))?.text, coming(withEarlier(crew, "c", missed))?.is_partial], ["the answer is 42", false]);
+  assert.equal(coming(withEarlier(crew, "c", [...missed, ...live]))?.text, "the answer is 42", "what came already is not told twice");
   assert.equal(coming(withEarlier(crew, "c", missed.slice(2)))?.is_partial, true, "its beginning is still missing");
   assert.equal(coming(withEarlier(crew, "c", []))?.text, "is 42");
   assert.equal(coming(applyCrew(opened(), [event("chat.turn", { turn: "running" }), piece(2, "x")]))?.is_partial, false);

@@ -33,8 +33,8 @@ function Tail({ at, speaker }: { at: ChatRow; speaker: string }) {
         </li>
       )}
       {at.error && at.turn !== "running" && (
-        <li class="entry is-error">
-          <p role="alert"><span aria-hidden="true">✗ </span>{at.error.type && <b>{safeText(at.error.type.replace(/_/g, " "))}: </b>}{safeText(at.error.message)}</p>
+        <li class={`entry is-error ${at.error.type === "cancelled" ? "is-cancelled" : ""}`}>
+          <p role="alert"><span aria-hidden="true">{at.error.type === "cancelled" ? "■ " : "✗ "}</span>{at.error.type && <b>{safeText(at.error.type.replace(/_/g, " "))}: </b>}{safeText(at.error.message)}</p>
         </li>
       )}
     </>

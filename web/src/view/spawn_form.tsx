@@ -1,7 +1,7 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import { definitions, readMinds, spawnAgent } from "../crew_model.ts";
+import { useState } from "preact/hooks";
+import { spawnAgent } from "../crew_model.ts";
 import { safeText } from "../safe_text.ts";
-import { ModelField, NoMind } from "./new_chat.tsx";
+import { AgentField, ModelField, NoMind, useFirstField } from "./choices.tsx";
 import { useSending } from "./sending.ts";
 
 /// A person hands a task to an agent. It is not waited for: its card tells how it goes.
@@ -10,22 +10,14 @@ export function SpawnForm({ agent: first_agent, done }: { agent: string; done: (
   const [model, setModel] = useState("");
   const [task, setTask] = useState("");
   const { is_sending, trouble, send } = useSending();
-  const first = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
-    void readMinds();
-    first.current?.focus();
-  }, []);
+  const first = useFirstField();
   const go = async () => {
     if (await send(() => spawnAgent({ agent, task, ...(model && { model }) }))) done();
   };
   return (
     <form class="submit is-chat" aria-label="Spawn an agent" onSubmit={(event) => { event.preventDefault(); void go(); }}
       onKeyDown={(event) => { if (event.key === "Escape") done(); }}>
-      <label class="field">Agent
-        <select aria-label="Agent" value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
-          {definitions.value.map(({ name }) => <option key={name} value={name}>{safeText(name)}</option>)}
-        </select>
-      </label>
+      <AgentField value={agent} change={setAgent} />
       <ModelField value={model} change={setModel} />
       <label class="field is-whole">The whole task: it sees nothing else
         <textarea ref={first} required rows={3} maxLength={65536} value={task} onInput={(event) => setTask(event.currentTarget.value)} />
