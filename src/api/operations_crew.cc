@@ -89,18 +89,20 @@ void add_subagents(std::vector<Operation>& table) {
 }
 
 void add_chats(std::vector<Operation>& table) {
-  table.push_back({.name = "start_chat",
-                   .summary = "Begins a chat with a primary agent",
-                   .routes = {{"POST", "/chats"}},
-                   .fields = {{.name = "agent",
-                               .summary = "the primary agent; the plain assistant if left out",
-                               .max = 64},
-                              model,
-                              {.name = "message", .summary = "the first message", .max = 1048576},
-                              {.name = "title", .summary = "what the folder is named after", .max = 256}},
-                   .callers = person,
-                   .status = 201,
-                   .reply = chat_schema});
+  table.push_back(
+      {.name = "start_chat",
+       .summary = "Begins a chat with a primary agent",
+       .routes = {{"POST", "/chats"}},
+       .fields = {{.name = "agent",
+                   .summary = "the primary agent; the plain assistant if left out",
+                   .max = 64},
+                  model,
+                  {.name = "message", .summary = "the first message", .max = 1048576},
+                  {.name = "title", .summary = "what the folder is named after", .max = 256},
+                  texts("permissions", "what it may do beyond its definition; \"all\" for everything", 16)},
+       .callers = person,
+       .status = 201,
+       .reply = chat_schema});
   table.push_back(
       {.name = "list_chats",
        .summary = "Lists chats, newest first",

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "definitions/permission.h"
-#include "minds/mind.h"
+#include "minds/message.h"
 
 namespace cru::crew {
 

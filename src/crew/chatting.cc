@@ -80,7 +80,8 @@ Task<Result<std::vector<ChatView>>> Crew::list(std::string status, int64_t limit
     std::vector<ChatView> views;
     for (auto& chat : list_chats(reader, status, limit)) {
       auto subagents = subagents_of(reader, chat.id);
-      views.push_back({.chat = std::move(chat), .subagents = std::move(subagents)});
+      views.push_back(
+          {.chat = std::move(chat), .subagents = std::move(subagents), .last_event = reader.last_event()});
     }
     return views;
   });

@@ -209,7 +209,7 @@ json::object started_event(const Chat& chat) {
 }
 
 /// The subagent as its first row, with its task as its thread's first entry.
-void insert_subagent(Tx& tx, Subagent& subagent) {
+void insert_subagent(Tx& tx, Subagent& subagent, int64_t position) {
   while (find_subagent(tx, subagent.task_id)) subagent.task_id += "0";  // once in sixteen million
   subagent.spawned_at = tx.now();
   write_subagent(tx, subagent);
@@ -224,7 +224,10 @@ void insert_subagent(Tx& tx, Subagent& subagent) {
       subagent.chat_id);
   tx.emit({"subagent.queued",
            subagent.chat_id,
-           {{"task_id", subagent.task_id}, {"agent", subagent.agent}, {"chat_id", subagent.chat_id}}});
+           {{"task_id", subagent.task_id},
+            {"agent", subagent.agent},
+            {"chat_id", subagent.chat_id},
+            {"position", position}}});
 }
 
 }  // namespace
@@ -244,17 +247,18 @@ Task<Result<Subagent>> Crew::enlist(Place place, SpawnRequest request, std::stri
   if (!prepared) co_return fail(std::move(prepared.error()));
   std::set<std::string> taken;
   if (place.chat_id.empty()) taken = co_await taken_folders();
-  auto done = co_await write_once(
-      store_, once, [prepared = *prepared, new_chat = place.new_chat, taken](Tx& tx) -> Result<Done> {
-        auto subagent = prepared;
-        if (subagent.chat_id.empty()) {
-          auto chat = new_chat;
-          insert_chat(tx, chat, taken);
-          subagent.chat_id = subagent.parent = chat.id;
-        }
-        insert_subagent(tx, subagent);
-        return Done{.reply = {{"task_id", subagent.task_id}}};
-      });
+  auto done = co_await write_once(store_, once,
+                                  [prepared = *prepared, new_chat = place.new_chat, taken,
+                                   position = queue_.size(place.chat_id)](Tx& tx) -> Result<Done> {
+                                    auto subagent = prepared;
+                                    if (subagent.chat_id.empty()) {
+                                      auto chat = new_chat;
+                                      insert_chat(tx, chat, taken);
+                                      subagent.chat_id = subagent.parent = chat.id;
+                                    }
+                                    insert_subagent(tx, subagent, position);
+                                    return Done{.reply = {{"task_id", subagent.task_id}}};
+                                  });
   if (!done) co_return fail(std::move(done.error()));
   auto task_id = std::string(text_or(done->reply, "task_id"));
   auto subagent = co_await store_.read([task_id](Reader& reader) -> Result<Subagent> {

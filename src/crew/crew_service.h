@@ -136,7 +136,7 @@ class Crew {
 
   // thinking.cc
   Task<Result<std::string>> converse(Thread thread, LivePtr live);
-  Task<Result<>> think(const Thread& thread, LivePtr live, std::vector<Entry> entries, int64_t call);
+  Task<Result<>> think(const Thread& thread, LivePtr live, std::vector<Entry> entries, int64_t n);
   Task<Result<>> record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply);
   Task<std::vector<minds::ToolSpec>> tools_for(const Thread& thread);
 

@@ -49,6 +49,8 @@ int64_t Queue::waiting(const std::string& chat) const {
   return std::ranges::count_if(places_, [&](const Place& p) { return p.chat == chat && !p.running; });
 }
 
+int64_t Queue::size(const std::string& chat) const { return std::ranges::count(places_, chat, &Place::chat); }
+
 int64_t Queue::position(const std::string& id) const {
   auto self = std::ranges::find(places_, id, &Place::id);
   if (self == places_.end()) return 0;

@@ -28,6 +28,8 @@ class Queue {
   bool has(const std::string& id) const;
   /// How many of a chat wait.
   int64_t waiting(const std::string& chat) const;
+  /// How many of a chat wait or run.
+  int64_t size(const std::string& chat) const;
   /// How many of its chat are before this one, running ones too.
   int64_t position(const std::string& id) const;
 

@@ -15,15 +15,16 @@ constexpr Duration between_pieces = std::chrono::milliseconds(60);
 /// What an agent says while it says it: `chat.text` events, the first piece at once, then a few a second.
 /// Once closed it tells nothing more: the whole text comes with the entry.
 struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech> {
-  Speech(Loop& l, Store& s, std::string chat, std::string task)
-      : loop(l), store(s), chat_id(std::move(chat)), task_id(std::move(task)) {}
+  Speech(Loop& l, Store& s, std::string chat, std::string task, int64_t number)
+      : loop(l), store(s), chat_id(std::move(chat)), task_id(std::move(task)), n(number) {}
   Loop& loop;
   Store& store;
   const std::string chat_id, task_id;
+  const int64_t n;  ///< of the entry that is coming
   std::string waiting_text;
   bool telling = false, closed = false;
 
-  json::object about() const { return {{"chat_id", chat_id}, {"task_id", json_or_null(task_id)}}; }
+  json::object about() const { return {{"chat_id", chat_id}, {"task_id", json_or_null(task_id)}, {"n", n}}; }
   void text(std::string_view more) override {
     if (closed) return;
     waiting_text += more;
@@ -74,6 +75,7 @@ Task<Result<std::string>> Crew::converse(Thread thread, LivePtr live) {
     auto entries = co_await store_.read(
         [id = thread.id](Reader& reader) -> Result<std::vector<Entry>> { return entries_of(reader, id); });
     if (!entries) co_return fail(std::move(entries.error()));
+    auto next_n = entries->empty() ? 1 : entries->back().n + 1;
     while (!entries->empty() && entries->back().role == Role::note) entries->pop_back();
     Result<> done;
     switch (what_next(*entries)) {
@@ -87,14 +89,14 @@ Task<Result<std::string>> Crew::converse(Thread thread, LivePtr live) {
           co_return fail(minds::mind_failure(Code::timed_out, "turn_limit",
                                              fmt::format("not done after {} replies", most),
                                              "give it a smaller task, or raise maxTurns in its definition"));
-        done = co_await think(thread, live, *std::move(entries), calls);
+        done = co_await think(thread, live, *std::move(entries), next_n);
         break;
     }
     if (!done) co_return fail(std::move(done.error()));
   }
 }
 
-Task<Result<>> Crew::think(const Thread& thread, LivePtr live, std::vector<Entry> entries, int64_t) {
+Task<Result<>> Crew::think(const Thread& thread, LivePtr live, std::vector<Entry> entries, int64_t n) {
   auto choice = co_await minds_.choose(thread.model);
   if (!choice) co_return fail(std::move(choice.error()));
   auto tools = co_await tools_for(thread);
@@ -116,8 +118,8 @@ Task<Result<>> Crew::think(const Thread& thread, LivePtr live, std::vector<Entry
                        .spawn = thread.depth + 1 < max_depth,
                        .tools = thread.tools,
                        .disallowed_tools = thread.disallowed_tools};
-  auto speech =
-      std::make_shared<Speech>(loop_, store_, thread.chat_id, thread.is_primary ? std::string() : thread.id);
+  auto speech = std::make_shared<Speech>(loop_, store_, thread.chat_id,
+                                         thread.is_primary ? std::string() : thread.id, n);
   auto reply = co_await choice->mind->think(std::move(request), *speech, live->stop);
   speech->closed = true;
   if (!reply) co_return fail(std::move(reply.error()));

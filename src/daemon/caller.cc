@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t most_known = 4096;
 
-/// Below the keeper are runs, below us the commands of agents that think here; no person is.
+}  // namespace
+
 bool is_agents(int pid, int keeper) {
   if (keeper != 0 && descends_from(pid, keeper)) return true;
   return pid != ::getpid() && descends_from(pid, ::getpid());
@@ -20,8 +21,6 @@ bool is_agents_socket(int keeper, uint16_t client, uint16_t port) {
   return (keeper != 0 && is_held_below(keeper, client, port)) || is_held_below(::getpid(), client, port) ||
          !has_holder(client, port);
 }
-
-}  // namespace
 
 CallerIdentity::Known CallerIdentity::look_up(const http::Peer& peer, int keeper) {
   auto found = known_.find(peer.connection);

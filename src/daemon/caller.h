@@ -12,6 +12,11 @@
 
 namespace cru::daemon {
 
+/// Whether a process is a run's or a command's of an agent that thinks here. `keeper` may be 0.
+bool is_agents(int pid, int keeper);
+/// The same of whoever holds the client's end of a loopback connection. Blocks for a moment.
+bool is_agents_socket(int keeper, uint16_t client, uint16_t port);
+
 class CallerIdentity {
  public:
   CallerIdentity(Pool& pool, runs::Keeper& keeper, runs::Runs& runs, uint16_t port)

@@ -8,9 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "base/yaml.h"
+#include "definitions/permission.h"
+#include "minds/model.h"
 
 namespace cru::daemon {
 
@@ -30,8 +33,26 @@ struct Config {
   bool requeue_at_end = true;            ///< a session's claimed work goes back to the queue when it ends
   std::vector<std::string> environment;  ///< variables that runs inherit, beyond the built-in list
   std::map<std::string, std::vector<std::string>> backends;
+  /// Minds, and the crew that thinks with them.
+  minds::Settings minds = minds::default_settings();
+  int64_t max_concurrent = 1;  ///< subagents of one chat at once
+  Duration delegation_limit = 300s;
+  int64_t result_limit = 51'200;
+  int64_t most_calls = 100;
+  definitions::Permissions client_permissions = definitions::Permissions::baseline();
+  definitions::Permissions chat_permissions = definitions::Permissions::baseline();
   std::vector<std::string> warnings;
+  std::map<std::string, std::string> origins;  ///< key to "FILE:LINE" or a variable; absent: the default
 };
+
+/// Whether every model has a provider, and the default is one. Errors: invalid_argument, one a line.
+Result<> check_minds(const Config& config);
+
+/// Every setting with its value and where that comes from, by key; no secrets.
+json::array settings_of(const Config& config);
+/// The user's own file, and the project's.
+std::string user_config_file();
+std::string project_config_file(const std::string& project_root);
 
 enum class Scope { user, project };
 

@@ -1,9 +1,12 @@
 #include "daemon/engine.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 
 #include "coordination/memory_table.h"
+#include "crew/crew_table.h"
 #include "inbox/question_table.h"
 #include "platform/log.h"
 #include "runs/run_table.h"
@@ -53,6 +56,39 @@ definitions::Folders agent_folders(const std::string& root) {
   return {root + "/.crucible/agents", config + "/crucible/agents", root, home};
 }
 
+std::map<std::string, std::string> whole_environment() {
+  std::map<std::string, std::string> all;
+  for (char** entry = environ; *entry; ++entry) {
+    std::string_view text(*entry);
+    auto equals = text.find('=');
+    if (equals != std::string_view::npos)
+      all[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
+  }
+  return all;
+}
+
+std::string home_folder() {
+  const char* home = std::getenv("HOME");
+  return home ? home : "/";
+}
+
+/// ~/.config/crucible.
+std::string user_folder() {
+  auto file = user_config_file();
+  return file.substr(0, file.rfind('/'));
+}
+
+definitions::Folders definition_folders(const std::string& root) {
+  return {.project = root + "/.crucible/agents",
+          .system = user_folder() + "/agents",
+          .root = root,
+          .home = home_folder()};
+}
+
+notes::Options note_options(const api::Project& project) {
+  return {.root = project.root, .index_file = project.state() + "/notes.db"};
+}
+
 Task<void> end_sessions_of(coordination::Sessions& sessions, std::string task_id, std::string why) {
   auto ended = co_await sessions.end_of_run(task_id, "its run " + task_id + " has ended: " + why);
   if (!ended) log_error("a run's sessions could not be ended", ended.error(), {{"run", task_id}});
@@ -65,7 +101,7 @@ std::vector<Migration> all_migrations() {
   for (auto room :
        {event_migrations(), inbox::migrations(), runs::migrations(), reply_migrations(),
         coordination::session_migrations(), coordination::lock_migrations(), coordination::work_migrations(),
-        coordination::handoff_migrations(), coordination::memory_migrations()})
+        coordination::handoff_migrations(), coordination::memory_migrations(), crew::migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }
@@ -76,8 +112,8 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       store_(store),
       pool_(pool),
       root_(project.root),
-      keep_records_(config.keep_records),
-      keeper_(loop, pool, project.root, std::move(program)),
+      config_(config),
+      keeper_(loop, pool, project.root, program),
       output_(runs::file_output(project.root, pool)),
       worktrees_(runs::git_worktrees(project.root, pool)),
       inbox_(loop, store),
@@ -99,7 +135,28 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       memories_(store, sessions_, system_random()),
       teams_(store, pool, sessions_, runs_, system_random(), project.root),
       definitions_(loop, store, pool, agent_folders(project.root)),
-      api_(store) {
+      api_(store),
+      registry_(loop, store, pool, definition_folders(project.root)),
+      notes_(loop, store, pool, note_options(project)),
+      minds_(loop, pool, runs_, system_random(), config.minds,
+             {.root = project.root,
+              .home_config = user_folder(),
+              .program = program,
+              .environment = whole_environment()}),
+      workbench_(loop, pool, notes_,
+                 {.root = project.root,
+                  .program = program,
+                  .result_limit = static_cast<size_t>(config.result_limit),
+                  .environment = allowed_environment(config)}),
+      coordination_tools_(api_),
+      crew_(loop, store, pool, system_random(), registry_, minds_, workbench_, coordination_tools_,
+            {.root = project.root,
+             .max_concurrent = config.max_concurrent,
+             .delegation_limit = config.delegation_limit,
+             .result_limit = static_cast<size_t>(config.result_limit),
+             .most_calls = config.most_calls,
+             .client_permissions = config.client_permissions,
+             .chat_permissions = config.chat_permissions}) {
   sessions_.when_freed([this] { work_.freed(); });
   // A run that has ended holds nothing any more, whatever its agent had time to say.
   runs_.when_ended([this](const runs::Run& run) {
@@ -121,6 +178,12 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_teams(api_, teams_);
   api::bind_definitions(api_, definitions_, "sonnet");
   api::bind_ask_user(api_, sessions_, inbox_);
+  api::bind_definitions(api_, registry_, config_.minds.default_model);
+  api::bind_notes(api_, notes_);
+  api::bind_minds(api_, minds_);
+  api::bind_subagents(api_, crew_);
+  api::bind_chats(api_, crew_);
+  api::bind_config(api_, [this] { return tell_config(); });
   for (auto name : api_.unbound()) log_warn("unbound operation", {{"name", std::string(name)}});
 }
 
@@ -135,17 +198,43 @@ Task<Result<>> Engine::recover(bool fresh_database) {
   auto cleaned = co_await retention_.clean_orphans(fresh_database);
   if (!cleaned) co_return cleaned;
   co_await definitions_.start();
+  if (recovered = co_await crew_.recover(); !recovered) co_return recovered;
+  loop_.spawn(registry_.start());
+  loop_.spawn(notes_.start());
   loop_.spawn(retention_.run_hourly());
   loop_.spawn(keep_tidy());
   co_return Result<>();
+}
+
+/// The files as they are now, and which of their values are not in force before a restart.
+Result<json::object> Engine::tell_config() const {
+  auto fresh = load_config(root_);
+  if (!fresh) return fail(std::move(fresh.error()));
+  std::map<std::string, std::string> in_force;
+  for (const auto& row : settings_of(config_)) {
+    const auto& setting = row.get_object();
+    in_force[std::string(text_or(setting, "key"))] = to_text(setting.at("value"));
+  }
+  auto rows = settings_of(*fresh);
+  for (auto& row : rows) {
+    auto& setting = row.get_object();
+    auto found = in_force.find(std::string(text_or(setting, "key")));
+    setting["in_force"] = found != in_force.end() && found->second == to_text(setting.at("value"));
+  }
+  json::array files;
+  for (const auto& file : {user_config_file(), project_config_file(root_)})
+    files.push_back({{"path", file}, {"exists", ::access(file.c_str(), F_OK) == 0}});
+  return json::object{{"settings", std::move(rows)},
+                      {"files", std::move(files)},
+                      {"warnings", json::value_from(fresh->warnings)}};
 }
 
 /// What is over and older than records are kept: ended sessions and closed work.
 Task<void> Engine::keep_tidy() {
   for (;;) {
     for (bool more = true; more;) {
-      auto sessions = co_await sessions_.purge(keep_records_);
-      auto work = co_await work_.purge(keep_records_);
+      auto sessions = co_await sessions_.purge(config_.keep_records);
+      auto work = co_await work_.purge(config_.keep_records);
       if (!sessions || !work) log_error("purge failed", sessions ? work.error() : sessions.error());
       more = sessions && work && (*sessions || *work);
     }

@@ -9,6 +9,7 @@
 #include "api/handlers/handlers.h"
 #include "api/project.h"
 #include "daemon/config.h"
+#include "daemon/coordination_tools.h"
 #include "inbox/inbox_service.h"
 #include "platform/pool.h"
 #include "runs/keeper_client.h"
@@ -38,12 +39,13 @@ class Engine {
 
  private:
   Task<void> keep_tidy();
+  Result<json::object> tell_config() const;
 
   Loop& loop_;
   Store& store_;
   Pool& pool_;
   const std::string root_;
-  const Duration keep_records_;
+  const Config config_;
   runs::KeeperClient keeper_;
   std::unique_ptr<runs::Output> output_;
   std::unique_ptr<runs::Worktrees> worktrees_;
@@ -59,6 +61,12 @@ class Engine {
   coordination::Teams teams_;
   definitions::Registry definitions_;
   api::Api api_;
+  definitions::Registry registry_;
+  notes::Notes notes_;
+  minds::Minds minds_;
+  crew::Workbench workbench_;
+  CoordinationTools coordination_tools_;
+  crew::Crew crew_;
 };
 
 }  // namespace cru::daemon

@@ -2,6 +2,7 @@
 /// Handlers of definitions, notes, minds, subagents and chats. Like all handlers they decide nothing.
 #include "api/engine.h"
 #include "api/handlers/input.h"
+#include "crew/crew_service.h"
 #include "definitions/registry.h"
 #include "minds/minds_service.h"
 #include "notes/notes_service.h"
@@ -12,5 +13,9 @@ namespace cru::api {
 void bind_definitions(Api& api, definitions::Registry& registry, std::string default_model);
 void bind_notes(Api& api, notes::Notes& notes);
 void bind_minds(Api& api, minds::Minds& minds);
+void bind_subagents(Api& api, crew::Crew& crew);
+void bind_chats(Api& api, crew::Crew& crew);
+/// `tell` makes the reply: the configuration is the daemon's.
+void bind_config(Api& api, std::function<Result<json::object>()> tell);
 
 }  // namespace cru::api

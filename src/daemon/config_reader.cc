@@ -1,0 +1,116 @@
+#include "daemon/config_reader.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/text.h"
+
+namespace cru::daemon {
+
+void ConfigReader::problem(const YamlNode& node, const std::string& path, std::string_view reason) {
+  problem(node.line, path, reason);
+}
+void ConfigReader::problem(int line, const std::string& path, std::string_view reason) {
+  problems.push_back(fmt::format("{}:{}: {}: {}", file_, line, path, reason));
+}
+
+void ConfigReader::section(const YamlNode& node, const std::string& path, const Keys& keys) {
+  if (node.kind == YamlNode::Kind::null) return;
+  if (node.kind != YamlNode::Kind::map)
+    return problem(node, path.empty() ? "the file" : path, "must hold keys and values");
+  for (const auto& [key, value, line] : node.members) {
+    auto inner = path.empty() ? key : path + "." + key;
+    auto known = std::find_if(keys.begin(), keys.end(),
+                              [&key = key](const auto& entry) { return entry.first == key; });
+    if (known != keys.end()) {
+      auto before = problems.size();
+      known->second(value, inner);
+      if (problems.size() == before && value.kind != YamlNode::Kind::map)
+        config_.origins[inner] = fmt::format("{}:{}", file_, line);
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const auto& entry : keys) names.push_back(entry.first);
+    auto meant = closest(key, names);
+    problem(line, inner, meant.empty() ? "unknown key" : fmt::format("unknown key; did you mean {}?", meant));
+  }
+}
+
+void ConfigReader::integer(const YamlNode& node, const std::string& path, int64_t least, int64_t most,
+                           const std::function<void(int64_t)>& set) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(node.text.data(), node.text.data() + node.text.size(), value);
+  if (node.kind != YamlNode::Kind::scalar || error != std::errc() ||
+      end != node.text.data() + node.text.size() || value < least || value > most)
+    return problem(node, path, fmt::format("must be a whole number from {} to {}", least, most));
+  set(value);
+}
+
+void ConfigReader::boolean(const YamlNode& node, const std::string& path, bool& into) {
+  if (node.kind != YamlNode::Kind::scalar || node.quoted || (node.text != "true" && node.text != "false"))
+    return problem(node, path, "must be true or false");
+  into = node.text == "true";
+}
+
+void ConfigReader::duration(const YamlNode& node, const std::string& path, Duration& into) {
+  auto value = parse_duration(node.text);
+  if (node.kind != YamlNode::Kind::scalar || !value)
+    return problem(node, path, "must be a duration such as 500ms, 10s, 15m, 24h or 30d");
+  into = *value;
+}
+
+void ConfigReader::size(const YamlNode& node, const std::string& path, int64_t& into) {
+  int64_t count = 0;
+  const char* last = node.text.data() + node.text.size();
+  auto [end, error] = std::from_chars(node.text.data(), last, count);
+  std::string_view unit(end, static_cast<size_t>(last - end));
+  int shift = unit.empty() ? 0 : unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : -1;
+  if (node.kind != YamlNode::Kind::scalar || error != std::errc() || shift < 0 || count < 0 ||
+      count > (int64_t(1) << 32))
+    return problem(node, path, "must be a number of bytes such as 1048576, 64MiB or 2GiB");
+  into = count << shift;
+}
+
+void ConfigReader::choice(const YamlNode& node, const std::string& path,
+                          const std::vector<std::string>& allowed, std::string& into) {
+  if (std::find(allowed.begin(), allowed.end(), node.text) == allowed.end())
+    return problem(node, path, fmt::format("must be one of {}", fmt::join(allowed, ", ")));
+  into = node.text;
+}
+
+void ConfigReader::texts(const YamlNode& node, const std::string& path, std::vector<std::string>& into) {
+  if (node.kind != YamlNode::Kind::list) return problem(node, path, "must be a list of texts");
+  for (const auto& item : node.items) {
+    if (item.kind != YamlNode::Kind::scalar)
+      problem(item, path, "must be a text");
+    else
+      into.push_back(item.text);
+  }
+}
+
+bool ConfigReader::is_from_user(const YamlNode& node, const std::string& path) {
+  if (scope_ == Scope::user) return true;
+  config_.warnings.push_back(fmt::format("{}:{}: {}: ignored: this counts only from your own configuration",
+                                         file_, node.line, path));
+  return false;
+}
+
+void ConfigReader::text(const YamlNode& node, const std::string& path, std::string& into) {
+  if (node.kind != YamlNode::Kind::scalar || node.text.empty() || node.text.size() > 4096)
+    return problem(node, path, "must be a text");
+  into = node.text;
+}
+
+void ConfigReader::number(const YamlNode& node, const std::string& path, double least, double most,
+                          double& into) {
+  double value = 0;
+  const char* last = node.text.data() + node.text.size();
+  auto [end, error] = std::from_chars(node.text.data(), last, value);
+  if (node.kind != YamlNode::Kind::scalar || error != std::errc() || end != last || !(value >= least) ||
+      !(value <= most))
+    return problem(node, path, fmt::format("must be a number from {} to {}", least, most));
+  into = value;
+}
+
+}  // namespace cru::daemon

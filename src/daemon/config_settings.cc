@@ -1,0 +1,100 @@
+// What is in force, for people: every key, its value, where it comes from.
+#include <fmt/format.h>
+
+#include "daemon/config.h"
+
+namespace cru::daemon {
+namespace {
+
+class Settings {
+ public:
+  explicit Settings(const Config& config) : config_(config) {}
+  json::array rows;
+  void add(const std::string& key, json::value value) {
+    auto origin = config_.origins.find(key);
+    rows.push_back({{"key", key},
+                    {"value", std::move(value)},
+                    {"source", origin == config_.origins.end() ? "default" : origin->second}});
+  }
+  void add(const std::string& key, Duration value) { add(key, json::value(format_duration(value))); }
+  /// Left out where there is nothing to tell.
+  void add_text(const std::string& key, const std::string& value) {
+    if (!value.empty()) add(key, json::value(value));
+  }
+
+ private:
+  const Config& config_;
+};
+
+/// A password in an address is nobody's business.
+std::string without_password(const std::string& url) {
+  auto scheme = url.find("://");
+  auto begin = scheme == std::string::npos ? 0 : scheme + 3;
+  auto at = url.find('@', begin);
+  if (at == std::string::npos || url.find('/', begin) < at) return url;
+  return url.substr(0, begin) + "…@" + url.substr(at + 1);
+}
+
+void add_model(Settings& out, const minds::Model& model) {
+  auto key = "models." + model.name;
+  out.add(key + ".provider", json::value(model.provider));
+  out.add_text(key + ".id", model.id);
+  out.add_text(key + ".script", model.script);
+  out.add(key + ".max_output_tokens", json::value(model.max_output_tokens));
+  if (!model.prices) return;
+  out.add(key + ".prices.input", json::value(model.prices->input));
+  out.add(key + ".prices.output", json::value(model.prices->output));
+  out.add(key + ".prices.cache_read", json::value(model.prices->cache_read));
+  out.add(key + ".prices.cache_write", json::value(model.prices->cache_write));
+}
+
+void add_provider(Settings& out, const minds::Provider& provider) {
+  auto key = "providers." + provider.name;
+  out.add(key + ".kind", json::value(minds::name(provider.kind)));
+  out.add_text(key + ".base_url", without_password(provider.base_url));
+  out.add_text(key + ".key_env", provider.key_env);
+  out.add_text(key + ".key_file", provider.key_file);
+  out.add_text(key + ".proxy", without_password(provider.proxy));
+  out.add_text(key + ".ca_file", provider.ca_file);
+  out.add(key + ".max_concurrent", json::value(provider.max_concurrent));
+  if (!provider.base_url.empty()) {
+    out.add(key + ".connect_limit", provider.connect_limit);
+    out.add(key + ".first_byte_limit", provider.first_byte_limit);
+    out.add(key + ".silence_limit", provider.silence_limit);
+    out.add(key + ".retries", json::value(provider.retries));
+  }
+  if (!provider.argv.empty()) out.add(key + ".argv", json::value_from(provider.argv));
+}
+
+}  // namespace
+
+json::array settings_of(const Config& config) {
+  Settings out(config);
+  out.add("daemon.port", config.port ? json::value(*config.port) : json::value(nullptr));
+  out.add("daemon.log_level", json::value(config.log_level));
+  out.add("store.retention.records", config.keep_records);
+  out.add("store.retention.events", config.keep_events);
+  out.add("runs.kill_grace", config.kill_grace);
+  out.add("runs.output_limit", json::value(config.output_limit));
+  out.add("runs.disk_floor", json::value(config.disk_floor));
+  out.add("runs.environment", json::value_from(config.environment));
+  out.add("coordination.stale_after", config.stale_after);
+  out.add("coordination.lock_ttl_minutes", json::value(config.lock_ttl_minutes));
+  out.add("coordination.lock_on_edit", json::value(config.lock_on_edit));
+  out.add("coordination.edit_lock_ttl_minutes", json::value(config.edit_lock_ttl_minutes));
+  out.add("coordination.requeue_at_end", json::value(config.requeue_at_end));
+  for (const auto& [name, argv] : config.backends)
+    out.add("backends." + name + ".argv", json::value_from(argv));
+  out.add("crew.default_model", json::value(config.minds.default_model));
+  out.add("crew.max_concurrent", json::value(config.max_concurrent));
+  out.add("crew.delegation_limit", config.delegation_limit);
+  out.add("crew.result_limit", json::value(config.result_limit));
+  out.add("crew.most_calls", json::value(config.most_calls));
+  out.add("crew.client_permissions", json::value_from(config.client_permissions.names()));
+  out.add("crew.chat_permissions", json::value_from(config.chat_permissions.names()));
+  for (const auto& [name, model] : config.minds.models) add_model(out, model);
+  for (const auto& [name, provider] : config.minds.providers) add_provider(out, provider);
+  return std::move(out.rows);
+}
+
+}  // namespace cru::daemon

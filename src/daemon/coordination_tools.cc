@@ -1,0 +1,83 @@
+#include "daemon/coordination_tools.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "platform/log.h"
+
+namespace cru::daemon {
+namespace {
+
+using definitions::Permission;
+
+/// Left out: what a session's own life needs, which is ours, and what the crew offers itself.
+constexpr std::array<std::string_view, 6> not_offered = {
+    "register_session", "heartbeat", "end_session", "cleanup_dead_agents", "spawn_agent", "get_subagent"};
+
+const api::Operation* find_row(const std::string& name) {
+  const auto* row = api::find_operation(name);
+  bool offered = row && row->is_coordination && !row->title.empty() && (row->callers & api::session) &&
+                 std::ranges::find(not_offered, row->name) == not_offered.end();
+  return offered ? row : nullptr;
+}
+
+std::optional<Permission> needed_for(const api::Operation& row) {
+  if (row.name == "ask_user") return {};
+  return row.reads_only ? Permission::database_read : Permission::database_write;
+}
+
+api::Call call_of(const std::string& agent, const std::string& task_id, std::string trace) {
+  auto id = fmt::format("{}-{}", agent, task_id);
+  return {.caller = api::session,
+          .run_id = {},
+          .trace = std::move(trace),
+          .request_id = {},
+          .peer = "crew",
+          .agent_id = id,
+          .agent_type = "cru",
+          .session_id = id};
+}
+
+}  // namespace
+
+std::vector<minds::ToolSpec> CoordinationTools::specs(const crew::Permissions& granted) const {
+  std::vector<minds::ToolSpec> specs;
+  for (const auto& operation : api::operations()) {
+    const auto* row = find_row(std::string(operation.name));
+    if (!row) continue;
+    if (auto needs = needed_for(*row); needs && !granted.has(*needs)) continue;
+    specs.push_back({std::string(row->name), std::string(row->summary), api::input_schema(*row)});
+  }
+  return specs;
+}
+
+bool CoordinationTools::has(const std::string& name) const { return find_row(name) != nullptr; }
+
+bool CoordinationTools::reads_only(const std::string& name) const {
+  const auto* row = find_row(name);
+  return row && row->reads_only;
+}
+
+Task<Result<std::string>> CoordinationTools::call(crew::ToolCall call) {
+  const auto* row = find_row(call.name);
+  if (!row) co_return fail(Code::not_found, fmt::format("there is no tool {}", call.name));
+  if (auto needs = needed_for(*row); needs && !call.granted.has(*needs))
+    co_return fail(Code::forbidden,
+                   fmt::format("permission denied: {} needs {}; this agent has: {}", call.name,
+                               definitions::name(*needs), call.granted.in_words()));
+  known_.insert(call.agent + "-" + call.task_id);
+  auto reply = co_await api_.call(*row, call_of(call.agent, call.task_id, call.traceparent), call.input);
+  if (!reply) co_return fail(std::move(reply.error()));
+  co_return reply->text();
+}
+
+Task<void> CoordinationTools::agent_ended(std::string agent, std::string task_id) {
+  if (known_.erase(agent + "-" + task_id) == 0) co_return;
+  auto ended = co_await api_.call(*api::find_operation("end_session"), call_of(agent, task_id, {}),
+                                  {{"reason", "its task is over"}});
+  if (!ended) log_error("a subagent's session could not be ended", ended.error(), {{"task_id", task_id}});
+}
+
+}  // namespace cru::daemon
