@@ -1,0 +1,189 @@
+#include "notes/notes_service.h"
+
+#include <filesystem>
+
+#include "platform/files.h"
+#include "store/store_fixture.h"
+
+namespace cru::notes {
+namespace {
+namespace fs = std::filesystem;
+
+class NotesTest : public StoreFixture {
+ public:
+  NotesTest() : StoreFixture({}), pool(thread->loop, 2) {
+    fs::create_directories(root + "/docs");
+    make();
+  }
+  ~NotesTest() override {
+    thread->on_loop([this] { notes.reset(); });
+    thread->stop();
+  }
+  void make() {
+    thread->on_loop([this] {
+      notes = std::make_unique<Notes>(thread->loop, *store, pool,
+                                      Options{.root = root, .index_file = folder / "notes.db"});
+    });
+  }
+  void write_note(const std::string& path, std::string_view text) {
+    fs::create_directories(fs::path(root + "/" + path).parent_path());
+    ASSERT_TRUE(write_file(root + "/" + path, text));
+  }
+  Result<Note> read_note(std::string path, int64_t offset = 0, int64_t limit = 51200) {
+    return thread->await([&] { return notes->read(path, offset, limit); });
+  }
+  Result<SearchReply> search(std::string query, std::string below = {}) {
+    return thread->await([&] { return notes->search(query, below, 10, 20s); });
+  }
+  std::string first(const std::string& query) {
+    auto reply = search(query);
+    if (!reply) return reply.error().message;
+    return reply->results.empty() ? "nothing" : reply->results[0].path;
+  }
+  size_t count_events(const std::string& type) {
+    return thread->await([&] { return store->events().read(0, {.entity = {}, .types = {type}}, 1000); })
+        ->events.size();
+  }
+  /// The watch tells of a change some moments after it was made.
+  testing::AssertionResult comes_to(const std::string& query, const std::string& path) {
+    auto until = std::chrono::steady_clock::now() + 20s;
+    std::string found;
+    while ((found = first(query)) != path)
+      if (std::chrono::steady_clock::now() > until) return testing::AssertionFailure() << found;
+    return testing::AssertionSuccess();
+  }
+
+  const std::string root = folder / "root";
+  Pool pool;
+  std::unique_ptr<Notes> notes;
+};
+
+// SA-10
+TEST_F(NotesTest, AreFoundByMeaning) {
+  write_note("docs/vehicles.md", "# Automobiles\n\nThe sedan needs new tyres and an oil change.\n");
+  write_note("docs/bread.md", "# Sourdough\n\nKnead the dough and bake the loaf.\n");
+  auto reply = search("car");
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_TRUE(reply->complete);
+  EXPECT_EQ(reply->notes, 2);
+  if (reply->method != "hybrid") GTEST_SKIP() << "built without word vectors";
+  ASSERT_FALSE(reply->results.empty());
+  EXPECT_EQ(reply->results[0].path, "docs/vehicles.md");
+}
+
+TEST_F(NotesTest, FollowTheFiles) {
+  write_note("a.md", "zeppelin\n");
+  EXPECT_EQ(first("zeppelin"), "a.md");
+  write_note("new/folder/b.md", "gyroscope\n");
+  EXPECT_TRUE(comes_to("gyroscope", "new/folder/b.md"));
+  fs::rename(root + "/new", root + "/old");
+  EXPECT_TRUE(comes_to("gyroscope", "old/folder/b.md"));
+  write_note("a.md", "catamaran\n");
+  EXPECT_TRUE(comes_to("catamaran", "a.md"));
+}
+
+TEST_F(NotesTest, CostNothingUntilSomebodySearches) {
+  write_note("a.md", "zeppelin\n");
+  thread->await([&] { return notes->start(); });
+  ASSERT_TRUE(read_note("a.md"));
+  EXPECT_FALSE(fs::exists(folder / "notes.db"));
+  EXPECT_EQ(count_events("notes.*"), 0u);
+}
+
+TEST_F(NotesTest, AreIndexedWhenAskedAndSayHowFar) {
+  for (int i = 0; i < 30; ++i) write_note("n" + std::to_string(i) + ".md", "zeppelin number\n");
+  auto state = thread->await([&] { return notes->index(false); });
+  ASSERT_TRUE(state) << state.error().message;
+  EXPECT_EQ(state->notes, 30);
+  EXPECT_EQ(state->waiting, 0);
+  EXPECT_GE(count_events("notes.progress"), 1u);
+  EXPECT_EQ(count_events("notes.indexed"), 1u);
+  auto anew = thread->await([&] { return notes->index(true); });
+  ASSERT_TRUE(anew);
+  EXPECT_EQ(anew->notes, 30);
+}
+
+TEST_F(NotesTest, AreThereAgainAfterARestart) {
+  write_note("a.md", "zeppelin\n");
+  EXPECT_EQ(first("zeppelin"), "a.md");
+  thread->on_loop([this] { notes.reset(); });
+  write_note("b.md", "gyroscope\n");
+  make();
+  thread->await([&] { return notes->start(); });
+  EXPECT_EQ(first("gyroscope"), "b.md");
+  EXPECT_EQ(first("zeppelin"), "a.md");
+}
+
+TEST_F(NotesTest, AreReadByPathAndByName) {
+  write_note("docs/plan.md", "# Plan\n\n## Next steps\n\nFly.\n\n## Later\n\nLand.\n");
+  for (auto name :
+       {"docs/plan.md", "plan", "[[plan]]", "[[docs/plan|the plan]]", "./docs/../docs/plan.md", "PLAN.md"}) {
+    auto note = read_note(name);
+    ASSERT_TRUE(note) << name << ": " << note.error().message;
+    EXPECT_EQ(note->path, "docs/plan.md");
+    EXPECT_EQ(note->title, "Plan");
+    EXPECT_FALSE(note->truncated);
+  }
+  EXPECT_EQ(read_note("[[plan#next steps]]")->text, "## Next steps\n\nFly.\n\n");
+  EXPECT_EQ(read_note("plan#nex steps").error().code, Code::not_found);
+  write_note("other/plan.md", "another\n");
+  auto both = read_note("plan");
+  EXPECT_EQ(both.error().code, Code::conflict);
+  EXPECT_NE(both.error().message.find("other/plan.md"), std::string::npos);
+  auto near = read_note("plann");
+  EXPECT_EQ(near.error().code, Code::not_found);
+  EXPECT_NE(near.error().hint.find("plan.md"), std::string::npos) << near.error().hint;
+}
+
+TEST_F(NotesTest, NeverLeaveTheProject) {
+  ASSERT_TRUE(write_file(folder / "secret.md", "secret\n"));
+  fs::create_symlink(folder / "secret.md", root + "/link.md");
+  fs::create_directory_symlink(folder.path(), root + "/up");
+  write_note("node_modules/x.md", "made\n");
+  write_note("code.txt", "text\n");
+  for (auto path : {"../secret.md", "/etc/hostname.md", "link.md", "up/secret.md", "docs/../../secret.md",
+                    "code.txt", "node_modules/x.md"})
+    EXPECT_EQ(read_note(path).error().code, Code::invalid_argument) << path;
+  EXPECT_EQ(first("secret"), "nothing");
+  auto list = thread->await([&] { return notes->list("", "", 100); });
+  ASSERT_TRUE(list);
+  EXPECT_TRUE(list->notes.empty());
+  EXPECT_FALSE(search("secret", "../"));
+}
+
+TEST_F(NotesTest, AreReadInPartsOfWholeCharacters) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "ä€𝄞x";
+  write_note("a.md", text);
+  std::string whole;
+  int64_t offset = 0;
+  for (int round = 0; round < 1000; ++round) {
+    auto note = read_note("a.md", offset, 7);
+    ASSERT_TRUE(note);
+    ASSERT_LE(note->text.size(), 7u);
+    whole += note->text;
+    if (!note->truncated) break;
+    ASSERT_GT(note->next_offset, offset);
+    offset = note->next_offset;
+  }
+  EXPECT_EQ(whole, text);
+}
+
+TEST_F(NotesTest, AreListedByPathAPageAtATime) {
+  for (auto name : {"b.md", "a.md", "docs/c.markdown", ".crucible/agents/d.md", ".hidden/e.md", "build/f.md"})
+    write_note(name, "# Title of it\n");
+  auto page = thread->await([&] { return notes->list("", "", 2); });
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->notes.size(), 2u);
+  EXPECT_TRUE(page->more);
+  EXPECT_EQ(page->notes[0].path, ".crucible/agents/d.md");
+  EXPECT_EQ(page->notes[0].title, "Title of it");
+  auto rest = thread->await([&] { return notes->list("", "a.md", 10); });
+  ASSERT_EQ(rest->notes.size(), 2u);
+  EXPECT_EQ(rest->notes[1].path, "docs/c.markdown");
+  EXPECT_FALSE(rest->more);
+  EXPECT_EQ(thread->await([&] { return notes->list("docs", "", 10); })->notes.size(), 1u);
+}
+
+}  // namespace
+}  // namespace cru::notes
