@@ -24,7 +24,7 @@ ByName take_folder(Catalog& catalog, const FoundFolder& folder, Source source) {
     if (parsed->definition) {
       auto [first, is_new] = valid.try_emplace(parsed->definition->name, *parsed->definition);
       if (!is_new)
-        problems.push_back({path, 1, "name",
+        problems.push_back({path, parsed->name_line, "name",
                             fmt::format("\"{}\" is defined by {} already", first->first, first->second.path),
                             "give one of them another name, or remove it"});
     }

@@ -157,9 +157,11 @@ json::object to_json(const Definition& definition, bool with_prompt) {
 Result<std::string> new_definition_text(const std::string& name, const std::string& description,
                                         const std::string& model, Permissions permissions) {
   auto about = description.empty() ? fmt::format("Say in one sentence when to use {}", name) : description;
-  auto text = fmt::format("---\nname: {}\ndescription: {}\n", to_text(json::value(name)), as_yaml(about));
-  if (is_agent_name(name)) text = fmt::format("---\nname: {}\ndescription: {}\n", name, as_yaml(about));
-  if (!model.empty()) text += fmt::format("model: {}\n", to_text(json::value(model)));
+  auto text = fmt::format("---\nname: {}\ndescription: {}\n",
+                          is_agent_name(name) ? name : to_text(json::value(name)), as_yaml(about));
+  bool is_word = std::ranges::all_of(model, [](char c) { return is_lower_or_digit(c) || c == '-'; });
+  bool is_plain = is_word && !model.starts_with('-') && model != "null";
+  if (!model.empty()) text += fmt::format("model: {}\n", is_plain ? model : to_text(json::value(model)));
   text += fmt::format("permissions: [{}]\n---\n\n{}", fmt::join(permissions.names(), ", "),
                       fmt::format(template_prompt, name));
   // What is refused in a file is refused here, in the same words.

@@ -63,6 +63,7 @@ struct Parsed {
   std::optional<Definition> definition;  ///< absent if there is an error
   std::vector<Problem> problems;         ///< all there are, by line
   std::string name;                      ///< as written, also if there is an error; empty if there is none
+  int name_line = 1;
 };
 /// `stem` is the file's name without `.md`: what the name is compared with (a difference warns).
 Parsed parse_definition(std::string_view text, std::string path, std::string_view stem, Source source);

@@ -185,6 +185,7 @@ class FieldReader {
     const auto* text = scalar(found);
     if (!text) return;
     parsed_.name = text->text;
+    parsed_.name_line = found->line;
     if (!is_agent_name(text->text)) {
       auto near = to_agent_name(text->text);
       return error(found->line, "name",

@@ -133,7 +133,7 @@ TEST_F(RegistryTest, OfTwoWithOneNameInAFolderTheSecondIsAnError) {
   auto error = std::ranges::find(catalog.problems, true, &Problem::is_error);
   ASSERT_NE(error, catalog.problems.end());
   EXPECT_EQ(to_line(*error),
-            ".crucible/agents/b.md:1: error: name: \"same\" is defined by .crucible/agents/a.md already");
+            ".crucible/agents/b.md:2: error: name: \"same\" is defined by .crucible/agents/a.md already");
 }
 
 // SA-37

@@ -122,7 +122,7 @@ test("SA-05 the daemon starts whatever lies in the folders, warns in its log, an
     return text.includes("bad.md:") && text.includes("binary.md:") && text;
   }, { what: "warnings in the log" });
   assert.ok(log.split("\n").filter((line) => line.includes("agent definition skipped")).every((line) => JSON.parse(line).level === "warn"));
-  const stream = project.stream({ query: "?types=definitions.changed" });
+  const stream = project.stream({ query: "?type=definitions.changed" });
   await waitFor(() => stream.connections, { what: "the stream" });
   made.put("bad.md", definition("bad"));
   const event = await waitFor(() => stream.events.find(({ data }) => data.agents > 0), { what: "definitions.changed" });
@@ -148,7 +148,7 @@ function spoil(made) {
   made.put("no-frontmatter.md", "# Just a note\n");
   made.put("twin.md", definition("tester"));
   made.put("unclosed.md", "---\nname: unclosed\n", "system");
-  made.put("yaml.md", "---\nname: yaml\ndescription: \"x\npermissions: []\n---\nx\n", "system");
+  made.put("yaml.md", "---\nname: yaml\ndescription: x\npermissions: [FilesystemRead\n---\nx\n", "system");
 }
 
 test("SA-06 SA-42 agents list: sorted, with model, source, permissions; disabled ones left out", async (t) => {

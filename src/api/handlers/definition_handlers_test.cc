@@ -15,17 +15,17 @@ class DefinitionHandlers : public StoreFixture {
       : StoreFixture({reply_migrations().begin(), reply_migrations().end()}),
         pool(thread->loop, 2),
         registry(thread->loop, *store, pool,
-                 {folder / ".crucible/agents", folder / "home/.config/crucible/agents", folder.path(),
+                 {folder / "p/.crucible/agents", folder / "home/.config/crucible/agents", folder / "p",
                   folder / "home"}),
         api(*store) {
-    std::filesystem::create_directories(folder / ".crucible/agents");
+    std::filesystem::create_directories(folder / "p/.crucible/agents");
     bind_definitions(api, registry, "sonnet");
   }
   ~DefinitionHandlers() override { thread->stop(); }
   void put(const std::string& name, const std::string& lines, const std::string& prompt = "prompt") {
-    std::ofstream(folder / (".crucible/agents/" + name + ".md")) << "---\n"
-                                                                 << lines << "---\n"
-                                                                 << prompt << "\n";
+    std::ofstream(folder / ("p/.crucible/agents/" + name + ".md")) << "---\n"
+                                                                   << lines << "---\n"
+                                                                   << prompt << "\n";
   }
   Result<Reply> ask(std::string_view operation, std::string_view input, unsigned caller = person) {
     const auto* row = find_operation(operation);
@@ -128,7 +128,7 @@ TEST_F(DefinitionHandlers, CreateOneForPersonsOnlyAndRefuseBadInputWithoutATrace
   EXPECT_EQ(field(R"({"name":"x","model":"a b"})"), "model");
   EXPECT_EQ(field(R"({"name":"x","permissions":["Everything"]})"), "permissions");
   EXPECT_EQ(ask("create_agent", R"({"name":"x"})", run).error().code, Code::forbidden);
-  EXPECT_FALSE(std::filesystem::exists(folder / ".crucible/agents/x.md"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "p/.crucible/agents/x.md"));
 }
 
 }  // namespace
