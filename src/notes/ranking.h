@@ -1,6 +1,7 @@
 #pragma once
 /// Rules of ranking: two ways of finding, by words and by meaning, made into one order. Chosen by the
 /// labelled set in tests/fixtures/notes.
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
