@@ -238,7 +238,7 @@ Result<std::string> edit_file(const json::object& input, const FileToolOptions& 
 }  // namespace
 
 bool matches_pattern(const std::string& pattern, const std::string& path) {
-  if (!pattern.contains('/')) return ::fnmatch(pattern.c_str(), path.c_str() + path.rfind('/') + 1, 0) == 0;
+  if (!pattern.contains('/')) return ::fnmatch(pattern.c_str(), path.c_str() + (path.rfind('/') + 1), 0) == 0;
   if (!pattern.contains("**")) return ::fnmatch(pattern.c_str(), path.c_str(), FNM_PATHNAME) == 0;
   if (::fnmatch(pattern.c_str(), path.c_str(), 0) == 0) return true;
   // `**/` may also be no folder at all.

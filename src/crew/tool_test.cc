@@ -1,0 +1,157 @@
+#include "crew/tool.h"
+
+#include <gtest/gtest.h>
+
+#include "crew/bounded_text.h"
+#include "crew/off_limits.h"
+#include "crew/text_edit.h"
+
+namespace cru::crew {
+namespace {
+
+using definitions::Permission;
+using definitions::Permissions;
+
+Result<> check(std::string_view tool, Permissions granted, std::string_view input) {
+  return check_call(*find_tool(tool), granted, parse_json(input)->as_object());
+}
+Error refusal(std::string_view tool, std::string_view input) {
+  auto answer = check(tool, Permissions::all(), input);
+  return answer ? Error{} : answer.error();
+}
+
+TEST(Tools, HaveSchemasThatCloseTheirInput) {
+  EXPECT_EQ(tools().size(), 11u);
+  for (const auto& tool : tools()) {
+    auto schema = parse_json(tool.schema);
+    ASSERT_TRUE(schema) << tool.name;
+    EXPECT_EQ(text_or(schema->as_object(), "type"), "object");
+    EXPECT_FALSE(bool_or(schema->as_object(), "additionalProperties", true)) << tool.name;
+    EXPECT_FALSE(tool.description.empty());
+    EXPECT_EQ(find_tool(tool.name), &tool);
+  }
+  EXPECT_EQ(find_tool("no_such"), nullptr);
+}
+
+TEST(Gate, AsksForThePermissionBeforeAnythingElse) {  // SA-18, SA-19
+  auto answer = check("write_file", Permissions::baseline(), R"({"nonsense":1})");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::forbidden);
+  EXPECT_NE(answer.error().message.find("FilesystemWrite"), std::string::npos);
+  EXPECT_NE(answer.error().message.find("FilesystemRead, SemanticSearch"), std::string::npos);
+  EXPECT_EQ(check("run_command", {Permission::filesystem_write}, R"({"argv":["true"]})").error().code,
+            Code::forbidden);
+  EXPECT_TRUE(check("run_command", {Permission::process_spawn}, R"({"argv":["true"]})"));
+}
+
+TEST(Gate, LetsTheBaselineReadAndSearch) {  // SA-10
+  auto baseline = Permissions::baseline();
+  EXPECT_TRUE(check("read_note", baseline, R"({"path":"a.md"})"));
+  EXPECT_TRUE(check("list_notes", baseline, "{}"));
+  EXPECT_TRUE(check("semantic_search", baseline, R"({"query":"cars"})"));
+  EXPECT_TRUE(check("read_file", baseline, R"({"path":"a.cc","offset_line":3})"));
+  EXPECT_TRUE(check("spawn_agent", baseline, R"({"agent":"a","task":"t","permissions":["FilesystemRead"]})"));
+}
+
+TEST(Gate, NamesTheFieldAndTheReason) {
+  EXPECT_EQ(refusal("read_file", "{}").message, "path is missing");
+  EXPECT_EQ(refusal("read_file", R"({"path":1})").message, "path must be a text");
+  EXPECT_EQ(refusal("read_file", R"({"path":""})").message, "path is empty");
+  EXPECT_EQ(refusal("read_file", R"({"path":"a\u0000b"})").field, "path");
+  EXPECT_EQ(refusal("read_file", R"({"path":"a","offset_line":0})").field, "offset_line");
+  EXPECT_EQ(refusal("read_file", R"({"path":"a","offset_line":1.5})").message,
+            "offset_line must be a whole number");
+  EXPECT_EQ(refusal("read_file", R"({"path":"a","offset_line":"1"})").field, "offset_line");
+  EXPECT_EQ(refusal("edit_file", R"({"path":"a","old":"x","new":"y","all":"yes"})").field, "all");
+  EXPECT_EQ(refusal("run_command", R"({"argv":"ls"})").message, "argv must be a list of texts");
+  EXPECT_EQ(refusal("run_command", R"({"argv":[]})").message, "argv is empty");
+  EXPECT_EQ(refusal("run_command", R"({"argv":["ls",1]})").field, "argv[1]");
+  auto unknown = refusal("read_file", R"({"path":"a","offset_lines":1})");
+  EXPECT_EQ(unknown.field, "offset_lines");
+  EXPECT_EQ(unknown.hint, "did you mean offset_line?");
+  EXPECT_EQ(refusal("list_agents", R"({"x":1})").hint, "it takes none");
+  auto long_text = json::object{{"path", "a"}, {"content", std::string((1 << 20) + 1, 'x')}};
+  EXPECT_EQ(check_call(*find_tool("write_file"), Permissions::all(), long_text).error().field, "content");
+}
+
+TEST(OffLimits, KeepAgentsFromWideningTheirRights) {
+  for (auto path : {".coven", ".coven/token", ".coven/store.db", "sub/.coven/token"}) {
+    EXPECT_FALSE(check_readable(path)) << path;
+    EXPECT_FALSE(check_writable(path)) << path;
+  }
+  for (auto path : {".git", ".git/config", ".git/hooks/pre-commit", "module/.git/hooks/x", ".crucible",
+                    ".crucible/config.yaml", ".crucible/agents/me.md", ".claude/settings.json",
+                    ".claude/settings.local.json", ".mcp.json"}) {
+    EXPECT_TRUE(check_readable(path)) << path;
+    EXPECT_FALSE(check_writable(path)) << path;
+  }
+  for (auto path :
+       {".gitignore", ".crucible/notes.md", ".claude/notes.md", "a/.mcp.json", "covenant/.covenx"})
+    EXPECT_TRUE(check_writable(path)) << path;
+}
+
+TEST(TextEdit, ReplacesTheOneMatch) {
+  auto edited = edit_text("one\ntwo\nthree\n", "two", "2", false);
+  ASSERT_TRUE(edited);
+  EXPECT_EQ(edited->text, "one\n2\nthree\n");
+  EXPECT_EQ(edited->line, 2u);
+}
+
+TEST(TextEdit, TellsHowManyMatchesThereAre) {
+  auto several = edit_text("a\nb\na\n", "a", "x", false);
+  EXPECT_EQ(several.error().code, Code::conflict);
+  EXPECT_EQ(several.error().message, "old occurs 2 times, first in lines 1 and 3");
+  EXPECT_EQ(edit_text("a\nb\na\n", "a", "xx", true)->text, "xx\nb\nxx\n");
+  EXPECT_EQ(edit_text("aaa", "aa", "b", true)->replaced, 1u) << "they do not overlap";
+}
+
+TEST(TextEdit, TellsTheNearestLine) {
+  auto error = edit_text("int main() {\n  return 0;\n}\n", "return 1;", "return 2;", false).error();
+  EXPECT_EQ(error.code, Code::not_found);
+  EXPECT_EQ(error.hint, "the nearest is line 2: return 0;");
+  EXPECT_NE(edit_text("\tx = 1;\n", "  x = 1;", "y", false).error().hint.find("white space"),
+            std::string::npos);
+  EXPECT_EQ(edit_text("abc", "zzz", "y", false).error().hint, "");
+  EXPECT_EQ(edit_text("abc", "abc", "abc", false).error().field, "new");
+}
+
+TEST(TextEdit, KeepsCrlf) {
+  EXPECT_EQ(edit_text("a\r\nb\r\nc\r\n", "a\nb", "x\ny", false)->text, "x\r\ny\r\nc\r\n");
+  EXPECT_EQ(edit_text("a\r\nb\r\n", "a\r\nb", "x\r\ny", false)->text, "x\r\ny\r\n");
+  EXPECT_EQ(edit_text("a\nb\n", "a\nb", "x\ny", false)->text, "x\ny\n");
+}
+
+TEST(BoundedText, NeverSplitsACharacter) {
+  std::string text = "ab€cd";  // the sign takes three bytes
+  for (size_t limit = 0; limit <= text.size(); ++limit) {
+    auto cut = text.substr(0, character_start(text, limit));
+    EXPECT_EQ(valid_utf8(cut), cut) << limit;
+    EXPECT_LE(cut.size(), limit);
+  }
+  EXPECT_EQ(cut_to("abcdef", 4), "abcd\n[… 2 more bytes]");
+  EXPECT_EQ(cut_to("abcd", 4), "abcd");
+  EXPECT_EQ(valid_utf8("a\xff\xc3"), "a\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST(KeptOutput, HoldsTheFirstAndTheLast) {
+  KeptOutput kept(10);
+  for (char c = 'a'; c <= 'z'; ++c) kept.add(std::string(1, c));
+  EXPECT_EQ(kept.text(), "abcde\n[… 16 bytes left out …]\nvwxyz");
+  KeptOutput small(10);
+  small.add("0123456789");
+  EXPECT_EQ(small.text(), "0123456789");
+  KeptOutput none(10);
+  EXPECT_EQ(none.text(), "");
+}
+
+TEST(KeptOutput, IsUtf8WhereverItIsCut) {
+  for (size_t limit = 2; limit < 30; ++limit) {
+    KeptOutput kept(limit);
+    for (int i = 0; i < 5000; ++i) kept.add("€ü");
+    EXPECT_EQ(kept.text().find("\xEF\xBF\xBD"), std::string::npos) << limit;
+    EXPECT_EQ(kept.total(), 25000);
+  }
+}
+
+}  // namespace
+}  // namespace cru::crew
