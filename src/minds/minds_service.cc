@@ -1,34 +1,170 @@
-// PROVISIONAL (the lead's): scripted minds only, so that the daemon links. The minds helper replaces this
-// file.
 #include "minds/minds_service.h"
 
+#include <fmt/format.h>
+
+#include "minds/http_mind.h"
+#include "minds/keys.h"
+#include "minds/program_mind.h"
 #include "minds/scripted_mind.h"
+#include "platform/subprocess.h"
+#include "platform/web_client.h"
 
 namespace cru::minds {
+namespace {
+
+bool is_api(ProviderKind kind) { return kind == ProviderKind::anthropic || kind == ProviderKind::openai; }
+
+/// Where to get a program that is not there.
+std::string_view how_to_install(ProviderKind kind) {
+  if (kind == ProviderKind::claude) return "npm install -g @anthropic-ai/claude-code, then: claude login";
+  if (kind == ProviderKind::codex) return "npm install -g @openai/codex, then: codex login";
+  if (kind == ProviderKind::gemini) return "npm install -g @google/gemini-cli, then start it once";
+  return "put it on PATH, or mend `argv` in the configuration";
+}
+
+}  // namespace
 
 struct Minds::State {
-  Settings settings;
-  std::unique_ptr<Mind> scripted;
+  State(Loop& l, Pool& p, runs::Runs& r, Random& chance, Settings s, Options o)
+      : loop(l),
+        pool(p),
+        runs(r),
+        random(chance),
+        settings(std::move(s)),
+        options(std::move(o)),
+        keys(p, {options.root, options.home_config, options.environment}),
+        web(l) {}
+
+  Mind& mind_of(const Provider& provider) {
+    auto& mind = minds[provider.name];
+    if (mind) return *mind;
+    if (provider.kind == ProviderKind::scripted)
+      mind = scripted_mind(loop, pool, options.root);
+    else if (is_api(provider.kind))
+      mind = http_mind(loop, web, keys, random, provider, proxy_for(provider, options.environment));
+    else
+      mind = program_mind(loop, pool, runs, provider, {options.root, options.program, options.environment});
+    return *mind;
+  }
+
+  std::string program_of(const Provider& provider) const {
+    if (provider.kind == ProviderKind::command) return provider.argv.empty() ? "" : provider.argv.front();
+    return std::string(name(provider.kind));
+  }
+
+  /// The file that would be run. Errors: cannot_execute.
+  Task<Result<std::string>> find_on_path(std::string program) {
+    auto set = options.environment.find("PATH");
+    std::string path = set == options.environment.end() ? "/usr/local/bin:/usr/bin:/bin" : set->second;
+    co_return co_await pool.run(
+        [program, path, root = options.root] { return find_program(program, path, root); });
+  }
+
+  Task<Readiness> look_at(Provider provider) {
+    Readiness ready;
+    ready.provider = provider.name;
+    ready.kind = provider.kind;
+    ready.works = true;
+    if (provider.kind == ProviderKind::scripted) {
+      ready.why = "needs nothing: it is a script and no model";
+    } else if (is_api(provider.kind)) {
+      auto key = co_await keys.find(provider);
+      ready.works = key.has_value();
+      ready.why = !key                  ? key.error().message
+                  : key->source.empty() ? fmt::format("needs no key; {} was not tried", provider.base_url)
+                                        : fmt::format("key from {}", key->source);
+      if (!key) ready.fix = key.error().hint;
+    } else {
+      auto program = program_of(provider);
+      auto found = co_await find_on_path(program);
+      ready.works = found.has_value();
+      ready.why = found ? *found : fmt::format("{} is not on PATH", program.empty() ? "argv" : program);
+      if (!found) ready.fix = how_to_install(provider.kind);
+    }
+    co_return ready;
+  }
+
+  const Provider* find_provider(const std::string& provider) const {
+    auto found = settings.providers.find(provider);
+    return found == settings.providers.end() ? nullptr : &found->second;
+  }
+
+  /// `auto`: anthropic with a key, else the claude program. Null with why if there is neither.
+  Task<Result<const Provider*>> resolve_auto() {
+    std::string reasons;
+    for (auto candidate : {"anthropic", "claude"}) {
+      const auto* provider = find_provider(candidate);
+      if (!provider) continue;
+      auto ready = co_await look_at(*provider);
+      if (ready.works) co_return provider;
+      reasons += (reasons.empty() ? "" : "; ") + ready.why;
+    }
+    co_return fail(mind_failure(
+        "not_configured", "no mind is configured: " + (reasons.empty() ? "no provider is named" : reasons),
+        "set ANTHROPIC_API_KEY, or install the claude program and log in, or try it without a model: "
+        "--model scripted"));
+  }
+
+  Loop& loop;
+  Pool& pool;
+  runs::Runs& runs;
+  Random& random;
+  const Settings settings;
+  const Options options;
+  Keys keys;
+  WebClient web;
+  std::map<std::string, std::unique_ptr<Mind>> minds;  ///< by provider, made when first chosen
 };
 
-Minds::Minds(Loop& loop, Pool& pool, runs::Runs&, Random&, Settings settings, Options options)
-    : state_(std::make_unique<State>()) {
-  state_->settings = std::move(settings);
-  state_->scripted = scripted_mind(loop, pool, options.root);
-}
+Minds::Minds(Loop& loop, Pool& pool, runs::Runs& runs, Random& random, Settings settings, Options options)
+    : state_(std::make_unique<State>(loop, pool, runs, random, std::move(settings), std::move(options))) {}
 Minds::~Minds() = default;
+
 const Settings& Minds::settings() const { return state_->settings; }
 
-Task<Result<Choice>> Minds::choose(std::string model) {
-  auto found = find_model(state_->settings, model);
-  if (!found) co_return fail(std::move(found.error()));
-  auto provider = state_->settings.providers.find(found->provider);
-  if (provider == state_->settings.providers.end() || provider->second.kind != ProviderKind::scripted)
-    co_return fail(mind_failure(Code::cannot_execute, "not_configured", "no mind for " + model));
-  co_return Choice{state_->scripted.get(), *found, provider->second};
+Task<Result<Choice>> Minds::choose(std::string name) {
+  auto model = find_model(state_->settings, name.empty() ? state_->settings.default_model : name);
+  if (!model) co_return fail(std::move(model.error()));
+  const Provider* provider = nullptr;
+  if (model->provider == "auto") {
+    auto resolved = co_await state_->resolve_auto();
+    if (!resolved) co_return fail(std::move(resolved.error()));
+    provider = *resolved;
+  } else {
+    provider = state_->find_provider(model->provider);
+    if (!provider)
+      co_return fail(
+          mind_failure("not_configured",
+                       fmt::format("the model {} names no known provider: {}", model->name, model->provider),
+                       "see: cru config"));
+    auto ready = co_await state_->look_at(*provider);
+    if (!ready.works)
+      co_return fail(mind_failure(
+          "not_configured", fmt::format("{} cannot be used: {}", provider->name, ready.why), ready.fix));
+  }
+  model->provider = provider->name;
+  co_return Choice{&state_->mind_of(*provider), *std::move(model), *provider};
 }
 
-Task<std::vector<Readiness>> Minds::survey() { co_return std::vector<Readiness>(); }
-Result<> Minds::offer_key(const std::string&, std::string) { return {}; }
+Task<std::vector<Readiness>> Minds::survey() {
+  std::vector<Readiness> all;
+  std::string automatic;
+  for (const auto& [name, provider] : state_->settings.providers)
+    all.push_back(co_await state_->look_at(provider));
+  if (auto resolved = co_await state_->resolve_auto()) automatic = (*resolved)->name;
+  for (auto& ready : all)
+    for (const auto& [name, model] : state_->settings.models)
+      if (model.provider == ready.provider || (model.provider == "auto" && ready.provider == automatic))
+        ready.models.push_back(name);
+  co_return all;
+}
+
+Result<> Minds::offer_key(const std::string& provider, std::string key) {
+  const auto* known = state_->find_provider(provider);
+  if (!known || !is_api(known->kind))
+    return fail(Code::invalid_argument, fmt::format("no provider with a key is called {}", provider),
+                "provider", "see: cru doctor");
+  return state_->keys.offer(provider, std::move(key));
+}
 
 }  // namespace cru::minds

@@ -1,0 +1,211 @@
+#include "minds/program_call.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace cru::minds {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr size_t most_argument = 128u * 1024 - 1;  // Linux's MAX_ARG_STRLEN
+
+constexpr std::array reading_tools = {
+    "Read", "Grep", "Glob", "LS", "NotebookRead", "TodoWrite", "ToolSearch", "AskUserQuestion", "Skill"};
+constexpr std::array writing_tools = {"Edit", "MultiEdit", "Write", "NotebookEdit"};
+constexpr std::array process_tools = {"Bash", "BashOutput", "KillShell", "Monitor", "TaskStop"};
+constexpr std::array network_tools = {"WebFetch", "WebSearch"};
+constexpr std::array spawning_tools = {"Task", "Agent"};
+
+bool has(const Words& words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
+
+/// "Bash(git log:*)" names Bash.
+std::string_view tool_of(std::string_view rule) { return rule.substr(0, rule.find('(')); }
+
+/// What is forbidden, whatever the definition says.
+Words forbidden(const Abilities& abilities) {
+  Words words;
+  auto add = [&](bool is_allowed, std::span<const char* const> tools) {
+    if (!is_allowed) words.insert(words.end(), tools.begin(), tools.end());
+  };
+  add(abilities.write, writing_tools);
+  add(abilities.process, process_tools);
+  add(abilities.network, network_tools);
+  add(abilities.spawn, spawning_tools);
+  return words;
+}
+
+/// The definition's words for tools without a prompt; for MCP tools too.
+Words allowed_rules(const Abilities& abilities) {
+  Words rules{"mcp__cru"};
+  auto no = forbidden(abilities);
+  if (abilities.tools.empty()) {
+    for (auto& tool : claude_tools(abilities)) rules.push_back(tool);
+  } else {
+    for (const auto& rule : abilities.tools)
+      if (!has(no, tool_of(rule)) && !has(rules, rule)) rules.push_back(rule);
+  }
+  // Asking is the person's to answer, never allowed beforehand.
+  std::erase(rules, "AskUserQuestion");
+  return rules;
+}
+
+Words claude_words(const Request& request, const std::string& cru) {
+  auto no = forbidden(request.abilities);
+  for (const auto& rule : request.abilities.disallowed_tools)
+    if (!has(no, rule)) no.push_back(rule);
+  json::object server{{"type", "stdio"}, {"command", cru}, {"args", json::array{"mcp"}}};
+  json::object config{{"mcpServers", {{"cru", std::move(server)}}}};
+  Words words{"--include-partial-messages",
+              "--setting-sources",
+              "",
+              "--strict-mcp-config",
+              "--mcp-config",
+              to_text(config),
+              "--tools",
+              fmt::format("{}", fmt::join(claude_tools(request.abilities), ",")),
+              "--allowedTools",
+              fmt::format("{}", fmt::join(allowed_rules(request.abilities), ","))};
+  auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {flag, value});
+  };
+  add("--disallowedTools", fmt::format("{}", fmt::join(no, ",")));
+  add("--model", request.model.id);
+  add("--system-prompt", request.system);
+  add("--resume", request.resume);
+  if (request.max_turns) add("--max-turns", std::to_string(*request.max_turns));
+  return words;
+}
+
+Words codex_words(const Request& request, const std::string& cru) {
+  const auto& can = request.abilities;
+  Words words{"--skip-git-repo-check", "--sandbox", can.write ? "workspace-write" : "read-only"};
+  auto set = [&](std::string_view key, const json::value& value) {
+    // TOML's strings and lists, as far as these go, are JSON's.
+    words.insert(words.end(), {"-c", fmt::format("{}={}", key, to_text(value))});
+  };
+  if (!request.model.id.empty()) words.insert(words.end(), {"-m", request.model.id});
+  if (can.write && can.network) set("sandbox_workspace_write.network_access", true);
+  set("mcp_servers.cru.command", json::value(cru));
+  set("mcp_servers.cru.args", json::array{"mcp"});
+  set("mcp_servers.cru.env_vars", json::array{"CRU_RUN", "CRU_TASK_ID", "CRU_PROJECT", "TRACEPARENT"});
+  // Nobody is there to approve: what the tools may do is decided where they run.
+  set("mcp_servers.cru.default_tools_approval_mode", "approve");
+  if (!request.resume.empty()) words.insert(words.end(), {"resume", request.resume});
+  return words;
+}
+
+Words gemini_words(const Request& request) {
+  const auto& can = request.abilities;
+  Words words{"--approval-mode",
+              can.write && can.process ? "yolo"
+              : can.write              ? "auto_edit"
+                                       : "default",
+              "--allowed-mcp-server-names", "cru"};
+  if (!request.model.id.empty()) words.insert(words.end(), {"-m", request.model.id});
+  if (!request.resume.empty()) words.insert(words.end(), {"--resume", request.resume});
+  return words;
+}
+
+/// For programs that have no place for it, the system's words stand before the first task.
+std::string with_system(const Request& request) {
+  auto prompt = prompt_of(request);
+  if (request.resume.empty() && !request.system.empty()) prompt = request.system + "\n\n" + prompt;
+  // A word that begins with a dash would be taken for a flag.
+  return prompt.starts_with('-') ? "\n" + prompt : prompt;
+}
+
+ProgramCall command_call(const Provider& provider, const Request& request) {
+  ProgramCall call{.backend = "command", .argv = provider.argv, .task = {}, .input = {}};
+  auto prompt = with_system(request);
+  auto place = std::ranges::find(call.argv, "{prompt}");
+  if (place != call.argv.end())
+    *place = prompt;
+  else if (!call.argv.empty() && call.argv.back() == "-")
+    call.input = prompt + "\n";
+  else
+    call.argv.push_back(prompt);
+  return call;
+}
+
+}  // namespace
+
+std::vector<std::string> claude_tools(const Abilities& abilities) {
+  Words tools(reading_tools.begin(), reading_tools.end());
+  for (auto group :
+       {std::span<const char* const>(writing_tools), std::span<const char* const>(process_tools),
+        std::span<const char* const>(network_tools), std::span<const char* const>(spawning_tools)})
+    tools.insert(tools.end(), group.begin(), group.end());
+  auto no = forbidden(abilities);
+  std::erase_if(tools, [&](const std::string& tool) {
+    bool is_named = abilities.tools.empty() || std::ranges::any_of(abilities.tools, [&](const auto& rule) {
+                      return tool_of(rule) == tool;
+                    });
+    return has(no, tool) || has(abilities.disallowed_tools, tool) || (!is_named && tool != "ToolSearch");
+  });
+  return tools;
+}
+
+std::string prompt_of(const Request& request) {
+  auto words = std::string(last_words(request.messages));
+  if (!request.resume.empty() || request.messages.size() < 2) return words;
+  std::string before;
+  for (const auto& message : request.messages)
+    if (&message != &request.messages.back() && !message.text.empty())
+      before += fmt::format("{}: {}\n\n", message.role == Message::Role::user ? "User" : "You", message.text);
+  return before.empty()
+             ? words
+             : fmt::format("The conversation so far:\n\n{}The user says now:\n\n{}", before, words);
+}
+
+Result<ProgramCall> to_call(const Provider& provider, const Request& request, const std::string& cru) {
+  ProgramCall call;
+  switch (provider.kind) {
+    case ProviderKind::claude:
+      call = {"claude", claude_words(request, cru), prompt_of(request), {}};
+      break;
+    case ProviderKind::codex:
+      call = {"codex", codex_words(request, cru), with_system(request), {}};
+      break;
+    case ProviderKind::gemini:
+      call = {"gemini", gemini_words(request), with_system(request), {}};
+      break;
+    default:
+      call = command_call(provider, request);
+  }
+  bool task_is_argument = provider.kind != ProviderKind::claude;
+  auto is_long = [](const std::string& word) { return word.size() > most_argument; };
+  if (std::ranges::any_of(call.argv, is_long) || (task_is_argument && is_long(call.task)))
+    return fail(mind_failure("too_long", fmt::format("the prompt is too long for {}: over {} KiB",
+                                                     provider.name, (most_argument + 1) / 1024)));
+  return call;
+}
+
+bool is_of_account(ProviderKind kind, std::string_view variable) {
+  auto begins = [&](std::initializer_list<std::string_view> prefixes) {
+    return std::ranges::any_of(prefixes,
+                               [&](std::string_view prefix) { return variable.starts_with(prefix); });
+  };
+  static constexpr std::array<std::string_view, 8> network = {
+      "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",    "http_proxy",
+      "NO_PROXY",    "no_proxy",    "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"};
+  if (kind == ProviderKind::scripted || kind == ProviderKind::command) return false;
+  if (std::ranges::find(network, variable) != network.end()) return true;
+  switch (kind) {
+    case ProviderKind::claude:
+      // CLAUDECODE and the like, of a session that we may be within, are none of it.
+      return begins({"ANTHROPIC_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_"});
+    case ProviderKind::codex:
+      return begins({"OPENAI_", "CODEX_API_KEY", "CODEX_HOME"});
+    case ProviderKind::gemini:
+      return begins({"GEMINI_API_KEY", "GEMINI_CLI_", "GOOGLE_"});
+    default:
+      return false;
+  }
+}
+
+}  // namespace cru::minds

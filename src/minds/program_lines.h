@@ -1,0 +1,50 @@
+#pragma once
+/// What the lines say that programs print while they think: claude, codex and gemini as JSON, a command as
+/// plain text. Rules only. Whatever a line is, it is read or passed over.
+#include <memory>
+
+#include "minds/message.h"
+
+namespace cru::minds {
+
+struct ProgramEvent {
+  enum class Kind { text, tool, waiting, question };
+  Kind kind = Kind::text;
+  std::string text;  ///< what was said; the tool's name; why it waits; what is asked
+  json::object input = {};
+  Duration wait{0};
+  std::optional<Time> until = {};  ///< of a wait that ends at a time
+};
+
+class ProgramReader {
+ public:
+  virtual ~ProgramReader() = default;
+  /// One line of standard output, without its end.
+  virtual std::vector<ProgramEvent> read(std::string_view line) = 0;
+  /// True once the program said that it is done. It exits soon after.
+  bool has_ended() const { return ended_; }
+  /// After the last line. Errors: the failure that the program told, or "run_failed" if it never said that it
+  /// is done; `how_it_ended` and `trace` are for that.
+  Result<Reply> finish(const std::string& how_it_ended, const std::string& trace);
+
+ protected:
+  /// A text as the listener hears it: apart from the one before.
+  std::vector<ProgramEvent> say(std::string_view text);
+  void fail_with(std::string type, std::string message);
+
+  Reply reply_;
+  bool ended_ = false;
+  bool has_spoken_ = false;
+  std::optional<std::pair<std::string, std::string>> failure_;  ///< type and message
+};
+
+std::unique_ptr<ProgramReader> program_reader(ProviderKind kind);
+std::unique_ptr<ProgramReader> claude_reader();
+std::unique_ptr<ProgramReader> codex_reader();
+std::unique_ptr<ProgramReader> gemini_reader();
+std::unique_ptr<ProgramReader> command_reader();
+
+/// What kind of failure a program's own words tell of.
+std::string type_of_words(std::string_view words);
+
+}  // namespace cru::minds

@@ -1,0 +1,199 @@
+#include "minds/program_mind.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <deque>
+#include <filesystem>
+
+#include "minds/program_call.h"
+#include "minds/program_lines.h"
+#include "platform/files.h"
+#include "platform/line_log.h"
+
+namespace cru::minds {
+namespace {
+
+constexpr Duration longest_goodbye = 15s;  ///< from the last word to the exit
+constexpr Duration longest_read = 1h;
+constexpr size_t kept_errors = 20;
+constexpr size_t most_line = 16u << 20;
+constexpr auto gemini_settings_variable = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
+
+Task<void> kill_run(runs::Runs& runs, std::string id) { (void)co_await runs.kill(std::move(id), {}); }
+
+/// What a run has printed so far, told as it comes.
+class Following {
+ public:
+  Following(ProviderKind kind, Clock& clock, Listener& listener)
+      : reader_(program_reader(kind)), clock_(clock), listener_(listener) {}
+
+  void take(std::string_view record) {
+    auto line = decode_line(record);
+    if (!line) return;
+    if (line->stream != "stdout") return keep_error(line->bytes);
+    if (partial_.size() + line->bytes.size() <= most_line) partial_ += line->bytes;
+    if (line->eol) end_line();
+  }
+
+  void end_line() {
+    auto line = std::exchange(partial_, {});
+    if (line.ends_with('\r')) line.pop_back();
+    for (const auto& event : reader_->read(line)) tell(event);
+  }
+
+  bool has_ended() const { return reader_->has_ended(); }
+
+  Result<Reply> finish(const std::string& how_it_ended) {
+    if (!partial_.empty()) end_line();
+    return reader_->finish(how_it_ended, errors());
+  }
+  std::string errors() const { return fmt::format("{}", fmt::join(errors_, "\n")); }
+
+ private:
+  void tell(const ProgramEvent& event) {
+    if (event.kind == ProgramEvent::Kind::text) listener_.text(event.text);
+    if (event.kind == ProgramEvent::Kind::tool) listener_.tool_used(event.text, event.input);
+    // A question is the inbox's, which finds it by itself.
+    if (event.kind != ProgramEvent::Kind::waiting) return;
+    auto wait = event.until ? std::max(Duration(0), *event.until - clock_.wall()) : event.wait;
+    listener_.waiting(event.text, wait);
+  }
+
+  void keep_error(std::string_view line) {
+    errors_.emplace_back(line.substr(0, 1000));
+    if (errors_.size() > kept_errors) errors_.pop_front();
+  }
+
+  std::unique_ptr<ProgramReader> reader_;
+  Clock& clock_;
+  Listener& listener_;
+  std::string partial_;
+  std::deque<std::string> errors_;
+};
+
+std::string describe_end(const runs::Run& run, const std::string& program) {
+  if (!run.error.empty()) return fmt::format("{}: {}", program, run.error);
+  if (run.signal) return fmt::format("{} was killed by signal {}", program, *run.signal);
+  if (run.exit_code.value_or(0) != 0) return fmt::format("{} exited with code {}", program, *run.exit_code);
+  return fmt::format("{} ended without an answer", program);
+}
+
+class ProgramMind final : public Mind {
+ public:
+  ProgramMind(Loop& loop, Pool& pool, runs::Runs& runs, Provider provider, ProgramOptions options)
+      : loop_(loop), pool_(pool), runs_(runs), provider_(std::move(provider)), options_(std::move(options)) {}
+
+  bool is_program() const override { return true; }
+
+  Task<Result<Reply>> think(Request request, Listener& listener, Stop& stop) override {
+    if (stop.requested()) co_return fail(cancelled());
+    auto call = to_call(provider_, request, options_.cru);
+    if (!call) co_return fail(std::move(call.error()));
+    auto id = co_await find_or_start(request, *call);
+    if (!id) co_return fail(std::move(id.error()));
+    // Written again after a restart: the run takes it once, for its input is then closed.
+    if (!call->input.empty()) (void)co_await runs_.send(*id, call->input, true);
+    Stop::Listener hears(stop, [this, run = *id] { loop_.spawn(kill_run(runs_, run)); });
+    auto reply = co_await follow(*id, listener);
+    if (stop.requested()) co_return fail(cancelled());
+    if (!reply) co_return reply;
+    if (!reply->cost_usd && request.model.prices)
+      reply->cost_usd = cost_of(*request.model.prices, reply->usage);
+    if (reply->model_version.empty()) reply->model_version = request.model.id;
+    co_return reply;
+  }
+
+ private:
+  static Error cancelled() { return mind_failure("cancelled", "the reply was cancelled"); }
+
+  /// The run's id, whether it runs, has ended or was just started.
+  Task<Result<std::string>> find_or_start(Request request, ProgramCall call) {
+    if (!request.run_id.empty()) {
+      auto known = co_await runs_.find(request.run_id);
+      if (known) co_return known->task_id;
+      if (known.error().code != Code::not_found) co_return fail(std::move(known.error()));
+    }
+    auto environment = co_await environment_for_run();
+    runs::StartRequest start{.id = request.run_id,
+                             .argv = std::move(call.argv),
+                             .backend = call.backend,
+                             .task = std::move(call.task),
+                             .cwd = request.cwd,
+                             .env = std::move(environment),
+                             .has_stdin = {},
+                             .traceparent = request.traceparent};
+    // A command that reads nothing is not left waiting for it.
+    if (provider_.kind == ProviderKind::command && call.input.empty()) start.has_stdin = false;
+    auto run = co_await runs_.start(std::move(start));
+    if (run) co_return run->task_id;
+    auto& error = run.error();
+    co_return fail(mind_failure(error.code == Code::cannot_execute ? "not_configured" : "run_failed",
+                                fmt::format("{} was not started: {}", provider_.name, error.message),
+                                error.hint));
+  }
+
+  Task<std::map<std::string, std::string>> environment_for_run() {
+    std::map<std::string, std::string> environment;
+    for (const auto& [name, value] : options_.environment)
+      if (is_of_account(provider_.kind, name)) environment[name] = value;
+    if (provider_.kind != ProviderKind::gemini || environment.contains(gemini_settings_variable))
+      co_return environment;
+    auto file = options_.root + "/.coven/gemini-settings.json";
+    auto written =
+        co_await pool_.run([file, cru = options_.cru] { return write_gemini_settings(file, cru); });
+    if (written) environment[gemini_settings_variable] = file;
+    co_return environment;
+  }
+
+  /// Gemini takes its MCP servers from files only. A system's own settings are left in force.
+  static bool write_gemini_settings(const std::string& file, const std::string& cru) {
+    std::error_code error;
+    if (std::filesystem::exists("/etc/gemini-cli/settings.json", error)) return false;
+    json::object server{{"command", cru}, {"args", json::array{"mcp"}}, {"trust", true}};
+    auto text = to_text(json::object{{"mcpServers", {{"cru", std::move(server)}}}});
+    auto known = read_file(file);
+    return (known && *known == text) || write_file(file, text, 0600).has_value();
+  }
+
+  Task<Result<Reply>> follow(std::string id, Listener& listener) {
+    Following following(provider_.kind, loop_.clock(), listener);
+    bool says_its_end = provider_.kind != ProviderKind::command;
+    std::optional<BootTime> goodbye;
+    int64_t since = 0;
+    for (;;) {
+      auto wait = longest_read;
+      if (goodbye) wait = std::max(Duration(0), *goodbye - loop_.clock().boot());
+      runs::OutputQuery query{.since = since, .limit = 500, .stream = {}, .tail = {}, .wait = wait};
+      auto page = co_await runs_.read_output(id, query);
+      if (!page) co_return fail(mind_failure("run_failed", page.error().message));
+      for (const auto& record : page->lines) following.take(record);
+      since = page->last_seq;
+      bool is_over = !runs::is_live(page->status) && page->lines.empty() && !page->more;
+      if (is_over || (goodbye && wait == Duration(0))) break;
+      if (says_its_end && following.has_ended() && !goodbye) goodbye = loop_.clock().boot() + longest_goodbye;
+    }
+    auto run = co_await runs_.find(id);
+    if (!run) co_return fail(mind_failure("run_failed", run.error().message));
+    auto how = describe_end(*run, provider_.name);
+    auto reply = following.finish(how);
+    if (!says_its_end && run->status != runs::Status::completed)
+      co_return fail(mind_failure("run_failed", how, {}, following.errors()));
+    co_return reply;
+  }
+
+  Loop& loop_;
+  Pool& pool_;
+  runs::Runs& runs_;
+  const Provider provider_;
+  const ProgramOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mind> program_mind(Loop& loop, Pool& pool, runs::Runs& runs, Provider provider,
+                                   ProgramOptions options) {
+  return std::make_unique<ProgramMind>(loop, pool, runs, std::move(provider), std::move(options));
+}
+
+}  // namespace cru::minds
