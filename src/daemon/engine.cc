@@ -48,14 +48,6 @@ runs::Options to_options(const api::Project& project, const Config& config) {
           .check_program = true};
 }
 
-definitions::Folders agent_folders(const std::string& root) {
-  const char* set_home = std::getenv("HOME");
-  std::string home = set_home ? set_home : "";
-  const char* xdg = std::getenv("XDG_CONFIG_HOME");
-  auto config = xdg && *xdg ? std::string(xdg) : home + "/.config";
-  return {root + "/.crucible/agents", config + "/crucible/agents", root, home};
-}
-
 std::map<std::string, std::string> whole_environment() {
   std::map<std::string, std::string> all;
   for (char** entry = environ; *entry; ++entry) {
@@ -134,7 +126,6 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       handoffs_(store, sessions_, system_random()),
       memories_(store, sessions_, system_random()),
       teams_(store, pool, sessions_, runs_, system_random(), project.root),
-      definitions_(loop, store, pool, agent_folders(project.root)),
       api_(store),
       registry_(loop, store, pool, definition_folders(project.root)),
       notes_(loop, store, pool, note_options(project)),
@@ -176,7 +167,6 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_handoffs(api_, handoffs_, memories_);
   api::bind_guardrails(api_, pool_, sessions_, root_);
   api::bind_teams(api_, teams_);
-  api::bind_definitions(api_, definitions_, "sonnet");
   api::bind_ask_user(api_, sessions_, inbox_);
   api::bind_definitions(api_, registry_, config_.minds.default_model);
   api::bind_notes(api_, notes_);
@@ -197,7 +187,6 @@ Task<Result<>> Engine::recover(bool fresh_database) {
   if (!recovered) co_return recovered;
   auto cleaned = co_await retention_.clean_orphans(fresh_database);
   if (!cleaned) co_return cleaned;
-  co_await definitions_.start();
   if (recovered = co_await crew_.recover(); !recovered) co_return recovered;
   loop_.spawn(registry_.start());
   loop_.spawn(notes_.start());

@@ -59,7 +59,6 @@ class Engine {
   coordination::Handoffs handoffs_;
   coordination::Memories memories_;
   coordination::Teams teams_;
-  definitions::Registry definitions_;
   api::Api api_;
   definitions::Registry registry_;
   notes::Notes notes_;
