@@ -81,10 +81,7 @@ LandlockWishes landlock_wishes(const ConfineRequest& request, const std::string&
   if (!has_mounts && ::access((request.root + "/.coven").c_str(), F_OK) == 0)
     wishes.unreadable = request.root + "/.coven";
   if (request.read_only) return wishes;
-  if (auto cache = cache_folder(); !cache.empty()) {
-    (void)make_folder(cache, 0700);
-    wishes.writable.push_back(cache);
-  }
+  if (auto cache = cache_folder(); !cache.empty()) wishes.writable.push_back(cache);
   if (has_mounts) {
     wishes.writable.push_back(request.root);
     return wishes;
@@ -185,7 +182,14 @@ int watch(pid_t child, bool leashed) {
 
 int confine(const ConfineRequest& request, const std::string& temporary) {
   auto guarded = request.read_only ? std::vector<std::string>() : guarded_paths(request.root);
+  std::vector<std::string> writable = {temporary};
+  if (!request.read_only) {
+    auto cache = cache_folder();
+    if (!cache.empty() && make_folder(cache, 0700)) writable.push_back(cache);
+    writable.push_back(request.root);
+  }
   auto spaces = enter_namespaces({.empty_network = request.no_network,
+                                  .writable = std::move(writable),
                                   .hidden = hidden_paths(request.root),
                                   .kept = {request.root + "/.git"},
                                   .readonly = std::move(guarded)});
@@ -256,7 +260,13 @@ int confine_main(int argc, char** argv) {
   auto temporary = std::filesystem::temp_directory_path(error).string() + "/cru-command-XXXXXX";
   if (error || !::mkdtemp(temporary.data()))
     return refuse(*request, system_error(errno, "make " + temporary).message, cannot_confine);
-  int code = confine(*request, temporary);
+  // Whoever enters the namespaces cannot remove the folder any more: it is a mount point there.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  pid_t warden = ::fork();
+  if (warden == 0) ::_exit(confine(*request, temporary));
+  int code = warden < 0 ? refuse(*request, system_error(errno, "start a process").message, cannot_confine)
+                        : exit_code_of(wait_for(warden));
+  kill_all_below();
   std::filesystem::remove_all(temporary, error);
   ::_exit(code);  // what runs at an exit cannot where no process can be made any more
 }

@@ -103,10 +103,14 @@ TEST_P(Confined, ExitsAsTheProgramDid) {
 
 TEST_P(Confined, ReadOnlyWritesNowhereButItsTemporaryFolder) {  // SA-18, SA-19
   for (auto script : {"echo x > src/a", "echo x > new", "rm src/a", "mkdir d", "mv src s", "ln -s a src/l",
-                      "chmod 0 src/a && echo x > src/a", "echo x > ../outside", "echo x > ../cache/x",
+                      "chmod 644 src/a && echo x > src/a", "echo x > ../outside", "echo x > ../cache/x",
                       "echo x > /tmp/cru-confine-test"})
     EXPECT_FALSE(runs({"--read-only"}, script)) << script;
   EXPECT_EQ(*read_file(root + "/src/a"), "a");
+  if (GetParam()) {
+    EXPECT_FALSE(runs({"--read-only"}, "chmod 600 src/a")) << "nor changes modes";
+    EXPECT_FALSE(runs({}, "touch -d yesterday ../outside")) << "nor times outside";
+  }
   auto ended =
       run({"--read-only"}, "echo x > $TMPDIR/x && cat $TMPDIR/x && echo x > /dev/null && echo $TMPDIR");
   ASSERT_EQ(ended.code, 0) << ended.said;

@@ -53,22 +53,48 @@ bool hide(const std::string& path) {
   return mount_at("tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,mode=0755");
 }
 
+Fd clone_tree(const std::string& path) {
+  return Fd(static_cast<int>(
+      ::syscall(SYS_open_tree, AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
+}
+bool make_readonly(int at, const char* path, unsigned flags) {
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_RDONLY;
+  return ::syscall(SYS_mount_setattr, at, path, flags | AT_RECURSIVE, &attributes, sizeof attributes) == 0;
+}
+bool put_tree(const Fd& tree, const std::string& path) {
+  return tree && ::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, path.c_str(),
+                           MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS) == 0;
+}
+
 /// Mounted upon itself: the kernel lets nobody move or remove a mount point.
 bool keep(const std::string& path, bool readonly) {
   if (::access(path.c_str(), F_OK) != 0) return true;
-  Fd tree(static_cast<int>(
-      ::syscall(SYS_open_tree, AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
-  mount_attr attributes{};
-  attributes.attr_set = readonly ? MOUNT_ATTR_RDONLY : 0;
-  return tree &&
-         ::syscall(SYS_mount_setattr, tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
-                   sizeof attributes) == 0 &&
-         ::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, path.c_str(),
-                   MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS) == 0;
+  auto tree = clone_tree(path);
+  return tree && (!readonly || make_readonly(tree.get(), "", AT_EMPTY_PATH)) && put_tree(tree, path);
+}
+
+/// Copies of the writable trees are taken as they are, put back upon a world that is read-only.
+bool make_all_readonly_but(const std::vector<std::string>& writable) {
+  std::vector<std::pair<Fd, std::string>> trees;
+  for (const auto& path : writable)
+    if (::access(path.c_str(), F_OK) == 0) trees.emplace_back(clone_tree(path), path);
+  bool good = make_readonly(AT_FDCWD, "/", 0);
+  for (const auto& [tree, path] : trees) good = good && put_tree(tree, path);
+  return good;
+}
+
+/// We still stand on what is below the new mounts: the same folder must be entered anew.
+bool enter_folder_again() {
+  struct stat before{}, after{};
+  char path[4096];
+  return ::stat(".", &before) == 0 && ::getcwd(path, sizeof path) && ::chdir(path) == 0 &&
+         ::stat(".", &after) == 0 && before.st_dev == after.st_dev && before.st_ino == after.st_ino;
 }
 
 bool arrange_mounts(const NamespaceWishes& wishes) {
-  bool good = mount_at(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  bool good = mount_at(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) &&
+              make_all_readonly_but(wishes.writable) && enter_folder_again();
   for (const auto& path : wishes.kept) good = good && keep(path, false);
   for (const auto& path : wishes.readonly) good = good && keep(path, true);
   for (const auto& path : wishes.hidden) good = good && hide(path);

@@ -8,6 +8,8 @@ namespace cru {
 
 struct NamespaceWishes {
   bool empty_network = false;
+  /// Everything else is mounted read-only, which also keeps modes, owners and times as they are.
+  std::vector<std::string> writable;
   std::vector<std::string> hidden;    ///< seen as empty folders, or as nothing to read
   std::vector<std::string> kept;      ///< cannot be moved away
   std::vector<std::string> readonly;  ///< with all below; those inside `kept` after those
