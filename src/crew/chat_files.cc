@@ -132,7 +132,7 @@ void write_lines(std::string& out, const json::value& value, size_t indent) {
   const auto* object = value.if_object();
   const auto* array = value.if_array();
   if ((!object || object->empty()) && (!array || array->empty())) {
-    out += to_text(value);
+    out += value.is_double() ? fmt::format("{}", value.get_double()) : to_text(value);
     return;
   }
   std::string inner(indent + 2, ' ');

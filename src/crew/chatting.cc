@@ -240,7 +240,7 @@ Task<Result<>> Crew::recover() {
   });
   if (!left) co_return fail(std::move(left.error()));
   for (const auto& subagent : left->subagents) {
-    queue_.add(subagent.task_id, subagent.chat_id, subagent.provider);
+    queue_.add(subagent.task_id, subagent.parent, subagent.chat_id, subagent.provider);
     file(subagent.chat_id);
   }
   pump();

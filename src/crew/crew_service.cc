@@ -268,7 +268,7 @@ Task<Result<Subagent>> Crew::enlist(Place place, SpawnRequest request, std::stri
   });
   // A repeated request finds the one that is under way already.
   if (!subagent || is_over(subagent->status) || queue_.has(task_id)) co_return subagent;
-  queue_.add(task_id, subagent->chat_id, subagent->provider);
+  queue_.add(task_id, subagent->parent, subagent->chat_id, subagent->provider);
   file(subagent->chat_id);
   pump();
   co_return subagent;

@@ -5,8 +5,8 @@
 
 namespace cru::crew {
 
-void Queue::add(std::string id, std::string chat, std::string provider) {
-  places_.push_back({std::move(id), std::move(chat), std::move(provider)});
+void Queue::add(std::string id, std::string line, std::string chat, std::string provider) {
+  places_.push_back({std::move(id), std::move(line), std::move(chat), std::move(provider)});
 }
 
 void Queue::remove(const std::string& id) {
@@ -14,13 +14,13 @@ void Queue::remove(const std::string& id) {
 }
 
 bool Queue::has_room(const Place& place) const {
-  int64_t in_chat = 0, at_provider = 0;
+  int64_t in_line = 0, at_provider = 0;
   for (const auto& other : places_) {
     if (!other.running) continue;
-    if (other.chat == place.chat) ++in_chat;
+    if (other.line == place.line) ++in_line;
     if (other.provider == place.provider) ++at_provider;
   }
-  if (in_chat >= limits_.max_concurrent) return false;
+  if (in_line >= limits_.max_concurrent) return false;
   if (limits_.max_concurrent <= 1 || !limits_.of_provider) return true;
   auto most = limits_.of_provider(place.provider);
   return most <= 0 || at_provider < most;
@@ -28,11 +28,11 @@ bool Queue::has_room(const Place& place) const {
 
 std::vector<Queue::Started> Queue::start() {
   std::vector<Started> started;
-  std::set<std::string> held;  // chats whose first in line must wait
+  std::set<std::string> held;  // lines whose first must wait
   for (auto& place : places_) {
-    if (place.running || held.contains(place.chat)) continue;
+    if (place.running || held.contains(place.line)) continue;
     if (!has_room(place)) {
-      held.insert(place.chat);
+      held.insert(place.line);
       continue;
     }
     place.running = true;
@@ -54,7 +54,7 @@ int64_t Queue::size(const std::string& chat) const { return std::ranges::count(p
 int64_t Queue::position(const std::string& id) const {
   auto self = std::ranges::find(places_, id, &Place::id);
   if (self == places_.end()) return 0;
-  return std::count_if(places_.begin(), self, [&](const Place& p) { return p.chat == self->chat; });
+  return std::count_if(places_.begin(), self, [&](const Place& p) { return p.line == self->line; });
 }
 
 }  // namespace cru::crew

@@ -17,7 +17,7 @@ struct QueueLimits {
 class Queue {
  public:
   explicit Queue(QueueLimits limits) : limits_(std::move(limits)) {}
-  void add(std::string id, std::string chat, std::string provider);
+  void add(std::string id, std::string line, std::string chat, std::string provider);
   /// Takes out what is over, or waits no longer.
   void remove(const std::string& id);
   /// Those that may start now, in order; they count as running from here on.
@@ -30,12 +30,12 @@ class Queue {
   int64_t waiting(const std::string& chat) const;
   /// How many of a chat wait or run.
   int64_t size(const std::string& chat) const;
-  /// How many of its chat are before this one, running ones too.
+  /// How many of its line are before this one, running ones too.
   int64_t position(const std::string& id) const;
 
  private:
   struct Place {
-    std::string id, chat, provider;
+    std::string id, line, chat, provider;
     bool running = false;
   };
   bool has_room(const Place& place) const;

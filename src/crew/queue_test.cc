@@ -15,7 +15,7 @@ using Ids = std::vector<std::string>;
 // SA-21
 TEST(Queue, OneAloneStartsAtOnce) {
   Queue queue({});
-  queue.add("a", "chat", "anthropic");
+  queue.add("a", "chat", "chat", "anthropic");
   EXPECT_EQ(started(queue), Ids{"a"});
   EXPECT_EQ(queue.waiting("chat"), 0);
 }
@@ -23,7 +23,7 @@ TEST(Queue, OneAloneStartsAtOnce) {
 // SA-22, SA-23
 TEST(Queue, TheNextStartsOnlyWhenTheOneBeforeIsOver) {
   Queue queue({});
-  for (auto id : {"a", "b", "c"}) queue.add(id, "chat", "anthropic");
+  for (auto id : {"a", "b", "c"}) queue.add(id, "chat", "chat", "anthropic");
   EXPECT_EQ(started(queue), Ids{"a"});
   EXPECT_EQ(started(queue), Ids{});
   EXPECT_EQ(queue.waiting("chat"), 2);
@@ -36,14 +36,22 @@ TEST(Queue, TheNextStartsOnlyWhenTheOneBeforeIsOver) {
 
 TEST(Queue, ChatsDoNotWaitForEachOther) {
   Queue queue({});
-  queue.add("a", "one", "anthropic");
-  queue.add("b", "two", "anthropic");
+  queue.add("a", "one", "one", "anthropic");
+  queue.add("b", "two", "two", "anthropic");
   EXPECT_EQ(started(queue), (Ids{"a", "b"}));
+}
+
+TEST(Queue, AParentThatWaitsForItsChildrenIsNotInTheirWay) {
+  Queue queue({});
+  queue.add("parent", "chat", "chat", "p");
+  EXPECT_EQ(started(queue), Ids{"parent"});
+  queue.add("child", "parent", "chat", "p");
+  EXPECT_EQ(started(queue), Ids{"child"});
 }
 
 TEST(Queue, OneThatIsTakenOutWhileItWaitsNeverStarts) {
   Queue queue({});
-  for (auto id : {"a", "b", "c"}) queue.add(id, "chat", "p");
+  for (auto id : {"a", "b", "c"}) queue.add(id, "chat", "chat", "p");
   (void)queue.start();
   queue.remove("b");
   queue.remove("a");
@@ -53,7 +61,7 @@ TEST(Queue, OneThatIsTakenOutWhileItWaitsNeverStarts) {
 // SA-24
 TEST(Queue, MoreThanOneRunWhereThatIsConfigured) {
   Queue queue({.max_concurrent = 2});
-  for (auto id : {"a", "b", "c"}) queue.add(id, "chat", "p");
+  for (auto id : {"a", "b", "c"}) queue.add(id, "chat", "chat", "p");
   EXPECT_EQ(started(queue), (Ids{"a", "b"}));
   queue.remove("b");
   EXPECT_EQ(started(queue), Ids{"c"});
@@ -62,10 +70,10 @@ TEST(Queue, MoreThanOneRunWhereThatIsConfigured) {
 TEST(Queue, AProvidersLimitHoldsAcrossChatsAndNobodyOvertakes) {
   Queue queue(
       {.max_concurrent = 9, .of_provider = [](const std::string& name) { return name == "local" ? 1 : 0; }});
-  queue.add("a", "one", "local");
-  queue.add("b", "two", "local");
-  queue.add("c", "two", "far");  // behind b in its chat
-  queue.add("d", "one", "far");
+  queue.add("a", "one", "one", "local");
+  queue.add("b", "two", "two", "local");
+  queue.add("c", "two", "two", "far");  // behind b in its chat
+  queue.add("d", "one", "one", "far");
   EXPECT_EQ(started(queue), (Ids{"a", "d"}));
   queue.remove("a");
   EXPECT_EQ(started(queue), (Ids{"b", "c"}));

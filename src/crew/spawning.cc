@@ -38,10 +38,12 @@ Result<Permissions> read_permissions(const std::vector<std::string>& names) {
 }
 
 std::unexpected<Error> escalation(std::string_view who, Permissions missing, const Parent& parent) {
-  return fail(Code::forbidden,
-              fmt::format("permission denied: {} {}, which {} does not have; its permissions are: {}", who,
-                          missing.in_words(), parent.name, parent.permissions.in_words()),
-              "permissions", "ask for less, or let a parent that has it do the spawning");
+  return fail(
+      Code::forbidden,
+      fmt::format("permission denied: {} {}, which {} does not have; its permissions are: {}", who,
+                  missing.in_words(), parent.name, parent.permissions.in_words()),
+      "permissions",
+      fmt::format("ask for less; or the person begins the chat with --permit {}", missing.names().front()));
 }
 
 }  // namespace

@@ -198,19 +198,22 @@ ScriptedReply tell_results(const Turn& turn) {
   return say(text + parts);
 }
 
-ScriptedReply spawn(const std::vector<std::string>& agents, std::string_view words) {
+ScriptedReply spawn(const std::vector<std::string>& agents, std::string_view words,
+                    const std::string& model) {
   std::string names;
   for (const auto& agent : agents) names += (names.empty() ? "" : ", ") + agent;
   auto reply = say(fmt::format("I hand this to {}.", names));
   for (const auto& agent : agents)
-    reply.tools.push_back({{}, "spawn_agent", {{"agent", agent}, {"task", words}}});
+    // Whoever has no model for this one has none for the others.
+    reply.tools.push_back({{}, "spawn_agent", {{"agent", agent}, {"task", words}, {"model", model}}});
   return reply;
 }
 
 ScriptedReply as_primary(const Request& request, const ToolSpec& spawning, const Turn& turn) {
   if (turn.has_used("spawn_agent")) return tell_results(turn);
   if (turn.uses.empty()) {
-    if (auto agents = called_agents(spawning, turn.words); !agents.empty()) return spawn(agents, turn.words);
+    if (auto agents = called_agents(spawning, turn.words); !agents.empty())
+      return spawn(agents, turn.words, request.model.name);
     if (find_tool(request, "semantic_search")) return search(turn.words);
     return say(std::string(introduction));
   }
@@ -270,7 +273,11 @@ std::string summary_of(std::string_view markdown) {
 ScriptedReply builtin_reply(const Request& request) {
   auto turn = current_turn(request.messages);
   if (asks_what_i_am(turn.words)) return say(std::string(introduction));
-  if (const auto* spawning = find_tool(request, "spawn_agent")) return as_primary(request, *spawning, turn);
+  const auto* spawning = find_tool(request, "spawn_agent");
+  // One of the specialised agents does its work itself, also when a person runs it.
+  auto offered = spawning ? offered_agents(*spawning) : std::vector<std::string>();
+  if (spawning && std::ranges::find(offered, request.agent) == offered.end())
+    return as_primary(request, *spawning, turn);
   return as_subagent(request, turn);
 }
 
