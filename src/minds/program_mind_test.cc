@@ -1,0 +1,379 @@
+#include "minds/program_mind.h"
+
+#include "minds/mind_fixture.h"
+#include "minds/minds_service.h"
+#include "minds/program_call.h"
+#include "minds/program_fixture.h"
+#include "runs/runs_fixture.h"
+#include "store/store_fixture.h"
+
+namespace cru::minds {
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// The word after `flag`; "(none)" if the flag is not there.
+std::string after(const Words& words, const std::string& flag) {
+  auto at = std::ranges::find(words, flag);
+  return at == words.end() || at + 1 == words.end() ? "(none)" : *(at + 1);
+}
+
+Request task(std::string text) {
+  auto request = request_saying(std::move(text));
+  request.model.id = "model-1";
+  request.system = "Be kind.";
+  return request;
+}
+
+Provider provider_of(ProviderKind kind) {
+  Provider provider;
+  provider.name = name(kind);
+  provider.kind = kind;
+  return provider;
+}
+
+// SA-29: a CLI's own way to spawn is off at depth 1.
+TEST(ClaudeCall, GivesOnlyTheToolsThatTheAbilitiesAllow) {
+  auto request = task("go");
+  auto argv = to_call(provider_of(ProviderKind::claude), request, "/bin/cru")->argv;
+  EXPECT_EQ(after(argv, "--tools"),
+            "Read,Grep,Glob,LS,NotebookRead,TodoWrite,ToolSearch,AskUserQuestion,Skill");
+  for (auto tool : {"Edit", "Write", "Bash", "WebFetch", "Task", "Agent"})
+    EXPECT_NE(("," + after(argv, "--disallowedTools") + ",").find("," + std::string(tool) + ","),
+              std::string::npos);
+  EXPECT_EQ(after(argv, "--mcp-config"),
+            R"({"mcpServers":{"cru":{"type":"stdio","command":"/bin/cru","args":["mcp"]}}})");
+  EXPECT_EQ(after(argv, "--setting-sources"), "");
+  EXPECT_NE(std::ranges::find(argv, "--strict-mcp-config"), argv.end());
+  EXPECT_EQ(after(argv, "--model"), "model-1");
+  EXPECT_EQ(after(argv, "--system-prompt"), "Be kind.");
+  EXPECT_EQ(after(argv, "--resume"), "(none)");
+  EXPECT_TRUE(after(argv, "--allowedTools").starts_with("mcp__cru,Read"));
+
+  request.abilities = {
+      .write = true, .network = true, .process = true, .spawn = true, .tools = {}, .disallowed_tools = {}};
+  request.resume = "s1";
+  request.max_turns = 5;
+  argv = to_call(provider_of(ProviderKind::claude), request, "/bin/cru")->argv;
+  EXPECT_EQ(after(argv, "--disallowedTools"), "(none)");
+  EXPECT_EQ(after(argv, "--resume"), "s1");
+  EXPECT_EQ(after(argv, "--max-turns"), "5");
+  EXPECT_NE(after(argv, "--tools").find("Bash"), std::string::npos);
+}
+
+TEST(ClaudeCall, TakesTheDefinitionsOwnWordsForTools) {
+  auto request = task("go");
+  request.abilities.process = true;
+  request.abilities.tools = {"Read", "Bash(git log:*)", "Write", "mcp__other__x"};
+  request.abilities.disallowed_tools = {"Grep"};
+  auto argv = to_call(provider_of(ProviderKind::claude), request, "/bin/cru")->argv;
+  EXPECT_EQ(after(argv, "--tools"), "Read,ToolSearch,Bash");
+  EXPECT_EQ(after(argv, "--allowedTools"), "mcp__cru,Read,Bash(git log:*),mcp__other__x");
+  EXPECT_TRUE(after(argv, "--disallowedTools").ends_with(",Grep"));
+}
+
+TEST(CodexCall, IsSandboxedAsTheAbilitiesSay) {
+  auto request = task("-go");
+  auto call = to_call(provider_of(ProviderKind::codex), request, "/bin/cru");
+  EXPECT_EQ(after(call->argv, "--sandbox"), "read-only");
+  EXPECT_EQ(after(call->argv, "-m"), "model-1");
+  EXPECT_EQ(call->task, "Be kind.\n\n-go");
+  EXPECT_NE(std::ranges::find(call->argv, R"(mcp_servers.cru.command="/bin/cru")"), call->argv.end());
+  request.abilities.write = true;
+  request.resume = "t1";
+  call = to_call(provider_of(ProviderKind::codex), request, "/bin/cru");
+  EXPECT_EQ(after(call->argv, "--sandbox"), "workspace-write");
+  EXPECT_EQ(call->argv.back(), "t1");
+  EXPECT_EQ(*(call->argv.end() - 2), "resume");
+  EXPECT_EQ(call->task, "\n-go") << "a task is no flag";
+}
+
+TEST(GeminiCall, ApprovesAsTheAbilitiesSay) {
+  auto request = task("go");
+  auto mode = [&] {
+    return after(to_call(provider_of(ProviderKind::gemini), request, "cru")->argv, "--approval-mode");
+  };
+  EXPECT_EQ(mode(), "default");
+  request.abilities.write = true;
+  EXPECT_EQ(mode(), "auto_edit");
+  request.abilities.process = true;
+  EXPECT_EQ(mode(), "yolo");
+}
+
+TEST(CommandCall, TakesThePromptWhereItsWordsSay) {
+  auto provider = provider_of(ProviderKind::command);
+  provider.argv = {"ask", "--once"};
+  EXPECT_EQ(to_call(provider, task("go"), "cru")->argv, (Words{"ask", "--once", "Be kind.\n\ngo"}));
+  provider.argv = {"ask", "{prompt}", "--once"};
+  EXPECT_EQ(to_call(provider, task("go"), "cru")->argv, (Words{"ask", "Be kind.\n\ngo", "--once"}));
+  provider.argv = {"ask", "-"};
+  EXPECT_EQ(to_call(provider, task("go"), "cru")->input, "Be kind.\n\ngo\n");
+  EXPECT_EQ(to_call(provider, task("go"), "cru")->argv, (Words{"ask", "-"}));
+}
+
+TEST(ProgramCalls, AreRefusedWhenTheyAreTooLong) {
+  auto call = to_call(provider_of(ProviderKind::codex), task(std::string(200'000, 'x')), "cru");
+  ASSERT_FALSE(call);
+  EXPECT_EQ(failure_type(call.error()), "too_long");
+  EXPECT_TRUE(to_call(provider_of(ProviderKind::claude), task(std::string(200'000, 'x')), "cru"))
+      << "claude reads its task";
+}
+
+TEST(ProgramCalls, TellWhatWasSaidBeforeWhereThereIsNothingToResume) {
+  auto request = task("first");
+  request.messages.push_back({Message::Role::assistant, "answer", {}, {}});
+  request.messages.push_back({Message::Role::user, "second", {}, {}});
+  EXPECT_EQ(prompt_of(request),
+            "The conversation so far:\n\nUser: first\n\nYou: answer\n\nThe user says now:\n\nsecond");
+  request.resume = "s1";
+  EXPECT_EQ(prompt_of(request), "second");
+}
+
+TEST(ProgramCalls, PassOnTheAccountAndNothingElse) {
+  EXPECT_TRUE(is_of_account(ProviderKind::claude, "ANTHROPIC_API_KEY"));
+  EXPECT_FALSE(is_of_account(ProviderKind::claude, "OPENAI_API_KEY"));
+  EXPECT_FALSE(is_of_account(ProviderKind::claude, "CLAUDECODE"));
+  EXPECT_TRUE(is_of_account(ProviderKind::codex, "HTTPS_PROXY"));
+  EXPECT_FALSE(is_of_account(ProviderKind::command, "OPENAI_API_KEY"));
+}
+
+class ProgramMinds : public StoreFixture {
+ public:
+  ProgramMinds() : StoreFixture(runs::test_migrations()) {
+    EXPECT_TRUE(make_folder(folder / ".coven/output"));
+    thread->on_loop([&] {
+      pool = std::make_unique<Pool>(thread->loop, 1);
+      inbox = std::make_unique<inbox::Inbox>(thread->loop, *store);
+      keeper = std::make_unique<PrintingKeeper>(thread->loop, folder.path());
+      output = runs::file_output(folder.path(), *pool);
+      runs::Options options;
+      options.root = folder.path();
+      options.check_program = false;
+      runs = std::make_unique<runs::Runs>(thread->loop, *store, *inbox, *keeper, *output, worktrees,
+                                          system_random(), options);
+    });
+  }
+  ~ProgramMinds() override {
+    thread->stop();
+    mind.reset();
+    runs.reset();
+    keeper.reset();
+    output.reset();
+    inbox.reset();
+    pool.reset();
+  }
+  Result<Reply> think(ProviderKind kind, Request request) {
+    if (!mind) {
+      auto provider = provider_of(kind);
+      provider.argv = argv;
+      mind = program_mind(thread->loop, *pool, *runs, provider,
+                          {folder.path(), "/bin/cru", {{"ANTHROPIC_API_KEY", "k"}, {"SECRET", "s"}}});
+    }
+    return thread->await([&] { return mind->think(request, ear, stop); });
+  }
+  void print_recording(const std::string& name) {
+    for (auto& line : recorded(name)) keeper->prints.emplace_back("stdout", line);
+  }
+  Request numbered(std::string text) {
+    auto request = task(std::move(text));
+    request.run_id = "reviewer-3f";
+    return request;
+  }
+
+  runs::NoWorktrees worktrees;
+  std::unique_ptr<Pool> pool;
+  std::unique_ptr<inbox::Inbox> inbox;
+  std::unique_ptr<PrintingKeeper> keeper;
+  std::unique_ptr<runs::Output> output;
+  std::unique_ptr<runs::Runs> runs;
+  std::unique_ptr<Mind> mind;
+  Words argv;
+  Ear ear;
+  Stop stop;
+};
+
+TEST_F(ProgramMinds, FollowClaudeToItsReply) {
+  print_recording("claude-mcp.events.jsonl");
+  auto reply = think(ProviderKind::claude, numbered("go"));
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(reply->message.text, "TOOL-RESULT: echo:ping-42");
+  EXPECT_EQ(ear.tools, Words{"mcp__demo__echo"});
+  EXPECT_DOUBLE_EQ(*reply->cost_usd, 0.093656);
+  ASSERT_EQ(keeper->specs.size(), 1u);
+  EXPECT_EQ(keeper->specs[0].argv.front(), "claude");
+  EXPECT_EQ(keeper->specs[0].task_id, "reviewer-3f");
+  EXPECT_EQ(keeper->specs[0].env["ANTHROPIC_API_KEY"], "k");
+  EXPECT_FALSE(keeper->specs[0].env.contains("SECRET"));
+  EXPECT_NE(keeper->input.find(R"("content":"go")"), std::string::npos) << keeper->input;
+}
+
+// A run that was under way when the daemon died is followed, not started again.
+TEST_F(ProgramMinds, FollowARunThatExistsInsteadOfStartingIt) {
+  print_recording("codex-mcp.events.jsonl");
+  auto first = think(ProviderKind::codex, numbered("go"));
+  auto heard = ear.heard;
+  ear.heard.clear();
+  auto second = think(ProviderKind::codex, numbered("go"));
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->message.text, first->message.text);
+  EXPECT_EQ(ear.heard, heard);
+  EXPECT_EQ(keeper->specs.size(), 1u);
+}
+
+TEST_F(ProgramMinds, CostWhatTheirModelCostsWhereTheySayNothing) {
+  print_recording("codex-mcp.events.jsonl");
+  auto request = numbered("go");
+  request.model.prices = Prices{1, 2, 0, 0};
+  EXPECT_DOUBLE_EQ(*think(ProviderKind::codex, request)->cost_usd, 40e-6);
+}
+
+TEST_F(ProgramMinds, FailWithWhatTheProgramSaidLast) {
+  keeper->prints = {{"stdout", "{"}, {"stderr", "one"}, {"stderr", "No conversation found"}};
+  keeper->exits = 3;
+  auto reply = think(ProviderKind::claude, numbered("go"));
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(failure_type(reply.error()), "run_failed");
+  EXPECT_EQ(reply.error().message, "claude: exited with code 3");
+  EXPECT_NE(reply.error().details.find("one\\nNo conversation found"), std::string::npos)
+      << reply.error().details;
+}
+
+TEST_F(ProgramMinds, AreKilledByAStop) {
+  keeper->prints = {
+      {"stdout", R"({"type":"assistant","message":{"content":[{"type":"text","text":"hm"}]}})"}};
+  keeper->exits.reset();
+  ear.on_text = [this] { stop.request(); };
+  auto reply = think(ProviderKind::claude, numbered("go"));
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(failure_type(reply.error()), "cancelled");
+  EXPECT_EQ(keeper->kills, 1);
+}
+
+TEST_F(ProgramMinds, OfAnyCommandSayWhatItPrints) {
+  argv = {"ask", "-"};
+  keeper->prints = {{"stdout", "one"}, {"stderr", "noise"}, {"stdout", "two"}};
+  auto reply = think(ProviderKind::command, numbered("go"));
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(reply->message.text, "one\ntwo");
+  EXPECT_EQ(ear.heard, "one\ntwo\n");
+  EXPECT_EQ(reply->usage, Usage());
+}
+
+TEST_F(ProgramMinds, OfACommandThatFailsFail) {
+  argv = {"ask"};
+  keeper->prints = {{"stdout", "half"}, {"stderr", "oh no"}};
+  keeper->exits = 1;
+  auto reply = think(ProviderKind::command, numbered("go"));
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(failure_type(reply.error()), "run_failed");
+  EXPECT_NE(reply.error().details.find("oh no"), std::string::npos);
+}
+
+// The choice among minds.
+
+class MindsTest : public ProgramMinds {
+ public:
+  ~MindsTest() override {
+    thread->stop();
+    minds.reset();
+  }
+  void open(std::map<std::string, std::string> environment, Settings settings = default_settings()) {
+    environment.try_emplace("PATH", folder / "bin");
+    thread->on_loop([&] {
+      minds = std::make_unique<Minds>(thread->loop, *pool, *runs, system_random(), settings,
+                                      Options{folder.path(), folder / "config", "/bin/cru", environment});
+    });
+  }
+  Result<Choice> choose(std::string model) {
+    return thread->await([&] { return minds->choose(model); });
+  }
+  Readiness ready(const std::string& provider) {
+    for (auto& one : thread->await([&] { return minds->survey(); }))
+      if (one.provider == provider) return one;
+    return {};
+  }
+  void install(const std::string& program) {
+    EXPECT_TRUE(make_folder(folder / "bin"));
+    EXPECT_TRUE(write_file(folder / "bin/" + program, "#!/bin/sh\n", 0755));
+  }
+  std::unique_ptr<Minds> minds;
+};
+
+// SA-33
+TEST_F(MindsTest, ChooseAnthropicWithAKeyElseTheClaudeProgram) {
+  install("claude");
+  open({{"ANTHROPIC_API_KEY", "k"}});
+  auto choice = choose("haiku");
+  ASSERT_TRUE(choice) << choice.error().message;
+  EXPECT_EQ(choice->provider.kind, ProviderKind::anthropic);
+  EXPECT_EQ(choice->model.id, "claude-haiku-4-5");
+  EXPECT_FALSE(choice->mind->is_program());
+  EXPECT_EQ(ready("anthropic").models, (Words{"haiku", "opus", "sonnet"}));
+  open({});
+  choice = choose("haiku");
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->provider.kind, ProviderKind::claude);
+  EXPECT_TRUE(choice->mind->is_program());
+  EXPECT_EQ(choose("haiku")->mind, choice->mind);
+  EXPECT_EQ(ready("claude").models, (Words{"haiku", "opus", "sonnet"}));
+}
+
+// SA-34
+TEST_F(MindsTest, ChooseTheDefaultWhereNoneIsNamed) {
+  auto settings = default_settings();
+  settings.default_model = "scripted";
+  open({}, settings);
+  EXPECT_EQ(choose("")->model.name, "scripted");
+}
+
+TEST_F(MindsTest, SayHowToGetOneWhereThereIsNone) {
+  open({});
+  auto none = choose("sonnet");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(failure_type(none.error()), "not_configured");
+  EXPECT_EQ(none.error().message,
+            "no mind is configured: there is no key for anthropic; claude is not on PATH");
+  EXPECT_NE(none.error().hint.find("--model scripted"), std::string::npos);
+  EXPECT_NE(none.error().hint.find("ANTHROPIC_API_KEY"), std::string::npos);
+}
+
+// SA-35
+TEST_F(MindsTest, RefuseAModelThatIsNone) {
+  open({});
+  EXPECT_EQ(choose("gpt").error().code, Code::invalid_argument);
+  EXPECT_EQ(choose("gpt").error().field, "model");
+}
+
+TEST_F(MindsTest, SurveyEachProvider) {
+  install("codex");
+  auto settings = default_settings();
+  settings.providers["mine"] = provider_of(ProviderKind::command);
+  settings.providers["mine"].name = "mine";
+  settings.providers["mine"].argv = {"missing-program"};
+  open({{"OPENAI_API_KEY", "sk-1"}}, settings);
+  EXPECT_TRUE(ready("scripted").works);
+  EXPECT_TRUE(ready("codex").works);
+  EXPECT_EQ(ready("codex").why, folder / "bin/codex");
+  EXPECT_FALSE(ready("gemini").works);
+  EXPECT_NE(ready("gemini").fix, "");
+  EXPECT_EQ(ready("openai").why, "key from OPENAI_API_KEY");
+  EXPECT_TRUE(ready("ollama").works);
+  EXPECT_FALSE(ready("anthropic").works);
+  EXPECT_FALSE(ready("mine").works);
+  EXPECT_EQ(ready("mine").why, "missing-program is not on PATH");
+}
+
+TEST_F(MindsTest, TakeAKeyForAProviderThatHasOne) {
+  open({});
+  auto offer = [&](const std::string& provider, const std::string& key) {
+    return thread->on_loop([&] { return minds->offer_key(provider, key); });
+  };
+  EXPECT_EQ(offer("claude", "k").error().field, "provider");
+  EXPECT_EQ(offer("nobody", "k").error().field, "provider");
+  EXPECT_EQ(offer("anthropic", "two words").error().field, "key");
+  EXPECT_TRUE(offer("anthropic", "k"));
+  EXPECT_EQ(choose("sonnet")->provider.name, "anthropic");
+}
+
+}  // namespace
+}  // namespace cru::minds
