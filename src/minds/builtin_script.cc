@@ -146,11 +146,28 @@ struct Hit {
   std::string path, excerpt;
 };
 
+/// "PATH:LINE [SCORE] TITLE", the excerpt below, an empty line between two.
+std::vector<Hit> hits_in_text(std::string_view text) {
+  std::vector<Hit> hits;
+  while (!text.empty() && hits.size() < 5) {
+    auto end = std::min(text.find("\n\n"), text.size());
+    auto block = trim(text.substr(0, end));
+    auto head = block.substr(0, block.find('\n'));
+    auto score = head.find(" [0.");
+    if (score == std::string_view::npos) score = head.find(" [1.");
+    auto colon = score == std::string_view::npos ? score : head.rfind(':', score);
+    if (colon != std::string_view::npos)
+      hits.push_back({std::string(head.substr(0, colon)), cut(trim(block.substr(head.size())), 200)});
+    text.remove_prefix(std::min(end + 2, text.size()));
+  }
+  return hits;
+}
+
 std::vector<Hit> hits_of(const ToolResult* found) {
   std::vector<Hit> hits;
   auto parsed = found && !found->is_error ? parse_json(found->text) : Result<json::value>(nullptr);
   const auto* results = parsed && parsed->is_object() ? array_at(parsed->get_object(), "results") : nullptr;
-  if (!results) return hits;
+  if (!results) return found && !found->is_error ? hits_in_text(found->text) : hits;
   for (const auto& item : *results) {
     const auto* hit = item.if_object();
     if (!hit || text_or(*hit, "path").empty() || hits.size() >= 5) continue;

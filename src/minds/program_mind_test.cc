@@ -32,7 +32,7 @@ Provider provider_of(ProviderKind kind) {
   return provider;
 }
 
-// SA-29: a CLI's own way to spawn is off at depth 1.
+// SA-27: a CLI's own way to spawn is off at depth 1.
 TEST(ClaudeCall, GivesOnlyTheToolsThatTheAbilitiesAllow) {
   auto request = task("go");
   auto argv = to_call(provider_of(ProviderKind::claude), request, "/bin/cru")->argv;
