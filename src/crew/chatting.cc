@@ -244,6 +244,13 @@ Task<Result<>> Crew::recover() {
     file(subagent.chat_id);
   }
   pump();
+  // What an agent was saying when the daemon died it says anew.
+  auto told = co_await store_.write([turns = left->turns](Tx& tx) -> Result<> {
+    for (const auto& chat : turns)
+      tx.emit({"chat.restarted", chat.id, {{"chat_id", chat.id}, {"task_id", nullptr}}});
+    return {};
+  });
+  if (!told) co_return told;
   for (const auto& chat : left->turns) {
     auto self = std::make_shared<Live>();
     self->chat_id = chat.id;

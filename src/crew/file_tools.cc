@@ -80,7 +80,7 @@ Result<std::string> read_text(const json::object& input, const FileToolOptions& 
   auto opened = find(options, text_or(input, "path"));
   if (!opened) return fail(opened.error());
   const auto& path = opened->path;
-  if (auto allowed = check_readable(path); !allowed) return fail(allowed.error());
+  if (auto allowed = check_readable(path, options.own_chat); !allowed) return fail(allowed.error());
   auto file = opened->project.open_file(path);
   if (!file) return fail(file.error());
   auto size = file->state.size;
@@ -137,6 +137,7 @@ struct Listing {
   const Beneath& project;
   std::string base;     ///< where it began
   std::string pattern;  ///< empty: this one folder, all of it
+  std::string own_chat;
   std::vector<std::string> lines = {};
   size_t visited = 0, left_out = 0;
   bool complete = true;
@@ -145,7 +146,8 @@ struct Listing {
     auto entries = project.list(folder);
     if (!entries) return fail(entries.error());
     for (const auto& entry : *entries) {
-      if (is_ignored(entry.name)) continue;
+      auto whole = (folder == "." ? "" : folder + "/") + entry.name;
+      if (is_ignored(entry.name) || !check_readable(whole, own_chat)) continue;
       if (++visited > most_visited) {
         complete = false;
         return {};
@@ -156,7 +158,7 @@ struct Listing {
       if (pattern.empty() || entry.kind != BeneathEntry::folder) continue;
       if (level == most_levels)
         complete = false;
-      else if (!visit((folder == "." ? "" : folder + "/") + entry.name, path, level + 1))
+      else if (!visit(whole, path, level + 1))
         complete = false;  // one that cannot be read does not hide the others
     }
     return {};
@@ -175,12 +177,13 @@ Result<std::string> list_files(const json::object& input, const FileToolOptions&
     if (opened.error().field == "path") opened.error().field = "folder";
     return fail(opened.error());
   }
-  if (auto allowed = check_readable(opened->path); !allowed) return fail(allowed.error());
+  if (auto allowed = check_readable(opened->path, options.own_chat); !allowed) return fail(allowed.error());
   std::string pattern(text_or(input, "pattern"));
   // Each star may be tried at each place, and each in each of those.
   if (std::ranges::count(pattern, '*') > 8)
     return fail(Code::invalid_argument, "pattern has more than 8 stars", "pattern");
-  Listing listing{.project = opened->project, .base = opened->path, .pattern = pattern};
+  Listing listing{
+      .project = opened->project, .base = opened->path, .pattern = pattern, .own_chat = options.own_chat};
   if (auto done = listing.visit(opened->path, "", 0); !done) return fail(done.error());
   if (listing.lines.empty())
     return fmt::format("no files{} in {}", pattern.empty() ? "" : " match", opened->path);

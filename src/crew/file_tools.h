@@ -9,6 +9,7 @@ namespace cru::crew {
 struct FileToolOptions {
   std::string root;
   size_t result_limit = 51'200;
+  std::string own_chat = {};  ///< whose folder it may read
 };
 
 /// The result as text for the model. Errors name the field and the reason.

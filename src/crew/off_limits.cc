@@ -5,6 +5,8 @@
 namespace cru::crew {
 namespace {
 
+constexpr std::string_view chats = ".crucible/sessions";
+
 bool has_part(std::string_view path, std::string_view part) {
   for (size_t at = 0; at <= path.size();) {
     auto end = std::min(path.find('/', at), path.size());
@@ -33,8 +35,10 @@ std::unexpected<Error> refuse(std::string_view path, std::string_view why) {
 
 }  // namespace
 
-Result<> check_readable(std::string_view path) {
+Result<> check_readable(std::string_view path, std::string_view own_chat) {
   if (has_part(path, ".coven")) return refuse(path, "it belongs to the daemon");
+  bool is_own = !own_chat.empty() && is_or_is_below(path, fmt::format("{}/{}", chats, own_chat));
+  if (is_or_is_below(path, chats) && !is_own) return refuse(path, "it is another conversation");
   return {};
 }
 

@@ -90,6 +90,17 @@ TEST(OffLimits, KeepAgentsFromWideningTheirRights) {
     EXPECT_TRUE(check_writable(path)) << path;
 }
 
+// SA-10
+TEST(OffLimits, KeepASubagentFromItsParentsConversation) {
+  for (auto path : {".crucible/sessions", ".crucible/sessions/a", ".crucible/sessions/a/session.md"}) {
+    EXPECT_FALSE(check_readable(path)) << path;
+    EXPECT_FALSE(check_readable(path, "b")) << path;
+    EXPECT_FALSE(check_writable(path)) << path;
+  }
+  EXPECT_TRUE(check_readable(".crucible/sessions/a/session.md", "a"));
+  EXPECT_FALSE(check_readable(".crucible/sessions/ab/session.md", "a"));
+}
+
 TEST(TextEdit, ReplacesTheOneMatch) {
   auto edited = edit_text("one\ntwo\nthree\n", "two", "2", false);
   ASSERT_TRUE(edited);

@@ -162,6 +162,7 @@ Task<Result<std::string>> Crew::carry_out(const Thread& thread, LivePtr live, co
                 .task_id = thread.id,
                 .traceparent = traceparent(thread.trace_id, random_),
                 .granted = thread.permissions,
+                .own_chat = thread.depth == 0 ? thread.chat_id : std::string(),
                 .name = use.name,
                 .input = use.input};
   if (other_tools_.has(use.name)) co_return co_await other_tools_.call(std::move(call));

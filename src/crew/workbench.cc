@@ -121,7 +121,7 @@ Task<Result<std::string>> Workbench::call(ToolCall call, Stop& stop) {
   if (call.name.ends_with("_file") || call.name == "list_files")
     co_return co_await state.pool.run(
         [name = call.name, input = std::move(call.input),
-         options = FileToolOptions{state.options.root, state.options.result_limit}] {
+         options = FileToolOptions{state.options.root, state.options.result_limit, call.own_chat}] {
           return use_file_tool(name, input, options);
         });
   co_return fail(Code::not_found, fmt::format("{} is not done at the workbench", call.name), "name");

@@ -23,6 +23,7 @@ struct ToolCall {
   std::string task_id;
   std::string traceparent;
   definitions::Permissions granted;
+  std::string own_chat;  ///< the chat whose folder it may read: a primary's own
   std::string name;
   json::object input;
 };

@@ -48,10 +48,11 @@ void list_folder(const Fd& root, const std::string& folder, std::vector<Stamp>& 
     bool must_ask = entry->d_type == DT_UNKNOWN || (is_note && entry->d_type == DT_REG);
     if (must_ask && ::fstatat(here, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
     auto path = folder.empty() ? std::string(name) : folder + "/" + std::string(name);
-    if (holds && (is_known_folder || (must_ask && S_ISDIR(status.st_mode))))
-      folders.push_back(std::move(path));
-    else if (is_note && must_ask && S_ISREG(status.st_mode))
-      notes.push_back(stamp_of(std::move(path), status));
+    if (holds && (is_known_folder || (must_ask && S_ISDIR(status.st_mode)))) {
+      if (may_be_note(path + "/x.md")) folders.push_back(std::move(path));
+      continue;
+    }
+    if (is_note && must_ask && S_ISREG(status.st_mode)) notes.push_back(stamp_of(std::move(path), status));
   }
 }
 

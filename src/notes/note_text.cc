@@ -139,6 +139,8 @@ bool can_hold_notes(std::string_view folder_name) {
 }
 
 bool may_be_note(std::string_view path) {
+  // Chats are made from notes, and an agent must not find what its parent talked of.
+  if (path.starts_with(".crucible/sessions/")) return false;
   for (auto slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
     if (!can_hold_notes(path.substr(0, slash))) return false;
     path.remove_prefix(slash + 1);

@@ -35,9 +35,10 @@ std::vector<std::string> guarded_paths(const std::string& root) {
           root + "/.git/config"};
 }
 
-/// Where other programs of the user listen that would do anything for whoever asks.
+/// The daemon's own, what others talked of, and where other programs of the user listen that would do
+/// anything for whoever asks.
 std::vector<std::string> hidden_paths(const std::string& root) {
-  std::vector<std::string> paths = {root + "/.coven"};
+  std::vector<std::string> paths = {root + "/.coven", root + "/.crucible/sessions"};
   for (std::string path : {"/run/user", "/run/dbus", "/run/docker.sock", "/run/containerd", "/run/podman"})
     if (!root.starts_with(path + "/")) paths.push_back(path);
   return paths;
