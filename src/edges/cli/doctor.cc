@@ -67,6 +67,34 @@ std::string found_on_path(const std::string& program) {
   return {};
 }
 
+/// What the daemon says of each mind; none where it does not answer.
+std::vector<Check> check_minds(const Context& context) {
+  auto client = context.quiet_client();
+  auto reply = client.get("/minds", 10s);
+  const auto* minds = reply ? array_at(*reply, "minds") : nullptr;
+  if (!minds) return {{"minds", "ok", "told by the daemon, which is not running", "cru daemon start"}};
+  std::vector<Check> checks;
+  bool any = false;
+  for (const auto& each : *minds) {
+    if (!each.is_object()) continue;
+    const auto& mind = each.get_object();
+    bool works = bool_or(mind, "works");
+    any = any || (works && text_or(mind, "kind") != "scripted");
+    std::string models;
+    if (const auto* names = array_at(mind, "models"))
+      for (const auto& name : *names)
+        if (name.is_string())
+          models += (models.empty() ? "; models " : ", ") + std::string(name.get_string());
+    checks.push_back({fmt::format("mind {}", text_or(mind, "provider")), works ? "ok" : "off",
+                      std::string(text_or(mind, "why")) + (works ? models : ""),
+                      works ? "" : std::string(text_or(mind, "fix"))});
+  }
+  if (!any)
+    checks.push_back({"minds", "warn", "none works but the script, so agents cannot think",
+                      "mend one of the above, or use --model scripted"});
+  return checks;
+}
+
 Check check_program(const std::string& program, std::string what_for) {
   auto file = found_on_path(program);
   if (!file.empty()) return {program, "ok", file};
@@ -85,7 +113,10 @@ Result<int> examine(Context& context) {
                             check_program("claude", "to use --backend claude"),
                             check_program("codex", "to use --backend codex"),
                             check_program("gemini", "to use --backend gemini")};
+  for (auto& check : check_minds(context)) checks.push_back(std::move(check));
   bool failed = false;
+  size_t width = 0;
+  for (const auto& check : checks) width = std::max(width, check.name.size());
   json::array rows;
   std::string text;
   for (const auto& check : checks) {
@@ -94,10 +125,11 @@ Result<int> examine(Context& context) {
                     {"status", check.status},
                     {"message", check.message},
                     {"fix", json_or_null(check.fix)}});
-    text += fmt::format("{}  {:<13} {}\n",
+    text += fmt::format("{}  {:<{}} {}\n",
                         context.out.paint(fmt::format("{:<4}", check.status), status_colour(check.status)),
-                        check.name, safe_for_terminal(check.message));
-    if (!check.fix.empty()) text += fmt::format("      {:<13} → {}\n", "", safe_for_terminal(check.fix));
+                        safe_for_terminal(check.name), width, safe_for_terminal(check.message));
+    if (!check.fix.empty())
+      text += fmt::format("      {:<{}} → {}\n", "", width, safe_for_terminal(check.fix));
   }
   if (context.json)
     context.print_json(to_text(json::object{{"ok", !failed}, {"checks", std::move(rows)}}));

@@ -28,9 +28,10 @@ std::string usage_of(const Command& command) {
   if (!command.flags.empty()) out += " [options]";
   for (const auto& argument : command.arguments) {
     auto name = upper(argument.name);
-    if (argument.rest) name = command.path == "run" || command.path == "spawn" ? "-- COMMAND…" : name + "…";
+    bool runs = command.path == "run" || command.path == "spawn";
+    if (argument.rest) name = runs ? "AGENT TASK |" : name + "…";
     if (argument.behind_dashes) name = "-- " + name + "…";
-    out += argument.required || argument.rest ? " " + name : " [" + name + "]";
+    out += argument.required || argument.rest || runs ? " " + name : " [" + name + "]";
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "edges/cli/attach.h"
+#include "edges/cli/chat.h"
 #include "edges/cli/command.h"
 #include "edges/cli/context.h"
 #include "edges/cli/follow.h"
@@ -51,9 +52,15 @@ json::object allowed_environment(std::string_view backend) {
   return out;
 }
 
+std::vector<std::string> command_words(const Args& args) {
+  auto words = args.all("words");
+  for (const auto& word : args.all("command")) words.push_back(word);
+  return words;
+}
+
 Result<json::object> request_body(const Args& args) {
   auto backend = args.get("backend");
-  auto words = args.all("command");
+  auto words = command_words(args);
   json::object body;
   if (!backend.empty()) {
     if (words.size() != 1)
@@ -63,7 +70,7 @@ Result<json::object> request_body(const Args& args) {
     body["task"] = words[0];
   } else if (words.empty()) {
     return fail(Code::invalid_argument, "nothing to run", "command",
-                "cru run -- COMMAND…\ncru run --backend claude \"what to do\"");
+                "cru run AGENT \"what to do\"\ncru run -- COMMAND…\ncru run --backend claude \"what to do\"");
   } else {
     body["argv"] = json::value_from(words);
   }
@@ -92,7 +99,52 @@ Result<json::object> request_body(const Args& args) {
 
 bool on_a_terminal() { return is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO); }
 
+bool is_program(const std::string& word) {
+  if (word.contains('/')) return true;
+  auto path = api::own_environment("PATH").value_or("");
+  for (std::string_view rest = path; !rest.empty();) {
+    auto folder = rest.substr(0, rest.find(':'));
+    if (!folder.empty() && ::access(fmt::format("{}/{}", folder, word).c_str(), X_OK) == 0) return true;
+    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+  }
+  return false;
+}
+
+/// The agent that the words name, if they do; empty where they are a command.
+Result<std::string> agent_of(Context& context, const Args& args) {
+  const auto& words = args.all("words");
+  bool wants_agent = args.has("model") || args.has("permit");
+  constexpr std::array commands_only = {"id", "backend", "worktree", "pty", "no-stdin", "env", "cwd", "raw"};
+  for (const char* flag : commands_only)
+    if (args.has(flag) && wants_agent)
+      return fail(Code::invalid_argument, fmt::format("run: --{} is for commands, not for agents", flag),
+                  flag);
+    else if (args.has(flag))
+      return "";
+  if (words.empty() || args.has("command")) {
+    if (!wants_agent) return "";
+    return fail(Code::invalid_argument, "run: --model and --permit are for agents", "model",
+                "cru run AGENT \"what to do\"");
+  }
+  bool fits = words.size() == 2, runs = is_program(words[0]);
+  if (!wants_agent && runs && !fits) return "";
+  auto found = context.client().get("/definitions/" + percent_encode(words[0]));
+  if (found && !fits)
+    return fail(Code::invalid_argument, fmt::format("run: {} is an agent and takes one task", words[0]),
+                "task", fmt::format("cru run {} \"what to do\"", words[0]));
+  if (found) return words[0];
+  bool unknown = found.error().code == Code::not_found || found.error().code == Code::invalid_argument;
+  if (!unknown || wants_agent) return fail(found.error());
+  if (runs) return "";
+  return fail(Code::not_found, fmt::format("\"{}\" is neither an agent nor a program", words[0]), "agent",
+              fmt::format("agents: {}\n{}programs: nothing of this name is on PATH", found.error().message,
+                          found.error().hint.empty() ? "" : found.error().hint + "\n"));
+}
+
 Result<int> run_verb(Context& context, const Args& args) {
+  auto agent = agent_of(context, args);
+  if (!agent) return fail(agent.error());
+  if (!agent->empty()) return run_agent(context, args, *agent, args.all("words")[1]);
   auto body = request_body(args);
   if (!body) return fail(body.error());
   if (auto size = terminal_size(STDOUT_FILENO); size && args.has("pty")) {
@@ -136,11 +188,12 @@ void add_run_commands(std::vector<Command>& table) {
   Command run{
       .path = "run",
       .group = "Runs",
-      .summary = "Runs a command or an agent CLI under supervision",
-      .arguments = {{.name = "command",
-                     .summary = "the command, or the backend's task",
+      .summary = "Hands a task to an agent, or runs a command or an agent CLI under supervision",
+      .arguments = {{.name = "words",
+                     .summary = "an agent and its task; or a backend's task; or a command",
                      .required = false,
-                     .rest = true}},
+                     .rest = true},
+                    {.name = "command", .summary = "the command", .required = false, .behind_dashes = true}},
       .flags =
           {{.name = "id", .kind = Kind::text, .value = "ID", .summary = "name the run; made up if left out"},
            {.name = "detach", .letter = 'd', .summary = "print the id and leave the run to itself"},
@@ -163,13 +216,17 @@ void add_run_commands(std::vector<Command>& table) {
             .value = "DIR",
             .summary = "working folder; this one if left out"},
            {.name = "raw", .summary = "show its output as it is, escape sequences and all"}},
-      .examples = {"cru run -- make test", "cru run --id nightly --detach -- ./nightly.sh --all",
+      .examples = {"cru run tester \"cover the login fix\"", "cru run -- make test",
+                   "cru run --id nightly --detach -- ./nightly.sh --all",
                    "cru run --backend claude --worktree \"fix the login bug\""},
       .run = run_verb,
       .details =
           "Without --detach it shows the output and ends as the run does: 0, or 6 if it failed.\n"
           "The first Ctrl-C ends the run, the second leaves it. The run itself does not depend on\n"
-          "this command, nor on the daemon: find it again with cru ps, cru logs and cru show."};
+          "this command, nor on the daemon: find it again with cru ps, cru logs and cru show.\n"
+          "An agent's report is in .crucible/sessions: see it with cru sessions show."};
+  for (auto& flag : mind_flags("of an agent: grant it only this, of all that you may"))
+    run.flags.push_back(std::move(flag));
   table.push_back(run);
   run.path = "spawn";
   run.hidden = true;

@@ -1,0 +1,87 @@
+#include "edges/cli/chat_minds.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "base/text.h"
+#include "platform/terminal.h"
+
+namespace cru::cli {
+namespace {
+
+/// Each provider's variable, as the configuration says. The daemon takes providers from the person's own file
+/// only, so that no project names a variable of ours.
+std::map<std::string, std::string> key_variables(Context& context) {
+  std::map<std::string, std::string> found;
+  auto config = context.client().get("/config");
+  const auto* settings = config ? array_at(*config, "settings") : nullptr;
+  for (const auto& each : settings ? *settings : json::array()) {
+    const auto* row = each.if_object();
+    if (!row) continue;
+    auto key = text_or(*row, "key");
+    constexpr std::string_view begin = "providers.", end = ".key_env";
+    if (key.starts_with(begin) && key.ends_with(end))
+      found[std::string(key.substr(begin.size(), key.size() - begin.size() - end.size()))] =
+          text_or(*row, "value");
+  }
+  return found;
+}
+
+}  // namespace
+
+void offer_keys(Context& context) {
+  if (api::own_environment("CRU_RUN")) return;  // an agent has no keys to lend
+  for (const auto& [provider, variable] : key_variables(context)) {
+    auto key = variable.empty() ? std::nullopt : api::own_environment(variable);
+    if (key && !key->empty())
+      (void)context.client().post(fmt::format("/minds/{}/key", percent_encode(provider)), {{"key", *key}});
+  }
+}
+
+bool is_about_minds(const Error& error) {
+  auto details = error.details.empty() ? Result<json::value>(json::object()) : parse_json(error.details);
+  return details && details->is_object() && text_or(details->get_object(), "type") == "not_configured";
+}
+
+bool has_a_mind(const json::object& minds) {
+  const auto* all = array_at(minds, "minds");
+  if (!all) return true;
+  for (const auto& each : *all)
+    if (each.is_object() && bool_or(each.get_object(), "works") &&
+        text_or(each.get_object(), "kind") != "scripted")
+      return true;
+  return false;
+}
+
+std::string missing_minds(const json::object& minds, const Style& style) {
+  std::string out;
+  const auto* all = array_at(minds, "minds");
+  for (const auto& each : all ? *all : json::array()) {
+    const auto* mind = each.if_object();
+    if (!mind || bool_or(*mind, "works")) continue;
+    out += fmt::format("  {:<11} {}\n", safe_for_terminal(text_or(*mind, "provider")),
+                       safe_for_terminal(text_or(*mind, "why")));
+    if (auto fix = text_or(*mind, "fix"); !fix.empty())
+      out += fmt::format("  {:<11} {}\n", "", style.paint("→ " + safe_for_terminal(fix), Colour::dim));
+  }
+  return out;
+}
+
+bool ask_yes_no(const Context& context, const std::string& question, Signals& signals) {
+  if (context.json || !is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)) return false;
+  write_out(STDERR_FILENO, question + " [y/N] ");
+  pollfd polled[] = {{STDIN_FILENO, POLLIN, 0}, {signals.fd(), POLLIN, 0}};
+  while (::poll(polled, 2, -1) >= 0 && polled[0].revents == 0) {
+    if (int signal = signals.take(); signal == SIGWINCH || signal == SIGCONT) continue;
+    write_out(STDERR_FILENO, "\n");
+    return false;
+  }
+  char answer[256] = {};
+  auto count = ::read(STDIN_FILENO, answer, sizeof answer);
+  return count > 0 && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+}  // namespace cru::cli
