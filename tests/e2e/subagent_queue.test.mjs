@@ -1,0 +1,141 @@
+// The line of subagents: one after the other, or as many as is configured; what is told meanwhile, and the limits of each.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { waitFor } from "./harness.mjs";
+import { cast, filed, report, spawning, told } from "./harness/cast.mjs";
+
+const five = [1, 2, 3, 4, 5].map((n) => spawning("worker", `part ${n}`));
+const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
+
+/// How many of an agent's calls were ever open together.
+function together(requests) {
+  const marks = requests.flatMap(({ at, ended }) => [[at.getTime(), 1], [ended.getTime(), -1]]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  let [now, most] = [0, 0];
+  for (const [, change] of marks) most = Math.max(most, now += change);
+  return most;
+}
+
+test("SA-21 one subagent begins at once, and its time is kept", async (t) => {
+  const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }], worker: { text: report("Slow."), delayMs: 300 } });
+  const chat = await crew.chat({ message: "go" });
+  const [queued] = chat.events("subagent.queued");
+  const [started] = chat.events("subagent.started");
+  assert.equal(queued.data.position, 0);
+  assert.ok(Date.parse(started.timestamp) - Date.parse(queued.timestamp) < 1000);
+  const { subagents: [{ front }], metadata } = await filed(chat);
+  assert.ok(front.duration_ms >= 290 && front.duration_ms < 10_000, `${front.duration_ms}`);
+  assert.equal(metadata.subagents[0].duration_ms, front.duration_ms);
+  assert.ok(asked("assistant")[1].at >= asked("worker")[0].ended, "the primary waited for it");
+});
+
+test("SA-22 SA-23 the others wait, in order, and the line can be seen", async (t) => {
+  let depth;
+  const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: five }, { text: "done" }],
+    worker: async ({ task }) => {
+      // The third sees two behind it, in the file too.
+      if (task === "part 3") depth = await waitFor(async () => {
+        const { queue_depth, subagents } = await chat.record();
+        const written = JSON.parse(readFileSync(`${chat.folder}/metadata.json`, "utf8")).queue_depth;
+        return written === 2 && [queue_depth, written, subagents.map(({ status }) => status).join()];
+      });
+      return { text: report(task), delayMs: 30 };
+    } });
+  const chat = await crew.chat({ message: "go" }, { wait: false });
+  await chat.idle();
+  assert.deepEqual(depth, [2, 2, "completed,completed,running,queued,queued"]);
+  assert.deepEqual(asked("worker").map(({ task }) => task), five.map(({ input }) => input.task));
+  assert.equal(together(asked("worker")), 1);
+  assert.deepEqual(told(asked("assistant")).map(({ text }) => /## Summary\n\n(part \d)/.exec(text)[1]), five.map(({ input }) => input.task));
+  assert.deepEqual(chat.events("subagent.queued").map(({ data }) => data.position), [0, 1, 2, 3, 4]);
+  const order = chat.events("subagent.started", "subagent.completed").map(({ type, data }) => `${type.slice(9)} ${data.task_id}`);
+  for (let n = 0; n < 10; n += 2) assert.equal(order[n + 1], order[n].replace("started", "completed"), "each only after the one before");
+  assert.equal((await filed(chat)).metadata.queue_depth, 0);
+});
+
+test("SA-24 max_concurrent: 2 runs two at once; results still come in the order of the spawns", async (t) => {
+  const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: five }, { text: "done" }], worker: ({ task }) => ({ text: report(task), delayMs: task === "part 1" ? 500 : 200 }) },
+    { settings: { crew: { max_concurrent: 2 } } });
+  const chat = await crew.chat({ message: "go" });
+  assert.equal(together(asked("worker")), 2);
+  assert.deepEqual(told(asked("assistant")).map(({ text }) => /## Summary\n\n(part \d)/.exec(text)[1]), five.map(({ input }) => input.task));
+  assert.deepEqual(chat.events("subagent.started").map(({ data }) => data.task_id), chat.events("subagent.queued").map(({ data }) => data.task_id));
+  await filed(chat);
+});
+
+test("SA-24 a provider's own limit holds across chats: anthropic takes three", async (t) => {
+  const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: five }, { text: "done" }], worker: ({ task }) => ({ text: report(task), delayMs: 250 }) },
+    { settings: { crew: { max_concurrent: 10 } } });
+  const chats = await Promise.all([crew.chat({ message: "one" }), crew.chat({ message: "two" })]);
+  assert.equal(asked("worker").length, 10);
+  assert.equal(together(asked("worker")), 3);
+  for (const chat of chats) assert.equal((await filed(chat)).subagents.length, 5);
+});
+
+test("SA-29 SA-30 SA-32 what happens is told when it happens, in few words", async (t) => {
+  const long = "Wörter ".repeat(60);
+  const { crew } = await cast(t, { assistant: ({ turn }) => (turn % 2 === 0 ? { text: "x", tools: five.slice(0, 2) } : { text: "done" }), worker: { text: report(`${long}\n\nEnd.`, "Details.") } });
+  const chat = await crew.chat({ message: "go" });
+  for (const again of ["again", "and again"]) await chat.say(again);
+  const started = chat.events("subagent.started");
+  assert.equal(started.length, 6);
+  for (const { data } of started) assert.equal(data.message, "→ Running worker agent...");
+  for (const { data } of chat.events("subagent.completed")) {
+    assert.ok(data.summary.startsWith("Wörter Wörter") && [...data.summary].length <= 100 && [...data.summary].length > 90, data.summary);
+    assert.match(readFileSync(crew.path(data.file), "utf8"), /End\.\n\n## Findings\n\nDetails\./);
+  }
+  const late = chat.events("subagent.queued", "subagent.started", "subagent.completed").map(({ seen, timestamp }) => seen - Date.parse(timestamp));
+  assert.equal(late.length, 18);
+  assert.ok(median(late) <= 100, `${late}`);
+});
+
+test("SA-32 text comes while it is said, and what it says in the end is the same", async (t) => {
+  const text = "Grüße aus dem Ofen. ".repeat(40);
+  const { crew } = await cast(t, { assistant: { text, piece: 10, slowBytesMs: 8, chunkBytes: 200 } });
+  const chat = await crew.chat({ message: "go" });
+  const pieces = chat.events("chat.text");
+  assert.ok(pieces.length >= 3, `${pieces.length} pieces`);
+  const { n, text: whole } = (await chat.entries()).at(-1);
+  assert.equal(whole, text);
+  assert.ok(whole.startsWith(chat.streamed(n)));
+  assert.ok(pieces[0].seen < chat.events("chat.entry").at(-1).seen);
+});
+
+test("SA-31 an error has its type and how bad it is: fatal when no other try can help", async (t) => {
+  const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }], worker: { status: 401, error: { message: "invalid x-api-key" } } });
+  const chat = await crew.chat({ message: "go" });
+  const [{ data }] = chat.events("subagent.failed");
+  assert.deepEqual([data.agent, data.error_type, data.severity], ["worker", "authentication", "fatal"]);
+  assert.match(told(asked("assistant"))[0].text, /severity fatal/);
+  assert.match((await filed(chat)).subagents[0].body, /worker failed: [^]*authentication, severity fatal/);
+});
+
+test("a subagent that is not done in time fails with timed_out, and the next one has its turn", async (t) => {
+  const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("slow", "s"), spawning("worker", "w")] }, { text: "done" }], slow: { hang: true }, worker: { text: report("Fine.") } },
+    { settings: { crew: { delegation_limit: "1s" } } });
+  const chat = await crew.chat({ message: "go" });
+  assert.equal(await chat.answer(), "done");
+  const [late, fine] = told(asked("assistant"));
+  assert.deepEqual([late.is_error, fine.is_error], [true, false]);
+  assert.match(late.text, /timed_out/);
+  const { subagents } = await filed(chat);
+  const slow = subagents.find(({ front }) => front.agent_name === "slow").front;
+  assert.deepEqual([slow.status, slow.error_type], ["failed", "timed_out"]);
+  assert.ok(slow.duration_ms >= 950 && slow.duration_ms < 5000, `${slow.duration_ms}`);
+  assert.equal(chat.events("subagent.failed")[0].data.error_type, "timed_out");
+});
+
+test("a result beyond 51,200 bytes is cut with a mark for the primary, and whole in the file", async (t) => {
+  const findings = Array.from({ length: 8000 }, (_, n) => `- line ${n} é`).join("\n");
+  const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }], worker: { text: report("Much.", findings), piece: 5000 } });
+  const chat = await crew.chat({ message: "go" });
+  const { subagents: [note] } = await filed(chat);
+  assert.ok(note.body.includes(findings));
+  const [{ text }] = told(asked("assistant"));
+  assert.ok(Buffer.byteLength(text) <= 51_200 + 200, `${Buffer.byteLength(text)}`);
+  assert.match(text, new RegExp(`\\[… \\d+ more bytes in \\.crucible/sessions/${chat.id}/${note.name}\\.md\\]$`));
+  assert.doesNotMatch(text, /\ufffd/);
+  const over = await crew.subagentOver(note.front.task_id);
+  assert.equal(over.truncated, true);
+  assert.equal(over.result, text);
+});
