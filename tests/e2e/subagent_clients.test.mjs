@@ -1,0 +1,113 @@
+// Outside clients that spawn: agents' hosts over MCP, programs over HTTP. They have the baseline, and a repeated request spawns once.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Agent, messageOf, waitFor } from "./harness.mjs";
+import { cast, every_permission, report } from "./harness/cast.mjs";
+import { checkSessionFolder } from "./harness/crew.mjs";
+import { attempt, httpClient, stdioClient, use } from "./harness/mcp.mjs";
+
+const baseline = ["FilesystemRead", "SemanticSearch"];
+const parts = { worker: { text: report("Worked."), usage: { input: 10, output: 5 } } };
+const notes = { "kiln.md": "# Kiln\n\nThe kiln burns at 1200 degrees.\n" };
+const folderOf = ({ crew }, { chat_id }) => crew.path(".crucible/sessions", chat_id);
+
+for (const [door, connect] of [["stdio", stdioClient], ["HTTP", httpClient]])
+  test(`SA-09 SA-17 over MCP by ${door} a client lists, reads, spawns and gets the report, with the baseline's rights`, async (t) => {
+    const scene = await cast(t, { worker: parts.worker }, { agents: { eager: { permissions: ["FilesystemWrite"] } }, notes });
+    const client = await connect(scene.crew, t, door === "stdio" ? { env: { AGENT_ID: "ada" } } : { headers: { "Cru-Agent-Id": "ada", "Cru-Session-Id": "ada-1" } });
+    const { agents } = await use(client, "list_agents");
+    assert.ok(agents.some(({ name }) => name === "worker"));
+    assert.match((await use(client, "get_agent", { name: "worker" })).prompt, /You are worker\./);
+    assert.match((await attempt(client, "get_agent", { name: "nobody" })).message ?? "", /agent not found/);
+    assert.match((await use(client, "read_note", { path: "kiln.md" })).text, /1200 degrees/);
+    const { results } = await waitFor(async () => { const found = await use(client, "semantic_search", { query: "kiln burns" }); return found.results.length && found; });
+    assert.equal(results[0].path, "kiln.md");
+    const done = await use(client, "spawn_agent", { agent: "worker", task: "work", wait_seconds: 30 });
+    assert.deepEqual([done.status, [...done.permissions].sort(), done.depth, done.inherited], ["completed", baseline, 1, true]);
+    assert.match(done.result, /## Summary\n\nWorked\./);
+    assert.deepEqual((await use(client, "get_subagent", { task_id: done.task_id })).result, done.result);
+    const refused = await attempt(client, "spawn_agent", { agent: "eager", task: "write" });
+    assert.match(JSON.stringify(refused), /FilesystemWrite[^]*FilesystemRead, SemanticSearch/);
+    const asked = await attempt(client, "spawn_agent", { agent: "worker", task: "write", permissions: ["FilesystemWrite"] });
+    assert.match(JSON.stringify(asked), /FilesystemWrite/);
+    const second = await use(client, "spawn_agent", { agent: "worker", task: "more", wait_seconds: 30 });
+    assert.equal(second.chat_id, done.chat_id, "a client's spawns are together");
+    const { metadata, subagents } = await waitFor(() => checkSessionFolder(folderOf(scene, done)));
+    assert.deepEqual([metadata.depth, subagents.length, metadata.total_tokens], [0, 2, 30]);
+    assert.deepEqual(client.trouble, []);
+  });
+
+test("what a client may do is the person's to configure", async (t) => {
+  const { crew } = await cast(t, { worker: parts.worker }, { user_settings: { crew: { client_permissions: ["FilesystemWrite"] } } });
+  const client = await stdioClient(crew, t, { env: { AGENT_ID: "ada" } });
+  const done = await use(client, "spawn_agent", { agent: "worker", task: "work", permissions: ["FilesystemWrite"], wait_seconds: 30 });
+  assert.deepEqual([...done.permissions].sort(), ["FilesystemRead", "FilesystemWrite", "SemanticSearch"]);
+  assert.match(JSON.stringify(await attempt(client, "spawn_agent", { agent: "worker", task: "w", permissions: ["NetworkAccess"] })), /NetworkAccess/);
+});
+
+test("a project's configuration cannot give rights", async (t) => {
+  const scene = cast(t, { worker: parts.worker }, { settings: { crew: { client_permissions: ["FilesystemWrite"] } } });
+  const granted = await scene.then(async ({ crew }) => (await new Agent(crew, "ada").project.post("/subagents", { agent: "worker", task: "w", wait_seconds: 20 }, { headers: { "Cru-Agent-Id": "ada", "Cru-Session-Id": "s" } })).json.permissions, () => []);
+  assert.ok(!granted.includes("FilesystemWrite"), `${granted}`);
+});
+
+test("wait_seconds 0 answers at once; the report is got later, over MCP and HTTP", async (t) => {
+  let finish;
+  const waiting = new Promise((resolve) => { finish = resolve; });
+  const { crew, server } = await cast(t, { slow: async () => { await waiting; return { text: report("At last.") }; } });
+  const client = await stdioClient(crew, t, { env: { AGENT_ID: "ada" } });
+  const { task_id, status, message } = await use(client, "spawn_agent", { agent: "slow", task: "work", wait_seconds: 0 });
+  assert.ok(["queued", "running"].includes(status));
+  assert.match(message, new RegExp(`get_subagent, task_id ${task_id}`));
+  await server.when(({ requests }) => requests.length === 1);
+  assert.equal((await use(client, "get_subagent", { task_id })).status, "running");
+  const began = Date.now();
+  const asked = use(client, "get_subagent", { task_id, wait_seconds: 30 });
+  const over_http = crew.get(`/subagents/${task_id}?wait_seconds=30`, { timeout: 40_000 });
+  finish();
+  assert.deepEqual([(await asked).status, (await over_http).json.status], ["completed", "completed"]);
+  assert.ok(Date.now() - began < 15_000, "the wait ends with the work");
+  assert.equal((await attempt(client, "get_subagent", { task_id: "ffffff" })).isError, true);
+  assert.equal((await crew.get("/subagents/ffffff")).status, 404);
+});
+
+test("over HTTP a person's spawn has every right, is a session of its own, and a repeated request spawns once", async (t) => {
+  const scene = await cast(t, { worker: parts.worker });
+  const { crew, asked } = scene;
+  const input = { agent: "worker", task: "work", wait_seconds: 20 };
+  const headers = { "Cru-Request-Id": "again-1" };
+  const [first, second] = await Promise.all([crew.spawnAgent(input, { headers }), crew.spawnAgent(input, { headers })]);
+  assert.deepEqual([first.status, second.status], [201, 201], `${first.text} ${second.text}`);
+  assert.equal(first.json.task_id, second.json.task_id);
+  const third = await crew.spawnAgent(input, { headers });
+  assert.deepEqual([third.json.task_id, third.json.status], [first.json.task_id, "completed"]);
+  assert.equal(asked("worker").length, 1);
+  assert.deepEqual([...first.json.permissions].sort(), [...every_permission].sort());
+  assert.deepEqual([first.json.depth, first.json.parent_chain], [0, ["user", "worker"]]);
+  const other = await crew.spawnAgent({ ...input, task: "other" }, { headers });
+  assert.equal(other.status, 409, other.text);
+  const { metadata } = await waitFor(() => checkSessionFolder(folderOf(scene, first.json)));
+  assert.deepEqual([metadata.status, metadata.kind, metadata.subagents.length], ["completed", "run", 1]);
+});
+
+test("a client's repeated request spawns once", async (t) => {
+  const { crew, asked } = await cast(t, { worker: parts.worker });
+  const headers = { "Cru-Agent-Id": "ada", "Cru-Agent-Type": "claude_code", "Cru-Session-Id": "ada-1", "Cru-Request-Id": "r1" };
+  const input = { agent: "worker", task: "work", wait_seconds: 20 };
+  const replies = await Promise.all([1, 2, 3].map(() => crew.spawnAgent(input, { headers })));
+  assert.equal(new Set(replies.map(({ json }) => json.task_id)).size, 1, replies.map(({ text }) => text).join("\n"));
+  assert.equal(asked("worker").length, 1);
+});
+
+test("bad input names the field and changes nothing", async (t) => {
+  const { crew } = await cast(t, { worker: parts.worker });
+  for (const [input, field] of [[{ task: "x" }, "agent"], [{ agent: "worker" }, "task"], [{ agent: "worker", task: "" }, "task"], [{ agent: "worker", task: "x", permissions: "all" }, "permissions"],
+    [{ agent: "worker", task: "x", permissions: ["root"] }, "permissions"], [{ agent: "worker", task: "x", wait_seconds: -1 }, "wait_seconds"], [{ agent: "worker", task: "x", model: 7 }, "model"], [{ agent: "worker", task: "x", depth: 0 }, "depth"]]) {
+    const reply = await crew.spawnAgent(input);
+    assert.deepEqual([reply.status, reply.json.field], [400, field], reply.text);
+  }
+  const nobody = await crew.spawnAgent({ agent: "wroker", task: "x" });
+  assert.equal(nobody.status, 404);
+  assert.match(messageOf(nobody.json) + (nobody.json.hint ?? ""), /agent not found[^]*worker/);
+  assert.deepEqual([(await crew.chats()).length, (await crew.get("/subagents")).json.subagents.length], [0, 0]);
+});
