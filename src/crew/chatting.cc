@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "crew/bounded_text.h"
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
@@ -127,7 +128,7 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
   if (!choice) co_return fail(std::move(choice.error()));
   auto title = wanted.title.empty() ? wanted.message : wanted.title;
   Chat chat{.id = {},
-            .title = title.substr(0, std::min<size_t>(title.find('\n'), 120)),
+            .title = title.substr(0, std::min(title.find('\n'), character_start(title, 120))),
             .agent = definition.name,
             .prompt = definition.prompt,
             .model = model->model,

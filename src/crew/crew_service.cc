@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "crew/bounded_text.h"
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
@@ -60,7 +61,7 @@ std::string new_trace_id(Random& random) {
 
 std::string title_of(std::string_view text) {
   auto line = text.substr(0, text.find('\n'));
-  return std::string(line.substr(0, 120));
+  return std::string(line.substr(0, character_start(line, 120)));
 }
 
 /// "code-reviewer-3f2a1c" is the run of subagent 3f2a1c.
