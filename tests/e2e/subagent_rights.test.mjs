@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { cast, every_permission, filed, report, spawning, told } from "./harness/cast.mjs";
+import { cast, every_permission, filed, report, running, spawning, told } from "./harness/cast.mjs";
 
 const baseline = ["FilesystemRead", "SemanticSearch"];
 const sorted = (list) => [...list].sort();
@@ -66,7 +66,7 @@ test("SA-10 SA-18 what was not granted is refused when it is asked for: files, c
   const uses = (crew) => [
     { name: "write_file", input: { path: "made.txt", content: "x" } },
     { name: "edit_file", input: { path: "kept.txt", old: "kept", new: "lost" } },
-    { name: "run_command", input: { command: "touch ran.txt" } },
+    running("touch ran.txt"),
     { name: "read_file", input: { path: "../../../../etc/passwd" } },
     { name: "read_file", input: { path: `${crew.home}/.config/crucible/keys/anthropic` } },
     { name: "read_file", input: { path: ".coven/token" } },

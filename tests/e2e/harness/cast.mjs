@@ -7,6 +7,7 @@ export const prices = { input: 3, output: 15 };
 export const served = (more = {}) => ({ provider: "anthropic", id: "model-1", prices, ...more });
 export const report = (summary, findings = "None.") => `## Summary\n\n${summary}\n\n## Findings\n\n${findings}\n`;
 export const spawning = (agent, task, more = {}) => ({ name: "spawn_agent", input: { agent, task, ...more } });
+export const running = (script) => ({ name: "run_command", input: { argv: ["sh", "-c", script] } });
 export const every_permission = ["FilesystemRead", "FilesystemWrite", "SemanticSearch", "DatabaseRead", "DatabaseWrite", "NetworkAccess", "ProcessSpawn"];
 
 /// Whose thought a request is: the harness' own prompts name the agent, the plain assistant's does not.

@@ -162,7 +162,7 @@ export class Chat {
   streamed(n, task_id = null) {
     let text = "";
     for (const { type, data } of this.events("chat.text", "chat.restarted")) {
-      if (data.n !== n || (data.task_id ?? null) !== task_id) continue;
+      if ((data.n ?? n) !== n || (data.task_id ?? null) !== task_id) continue;
       text = type === "chat.restarted" ? "" : text + data.text;
     }
     return text;

@@ -1,0 +1,160 @@
+// The daemon dies (kill -9) at the worst moments of a chat: afterwards everything ends well, and nothing is done or told twice.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { processesWith, random, sleep, waitFor } from "./harness.mjs";
+import { cast, filed, play, report, running, spawning, told } from "./harness/cast.mjs";
+
+const roles = async (chat) => (await chat.entries()).map(({ role }) => role).join();
+const lines = (file) => (existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : []);
+
+test("the daemon dies while the primary thinks: it thinks again, once", async (t) => {
+  const { crew, server } = await cast(t, {});
+  server.script({ hang: true });
+  const chat = await crew.chat({ message: "go" }, { wait: false });
+  await server.when(({ requests }) => requests.length === 1);
+  await crew.killDaemon();
+  server.script({ text: "Here I am again." });
+  await crew.startDaemon();
+  await chat.idle();
+  assert.equal(await chat.answer(), "Here I am again.");
+  assert.equal(await roles(chat), "user,assistant");
+  assert.equal(server.requests.length, 2);
+  assert.equal(server.requests[1].raw, server.requests[0].raw, "it is asked the very same");
+  const { session } = await filed(chat);
+  assert.equal(session.body.match(/Here I am again\./g).length, 1);
+  await chat.say("and on");
+  assert.equal((await chat.record()).turns, 2);
+});
+
+test("the daemon dies between two pieces of a reply: it is said anew, and heard whole", async (t) => {
+  const text = "Grüße, Stück für Stück gesagt. ".repeat(30);
+  const { crew, server } = await cast(t, { assistant: { text, piece: 7, chunkBytes: 120, slowBytesMs: 10 } });
+  const chat = await crew.chat({ message: "go" }, { wait: false });
+  await waitFor(() => chat.events("chat.text").length >= 2, { every: 5 });
+  await crew.killDaemon();
+  await crew.startDaemon();
+  await chat.idle();
+  assert.equal(await chat.answer(), text);
+  assert.equal(await roles(chat), "user,assistant");
+  assert.ok(chat.events("chat.restarted").length >= 1);
+  assert.ok(text.startsWith(chat.streamed(2)) && chat.streamed(2).length > 0, chat.streamed(2));
+  assert.equal(chat.events("chat.entry").filter(({ data }) => (data.entry ?? data).role === "assistant").length, 1);
+  const ids = chat.stream.events.map(({ id }) => id);
+  assert.deepEqual(ids, [...new Set(ids)].sort((a, b) => a - b), "every event once, in order");
+  assert.equal(server.requests.length, 2);
+  assert.equal((await chat.record()).total_tokens, (await filed(chat)).metadata.total_tokens);
+});
+
+test("the daemon dies while a subagent's command runs: it does not run again, and its agent is told so", async (t) => {
+  const { crew, asked } = await cast(t, {
+    assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }],
+    worker: ({ turn, results }) => (turn === 0 ? { text: "I run it.", tools: [running("echo ran >> ran.txt; exec sleep 3797")] } : { text: report(`Told: ${results[0].text}`) }),
+  });
+  const chat = await crew.chat({ message: "go", permissions: ["all"] }, { wait: false });
+  await waitFor(() => lines(crew.path("ran.txt")).length === 1);
+  await crew.killDaemon();
+  await crew.startDaemon();
+  await chat.idle();
+  assert.equal(await chat.answer(), "done");
+  assert.deepEqual(lines(crew.path("ran.txt")), ["ran"]);
+  const [result] = told(asked("worker"));
+  assert.ok(result.is_error);
+  assert.match(result.text, /restarted while this ran[^]*look before you do it again/);
+  assert.equal(chat.events("subagent.completed").length, 1);
+  assert.deepEqual(chat.events("subagent.started").map(({ data }) => data.resumed), [false, true]);
+  assert.equal((await filed(chat)).subagents.length, 1);
+  await waitFor(() => processesWith("CRU_PROJECT=").every((pid) => !readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("3797")), { what: "the command went with the daemon" });
+});
+
+test("a command that ended before the daemon died keeps its result", async (t) => {
+  const { crew, server, asked } = await cast(t, {});
+  const parts = {
+    assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }],
+    worker: ({ turn, results }) => (turn === 0 ? { text: "I run it.", tools: [running("echo ran | tee -a ran.txt")] } : { hang: true, results }),
+  };
+  play(server, parts);
+  crew.define("worker", {});
+  const chat = await crew.chat({ message: "go", permissions: ["all"] }, { wait: false });
+  await server.when(() => asked("worker").length === 2);
+  await crew.killDaemon();
+  play(server, { ...parts, worker: ({ results }) => ({ text: report(`Told: ${results[0].text}`) }) });
+  await crew.startDaemon();
+  await chat.idle();
+  assert.deepEqual(lines(crew.path("ran.txt")), ["ran"]);
+  const [result] = told(asked("worker").slice(-1));
+  assert.equal(result.is_error, false);
+  assert.match(result.text, /ran/);
+  await filed(chat);
+});
+
+test("the daemon dies with three subagents in line: each is done once, in order", async (t) => {
+  const { crew, server, asked } = await cast(t, { assistant: [{ text: "x", tools: [1, 2, 3].map((n) => spawning("worker", `part ${n}`)) }, { text: "done" }], worker: { hang: true } });
+  const chat = await crew.chat({ message: "go" }, { wait: false });
+  await server.when(() => asked("worker").length === 1);
+  await crew.killDaemon();
+  play(server, { assistant: { text: "done" }, worker: ({ task }) => ({ text: report(task) }) });
+  await crew.startDaemon();
+  await chat.idle();
+  assert.equal(await chat.answer(), "done");
+  assert.deepEqual(asked("worker").map(({ task }) => task), ["part 1", "part 1", "part 2", "part 3"]);
+  assert.deepEqual(told(asked("assistant")).map(({ text }) => /## Summary\n\n(part \d)/.exec(text)[1]), ["part 1", "part 2", "part 3"]);
+  const { subagents, metadata } = await filed(chat);
+  assert.deepEqual([subagents.length, metadata.subagents.map(({ status }) => status).join()], [3, "completed,completed,completed"]);
+  assert.equal(chat.events("subagent.queued").length, 3);
+  assert.equal(chat.events("subagent.completed").length, 3);
+});
+
+test("a cancel, an end and a client's spawn outlive the daemon", async (t) => {
+  const { crew, server, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }], worker: { hang: true } });
+  const chat = await crew.chat({ message: "go" }, { wait: false });
+  await server.when(() => asked("worker").length === 1);
+  await chat.cancel();
+  await chat.end();
+  const headers = { "Cru-Agent-Id": "ada", "Cru-Session-Id": "ada-1", "Cru-Request-Id": "r1" };
+  const input = { agent: "worker", task: "outside" };
+  const spawned = await crew.must(201, crew.spawnAgent(input, { headers }));
+  await server.when(() => asked("worker").length === 2);
+  await crew.killDaemon();
+  play(server, { worker: { text: report("Late.") } });
+  await crew.startDaemon();
+  const again = await crew.spawnAgent({ ...input }, { headers });
+  assert.equal(again.json.task_id, spawned.task_id, again.text);
+  assert.equal((await crew.subagentOver(spawned.task_id)).status, "completed");
+  const record = await chat.record();
+  assert.deepEqual([record.status, record.turn, record.subagents[0].status], ["completed", "idle", "cancelled"]);
+  assert.equal(asked("worker").length, 3);
+  await filed(chat);
+});
+
+for (const seed of [1, 2, 3])
+  test(`the daemon dies again and again, whenever (seed ${seed}): the work is done once`, { timeout: 120_000 }, async (t) => {
+    const steps = [1, 2, 3];
+        const { crew, asked } = await cast(t, {
+      assistant: ({ turn }) => (turn < 2 ? { text: `Round ${turn}.`, delayMs: 20, tools: steps.map((n) => spawning("worker", `${turn}-${n}`)) } : { text: "All is done.", delayMs: 30 }),
+      worker: ({ turn, task, results }) => (turn === 0 ? { text: "I run it.", delayMs: 40, tools: [running(`echo ${task} >> done.txt`)] } : { text: report(`${task} ${results[0].is_error ? "unknown" : "ran"}`), delayMs: 30 }),
+    });
+    const chance = random(seed);
+    const chat = await crew.chat({ message: "go", permissions: ["all"] }, { wait: false });
+    for (let kills = 0; kills < 6; ++kills) {
+      await sleep(30 + chance() * 350);
+      await crew.restartDaemon();
+    }
+    await chat.idle(60_000);
+    assert.equal(await chat.answer(), "All is done.");
+    const done = lines(crew.path("done.txt"));
+    assert.equal(new Set(done).size, done.length, `never twice: ${done}`);
+    assert.ok(done.length > 0);
+    const { subagents, metadata, session } = await filed(chat);
+    assert.equal(subagents.length, 6);
+    assert.ok(metadata.subagents.every(({ status }) => status === "completed"));
+    for (const { front: { task_id }, body } of subagents) {
+      const [, task, how] = /## Summary\n\n(\S+) (ran|unknown)/.exec(body) ?? assert.fail(`${task_id}: ${body}`);
+      if (how === "ran") assert.ok(done.includes(task), `${task} in ${done}`);
+    }
+    assert.equal((await chat.entries()).filter(({ role }) => role === "assistant").length, 3);
+    assert.equal((await chat.entries()).filter(({ role }) => role === "tool").length, 2);
+    assert.equal(session.body.match(/Round 1\./g).length, 1);
+    assert.equal(chat.events("subagent.completed").length, 6);
+    assert.equal(told(asked("assistant").slice(-1)).length, 3);
+  });
