@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "edges/cli/context.h"
 #include "edges/cli/demo_cast.h"
+#include "edges/cli/demo_chat.h"
 #include "edges/cli/ids.h"
 #include "edges/cli/output.h"
 #include "edges/cli/signals.h"
@@ -78,13 +79,14 @@ class Demo {
     if (auto started = raise_curtain(); !started) return fail(started.error());
     auto begun = now();
     bool killed = false;
-    while (!all_ended()) {
+    while (!all_ended() || !chat_seen_.is_over) {
       if (auto shown = show_output(); !shown) return fail(shown.error());
       if (!killed && now() - begun > paced(kill_after)) {
         killed = true;
         if (auto survived = kill_daemon(); !survived) return fail(survived.error());
       }
       if (auto asked = settle_question(); !asked) return fail(asked.error());
+      if (auto told = follow_chat(); !told) return fail(told.error());
       if (interrupted(120)) return exit_interrupted;
     }
     return close();
@@ -109,6 +111,7 @@ class Demo {
   Result<> raise_curtain() {
     auto self = std::filesystem::read_symlink("/proc/self/exe").string();
     say(fmt::format("A throw-away project: {}", context_.project.root));
+    if (auto prepared = prepare_demo_chat(context_.project.root, speed_); !prepared) return prepared;
     for (auto& actor : actors_) {
       json::object environment{{"PATH", api::own_environment("PATH").value_or("/usr/bin:/bin")}};
       if (!actor.capabilities.empty()) environment["AGENT_CAPABILITIES"] = actor.capabilities;
@@ -118,6 +121,9 @@ class Demo {
       auto run = context_.client().post("/tasks/" + actor.id + "/start", body);
       if (!run) return fail(run.error());
     }
+    auto chat = begin_demo_chat(context_.client());
+    if (!chat) return fail(chat.error());
+    chat_ = *std::move(chat);
     auto url = page_url(context_);
     if (!url) return fail(url.error());
     say(fmt::format("{} agents are at work: their board, locks and handoffs are at {}\n", actors_.size(),
@@ -233,6 +239,20 @@ class Demo {
     return {};
   }
 
+  /// The chat's progress, in a line each.
+  Result<> follow_chat() {
+    if (chat_seen_.is_over) return {};
+    auto seen = look_at_demo_chat(context_.client(), chat_);
+    if (!seen) return fail(seen.error());
+    if (seen->subagents > chat_seen_.subagents)
+      say(fmt::format("\n→ {} of 2 subagents of the chat have reported\n", seen->subagents));
+    if (seen->is_over)
+      say(fmt::format("\n✎ the chat's answer: {}\n  {}/session.md\n", safe_for_terminal(seen->answer),
+                      seen->folder));
+    chat_seen_ = *std::move(seen);
+    return {};
+  }
+
   /// What the agents left behind: no lock, and every piece of work ended.
   struct Shared {
     size_t locks = 0, open_work = 0, ended_work = 0, handoffs = 0;
@@ -264,7 +284,7 @@ class Demo {
     }
     auto shared = count_shared();
     if (!shared) return fail(shared.error());
-    whole = whole && shared->locks == 0 && shared->open_work == 0;
+    whole = whole && shared->locks == 0 && shared->open_work == 0 && chat_seen_.is_whole;
     auto url = page_url(context_);
     if (!url) return fail(url.error());
     if (context_.json) {
@@ -274,6 +294,8 @@ class Demo {
                                                {"work_ended", shared->ended_work},
                                                {"work_open", shared->open_work},
                                                {"handoffs", shared->handoffs},
+                                               {"chat", chat_seen_.folder},
+                                               {"subagents", chat_seen_.subagents},
                                                {"url", *url}}));
     } else {
       constexpr std::array<std::string_view, 4> columns = {"task_id", "status", "last_seq", "missing"};
@@ -294,6 +316,8 @@ class Demo {
   bool once_;
   double speed_;
   Signals signals_;
+  std::string chat_;
+  DemoChat chat_seen_;
   std::string question_;
   BootTime asked_{};
   bool reminded_ = false;
