@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { cast, filed, report, spawning, told } from "./harness/cast.mjs";
+import { cast, filed, report, running, spawning, told } from "./harness/cast.mjs";
 
 const review = "Review src/login.cc for SQL injection.";
 
@@ -30,27 +30,29 @@ test("SA-10 a subagent's tools read notes, and not what its parent talked of", a
   let folder;
   const looks = () => [
     { name: "read_file", input: { path: `.crucible/sessions/${folder}/session.md` } },
-    { name: "list_files", input: { path: ".crucible/sessions" } },
+    { name: "list_files", input: { folder: ".crucible/sessions" } },
     { name: "read_note", input: { path: `.crucible/sessions/${folder}/session.md` } },
     { name: "read_file", input: { path: `notes/../.crucible/sessions/${folder}/metadata.json` } },
     { name: "semantic_search", input: { query: "Schroedinger" } },
     { name: "list_files", input: { pattern: "**/*.md" } },
     { name: "get_subagent", input: { task_id: "000000" } },
+    running("cat .crucible/sessions/*/* .coven/token; ls .crucible/sessions .coven"),
     { name: "read_note", input: { path: "notes/a.md" } },
   ];
   const { crew, asked } = await cast(t, {
     assistant: [{ text: "secret-plan", tools: [spawning("spy", "look around")] }, { text: "ok" }],
     spy: ({ turn }) => (turn === 0 ? { text: "I look.", tools: looks() } : { text: report("Seen.") }),
   }, { notes: { "notes/a.md": "# A\n\nThe kiln burns at 1200 degrees.\n" } });
-  const chat = await crew.chat({ title: "spied", message: "hello" }, { wait: false });
+  const chat = await crew.chat({ title: "spied", message: "hello", permissions: ["all"] }, { wait: false });
   folder = chat.id;
   await chat.idle();
   const results = told(asked("spy"));
-  assert.equal(results.length, 8);
+  assert.equal(results.length, 9);
   for (const { text } of results) assert.doesNotMatch(text, /secret-plan|session_id: |"session_id"/);
-  assert.ok(results[0].is_error && results[3].is_error && results[6].is_error, JSON.stringify(results));
+  for (const n of [0, 1, 3, 6]) assert.ok(results[n].is_error, JSON.stringify(results[n]));
   assert.doesNotMatch(results[5].text, /sessions/);
-  assert.match(results[7].text, /1200 degrees/);
+  assert.doesNotMatch(results[7].text, new RegExp(`spied|${crew.token}`));
+  assert.match(results[8].text, /1200 degrees/);
 });
 
 test("SA-11 SA-14 SA-16 SA-40 SA-47 the report is a file with all that is known of it, linked both ways", async (t) => {

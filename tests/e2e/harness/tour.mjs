@@ -1,7 +1,9 @@
 // Every tool once, by its happy path, and every resource; the same over each transport. The official client checks each
 // reply against the tool's own schema.
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { Agent } from "./agents.mjs";
+import { waitFor } from "./basics.mjs";
 import { replyOf } from "./mcp.mjs";
 
 /// CO-20's own, and what the issue adds.
@@ -9,7 +11,24 @@ export const named_tools = [
   "acquire_lock", "release_lock", "check_locks", "get_work", "complete_work", "submit_work", "write_handoff", "read_handoff",
   "discover_agents", "register_session", "heartbeat", "remember", "recall", "check_guardrails", "cleanup_dead_agents", "ask_user",
 ];
-export const all_tools = [...named_tools, "cancel_work", "list_work", "why_work"].sort();
+/// Agents, notes and subagents, for hosts that have none of their own.
+export const crew_tools = ["list_agents", "get_agent", "spawn_agent", "get_subagent", "list_notes", "read_note", "semantic_search"];
+export const all_tools = [...named_tools, ...crew_tools, "cancel_work", "list_work", "why_work"].sort();
+
+async function crewTools(call, project) {
+  const { agents } = await call("list_agents");
+  assert.ok(agents.some(({ name }) => name === "explorer"), JSON.stringify(agents));
+  assert.ok((await call("get_agent", { name: "explorer" })).prompt.length > 0);
+  writeFileSync(project.path("tower.md"), "# Tower\n\nThe tower leans to the south.\n");
+  await waitFor(async () => (await call("list_notes")).notes.some(({ path }) => path === "tower.md"), { what: "the note is listed" });
+  assert.match((await call("read_note", { path: "tower.md" })).text, /leans to the south/);
+  await waitFor(async () => (await call("semantic_search", { query: "where does the tower lean" })).results[0]?.path === "tower.md", { what: "the note is found" });
+  const spawned = await call("spawn_agent", { agent: "explorer", task: "Where does the tower lean?", model: "scripted", wait_seconds: 30 });
+  assert.deepEqual([spawned.status, spawned.model_source], ["completed", "override"], JSON.stringify(spawned));
+  assert.match(spawned.result, /## Summary[^]*## Findings/);
+  assert.equal((await call("get_subagent", { task_id: spawned.task_id })).result, spawned.result);
+}
+
 
 export async function everyTool(client, project) {
   const { tools } = await client.listTools();
@@ -69,6 +88,7 @@ export async function everyTool(client, project) {
   assert.equal(answer.status, 200, answer.text);
   const heard = await call("ask_user", { question_id: asked.question_id, wait_seconds: 5 });
   assert.deepEqual([heard.status, heard.response], ["answered", "left"]);
+  await crewTools(call, project);
   assert.deepEqual([...used].sort(), all_tools, "every tool was called");
 }
 
