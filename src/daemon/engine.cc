@@ -174,7 +174,7 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_subagents(api_, crew_);
   api::bind_chats(api_, crew_);
   api::bind_config(api_, [this] { return tell_config(); });
-  for (auto name : api_.unbound()) log_warn("unbound operation", {{"name", std::string(name)}});
+  CRU_ASSERT(api_.unbound().empty());
 }
 
 Task<Result<>> Engine::recover(bool fresh_database) {

@@ -15,7 +15,11 @@ constexpr std::string_view guidance =
     "see what was left for you. Before you edit a file, acquire_lock on it; if another agent holds it, wait "
     "with wait_seconds or do something else, and release_lock when you are done. Take work with get_work and "
     "report it with complete_work; pass back the fencing_token you were given. Offer work to others with "
-    "submit_work. remember what others should know and recall it. Ask the person with ask_user. Before you "
+    "submit_work. Hand a task that fits a specialised agent to it with spawn_agent (list_agents says which "
+    "there "
+    "are): it works in a context of its own and reports. semantic_search, list_notes and read_note read the "
+    "project's notes. remember what others should know and recall it. Ask the person with ask_user. Before "
+    "you "
     "end, write_handoff: what is done, what is open, what comes next.";
 
 json::object without_required(json::object schema) {
