@@ -6,7 +6,6 @@
 
 #include <map>
 
-#include "base/text.h"
 #include "platform/terminal.h"
 
 namespace cru::cli {
@@ -46,26 +45,33 @@ bool is_about_minds(const Error& error) {
   return details && details->is_object() && text_or(details->get_object(), "type") == "not_configured";
 }
 
-bool has_a_mind(const json::object& minds) {
+bool can_think(const json::object& minds, std::string_view model) {
+  std::string provider;
+  const auto* models = array_at(minds, "models");
+  for (const auto& each : models ? *models : json::array())
+    if (each.is_object() && text_or(each.get_object(), "name") == model)
+      provider = text_or(each.get_object(), "provider");
+  if (provider.empty()) return true;  // the daemon says so itself, and better
   const auto* all = array_at(minds, "minds");
-  if (!all) return true;
-  for (const auto& each : *all)
-    if (each.is_object() && bool_or(each.get_object(), "works") &&
-        text_or(each.get_object(), "kind") != "scripted")
-      return true;
+  for (const auto& each : all ? *all : json::array()) {
+    const auto* mind = each.if_object();
+    if (!mind || !bool_or(*mind, "works")) continue;
+    if (text_or(*mind, "provider") == provider) return true;
+    const auto* names = array_at(*mind, "models");
+    for (const auto& name : names ? *names : json::array())
+      if (name.is_string() && name.get_string() == model) return true;
+  }
   return false;
 }
 
-std::string missing_minds(const json::object& minds, const Style& style) {
+std::string missing_minds(const json::object& minds) {
   std::string out;
   const auto* all = array_at(minds, "minds");
   for (const auto& each : all ? *all : json::array()) {
     const auto* mind = each.if_object();
     if (!mind || bool_or(*mind, "works")) continue;
-    out += fmt::format("  {:<11} {}\n", safe_for_terminal(text_or(*mind, "provider")),
-                       safe_for_terminal(text_or(*mind, "why")));
-    if (auto fix = text_or(*mind, "fix"); !fix.empty())
-      out += fmt::format("  {:<11} {}\n", "", style.paint("→ " + safe_for_terminal(fix), Colour::dim));
+    out += fmt::format("{:<10} {}\n", text_or(*mind, "provider"), text_or(*mind, "why"));
+    if (auto fix = text_or(*mind, "fix"); !fix.empty()) out += fmt::format("{:<10} → {}\n", "", fix);
   }
   return out;
 }

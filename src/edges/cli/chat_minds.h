@@ -15,9 +15,9 @@ void offer_keys(Context& context);
 /// True if the error says that no mind can be had.
 bool is_about_minds(const Error& error);
 /// Every mind that does not work here, why, and how to mend it; a line or two each.
-std::string missing_minds(const json::object& minds, const Style& style);
-/// True if a mind other than the script works here. An answer that cannot be had counts as true.
-bool has_a_mind(const json::object& minds);
+std::string missing_minds(const json::object& minds);
+/// False if `model` is one that nothing here can think with. `minds` is GET /minds.
+bool can_think(const json::object& minds, std::string_view model);
 
 /// A question with "no" as its answer by default, and when a signal comes; false where nobody can be asked.
 bool ask_yes_no(const Context& context, const std::string& question, Signals& signals);

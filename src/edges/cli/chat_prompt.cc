@@ -45,7 +45,7 @@ class Conversation {
     if (!has_mind()) return 1;
     greet();
     while (!leaving_) {
-      auto line = editor_.read(lines_.is_open() ? "..." : prompt(), lines_.is_open());
+      auto line = editor_.read(lines_.is_open() ? "..." : prompt(), lines_.is_quoted());
       if (line.got == LineEditor::Got::interrupted) {
         interrupted();
         continue;
@@ -75,16 +75,16 @@ class Conversation {
   bool has_mind() {
     if (chat_.has_begun() || chat_.wanted().contains("model")) return true;
     auto minds = context_.client().get("/minds");
-    if (!minds || has_a_mind(*minds)) return true;
-    // The default may be a script of the project's own.
-    auto fallback = text_or(*minds, "default_model");
-    const auto* models = array_at(*minds, "models");
-    for (const auto& each : models ? *models : json::array())
-      if (each.is_object() && text_or(each.get_object(), "name") == fallback &&
-          text_or(each.get_object(), "provider") == "scripted")
-        return true;
-    context_.note("no mind is configured: nothing here can think yet");
-    write_out(STDERR_FILENO, missing_minds(*minds, context_.err));
+    if (!minds) return true;
+    std::string model(text_or(*minds, "default_model"));
+    if (chat_.wanted().contains("agent"))
+      if (auto agent = context_.client().get("/definitions/" + percent_encode(chat_.agent())))
+        model = text_or(*agent, "model", model);
+    if (can_think(*minds, model)) return true;
+    context_.show({Code::conflict,
+                   fmt::format("no mind is configured: nothing here can think with {}", model),
+                   {},
+                   missing_minds(*minds)});
     return offer_script();
   }
 
@@ -124,19 +124,22 @@ class Conversation {
       context_.show(done.error());
   }
 
-  void say(const std::string& message) {
+  Result<ChatSession::End> quietly_say(const std::string& message) {
     NoEcho silent;
-    auto end = chat_.say(message);
-    if (!end && is_about_minds(end.error())) {
+    return chat_.say(message);
+  }
+
+  void say(const std::string& message) {
+    auto end = quietly_say(message);
+    if (!end && is_about_minds(end.error()) && !chat_.has_begun()) {
       context_.show(end.error());
-      if (auto minds = context_.client().get("/minds"))
-        write_out(STDERR_FILENO, missing_minds(*minds, context_.err));
-      if (chat_.has_begun() || !offer_script()) return;
-      end = chat_.say(message);
+      if (!offer_script()) return;
+      end = quietly_say(message);
     }
     if (!end) context_.show(end.error());
     leaving_ = end && *end == ChatSession::End::left;
     left_turn_ = leaving_;
+    context_.print("\n");
   }
 
   Result<> obey(const std::string& name) {

@@ -121,12 +121,7 @@ Result<int> run_agent(Context& context, const Args& args, const std::string& age
   json::object body{{"agent", agent}, {"task", task}, {"wait_seconds", 0}};
   add_mind_fields(args, body);
   auto text = context.client().call_text("POST", "/subagents", to_text(body), 60s);
-  if (!text) {
-    auto error = text.error();
-    if (is_about_minds(error))
-      error.hint += fmt::format("\nor try it without a mind: cru run {} … --model scripted", agent);
-    return fail(std::move(error));
-  }
+  if (!text) return fail(text.error());
   auto value = parse_json(*text);
   if (!value || !value->is_object()) return fail(Code::internal, "the daemon's reply is no subagent");
   const auto& spawned = value->get_object();

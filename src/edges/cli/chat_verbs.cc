@@ -46,11 +46,10 @@ int exit_of(ChatSession::End end) {
 
 /// No mind: what is missing and how to mend it, with the way to go on without.
 Error without_mind(Context& context, Error error) {
-  if (!is_about_minds(error)) return error;
-  if (auto minds = context.client().get("/minds"); minds && !context.json)
-    write_out(STDERR_FILENO, missing_minds(*minds, context.err));
-  error.hint +=
-      fmt::format("{}or go on without a mind: cru chat --model scripted", error.hint.empty() ? "" : "\n");
+  if (!is_about_minds(error) || context.json) return error;
+  if (!error.hint.contains("--model scripted"))
+    error.hint += fmt::format("{}or go on without a mind: --model scripted", error.hint.empty() ? "" : "\n");
+  if (auto minds = context.client().get("/minds")) error.hint += "\n" + missing_minds(*minds);
   return error;
 }
 

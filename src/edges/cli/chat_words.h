@@ -17,6 +17,7 @@ class MessageLines {
   /// The message, once it is whole.
   std::optional<std::string> take(std::string line);
   bool is_open() const { return quoted_ || continued_; }
+  bool is_quoted() const { return quoted_; }
   /// Forgets what was begun.
   void clear() { *this = MessageLines(); }
   /// What was begun, as it is: the input has ended.
