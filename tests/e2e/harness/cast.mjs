@@ -1,4 +1,5 @@
 // A crew whose models are all served by a model server of the test: each agent plays the part that the test gives it.
+import { readdirSync, readFileSync } from "node:fs";
 import { ModelServer } from "../fixtures/model_server.mjs";
 import { waitFor } from "./basics.mjs";
 import { Crew, key } from "./crew.mjs";
@@ -36,3 +37,9 @@ export const told = (requests) => requests.flatMap(({ results }) => results);
 
 /// The chat's folder, checked, once all of it is written: it is written anew behind each answer.
 export const filed = (chat, options) => waitFor(() => chat.files(options), { within: 10_000, what: `the files of ${chat.id} are in order` });
+
+/// A number of seconds that nobody else sleeps, and whether a program with that word is there.
+export const long = `4${process.pid}`;
+export const isRunning = (word) => readdirSync("/proc").filter((name) => /^\d+$/.test(name)).some((pid) => {
+  try { return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(word); } catch { return false; }
+});
