@@ -63,13 +63,34 @@ const Flag* flag_before(const Command& command, const std::string& word) {
   return nullptr;
 }
 
-void add_ids(Context& context, const Command& command, std::vector<std::string>& out) {
-  bool questions = command.path.starts_with("questions");
+/// What the daemon lists at `target`, each by its `key`. Nothing where it does not run.
+void add_listed(Context& context, const std::string& target, const char* list, const char* key,
+                std::vector<std::string>& out) {
   auto client = context.quiet_client();
-  auto reply = client.get(questions ? "/questions?pending=true" : "/agents?limit=200", 2s);
-  if (const auto* rows = reply ? array_at(*reply, questions ? "questions" : "agents") : nullptr)
+  auto reply = client.get(target, 2s);
+  if (const auto* rows = reply ? array_at(*reply, list) : nullptr)
     for (const auto& row : *rows)
-      if (row.is_object()) out.emplace_back(text_or(row.get_object(), questions ? "id" : "task_id"));
+      if (row.is_object()) out.emplace_back(text_or(row.get_object(), key));
+}
+
+void add_ids(Context& context, const Command& command, std::vector<std::string>& out) {
+  if (command.path.starts_with("questions"))
+    add_listed(context, "/questions?pending=true", "questions", "id", out);
+  else if (command.path.starts_with("sessions"))
+    add_listed(context, "/chats?limit=100", "chats", "id", out);
+  else
+    add_listed(context, "/agents?limit=200", "agents", "task_id", out);
+}
+
+/// The first word of these names an agent; of a resumed chat, the chat.
+void add_agents(Context& context, const Command& command, const std::vector<std::string>& words,
+                std::vector<std::string>& out) {
+  bool resumes =
+      std::ranges::any_of(words, [](const auto& word) { return word == "--resume" || word == "-r"; });
+  if (command.path == "chat" && resumes)
+    add_listed(context, "/chats?limit=100", "chats", "id", out);
+  else if (command.path == "chat" || command.path == "run" || command.path == "spawn")
+    add_listed(context, "/definitions", "agents", "name", out);
 }
 
 }  // namespace
@@ -113,6 +134,7 @@ Result<int> print_candidates(Context& context, const std::vector<std::string>& w
       size_t place = typed.plain.size() - typed.used;
       const auto& arguments = typed.command->arguments;
       if (place < arguments.size() && arguments[place].name == "id") add_ids(context, *typed.command, out);
+      if (place == 0) add_agents(context, *typed.command, words, out);
       if (typed.command->path == "completion")
         for (const char* shell : {"bash", "zsh", "fish"}) out.emplace_back(shell);
     }
