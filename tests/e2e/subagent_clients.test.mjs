@@ -37,6 +37,14 @@ for (const [door, connect] of [["stdio", stdioClient], ["HTTP", httpClient]])
     assert.deepEqual(client.trouble, []);
   });
 
+test("a client that is gone has its chat ended", { todo: "it stays active for ever, and is never pruned" }, async (t) => {
+  const { crew } = await cast(t, { worker: parts.worker });
+  const client = await stdioClient(crew, t, { env: { AGENT_ID: "ada" } });
+  const { chat_id } = await use(client, "spawn_agent", { agent: "worker", task: "work", wait_seconds: 30 });
+  await client.close();
+  await waitFor(async () => (await crew.get(`/chats/${chat_id}`)).json.status === "completed", { within: 5000, what: "its chat is completed" });
+});
+
 test("what a client may do is the person's to configure", async (t) => {
   const { crew } = await cast(t, { worker: parts.worker }, { user_settings: { crew: { client_permissions: ["FilesystemWrite"] } } });
   const client = await stdioClient(crew, t, { env: { AGENT_ID: "ada" } });
