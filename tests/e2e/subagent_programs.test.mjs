@@ -1,0 +1,99 @@
+// Primaries and subagents that think through a program (claude): supervised runs with the same tools, rights and depth.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import { isAlive, waitFor } from "./harness.mjs";
+import { filed, report } from "./harness/cast.mjs";
+import { Crew } from "./harness/crew.mjs";
+
+const spawn = (agent, task, more = {}) => ({ call: "spawn_agent", input: { agent, task, ...more } });
+const plan = { when: "plan it", steps: [spawn("worker", "part one"), { say: "Woven: {{result}}" }] };
+const done = { when: "part one", steps: [{ say: report("Part one is done.") }], usage: { input: 100, output: 20 }, cost_usd: 0.25 };
+
+const crewOf = (t, replies, more = {}) => Crew.started({ standin: { replies }, models: { sonnet: { provider: "claude", id: "model-1" } }, agents: { worker: { prompt: "You are worker. Be brief." } }, ...more }, t);
+
+test("SA-09 SA-10 SA-46 a primary that is a program spawns through its tools; the subagent sees nothing of it", async (t) => {
+  const crew = await crewOf(t, [plan, done]);
+  const chat = await crew.chat({ message: "plan it, my cat is Schroedinger" });
+  assert.match(await chat.answer(), /^Woven: [^]*Part one is done\./);
+  const record = await chat.record();
+  const [child, ...more] = record.subagents;
+  assert.deepEqual([more.length, child.status, child.agent, child.depth, child.chat_id, child.parent_chain], [0, "completed", "worker", 1, chat.id, ["user", "assistant", "worker"]]);
+  assert.equal(child.run_id, `worker-${child.task_id}`);
+  assert.ok(child.tokens >= 120 && Math.abs(child.cost_usd - 0.25) < 1e-6, JSON.stringify(child));
+  assert.equal(crew.starts("claude").length, 2);
+  const [own] = crew.starts("claude").filter(({ env }) => JSON.stringify(env).includes(child.run_id));
+  assert.ok(own && !JSON.stringify(own).includes("Schroedinger"), JSON.stringify(own));
+  assert.match(JSON.stringify(own.argv), /Be brief/);
+  const { subagents: [note], session } = await filed(chat);
+  assert.ok(session.links.includes(note.name));
+  assert.match(note.body, /## Summary\n\nPart one is done\./);
+});
+
+test("SA-27 a subagent that is a program and spawns is refused", async (t) => {
+  const crew = await crewOf(t, [plan, { when: "part one", steps: [spawn("worker", "deeper"), { say: report("Told: {{result}}") }] }, { when: "deeper", steps: [{ say: "never" }] }]);
+  const chat = await crew.chat({ message: "plan it" });
+  const { subagents: [note, ...more] } = await filed(chat);
+  assert.equal(more.length, 0);
+  assert.match(note.body, /Maximum agent depth \(2\) exceeded/);
+  assert.equal(crew.starts("claude").length, 2);
+});
+
+test("SA-18 SA-20 what a subagent was not granted its program cannot do, nor can its tools grant it", async (t) => {
+  const crew = await crewOf(t, [
+    { when: "plan it", steps: [spawn("worker", "part two", { permissions: ["NetworkAccess"] }), { say: "First: {{result}}" }, spawn("worker", "part one"), { say: "Then: {{result}}" }] },
+    { when: "part one", steps: [{ tool: "Bash", input: { command: "touch made.txt" } }, { tool: "Write", input: { file_path: "made2.txt", content: "x" } }, { say: report("Tried.") }] }]);
+  const chat = await crew.chat({ message: "plan it" });
+  const said = (await chat.entries()).map(({ text }) => text).join("\n");
+  assert.match(said, /Then: [^]*Tried\./);
+  const { subagents } = await filed(chat);
+  assert.equal(subagents.length, 1, "the one that asked for too much was not spawned");
+  assert.ok(!existsSync(crew.path("made.txt")) && !existsSync(crew.path("made2.txt")));
+});
+
+test("SA-12 SA-41 a program that fails is a failed subagent with its last words", async (t) => {
+  const crew = await crewOf(t, [plan, { when: "part one", steps: [{ say: "I begin" }, { fail: { exit: 3, stderr: "out of coffee" } }] }]);
+  const chat = await crew.chat({ message: "plan it" });
+  const { subagents: [{ front }] } = await filed(chat);
+  assert.equal(front.status, "failed");
+  assert.match(`${front.error_message} ${front.stack_trace}`, /out of coffee/);
+  assert.match(await chat.answer(), /^Woven: /);
+});
+
+test("cancel_turn ends the programs of both, and the chat goes on", async (t) => {
+  const crew = await crewOf(t, [{ when: "hello", steps: [{ say: "Hello." }] }, plan, { when: "part one", steps: [{ hang: true }] }]);
+  const chat = await crew.chat({ message: "plan it" }, { wait: false });
+  await waitFor(() => crew.starts("claude").length === 2);
+  const pids = crew.starts("claude").map(({ pid }) => pid);
+  await chat.cancel();
+  await waitFor(() => pids.every((pid) => !isAlive(pid)), { within: 15_000, what: "both programs are gone" });
+  assert.deepEqual((await waitFor(async () => { const { subagents } = await chat.record(); return subagents.every(({ status }) => status !== "running") && subagents; })).map(({ status }) => status), ["cancelled"]);
+  await chat.say("hello");
+  assert.equal(await chat.answer(), "Hello.");
+  await filed(chat);
+});
+
+test("the daemon dies while both programs work: they go on, and nothing is started twice", { timeout: 90_000 }, async (t) => {
+  const crew = await crewOf(t, [plan, { when: "part one", steps: [{ sleep: 2500 }, { say: report("Part one is done.") }] }]);
+  const chat = await crew.chat({ message: "plan it" }, { wait: false });
+  await waitFor(() => crew.starts("claude").length === 2);
+  await crew.restartDaemon();
+  await chat.idle(60_000);
+  assert.match(await chat.answer(), /^Woven: [^]*Part one is done\./);
+  assert.equal(crew.starts("claude").length, 2);
+  const { subagents } = await filed(chat);
+  assert.deepEqual(subagents.map(({ front }) => front.status), ["completed"]);
+  assert.equal(chat.events("subagent.completed").length, 1);
+  assert.equal((await chat.entries()).filter(({ role }) => role === "assistant").length, 1);
+});
+
+test("the daemon dies between a subagent's end and its parent's: the report is not lost", { timeout: 90_000 }, async (t) => {
+  const crew = await crewOf(t, [{ when: "plan it", steps: [spawn("worker", "part one"), { sleep: 2500 }, { say: "Woven: {{result}}" }] }, done]);
+  const chat = await crew.chat({ message: "plan it" }, { wait: false });
+  await chat.heard("subagent.completed");
+  await crew.restartDaemon();
+  await chat.idle(60_000);
+  assert.match(await chat.answer(), /^Woven: [^]*Part one is done\./);
+  assert.equal(crew.starts("claude").length, 2);
+  await filed(chat);
+});
