@@ -54,7 +54,11 @@ test("what a client may do is the person's to configure", async (t) => {
 });
 
 test("a project's configuration cannot give rights", async (t) => {
-  await assert.rejects(cast(t, { worker: parts.worker }, { settings: { crew: { client_permissions: ["FilesystemWrite"] } } }), /crew\.client_permissions/);
+  const { crew } = await cast(t, { worker: parts.worker }, { settings: { crew: { client_permissions: ["FilesystemWrite"], chat_permissions: ["ProcessSpawn"] } } });
+  const headers = { "Cru-Agent-Id": "ada", "Cru-Session-Id": "ada-1" };
+  const { permissions } = await crew.must(201, crew.spawnAgent({ agent: "worker", task: "w", wait_seconds: 20 }, { headers }));
+  assert.deepEqual([...permissions].sort(), baseline);
+  assert.deepEqual([...(await crew.chat({ title: "Mine" })).started.permissions].sort(), baseline);
 });
 
 test("wait_seconds 0 answers at once; the report is got later, over MCP and HTTP", async (t) => {
