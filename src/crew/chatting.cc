@@ -145,27 +145,34 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
 
 Task<Result<ChatView>> Crew::open_chat(Chat chat, std::string message) {
   auto taken = co_await taken_folders();
-  auto made = co_await store_.write([chat, taken](Tx& tx) -> Result<Chat> {
+  auto made = co_await store_.write([chat, taken, message](Tx& tx) -> Result<Chat> {
     auto fresh = chat;
     insert_chat(tx, fresh, taken);
+    if (!message.empty()) take_word(tx, fresh, message);
     return fresh;
   });
   if (!made) co_return fail(std::move(made.error()));
-  file(made->id);
-  if (!message.empty()) co_return co_await take_turn(made->id, std::move(message));
-  co_await filed(made->id);
-  co_return co_await view(made->id, 0, 200);
+  co_return co_await carry_on(made->id, !message.empty());
 }
 
 Task<Result<ChatView>> Crew::take_turn(std::string chat_id, std::string text) {
   auto begun = co_await begin_turn(chat_id, std::move(text));
   if (!begun) co_return fail(std::move(begun.error()));
+  co_return co_await carry_on(begun->id, true);
+}
+
+Task<Result<ChatView>> Crew::carry_on(std::string chat_id, bool has_turn) {
+  if (has_turn) start_turn(chat_id);
+  file(chat_id);
+  co_await filed(chat_id);
+  co_return co_await view(chat_id, 0, 200);
+}
+
+void Crew::start_turn(const std::string& chat_id) {
   auto self = std::make_shared<Live>();
-  self->chat_id = begun->id;
-  live_[begun->id] = self;
-  loop_.spawn(run_turn(begun->id));
-  co_await filed(begun->id);
-  co_return co_await view(begun->id, 0, 200);
+  self->chat_id = chat_id;
+  live_[chat_id] = self;
+  loop_.spawn(run_turn(chat_id));
 }
 
 Task<Result<ChatView>> Crew::send(std::string chat_id, std::string text) {
@@ -235,11 +242,13 @@ Task<Result<>> Crew::recover() {
   struct Left {
     std::vector<Chat> turns;
     std::vector<Subagent> subagents;
+    std::vector<Chat> recent;  ///< whose files may not have been written any more
   };
   auto left = co_await store_.read([](Reader& reader) -> Result<Left> {
-    return Left{chats_with_running_turn(reader), unfinished_subagents(reader)};
+    return Left{chats_with_running_turn(reader), unfinished_subagents(reader), list_chats(reader, "", 200)};
   });
   if (!left) co_return fail(std::move(left.error()));
+  for (const auto& chat : left->recent) file(chat.id);
   for (const auto& subagent : left->subagents) {
     queue_.add(subagent.task_id, subagent.parent, subagent.chat_id, subagent.provider);
     file(subagent.chat_id);
@@ -252,12 +261,7 @@ Task<Result<>> Crew::recover() {
     return {};
   });
   if (!told) co_return told;
-  for (const auto& chat : left->turns) {
-    auto self = std::make_shared<Live>();
-    self->chat_id = chat.id;
-    live_[chat.id] = self;
-    loop_.spawn(run_turn(chat.id));
-  }
+  for (const auto& chat : left->turns) start_turn(chat.id);
   co_return Result<>();
 }
 

@@ -125,6 +125,8 @@ class Crew {
   // chatting.cc
   Task<Result<ChatView>> open_chat(Chat chat, std::string message);
   Task<Result<ChatView>> take_turn(std::string chat_id, std::string text);
+  Task<Result<ChatView>> carry_on(std::string chat_id, bool has_turn);
+  void start_turn(const std::string& chat_id);
 
   // running.cc
   Task<void> run_subagent(std::string task_id);
@@ -146,6 +148,7 @@ class Crew {
   Task<Result<std::string>> carry_out(const Thread& thread, LivePtr live, const minds::ToolUse& use);
   Task<void> cancel_child(std::string task_id);
   Task<minds::ToolResult> spawn_result(std::string thread, std::string use_id);
+  Task<Result<Subagent>> enlist_spawn(const Thread& thread, const minds::ToolUse& use);
   Task<Result<>> enlist_spawns(const Thread& thread, const Entry& asked,
                                const std::set<std::string>& answered);
 

@@ -27,7 +27,9 @@ Result<> write_chat_files(const std::string& folder, const Rows& rows, int64_t q
     if (auto written = write_file(session, text); !written) return written;
   // For people and for git: one member a line.
   auto metadata = to_lines(render_metadata(rows.chat, rows.subagents, queue_depth));
-  return write_file(folder + "/metadata.json", metadata);
+  auto file = folder + "/metadata.json";
+  if (auto old = read_file(file); old && *old == metadata) return {};
+  return write_file(file, metadata);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ void tell_end(Tx& tx, const Subagent& subagent) {
 }  // namespace
 
 Task<Result<Subagent>> Crew::begin_subagent(std::string task_id) {
-  co_return co_await store_.write([task_id](Tx& tx) -> Result<Subagent> {
+  co_return co_await persist(loop_, store_, [task_id](Tx& tx) -> Result<Subagent> {
     auto subagent = find_subagent(tx, task_id);
     if (!subagent) return fail(Code::not_found, "the subagent is gone");
     bool resumed = subagent->status == Status::running;
@@ -91,7 +91,7 @@ Task<void> Crew::run_subagent(std::string task_id) {
 Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bool timed_out) {
   auto task_id = subagent.task_id;
   // What was spent meanwhile is in the row.
-  auto now = co_await store_.read([task_id](Reader& reader) -> Result<Subagent> {
+  auto now = co_await consult(loop_, store_, [task_id](Reader& reader) -> Result<Subagent> {
     auto found = find_subagent(reader, task_id);
     return found ? Result<Subagent>(*std::move(found)) : fail(Code::not_found, "the subagent is gone");
   });
@@ -112,7 +112,7 @@ Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bo
   }
   // The file first: whoever hears of the end may read it.
   co_await file_subagent(subagent);
-  auto recorded = co_await store_.write([subagent](Tx& tx) -> Result<> {
+  auto recorded = co_await persist(loop_, store_, [subagent](Tx& tx) -> Result<> {
     write_subagent(tx, subagent);
     forget_tools(tx, subagent.task_id);
     tell_end(tx, subagent);
@@ -136,6 +136,17 @@ Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bo
   pump();
 }
 
+void take_word(Tx& tx, Chat& chat, const std::string& text) {
+  chat.turn_running = true;
+  chat.status = ChatStatus::active;
+  chat.ended_at.reset();
+  chat.failure = {};
+  ++chat.turns;
+  append_entry(tx, {.thread = chat.id, .role = Role::user, .message = saying(text)}, chat.id);
+  write_chat(tx, chat);
+  tx.emit({"chat.turn", chat.id, {{"chat_id", chat.id}, {"turn", "running"}}});
+}
+
 Task<Result<Chat>> Crew::begin_turn(std::string chat_id, std::string text) {
   co_return co_await store_.write([chat_id, text](Tx& tx) -> Result<Chat> {
     auto chat = find_chat_by_prefix(tx, chat_id);
@@ -145,22 +156,15 @@ Task<Result<Chat>> Crew::begin_turn(std::string chat_id, std::string text) {
                   "begin one with: cru chat");
     if (chat->turn_running)
       return fail(Code::conflict, "the agent has not answered yet", "id", "wait for it, or cancel its turn");
-    chat->turn_running = true;
-    chat->status = ChatStatus::active;
-    chat->ended_at.reset();
-    chat->failure = {};
-    ++chat->turns;
-    append_entry(tx, {.thread = chat->id, .role = Role::user, .message = saying(text)}, chat->id);
-    write_chat(tx, *chat);
-    tx.emit({"chat.turn", chat->id, {{"chat_id", chat->id}, {"turn", "running"}}});
+    take_word(tx, *chat, text);
     return chat;
   });
 }
 
 Task<void> Crew::run_turn(std::string chat_id) {
   auto self = live(chat_id);
-  auto chat =
-      co_await store_.read([chat_id](Reader& reader) { return find_chat_by_prefix(reader, chat_id); });
+  auto chat = co_await consult(loop_, store_,
+                               [chat_id](Reader& reader) { return find_chat_by_prefix(reader, chat_id); });
   if (!chat) {
     live_.erase(chat_id);
     co_return;
@@ -191,7 +195,7 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
   bool stopped = failure.type == "cancelled";
   // A stopped turn is answered, so that the conversation can go on.
   if (stopped) {
-    auto closed = co_await store_.write([chat_id](Tx& tx) -> Result<> {
+    auto closed = co_await persist(loop_, store_, [chat_id](Tx& tx) -> Result<> {
       append_entry(tx,
                    {.thread = chat_id, .role = Role::assistant, .message = saying("[stopped by the person]")},
                    chat_id);
@@ -202,7 +206,7 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
   }
   file(chat_id);
   co_await filed(chat_id);
-  auto recorded = co_await store_.write([chat_id, failure](Tx& tx) -> Result<> {
+  auto recorded = co_await persist(loop_, store_, [chat_id, failure](Tx& tx) -> Result<> {
     auto chat = find_chat(tx, chat_id);
     if (!chat) return {};
     chat->turn_running = false;

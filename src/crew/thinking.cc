@@ -72,7 +72,8 @@ Task<Result<std::string>> Crew::converse(Thread thread, LivePtr live) {
   int64_t most = std::min(thread.max_turns.value_or(options_.most_calls), options_.most_calls);
   for (int64_t calls = 0;;) {
     if (live->stop.requested()) co_return fail(cancelled());
-    auto entries = co_await store_.read(
+    auto entries = co_await consult(
+        loop_, store_,
         [id = thread.id](Reader& reader) -> Result<std::vector<Entry>> { return entries_of(reader, id); });
     if (!entries) co_return fail(std::move(entries.error()));
     auto next_n = entries->empty() ? 1 : entries->back().n + 1;
@@ -143,22 +144,24 @@ Task<Result<>> Crew::record_reply(const Thread& thread, const minds::Choice& cho
   if (reply.message.text.empty() && reply.message.uses.empty())
     reply.message.text = fmt::format("[no answer: {}]", reply.stop_reason);
   reply.message.role = minds::Message::Role::assistant;
-  co_return co_await store_.write([id = thread.id, chat_id = thread.chat_id, is_primary = thread.is_primary,
-                                   choice, reply](Tx& tx) -> Result<> {
-    append_entry(tx, {.thread = id, .role = Role::assistant, .message = reply.message}, chat_id);
-    if (is_primary) {
-      auto chat = find_chat(tx, id);
-      if (!chat) return fail(Code::not_found, "the chat has been removed");
-      note_reply(*chat, choice, reply);
-      write_chat(tx, *chat);
-    } else {
-      auto subagent = find_subagent(tx, id);
-      if (!subagent) return fail(Code::not_found, "the subagent has been removed");
-      note_reply(*subagent, choice, reply);
-      write_subagent(tx, *subagent);
-    }
-    return {};
-  });
+  co_return co_await persist(
+      loop_, store_,
+      [id = thread.id, chat_id = thread.chat_id, is_primary = thread.is_primary, choice,
+       reply](Tx& tx) -> Result<> {
+        append_entry(tx, {.thread = id, .role = Role::assistant, .message = reply.message}, chat_id);
+        if (is_primary) {
+          auto chat = find_chat(tx, id);
+          if (!chat) return fail(Code::not_found, "the chat has been removed");
+          note_reply(*chat, choice, reply);
+          write_chat(tx, *chat);
+        } else {
+          auto subagent = find_subagent(tx, id);
+          if (!subagent) return fail(Code::not_found, "the subagent has been removed");
+          note_reply(*subagent, choice, reply);
+          write_subagent(tx, *subagent);
+        }
+        return {};
+      });
 }
 
 namespace {

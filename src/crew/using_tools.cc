@@ -38,32 +38,38 @@ SpawnRequest request_from(const json::object& input) {
 
 }  // namespace
 
+Task<Result<Subagent>> Crew::enlist_spawn(const Thread& thread, const minds::ToolUse& use) {
+  if (auto allowed = check_call(*find_tool(spawn_tool), thread.permissions, use.input); !allowed)
+    co_return fail(std::move(allowed.error()));
+  Place place{.parent = {thread.agent, thread.depth, thread.permissions, thread.model, thread.chain},
+              .chat_id = thread.chat_id,
+              .thread = thread.id,
+              .trace_id = thread.trace_id,
+              .new_chat = {}};
+  for (;;) {
+    auto spawned = co_await enlist(place, request_from(use.input), use.id, {});
+    bool is_refused =
+        !spawned && (spawned.error().code == Code::overloaded || !is_passing(spawned.error().code));
+    if (spawned || is_refused) co_return spawned;
+    co_await loop_.sleep(1s);  // the disk is full: that passes, and is not the agent's to handle
+  }
+}
+
 /// All spawns of one reply join the line before the first is waited for, in the order they were asked for.
 Task<Result<>> Crew::enlist_spawns(const Thread& thread, const Entry& asked,
                                    const std::set<std::string>& answered) {
   for (const auto& use : asked.message.uses) {
     if (use.name != spawn_tool || answered.contains(use.id)) continue;
-    auto child = co_await store_.read(
-        [parent = thread.id, id = use.id](Reader& reader) -> Result<std::optional<Subagent>> {
+    auto child = co_await consult(
+        loop_, store_, [parent = thread.id, id = use.id](Reader& reader) -> Result<std::optional<Subagent>> {
           return find_child(reader, parent, id);
         });
     if (!child) co_return fail(std::move(child.error()));
     if (*child) continue;  // spawned before the daemon died
-    Result<Subagent> spawned = fail(Code::internal, "");
-    auto allowed = check_call(*find_tool(spawn_tool), thread.permissions, use.input);
-    if (allowed) {
-      Place place{.parent = {thread.agent, thread.depth, thread.permissions, thread.model, thread.chain},
-                  .chat_id = thread.chat_id,
-                  .thread = thread.id,
-                  .trace_id = thread.trace_id,
-                  .new_chat = {}};
-      spawned = co_await enlist(std::move(place), request_from(use.input), use.id, {});
-    } else {
-      spawned = fail(std::move(allowed.error()));
-    }
+    auto spawned = co_await enlist_spawn(thread, use);
     if (spawned) continue;
     minds::ToolResult refusal{use.id, in_words(spawned.error()), true};
-    auto kept = co_await store_.write([thread = thread.id, refusal](Tx& tx) -> Result<> {
+    auto kept = co_await persist(loop_, store_, [thread = thread.id, refusal](Tx& tx) -> Result<> {
       end_tool(tx, thread, refusal);
       return {};
     });
@@ -73,9 +79,10 @@ Task<Result<>> Crew::enlist_spawns(const Thread& thread, const Entry& asked,
 }
 
 Task<minds::ToolResult> Crew::spawn_result(std::string thread, std::string use_id) {
-  auto child = co_await store_.read([thread, use_id](Reader& reader) -> Result<std::optional<Subagent>> {
-    return find_child(reader, thread, use_id);
-  });
+  auto child =
+      co_await consult(loop_, store_, [thread, use_id](Reader& reader) -> Result<std::optional<Subagent>> {
+        return find_child(reader, thread, use_id);
+      });
   if (!child || !*child) co_return minds::ToolResult{use_id, "the subagent has been removed", true};
   auto ended = co_await wait_for((*child)->task_id, std::chrono::hours(24 * 365));
   if (!ended) co_return minds::ToolResult{use_id, in_words(ended.error()), true};
@@ -83,21 +90,23 @@ Task<minds::ToolResult> Crew::spawn_result(std::string thread, std::string use_i
 }
 
 Task<Result<>> Crew::use_tools(const Thread& thread, LivePtr live, Entry asked) {
-  auto records = co_await store_.read([id = thread.id](Reader& reader) -> Result<std::vector<ToolRecord>> {
-    return tools_begun(reader, id);
-  });
+  auto records =
+      co_await consult(loop_, store_, [id = thread.id](Reader& reader) -> Result<std::vector<ToolRecord>> {
+        return tools_begun(reader, id);
+      });
   if (!records) co_return fail(std::move(records.error()));
   std::set<std::string> answered;
   for (const auto& record : *records)
     if (record.result) answered.insert(record.use_id);
   if (auto enlisted = co_await enlist_spawns(thread, asked, answered); !enlisted) co_return enlisted;
-  records = co_await store_.read([id = thread.id](Reader& reader) -> Result<std::vector<ToolRecord>> {
-    return tools_begun(reader, id);
-  });
+  records =
+      co_await consult(loop_, store_, [id = thread.id](Reader& reader) -> Result<std::vector<ToolRecord>> {
+        return tools_begun(reader, id);
+      });
   if (!records) co_return fail(std::move(records.error()));
 
   // Whoever stops this thread stops those it waits for.
-  auto children = co_await store_.read([thread](Reader& reader) -> Result<std::vector<Subagent>> {
+  auto children = co_await consult(loop_, store_, [thread](Reader& reader) -> Result<std::vector<Subagent>> {
     auto all = subagents_of(reader, thread.chat_id);
     std::erase_if(all, [&](const Subagent& one) { return one.parent != thread.id || is_over(one.status); });
     return all;
@@ -116,11 +125,12 @@ Task<Result<>> Crew::use_tools(const Thread& thread, LivePtr live, Entry asked) 
     else
       answers.results.push_back(co_await use_tool(thread, live, use, record != records->end()));
   }
-  co_return co_await store_.write([id = thread.id, chat_id = thread.chat_id, answers](Tx& tx) -> Result<> {
-    append_entry(tx, {.thread = id, .role = Role::tool, .message = answers}, chat_id);
-    forget_tools(tx, id);
-    return {};
-  });
+  co_return co_await persist(
+      loop_, store_, [id = thread.id, chat_id = thread.chat_id, answers](Tx& tx) -> Result<> {
+        append_entry(tx, {.thread = id, .role = Role::tool, .message = answers}, chat_id);
+        forget_tools(tx, id);
+        return {};
+      });
 }
 
 Task<void> Crew::cancel_child(std::string task_id) { (void)co_await cancel(task_id); }
@@ -139,7 +149,7 @@ Task<minds::ToolResult> Crew::use_tool(const Thread& thread, LivePtr live, minds
                     {"agent", thread.agent},
                     {"name", use.name},
                     {"summary", bounded(to_text(use.input), 300, "")}};
-  auto begun = co_await store_.write([thread, repeatable, id = use.id, told](Tx& tx) -> Result<> {
+  auto begun = co_await persist(loop_, store_, [thread, repeatable, id = use.id, told](Tx& tx) -> Result<> {
     if (!repeatable) begin_tool(tx, thread.id, id);
     tx.emit({thread.is_primary ? "chat.tool" : "subagent.tool", thread.chat_id, told});
     return {};
@@ -149,7 +159,7 @@ Task<minds::ToolResult> Crew::use_tool(const Thread& thread, LivePtr live, minds
   minds::ToolResult result{use.id, text ? *std::move(text) : in_words(text.error()), !text.has_value()};
   result.text = bounded(std::move(result.text), options_.result_limit, "");
   if (repeatable) co_return result;
-  auto kept = co_await store_.write([id = thread.id, result](Tx& tx) -> Result<> {
+  auto kept = co_await persist(loop_, store_, [id = thread.id, result](Tx& tx) -> Result<> {
     end_tool(tx, id, result);
     return {};
   });
