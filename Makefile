@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
 
-.PHONY: help run build test bench fmt install uninstall tsan clean setup
+.PHONY: help run build test bench fmt install uninstall tsan fuzz clean setup
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -50,6 +50,13 @@ tsan: ## unit and simulation tests under the thread sanitizer
 	@cmake --preset tsan >build/tsan/configure.log 2>&1 || { cat build/tsan/configure.log; exit 1; }
 	@cmake --build build/tsan -j $(JOBS)
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS)
+
+fuzz: ## a minute of fuzzing for each parser (FUZZ_SECONDS=60, ONLY=name)
+	@scripts/setup test
+	@mkdir -p build/fuzz
+	@cmake --preset fuzz >build/fuzz/configure.log 2>&1 || { cat build/fuzz/configure.log; exit 1; }
+	@cmake --build build/fuzz -j $(JOBS) --target fuzzers
+	@node tests/fuzz/run.mjs $(ONLY)
 
 clean: ## removes everything that was built
 	@rm -rf build

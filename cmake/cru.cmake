@@ -1,6 +1,7 @@
 # Flags for everything, and one function that turns a folder under src/ into a room.
 option(CRU_TESTS "build the tests" OFF)
 option(CRU_BENCH "build the benchmarks" OFF)
+option(CRU_FUZZ "offer the target `fuzzers` (tests/fuzz)" OFF)
 set(CRU_SANITIZE "" CACHE STRING "sanitizers, e.g. address,undefined or thread")
 
 add_library(cru_flags INTERFACE)
