@@ -33,6 +33,9 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
                    "let the person who runs cru do this");
   auto checked = check_input(operation, std::move(input));
   if (!checked) co_return fail(std::move(checked.error()));
+  if (gate_ && call.caller == run && !call.run_id.empty())
+    if (auto allowed = co_await gate_(operation, call.run_id); !allowed)
+      co_return fail(std::move(allowed.error()));
   auto handler = handlers_.find(operation.name);
   if (handler == handlers_.end())
     co_return fail(Code::internal, fmt::format("{} has no handler", operation.name));

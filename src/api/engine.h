@@ -56,6 +56,9 @@ class Api {
  public:
   explicit Api(Store& store) : store_(store) {}
   void bind(std::string_view operation, Handler handler);
+  /// Asked before an operation that a run calls is carried out: what its agent may do.
+  using Gate = std::function<Task<Result<>>(const Operation& operation, std::string run_id)>;
+  void set_gate(Gate gate) { gate_ = std::move(gate); }
   /// Rows without a handler: a test holds that there are none.
   std::vector<std::string_view> unbound() const;
 
@@ -68,6 +71,7 @@ class Api {
   Task<Result<Reply>> call_once(const Operation& operation, const Handler& handler, const Call& call,
                                 const json::object& input);
   Store& store_;
+  Gate gate_;
   std::unordered_map<std::string_view, Handler> handlers_;
 };
 

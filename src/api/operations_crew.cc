@@ -78,6 +78,7 @@ void add_subagents(std::vector<Operation>& table) {
        .routes = {{"GET", "/subagents"}},
        .fields = {{.name = "chat", .in = In::query, .summary = "only those of this chat", .max = 128},
                   limit("100")},
+       .callers = person,
        .reads_only = true,
        .idempotent = true});
   table.push_back({.name = "cancel_subagent",
@@ -112,6 +113,7 @@ void add_chats(std::vector<Operation>& table) {
                    .summary = "only those in this state",
                    .one_of = "active|completed|failed"},
                   limit("50")},
+       .callers = person,
        .reads_only = true,
        .idempotent = true,
        .reply = R"({"type":"object","required":["chats"],"properties":{"chats":{"type":"array"}}})"});
@@ -126,6 +128,7 @@ void add_chats(std::vector<Operation>& table) {
                                .max = std::numeric_limits<int32_t>::max(),
                                .fallback = "0"},
                               limit("200")},
+                   .callers = person,
                    .reads_only = true,
                    .idempotent = true,
                    .reply = chat_schema});

@@ -198,6 +198,7 @@ json::object to_record(const Subagent& subagent) {
           {"max_turns", json_or_null(subagent.max_turns)},
           {"spent", spent_record(subagent.spent)},
           {"result", subagent.result},
+          {"summary", subagent.summary},
           {"failure", failure_record(subagent.failure)},
           {"trace_id", subagent.trace_id},
           {"parent_chain", json::value_from(subagent.parent_chain)},
@@ -231,6 +232,7 @@ Subagent subagent_from(const json::object& record) {
           .max_turns = maybe_int(record, "max_turns"),
           .spent = spent_at(record, "spent"),
           .result = text(record, "result"),
+          .summary = text(record, "summary"),
           .failure = failure_at(record, "failure"),
           .trace_id = text(record, "trace_id"),
           .parent_chain = texts(record, "parent_chain"),
@@ -261,7 +263,7 @@ json::object to_json(const Subagent& subagent, const std::string& folder) {
           {"model_source", subagent.model_source},
           {"permissions", json::value_from(subagent.permissions.names())},
           {"inherited", subagent.inherited},
-          {"summary", summary_line(subagent.result)},
+          {"summary", subagent.summary},
           {"file", fmt::format("{}/{}.md", folder, subagent.name())},
           {"tokens", subagent.spent.usage.total()},
           {"cost_usd", json_or_null(subagent.spent.cost_usd)},
@@ -277,18 +279,22 @@ json::object to_json(const Subagent& subagent, const std::string& folder) {
 
 std::string bounded(std::string text, size_t most, std::string_view where) {
   if (text.size() <= most) return text;
-  auto left_out = text.size() - most;
-  size_t end = most;
+  // The marker counts too.
+  size_t end = most - std::min(most, where.size() + 48);
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // never half a character
+  auto left_out = text.size() - end;
   text.resize(end);
-  return fmt::format("{}\n\n[… {} more bytes{}{}]", text, left_out + (most - end),
-                     where.empty() ? "" : " in ", where);
+  return fmt::format("{}\n\n[… {} more bytes{}{}]", text, left_out, where.empty() ? "" : " in ", where);
 }
 
 json::object to_json(const Entry& entry, size_t most) {
   json::array tools, results;
-  for (const auto& use : entry.message.uses)
-    tools.push_back({{"id", use.id}, {"name", use.name}, {"input", use.input}});
+  for (const auto& use : entry.message.uses) {
+    json::value input = use.input;
+    if (auto text = to_text(input); text.size() > most)
+      input = json::object{{"truncated", bounded(std::move(text), most, "")}};
+    tools.push_back({{"id", use.id}, {"name", use.name}, {"input", std::move(input)}});
+  }
   for (const auto& result : entry.message.results)
     results.push_back(
         {{"id", result.id}, {"text", bounded(result.text, most, "")}, {"is_error", result.is_error}});

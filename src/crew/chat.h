@@ -85,7 +85,8 @@ struct Subagent {
   std::optional<int64_t> max_turns = {};
 
   Spent spent = {};
-  std::string result = {};  ///< its last words, whole
+  std::string result = {};   ///< its last words, whole
+  std::string summary = {};  ///< their first 100 characters, on one line
   Failure failure = {};
   std::string trace_id = {};
   std::vector<std::string> parent_chain = {};  ///< "user", …, itself

@@ -40,9 +40,17 @@ class Frontmatter {
 
 /// The length of the frontmatter with its fences; 0 if there is none.
 size_t frontmatter_length(std::string_view text) {
-  if (!text.starts_with("---\n")) return 0;
-  auto end = text.find("\n---\n", 3);
-  return end == std::string_view::npos ? 0 : end + 5;
+  bool is_first = true;
+  for (size_t at = 0; at < text.size();) {
+    auto end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    auto line = text.substr(at, end - at);
+    while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);  // editors may write CRLF
+    if (is_first && line != "---") return 0;
+    if (!is_first && line == "---") return end;
+    is_first = false;
+    at = end;
+  }
+  return 0;
 }
 
 std::string session_frontmatter(const Chat& chat, const std::vector<Subagent>& subagents, int64_t entries) {
@@ -98,8 +106,7 @@ std::string describe_use(const minds::ToolUse& use) {
 std::string describe_result(const Entry& entry, const minds::ToolResult& result,
                             const std::vector<Subagent>& subagents) {
   if (const auto* child = spawned_by(subagents, entry.thread, result.id)) {
-    auto line = child->status == Status::completed ? summary_line(child->result)
-                                                   : one_line(child->failure.message, 300);
+    auto line = child->status == Status::completed ? child->summary : one_line(child->failure.message, 300);
     return fmt::format("- [[{}]] {}: {}\n", child->name(), name(child->status), line);
   }
   return fmt::format("- {}\n\n{}\n", result.is_error ? "error" : "result",

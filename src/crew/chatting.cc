@@ -31,7 +31,9 @@ json::object to_json(const ChatView& view) {
     total.add(subagent.spent);
     subagents.push_back(to_json(subagent, chat_folder(chat.id)));
   }
-  for (const auto& entry : view.entries) entries.push_back(to_json(entry, 65536));
+  // The first of a page is whole: whoever wants all of a long one asks for what follows the one before.
+  for (const auto& entry : view.entries)
+    entries.push_back(to_json(entry, entries.empty() ? size_t(8) << 20 : 65536));
   json::object out{
       {"id", chat.id},
       {"title", chat.title},
@@ -128,7 +130,7 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
   if (!choice) co_return fail(std::move(choice.error()));
   auto title = wanted.title.empty() ? wanted.message : wanted.title;
   Chat chat{.id = {},
-            .title = title.substr(0, std::min(title.find('\n'), character_start(title, 120))),
+            .title = title_of(title),
             .agent = definition.name,
             .prompt = definition.prompt,
             .model = model->model,
@@ -138,7 +140,7 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
             .tools = definition.tools,
             .disallowed_tools = definition.disallowed_tools,
             .max_turns = definition.max_turns,
-            .trace_id = fmt::format("{:016x}{:016x}", random_.next(), random_.next() | 1)};
+            .trace_id = new_trace_id(random_)};
   if (chat.title.empty()) chat.title = "chat";
   co_return co_await detached(loop_, open_chat(std::move(chat), std::move(wanted.message)));
 }
@@ -183,12 +185,12 @@ Task<Result<ChatView>> Crew::cancel_turn(std::string chat_id) {
   auto found = co_await view(chat_id, 0, 1);
   if (!found) co_return found;
   auto id = found->chat.id;
-  if (auto running = live(id)) {
-    running->stop.request();
-    stop_all_of(id);
-    auto deadline = loop_.clock().boot() + 30s;
-    while (live_.contains(id) && loop_.clock().boot() < deadline) co_await changed_.wait(30s);
-  }
+  if (auto running = live(id)) running->stop.request();
+  co_await cancel_children(id);
+  auto deadline = loop_.clock().boot() + 30s;
+  while (live_.contains(id) && loop_.clock().boot() < deadline) co_await changed_.wait(30s);
+  // A turn that nobody carries on any more, because its end could not be written.
+  if (!live_.contains(id) && found->chat.turn_running) co_await end_turn(id, fail(cancelled()));
   co_return co_await view(id, 0, 200);
 }
 
@@ -207,12 +209,17 @@ Task<Result<ChatView>> Crew::end_chat(std::string chat_id) {
     return {};
   });
   if (!ended) co_return fail(std::move(ended.error()));
+  co_await other_tools_.agent_ended(stopped->chat.agent, id);
   file(id);
   co_await filed(id);
   co_return co_await view(id, 0, 200);
 }
 
 Task<Result<std::vector<std::string>>> Crew::prune(Duration age, bool dry_run) {
+  co_return co_await detached(loop_, remove_chats(age, dry_run));
+}
+
+Task<Result<std::vector<std::string>>> Crew::remove_chats(Duration age, bool dry_run) {
   std::vector<std::string> pruned;
   auto before = loop_.clock().wall() - age;
   auto found = co_await store_.read([before](Reader& reader) -> Result<std::vector<Chat>> {
@@ -220,14 +227,20 @@ Task<Result<std::vector<std::string>>> Crew::prune(Duration age, bool dry_run) {
   });
   if (!found) co_return fail(std::move(found.error()));
   for (const auto& chat : *found) {
-    pruned.push_back(chat.id);
-    if (dry_run) continue;
-    auto dropped = co_await store_.write([id = chat.id](Tx& tx) -> Result<> {
+    if (dry_run) {
+      pruned.push_back(chat.id);
+      continue;
+    }
+    auto dropped = co_await store_.write([id = chat.id](Tx& tx) -> Result<bool> {
+      auto now = find_chat(tx, id);  // somebody may have gone on with it
+      if (!now || now->status == ChatStatus::active || now->turn_running) return false;
       drop_chat(tx, id);
       tx.emit({"chat.pruned", id, {{"chat_id", id}}});
-      return {};
+      return true;
     });
     if (!dropped) co_return fail(std::move(dropped.error()));
+    if (!*dropped) continue;
+    pruned.push_back(chat.id);
     // The id is a folder's name that we made: it cannot lead elsewhere.
     co_await pool_.run([folder = options_.root + "/" + chat_folder(chat.id)] {
       std::error_code error;
@@ -244,20 +257,26 @@ Task<Result<>> Crew::recover() {
     std::vector<Subagent> subagents;
     std::vector<Chat> recent;  ///< whose files may not have been written any more
   };
-  auto left = co_await store_.read([](Reader& reader) -> Result<Left> {
-    return Left{chats_with_running_turn(reader), unfinished_subagents(reader), list_chats(reader, "", 200)};
+  auto since = loop_.clock().wall() - 1h;
+  auto left = co_await store_.read([since](Reader& reader) -> Result<Left> {
+    auto recent = list_chats(reader, "", 200);
+    std::erase_if(recent, [&](const Chat& chat) { return chat.ended_at && *chat.ended_at < since; });
+    return Left{chats_with_running_turn(reader), unfinished_subagents(reader), std::move(recent)};
   });
   if (!left) co_return fail(std::move(left.error()));
-  for (const auto& chat : left->recent) file(chat.id);
+  co_await clean_folders(left->recent);
   for (const auto& subagent : left->subagents) {
     queue_.add(subagent.task_id, subagent.parent, subagent.chat_id, subagent.provider);
     file(subagent.chat_id);
   }
   pump();
   // What an agent was saying when the daemon died it says anew.
-  auto told = co_await store_.write([turns = left->turns](Tx& tx) -> Result<> {
-    for (const auto& chat : turns)
+  auto told = co_await store_.write([left = *left](Tx& tx) -> Result<> {
+    for (const auto& chat : left.turns)
       tx.emit({"chat.restarted", chat.id, {{"chat_id", chat.id}, {"task_id", nullptr}}});
+    for (const auto& one : left.subagents)
+      if (one.status == Status::running)
+        tx.emit({"chat.restarted", one.chat_id, {{"chat_id", one.chat_id}, {"task_id", one.task_id}}});
     return {};
   });
   if (!told) co_return told;

@@ -10,6 +10,37 @@ struct Crew::Live {
   Stop stop;
   bool timed_out = false;
   std::string chat_id;
+  std::shared_ptr<TimeLimit> limit;  ///< of a subagent
+};
+
+/// How long something may take, not counting the pauses.
+class Crew::TimeLimit {
+ public:
+  TimeLimit(Loop& loop, Duration limit, std::function<void()> passed)
+      : loop_(loop), left_(limit), passed_(std::move(passed)) {
+    resume();
+  }
+  TimeLimit(const TimeLimit&) = delete;
+  ~TimeLimit() { pause(); }
+  void pause() {
+    if (!timer_) return;
+    loop_.cancel_timer(std::exchange(timer_, 0));
+    left_ -= loop_.clock().boot() - since_;
+  }
+  void resume() {
+    since_ = loop_.clock().boot();
+    timer_ = loop_.set_timer(std::max<Duration>(left_, 1ms), [this] {
+      timer_ = 0;
+      passed_();
+    });
+  }
+
+ private:
+  Loop& loop_;
+  Duration left_;
+  const std::function<void()> passed_;
+  BootTime since_{};
+  Loop::TimerId timer_ = 0;
 };
 
 /// What carrying a thread on needs of its chat or subagent.
@@ -33,6 +64,10 @@ Error cancelled();
 /// Names the chat after its title and the day, so that neither a row nor a folder in `taken` has the name,
 /// and writes it.
 void insert_chat(Tx& tx, Chat& chat, const std::set<std::string>& taken);
+
+std::string new_trace_id(Random& random);
+/// The first line, at most 120 bytes.
+std::string title_of(std::string_view text);
 
 /// The person has said something: the chat's turn begins.
 void take_word(Tx& tx, Chat& chat, const std::string& text);

@@ -53,8 +53,6 @@ std::string Crew::result_of(const Subagent& subagent) const {
   return render_result(subagent, options_.result_limit);
 }
 
-namespace {
-
 std::string new_trace_id(Random& random) {
   return fmt::format("{:016x}{:016x}", random.next(), random.next() | 1);
 }
@@ -64,29 +62,19 @@ std::string title_of(std::string_view text) {
   return std::string(line.substr(0, character_start(line, 120)));
 }
 
-/// "code-reviewer-3f2a1c" is the run of subagent 3f2a1c.
-std::string after_last_dash(const std::string& id) {
-  auto dash = id.rfind('-');
-  return dash == std::string::npos ? std::string() : id.substr(dash + 1);
-}
+namespace {
 
 struct Found {
   std::optional<Chat> chat;
   std::optional<Subagent> subagent;
 };
 
-/// Whose run this is: a subagent's, or a chat's turn (`CHAT-t3`).
-Found owner_of_run(Reader& reader, const std::string& run_id) {
-  Found found;
-  found.subagent = find_subagent(reader, after_last_dash(run_id));
-  if (found.subagent && found.subagent->name() != run_id) found.subagent.reset();
-  if (found.subagent) {
-    found.chat = find_chat(reader, found.subagent->chat_id);
-    return found;
-  }
-  auto dash = run_id.rfind("-t");
-  if (dash != std::string::npos) found.chat = find_chat(reader, run_id.substr(0, dash));
-  if (!found.chat) found.chat = find_client_chat(reader, run_id);
+/// Whose run this is: a thread's of ours, or an outside client's.
+Found find_spawner(Reader& reader, const std::string& id, Spawner::Kind kind) {
+  auto owner = kind == Spawner::Kind::run ? owner_of_run(reader, id) : std::nullopt;
+  if (!owner) return {find_client_chat(reader, id), {}};
+  Found found{find_chat(reader, owner->chat_id), {}};
+  if (owner->thread != owner->chat_id) found.subagent = find_subagent(reader, owner->thread);
   return found;
 }
 
@@ -119,8 +107,7 @@ Task<Result<Crew::Place>> Crew::place_of(Spawner spawner, std::string task) {
     co_return place;
   }
   auto found = co_await store_.read([id = spawner.id, kind = spawner.kind](Reader& reader) -> Result<Found> {
-    if (kind == Spawner::Kind::run) return owner_of_run(reader, id);
-    return Found{find_client_chat(reader, id), {}};
+    return find_spawner(reader, id, kind);
   });
   if (!found) co_return fail(std::move(found.error()));
   if (found->subagent) {
@@ -146,6 +133,26 @@ Task<Result<Crew::Place>> Crew::place_of(Spawner spawner, std::string task) {
   co_return place;
 }
 
+Task<Result<std::optional<Permissions>>> Crew::permissions_of_run(std::string run_id) {
+  auto found = co_await store_.read([run_id](Reader& reader) -> Result<Found> {
+    if (!owner_of_run(reader, run_id)) return Found();
+    return find_spawner(reader, run_id, Spawner::Kind::run);
+  });
+  if (!found) co_return fail(std::move(found.error()));
+  std::optional<Permissions> granted;
+  if (found->chat) granted = found->chat->permissions;
+  if (found->subagent) granted = found->subagent->permissions;
+  co_return granted;
+}
+
+Task<Result<bool>> Crew::is_of(Spawner spawner, std::string chat_id) {
+  if (spawner.kind == Spawner::Kind::person) co_return true;
+  auto found = co_await store_.read(
+      [spawner](Reader& reader) -> Result<Found> { return find_spawner(reader, spawner.id, spawner.kind); });
+  if (!found) co_return fail(std::move(found.error()));
+  co_return found->chat && found->chat->id == chat_id;
+}
+
 Task<Result<Subagent>> Crew::prepare(const Place& place, const SpawnRequest& request, std::string use) {
   auto depth = child_depth(place.parent);
   if (!depth) co_return fail(std::move(depth.error()));
@@ -168,7 +175,7 @@ Task<Result<Subagent>> Crew::prepare(const Place& place, const SpawnRequest& req
                     .model_source = model->source,
                     .model_override = request.model,
                     .permissions = granted->granted,
-                    .requested = request.permissions,
+                    .requested = request.permissions.value_or(std::vector<std::string>()),
                     .inherited = granted->inherited,
                     .tools = definition->tools,
                     .disallowed_tools = definition->disallowed_tools,
@@ -209,6 +216,16 @@ json::object started_event(const Chat& chat) {
           {"depth", 0}};
 }
 
+/// A client's chat that was over goes on.
+void revive(Tx& tx, const std::string& chat_id) {
+  auto chat = chat_id.empty() ? std::nullopt : find_chat(tx, chat_id);
+  if (!chat || chat->kind != Kind::client || chat->status == ChatStatus::active) return;
+  chat->status = ChatStatus::active;
+  chat->ended_at.reset();
+  chat->failure = {};
+  write_chat(tx, *chat);
+}
+
 /// The subagent as its first row, with its task as its thread's first entry.
 void insert_subagent(Tx& tx, Subagent& subagent, int64_t position) {
   while (find_subagent(tx, subagent.task_id)) subagent.task_id += "0";  // once in sixteen million
@@ -240,6 +257,30 @@ void insert_chat(Tx& tx, Chat& chat, const std::set<std::string>& taken) {
   tx.emit({"chat.started", chat.id, started_event(chat)});
 }
 
+namespace {
+
+Result<Done> enlist_in(Tx& tx, Subagent subagent, Chat new_chat, const std::set<std::string>& taken,
+                       int64_t position) {
+  // Asked for before, and only its acknowledgement was lost.
+  if (!subagent.parent_use.empty())
+    if (auto child = find_child(tx, subagent.parent, subagent.parent_use))
+      return Done{.reply = {{"task_id", child->task_id}}};
+  if (subagent.chat_id.empty()) {
+    if (new_chat.kind == Kind::run) {
+      new_chat.model = subagent.model;
+      new_chat.model_source = subagent.model_source;
+    }
+    insert_chat(tx, new_chat, taken);
+    subagent.chat_id = subagent.parent = new_chat.id;
+  } else {
+    revive(tx, subagent.chat_id);
+  }
+  insert_subagent(tx, subagent, position);
+  return Done{.reply = {{"task_id", subagent.task_id}}};
+}
+
+}  // namespace
+
 Task<Result<Subagent>> Crew::enlist(Place place, SpawnRequest request, std::string use, Once once) {
   if (!place.chat_id.empty() && queue_.waiting(place.chat_id) >= options_.most_queued)
     co_return fail(Code::overloaded,
@@ -248,18 +289,11 @@ Task<Result<Subagent>> Crew::enlist(Place place, SpawnRequest request, std::stri
   if (!prepared) co_return fail(std::move(prepared.error()));
   std::set<std::string> taken;
   if (place.chat_id.empty()) taken = co_await taken_folders();
-  auto done = co_await write_once(store_, once,
-                                  [prepared = *prepared, new_chat = place.new_chat, taken,
-                                   position = queue_.size(place.chat_id)](Tx& tx) -> Result<Done> {
-                                    auto subagent = prepared;
-                                    if (subagent.chat_id.empty()) {
-                                      auto chat = new_chat;
-                                      insert_chat(tx, chat, taken);
-                                      subagent.chat_id = subagent.parent = chat.id;
-                                    }
-                                    insert_subagent(tx, subagent, position);
-                                    return Done{.reply = {{"task_id", subagent.task_id}}};
-                                  });
+  auto done = co_await write_once(
+      store_, once,
+      [subagent = *prepared, chat = place.new_chat, taken, position = queue_.size(place.chat_id)](Tx& tx) {
+        return enlist_in(tx, subagent, chat, taken, position);
+      });
   if (!done) co_return fail(std::move(done.error()));
   auto task_id = std::string(text_or(done->reply, "task_id"));
   auto subagent = co_await store_.read([task_id](Reader& reader) -> Result<Subagent> {
@@ -268,7 +302,8 @@ Task<Result<Subagent>> Crew::enlist(Place place, SpawnRequest request, std::stri
     return *std::move(found);
   });
   // A repeated request finds the one that is under way already.
-  if (!subagent || is_over(subagent->status) || queue_.has(task_id)) co_return subagent;
+  bool is_known = queue_.has(task_id) || live_.contains(task_id);
+  if (!subagent || is_over(subagent->status) || is_known) co_return subagent;
   queue_.add(task_id, subagent->parent, subagent->chat_id, subagent->provider);
   file(subagent->chat_id);
   pump();
@@ -324,18 +359,30 @@ void Crew::stop_subagent(const std::string& task_id, bool timed_out) {
   running->stop.request();
 }
 
-void Crew::stop_all_of(const std::string& chat_id) {
-  std::vector<LivePtr> all;
-  for (const auto& [thread, one] : live_)
-    if (one->chat_id == chat_id && thread != chat_id) all.push_back(one);
-  for (const auto& one : all) one->stop.request();
+Task<void> Crew::cancel_children(std::string thread) {
+  auto children = co_await consult(loop_, store_, [thread](Reader& reader) -> Result<std::vector<Subagent>> {
+    auto all = unfinished_subagents(reader);
+    std::erase_if(all, [&](const Subagent& one) { return one.parent != thread; });
+    return all;
+  });
+  if (!children) co_return;
+  // Those that wait first, or the end of one would start the next.
+  for (bool is_live : {false, true})
+    for (const auto& child : *children)
+      if (live_.contains(child.task_id) == is_live) loop_.spawn(cancel_child(child.task_id));
+  for (const auto& child : *children) (void)co_await wait_for(child.task_id, 30s);
 }
+
+Task<void> Crew::cancel_child(std::string task_id) { (void)co_await cancel(std::move(task_id)); }
 
 Task<Result<Subagent>> Crew::cancel(std::string task_id) {
   auto found = co_await wait_for(task_id, Duration(0));
   if (!found || is_over(found->status)) co_return found;
-  if (!live(task_id)) {  // it waits in line
+  if (!live(task_id)) {  // it waits in line, and from here on nobody starts or ends it but us
     queue_.remove(task_id);
+    auto ending = std::make_shared<Live>();
+    ending->chat_id = found->chat_id;
+    live_[task_id] = ending;
     loop_.spawn(end_subagent(*found, fail(cancelled()), false));
     co_return co_await wait_for(task_id, 30s);
   }

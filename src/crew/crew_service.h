@@ -62,7 +62,7 @@ struct Spawner {
 struct SpawnRequest {
   std::string agent = {};
   std::string task = {};
-  std::vector<std::string> permissions = {};
+  std::optional<std::vector<std::string>> permissions = {};  ///< none of its own: all of the parent\'s
   std::string model = {};
 };
 
@@ -95,12 +95,18 @@ class Crew {
   /// Errors: not_found. One that is over is left as it is.
   Task<Result<Subagent>> cancel(std::string task_id);
 
+  /// What a run of ours is allowed; nothing for a run that is no thread's mind.
+  Task<Result<std::optional<Permissions>>> permissions_of_run(std::string run_id);
+  /// Whether this is a chat of the one who asks. A person's are all.
+  Task<Result<bool>> is_of(Spawner spawner, std::string chat_id);
+
   /// What a parent gets of it, bounded.
   std::string result_of(const Subagent& subagent) const;
   int64_t queue_position(const std::string& task_id) const { return queue_.position(task_id); }
 
  private:
   struct Live;
+  class TimeLimit;
   struct Thread;
   struct Speech;
   using LivePtr = std::shared_ptr<Live>;
@@ -120,18 +126,21 @@ class Crew {
   Task<std::set<std::string>> taken_folders();
   void pump();
   void stop_subagent(const std::string& task_id, bool timed_out);
-  void stop_all_of(const std::string& chat_id);
+  Task<void> cancel_children(std::string thread);
+  Task<void> cancel_child(std::string task_id);
 
   // chatting.cc
   Task<Result<ChatView>> open_chat(Chat chat, std::string message);
   Task<Result<ChatView>> take_turn(std::string chat_id, std::string text);
   Task<Result<ChatView>> carry_on(std::string chat_id, bool has_turn);
   void start_turn(const std::string& chat_id);
+  Task<Result<std::vector<std::string>>> remove_chats(Duration age, bool dry_run);
 
   // running.cc
   Task<void> run_subagent(std::string task_id);
   Task<Result<Subagent>> begin_subagent(std::string task_id);
   Task<void> end_subagent(Subagent subagent, Result<std::string> outcome, bool timed_out);
+  Task<void> record_end(Subagent subagent, Result<std::string> outcome, bool timed_out);
   Task<void> run_turn(std::string chat_id);
   Task<void> end_turn(std::string chat_id, Result<std::string> outcome);
   Task<Result<Chat>> begin_turn(std::string chat_id, std::string text);
@@ -143,11 +152,11 @@ class Crew {
   Task<std::vector<minds::ToolSpec>> tools_for(const Thread& thread);
 
   // using_tools.cc
+  static Result<> may_use(const Thread& thread, std::string_view name, const json::object& input);
   Task<Result<>> use_tools(const Thread& thread, LivePtr live, Entry asked);
   Task<minds::ToolResult> use_tool(const Thread& thread, LivePtr live, minds::ToolUse use, bool was_begun);
   Task<Result<std::string>> carry_out(const Thread& thread, LivePtr live, const minds::ToolUse& use);
-  Task<void> cancel_child(std::string task_id);
-  Task<minds::ToolResult> spawn_result(std::string thread, std::string use_id);
+  Task<minds::ToolResult> spawn_result(LivePtr live, std::string thread, std::string use_id);
   Task<Result<Subagent>> enlist_spawn(const Thread& thread, const minds::ToolUse& use);
   Task<Result<>> enlist_spawns(const Thread& thread, const Entry& asked,
                                const std::set<std::string>& answered);
@@ -157,6 +166,7 @@ class Crew {
   Task<void> file_chat(std::string chat_id);
   Task<void> filed(std::string chat_id);
   Task<void> file_subagent(Subagent subagent);
+  Task<void> clean_folders(std::vector<Chat> chats);
 
   LivePtr live(const std::string& thread);
   void changed();

@@ -18,6 +18,7 @@ CREATE INDEX subagents_under_way ON subagents(is_over) WHERE is_over = 0;
 CREATE TABLE chat_entries(
   thread TEXT NOT NULL, n INTEGER NOT NULL, role TEXT NOT NULL, about TEXT NOT NULL, at INTEGER NOT NULL,
   message TEXT NOT NULL, PRIMARY KEY(thread, n)) WITHOUT ROWID;
+CREATE TABLE crew_runs(run_id TEXT PRIMARY KEY, thread TEXT NOT NULL, chat_id TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE chat_tool_calls(
   thread TEXT NOT NULL, use_id TEXT NOT NULL, result TEXT, PRIMARY KEY(thread, use_id)) WITHOUT ROWID;
 )"}};
@@ -79,7 +80,7 @@ Result<Chat> find_chat_by_prefix(Reader& reader, std::string_view prefix) {
 
 std::optional<Chat> find_client_chat(Reader& reader, std::string_view owner) {
   return first(to_chats(reader.rows(
-      "SELECT data FROM chats WHERE kind = 'client' AND owner = ? AND status = 'active' LIMIT 1", owner)));
+      "SELECT data FROM chats WHERE kind = 'client' AND owner = ? ORDER BY started_at DESC LIMIT 1", owner)));
 }
 
 std::vector<Chat> list_chats(Reader& reader, std::string_view status, int64_t limit) {
@@ -103,6 +104,7 @@ void drop_chat(Tx& tx, std::string_view id) {
     tx.exec(fmt::format("{} = ?", table), id);
     tx.exec(fmt::format("{} IN (SELECT task_id FROM subagents WHERE chat_id = ?)", table), id);
   }
+  tx.exec("DELETE FROM crew_runs WHERE chat_id = ?", id);
   tx.exec("DELETE FROM subagents WHERE chat_id = ?", id);
   tx.exec("DELETE FROM chats WHERE id = ?", id);
 }
@@ -167,6 +169,17 @@ std::vector<Entry> entries_of(Reader& reader, std::string_view thread, int64_t a
                        .about = row.text(2),
                        .at = row.time(3)});
   return entries;
+}
+
+bool own_run(Tx& tx, std::string_view run_id, std::string_view thread, std::string_view chat_id) {
+  return tx.exec("INSERT OR IGNORE INTO crew_runs(run_id, thread, chat_id) VALUES(?, ?, ?)", run_id, thread,
+                 chat_id) == 0;
+}
+
+std::optional<RunOwner> owner_of_run(Reader& reader, std::string_view run_id) {
+  auto row = reader.row("SELECT thread, chat_id FROM crew_runs WHERE run_id = ?", run_id);
+  if (!row) return {};
+  return RunOwner{row->text(0), row->text(1)};
 }
 
 void begin_tool(Tx& tx, std::string_view thread, std::string_view use_id) {

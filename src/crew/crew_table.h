@@ -13,7 +13,7 @@ void write_chat(Tx& tx, const Chat& chat);
 std::optional<Chat> find_chat(Reader& reader, std::string_view id);
 /// The one chat whose id is this, or begins with it. Errors: not_found; conflict when several do.
 Result<Chat> find_chat_by_prefix(Reader& reader, std::string_view prefix);
-/// The active chat of an outside client.
+/// The latest chat of an outside client.
 std::optional<Chat> find_client_chat(Reader& reader, std::string_view owner);
 /// Newest first.
 std::vector<Chat> list_chats(Reader& reader, std::string_view status, int64_t limit);
@@ -35,6 +35,14 @@ std::vector<Subagent> unfinished_subagents(Reader& reader);
 Entry append_entry(Tx& tx, Entry entry, std::string_view chat_id);
 std::vector<Entry> entries_of(Reader& reader, std::string_view thread, int64_t after = 0,
                               int64_t limit = 100'000);
+
+/// The runs that are minds: nobody else's run counts as one, whatever its id.
+struct RunOwner {
+  std::string thread, chat_id;
+};
+/// True if it was known already: begun by an earlier daemon.
+bool own_run(Tx& tx, std::string_view run_id, std::string_view thread, std::string_view chat_id);
+std::optional<RunOwner> owner_of_run(Reader& reader, std::string_view run_id);
 
 /// A tool call that must not be made twice: begun, and its result once there is one.
 struct ToolRecord {

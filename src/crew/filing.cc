@@ -1,6 +1,8 @@
 // The files of chats, made from the rows: one writer a chat at a time.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
@@ -60,6 +62,27 @@ Task<void> Crew::file_chat(std::string chat_id) {
   }
   filing_.erase(chat_id);
   filed_.notify();
+}
+
+/// After a crash: removes what a write left half done, and brings the files up to date. A folder that a
+/// person took away stays away.
+Task<void> Crew::clean_folders(std::vector<Chat> chats) {
+  auto there = co_await pool_.run([root = options_.root, chats] {
+    std::vector<std::string> found;
+    for (const auto& chat : chats) {
+      std::error_code error;
+      auto folder = root + "/" + chat_folder(chat.id);
+      if (!std::filesystem::is_directory(folder, error) && chat.ended_at) continue;
+      found.push_back(chat.id);
+      for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+           at.increment(error))
+        if (at->path().filename().string().find(".md.tmp.") != std::string::npos ||
+            at->path().filename().string().starts_with("metadata.json.tmp."))
+          std::filesystem::remove(at->path(), error);
+    }
+    return found;
+  });
+  for (const auto& id : there) file(id);
 }
 
 Task<void> Crew::filed(std::string chat_id) {

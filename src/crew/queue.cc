@@ -17,6 +17,10 @@ bool Queue::has_room(const Place& place) const {
   int64_t in_line = 0, at_provider = 0;
   for (const auto& other : places_) {
     if (!other.running) continue;
+    // One that waits for its children uses nothing of its provider meanwhile.
+    if (other.line != place.line &&
+        std::ranges::any_of(places_, [&](const Place& p) { return p.line == other.id; }))
+      continue;
     if (other.line == place.line) ++in_line;
     if (other.provider == place.provider) ++at_provider;
   }

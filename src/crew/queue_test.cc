@@ -49,6 +49,14 @@ TEST(Queue, AParentThatWaitsForItsChildrenIsNotInTheirWay) {
   EXPECT_EQ(started(queue), Ids{"child"});
 }
 
+TEST(Queue, AParentThatWaitsTakesNoPlaceAtItsProvider) {
+  Queue queue({.max_concurrent = 2, .of_provider = [](const std::string&) { return 1; }});
+  queue.add("parent", "chat", "chat", "local");
+  EXPECT_EQ(started(queue), Ids{"parent"});
+  queue.add("child", "parent", "chat", "local");
+  EXPECT_EQ(started(queue), Ids{"child"});
+}
+
 TEST(Queue, OneThatIsTakenOutWhileItWaitsNeverStarts) {
   Queue queue({});
   for (auto id : {"a", "b", "c"}) queue.add(id, "chat", "chat", "p");

@@ -21,7 +21,7 @@ void tell_end(Tx& tx, const Subagent& subagent) {
   auto duration = subagent.duration();
   data["duration_ms"] = duration ? duration->count() : 0;
   if (subagent.status == Status::completed) {
-    data["summary"] = summary_line(subagent.result);
+    data["summary"] = subagent.summary;
   } else {
     data["error_type"] = subagent.failure.type;
     data["message"] = bounded(subagent.failure.message, 2000, "");
@@ -31,12 +31,26 @@ void tell_end(Tx& tx, const Subagent& subagent) {
   tx.emit({fmt::format("subagent.{}", name(subagent.status)), subagent.chat_id, std::move(data)});
 }
 
+/// What a person ran by itself is over with it; a client's chat once nobody is at work in it.
+void end_chat_of(Tx& tx, const Subagent& subagent) {
+  auto chat = find_chat(tx, subagent.chat_id);
+  if (!chat || chat->kind == Kind::chat || subagent.parent != chat->id) return;
+  for (const auto& other : subagents_of(tx, chat->id))
+    if (!is_over(other.status)) return;
+  chat->status = subagent.status == Status::completed ? ChatStatus::completed : ChatStatus::failed;
+  chat->failure = subagent.failure;
+  chat->ended_at = tx.now();
+  write_chat(tx, *chat);
+  tx.emit({"chat.ended", chat->id, {{"chat_id", chat->id}, {"status", name(chat->status)}}});
+}
+
 }  // namespace
 
 Task<Result<Subagent>> Crew::begin_subagent(std::string task_id) {
   co_return co_await persist(loop_, store_, [task_id](Tx& tx) -> Result<Subagent> {
     auto subagent = find_subagent(tx, task_id);
     if (!subagent) return fail(Code::not_found, "the subagent is gone");
+    if (is_over(subagent->status)) return fail(Code::not_running, "it is over already");
     bool resumed = subagent->status == Status::running;
     subagent->status = Status::running;
     if (!subagent->started_at) subagent->started_at = tx.now();
@@ -57,10 +71,10 @@ Task<void> Crew::run_subagent(std::string task_id) {
   auto begun = co_await begin_subagent(task_id);
   if (!begun) {
     log_error("a subagent could not begin", begun.error(), {{"task_id", task_id}});
-    live_.erase(task_id);
-    queue_.remove(task_id);
-    changed();
-    co_return;
+    Subagent lost;
+    lost.task_id = task_id;
+    lost.chat_id = self->chat_id;
+    co_return co_await end_subagent(std::move(lost), fail(std::move(begun.error())), false);
   }
   co_await file_subagent(*begun);
   Thread thread{.id = begun->task_id,
@@ -77,29 +91,35 @@ Task<void> Crew::run_subagent(std::string task_id) {
                 .disallowed_tools = begun->disallowed_tools,
                 .max_turns = begun->max_turns,
                 .chain = begun->parent_chain};
-  struct Timer {
-    Loop& loop;
-    Loop::TimerId id;
-    ~Timer() { loop.cancel_timer(id); }
-  };
-  Timer limit{loop_,
-              loop_.set_timer(options_.delegation_limit, [this, task_id] { stop_subagent(task_id, true); })};
+  self->limit = std::make_shared<TimeLimit>(loop_, options_.delegation_limit,
+                                            [this, task_id] { stop_subagent(task_id, true); });
   auto outcome = co_await converse(std::move(thread), self);
+  self->limit.reset();
   co_await end_subagent(*std::move(begun), std::move(outcome), self->timed_out);
 }
 
 Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bool timed_out) {
   auto task_id = subagent.task_id;
+  if (!outcome) co_await cancel_children(task_id);
   // What was spent meanwhile is in the row.
   auto now = co_await consult(loop_, store_, [task_id](Reader& reader) -> Result<Subagent> {
     auto found = find_subagent(reader, task_id);
     return found ? Result<Subagent>(*std::move(found)) : fail(Code::not_found, "the subagent is gone");
   });
-  if (now) subagent = *std::move(now);
+  if (now && !is_over(now->status)) co_await record_end(*std::move(now), std::move(outcome), timed_out);
+  live_.erase(task_id);
+  queue_.remove(task_id);
+  if (!subagent.chat_id.empty()) file(subagent.chat_id);
+  changed();
+  pump();
+}
+
+Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool timed_out) {
   subagent.completed_at = loop_.clock().wall();
   if (outcome) {
     subagent.status = Status::completed;
     subagent.result = *std::move(outcome);
+    subagent.summary = summary_line(subagent.result);
   } else {
     subagent.failure = failure_from(outcome.error());
     if (timed_out)
@@ -116,24 +136,12 @@ Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bo
     write_subagent(tx, subagent);
     forget_tools(tx, subagent.task_id);
     tell_end(tx, subagent);
-    auto chat = find_chat(tx, subagent.chat_id);
-    if (!chat || chat->kind != Kind::run || subagent.parent != chat->id) return {};
-    // What a person ran by itself is over with it.
-    chat->status = subagent.status == Status::completed ? ChatStatus::completed : ChatStatus::failed;
-    chat->failure = subagent.failure;
-    chat->ended_at = tx.now();
-    write_chat(tx, *chat);
-    tx.emit({"chat.ended", chat->id, {{"chat_id", chat->id}, {"status", name(chat->status)}}});
+    end_chat_of(tx, subagent);
     return {};
   });
   if (!recorded)
-    log_error("a subagent's end could not be recorded", recorded.error(), {{"task_id", task_id}});
-  co_await other_tools_.agent_ended(subagent.agent, task_id);
-  live_.erase(task_id);
-  queue_.remove(task_id);
-  file(subagent.chat_id);
-  changed();
-  pump();
+    log_error("a subagent's end could not be recorded", recorded.error(), {{"task_id", subagent.task_id}});
+  co_await other_tools_.agent_ended(subagent.agent, subagent.task_id);
 }
 
 void take_word(Tx& tx, Chat& chat, const std::string& text) {

@@ -49,15 +49,15 @@ std::unexpected<Error> escalation(std::string_view who, Permissions missing, con
 }  // namespace
 
 Result<Grant> grant(const definitions::Definition& definition, const Parent& parent,
-                    const std::vector<std::string>& requested) {
+                    const std::optional<std::vector<std::string>>& requested) {
   auto parents = parent.permissions | Permissions::baseline();
-  auto wanted = read_permissions(requested);
+  auto wanted = read_permissions(requested.value_or(std::vector<std::string>()));
   if (!wanted) return fail(std::move(wanted.error()));
   if (!parents.includes(*wanted)) return escalation("the spawn asks for", wanted->without(parents), parent);
   if (!parents.includes(definition.permissions))
     return escalation(fmt::format("agent {} needs", definition.name), definition.permissions.without(parents),
                       parent);
-  if (requested.empty()) return Grant{parents, true};
+  if (!requested) return Grant{parents, true};
   return Grant{*wanted | Permissions::baseline(), false};
 }
 

@@ -27,11 +27,11 @@ struct Grant {
   Permissions granted;
   bool inherited = true;
 };
-/// Baseline ∪ (the request, else the parent's set). Errors: invalid_argument for a name that is no
-/// permission; forbidden naming the permission and the parent's set, when the request or the definition needs
-/// one that the parent lacks.
+/// Baseline ∪ (the request, which may be empty, else the parent's set). Errors: invalid_argument for a name
+/// that is no permission; forbidden naming the permission and the parent's set, when the request or the
+/// definition needs one that the parent lacks.
 Result<Grant> grant(const definitions::Definition& definition, const Parent& parent,
-                    const std::vector<std::string>& requested);
+                    const std::optional<std::vector<std::string>>& requested);
 
 struct ModelChoice {
   std::string model;

@@ -40,7 +40,7 @@ TEST(Depth, ASubagentMayNotSpawnAndIsToldTheLimitInForce) {
 
 // SA-17
 TEST(Grant, WithoutARequestTheParentsSetIsInherited) {
-  auto granted = grant(agent(), primary(), {});
+  auto granted = grant(agent(), primary(), std::nullopt);
   ASSERT_TRUE(granted);
   EXPECT_TRUE(granted->inherited);
   EXPECT_EQ(granted->granted, primary().permissions | Permissions::baseline());
@@ -48,16 +48,24 @@ TEST(Grant, WithoutARequestTheParentsSetIsInherited) {
 
 // SA-18
 TEST(Grant, OnlyTheRequestedSubsetIsGiven) {
-  auto granted = grant(agent(), primary(), {"FilesystemRead"});
+  auto granted = grant(agent(), primary(), std::vector<std::string>{"FilesystemRead"});
   ASSERT_TRUE(granted);
   EXPECT_FALSE(granted->inherited);
   EXPECT_FALSE(granted->granted.has(Permission::filesystem_write));
 }
 
+TEST(Grant, AnEmptyRequestIsARequestForTheLeast) {
+  auto granted = grant(agent(), primary(), std::vector<std::string>());
+  ASSERT_TRUE(granted);
+  EXPECT_FALSE(granted->inherited);
+  EXPECT_EQ(granted->granted, Permissions::baseline());
+}
+
 // SA-19
 TEST(Grant, ReadingAndSearchingAreNeverTakenAway) {
   Parent bare{"lead", 0, {}, ""};
-  for (const auto& requested : {std::vector<std::string>{}, {"SemanticSearch"}, {"FilesystemRead"}}) {
+  for (const auto& requested : std::vector<std::optional<std::vector<std::string>>>{
+           {}, {{}}, {{"SemanticSearch"}}, {{"FilesystemRead"}}}) {
     auto granted = grant(agent(), bare, requested);
     ASSERT_TRUE(granted);
     EXPECT_TRUE(granted->granted.includes(Permissions::baseline()));
@@ -66,7 +74,7 @@ TEST(Grant, ReadingAndSearchingAreNeverTakenAway) {
 
 // SA-20
 TEST(Grant, ARequestBeyondTheParentIsRefusedByName) {
-  auto refused = grant(agent(), primary(), {"FilesystemRead", "NetworkAccess"});
+  auto refused = grant(agent(), primary(), std::vector<std::string>{"FilesystemRead", "NetworkAccess"});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::forbidden);
   EXPECT_NE(refused.error().message.find("NetworkAccess"), std::string::npos);
@@ -74,13 +82,13 @@ TEST(Grant, ARequestBeyondTheParentIsRefusedByName) {
 }
 
 TEST(Grant, ADefinitionThatNeedsMoreThanTheParentHasIsRefused) {
-  auto refused = grant(agent({Permission::process_spawn}), primary(), {});
+  auto refused = grant(agent({Permission::process_spawn}), primary(), std::nullopt);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("ProcessSpawn"), std::string::npos);
 }
 
 TEST(Grant, ANameThatIsNoPermissionIsAMistakeWithASuggestion) {
-  auto refused = grant(agent(), primary(), {"FilesytemWrite"});
+  auto refused = grant(agent(), primary(), std::vector<std::string>{"FilesytemWrite"});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::invalid_argument);
   EXPECT_EQ(refused.error().field, "permissions");

@@ -8,7 +8,7 @@
 namespace cru::crew {
 namespace {
 
-constexpr Duration between_pieces = std::chrono::milliseconds(60);
+constexpr Duration between_pieces = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -70,8 +70,9 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
 
 Task<Result<std::string>> Crew::converse(Thread thread, LivePtr live) {
   int64_t most = std::min(thread.max_turns.value_or(options_.most_calls), options_.most_calls);
+  // Whoever stops this thread stops those it waits for.
+  Stop::Listener stopping(live->stop, [this, id = thread.id] { loop_.spawn(cancel_children(id)); });
   for (int64_t calls = 0;;) {
-    if (live->stop.requested()) co_return fail(cancelled());
     auto entries = co_await consult(
         loop_, store_,
         [id = thread.id](Reader& reader) -> Result<std::vector<Entry>> { return entries_of(reader, id); });
@@ -79,7 +80,9 @@ Task<Result<std::string>> Crew::converse(Thread thread, LivePtr live) {
     auto next_n = entries->empty() ? 1 : entries->back().n + 1;
     while (!entries->empty() && entries->back().role == Role::note) entries->pop_back();
     Result<> done;
-    switch (what_next(*entries)) {
+    auto next = what_next(*entries);
+    if (next != Next::nothing && live->stop.requested()) co_return fail(cancelled());
+    switch (next) {
       case Next::nothing:
         co_return entries->empty() ? std::string() : entries->back().message.text;
       case Next::use_tools:
@@ -119,6 +122,14 @@ Task<Result<>> Crew::think(const Thread& thread, LivePtr live, std::vector<Entry
                        .spawn = thread.depth + 1 < max_depth,
                        .tools = thread.tools,
                        .disallowed_tools = thread.disallowed_tools};
+  if (choice->mind->is_program()) {
+    auto owned = co_await persist(
+        loop_, store_, [run = thread.run_id, id = thread.id, chat = thread.chat_id](Tx& tx) -> Result<bool> {
+          return own_run(tx, run, id, chat);
+        });
+    if (!owned) co_return fail(std::move(owned.error()));
+    request.follows = *owned;
+  }
   auto speech = std::make_shared<Speech>(loop_, store_, thread.chat_id,
                                          thread.is_primary ? std::string() : thread.id, n);
   auto reply = co_await choice->mind->think(std::move(request), *speech, live->stop);
@@ -138,6 +149,19 @@ void note_reply(T& record, const minds::Choice& choice, const minds::Reply& repl
   if (!reply.resume.empty()) record.resume = reply.resume;
 }
 
+/// Some servers use an id again; here it names one use in its thread.
+void name_uses_apart(std::vector<minds::ToolUse>& uses, const std::vector<Entry>& before) {
+  std::set<std::string> taken;
+  for (const auto& entry : before)
+    for (const auto& use : entry.message.uses) taken.insert(use.id);
+  for (auto& use : uses) {
+    auto plain = use.id.empty() ? std::string("use") : use.id;
+    for (int number = 2; use.id.empty() || taken.contains(use.id); ++number)
+      use.id = fmt::format("{}-{}", plain, number);
+    taken.insert(use.id);
+  }
+}
+
 }  // namespace
 
 Task<Result<>> Crew::record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply) {
@@ -148,7 +172,9 @@ Task<Result<>> Crew::record_reply(const Thread& thread, const minds::Choice& cho
       loop_, store_,
       [id = thread.id, chat_id = thread.chat_id, is_primary = thread.is_primary, choice,
        reply](Tx& tx) -> Result<> {
-        append_entry(tx, {.thread = id, .role = Role::assistant, .message = reply.message}, chat_id);
+        auto message = reply.message;
+        if (!message.uses.empty()) name_uses_apart(message.uses, entries_of(tx, id));
+        append_entry(tx, {.thread = id, .role = Role::assistant, .message = std::move(message)}, chat_id);
         if (is_primary) {
           auto chat = find_chat(tx, id);
           if (!chat) return fail(Code::not_found, "the chat has been removed");
@@ -195,6 +221,7 @@ Task<std::vector<minds::ToolSpec>> Crew::tools_for(const Thread& thread) {
   bool may_spawn = thread.depth + 1 < max_depth;
   for (const auto& tool : tools()) {
     if (tool.needs && !thread.permissions.has(*tool.needs)) continue;
+    if (!is_among(tool, thread.tools, thread.disallowed_tools)) continue;
     bool about_agents = tool.name == "spawn_agent" || tool.name == "list_agents" || tool.name == "get_agent";
     if (about_agents && !may_spawn) continue;
     if (tool.name == "spawn_agent")

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "definitions/definition.h"
 
 namespace cru::crew {
 namespace {
@@ -210,6 +211,30 @@ Result<> check_call(const Tool& tool, const definitions::Permissions& granted, c
   auto schema = parse_json(tool.schema);
   CRU_ASSERT(schema && schema->is_object());
   return check_input(schema->get_object(), input);
+}
+
+namespace {
+
+/// Whether a name in a definition's list means this tool. "Bash(git:*)" speaks of Bash.
+bool means(std::string_view listed, const Tool& tool) {
+  listed = listed.substr(0, listed.find('('));
+  if (listed == tool.name || listed == "*") return true;
+  if (tool.name == "spawn_agent") return listed == "Task" || listed == "Agent";
+  if (!tool.needs) return false;
+  auto permission = definitions::permission_of_tool(listed);
+  return permission && *permission == *tool.needs;
+}
+
+}  // namespace
+
+bool is_among(const Tool& tool, const std::vector<std::string>& tools,
+              const std::vector<std::string>& disallowed) {
+  bool is_baseline = tool.name == "read_note" || tool.name == "list_notes" || tool.name == "semantic_search";
+  if (is_baseline) return true;
+  auto named = [&](const std::string& listed) { return means(listed, tool); };
+  if (std::ranges::any_of(disallowed, named)) return false;
+  return tools.empty() || tool.name == "list_agents" || tool.name == "get_agent" ||
+         std::ranges::any_of(tools, named);
 }
 
 }  // namespace cru::crew

@@ -3,7 +3,9 @@
 /// only: the one gate that every tool call passes is `check_call`, whatever the agent was told it has.
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -29,5 +31,10 @@ const Tool* find_tool(std::string_view name);
 /// Whether an agent with these permissions may call this tool with this input.
 /// Errors: forbidden naming the permission and those it has; invalid_argument naming the field.
 Result<> check_call(const Tool& tool, const definitions::Permissions& granted, const json::object& input);
+
+/// Whether a definition's lists leave this tool in: `tools` (none: all) and `disallowed`, in our words or in
+/// Claude Code's (Read, Edit, Bash, Task, …). What only reads notes is always in.
+bool is_among(const Tool& tool, const std::vector<std::string>& tools,
+              const std::vector<std::string>& disallowed);
 
 }  // namespace cru::crew

@@ -30,16 +30,27 @@ SpawnRequest request_from(const json::object& input) {
                        .task = std::string(text_or(input, "task")),
                        .permissions = {},
                        .model = std::string(text_or(input, "model"))};
-  if (const auto* list = array_at(input, "permissions"))
+  if (const auto* list = array_at(input, "permissions")) {
+    request.permissions.emplace();
     for (const auto& item : *list)
-      if (item.is_string()) request.permissions.emplace_back(item.get_string());
+      if (item.is_string()) request.permissions->emplace_back(item.get_string());
+  }
   return request;
 }
 
 }  // namespace
 
+/// The gate, for what this thread's agent may use: its permissions, and its definition's own lists.
+Result<> Crew::may_use(const Thread& thread, std::string_view name, const json::object& input) {
+  const auto* tool = find_tool(name);
+  if (!tool) return {};  // another room's, which has its own gate, or none at all
+  if (!is_among(*tool, thread.tools, thread.disallowed_tools))
+    return fail(Code::forbidden, fmt::format("{} is not among the tools of agent {}", name, thread.agent));
+  return check_call(*tool, thread.permissions, input);
+}
+
 Task<Result<Subagent>> Crew::enlist_spawn(const Thread& thread, const minds::ToolUse& use) {
-  if (auto allowed = check_call(*find_tool(spawn_tool), thread.permissions, use.input); !allowed)
+  if (auto allowed = may_use(thread, spawn_tool, use.input); !allowed)
     co_return fail(std::move(allowed.error()));
   Place place{.parent = {thread.agent, thread.depth, thread.permissions, thread.model, thread.chain},
               .chat_id = thread.chat_id,
@@ -78,13 +89,15 @@ Task<Result<>> Crew::enlist_spawns(const Thread& thread, const Entry& asked,
   co_return Result<>();
 }
 
-Task<minds::ToolResult> Crew::spawn_result(std::string thread, std::string use_id) {
+Task<minds::ToolResult> Crew::spawn_result(LivePtr live, std::string thread, std::string use_id) {
   auto child =
       co_await consult(loop_, store_, [thread, use_id](Reader& reader) -> Result<std::optional<Subagent>> {
         return find_child(reader, thread, use_id);
       });
   if (!child || !*child) co_return minds::ToolResult{use_id, "the subagent has been removed", true};
+  if (live->limit) live->limit->pause();  // waiting for others is not its own time
   auto ended = co_await wait_for((*child)->task_id, std::chrono::hours(24 * 365));
+  if (live->limit) live->limit->resume();
   if (!ended) co_return minds::ToolResult{use_id, in_words(ended.error()), true};
   co_return minds::ToolResult{use_id, result_of(*ended), ended->status != Status::completed};
 }
@@ -105,23 +118,13 @@ Task<Result<>> Crew::use_tools(const Thread& thread, LivePtr live, Entry asked) 
       });
   if (!records) co_return fail(std::move(records.error()));
 
-  // Whoever stops this thread stops those it waits for.
-  auto children = co_await consult(loop_, store_, [thread](Reader& reader) -> Result<std::vector<Subagent>> {
-    auto all = subagents_of(reader, thread.chat_id);
-    std::erase_if(all, [&](const Subagent& one) { return one.parent != thread.id || is_over(one.status); });
-    return all;
-  });
-  if (!children) co_return fail(std::move(children.error()));
-  Stop::Listener stopping(live->stop, [this, children = *children] {
-    for (const auto& child : children) loop_.spawn(cancel_child(child.task_id));
-  });
   minds::Message answers;
   for (const auto& use : asked.message.uses) {
     auto record = std::ranges::find(*records, use.id, &ToolRecord::use_id);
     if (record != records->end() && record->result)
       answers.results.push_back(*record->result);
     else if (use.name == spawn_tool)
-      answers.results.push_back(co_await spawn_result(thread.id, use.id));
+      answers.results.push_back(co_await spawn_result(live, thread.id, use.id));
     else
       answers.results.push_back(co_await use_tool(thread, live, use, record != records->end()));
   }
@@ -132,8 +135,6 @@ Task<Result<>> Crew::use_tools(const Thread& thread, LivePtr live, Entry asked) 
         return {};
       });
 }
-
-Task<void> Crew::cancel_child(std::string task_id) { (void)co_await cancel(task_id); }
 
 Task<minds::ToolResult> Crew::use_tool(const Thread& thread, LivePtr live, minds::ToolUse use,
                                        bool was_begun) {
@@ -168,6 +169,8 @@ Task<minds::ToolResult> Crew::use_tool(const Thread& thread, LivePtr live, minds
 }
 
 Task<Result<std::string>> Crew::carry_out(const Thread& thread, LivePtr live, const minds::ToolUse& use) {
+  if (auto allowed = may_use(thread, use.name, use.input); !allowed)
+    co_return fail(std::move(allowed.error()));
   ToolCall call{.agent = thread.agent,
                 .task_id = thread.id,
                 .traceparent = traceparent(thread.trace_id, random_),
@@ -178,8 +181,6 @@ Task<Result<std::string>> Crew::carry_out(const Thread& thread, LivePtr live, co
   if (other_tools_.has(use.name)) co_return co_await other_tools_.call(std::move(call));
   if (use.name != "list_agents" && use.name != "get_agent")
     co_return co_await workbench_.call(std::move(call), live->stop);
-  if (auto allowed = check_call(*find_tool(use.name), thread.permissions, use.input); !allowed)
-    co_return fail(std::move(allowed.error()));
   auto catalog = co_await registry_.look();
   if (use.name == "get_agent") {
     auto found = catalog.find_enabled(std::string(text_or(use.input, "name")));

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <array>
 
+#include "daemon/agent_gate.h"
 #include "platform/log.h"
 
 namespace cru::daemon {
 namespace {
-
-using definitions::Permission;
 
 /// Left out: what a session's own life needs, which is ours, and what the crew offers itself.
 constexpr std::array<std::string_view, 6> not_offered = {
@@ -21,11 +20,6 @@ const api::Operation* find_row(const std::string& name) {
   bool offered = row && row->is_coordination && !row->title.empty() && (row->callers & api::session) &&
                  std::ranges::find(not_offered, row->name) == not_offered.end();
   return offered ? row : nullptr;
-}
-
-std::optional<Permission> needed_for(const api::Operation& row) {
-  if (row.name == "ask_user") return {};
-  return row.reads_only ? Permission::database_read : Permission::database_write;
 }
 
 api::Call call_of(const std::string& agent, const std::string& task_id, std::string trace) {
@@ -63,10 +57,7 @@ bool CoordinationTools::reads_only(const std::string& name) const {
 Task<Result<std::string>> CoordinationTools::call(crew::ToolCall call) {
   const auto* row = find_row(call.name);
   if (!row) co_return fail(Code::not_found, fmt::format("there is no tool {}", call.name));
-  if (auto needs = needed_for(*row); needs && !call.granted.has(*needs))
-    co_return fail(Code::forbidden,
-                   fmt::format("permission denied: {} needs {}; this agent has: {}", call.name,
-                               definitions::name(*needs), call.granted.in_words()));
+  if (auto allowed = check_agent(*row, call.granted); !allowed) co_return fail(std::move(allowed.error()));
   known_.insert(call.agent + "-" + call.task_id);
   auto reply = co_await api_.call(*row, call_of(call.agent, call.task_id, call.traceparent), call.input);
   if (!reply) co_return fail(std::move(reply.error()));

@@ -7,6 +7,7 @@
 
 #include "coordination/memory_table.h"
 #include "crew/crew_table.h"
+#include "daemon/agent_gate.h"
 #include "inbox/question_table.h"
 #include "platform/log.h"
 #include "runs/run_table.h"
@@ -81,6 +82,13 @@ notes::Options note_options(const api::Project& project) {
   return {.root = project.root, .index_file = project.state() + "/notes.db"};
 }
 
+Task<Result<>> check_run(crew::Crew& crew, const api::Operation& operation, std::string run_id) {
+  auto granted = co_await crew.permissions_of_run(std::move(run_id));
+  if (!granted) co_return fail(std::move(granted.error()));
+  // A run that a person started by itself is no agent of the crew.
+  co_return *granted ? check_agent(operation, **granted) : Result<>();
+}
+
 Task<void> end_sessions_of(coordination::Sessions& sessions, std::string task_id, std::string why) {
   auto ended = co_await sessions.end_of_run(task_id, "its run " + task_id + " has ended: " + why);
   if (!ended) log_error("a run's sessions could not be ended", ended.error(), {{"run", task_id}});
@@ -148,6 +156,9 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
              .most_calls = config.most_calls,
              .client_permissions = config.client_permissions,
              .chat_permissions = config.chat_permissions}) {
+  api_.set_gate([this](const api::Operation& operation, std::string run_id) {
+    return check_run(crew_, operation, std::move(run_id));
+  });
   sessions_.when_freed([this] { work_.freed(); });
   // A run that has ended holds nothing any more, whatever its agent had time to say.
   runs_.when_ended([this](const runs::Run& run) {

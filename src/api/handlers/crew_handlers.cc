@@ -52,8 +52,22 @@ Task<Result<Reply>> spawn_agent(Crew& crew, Result<crew::Spawner> spawner, crew:
   co_return Reply(subagent_to_json(crew, *spawned));
 }
 
-Task<Result<Reply>> get_subagent(Crew& crew, std::string task_id, Duration wait) {
-  auto found = co_await crew.wait_for(std::move(task_id), wait);
+/// Nobody but a person is told of another's subagents, not even that they are there.
+Task<Result<Subagent>> find_own(Crew& crew, Result<crew::Spawner> spawner, std::string task_id) {
+  if (!spawner) co_return fail(std::move(spawner.error()));
+  auto found = co_await crew.wait_for(task_id, Duration(0));
+  if (!found) co_return found;
+  auto own = co_await crew.is_of(*std::move(spawner), found->chat_id);
+  if (!own) co_return fail(std::move(own.error()));
+  if (!*own)
+    co_return fail(Code::not_found, fmt::format("no subagent has the task id {}", task_id), "task_id");
+  co_return found;
+}
+
+Task<Result<Reply>> get_subagent(Crew& crew, Result<crew::Spawner> spawner, std::string task_id,
+                                 Duration wait) {
+  auto found = co_await find_own(crew, std::move(spawner), task_id);
+  if (found) found = co_await crew.wait_for(task_id, wait);
   if (!found) co_return fail(std::move(found.error()));
   co_return Reply(subagent_to_json(crew, *found));
 }
@@ -67,10 +81,9 @@ Task<Result<Reply>> list_subagents(Crew& crew, std::string chat_id, int64_t limi
   co_return Reply(json::object{{"subagents", std::move(all)}});
 }
 
-/// A person ends any; an agent only what it spawned, which is to say of its own chat, and it has no other
-/// ids.
-Task<Result<Reply>> cancel_subagent(Crew& crew, std::string task_id) {
-  auto found = co_await crew.cancel(std::move(task_id));
+Task<Result<Reply>> cancel_subagent(Crew& crew, Result<crew::Spawner> spawner, std::string task_id) {
+  auto found = co_await find_own(crew, std::move(spawner), task_id);
+  if (found) found = co_await crew.cancel(task_id);
   if (!found) co_return fail(std::move(found.error()));
   co_return Reply(subagent_to_json(crew, *found));
 }
@@ -105,20 +118,19 @@ Duration seconds_at(const json::object& in, int64_t fallback) {
 
 void bind_subagents(Api& api, Crew& crew) {
   api.bind("spawn_agent", [&crew](const Call& call, const json::object& in) {
-    crew::SpawnRequest request{.agent = text(in, "agent"),
-                               .task = text(in, "task"),
-                               .permissions = texts_at(in, "permissions"),
-                               .model = text(in, "model")};
+    crew::SpawnRequest request{
+        .agent = text(in, "agent"), .task = text(in, "task"), .permissions = {}, .model = text(in, "model")};
+    if (in.contains("permissions")) request.permissions = texts_at(in, "permissions");
     return spawn_agent(crew, spawner_of(call, in), std::move(request), seconds_at(in, 50));
   });
-  api.bind("get_subagent", [&crew](const Call&, const json::object& in) {
-    return get_subagent(crew, text(in, "task_id"), seconds_at(in, 0));
+  api.bind("get_subagent", [&crew](const Call& call, const json::object& in) {
+    return get_subagent(crew, spawner_of(call, in), text(in, "task_id"), seconds_at(in, 0));
   });
   api.bind("list_subagents", [&crew](const Call&, const json::object& in) {
     return list_subagents(crew, text(in, "chat"), int_or(in, "limit", 100));
   });
-  api.bind("cancel_subagent", [&crew](const Call&, const json::object& in) {
-    return cancel_subagent(crew, text(in, "task_id"));
+  api.bind("cancel_subagent", [&crew](const Call& call, const json::object& in) {
+    return cancel_subagent(crew, spawner_of(call, in), text(in, "task_id"));
   });
 }
 
