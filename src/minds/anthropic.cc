@@ -94,17 +94,19 @@ Result<std::string> AnthropicBuilder::take(const SseEvent& event) {
 /// Numbers are totals, each time: what is named replaces what was known.
 void AnthropicBuilder::count(const json::object& usage) {
   auto& known = reply_.usage;
-  known.input = int_or(usage, "input_tokens", known.input);
-  known.output = int_or(usage, "output_tokens", known.output);
-  known.cache_read = int_or(usage, "cache_read_input_tokens", known.cache_read);
-  known.cache_write = int_or(usage, "cache_creation_input_tokens", known.cache_write);
+  known.input = tokens_or(usage, "input_tokens", known.input);
+  known.output = tokens_or(usage, "output_tokens", known.output);
+  known.cache_read = tokens_or(usage, "cache_read_input_tokens", known.cache_read);
+  known.cache_write = tokens_or(usage, "cache_creation_input_tokens", known.cache_write);
 }
 
 Result<std::string> AnthropicBuilder::start_block(const json::object& data) {
   const auto* block = object_at(data, "content_block");
   if (!block || !has_begun_) return invalid_reply("a block without a message");
   if (blocks_.size() >= most_blocks) return invalid_reply("too many blocks");
-  auto& fresh = blocks_[int_or(data, "index")];
+  auto [place, is_new] = blocks_.try_emplace(int_or(data, "index"));
+  if (!is_new) return invalid_reply("a block begins twice");
+  auto& fresh = place->second;
   if (text_or(*block, "type") == "tool_use")
     fresh.use = {std::string(text_or(*block, "id")), std::string(text_or(*block, "name")), {}};
   fresh.text = text_or(*block, "text");

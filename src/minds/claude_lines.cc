@@ -1,6 +1,8 @@
 // The lines of `claude -p --output-format stream-json --include-partial-messages`.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "minds/program_lines.h"
 
 namespace cru::minds {
@@ -18,7 +20,7 @@ double number_or_zero(const json::object& object, std::string_view key) {
   json::error_code error;
   const auto* value = object.if_contains(key);
   double number = value && value->is_number() ? value->to_number<double>(error) : 0;
-  return error ? 0 : number;
+  return !error && std::isfinite(number) && number > 0 ? number : 0;
 }
 
 class ClaudeReader final : public ProgramReader {
@@ -136,13 +138,14 @@ class ClaudeReader final : public ProgramReader {
       for (const auto& member : *models) {
         const auto* used = member.value().if_object();
         if (!used) continue;
-        reply_.usage += {int_or(*used, "inputTokens"), int_or(*used, "outputTokens"),
-                         int_or(*used, "cacheReadInputTokens"), int_or(*used, "cacheCreationInputTokens")};
+        reply_.usage +=
+            {tokens_or(*used, "inputTokens"), tokens_or(*used, "outputTokens"),
+             tokens_or(*used, "cacheReadInputTokens"), tokens_or(*used, "cacheCreationInputTokens")};
       }
     } else if (const auto* usage = object_at(data, "usage")) {
-      reply_.usage = {int_or(*usage, "input_tokens"), int_or(*usage, "output_tokens"),
-                      int_or(*usage, "cache_read_input_tokens"),
-                      int_or(*usage, "cache_creation_input_tokens")};
+      reply_.usage = {tokens_or(*usage, "input_tokens"), tokens_or(*usage, "output_tokens"),
+                      tokens_or(*usage, "cache_read_input_tokens"),
+                      tokens_or(*usage, "cache_creation_input_tokens")};
     }
     if (data.contains("total_cost_usd")) reply_.cost_usd = number_or_zero(data, "total_cost_usd");
   }

@@ -61,9 +61,10 @@ class CodexReader final : public ProgramReader {
   }
 
   void count(const json::object& usage) {
-    auto cached = int_or(usage, "cached_input_tokens"), written = int_or(usage, "cache_write_input_tokens");
-    auto input = int_or(usage, "input_tokens");
-    reply_.usage = {input >= cached ? input - cached : input, int_or(usage, "output_tokens"), cached,
+    auto cached = tokens_or(usage, "cached_input_tokens"),
+         written = tokens_or(usage, "cache_write_input_tokens");
+    auto input = tokens_or(usage, "input_tokens");
+    reply_.usage = {input >= cached ? input - cached : input, tokens_or(usage, "output_tokens"), cached,
                     written};
   }
 };
@@ -104,9 +105,9 @@ class GeminiReader final : public ProgramReader {
   void read_result(const json::object& data) {
     ended_ = true;
     auto stats = object_or_empty(data, "stats");
-    auto cached = int_or(stats, "cached");
-    auto input = int_or(stats, "input_tokens");
-    reply_.usage = {input >= cached ? input - cached : input, int_or(stats, "output_tokens"), cached, 0};
+    auto cached = tokens_or(stats, "cached");
+    auto input = tokens_or(stats, "input_tokens");
+    reply_.usage = {input >= cached ? input - cached : input, tokens_or(stats, "output_tokens"), cached, 0};
     if (text_or(data, "status", "success") == "success") {
       failure_.reset();
       return;

@@ -53,6 +53,10 @@ json::object to_json(const Usage& usage) {
           {"total", usage.total()}};
 }
 
+int64_t tokens_or(const json::object& object, std::string_view key, int64_t fallback) {
+  return std::clamp<int64_t>(int_or(object, key, fallback), 0, 1'000'000'000'000);
+}
+
 double cost_of(const Prices& prices, const Usage& usage) {
   auto at = [](double price, int64_t tokens) { return price * static_cast<double>(tokens); };
   return (at(prices.input, usage.input) + at(prices.output, usage.output) +

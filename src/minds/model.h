@@ -23,6 +23,8 @@ struct Usage {
   bool operator==(const Usage&) const = default;
 };
 json::object to_json(const Usage& usage);
+/// A count of tokens as a provider told it: from 0 to a million million, so that sums of it are sums.
+int64_t tokens_or(const json::object& object, std::string_view key, int64_t fallback = 0);
 
 /// US dollars a million tokens.
 struct Prices {

@@ -109,6 +109,19 @@ TEST(ClaudeLines, KnowASuccessThatIsNone) {
   EXPECT_EQ(type(R"({"type":"result"})"), "run_failed");
 }
 
+TEST(ProgramLines, CountWithinReason) {
+  auto claude = read(claude_reader(), {R"({"type":"result","subtype":"success","result":"x",
+      "total_cost_usd":1e999,"modelUsage":{"a":{"inputTokens":9223372036854775807,"outputTokens":-1},
+      "b":{"inputTokens":9223372036854775807}}})"});
+  ASSERT_TRUE(claude.reply);
+  EXPECT_EQ(claude.reply->usage, (Usage{2'000'000'000'000, 0, 0, 0}));
+  EXPECT_EQ(claude.reply->cost_usd, 0);
+  auto codex = read(codex_reader(), {R"({"type":"turn.completed","usage":{"input_tokens":-9,
+      "cached_input_tokens":-9223372036854775808}})"});
+  ASSERT_TRUE(codex.reply);
+  EXPECT_EQ(codex.reply->usage, Usage());
+}
+
 TEST(ProgramLines, WithoutAnEndAreAFailureWithItsTrace) {
   for (auto kind : {ProviderKind::claude, ProviderKind::codex, ProviderKind::gemini}) {
     auto heard = read(program_reader(kind), {"Segmentation fault"});

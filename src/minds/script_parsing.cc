@@ -1,8 +1,10 @@
 // Reading a script: every field is known and of the right type, or the script is refused.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "base/yaml.h"
 #include "minds/script.h"
 
@@ -13,7 +15,7 @@ constexpr size_t most_replies = 1000;
 constexpr int64_t most_number = 1'000'000'000;
 
 std::unexpected<Error> refuse(const YamlNode& node, std::string_view field, std::string_view reason) {
-  return fail(Code::invalid_argument, fmt::format("{}: {}: {}", node.line, field, reason),
+  return fail(Code::invalid_argument, fmt::format("{}: {}: {}", std::max(node.line, 1), field, reason),
               std::string(field));
 }
 
@@ -82,8 +84,10 @@ Result<> read_map(const YamlNode& node, std::string_view field, F take) {
   for (const auto& member : node.members) {
     std::optional<Result<>> taken = take(member.key, member.value);
     if (!taken)
-      return fail(Code::invalid_argument,
-                  fmt::format("{}: {}: there is no field {}", member.line, field, member.key), member.key);
+      return fail(
+          Code::invalid_argument,
+          fmt::format("{}: {}: there is no field {}", member.line, field, safe_for_terminal(member.key)),
+          safe_for_terminal(member.key));
     if (!*taken) return *taken;
   }
   return {};

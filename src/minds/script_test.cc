@@ -143,6 +143,8 @@ TEST(ScriptFile, NamesTheLineAndTheFieldOfAMistake) {
             "3: turn: must be a whole number from 1 to 1000000000");
   EXPECT_EQ(problem("replies:\n  - say: x\n    delay: 5\n"),
             "3: delay: must be a duration such as 200ms, at most 1h");
+  EXPECT_EQ(problem(""), "1: script: must be a map");
+  EXPECT_EQ(problem("s\xff: 1"), "1: script: there is no field s\\xff");
   EXPECT_EQ(problem("replies: [{when: {turn: 1}}]"),
             "1: replies: says nothing, uses no tool and does not fail");
   EXPECT_EQ(problem("replies: [{tools: [{input: {a: 1}}]}]"), "1: tools: a tool needs a name");
