@@ -94,7 +94,7 @@ class HttpMind final : public Mind {
 
   std::unique_ptr<ReplyBuilder> make_builder() const {
     if (is_anthropic()) return std::make_unique<AnthropicBuilder>();
-    return std::make_unique<OpenaiBuilder>(provider_.name);
+    return std::make_unique<OpenaiBuilder>(provider_.name, random_.next());
   }
 
   WebRequest to_web_request(const Request& request, const Key& key) const {
@@ -151,10 +151,7 @@ class HttpMind final : public Mind {
 
   /// A server may quote what it was sent.
   static void redact(Error& error, const std::string& key) {
-    if (key.empty()) return;
-    for (auto* text : {&error.message, &error.hint, &error.details})
-      for (auto at = text->find(key); at != std::string::npos; at = text->find(key))
-        text->replace(at, key.size(), "[key]");
+    for (auto* text : {&error.message, &error.hint, &error.details}) *text = without_key(*text, key);
   }
 
   Loop& loop_;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <filesystem>
 
 #include "platform/files.h"
@@ -68,6 +69,27 @@ Result<std::string> read_key_file(const std::string& path, const std::string& ro
   if (!is_key(key))
     return fail(Code::invalid_argument, "holds no key", {}, "write the key alone, on one line");
   return std::string(key);
+}
+
+std::string without_key(std::string_view text, std::string_view key) {
+  constexpr size_t shortest_that_is_one = 8;
+  if (key.empty()) return std::string(text);
+  auto is_of_word = [&](size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_');
+  };
+  std::string out;
+  size_t done = 0;
+  for (auto at = text.find(key); at != std::string_view::npos; at = text.find(key, at)) {
+    auto behind = at + key.size();
+    bool is_word = (at == 0 || !is_of_word(at - 1)) && !is_of_word(behind);
+    if (key.size() < shortest_that_is_one && !is_word) {
+      ++at;
+      continue;
+    }
+    out.append(text.substr(done, at - done)).append("[key]");
+    done = at = behind;
+  }
+  return out.append(text.substr(done));
 }
 
 Task<Result<Key>> Keys::find(Provider provider) {

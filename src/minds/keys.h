@@ -39,4 +39,8 @@ class Keys {
 /// or it stands inside the project; invalid_argument if it holds no key.
 Result<std::string> read_key_file(const std::string& path, const std::string& root);
 
+/// `text` with "[key]" wherever `key` stands; a short key only where it is a word of its own, for it is in
+/// other words as well.
+std::string without_key(std::string_view text, std::string_view key);
+
 }  // namespace cru::minds

@@ -91,5 +91,20 @@ TEST_F(KeysTest, AreNotNeededWhereNoneIsNamed) {
   EXPECT_EQ(find()->value, "");
 }
 
+TEST(WithoutKey, TakesTheKeyOutOnceAndGoesOnBehindIt) {
+  EXPECT_EQ(without_key("Bearer sk-test-secret, sk-test-secretsk-test-secret", "sk-test-secret"),
+            "Bearer [key], [key][key]");
+  EXPECT_EQ(without_key("nothing", "sk-test-secret"), "nothing");
+  EXPECT_EQ(without_key("nothing", ""), "nothing");
+}
+
+// A key that is in what stands for it made it go on for ever.
+TEST(WithoutKey, LeavesAShortKeyInsideOtherWords) {
+  EXPECT_EQ(without_key("the key is wrong: k", "k"), "the key is wrong: [key]");
+  EXPECT_EQ(without_key("key=key, keys, my_key", "key"), "[key]=[key], keys, my_key");
+  EXPECT_EQ(without_key("aaa aa a", "aa"), "aaa [key] a");
+  EXPECT_EQ(without_key("[key]", "[key]"), "[key]");
+}
+
 }  // namespace
 }  // namespace cru::minds

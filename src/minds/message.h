@@ -51,6 +51,9 @@ struct Request {
   // For minds that are programs. The run's id: one that exists already is followed, not started again, so a
   // reply that was under way when the daemon died is still had.
   std::string run_id;
+  /// The run may exist already and is then followed; else a run with that id is somebody else's and the
+  /// request fails with type run_failed, code conflict.
+  bool follows = true;
   std::string cwd;
   std::string traceparent;
   std::string resume;  ///< Reply::resume of the turn before; empty: a new conversation

@@ -12,6 +12,8 @@
 namespace cru::minds {
 namespace {
 
+constexpr Duration longest_probe = 300ms;
+
 bool is_api(ProviderKind kind) { return kind == ProviderKind::anthropic || kind == ProviderKind::openai; }
 
 /// Where to get a program that is not there.
@@ -61,6 +63,7 @@ struct Minds::State {
   }
 
   Task<Readiness> look_at(Provider provider) {
+    // Not asked whether it answers: that may change before it is thought with, and is then tried again.
     Readiness ready;
     ready.provider = provider.name;
     ready.kind = provider.kind;
@@ -81,6 +84,22 @@ struct Minds::State {
       ready.why = found ? *found : fmt::format("{} is not on PATH", program.empty() ? "argv" : program);
       if (!found) ready.fix = how_to_install(provider.kind);
     }
+    co_return ready;
+  }
+
+  /// Whether somebody listens, where that is this machine: nothing is asked, and nothing leaves it.
+  Task<Readiness> look_and_probe(Provider provider) {
+    auto ready = co_await look_at(provider);
+    auto address = parse_web_address(provider.base_url);
+    if (!ready.works || !is_api(provider.kind) || !address || !address->is_loopback) co_return ready;
+    ready.works = co_await pool.run([at = *address] { return is_listening(at, longest_probe); });
+    if (ready.works) {
+      ready.why = fmt::format("{}listens at {}:{}", ready.why.starts_with("key ") ? ready.why + "; " : "",
+                              address->host, address->port);
+      co_return ready;
+    }
+    ready.why = fmt::format("nothing listens at {}:{}", address->host, address->port);
+    ready.fix = fmt::format("start {}, or mend providers.{}.base_url", provider.name, provider.name);
     co_return ready;
   }
 
@@ -150,7 +169,7 @@ Task<std::vector<Readiness>> Minds::survey() {
   std::vector<Readiness> all;
   std::string automatic;
   for (const auto& [name, provider] : state_->settings.providers)
-    all.push_back(co_await state_->look_at(provider));
+    all.push_back(co_await state_->look_and_probe(provider));
   if (auto resolved = co_await state_->resolve_auto()) automatic = (*resolved)->name;
   for (auto& ready : all)
     for (const auto& [name, model] : state_->settings.models)

@@ -42,7 +42,7 @@ class Minds {
   const Settings& settings() const;
   /// Errors: invalid_argument for an unknown model; mind_failure("not_configured") with how to mend it.
   Task<Result<Choice>> choose(std::string model);
-  /// Never calls a provider over the network.
+  /// Never calls a provider over the network; one on this machine works only if something listens there.
   Task<std::vector<Readiness>> survey();
   /// A key for a provider, kept in memory only.
   Result<> offer_key(const std::string& provider, std::string key);

@@ -123,11 +123,10 @@ Result<> OpenaiBuilder::grow_uses(const json::array& calls) {
 
 void OpenaiBuilder::count(const json::object& usage) {
   const auto* details = object_at(usage, "prompt_tokens_details");
-  auto prompt = int_or(usage, "prompt_tokens", reply_.usage.input + reply_.usage.cache_read);
-  reply_.usage.cache_read =
-      details ? std::clamp<int64_t>(int_or(*details, "cached_tokens"), 0, std::max<int64_t>(prompt, 0)) : 0;
+  auto prompt = tokens_or(usage, "prompt_tokens", reply_.usage.input + reply_.usage.cache_read);
+  reply_.usage.cache_read = details ? std::min(tokens_or(*details, "cached_tokens"), prompt) : 0;
   reply_.usage.input = prompt - reply_.usage.cache_read;
-  reply_.usage.output = int_or(usage, "completion_tokens", reply_.usage.output);
+  reply_.usage.output = tokens_or(usage, "completion_tokens", reply_.usage.output);
 }
 
 Result<Reply> OpenaiBuilder::finish() {
@@ -136,7 +135,7 @@ Result<Reply> OpenaiBuilder::finish() {
   reply_.message.role = Message::Role::assistant;
   std::vector<PartialUse> partial;
   for (auto& [index, use] : uses_) {
-    if (use.id.empty()) use.id = fmt::format("call-{}", index);
+    if (use.id.empty()) use.id = fmt::format("call-{:016x}-{}", chance_, index);
     partial.push_back(std::move(use));
   }
   auto uses = finish_uses(partial, reply_.stop_reason == "max_tokens");

@@ -12,7 +12,9 @@ json::object to_openai(const Request& request, bool is_openai_itself);
 
 class OpenaiBuilder final : public ReplyBuilder {
  public:
-  explicit OpenaiBuilder(std::string provider) : provider_(std::move(provider)) {}
+  /// `chance` makes the ids of tool calls that come without one unlike those of every other reply.
+  explicit OpenaiBuilder(std::string provider, uint64_t chance = 0)
+      : provider_(std::move(provider)), chance_(chance) {}
   Result<std::string> take(const SseEvent& event) override;
   Result<Reply> finish() override;
 
@@ -21,6 +23,7 @@ class OpenaiBuilder final : public ReplyBuilder {
   void count(const json::object& usage);
 
   const std::string provider_;
+  const uint64_t chance_;
   std::map<int64_t, PartialUse> uses_;
   Reply reply_;
   bool has_begun_ = false, has_ended_ = false;

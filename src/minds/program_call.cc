@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
+
+#include "minds/program_rights.h"
 
 namespace cru::minds {
 namespace {
@@ -14,50 +15,7 @@ using Words = std::vector<std::string>;
 
 constexpr size_t most_argument = 128u * 1024 - 1;  // Linux's MAX_ARG_STRLEN
 
-constexpr std::array reading_tools = {
-    "Read", "Grep", "Glob", "LS", "NotebookRead", "TodoWrite", "ToolSearch", "AskUserQuestion", "Skill"};
-constexpr std::array writing_tools = {"Edit", "MultiEdit", "Write", "NotebookEdit"};
-constexpr std::array process_tools = {"Bash", "BashOutput", "KillShell", "Monitor", "TaskStop"};
-constexpr std::array network_tools = {"WebFetch", "WebSearch"};
-constexpr std::array spawning_tools = {"Task", "Agent"};
-
-bool has(const Words& words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
-
-/// "Bash(git log:*)" names Bash.
-std::string_view tool_of(std::string_view rule) { return rule.substr(0, rule.find('(')); }
-
-/// What is forbidden, whatever the definition says.
-Words forbidden(const Abilities& abilities) {
-  Words words;
-  auto add = [&](bool is_allowed, std::span<const char* const> tools) {
-    if (!is_allowed) words.insert(words.end(), tools.begin(), tools.end());
-  };
-  add(abilities.write, writing_tools);
-  add(abilities.process, process_tools);
-  add(abilities.network, network_tools);
-  add(abilities.spawn, spawning_tools);
-  return words;
-}
-
-/// The definition's words for tools without a prompt; for MCP tools too.
-Words allowed_rules(const Abilities& abilities) {
-  Words rules{"mcp__cru"};
-  auto no = forbidden(abilities);
-  if (abilities.tools.empty()) {
-    for (auto& tool : claude_tools(abilities)) rules.push_back(tool);
-  } else {
-    for (const auto& rule : abilities.tools)
-      if (!has(no, tool_of(rule)) && !has(rules, rule)) rules.push_back(rule);
-  }
-  // Asking is the person's to answer, never allowed beforehand.
-  std::erase(rules, "AskUserQuestion");
-  return rules;
-}
-
 Words claude_words(const Request& request, const std::string& cru) {
-  auto no = forbidden(request.abilities);
-  for (const auto& rule : request.abilities.disallowed_tools)
-    if (!has(no, rule)) no.push_back(rule);
   json::object server{{"type", "stdio"}, {"command", cru}, {"args", json::array{"mcp"}}};
   json::object config{{"mcpServers", {{"cru", std::move(server)}}}};
   Words words{"--include-partial-messages",
@@ -69,11 +27,11 @@ Words claude_words(const Request& request, const std::string& cru) {
               "--tools",
               fmt::format("{}", fmt::join(claude_tools(request.abilities), ",")),
               "--allowedTools",
-              fmt::format("{}", fmt::join(allowed_rules(request.abilities), ","))};
+              fmt::format("{}", fmt::join(claude_allowed(request.abilities), ","))};
   auto add = [&](const char* flag, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {flag, value});
   };
-  add("--disallowedTools", fmt::format("{}", fmt::join(no, ",")));
+  add("--disallowedTools", fmt::format("{}", fmt::join(claude_disallowed(request.abilities), ",")));
   add("--model", request.model.id);
   add("--system-prompt", request.system);
   add("--resume", request.resume);
@@ -82,14 +40,13 @@ Words claude_words(const Request& request, const std::string& cru) {
 }
 
 Words codex_words(const Request& request, const std::string& cru) {
-  const auto& can = request.abilities;
-  Words words{"--skip-git-repo-check", "--sandbox", can.write ? "workspace-write" : "read-only"};
+  auto words = codex_rights(request.abilities);
+  words.insert(words.begin(), "--skip-git-repo-check");
   auto set = [&](std::string_view key, const json::value& value) {
     // TOML's strings and lists, as far as these go, are JSON's.
     words.insert(words.end(), {"-c", fmt::format("{}={}", key, to_text(value))});
   };
   if (!request.model.id.empty()) words.insert(words.end(), {"-m", request.model.id});
-  if (can.write && can.network) set("sandbox_workspace_write.network_access", true);
   set("mcp_servers.cru.command", json::value(cru));
   set("mcp_servers.cru.args", json::array{"mcp"});
   set("mcp_servers.cru.env_vars", json::array{"CRU_RUN", "CRU_TASK_ID", "CRU_PROJECT", "TRACEPARENT"});
@@ -100,12 +57,7 @@ Words codex_words(const Request& request, const std::string& cru) {
 }
 
 Words gemini_words(const Request& request) {
-  const auto& can = request.abilities;
-  Words words{"--approval-mode",
-              can.write && can.process ? "yolo"
-              : can.write              ? "auto_edit"
-                                       : "default",
-              "--allowed-mcp-server-names", "cru"};
+  auto words = gemini_rights(request.abilities);
   if (!request.model.id.empty()) words.insert(words.end(), {"-m", request.model.id});
   if (!request.resume.empty()) words.insert(words.end(), {"--resume", request.resume});
   return words;
@@ -134,22 +86,6 @@ ProgramCall command_call(const Provider& provider, const Request& request) {
 
 }  // namespace
 
-std::vector<std::string> claude_tools(const Abilities& abilities) {
-  Words tools(reading_tools.begin(), reading_tools.end());
-  for (auto group :
-       {std::span<const char* const>(writing_tools), std::span<const char* const>(process_tools),
-        std::span<const char* const>(network_tools), std::span<const char* const>(spawning_tools)})
-    tools.insert(tools.end(), group.begin(), group.end());
-  auto no = forbidden(abilities);
-  std::erase_if(tools, [&](const std::string& tool) {
-    bool is_named = abilities.tools.empty() || std::ranges::any_of(abilities.tools, [&](const auto& rule) {
-                      return tool_of(rule) == tool;
-                    });
-    return has(no, tool) || has(abilities.disallowed_tools, tool) || (!is_named && tool != "ToolSearch");
-  });
-  return tools;
-}
-
 std::string prompt_of(const Request& request) {
   auto words = std::string(last_words(request.messages));
   if (!request.resume.empty() || request.messages.size() < 2) return words;
@@ -163,6 +99,8 @@ std::string prompt_of(const Request& request) {
 }
 
 Result<ProgramCall> to_call(const Provider& provider, const Request& request, const std::string& cru) {
+  if (auto checked = check_rights(provider, request.abilities); !checked)
+    return fail(std::move(checked.error()));
   ProgramCall call;
   switch (provider.kind) {
     case ProviderKind::claude:

@@ -12,14 +12,12 @@ struct ProgramCall {
   std::string input;  ///< for standard input of a command; it is then closed
 };
 
-/// Errors: mind_failure("too_long") if an argument is longer than the system takes.
+/// Errors: as `check_rights` has them; mind_failure("too_long") if an argument is longer than the system
+/// takes.
 Result<ProgramCall> to_call(const Provider& provider, const Request& request, const std::string& cru);
 
 /// What is said to it: the last words, or with no conversation to go on from, all that was said before too.
 std::string prompt_of(const Request& request);
-
-/// Claude's tools for these abilities, as --tools takes them.
-std::vector<std::string> claude_tools(const Abilities& abilities);
 
 /// Variables by which a program finds its account, beyond what every run inherits.
 bool is_of_account(ProviderKind kind, std::string_view variable);

@@ -8,13 +8,13 @@
 
 #include "minds/program_call.h"
 #include "minds/program_lines.h"
+#include "minds/program_rights.h"
 #include "platform/files.h"
 #include "platform/line_log.h"
 
 namespace cru::minds {
 namespace {
 
-constexpr Duration longest_goodbye = 15s;  ///< from the last word to the exit
 constexpr Duration longest_read = 1h;
 constexpr size_t kept_errors = 20;
 constexpr size_t most_line = 16u << 20;
@@ -111,10 +111,13 @@ class ProgramMind final : public Mind {
   Task<Result<std::string>> find_or_start(Request request, ProgramCall call) {
     if (!request.run_id.empty()) {
       auto known = co_await runs_.find(request.run_id);
-      if (known) co_return known->task_id;
+      if (known && request.follows) co_return known->task_id;
+      if (known)
+        co_return fail(mind_failure(Code::conflict, "run_failed",
+                                    fmt::format("there is another run called {} already", request.run_id)));
       if (known.error().code != Code::not_found) co_return fail(std::move(known.error()));
     }
-    auto environment = co_await environment_for_run();
+    auto environment = co_await environment_for_run(request.abilities);
     runs::StartRequest start{.id = request.run_id,
                              .argv = std::move(call.argv),
                              .backend = call.backend,
@@ -128,30 +131,37 @@ class ProgramMind final : public Mind {
     auto run = co_await runs_.start(std::move(start));
     if (run) co_return run->task_id;
     auto& error = run.error();
+    auto why = fmt::format("{} was not started: {}", provider_.name, error.message);
+    if (error.code == Code::conflict)
+      co_return fail(mind_failure(Code::conflict, "run_failed", std::move(why), error.hint));
     co_return fail(mind_failure(error.code == Code::cannot_execute ? "not_configured" : "run_failed",
-                                fmt::format("{} was not started: {}", provider_.name, error.message),
-                                error.hint));
+                                std::move(why), error.hint));
   }
 
-  Task<std::map<std::string, std::string>> environment_for_run() {
+  Task<std::map<std::string, std::string>> environment_for_run(Abilities abilities) {
     std::map<std::string, std::string> environment;
     for (const auto& [name, value] : options_.environment)
       if (is_of_account(provider_.kind, name)) environment[name] = value;
     if (provider_.kind != ProviderKind::gemini || environment.contains(gemini_settings_variable))
       co_return environment;
-    auto file = options_.root + "/.coven/gemini-settings.json";
-    auto written =
-        co_await pool_.run([file, cru = options_.cru] { return write_gemini_settings(file, cru); });
+    auto text = to_text(gemini_settings(abilities, options_.cru));
+    // Runs that may do different things run at the same time.
+    auto file = fmt::format("{}/.coven/gemini-settings-{:x}.json", options_.root, as_number(abilities));
+    auto written = co_await pool_.run([file, text] { return write_gemini_settings(file, text); });
     if (written) environment[gemini_settings_variable] = file;
     co_return environment;
   }
 
-  /// Gemini takes its MCP servers from files only. A system's own settings are left in force.
-  static bool write_gemini_settings(const std::string& file, const std::string& cru) {
+  static unsigned as_number(const Abilities& can) {
+    return unsigned(can.write) | unsigned(can.network) << 1 | unsigned(can.process) << 2 |
+           unsigned(can.spawn) << 3;
+  }
+
+  /// Gemini takes its MCP servers from files only. A system's own settings are left in force: then it has no
+  /// tools of ours, and of its own what its flags allow.
+  static bool write_gemini_settings(const std::string& file, const std::string& text) {
     std::error_code error;
     if (std::filesystem::exists("/etc/gemini-cli/settings.json", error)) return false;
-    json::object server{{"command", cru}, {"args", json::array{"mcp"}}, {"trust", true}};
-    auto text = to_text(json::object{{"mcpServers", {{"cru", std::move(server)}}}});
     auto known = read_file(file);
     return (known && *known == text) || write_file(file, text, 0600).has_value();
   }
@@ -170,8 +180,14 @@ class ProgramMind final : public Mind {
       for (const auto& record : page->lines) following.take(record);
       since = page->last_seq;
       bool is_over = !runs::is_live(page->status) && page->lines.empty() && !page->more;
-      if (is_over || (goodbye && wait == Duration(0))) break;
-      if (says_its_end && following.has_ended() && !goodbye) goodbye = loop_.clock().boot() + longest_goodbye;
+      if (is_over) break;
+      if (goodbye && wait == Duration(0)) {
+        // All was said; what it still does nobody waits for, and nobody else would end it.
+        loop_.spawn(kill_run(runs_, id));
+        break;
+      }
+      if (says_its_end && following.has_ended() && !goodbye)
+        goodbye = loop_.clock().boot() + options_.goodbye;
     }
     auto run = co_await runs_.find(id);
     if (!run) co_return fail(mind_failure("run_failed", run.error().message));

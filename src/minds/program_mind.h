@@ -11,6 +11,7 @@ struct ProgramOptions {
   std::string root;
   std::string cru;                                 ///< our own program, for `cru mcp`
   std::map<std::string, std::string> environment;  ///< of the daemon
+  Duration goodbye = 15s;                          ///< from its last word to its exit; then it is killed
 };
 
 std::unique_ptr<Mind> program_mind(Loop& loop, Pool& pool, runs::Runs& runs, Provider provider,

@@ -1,9 +1,13 @@
 #include "minds/program_mind.h"
 
+#include <fmt/format.h>
+
 #include "minds/mind_fixture.h"
 #include "minds/minds_service.h"
 #include "minds/program_call.h"
 #include "minds/program_fixture.h"
+#include "minds/program_rights.h"
+#include "platform/http/listen.h"
 #include "runs/runs_fixture.h"
 #include "store/store_fixture.h"
 
@@ -32,6 +36,16 @@ Provider provider_of(ProviderKind kind) {
   return provider;
 }
 
+Abilities can(bool write, bool network, bool process) {
+  return {.write = write, .network = network, .process = process, .tools = {}, .disallowed_tools = {}};
+}
+bool is_among(const std::string& word, const std::string& words) {
+  return ("," + words + ",").find("," + word + ",") != std::string::npos;
+}
+bool has(const Words& words, const std::string& word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
 // SA-27: a CLI's own way to spawn is off at depth 1.
 TEST(ClaudeCall, GivesOnlyTheToolsThatTheAbilitiesAllow) {
   auto request = task("go");
@@ -39,8 +53,7 @@ TEST(ClaudeCall, GivesOnlyTheToolsThatTheAbilitiesAllow) {
   EXPECT_EQ(after(argv, "--tools"),
             "Read,Grep,Glob,LS,NotebookRead,TodoWrite,ToolSearch,AskUserQuestion,Skill");
   for (auto tool : {"Edit", "Write", "Bash", "WebFetch", "Task", "Agent"})
-    EXPECT_NE(("," + after(argv, "--disallowedTools") + ",").find("," + std::string(tool) + ","),
-              std::string::npos);
+    EXPECT_TRUE(is_among(tool, after(argv, "--disallowedTools"))) << tool;
   EXPECT_EQ(after(argv, "--mcp-config"),
             R"({"mcpServers":{"cru":{"type":"stdio","command":"/bin/cru","args":["mcp"]}}})");
   EXPECT_EQ(after(argv, "--setting-sources"), "");
@@ -55,7 +68,7 @@ TEST(ClaudeCall, GivesOnlyTheToolsThatTheAbilitiesAllow) {
   request.resume = "s1";
   request.max_turns = 5;
   argv = to_call(provider_of(ProviderKind::claude), request, "/bin/cru")->argv;
-  EXPECT_EQ(after(argv, "--disallowedTools"), "(none)");
+  EXPECT_EQ(after(argv, "--disallowedTools"), "Read(./.coven/**),Read(./.crucible/sessions/**)");
   EXPECT_EQ(after(argv, "--resume"), "s1");
   EXPECT_EQ(after(argv, "--max-turns"), "5");
   EXPECT_NE(after(argv, "--tools").find("Bash"), std::string::npos);
@@ -63,13 +76,30 @@ TEST(ClaudeCall, GivesOnlyTheToolsThatTheAbilitiesAllow) {
 
 TEST(ClaudeCall, TakesTheDefinitionsOwnWordsForTools) {
   auto request = task("go");
-  request.abilities.process = true;
-  request.abilities.tools = {"Read", "Bash(git log:*)", "Write", "mcp__other__x"};
+  request.abilities = can(true, true, true);
+  request.abilities.tools = {"Read", "Bash(git log:*)", "Task", "mcp__other__x"};
   request.abilities.disallowed_tools = {"Grep"};
   auto argv = to_call(provider_of(ProviderKind::claude), request, "/bin/cru")->argv;
   EXPECT_EQ(after(argv, "--tools"), "Read,ToolSearch,Bash");
   EXPECT_EQ(after(argv, "--allowedTools"), "mcp__cru,Read,Bash(git log:*),mcp__other__x");
   EXPECT_TRUE(after(argv, "--disallowedTools").ends_with(",Grep"));
+}
+
+// SA-18, SA-19: a shell can do everything, so it takes every permission.
+TEST(ClaudeCall, HasNoShellUnlessEverythingThatAShellDoesIsGranted) {
+  auto request = task("go");
+  for (auto some : {can(false, true, true), can(true, false, true), can(true, true, false)}) {
+    request.abilities = some;
+    request.abilities.tools = {"Read", "Bash(git log:*)"};
+    auto argv = to_call(provider_of(ProviderKind::claude), request, "/bin/cru")->argv;
+    EXPECT_EQ(after(argv, "--tools"), "Read,ToolSearch");
+    EXPECT_EQ(after(argv, "--allowedTools"), "mcp__cru,Read");
+    EXPECT_TRUE(is_among("Bash", after(argv, "--disallowedTools")));
+    request.abilities.tools.clear();
+    argv = to_call(provider_of(ProviderKind::claude), request, "/bin/cru")->argv;
+    EXPECT_FALSE(is_among("Bash", after(argv, "--tools")));
+    EXPECT_FALSE(is_among("Bash", after(argv, "--allowedTools")));
+  }
 }
 
 TEST(CodexCall, IsSandboxedAsTheAbilitiesSay) {
@@ -88,27 +118,78 @@ TEST(CodexCall, IsSandboxedAsTheAbilitiesSay) {
   EXPECT_EQ(call->task, "\n-go") << "a task is no flag";
 }
 
+// SA-18, SA-19
+TEST(CodexCall, HasAShellAndSearchesTheWebOnlyWhereThatIsGranted) {
+  auto request = task("go");
+  auto words = [&](Abilities abilities) {
+    request.abilities = std::move(abilities);
+    return to_call(provider_of(ProviderKind::codex), request, "/bin/cru")->argv;
+  };
+  auto none = words({});
+  for (auto word :
+       {"features.shell_tool=false", "features.unified_exec=false", "web_search=\"disabled\"",
+        "features.multi_agent=false", "features.hooks=false", "--ignore-user-config", "--ignore-rules"})
+    EXPECT_TRUE(has(none, word)) << word;
+  EXPECT_TRUE(has(words(can(true, true, false)), "features.shell_tool=false")) << "writing is no shell";
+  EXPECT_FALSE(has(words(can(false, false, true)), "features.shell_tool=false"));
+  EXPECT_EQ(after(words(can(false, true, true)), "--sandbox"), "read-only");
+  auto network = "sandbox_workspace_write.network_access=true";
+  EXPECT_FALSE(has(words(can(true, false, true)), network));
+  EXPECT_TRUE(has(words(can(true, true, true)), network));
+  auto spawning = can(true, true, true);
+  spawning.spawn = true;
+  EXPECT_FALSE(has(words(spawning), "features.multi_agent=false"));
+}
+
+// SA-18, SA-19
 TEST(GeminiCall, ApprovesAsTheAbilitiesSay) {
   auto request = task("go");
-  auto mode = [&] {
-    return after(to_call(provider_of(ProviderKind::gemini), request, "cru")->argv, "--approval-mode");
+  auto words = [&](Abilities abilities) {
+    request.abilities = std::move(abilities);
+    return to_call(provider_of(ProviderKind::gemini), request, "cru")->argv;
   };
-  EXPECT_EQ(mode(), "default");
-  request.abilities.write = true;
-  EXPECT_EQ(mode(), "auto_edit");
-  request.abilities.process = true;
-  EXPECT_EQ(mode(), "yolo");
+  EXPECT_EQ(after(words({}), "--approval-mode"), "default");
+  EXPECT_EQ(after(words({}), "--extensions"), "none");
+  EXPECT_EQ(after(words(can(true, false, false)), "--approval-mode"), "auto_edit");
+  EXPECT_EQ(after(words(can(true, false, true)), "--approval-mode"), "auto_edit") << "yolo has the network";
+  EXPECT_EQ(after(words(can(true, true, true)), "--approval-mode"), "yolo");
+  EXPECT_EQ(after(words(can(true, true, true)), "--allowed-tools"), "(none)");
+  for (auto [some, tool] : {std::pair{can(false, false, true), "run_shell_command"},
+                            std::pair{can(true, false, true), "google_web_search"},
+                            std::pair{can(false, true, true), "write_file"}}) {
+    EXPECT_FALSE(is_among(tool, after(words(some), "--allowed-tools"))) << tool;
+    auto settings = gemini_settings(some, "cru");
+    EXPECT_EQ(to_text(settings.at("tools")).find(tool), std::string::npos) << tool;
+  }
+  EXPECT_TRUE(is_among("web_fetch", after(words(can(false, true, false)), "--allowed-tools")));
+  EXPECT_FALSE(gemini_settings(can(true, true, true), "cru").contains("tools"));
+}
+
+// SA-18: of a command we know no way by which it could do less.
+TEST(CommandCall, IsRefusedNamingThePermissionsThatAreMissing) {
+  auto provider = provider_of(ProviderKind::command);
+  provider.name = "mine";
+  provider.argv = {"ask"};
+  auto request = task("go");
+  request.abilities = can(true, false, false);
+  auto refused = to_call(provider, request, "cru");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(failure_type(refused.error()), "not_configured");
+  EXPECT_EQ(refused.error().message,
+            "mine is a command that nothing holds back, and the agent lacks NetworkAccess, ProcessSpawn");
 }
 
 TEST(CommandCall, TakesThePromptWhereItsWordsSay) {
   auto provider = provider_of(ProviderKind::command);
+  auto go = task("go");
+  go.abilities = can(true, true, true);
   provider.argv = {"ask", "--once"};
-  EXPECT_EQ(to_call(provider, task("go"), "cru")->argv, (Words{"ask", "--once", "Be kind.\n\ngo"}));
+  EXPECT_EQ(to_call(provider, go, "cru")->argv, (Words{"ask", "--once", "Be kind.\n\ngo"}));
   provider.argv = {"ask", "{prompt}", "--once"};
-  EXPECT_EQ(to_call(provider, task("go"), "cru")->argv, (Words{"ask", "Be kind.\n\ngo", "--once"}));
+  EXPECT_EQ(to_call(provider, go, "cru")->argv, (Words{"ask", "Be kind.\n\ngo", "--once"}));
   provider.argv = {"ask", "-"};
-  EXPECT_EQ(to_call(provider, task("go"), "cru")->input, "Be kind.\n\ngo\n");
-  EXPECT_EQ(to_call(provider, task("go"), "cru")->argv, (Words{"ask", "-"}));
+  EXPECT_EQ(to_call(provider, go, "cru")->input, "Be kind.\n\ngo\n");
+  EXPECT_EQ(to_call(provider, go, "cru")->argv, (Words{"ask", "-"}));
 }
 
 TEST(ProgramCalls, AreRefusedWhenTheyAreTooLong) {
@@ -166,8 +247,9 @@ class ProgramMinds : public StoreFixture {
     if (!mind) {
       auto provider = provider_of(kind);
       provider.argv = argv;
-      mind = program_mind(thread->loop, *pool, *runs, provider,
-                          {folder.path(), "/bin/cru", {{"ANTHROPIC_API_KEY", "k"}, {"SECRET", "s"}}});
+      mind =
+          program_mind(thread->loop, *pool, *runs, provider,
+                       {folder.path(), "/bin/cru", {{"ANTHROPIC_API_KEY", "k"}, {"SECRET", "s"}}, goodbye});
     }
     return thread->await([&] { return mind->think(request, ear, stop); });
   }
@@ -180,6 +262,12 @@ class ProgramMinds : public StoreFixture {
     return request;
   }
 
+  Request unlimited(std::string text) {
+    auto request = numbered(std::move(text));
+    request.abilities = can(true, true, true);
+    return request;
+  }
+
   runs::NoWorktrees worktrees;
   std::unique_ptr<Pool> pool;
   std::unique_ptr<inbox::Inbox> inbox;
@@ -188,6 +276,7 @@ class ProgramMinds : public StoreFixture {
   std::unique_ptr<runs::Runs> runs;
   std::unique_ptr<Mind> mind;
   Words argv;
+  Duration goodbye = 15s;
   Ear ear;
   Stop stop;
 };
@@ -218,6 +307,50 @@ TEST_F(ProgramMinds, FollowARunThatExistsInsteadOfStartingIt) {
   EXPECT_EQ(second->message.text, first->message.text);
   EXPECT_EQ(ear.heard, heard);
   EXPECT_EQ(keeper->specs.size(), 1u);
+}
+
+TEST_F(ProgramMinds, TakeARunWithTheirNameForSomebodyElsesUnlessTheyMayFollow) {
+  print_recording("codex-mcp.events.jsonl");
+  ASSERT_TRUE(think(ProviderKind::codex, numbered("go")));
+  auto again = numbered("go");
+  again.follows = false;
+  auto refused = think(ProviderKind::codex, again);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(failure_type(refused.error()), "run_failed");
+  EXPECT_EQ(refused.error().code, Code::conflict);
+  EXPECT_EQ(keeper->specs.size(), 1u);
+  again.run_id = "reviewer-40";
+  EXPECT_TRUE(think(ProviderKind::codex, again)) << "a free name is taken";
+}
+
+TEST_F(ProgramMinds, AreKilledIfTheyStayAfterTheirLastWord) {
+  print_recording("claude-mcp.events.jsonl");
+  keeper->exits.reset();
+  goodbye = 20ms;
+  auto reply = think(ProviderKind::claude, numbered("go"));
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(reply->message.text, "TOOL-RESULT: echo:ping-42");
+  auto run = thread->await([&] { return runs->wait_for_end("reviewer-3f", 20s); });
+  ASSERT_TRUE(run);
+  EXPECT_FALSE(runs::is_live(run->status));
+  EXPECT_EQ(keeper->kills, 1);
+}
+
+TEST_F(ProgramMinds, HaveGeminisSettingsForWhatTheyMayDo) {
+  keeper->exits = 1;
+  auto request = numbered("go");
+  (void)think(ProviderKind::gemini, request);
+  ASSERT_EQ(keeper->specs.size(), 1u);
+  auto file = keeper->specs[0].env["GEMINI_CLI_SYSTEM_SETTINGS_PATH"];
+  auto text = read_file(file);
+  ASSERT_TRUE(text) << file;
+  EXPECT_EQ(text->find("run_shell_command"), std::string::npos);
+  EXPECT_NE(text->find("\"mcpServers\""), std::string::npos);
+  request.run_id = "reviewer-40";
+  request.abilities = can(true, true, true);
+  (void)think(ProviderKind::gemini, request);
+  EXPECT_NE(keeper->specs[1].env["GEMINI_CLI_SYSTEM_SETTINGS_PATH"], file);
+  EXPECT_EQ(*read_file(file), *text) << "the one that still runs keeps its own";
 }
 
 TEST_F(ProgramMinds, CostWhatTheirModelCostsWhereTheySayNothing) {
@@ -252,7 +385,7 @@ TEST_F(ProgramMinds, AreKilledByAStop) {
 TEST_F(ProgramMinds, OfAnyCommandSayWhatItPrints) {
   argv = {"ask", "-"};
   keeper->prints = {{"stdout", "one"}, {"stderr", "noise"}, {"stdout", "two"}};
-  auto reply = think(ProviderKind::command, numbered("go"));
+  auto reply = think(ProviderKind::command, unlimited("go"));
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ(reply->message.text, "one\ntwo");
   EXPECT_EQ(ear.heard, "one\ntwo\n");
@@ -263,7 +396,7 @@ TEST_F(ProgramMinds, OfACommandThatFailsFail) {
   argv = {"ask"};
   keeper->prints = {{"stdout", "half"}, {"stderr", "oh no"}};
   keeper->exits = 1;
-  auto reply = think(ProviderKind::command, numbered("go"));
+  auto reply = think(ProviderKind::command, unlimited("go"));
   ASSERT_FALSE(reply);
   EXPECT_EQ(failure_type(reply.error()), "run_failed");
   EXPECT_NE(reply.error().details.find("oh no"), std::string::npos);
@@ -357,10 +490,24 @@ TEST_F(MindsTest, SurveyEachProvider) {
   EXPECT_FALSE(ready("gemini").works);
   EXPECT_NE(ready("gemini").fix, "");
   EXPECT_EQ(ready("openai").why, "key from OPENAI_API_KEY");
-  EXPECT_TRUE(ready("ollama").works);
+  EXPECT_EQ(ready("openai").fix, "");
   EXPECT_FALSE(ready("anthropic").works);
   EXPECT_FALSE(ready("mine").works);
   EXPECT_EQ(ready("mine").why, "missing-program is not on PATH");
+}
+
+TEST_F(MindsTest, SurveyWhetherAServerOfThisMachineListens) {
+  auto settings = default_settings();
+  auto listener = *http::listen_loopback(0);
+  settings.providers["ollama"].base_url = fmt::format("http://127.0.0.1:{}/v1", http::port_of(listener));
+  open({}, settings);
+  EXPECT_TRUE(ready("ollama").works);
+  EXPECT_EQ(ready("ollama").why, fmt::format("listens at 127.0.0.1:{}", http::port_of(listener)));
+  auto port = http::port_of(listener);
+  listener.reset();
+  EXPECT_FALSE(ready("ollama").works);
+  EXPECT_EQ(ready("ollama").why, fmt::format("nothing listens at 127.0.0.1:{}", port));
+  EXPECT_EQ(ready("ollama").fix, "start ollama, or mend providers.ollama.base_url");
 }
 
 TEST_F(MindsTest, TakeAKeyForAProviderThatHasOne) {

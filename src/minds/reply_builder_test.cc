@@ -109,6 +109,7 @@ TEST(AnthropicBuilder, KnowsACutStreamFromAWrongOne) {
       R"({"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a"}})";
   constexpr auto stop = R"({"type":"message_stop"})";
   EXPECT_EQ(type({message_start, tool, half, stop}), "invalid_reply");
+  EXPECT_EQ(type({message_start, tool, tool, stop}), "invalid_reply") << "a block begins once";
   EXPECT_EQ(type({message_start, tool, half,
                   R"({"type":"message_delta","delta":{"stop_reason":"max_tokens"}})", stop}),
             "none")
@@ -177,14 +178,15 @@ TEST(OpenaiBuilder, PutsTextAndToolCallsTogether) {
 }
 
 TEST(OpenaiBuilder, BearsWithTheWaysOfItsKin) {
-  OpenaiBuilder ollama("ollama");
+  OpenaiBuilder ollama("ollama", 0xabc);
   auto reply = build(
       ollama,
       {R"({"model":"llama","choices":[{"delta":{"content":null,"tool_calls":[{"function":{"name":"a","arguments":{"x":1}}}]}}]})",
        R"({"choices":[{"delta":{"tool_calls":[{"id":"z","function":{"name":"b","arguments":"{}"}}]},"finish_reason":"stop"}]})"});
   ASSERT_TRUE(reply) << reply.error().message;
   ASSERT_EQ(reply->message.uses.size(), 2u);
-  EXPECT_EQ(reply->message.uses[0].id, "call-0");
+  EXPECT_EQ(reply->message.uses[0].id, "call-0000000000000abc-0") << "unlike those of other replies";
+  EXPECT_EQ(reply->message.uses[1].id, "z");
   EXPECT_EQ(to_text(reply->message.uses[0].input), R"({"x":1})");
   EXPECT_EQ(reply->stop_reason, "tool_use") << "it said stop, and called";
 }
@@ -244,6 +246,20 @@ TEST(Builders, BearAnything) {
     (void)anthropic.finish();
     (void)openai.finish();
   }
+}
+
+TEST(Builders, CountTokensWithinReason) {
+  AnthropicBuilder anthropic;
+  auto reply = build(anthropic, {R"({"type":"message_start","message":{"usage":{"input_tokens":-5,
+      "output_tokens":9223372036854775807,"cache_read_input_tokens":9223372036854775807}}})",
+                                 R"({"type":"message_stop"})"});
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->usage, (Usage{0, 1'000'000'000'000, 1'000'000'000'000, 0}));
+  OpenaiBuilder openai("openai");
+  reply = build(openai, {R"({"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}],
+      "usage":{"prompt_tokens":-9,"completion_tokens":-1,"prompt_tokens_details":{"cached_tokens":7}}})"});
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->usage, Usage());
 }
 
 TEST(RetryAfter, IsSecondsOrADate) {

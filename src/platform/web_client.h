@@ -42,6 +42,9 @@ struct WebAddress {
 };
 /// Errors: "invalid_url" for anything but http and https, for credentials in it, and for stray characters.
 Result<WebAddress> parse_web_address(std::string_view url);
+/// Whether a connection to it is accepted within `limit`; nothing is sent. Only for addresses of this machine
+/// (else false: no name is looked up). Waits: for a pool's thread.
+bool is_listening(const WebAddress& address, Duration limit);
 
 class WebClient {
  public:

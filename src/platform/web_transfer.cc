@@ -136,7 +136,7 @@ Result<WebAddress> check_web_request(const WebRequest& request) {
   if (address->scheme == "http" && !address->is_loopback && !request.allows_plain_http)
     return fail(web_error(Code::invalid_argument, "invalid_url",
                           fmt::format("{} would be asked without encryption", address->host),
-                          "use https, or allow_plain_http if you know the network"));
+                          "use https, or set providers.NAME.allows_plain_http if you know the network"));
   if (!is_one_line(request.headers))
     return fail(web_error(Code::invalid_argument, "invalid_url", "a header holds a line end"));
   return address;
