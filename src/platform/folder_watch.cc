@@ -23,9 +23,11 @@ namespace {
 constexpr uint32_t entries = IN_CREATE | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE;
 constexpr uint32_t itself = IN_MOVE_SELF | IN_DELETE_SELF;
 constexpr uint32_t arrivals = IN_CREATE | IN_MOVED_TO;
-constexpr size_t most_paths = 4096;      ///< told one by one; beyond, `all`
-constexpr size_t folders_at_once = 256;  ///< watched before the loop gets its turn again
-constexpr size_t most_listed = 65536;    ///< entries of one new folder
+constexpr size_t most_paths = 4096;    ///< told one by one; beyond, `all`
+constexpr size_t most_listed = 65536;  ///< entries of one new folder
+/// What is done before the loop gets its turn again, counted in entries listed and events read; to open or
+/// watch a folder costs as much as several of these.
+constexpr size_t work_at_once = 2000, work_of_a_folder = 8;
 
 std::string joined(const std::string& folder, std::string_view name) {
   return folder.empty() ? std::string(name) : folder + "/" + std::string(name);
@@ -44,6 +46,10 @@ std::vector<std::string> ancestors_of(const std::string& path) {
   return above;
 }
 
+struct Closing {
+  void operator()(DIR* listing) const { ::closedir(listing); }
+};
+
 class InotifyWatch final : public FolderWatch {
  public:
   InotifyWatch(Loop& loop, Fd fd, std::string folder, FolderWatchOptions options,
@@ -54,6 +60,7 @@ class InotifyWatch final : public FolderWatch {
         changed_(std::make_shared<std::function<void(FolderChanges)>>(std::move(changed))),
         fd_(std::move(fd)),
         readable_(loop.watch(fd_.get())) {
+    work_left_ = work_at_once;
     settle();
     arm();
   }
@@ -123,6 +130,7 @@ class InotifyWatch final : public FolderWatch {
     is_missing_ = false;
     if (within_.contains(relative)) return true;
     if (within_.size() >= options_.most_folders) return complete_ = false;
+    spend(work_of_a_folder);
     auto path = relative.empty() ? folder_ : folder_ + "/" + relative;
     uint32_t mask = entries | itself | IN_ONLYDIR | (relative.empty() ? 0u : uint32_t{IN_DONT_FOLLOW});
     int wd = ::inotify_add_watch(fd_.get(), path.c_str(), mask);
@@ -141,53 +149,66 @@ class InotifyWatch final : public FolderWatch {
   /// Watches what is below the folders in `unvisited_`. `tell` their entries: they may have come before the
   /// watch did.
   void visit_folders(bool tell) {
-    for (size_t visited = 0; !unvisited_.empty(); ++visited) {
-      if (visited == folders_at_once) {
-        visit_later();
-        return;
-      }
-      auto folder = std::move(unvisited_.front());
-      unvisited_.pop_front();
-      visit(folder, tell);
+    while (visited_.listing || !unvisited_.empty()) {
+      if (work_left_ == 0) return visit_later();
+      if (!visited_.listing)
+        open_next();
+      else if (auto* entry = ::readdir(visited_.listing.get()))
+        visit(*entry, tell);
+      else
+        visited_.listing.reset();
     }
     if (std::exchange(visiting_later_, false)) tell_all();  // changes were missed until now
   }
 
   void visit_later() {
     visiting_later_ = true;
+    if (std::exchange(is_posted_, true)) return;
     loop_.post([this, alive = alive_] {
-      if (*alive) visit_folders(false);
+      if (!*alive) return;
+      is_posted_ = false;
+      work_left_ = work_at_once;
+      visit_folders(false);
     });
   }
 
-  void visit(const std::string& folder, bool tell) {
-    auto path = folder.empty() ? folder_ : folder_ + "/" + folder;
-    std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(path.c_str()), ::closedir);
-    if (!listing) return;
-    size_t listed = 0;
-    while (auto* entry = ::readdir(listing.get())) {
-      std::string_view name = entry->d_name;
-      if (name == "." || name == "..") continue;
-      if (++listed > most_listed) {
-        complete_ = false;
-        return tell_all();
-      }
-      auto below = joined(folder, name);
-      bool may_be_folder = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
-      if (may_be_folder && wants(below) && watch_within(below)) unvisited_.push_back(below);
-      if (tell && (entry->d_type != DT_DIR || wants(below))) add(below);
-    }
+  void open_next() {
+    spend(work_of_a_folder);
+    visited_.folder = std::move(unvisited_.front());
+    unvisited_.pop_front();
+    auto path = visited_.folder.empty() ? folder_ : folder_ + "/" + visited_.folder;
+    visited_.listing.reset(::opendir(path.c_str()));
+    visited_.listed = 0;
   }
+
+  void visit(const dirent& entry, bool tell) {
+    std::string_view name = entry.d_name;
+    if (name == "." || name == "..") return;
+    spend(1);
+    if (++visited_.listed > most_listed) {
+      complete_ = false;
+      visited_.listing.reset();
+      return tell_all();
+    }
+    auto below = joined(visited_.folder, name);
+    bool may_be_folder = entry.d_type == DT_DIR || entry.d_type == DT_UNKNOWN;
+    if (may_be_folder && wants(below) && watch_within(below)) unvisited_.push_back(below);
+    if (tell && (entry.d_type != DT_DIR || wants(below))) add(below);
+  }
+
+  void spend(size_t work) { work_left_ -= std::min(work, work_left_); }
 
   bool wants(const std::string& folder) const { return !options_.wants || options_.wants(folder); }
 
   void read_events() {
     alignas(inotify_event) std::array<char, 32768> buffer;
-    for (int round = 0; round < 8; ++round) {
+    work_left_ = work_at_once;
+    while (work_left_ > 0) {
       auto size = ::read(fd_.get(), buffer.data(), buffer.size());
       if (size <= 0) break;
       for (ssize_t at = 0; at < size;) {
         auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+        spend(1);
         take(*event, event->len ? std::string_view(event->name) : std::string_view());
         at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
       }
@@ -231,7 +252,7 @@ class InotifyWatch final : public FolderWatch {
     if (mask & (IN_MOVED_FROM | IN_DELETE)) forget_below(path);
     if (mask & arrivals && watch_within(path)) {
       unvisited_.push_back(path);
-      visit_folders(true);
+      if (!visiting_later_) visit_folders(true);  // else it has its turn, and all is told then
     }
     if (!(mask & IN_ATTRIB)) add(path);
   }
@@ -250,6 +271,7 @@ class InotifyWatch final : public FolderWatch {
       entry = within_.erase(entry);
     }
     std::erase_if(unvisited_, is_below);
+    if (is_below(visited_.folder)) visited_.listing.reset();
   }
 
   void forget_all() {
@@ -257,6 +279,7 @@ class InotifyWatch final : public FolderWatch {
     places_.clear();
     within_.clear();
     unvisited_.clear();
+    visited_.listing.reset();
     visiting_later_ = false;
     awaited_.clear();
   }
@@ -292,7 +315,13 @@ class InotifyWatch final : public FolderWatch {
   std::unordered_map<int, Place> places_;
   std::map<std::string, int> within_;
   std::deque<std::string> unvisited_;
-  bool visiting_later_ = false;
+  struct Visited {
+    std::string folder;
+    std::unique_ptr<DIR, Closing> listing;
+    size_t listed = 0;
+  } visited_;  ///< the one whose entries are being listed, if any
+  bool visiting_later_ = false, is_posted_ = false;
+  size_t work_left_ = 0;  ///< in this turn of the loop
   bool complete_ = true, present_ = false, is_missing_ = false, must_settle_ = false;
   std::string awaited_;  ///< the name whose coming brings the folder nearer
   std::set<std::string> pending_;

@@ -22,7 +22,8 @@ struct FolderWatchOptions {
 
 /// What changed: paths relative to the folder; where one is a folder's, everything below it may have changed.
 /// `all` means that more may have: look at everything. It is also told once a large tree (more than some
-/// hundred folders) is watched altogether, for until then changes go unseen.
+/// two hundred folders, or two thousand entries) is watched altogether: that takes several turns of the loop,
+/// and until then changes go unseen.
 struct FolderChanges {
   std::vector<std::string> paths;
   bool all = false;

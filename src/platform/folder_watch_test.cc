@@ -178,6 +178,35 @@ TEST_F(FolderWatchTest, WatchesALargeTreeInPiecesAndTellsWhenItIsDone) {
   EXPECT_TRUE(tells("d599/a.md"));
 }
 
+TEST_F(FolderWatchTest, LetsTheLoopHaveItsTurnWithinLargeFolders) {
+  fs::create_directories(folder / "large/deep");
+  for (int i = 0; i < 5000; ++i) Fd(::creat((folder / ("large/" + std::to_string(i))).c_str(), 0600));
+  begin(folder.path(), {.gather = 5ms, .recursive = true});
+  EXPECT_TRUE(tells_all()) << "5,000 entries are too many for one turn";
+  EXPECT_TRUE(thread.on_loop([this] { return watch->is_complete(); }));
+  ASSERT_TRUE(write_file(folder / "large/deep/a.md", "1"));
+  EXPECT_TRUE(tells("large/deep/a.md"));
+}
+
+TEST_F(FolderWatchTest, LetsTheLoopHaveItsTurnWhenALargeTreeComes) {
+  TemporaryFolder elsewhere;
+  for (int i = 0; i < 40; ++i) {
+    auto large = elsewhere / ("new/" + std::to_string(i));
+    fs::create_directories(large + "/deep");
+    for (int k = 0; k < 80; ++k) Fd(::creat((large + "/" + std::to_string(k)).c_str(), 0600));
+  }
+  begin(folder.path(), {.gather = 5ms, .recursive = true});
+  fs::rename(elsewhere / "new", folder / "new");
+  EXPECT_TRUE(tells_all()) << "more than 3,000 entries are too many for one turn";
+  ASSERT_TRUE(write_file(folder / "new/39/deep/a.md", "1"));
+  EXPECT_TRUE(tells("new/39/deep/a.md"));
+  // A folder that goes in the middle of it is let go of.
+  fs::rename(folder / "new", elsewhere / "old");
+  fs::rename(elsewhere / "old", folder / "again");
+  fs::remove_all(folder / "again");
+  quiesce(folder.path());
+}
+
 TEST_F(FolderWatchTest, MayBeDestroyedByWhatItTells) {
   std::promise<void> gone;
   auto future = gone.get_future();
