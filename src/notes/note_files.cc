@@ -21,7 +21,8 @@ namespace {
 constexpr size_t most_folders = 200'000, longest_path = 4096;
 
 Fd open_below(const Fd& root, const std::string& path, uint64_t flags, uint64_t resolve) {
-  open_how how{flags | O_CLOEXEC | O_NONBLOCK, 0, resolve | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+  uint64_t without_waiting = flags & O_PATH ? 0 : O_NONBLOCK;  // the system refuses both together
+  open_how how{flags | O_CLOEXEC | without_waiting, 0, resolve | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
   const char* name = path.empty() ? "." : path.c_str();
   return Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), name, &how, sizeof how)));
 }
@@ -29,6 +30,26 @@ Fd open_below(const Fd& root, const std::string& path, uint64_t flags, uint64_t 
 Stamp stamp_of(std::string path, const struct stat& status) {
   return {std::move(path), status.st_size, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec,
           static_cast<int64_t>(status.st_ino)};
+}
+
+/// Where the links of `path` lead, relative to the root; empty if that is not below it, or gone.
+std::string resolved(const std::string& root, const std::string& path) {
+  std::error_code failed;
+  auto real_root = std::filesystem::canonical(root, failed);
+  if (failed) return {};
+  auto real = std::filesystem::canonical(real_root / path, failed).string();
+  auto above = real_root.string();
+  if (!above.ends_with('/')) above += '/';
+  return failed || !real.starts_with(above) ? std::string() : real.substr(above.size());
+}
+
+Error no_way(const std::string& path, int code) {
+  auto name = valid_text(path);
+  if (code == EXDEV || code == ELOOP)
+    return {Code::invalid_argument, fmt::format("\"{}\" leads out of the project", name), "path"};
+  if (code == ENOENT || code == ENOTDIR || code == ENAMETOOLONG)
+    return {Code::not_found, fmt::format("there is no note \"{}\"", name), "path"};
+  return system_error(code, "open " + name);
 }
 
 /// One folder's notes go to `notes`, its folders to `folders`.
@@ -94,15 +115,31 @@ Result<Walk> NoteFiles::walk(const std::string& folder, size_t most) const {
   return walk;
 }
 
-Result<NoteFiles::Part> NoteFiles::read(const std::string& path, int64_t offset, size_t most) const {
+/// Without links a path is what it says. With some, where they lead is found out first and then opened
+/// without any, so that nobody can turn a link round in between.
+Result<Fd> NoteFiles::open_file(const std::string& path, Links links) const {
   Fd root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root) return fail(system_error(errno, "open " + root_));
-  auto fd = open_below(root, path, O_RDONLY, 0);
-  if (!fd && (errno == EXDEV || errno == ELOOP))
-    return fail(Code::invalid_argument, fmt::format("\"{}\" leads out of the project", path), "path");
-  if (!fd && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG))
-    return fail(Code::not_found, fmt::format("there is no note \"{}\"", path), "path");
-  if (!fd) return fail(system_error(errno, "open " + path));
+  auto fd = open_below(root, path, O_RDONLY, RESOLVE_NO_SYMLINKS);
+  if (fd) return fd;
+  if (errno != ELOOP) return fail(no_way(path, errno));
+  if (links == Links::refused)
+    return fail(Code::invalid_argument, fmt::format("\"{}\" is a link", valid_text(path)), "path");
+  if (!open_below(root, path, O_PATH, 0)) return fail(no_way(path, errno));
+  auto real = resolved(root_, path);
+  if (!may_be_note(real))
+    return fail(Code::invalid_argument, fmt::format("\"{}\" leads to what is no note", valid_text(path)),
+                "path");
+  fd = open_below(root, real, O_RDONLY, RESOLVE_NO_SYMLINKS);
+  if (!fd) return fail(no_way(path, errno));
+  return fd;
+}
+
+Result<NoteFiles::Part> NoteFiles::read(const std::string& path, int64_t offset, size_t most,
+                                        Links links) const {
+  auto opened = open_file(path, links);
+  if (!opened) return fail(opened.error());
+  const auto& fd = *opened;
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
     return fail(Code::invalid_argument, fmt::format("\"{}\" is not a file", path), "path");

@@ -38,11 +38,28 @@ std::string past(const std::string& path) { return path + "0"; }  // '0' follows
 
 }  // namespace
 
-void NoteIndex::make_anew() {
+void NoteIndex::let_go() {
   connection_.reset();
-  held_.clear();
+  held_ = {};
   holds_meanings_ = false;
+}
+
+void NoteIndex::make_anew() {
+  let_go();
   remove_files(options_.file);
+}
+
+Error NoteIndex::give_up(Error error) {
+  let_go();
+  if (is_damage(error)) make_anew();
+  return error;
+}
+
+Row NoteIndex::only_row(std::string_view sql) {
+  auto rows = connection_->query(sql);
+  if (rows.empty())
+    throw StoreFailure{Error{Code::database_unavailable, "the index of notes does not answer"}};
+  return std::move(rows[0]);
 }
 
 void NoteIndex::open() {
@@ -71,7 +88,7 @@ void NoteIndex::open() {
         sound = value("version") == version &&
                 value("table") == std::to_string(options_.table ? options_.table->size() : 0);
         if (sound && value("boot") != options_.boot_id) {
-          sound = connection_->query("PRAGMA quick_check(1)").at(0).text(0) == "ok";
+          sound = only_row("PRAGMA quick_check(1)").text(0) == "ok";
           connection_->execute("UPDATE meta SET value = ? WHERE key = 'boot'", {options_.boot_id});
         }
       } catch (const StoreFailure&) {
@@ -90,7 +107,7 @@ Result<> NoteIndex::forget() {
 }
 
 Result<int64_t> NoteIndex::count() {
-  return guarded([this] { return connection_->query("SELECT count(*) FROM notes").at(0).integer(0); });
+  return guarded([this] { return only_row("SELECT count(*) FROM notes").integer(0); });
 }
 
 std::vector<NoteIndex::Known> NoteIndex::known_below(const std::string& path) {
@@ -108,7 +125,8 @@ std::vector<NoteIndex::Known> NoteIndex::known_below(const std::string& path) {
 void NoteIndex::compare_below(const NoteFiles& files, const std::string& path, Plan& plan) {
   std::vector<Stamp> found;
   auto known = known_below(path);
-  if (auto part = path.empty() || !may_be_note(path) ? fail(Code::not_found, "") : files.read(path, 0, 0))
+  bool may_be_file = !path.empty() && may_be_note(path);
+  if (auto part = may_be_file ? files.read(path, 0, 0, Links::refused) : fail(Code::not_found, ""))
     found.push_back(part->stamp);
   else if (auto walk = files.walk(path, options_.most_notes))
     found = std::move(walk->notes);
@@ -151,7 +169,7 @@ void NoteIndex::add(const Stamp& stamp, const std::string& text) {
   auto title = title_of(text, stamp.path);
   connection_->execute("INSERT INTO notes(path, title, bytes, changed_ns, inode) VALUES(?, ?, ?, ?, ?)",
                        {stamp.path, title, stamp.bytes, stamp.changed_ns, stamp.inode});
-  auto last_id = [this] { return connection_->query("SELECT last_insert_rowid()").at(0).integer(0); };
+  auto last_id = [this] { return only_row("SELECT last_insert_rowid()").integer(0); };
   auto note = last_id();
   auto named = title + " " + valid_text(name_of(stamp.path));
   for (const auto& piece : split(text)) {
@@ -179,7 +197,7 @@ Result<size_t> NoteIndex::take(const NoteFiles& files, const std::vector<Stamp>&
       const auto& stamp = changed[i];
       auto known = connection_->query("SELECT id FROM notes WHERE path = ?", {stamp.path});
       if (!known.empty()) drop({known[0].integer(0)});
-      auto part = files.read(stamp.path, 0, options_.largest_note);
+      auto part = files.read(stamp.path, 0, options_.largest_note, Links::refused);
       if (part) add(part->stamp, part->bytes);  // gone meanwhile: the watch tells
     }
     connection_->script("COMMIT");

@@ -55,12 +55,16 @@ class NoteIndex {
     int64_t piece, note;
     Meaning meaning;
   };
-  /// Opens if need be, runs, and turns a failure into an error; a damaged file is thrown away.
+  /// Opens if need be, runs, and turns a failure into an error; a damaged file is thrown away. What was held
+  /// in memory goes with any failure: it may be of rows that were taken back.
   template <class F>
   auto guarded(F work) -> Result<std::invoke_result_t<F>>;
   static bool is_damage(const Error& error) { return error.details.contains("damaged"); }
   void open();
+  void let_go();
   void make_anew();
+  Error give_up(Error error);
+  Row only_row(std::string_view sql);
   void compare_below(const NoteFiles& files, const std::string& path, Plan& plan);
   std::vector<Known> known_below(const std::string& path);
   void drop(const std::vector<int64_t>& notes);
@@ -70,7 +74,9 @@ class NoteIndex {
                      std::vector<Candidate>& found);
   void find_by_meaning(const Meaning& meaning, const std::unordered_set<int64_t>* among,
                        std::vector<Candidate>& found);
-  Found describe(const Ranked& ranked, const std::vector<std::string>& words, const Meaning& meaning);
+  /// Nothing if the piece is not there.
+  std::optional<Found> describe(const Ranked& ranked, const std::vector<std::string>& words,
+                                const Meaning& meaning);
 
   const Options options_;
   std::unique_ptr<sqlite::Connection> connection_;
@@ -90,9 +96,9 @@ auto NoteIndex::guarded(F work) -> Result<std::invoke_result_t<F>> {
       return work();
     }
   } catch (const StoreFailure& failure) {
-    connection_.reset();
-    if (is_damage(failure.error)) make_anew();
-    return fail(failure.error);
+    return fail(give_up(failure.error));
+  } catch (const std::exception& failure) {
+    return fail(give_up({Code::internal, std::string("the index of notes failed: ") + failure.what()}));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "notes/failing_writes.h"
 #include "platform/files.h"
 #include "platform/temporary_folder.h"
 
@@ -169,6 +170,45 @@ TEST_F(NoteIndexTest, IsMadeAnewWhenItsFileIsDamagedOrAnothers) {
   Indexed without(folder / "root", folder / "notes.db", nullptr);
   EXPECT_EQ(without.update().first, 1u);
   EXPECT_EQ(without.first("zeppelin"), "a.md");
+}
+
+TEST_F(NoteIndexTest, FindsNothingOfATransactionThatFailed) {
+  write("a.md", "zeppelin airship\n");
+  notes.update();
+  EXPECT_EQ(notes.first("zeppelin"), "a.md");  // from here on the meanings are held in memory
+  write("b.md", "airship balloon\n");
+  write("c.md", "airship glider\n");
+  {
+    FailingWrites full(folder / "notes.db", 2);
+    auto plan = notes.index.compare(notes.files, {});
+    ASSERT_TRUE(plan && plan->changed.size() == 2);
+    EXPECT_FALSE(notes.index.take(notes.files, plan->changed, 0, 40s));
+    EXPECT_EQ(notes.index.count(), 1);
+    auto found = notes.index.search("airship", "", 10);
+    ASSERT_TRUE(found) << found.error().message;
+    ASSERT_EQ(found->size(), 1u);
+    EXPECT_EQ(found->at(0).path, "a.md");
+    // A removal that is taken back as well leaves the note where it was.
+    write("a.md", "zeppelin airship again\n");
+    EXPECT_FALSE(
+        notes.index.take(notes.files, {{.path = "a.md"}, {.path = "b.md"}, {.path = "c.md"}}, 0, 40s));
+    EXPECT_EQ(notes.first("blimp"), "a.md");
+  }
+  EXPECT_EQ(notes.update().first, 3u);
+  EXPECT_EQ(notes.index.search("airship", "", 10)->size(), 3u);
+}
+
+TEST_F(NoteIndexTest, PassesByAPieceWhoseRowIsGone) {
+  write("a.md", "zeppelin airship\n");
+  write("b.md", "airship balloon\n");
+  notes.update();
+  EXPECT_EQ(notes.index.search("airship", "", 10)->size(), 2u);
+  auto other = sqlite::Connection::open({.path = folder / "notes.db"});
+  ASSERT_TRUE(other);
+  (*other)->script("DELETE FROM notes WHERE path = 'b.md'");
+  auto found = notes.index.search("airship", "", 10);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->size(), 1u);
 }
 
 TEST_F(NoteIndexTest, SurvivesAnyQueryAndAnyText) {

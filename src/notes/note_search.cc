@@ -114,24 +114,23 @@ void NoteIndex::find_by_meaning(const Meaning& meaning, const std::unordered_set
   found.insert(found.end(), others.begin(), others.end());
 }
 
-Found NoteIndex::describe(const Ranked& ranked, const std::vector<std::string>& words,
-                          const Meaning& meaning) {
-  auto row =
-      connection_
-          ->query(
-              "SELECT n.path, n.title, w.heading, w.body, p.line FROM pieces AS p JOIN notes AS n ON n.id = "
-              "p.note JOIN words AS w ON w.rowid = p.id WHERE p.id = ?",
-              {ranked.piece})
-          .at(0);
+std::optional<Found> NoteIndex::describe(const Ranked& ranked, const std::vector<std::string>& words,
+                                         const Meaning& meaning) {
+  auto rows = connection_->query(
+      "SELECT n.path, n.title, w.heading, w.body, p.line FROM pieces AS p JOIN notes AS n ON n.id = "
+      "p.note JOIN words AS w ON w.rowid = p.id WHERE p.id = ?",
+      {ranked.piece});
+  if (rows.empty()) return {};
+  const auto& row = rows[0];
   auto body = row.text(3);
   auto begin = best_passage(body, words, meaning, options_.table);
   int lines = static_cast<int>(std::count(body.begin(), body.begin() + static_cast<ptrdiff_t>(begin), '\n'));
-  return {.path = row.text(0),
-          .title = row.text(1),
-          .heading = row.text(2),
-          .excerpt = in_one_line(std::string_view(body).substr(begin)),
-          .line = static_cast<int>(row.integer(4)) + lines,
-          .score = ranked.score};
+  return Found{.path = row.text(0),
+               .title = row.text(1),
+               .heading = row.text(2),
+               .excerpt = in_one_line(std::string_view(body).substr(begin)),
+               .line = static_cast<int>(row.integer(4)) + lines,
+               .score = ranked.score};
 }
 
 Result<std::vector<Found>> NoteIndex::search(const std::string& query, const std::string& folder,
@@ -151,7 +150,8 @@ Result<std::vector<Found>> NoteIndex::search(const std::string& query, const std
       find_by_meaning(meaning, below, candidates);
     }
     std::vector<Found> found;
-    for (const auto& ranked : rank(candidates, limit)) found.push_back(describe(ranked, words, meaning));
+    for (const auto& ranked : rank(candidates, limit))
+      if (auto described = describe(ranked, words, meaning)) found.push_back(std::move(*described));
     return found;
   });
 }

@@ -80,7 +80,8 @@ void Notes::State::saw(const std::vector<std::string>& changed) {
     paths.insert(path);
   }
   if (!any) return;
-  if (paths.size() > most_paths) return saw_all();
+  // After a failure nobody knows what is missing.
+  if (paths.size() > most_paths || failure) return saw_all();
   ++seen;
   go();
 }
@@ -98,8 +99,8 @@ void Notes::State::go() {
 
 void Notes::State::begin_watching() {
   if (std::exchange(is_watching, true)) {
-    // Not everything can be watched here: then a look at all files stands in for it.
-    if (!watch || !watch->is_complete()) saw_all();
+    // Not everything can be watched here, or the last round failed: then a look at all files stands in.
+    if (!watch || !watch->is_complete() || failure) saw_all();
     return;
   }
   auto made = watch_folder(loop, options.root, {.recursive = true, .wants = wants_folder},
@@ -128,7 +129,10 @@ Task<void> Notes::State::update() {
       }
     }
     failure.reset();
-    if (!updated) failure = updated.error();
+    if (!updated) {
+      failure = updated.error();
+      all = all || !paths.empty();  // what came meanwhile is not all that is missing
+    }
     done = target;
     waiting = 0;
     settled.notify();
@@ -216,13 +220,16 @@ Notes::Notes(Loop& loop, Store& store, Pool& pool, Options options)
 Notes::~Notes() = default;
 
 Task<Result<Note>> Notes::read(std::string path, int64_t offset, int64_t limit) {
-  co_return co_await state_->pool.run(
-      [options = state_->options, path, offset, limit] { return read_note(options, path, offset, limit); });
+  co_return co_await state_->pool.run([options = state_->options, path, offset, limit] {
+    auto work = [&] { return read_note(options, path, offset, limit); };
+    return without_throwing(work);
+  });
 }
 
 Task<Result<NoteList>> Notes::list(std::string folder, std::string after, int64_t limit) {
   co_return co_await state_->pool.run([options = state_->options, folder, after, limit] {
-    return list_notes(options, folder, after, limit);
+    auto work = [&] { return list_notes(options, folder, after, limit); };
+    return without_throwing(work);
   });
 }
 

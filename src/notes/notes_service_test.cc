@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "notes/failing_writes.h"
+#include "notes/strand.h"
 #include "platform/files.h"
 #include "store/store_fixture.h"
 
@@ -149,6 +151,107 @@ TEST_F(NotesTest, NeverLeaveTheProject) {
   ASSERT_TRUE(list);
   EXPECT_TRUE(list->notes.empty());
   EXPECT_FALSE(search("secret", "../"));
+}
+
+/// A project with a secret, a chat and links that lead to them.
+class LinkedNotesTest : public NotesTest {
+ public:
+  LinkedNotesTest() {
+    write_note("a.md", "zeppelin\n");
+    write_note(".coven/token", "gyroscope\n");
+    write_note(".crucible/sessions/chat.md", "gyroscope\n");
+    write_note("docs/real.md", "# Real\ncatamaran\n");
+  }
+  /// `text` is relative to where the link stands, as the system reads it.
+  void link(const std::string& text, const std::string& at) { fs::create_symlink(text, root + "/" + at); }
+};
+
+TEST_F(LinkedNotesTest, AreReadThroughLinksOnlyIfTheseLeadToNotes) {
+  link(".coven/token", "t.md");
+  link("../t.md", "docs/twice.md");
+  link(".crucible/sessions", "s");
+  link(".crucible", "c");
+  link("code.txt", "code.md");
+  write_note("code.txt", "text\n");
+  for (auto path : {"t.md", "docs/twice.md", "s/chat.md", "c/sessions/chat.md", "code.md"}) {
+    auto note = read_note(path);
+    ASSERT_FALSE(note) << path << ": " << note->text;
+    EXPECT_EQ(note.error().code, Code::invalid_argument) << path;
+    EXPECT_EQ(note.error().field, "path");
+  }
+  EXPECT_EQ(read_note("t").error().code, Code::not_found);
+  link("absent.md", "dangling.md");
+  EXPECT_EQ(read_note("dangling.md").error().code, Code::not_found);
+}
+
+TEST_F(LinkedNotesTest, AreReadThroughLinksThatStayAmongNotes) {
+  link("docs/real.md", "link.md");
+  link("docs", "more");
+  EXPECT_EQ(read_note("link.md")->text, "# Real\ncatamaran\n");
+  EXPECT_EQ(read_note("more/real.md")->title, "Real");
+}
+
+TEST_F(LinkedNotesTest, AreNotFoundThroughLinks) {
+  link(".coven/token", "t.md");
+  link(".crucible/sessions", "s");
+  EXPECT_EQ(first("zeppelin"), "a.md");
+  auto reply = search("gyroscope");
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->notes, 2);
+  for (const auto& found : reply->results) EXPECT_EQ(found.excerpt.find("gyroscope"), std::string::npos);
+  EXPECT_TRUE(search("gyroscope", "s")->results.empty());
+}
+
+TEST_F(LinkedNotesTest, AreNotTakenFromLinksThatComeWhileTheyAreWatched) {
+  EXPECT_EQ(first("zeppelin"), "a.md");
+  link(".coven/token", "t.md");
+  link(".crucible/sessions", "s");
+  link("docs/real.md", "link.md");
+  // A note that becomes a link is one no more.
+  fs::remove(root + "/a.md");
+  link(".coven/token", "a.md");
+  write_note("z.md", "xylophone\n");
+  EXPECT_TRUE(comes_to("xylophone", "z.md"));
+  auto reply = search("zeppelin gyroscope catamaran");
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->notes, 2) << "docs/real.md and z.md";
+  for (const auto& found : reply->results) {
+    EXPECT_EQ(found.excerpt.find("gyroscope"), std::string::npos) << found.path;
+    EXPECT_TRUE(found.path == "docs/real.md" || found.path == "z.md") << found.path;
+  }
+}
+
+TEST_F(NotesTest, AreTakenInOnceTheDiskHasRoomAgain) {
+  write_note("a.md", "zeppelin\n");
+  EXPECT_EQ(first("zeppelin"), "a.md");
+  {
+    FailingWrites full(folder / "notes.db", 2);
+    write_note("b.md", "gyroscope\n");
+    write_note("c.md", "catamaran\n");
+    auto until = std::chrono::steady_clock::now() + 20s;
+    while (true) {
+      auto reply = search("zeppelin");
+      ASSERT_TRUE(reply);
+      ASSERT_FALSE(reply->results.empty());
+      EXPECT_EQ(reply->results[0].path, "a.md");
+      if (!reply->complete) break;
+      ASSERT_LT(std::chrono::steady_clock::now(), until) << "nothing failed";
+    }
+  }
+  // Nothing changes any more: the search itself looks again.
+  EXPECT_EQ(first("gyroscope"), "b.md");
+  EXPECT_EQ(first("catamaran"), "c.md");
+  EXPECT_TRUE(search("catamaran")->complete);
+}
+
+TEST_F(NotesTest, AnswerWithAnErrorWhenAJobThrows) {
+  Strand strand(thread->loop, pool);
+  auto answer =
+      thread->await([&] { return strand.run([]() -> Result<int> { return std::vector<int>().at(0); }); });
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::internal);
+  auto after = thread->await([&] { return strand.run([]() -> Result<int> { return 7; }); });
+  EXPECT_EQ(after, 7);
 }
 
 TEST_F(NotesTest, AreReadInPartsOfWholeCharacters) {

@@ -1,13 +1,27 @@
 #pragma once
 /// Strand: jobs for the pool that are done one after the other, so that what they share needs no lock.
-/// Whoever waits for a job may go away: the job is done all the same.
+/// Whoever waits for a job may go away: the job is done all the same. A job answers with a Result: what it
+/// throws would end the program, and becomes an error.
 #include <deque>
 #include <functional>
 #include <memory>
 
 #include "platform/pool.h"
+#include "store/tx.h"
 
 namespace cru::notes {
+
+/// What `work` answers, or `internal` if it throws.
+template <class F>
+auto without_throwing(F& work) -> std::invoke_result_t<F&> {
+  try {
+    return work();
+  } catch (const StoreFailure& failure) {
+    return fail(failure.error);
+  } catch (const std::exception& failure) {
+    return fail(Code::internal, std::string("the notes failed: ") + failure.what());
+  }
+}
 
 class Strand {
  public:
@@ -20,7 +34,7 @@ class Strand {
     using R = std::invoke_result_t<F>;
     Completion<R> done;
     line_->jobs.push_back([line = line_, work = std::move(work), handle = done.handle()]() mutable {
-      auto answer = std::make_shared<R>(work());
+      auto answer = std::make_shared<R>(without_throwing(work));
       line->loop.post([line, answer, handle]() mutable {
         line->busy = false;
         line->go_on();
