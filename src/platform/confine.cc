@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "platform/confine_paths.h"
 #include "platform/files.h"
 #include "platform/landlock.h"
 #include "platform/namespaces.h"
@@ -27,29 +28,6 @@ namespace {
 
 constexpr int leash = 3;
 constexpr int cannot_confine = 125, cannot_execute = 127;
-
-/// What a program may not change even where it may write: with these it could widen its own rights, or have
-/// somebody else run something for it.
-std::vector<std::string> guarded_paths(const std::string& root) {
-  return {root + "/.crucible", root + "/.claude", root + "/.mcp.json", root + "/.git/hooks",
-          root + "/.git/config"};
-}
-
-/// The daemon's own, what others talked of, and where other programs of the user listen that would do
-/// anything for whoever asks.
-std::vector<std::string> hidden_paths(const std::string& root) {
-  std::vector<std::string> paths = {root + "/.coven", root + "/.crucible/sessions"};
-  for (std::string path : {"/run/user", "/run/dbus", "/run/docker.sock", "/run/containerd", "/run/podman"})
-    if (!root.starts_with(path + "/")) paths.push_back(path);
-  return paths;
-}
-
-std::string cache_folder() {
-  const char* cache = ::getenv("XDG_CACHE_HOME");
-  if (cache && cache[0] == '/') return cache;
-  const char* home = ::getenv("HOME");
-  return home && home[0] == '/' ? std::string(home) + "/.cache" : std::string();
-}
 
 void tell(bool leashed, const std::string& text) {
   if (leashed) (void)!::write(leash, text.data(), text.size());
@@ -79,8 +57,7 @@ LandlockWishes landlock_wishes(const ConfineRequest& request, const std::string&
   wishes.writable = {temporary,     "/dev/null",    "/dev/zero", "/dev/full", "/dev/tty",
                      "/dev/random", "/dev/urandom", "/dev/pts",  "/dev/ptmx"};
   if (has_mounts) wishes.writable.push_back("/dev/shm");
-  if (!has_mounts && ::access((request.root + "/.coven").c_str(), F_OK) == 0)
-    wishes.unreadable = request.root + "/.coven";
+  if (!has_mounts) wishes.unreadable = secret_paths(request.root);
   if (request.read_only) return wishes;
   if (auto cache = cache_folder(); !cache.empty()) wishes.writable.push_back(cache);
   if (has_mounts) {
@@ -261,6 +238,7 @@ int confine_main(int argc, char** argv) {
   auto temporary = std::filesystem::temp_directory_path(error).string() + "/cru-command-XXXXXX";
   if (error || !::mkdtemp(temporary.data()))
     return refuse(*request, system_error(errno, "make " + temporary).message, cannot_confine);
+  auto absent = request->read_only ? std::vector<std::string>() : absent_paths(request->root);
   // Whoever enters the namespaces cannot remove the folder any more: it is a mount point there.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   pid_t warden = ::fork();
@@ -269,6 +247,7 @@ int confine_main(int argc, char** argv) {
                         : exit_code_of(wait_for(warden));
   kill_all_below();
   std::filesystem::remove_all(temporary, error);
+  if (auto told = set_aside_new(absent); !told.empty()) (void)!::write(2, told.data(), told.size());
   ::_exit(code);  // what runs at an exit cannot where no process can be made any more
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 /// Confine: runs one program with less than we have: `cru confine [--read-only] [--no-network] --root DIR --
 /// ARGV…`. It writes only below the project, a temporary folder of its own (TMPDIR) and the cache; with
-/// --read-only to the temporary folder alone. It never sees `.coven`, and whatever it starts ends with it.
+/// --read-only to the temporary folder alone. It never sees `.coven`, sessions and keys, and whatever it
+/// starts ends with it. What it makes that could widen its rights is moved aside, and said on standard error.
 /// docs/decisions/0012-confined-commands.md says how, and what is not covered.
 #include <string>
 #include <vector>

@@ -149,6 +149,40 @@ TEST_P(Confined, NeverSeesTheToken) {
   }
 }
 
+TEST_P(Confined, SeesNeitherKeysNorWhatOthersTalkedOf) {
+  ::setenv("XDG_CONFIG_HOME", (folder / "config").c_str(), 1);
+  fs::create_directories(folder / "config/crucible/keys");
+  fs::create_directories(root + "/.crucible/sessions/one");
+  EXPECT_TRUE(write_file(folder / "config/crucible/keys/anthropic", "sk-secret"));
+  EXPECT_TRUE(write_file(folder / "config/crucible/config.yaml", "open"));
+  EXPECT_TRUE(write_file(root + "/.crucible/sessions/one/session.md", "words"));
+  EXPECT_TRUE(write_file(root + "/.crucible/agents/a.md", "agent"));
+  for (std::vector<std::string> options : {std::vector<std::string>{}, {"--read-only"}}) {
+    EXPECT_EQ(run(options, "cat ../config/crucible/keys/anthropic 2>/dev/null").said, "");
+    EXPECT_EQ(run(options, "cat .crucible/sessions/one/session.md 2>/dev/null").said, "");
+    EXPECT_EQ(run(options, "cat ../config/crucible/config.yaml .crucible/agents/a.md").said, "openagent");
+  }
+  ::unsetenv("XDG_CONFIG_HOME");
+}
+
+TEST_P(Confined, WhatItMakesThatCouldWidenItsRightsIsMovedAside) {
+  auto ended = run({}, "mkdir .claude && echo x > .claude/settings.json; echo x > .mcp.json; true");
+  EXPECT_FALSE(fs::exists(root + "/.claude"));
+  EXPECT_FALSE(fs::exists(root + "/.mcp.json"));
+  if (!GetParam()) return;  // it could not make them
+  EXPECT_EQ(*read_file(root + "/.mcp.json.refused"), "x\n");
+  EXPECT_NE(ended.said.find("a command may not make " + root + "/.mcp.json; it is now " + root +
+                            "/.mcp.json.refused"),
+            std::string::npos)
+      << ended.said;
+  EXPECT_TRUE(fs::exists(root + "/.claude.refused/settings.json"));
+  EXPECT_TRUE(runs({}, "ln -s /etc .mcp.json"));
+  EXPECT_TRUE(fs::is_symlink(root + "/.mcp.json.refused-2"));
+  fs::remove_all(root + "/.git");
+  EXPECT_TRUE(runs({}, "mkdir -p .git/hooks && echo x > .git/config"));
+  EXPECT_TRUE(fs::exists(root + "/.git/config")) << "a new repository is whole";
+}
+
 TEST_P(Confined, HasNoNetworkWhereItMayNot) {
   auto listener = *http::listen_loopback(0);
   auto connect = "exec 5<>/dev/tcp/127.0.0.1/" + std::to_string(http::port_of(listener));

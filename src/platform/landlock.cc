@@ -60,16 +60,19 @@ int landlock_version() {
 
 namespace {
 
-/// Landlock knows no "all but": so every neighbour of `hidden` and of the folders above it is allowed.
-Result<> allow_reading_all_but(const Fd& rules, const std::string& hidden) {
-  std::filesystem::path folder = "/", target = hidden;
-  for (const auto& step : target.relative_path()) {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-      if (entry.path().filename() == step || entry.is_symlink(error)) continue;
-      if (auto done = allow(rules, entry.path().string(), LANDLOCK_ACCESS_FS_READ_FILE); !done) return done;
-    }
-    folder /= step;
+/// Landlock knows no "all but": so every neighbour of what is hidden and of the folders above it is allowed.
+/// `folder` is above some of `hidden`.
+Result<> allow_reading_all_but(const Fd& rules, const std::string& folder,
+                               const std::vector<std::string>& hidden) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "/" : folder, error)) {
+    auto path = folder + "/" + entry.path().filename().string();
+    if (entry.is_symlink(error) || std::ranges::find(hidden, path) != hidden.end()) continue;
+    bool is_above =
+        std::ranges::any_of(hidden, [&](const auto& each) { return each.starts_with(path + "/"); });
+    auto done = is_above ? allow_reading_all_but(rules, path, hidden)
+                         : allow(rules, path, LANDLOCK_ACCESS_FS_READ_FILE);
+    if (!done) return done;
   }
   return {};
 }
@@ -87,7 +90,7 @@ Result<> apply_landlock(const LandlockWishes& wishes) {
   for (const auto& path : wishes.writable)
     if (auto done = allow(rules, path, write_rights(version)); !done) return done;
   if (!wishes.unreadable.empty())
-    if (auto done = allow_reading_all_but(rules, wishes.unreadable); !done) return done;
+    if (auto done = allow_reading_all_but(rules, "", wishes.unreadable); !done) return done;
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
       ::syscall(SYS_landlock_restrict_self, rules.get(), 0) != 0)
     return fail(Code::cannot_execute, system_error(errno, "apply Landlock").message);

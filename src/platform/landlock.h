@@ -11,9 +11,9 @@ namespace cru {
 struct LandlockWishes {
   std::vector<std::string>
       writable;  ///< files and folders with all below; those that do not exist are left out
-  /// Not readable, nor anything below it; empty for none. Costs: what is made beside it, or beside a folder
-  /// above it, while the process runs cannot be read either.
-  std::string unreadable;
+  /// Not readable, nor anything below them. Costs: what is made beside one, or beside a folder above it,
+  /// while the process runs cannot be read either.
+  std::vector<std::string> unreadable;
 };
 
 /// What the kernel offers; 0 for nothing.

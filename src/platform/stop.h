@@ -15,9 +15,12 @@ class Stop {
   bool requested() const { return requested_; }
   void request() {
     if (std::exchange(requested_, true)) return;
-    auto calls = std::exchange(calls_, {});
-    for (auto& call : calls)
-      if (call.second) call.second();
+    // One by one: a call may end the lives of listeners that are still to be called, and of its own.
+    while (!calls_.empty()) {
+      auto work = std::move(calls_.front().second);
+      calls_.erase(calls_.begin());
+      if (work) work();
+    }
   }
 
   /// Calls `work` when the stop is requested, at once if it was; not any more once this is destroyed.

@@ -279,6 +279,7 @@ TEST_F(WebClients, SendNothingUnencryptedBeyondThisMachine) {
   ASSERT_FALSE(reply);
   EXPECT_EQ(web_failure(reply.error()), "invalid_url");
   EXPECT_EQ(reply.error().message, "192.0.2.1 would be asked without encryption");
+  EXPECT_NE(reply.error().hint.find("providers.NAME.allows_plain_http"), std::string::npos);
 }
 
 TEST_F(WebClients, LetNoHeaderSlipAnotherIn) {
@@ -305,6 +306,17 @@ TEST(WebAddress, IsRefusedIfItIsOdd) {
                    "http://h:99999", "http://h:1x", "http://a b/", "http://h\\@evil/", "http://h#@evil",
                    "http://[::1", "http://[::1]x", "http://[zz]", "HTTP://h", "http://h:", "http://ä"})
     EXPECT_FALSE(parse_web_address(url)) << url;
+}
+
+TEST(IsListening, OnlyOnThisMachineAndOnlyIfSomebodyDoes) {
+  auto listener = *http::listen_loopback(0);
+  auto port = http::port_of(listener);
+  for (std::string host : {"127.0.0.1", "localhost"})
+    EXPECT_TRUE(is_listening({"http", host, port, true}, 300ms)) << host;
+  EXPECT_FALSE(is_listening({"http", "127.0.0.1", port, false}, 300ms)) << "elsewhere nobody is asked";
+  listener.reset();
+  EXPECT_FALSE(is_listening({"http", "127.0.0.1", port, true}, 300ms));
+  EXPECT_FALSE(is_listening({"http", "localhost", port, true}, 300ms));
 }
 
 }  // namespace
