@@ -6,7 +6,9 @@ import { readFileSync, readdirSync, existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const finished = ["EX", "CO"];
+// What is finished: whole areas, or an area up to a scenario.
+const finished = { EX: 99, CO: 99, SA: 48 };
+const isFinished = (id) => Number(id.split("-")[1]) <= (finished[id.split("-")[0]] ?? 0);
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const isTest = (path) => /(_test\.cc|\.test\.(ts|mjs))$/.test(path) || /^tests\/(sim|golden)\/.*\.cc$/.test(path);
@@ -40,11 +42,10 @@ let gaps = 0;
 for (const area of areas) {
   const own = scenarios.filter(({ id }) => id.startsWith(`${area}-`));
   const covered = own.filter(({ tests }) => tests.size).length;
-  const done = finished.includes(area);
+  const done = own.every(({ id }) => isFinished(id));
   console.log(`${area}  ${covered} of ${own.length} scenarios have a test${done ? "" : "  (not finished yet)"}`);
-  if (!done && !covered) continue;
   for (const { id, scenario, tests } of own) {
-    if (!tests.size && !done) continue;
+    if (!tests.size && !isFinished(id)) continue;
     const names = [...tests].sort();
     console.log(`  ${tests.size ? "✓" : "✗"} ${id}  ${scenario.padEnd(34)} ${names[0] ?? "NO TEST"}`);
     for (const name of names.slice(1)) console.log(`  ${" ".repeat(44)} ${name}`);
