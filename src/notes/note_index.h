@@ -70,6 +70,7 @@ class NoteIndex {
   void drop(const std::vector<int64_t>& notes);
   void add(const Stamp& stamp, const std::string& text);
   void load_meanings();
+  size_t count_pieces(const std::string& query, size_t most);
   void find_by_words(const std::vector<std::string>& words, const std::unordered_set<int64_t>* among,
                      std::vector<Candidate>& found);
   void find_by_meaning(const Meaning& meaning, const std::unordered_set<int64_t>* among,

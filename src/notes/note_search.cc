@@ -5,11 +5,13 @@
 
 #include "notes/note_index.h"
 #include "notes/note_text.h"
+#include "notes/word_query.h"
 
 namespace cru::notes {
 namespace {
 
 constexpr size_t most_candidates = 200;  ///< of each way of finding
+constexpr size_t most_ranked = 6000;     ///< pieces whose BM25 is worked out for one query
 constexpr size_t excerpt_bytes = 240;
 
 /// One line of it, shortened, blanks made one.
@@ -74,18 +76,31 @@ void NoteIndex::load_meanings() {
   holds_meanings_ = true;
 }
 
+size_t NoteIndex::count_pieces(const std::string& query, size_t most) {
+  // Finding is cheap: neither the rank nor the text is looked at.
+  auto rows = connection_->query("SELECT count(*) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)",
+                                 {query, int64_t(most)});
+  return rows.empty() ? 0 : static_cast<size_t>(rows[0].integer(0));
+}
+
 void NoteIndex::find_by_words(const std::vector<std::string>& words, const std::unordered_set<int64_t>* among,
                               std::vector<Candidate>& found) {
-  auto query = any_of(words);
-  if (query.empty()) return;
-  // Where only some notes count, more must be looked at before they are picked out.
+  std::vector<Term> terms;
+  // Where only some notes count, all pieces are ranked before they are picked out.
+  for (auto& word : terms_of(words))
+    terms.push_back({word, among ? 0 : count_pieces(any_of({word}), most_ranked + 1)});
+  auto ranked = among ? int64_t{-1} : static_cast<int64_t>(most_ranked);
   auto limit = static_cast<int64_t>(among ? 50 * most_candidates : most_candidates);
-  for (const auto& row : connection_->query("SELECT w.rowid, w.rank, p.note FROM (SELECT rowid, rank FROM "
-                                            "words WHERE words MATCH ? ORDER BY rank "
-                                            "LIMIT ?) AS w JOIN pieces AS p ON p.id = w.rowid",
-                                            {query, limit}))
-    if (!among || among->contains(row.integer(2)))
-      found.push_back({row.integer(0), row.integer(2), std::max(-row.real(1), 1e-6), 0});
+  std::unordered_set<int64_t> known;
+  for (const auto& query : queries_for(std::move(terms), most_ranked)) {
+    for (const auto& row : connection_->query(
+             "SELECT w.rowid, w.rank, p.note FROM (SELECT rowid, rank FROM (SELECT rowid, rank FROM words "
+             "WHERE words MATCH ? LIMIT ?) ORDER BY rank LIMIT ?) AS w JOIN pieces AS p ON p.id = w.rowid",
+             {query, ranked, limit}))
+      if ((!among || among->contains(row.integer(2))) && known.insert(row.integer(0)).second)
+        found.push_back({row.integer(0), row.integer(2), std::max(-row.real(1), 1e-6), 0});
+    if (found.size() >= most_candidates) return;
+  }
 }
 
 void NoteIndex::find_by_meaning(const Meaning& meaning, const std::unordered_set<int64_t>* among,
