@@ -158,7 +158,7 @@ class Crew {
   Task<Result<std::string>> carry_out(const Thread& thread, LivePtr live, const minds::ToolUse& use);
   Task<minds::ToolResult> spawn_result(LivePtr live, std::string thread, std::string use_id);
   Task<Result<Subagent>> enlist_spawn(const Thread& thread, const minds::ToolUse& use);
-  Task<Result<>> enlist_spawns(const Thread& thread, const Entry& asked,
+  Task<Result<>> enlist_spawns(const Thread& thread, LivePtr live, const Entry& asked,
                                const std::set<std::string>& answered);
 
   // filing.cc

@@ -201,6 +201,7 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
   Failure failure;
   if (!outcome) failure = failure_from(outcome.error());
   bool stopped = failure.type == "cancelled";
+  if (!outcome) co_await cancel_children(chat_id);
   // A stopped turn is answered, so that the conversation can go on.
   if (stopped) {
     auto closed = co_await persist(loop_, store_, [chat_id](Tx& tx) -> Result<> {

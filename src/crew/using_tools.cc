@@ -67,10 +67,10 @@ Task<Result<Subagent>> Crew::enlist_spawn(const Thread& thread, const minds::Too
 }
 
 /// All spawns of one reply join the line before the first is waited for, in the order they were asked for.
-Task<Result<>> Crew::enlist_spawns(const Thread& thread, const Entry& asked,
+Task<Result<>> Crew::enlist_spawns(const Thread& thread, LivePtr live, const Entry& asked,
                                    const std::set<std::string>& answered) {
   for (const auto& use : asked.message.uses) {
-    if (use.name != spawn_tool || answered.contains(use.id)) continue;
+    if (use.name != spawn_tool || answered.contains(use.id) || live->stop.requested()) continue;
     auto child = co_await consult(
         loop_, store_, [parent = thread.id, id = use.id](Reader& reader) -> Result<std::optional<Subagent>> {
           return find_child(reader, parent, id);
@@ -94,7 +94,7 @@ Task<minds::ToolResult> Crew::spawn_result(LivePtr live, std::string thread, std
       co_await consult(loop_, store_, [thread, use_id](Reader& reader) -> Result<std::optional<Subagent>> {
         return find_child(reader, thread, use_id);
       });
-  if (!child || !*child) co_return minds::ToolResult{use_id, "the subagent has been removed", true};
+  if (!child || !*child) co_return minds::ToolResult{use_id, "stopped before it began", true};
   if (live->limit) live->limit->pause();  // waiting for others is not its own time
   auto ended = co_await wait_for((*child)->task_id, std::chrono::hours(24 * 365));
   if (live->limit) live->limit->resume();
@@ -111,7 +111,9 @@ Task<Result<>> Crew::use_tools(const Thread& thread, LivePtr live, Entry asked) 
   std::set<std::string> answered;
   for (const auto& record : *records)
     if (record.result) answered.insert(record.use_id);
-  if (auto enlisted = co_await enlist_spawns(thread, asked, answered); !enlisted) co_return enlisted;
+  if (auto enlisted = co_await enlist_spawns(thread, live, asked, answered); !enlisted) co_return enlisted;
+  // One that was spawned while the stop came was not among those that it stopped.
+  if (live->stop.requested()) co_await cancel_children(thread.id);
   records =
       co_await consult(loop_, store_, [id = thread.id](Reader& reader) -> Result<std::vector<ToolRecord>> {
         return tools_begun(reader, id);
