@@ -55,7 +55,8 @@ class Lines {
     auto text = trimmed(line());
     text.remove_prefix(std::min(text.find_first_not_of('#'), text.size()));
     while (text.ends_with('#')) text.remove_suffix(1);
-    return valid_text(trimmed(text).substr(0, 200));
+    text = trimmed(text);
+    return valid_text(text.substr(0, whole_characters(text, 200)));
   }
 
  private:
@@ -201,17 +202,18 @@ std::vector<Piece> split(std::string_view text, size_t most) {
 
 std::vector<Section> sections_of(std::string_view text) {
   std::vector<Section> sections;
+  std::vector<size_t> open;  // those that have no end yet, each within the one before
   auto body = after_frontmatter(text);
   Lines lines(text.substr(body));
   while (lines.next()) {
     int level = lines.heading_level();
     if (level == 0) continue;
-    for (auto& section : sections)
-      if (section.end == 0 && section.level >= level) section.end = body + lines.begin();
+    for (; !open.empty() && sections[open.back()].level >= level; open.pop_back())
+      sections[open.back()].end = body + lines.begin();
+    open.push_back(sections.size());
     sections.push_back({lines.heading(), level, body + lines.begin(), 0});
   }
-  for (auto& section : sections)
-    if (section.end == 0) section.end = text.size();
+  for (auto at : open) sections[at].end = text.size();
   return sections;
 }
 
