@@ -234,7 +234,10 @@ Result<> refuse_unknown(const Operation& operation, std::string_view key) {
     hint = fmt::format("{} takes no fields", operation.name);
   else
     hint = fmt::format("it takes {}", fmt::join(names, ", "));
-  std::string shown(is_utf8(key) ? key.substr(0, 64) : "?");
+  auto end = std::min<size_t>(key.size(), 64);
+  while (end < key.size() && (static_cast<unsigned char>(key[end]) & 0xC0u) == 0x80u)
+    --end;  // whole characters
+  std::string shown(is_utf8(key) ? key.substr(0, end) : "?");
   return fail(Code::invalid_argument, fmt::format("{} has no field {}", operation.name, shown), shown, hint);
 }
 

@@ -113,6 +113,12 @@ TEST(CheckInput, RefusesWhatIsNotUtf8) {
   EXPECT_TRUE(check_input(table, {{"id", "a"}, {"text", "é € 😀"}}));
 }
 
+TEST(CheckInput, NamesAnUnknownFieldInWholeCharacters) {
+  std::string name = "a";
+  for (int i = 0; i < 60; ++i) name += "é";
+  EXPECT_EQ(check_input(table, {{"id", "a"}, {name, 1}}).error().field, name.substr(0, 63));
+}
+
 TEST(CheckInput, SuggestsTheFieldThatWasMeant) {
   EXPECT_EQ(check(R"({"id":"a","promt":"x"})").error().hint, "did you mean prompt?");
   EXPECT_EQ(check(R"({"id":"a","Limit":"x"})").error().hint, "did you mean limit?");
