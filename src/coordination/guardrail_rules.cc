@@ -32,7 +32,7 @@ class RulesReader {
 
  private:
   void problem(int line, std::string_view path, std::string_view reason) {
-    problems.push_back(fmt::format("{}:{}: {}: {}", file_, line, path, reason));
+    problems.push_back(fmt::format("{}:{}: {}: {}", file_, line, safe_for_terminal(path), reason));
   }
 
   void read_list(const YamlNode& list, int line) {

@@ -375,6 +375,8 @@ TEST(GuardrailFile, ReportsEveryMistakeAtOnceWithItsLine) {
             "g.yaml:6: rules[4]: must hold keys and values\n"
             "g.yaml:7: more: unknown key; the file has the key rules only");
   EXPECT_FALSE(read("[1]"));
+  EXPECT_EQ(read("m\xff: 1").error().message,
+            "g.yaml:1: m\\xff: unknown key; the file has the key rules only");
 }
 
 TEST(ShellWords, AreWhatAShellWouldSee) {
