@@ -2,7 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace cru {
+namespace {
+
+/// A number beyond a double reads as infinity, which no JSON can say again.
+bool is_finite(const json::value& value) {
+  if (value.is_double()) return std::isfinite(value.get_double());
+  if (const auto* array = value.if_array()) return std::ranges::all_of(*array, is_finite);
+  if (const auto* object = value.if_object())
+    return std::ranges::all_of(*object, [](const auto& member) { return is_finite(member.value()); });
+  return true;
+}
+
+}  // namespace
 
 Result<json::value> parse_json(std::string_view text) {
   json::parse_options options;
@@ -17,7 +32,9 @@ Result<json::value> parse_json(std::string_view text) {
   if (!error) parser.finish(error);
   if (error)
     return fail(Code::invalid_argument, fmt::format("not valid JSON at byte {}: {}", used, error.message()));
-  return parser.release();
+  auto value = parser.release();
+  if (!is_finite(value)) return fail(Code::invalid_argument, "not valid JSON: a number is too large");
+  return value;
 }
 
 std::string_view text_or(const json::object& object, std::string_view key, std::string_view fallback) {

@@ -70,5 +70,10 @@ TEST(ErrorJson, GoesThereAndBack) {
   EXPECT_EQ(to_text(to_json({Code::internal, "x"})), R"({"error":"internal","message":"x"})");
 }
 
+TEST(Json, ANumberThatCouldNotBeWrittenAgainIsRefused) {
+  for (auto text : {"1e999", "[-1e999]", R"({"a":[{"b":1e400}]})"}) EXPECT_FALSE(parse_json(text)) << text;
+  EXPECT_TRUE(parse_json("1e308"));
+}
+
 }  // namespace
 }  // namespace cru
