@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { codeOf, cru_bin, exchange, Project, sleep, waitFor } from "./harness.mjs";
+import { Crew } from "./harness/crew.mjs";
 
 // One POST by hand: `perl knock.pl wait|leave unix|tcp PATH BODY`, from .coven's own files. `leave` writes and is gone.
 const knock = String.raw`use strict; use IO::Socket::UNIX; use IO::Socket::INET;
@@ -15,6 +16,7 @@ else {
   $s = IO::Socket::INET->new(PeerAddr => $host) or die "connect: $!";
   $more = 'Authorization: Bearer ' . content('.coven/token') . "\r\n";
 }
+$more .= "Cru-Agent-Id: $ENV{AGENT_ID}\r\nCru-Session-Id: $ENV{SESSION_ID}\r\n" if $ENV{AGENT_ID};
 syswrite $s, "POST $path HTTP/1.1\r\nHost: $host\r\n\${more}Content-Type: application/json\r\nContent-Length: " . length($body) . "\r\nConnection: close\r\n\r\n$body";
 exit 0 if $how eq 'leave';
 my $reply = <$s>; print $reply =~ /^HTTP\S+ (\d+)/ ? "status $1\n" : "no answer\n";
@@ -86,6 +88,72 @@ for (const door of ["unix", "tcp"]) {
     assert.equal((await project.output("sly")).at(-1).data, "got yes");
   });
 }
+
+/// A run that has a lock and says which run it is; and a script that claims to be it, by every name.
+async function besetRun(project) {
+  writeFileSync(project.path("knock.pl"), knock);
+  await project.sh("victim", `${cru_bin} locks acquire src/a.cc && echo "uid $CRU_RUN"; read go; ${cru_bin} locks release src/a.cc; echo "own release $?"`);
+  await project.outputWith("victim", "uid ");
+  const uid = (await project.output("victim")).map(({ data }) => /^uid (\S+)$/.exec(data)?.[1]).find(Boolean);
+  return `env CRU_RUN=${uid} CRU_TASK_ID=victim AGENT_ID=victim SESSION_ID=${uid}`;
+}
+const heldLocks = async (project) => (await project.get("/locks")).json.result.map(({ file_path, locked_by }) => [file_path, locked_by]);
+const codesIn = async (project, id) => (await project.output(id)).map(({ data }) => data).filter((line) => /^(\w+ \d+|no answer)$/.test(line));
+
+test("a run that carries another's mark may not release its locks, end its session or spawn as it", async (t) => {
+  const project = await Project.started({}, t);
+  const as_victim = await besetRun(project);
+  await project.sh("sly", [
+    `${as_victim} ${cru_bin} locks release src/a.cc; echo "release $?"`,
+    `${as_victim} setsid -w ${cru_bin} locks release src/a.cc; echo "away $?"`,
+    `${as_victim} perl knock.pl wait unix /sessions/end '{}'`,
+    `${as_victim} perl knock.pl wait unix /subagents '{"agent":"researcher","task":"look"}'`,
+    "echo tried all; read never",
+  ].join("; "));
+  await project.outputWith("sly", "tried all");
+  const [release, away, end, spawn] = await codesIn(project, "sly");
+  for (const code of [release, away]) assert.match(code, /^(release|away) [14]$/);
+  assert.match(end, /^status 4\d\d$/);
+  assert.equal(spawn, "status 403");
+  assert.deepEqual(await heldLocks(project), [["src/a.cc", "victim"]]);
+  const { agents } = (await project.get("/sessions")).json;
+  assert.ok(agents.some(({ agent_id, status }) => agent_id === "victim" && status === "active"), JSON.stringify(agents));
+  await project.post("/agents/victim/input", { text: "go" });
+  await project.outputWith("victim", "own release 0");
+  assert.deepEqual(await heldLocks(project), []);
+});
+
+test("every process of a run is that run, also one with a session of its own, and an orphan of its session", async (t) => {
+  const project = await Project.started({}, t);
+  await project.sh("family", [`setsid -w ${cru_bin} locks acquire a`, `(${cru_bin} locks acquire b)`, `sh -c '(sleep 0.3; ${cru_bin} locks acquire c; echo orphan done) & exit'`, "echo here; read never"].join("; "));
+  await project.outputWith("family", "orphan done");
+  assert.deepEqual((await heldLocks(project)).sort(), [["a", "family"], ["b", "family"], ["c", "family"]]);
+});
+
+test("a run's first words are the run's, however fast it is", async (t) => {
+  const project = await Project.started({}, t);
+  const names = Array.from({ length: 12 }, (_, n) => `fast${n}`);
+  await Promise.all(names.map((id) => project.start(id, [cru_bin, "locks", "acquire", `src/${id}`])));
+  for (const id of names) {
+    const { status } = await project.ended(id);
+    const printed = (await project.output(id)).map(({ data }) => data).join("\n");
+    assert.equal(status, "completed", printed);
+    assert.match(printed, new RegExp(id));
+  }
+});
+
+test("conversations are not in the events that an agent reads", async (t) => {
+  const crew = await Crew.started({ models: { sonnet: "primary", haiku: "worker" }, scripts: { primary: { otherwise: { say: "private words" } }, worker: { otherwise: { say: "## Summary\n\nDone.\n\n## Findings\n\nNone.\n" } } }, agents: { tester: { model: "haiku" } } }, t);
+  assert.equal((await crew.cru("chat", "-m", "between us")).code, 0);
+  await crew.sh("sly", `${cru_bin} events --json; echo; timeout 2 ${cru_bin} events -f --since 0 --json; echo tried all; ${cru_bin} run tester "go"; echo "ran $?"`);
+  await crew.outputWith("sly", "ran ");
+  const printed = (await crew.output("sly")).map(({ data }) => data).join("\n");
+  assert.match(printed, /agent\.started/);
+  const listed = printed.slice(0, printed.indexOf("tried all"));
+  assert.doesNotMatch(listed, /private words|between us|"chat\.|"subagent\./);
+  assert.match(printed, /→ Running tester agent\.\.\.\n {4}Done\.\n✓ tester [^]*ran 0/, "what it spawns it waits for by asking");
+  assert.ok((await crew.events("?type=chat.entry")).length >= 2, "a person reads them");
+});
 
 test("a request id that is repeated gets the same reply, after a crash too, and is done once", async (t) => {
   const project = await Project.started({}, t);

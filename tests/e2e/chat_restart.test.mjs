@@ -53,7 +53,7 @@ test("the daemon dies between two pieces of a reply: it is said anew, and heard 
   assert.equal((await chat.record()).total_tokens, (await filed(chat)).metadata.total_tokens);
 });
 
-test("so it is with what a subagent says", { todo: "chat.restarted is told of the primary alone" }, async (t) => {
+test("so it is with what a subagent says", async (t) => {
   const text = report("Said piece by piece. ".repeat(40));
   const { crew } = await cast(t, { assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }], worker: { text, piece: 7, chunkBytes: 120, slowBytesMs: 10 } });
   const chat = await crew.chat({ message: "go" }, { wait: false });
@@ -146,7 +146,7 @@ test("a cancel, an end and a client's spawn outlive the daemon", async (t) => {
   await filed(chat);
 });
 
-test("what a write that was cut off left behind goes with the next", { todo: "it stays for ever" }, async (t) => {
+test("what a write that was cut off left behind goes with the next", async (t) => {
   const { crew } = await cast(t, { assistant: { text: "Fine." } });
   const chat = await crew.chat({ message: "go" });
   await crew.killDaemon();

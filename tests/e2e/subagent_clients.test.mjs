@@ -37,7 +37,7 @@ for (const [door, connect] of [["stdio", stdioClient], ["HTTP", httpClient]])
     assert.deepEqual(client.trouble, []);
   });
 
-test("a client that is gone has its chat ended", { todo: "it stays active for ever, and is never pruned" }, async (t) => {
+test("a client that is gone has its chat ended", async (t) => {
   const { crew } = await cast(t, { worker: parts.worker });
   const client = await stdioClient(crew, t, { env: { AGENT_ID: "ada" } });
   const { chat_id } = await use(client, "spawn_agent", { agent: "worker", task: "work", wait_seconds: 30 });

@@ -131,7 +131,7 @@ test("SA-25 SA-26 SA-27 SA-28 the primary is at 0, a subagent at 1, and what it 
   assert.equal(chat.events("subagent.started")[0].data.depth, 1);
 });
 
-test("tools that a definition takes away are neither offered nor carried out", { todo: "only minds that are programs heed disallowedTools" }, async (t) => {
+test("tools that a definition takes away are neither offered nor carried out", async (t) => {
   const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }],
     worker: ({ turn }) => (turn === 0 ? { text: "I try.", tools: [{ name: "write_file", input: { path: "made.txt", content: "x" } }] } : { text: report("Tried.") }) }, { agents: { worker: { disallowedTools: ["Write", "Bash"] } } });
   await crew.chat({ message: "go", permissions: ["all"] });
