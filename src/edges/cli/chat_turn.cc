@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "edges/cli/chat_words.h"
+#include "platform/terminal.h"
 
 namespace cru::cli {
 namespace {
@@ -22,6 +23,8 @@ TurnPrinter::TurnPrinter(const Context& context, Options options)
 
 void TurnPrinter::begin_turn(std::string agent) {
   agent_ = std::move(agent);
+  auto size = terminal_size(STDOUT_FILENO);  // it may have another by now
+  markdown_ = Markdown(context_.out.colour, size ? static_cast<size_t>(size->cols) : 0);
   shown_.clear();
   again_.reset();
   something_shown_ = over_ = false;

@@ -36,6 +36,14 @@ bool may_be_fence(std::string_view line) {
   return run >= 3 || run == body.size();
 }
 
+/// How long the mark of a numbered list is: "12. ". 0 if there is none.
+size_t number_before(std::string_view body) {
+  auto digits = std::min(body.find_first_not_of("0123456789"), body.size());
+  bool is_mark = digits > 0 && digits + 1 < body.size() && (body[digits] == '.' || body[digits] == ')') &&
+                 body[digits + 1] == ' ';
+  return is_mark ? digits + 2 : 0;
+}
+
 bool is_rule(std::string_view line) {
   char mark = 0;
   size_t count = 0;
@@ -61,8 +69,9 @@ std::string Markdown::feed(std::string_view piece) {
 std::string Markdown::finish() {
   std::string out;
   step(out, true);
+  wrap_.flush(out);
   if (!base_.empty()) out += off;
-  *this = Markdown(styled_);
+  *this = Markdown(styled_, wrap_.width());
   return out;
 }
 
@@ -74,8 +83,15 @@ void Markdown::step(std::string& out, bool at_end) {
     return;
   }
   while (!held_.empty()) {
-    if (line_ == Line::unknown && !begin_line(out, at_end)) return;
-    if (line_ != Line::unknown && !go_on(out, at_end)) return;
+    std::string shown;
+    if (line_ == Line::unknown && !begin_line(shown, at_end)) return;
+    auto kind = line_;
+    bool ended = go_on(shown, at_end);
+    if (kind == Line::prose)
+      wrap_.take(out, shown);
+    else
+      wrap_.pass(out, shown);
+    if (!ended) return;
   }
 }
 
@@ -137,11 +153,15 @@ void Markdown::begin_block(std::string& out, std::string_view line) {
   } else if (is_list) {
     out += fmt::format("{}• ", line.substr(0, indent));
     taken = indent + 2;
+    wrap_.hang(std::string(indent + 2, ' '));
   } else if (body.starts_with('>')) {
     out += fmt::format("{}│{} ", dim, off);
     taken = indent + (body.starts_with("> ") ? 2 : 1);
+    wrap_.hang("│ ");
   } else if (body.starts_with('|')) {
     line_ = Line::verbatim;
+  } else {
+    wrap_.hang(std::string(indent + number_before(body), ' '));
   }
   held_.erase(0, taken);
 }
@@ -174,8 +194,8 @@ void Markdown::end_line(std::string& out) {
   line_ = Line::unknown;
 }
 
-std::string rendered_markdown(std::string_view text, bool styled) {
-  Markdown markdown(styled);
+std::string rendered_markdown(std::string_view text, bool styled, size_t width) {
+  Markdown markdown(styled, width);
   auto out = markdown.feed(text);
   return out + markdown.finish();
 }

@@ -5,12 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include "edges/cli/word_wrap.h"
+
 namespace cru::cli {
 
 class Markdown {
  public:
-  /// Without `styled` the text stays as it is.
-  explicit Markdown(bool styled) : styled_(styled) {}
+  /// Without `styled` the text stays as it is. Prose is broken between words before it is `width` columns
+  /// wide, and then a word is shown once it is whole; 0 leaves that to the terminal.
+  explicit Markdown(bool styled, size_t width = 0) : styled_(styled), wrap_(width) {}
   /// What can be shown now.
   std::string feed(std::string_view piece);
   /// What was held back, with every style closed; then it is ready for another text.
@@ -26,6 +29,7 @@ class Markdown {
   void end_line(std::string& out);
 
   bool styled_;
+  WordWrap wrap_;
   Line line_ = Line::unknown;
   std::string held_;   ///< of this line, not yet shown
   std::string base_;   ///< the line's own style
@@ -34,6 +38,6 @@ class Markdown {
 };
 
 /// The whole of a text.
-std::string rendered_markdown(std::string_view text, bool styled);
+std::string rendered_markdown(std::string_view text, bool styled, size_t width = 0);
 
 }  // namespace cru::cli

@@ -113,8 +113,8 @@ TEST(Markdown, AnyCutOfAnyTextGivesTheSameOutput) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
     auto text = some_text(random);
-    for (bool styled : {true, false}) {
-      Markdown markdown(styled);
+    for (auto [styled, width] : {std::pair(true, 0), {true, 30}, {false, 0}}) {
+      Markdown markdown(styled, static_cast<size_t>(width));
       std::string out;
       for (std::string_view rest = text; !rest.empty();) {
         auto size = std::min<size_t>(rest.size(), 1 + random() % (1 + random() % 40));
@@ -122,15 +122,51 @@ TEST(Markdown, AnyCutOfAnyTextGivesTheSameOutput) {
         rest.remove_prefix(size);
       }
       out += markdown.finish();
-      ASSERT_EQ(out, rendered_markdown(text, styled)) << "seed " << seed << ": " << text;
+      ASSERT_EQ(out, rendered_markdown(text, styled, static_cast<size_t>(width)))
+          << "seed " << seed << ": " << text;
     }
+  }
+}
+
+TEST(Markdown, ProseIsBrokenBetweenWordsAndCodeIsNot) {
+  EXPECT_EQ(rendered_markdown("one two **three** four five\n- one two three four five\n", true, 22),
+            "one two \x1b[1mthree\x1b[0m four\nfive\n• one two three four\n  five\n");
+  EXPECT_EQ(rendered_markdown("> one two three four five\n12. one two three four five\n", true, 24),
+            "\x1b[2m│\x1b[0m one two three four\n│ five\n12. one two three four\n    five\n");
+  EXPECT_EQ(
+      rendered_markdown("```\none two three four five\n```\n| one | two | three | four |\n", true, 20),
+      "\x1b[2m```\x1b[0m\n\x1b[2mone two three four five\x1b[0m\n\x1b[2m```\x1b[0m\n| one | two | three | "
+      "four |\n");
+}
+
+TEST(Markdown, AWordIsShownOnceItIsWholeWhenLinesAreBroken) {
+  Markdown markdown(true, 40);
+  EXPECT_EQ(markdown.feed("Hello wor"), "Hello");
+  EXPECT_EQ(markdown.feed("ld, "), " world,");
+  EXPECT_EQ(markdown.finish(), " ");
+}
+
+/// The same words in the same order, whatever the breaks.
+TEST(Markdown, BreakingLinesLosesNothing) {
+  auto words = [](const std::string& text) {
+    std::string out;
+    for (char c : text)
+      if (c != ' ' && c != '\n') out += c;
+    return out;
+  };
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    auto text = some_text(random);
+    std::erase(text, '>');  // a quote's mark is repeated
+    ASSERT_EQ(words(rendered_markdown(text, true, 30)), words(rendered_markdown(text, true)))
+        << "seed " << seed;
   }
 }
 
 TEST(Markdown, LeavesNoStyleOpen) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
-    auto out = rendered_markdown(some_text(random), true);
+    auto out = rendered_markdown(some_text(random), true, seed % 2 * 30);
     auto last = out.rfind("\x1b[");
     ASSERT_TRUE(last == std::string::npos || out.substr(last).starts_with("\x1b[0m")) << "seed " << seed;
   }
