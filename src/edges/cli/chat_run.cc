@@ -32,16 +32,36 @@ class AgentRun {
   }
 
   Result<bool> watch() {
-    auto seen = follow_chat(
-        events_, signals_, chat_, cursor_,
-        [this](std::string_view type, const json::object& data) { return take(type, data); },
-        [this](int signal) { return go_on_after(signal); });
+    auto seen = ::getenv("CRU_RUN") ? wait() : follow();
     printer_.finish();
     return seen;
   }
   bool was_interrupted() const { return cancel_sent_; }
 
  private:
+  Result<bool> follow() {
+    return follow_chat(
+        events_, signals_, chat_, cursor_,
+        [this](std::string_view type, const json::object& data) { return take(type, data); },
+        [this](int signal) { return go_on_after(signal); });
+  }
+
+  /// The events of conversations are not for agents to read: inside a run it is asked whether it is over.
+  Result<bool> wait() {
+    events_.interrupt_on({signals_.fd()});
+    for (bool is_shown = false;;) {
+      auto now = events_.get(fmt::format("{}?wait_seconds={}", subagent_path(id_), is_shown ? 50 : 1), 90s);
+      if (!now && !events_.interrupted()) return fail(now.error());
+      auto status = now ? text_or(*now, "status") : "queued";
+      if (!is_shown && status != "queued") printer_.take("subagent.started", *now);
+      is_shown = is_shown || status != "queued";
+      if (status == "completed") printer_.take("subagent.completed", *now);
+      if (is_over(status)) return true;
+      for (int signal = signals_.take(); signal != 0; signal = signals_.take())
+        if (!go_on_after(signal)) return false;
+    }
+  }
+
   bool take(std::string_view type, const json::object& data) {
     if (type == "log.truncated") return !over_by_now();
     if (type == "chat.waiting") printer_.take(type, data);

@@ -96,6 +96,7 @@ class EdgeFixture : public testing::Test {
   uint16_t port_ = 0;
   json::array questions_;  ///< what is pending; set before a client connects
   api::Call last_call_;
+  api::Callers caller_ = api::person;  ///< set before a client connects
   http::LoopThread thread_;
   std::unique_ptr<sqlite::SqliteStore> store_;
   std::unique_ptr<api::Api> api_;
@@ -111,6 +112,7 @@ class EdgeFixture : public testing::Test {
   Task<Result<api::Call>> identify(http::Peer peer) {
     api::Call call;
     call.peer = peer.is_unix ? "unix" : "tcp";
+    call.caller = caller_;
     co_return call;
   }
   Task<Result<api::Reply>> health(const api::Call&, const json::object&) {

@@ -54,17 +54,17 @@ Error gone_error(const EventLog& log) {
 class EventStream {
  public:
   EventStream(EventSources sources, EventRequest request, http::Writer& writer)
-      : sources_(std::move(sources)), filter_(std::move(request.filter)), writer_(writer) {
+      : sources_(std::move(sources)), request_(std::move(request)), writer_(writer) {
     sources_.call.request_id.clear();  // what it calls along the way are reads
   }
 
   /// The frames before the first event of the log go into `out_`.
-  Task<Result<>> begin(EventRequest request) {
-    if (request.after && !is_gone(sources_.log, request)) {
-      cursor_ = *request.after;
+  Task<Result<>> begin() {
+    if (request_.after && !is_gone(sources_.log, request_)) {
+      cursor_ = *request_.after;
       co_return co_await add_questions();
     }
-    if (request.after) add_truncated();
+    if (request_.after) add_truncated();
     co_return co_await add_snapshot();
   }
 
@@ -77,7 +77,7 @@ class EventStream {
  private:
   /// One page, or one wait. False when the stream ends.
   Task<bool> step() {
-    auto page = co_await sources_.log.read(cursor_, filter_, page_size);
+    auto page = co_await sources_.log.read(cursor_, request_.filter, page_size);
     if (!page) {
       if (page.error().code != Code::cursor_gone) co_return false;
       add_truncated();
@@ -86,6 +86,7 @@ class EventStream {
       co_return co_await flush();
     }
     for (const auto& event : page->events) {
+      if (!request_.shows(event)) continue;
       append_frame(out_, event.type, event.seq, to_json_text(event));
       if (out_.size() < flush_size) continue;
       bool open = co_await flush();
@@ -131,10 +132,10 @@ class EventStream {
   /// Questions that still wait for an answer, on every connection: an answer must not depend on
   /// having been there when it was asked. Without an id, for they are no new events.
   Task<Result<>> add_questions() {
-    Event like{0, "agent.question", filter_.entity, {}, {}};
-    if (!filter_.matches(like)) co_return Result<>();
+    Event like{0, "agent.question", request_.filter.entity, {}, {}};
+    if (!request_.filter.matches(like)) co_return Result<>();
     json::object input{{"pending", true}};
-    if (!filter_.entity.empty()) input["task_id"] = filter_.entity;
+    if (!request_.filter.entity.empty()) input["task_id"] = request_.filter.entity;
     auto reply = co_await call("list_questions", std::move(input));
     if (!reply) co_return fail(reply.error());
     auto parsed = parse_json(*reply);
@@ -162,7 +163,7 @@ class EventStream {
   std::string now() const { return to_rfc3339(sources_.loop.clock().wall()); }
 
   EventSources sources_;
-  EventFilter filter_;
+  EventRequest request_;
   http::Writer& writer_;
   int64_t cursor_ = 0;
   std::string out_;
@@ -180,6 +181,10 @@ Task<Result<int64_t>> read_cursor(EventLog& log, std::string text, std::string f
 }
 
 }  // namespace
+
+bool EventRequest::shows(const Event& event) const {
+  return !hides_chats || !(event.type.starts_with("chat.") || event.type.starts_with("subagent."));
+}
 
 Task<Result<EventRequest>> read_event_request(EventLog& log, const http::Request& request,
                                               json::object input) {
@@ -215,6 +220,7 @@ Task<Result<http::Response>> list_events(EventLog& log, EventRequest request) {
     auto page = co_await log.read(cursor, request.filter, std::min(page_size, request.limit - count));
     if (!page) co_return fail(page.error());
     for (const auto& event : page->events) {
+      if (!request.shows(event)) continue;
       if (count++ > 0) body += ",\n";
       body += to_json_text(event);
     }
@@ -229,8 +235,8 @@ Task<Result<http::Response>> list_events(EventLog& log, EventRequest request) {
 
 Task<Result<>> stream_events(EventSources sources, EventRequest request, http::Fields headers,
                              http::Writer& writer) {
-  EventStream stream(std::move(sources), request, writer);
-  auto begun = co_await stream.begin(request);
+  EventStream stream(std::move(sources), std::move(request), writer);
+  auto begun = co_await stream.begin();
   if (!begun) co_return fail(begun.error());
   co_await stream.run(std::move(headers));
   co_return Result<>();

@@ -14,6 +14,8 @@ struct EventRequest {
   EventFilter filter;
   std::optional<int64_t> after;  ///< the cursor, if one was given
   size_t limit = 1000;           ///< of a JSON reply
+  bool hides_chats = false;      ///< conversations are left out: they are not an agent's to read
+  bool shows(const Event& event) const;
 };
 
 /// Makes it of the checked input and Last-Event-ID, which wins over `since`.

@@ -194,6 +194,27 @@ TEST_F(Events, SayWhenACursorIsGoneOrNone) {
   EXPECT_NE(header.find("\"field\":\"Last-Event-ID\""), std::string::npos);
 }
 
+TEST_F(Events, OfConversationsAreNotAnAgentsToRead) {
+  emit("agent.started", "a");
+  emit("chat.entry", "c", 600);
+  emit("subagent.completed", "c");
+  emit("chatter.heard", "a");
+  start();
+  auto count = [this] { return parse_json(body_of(ask("GET /events"))).value().as_array().size(); };
+  EXPECT_EQ(count(), 603u);
+  EXPECT_EQ(brief(open("?since=1").next()), "chat.entry#2");
+  caller_ = api::run;
+  EXPECT_EQ(count(), 2u);
+  EXPECT_NE(ask("GET /events").find("Cru-Last-Seq: 603\r\n"), std::string::npos);
+  EXPECT_EQ(body_of(ask("GET /events?entity=c&type=chat.*,subagent.*")), "[]\n");
+  auto reader = open("?since=0");
+  EXPECT_EQ(brief(reader.next()), "agent.started#1");
+  EXPECT_EQ(brief(reader.next()), "chatter.heard#603");
+  emit("subagent.started", "c");
+  emit("agent.completed", "a");
+  EXPECT_EQ(brief(reader.next()), "agent.completed#605");
+}
+
 TEST_F(Events, ManyReadersSeeEveryEventOnce) {
   start();
   std::vector<Reader> readers;

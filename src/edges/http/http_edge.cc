@@ -136,6 +136,7 @@ Task<Result<http::Response>> HttpEdge::answer_events(const http::Request& reques
   if (!checked) co_return fail(checked.error());
   auto wanted = co_await read_event_request(log_, request, std::move(*checked));
   if (!wanted) co_return fail(wanted.error());
+  wanted->hides_chats = call.caller == api::run;
   if (!http::list_contains(request.header("Accept"), "text/event-stream"))
     co_return co_await list_events(log_, std::move(*wanted));
   EventSources sources{loop_, api_, log_, std::move(call), config_.heartbeat};
