@@ -105,6 +105,16 @@ void ConfigReader::permissions(const YamlNode& node, const std::string& path,
   into = read | definitions::Permissions::baseline();
 }
 
+/// Less says nothing, and more would be read by a mind as a whole.
+void ConfigReader::result_limit(const YamlNode& node, const std::string& path) {
+  int64_t value = config_.result_limit;
+  auto before = problems.size();
+  size(node, path, value);
+  if (problems.size() != before) return;
+  if (value < (1 << 10) || value > (1 << 20)) return problem(node, path, "must be from 1KiB to 1MiB");
+  config_.result_limit = value;
+}
+
 void ConfigReader::crew(const YamlNode& node, const std::string& path) {
   section(
       node, path,
@@ -120,7 +130,7 @@ void ConfigReader::crew(const YamlNode& node, const std::string& path) {
           if (value < 1s || value > std::chrono::hours(24)) return problem(n, p, "must be from 1s to 24h");
           config_.delegation_limit = value;
         }},
-       {"result_limit", [this](auto& n, auto& p) { size(n, p, config_.result_limit); }},
+       {"result_limit", [this](auto& n, auto& p) { result_limit(n, p); }},
        {"most_calls",
         [this](auto& n, auto& p) {
           integer(n, p, 1, 10'000, [this](int64_t v) { config_.most_calls = v; });
@@ -143,9 +153,14 @@ Result<> check_minds(const Config& config) {
     problems.push_back(fmt::format("{}: {}: unknown provider \"{}\"{}", where(key), key, model.provider,
                                    meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
   }
-  if (!config.minds.models.contains(config.minds.default_model))
-    problems.push_back(fmt::format("{}: crew.default_model: unknown model \"{}\"",
-                                   where("crew.default_model"), config.minds.default_model));
+  if (!config.minds.models.contains(config.minds.default_model)) {
+    known.clear();
+    for (const auto& [name, model] : config.minds.models) known.push_back(name);
+    auto meant = closest(config.minds.default_model, known);
+    problems.push_back(fmt::format("{}: crew.default_model: unknown model \"{}\"{}",
+                                   where("crew.default_model"), config.minds.default_model,
+                                   meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
+  }
   if (problems.empty()) return {};
   return fail(Code::invalid_argument, fmt::format("{}", fmt::join(problems, "\n")));
 }

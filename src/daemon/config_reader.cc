@@ -24,9 +24,10 @@ void ConfigReader::section(const YamlNode& node, const std::string& path, const 
     auto known = std::find_if(keys.begin(), keys.end(),
                               [&key = key](const auto& entry) { return entry.first == key; });
     if (known != keys.end()) {
-      auto before = problems.size();
+      auto before =
+          problems.size() + config_.warnings.size();  // what was ignored is not where a value is from
       known->second(value, inner);
-      if (problems.size() == before && value.kind != YamlNode::Kind::map)
+      if (problems.size() + config_.warnings.size() == before && value.kind != YamlNode::Kind::map)
         config_.origins[inner] = fmt::format("{}:{}", file_, line);
       continue;
     }

@@ -31,6 +31,7 @@ class ConfigReader {
   void providers(const YamlNode& node, const std::string& path);
   void provider(const YamlNode& node, const std::string& path, minds::Provider& into);
   void crew(const YamlNode& node, const std::string& path);
+  void result_limit(const YamlNode& node, const std::string& path);
   void permissions(const YamlNode& node, const std::string& path, definitions::Permissions& into);
 
   // config_reader.cc

@@ -62,6 +62,7 @@ void add_provider(Settings& out, const minds::Provider& provider) {
     out.add(key + ".first_byte_limit", provider.first_byte_limit);
     out.add(key + ".silence_limit", provider.silence_limit);
     out.add(key + ".retries", json::value(provider.retries));
+    out.add(key + ".allows_plain_http", json::value(provider.allows_plain_http));
   }
   if (!provider.argv.empty()) out.add(key + ".argv", json::value_from(provider.argv));
 }

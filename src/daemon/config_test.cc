@@ -148,6 +148,132 @@ TEST(Config, RefusesBadCoordinationSettings) {
             "c.yaml:1: coordination.stale_after: must be from 1s to 7d");
 }
 
+json::object setting(const Config& config, std::string_view key) {
+  for (const auto& row : settings_of(config))
+    if (text_or(row.as_object(), "key") == key) return row.as_object();
+  return {};
+}
+
+TEST(Config, HasMindsAndACrewWithoutAnyFile) {
+  Config config;
+  EXPECT_TRUE(check_minds(config));
+  EXPECT_EQ(config.minds.default_model, "sonnet");
+  EXPECT_EQ(config.max_concurrent, 1);
+  EXPECT_EQ(config.delegation_limit, 300s);
+  EXPECT_EQ(config.result_limit, 51'200);
+  EXPECT_EQ(config.most_calls, 100);
+  EXPECT_EQ(config.client_permissions, definitions::Permissions::baseline());
+  EXPECT_EQ(config.chat_permissions, definitions::Permissions::baseline());
+  EXPECT_EQ(text_or(setting(config, "crew.result_limit"), "source"), "default");
+  EXPECT_EQ(setting(config, "providers.ollama.allows_plain_http").at("value"), false);
+}
+
+// SA-31, SA-33, SA-34
+TEST(Config, SetsModelsProvidersAndTheCrew) {
+  auto config = apply(R"(
+models:
+  fast: {provider: house, id: fast-1, max_output_tokens: 4096, prices: {input: 0.5, output: 2}}
+  sonnet: {provider: house}
+providers:
+  house:
+    kind: openai
+    base_url: http://models.house:8000
+    allows_plain_http: true
+    max_concurrent: 2
+    silence_limit: 90s
+crew:
+  default_model: fast
+  max_concurrent: 4
+  delegation_limit: 10m
+  result_limit: 64KiB
+  most_calls: 7
+  client_permissions: [FilesystemWrite]
+)");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_TRUE(check_minds(*config));
+  const auto& fast = config->minds.models.at("fast");
+  EXPECT_EQ(fast.id, "fast-1");
+  EXPECT_EQ(fast.max_output_tokens, 4096);
+  EXPECT_EQ(fast.prices->output, 2);
+  EXPECT_FALSE(config->minds.models.at("sonnet").prices) << "another provider's price";
+  const auto& house = config->minds.providers.at("house");
+  EXPECT_EQ(house.kind, minds::ProviderKind::openai);
+  EXPECT_TRUE(house.allows_plain_http);
+  EXPECT_EQ(house.silence_limit, 90s);
+  EXPECT_EQ(config->minds.default_model, "fast");
+  EXPECT_EQ(config->max_concurrent, 4);
+  EXPECT_EQ(config->delegation_limit, 10min);
+  EXPECT_EQ(config->result_limit, 64 << 10);
+  EXPECT_EQ(config->most_calls, 7);
+  EXPECT_EQ(config->client_permissions.in_words(), "FilesystemRead, FilesystemWrite, SemanticSearch");
+  EXPECT_EQ(text_or(setting(*config, "crew.result_limit"), "source"), "c.yaml:16");
+  EXPECT_EQ(text_or(setting(*config, "models.fast.provider"), "source"), "c.yaml:3");
+  EXPECT_EQ(setting(*config, "providers.house.allows_plain_http").at("value"), true);
+  EXPECT_EQ(text_or(setting(*config, "providers.house.allows_plain_http"), "source"), "c.yaml:9");
+}
+
+TEST(Config, RefusesBadSettingsOfMindsAndTheCrew) {
+  EXPECT_EQ(problems("crew:\n"
+                     "  result_limit: 1023\n"
+                     "  max_concurrent: 0\n"
+                     "  delegation_limit: 0s\n"
+                     "  client_permissions: [FilesystemWrit]\n"
+                     "  most_call: 3\n"),
+            "c.yaml:2: crew.result_limit: must be from 1KiB to 1MiB\n"
+            "c.yaml:3: crew.max_concurrent: must be a whole number from 1 to 100\n"
+            "c.yaml:4: crew.delegation_limit: must be from 1s to 24h\n"
+            "c.yaml:5: crew.client_permissions: \"FilesystemWrit\" is no permission; there are "
+            "FilesystemRead, FilesystemWrite, SemanticSearch, DatabaseRead, DatabaseWrite, NetworkAccess, "
+            "ProcessSpawn\n"
+            "c.yaml:6: crew.most_call: unknown key; did you mean most_calls?");
+  EXPECT_EQ(problems("crew: {result_limit: 2MiB}"), "c.yaml:1: crew.result_limit: must be from 1KiB to 1MiB");
+  EXPECT_EQ(problems("crew: {result_limit: 1048577}"),
+            "c.yaml:1: crew.result_limit: must be from 1KiB to 1MiB");
+  EXPECT_EQ(problems("crew: {result_limit: 1MiB}"), "none");
+  EXPECT_EQ(problems("crew: {result_limit: 1KiB}"), "none");
+  EXPECT_EQ(problems("crew: {result_limit: much}"),
+            "c.yaml:1: crew.result_limit: must be a number of bytes such as 1048576, 64MiB or 2GiB");
+  EXPECT_EQ(problems("providers:\n  mine: {base_url: http://x}\n"),
+            "c.yaml:2: providers.mine.kind: a kind is needed");
+  EXPECT_EQ(
+      problems("providers:\n  mine: {kind: openia}\n"),
+      "c.yaml:2: providers.mine.kind: must be one of scripted, anthropic, openai, claude, codex, gemini, "
+      "command");
+  EXPECT_EQ(problems("models:\n  mine: {id: x}\n"), "c.yaml:2: models.mine.provider: a provider is needed");
+}
+
+// SA-35
+TEST(Config, NamesAModelWithoutAProviderAndADefaultThatIsNone) {
+  auto config = apply("models: {fast: {provider: anthropc}}\ncrew: {default_model: sonet}\n");
+  ASSERT_TRUE(config) << config.error().message;
+  auto checked = check_minds(*config);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().message,
+            "c.yaml:1: models.fast.provider: unknown provider \"anthropc\"; did you mean anthropic?\n"
+            "c.yaml:2: crew.default_model: unknown model \"sonet\"; did you mean sonnet?");
+}
+
+TEST(Config, AProjectSaysNeitherWhereKeysAreSentNorWhatIsPermitted) {
+  auto config = apply(
+      "providers: {anthropic: {base_url: http://evil}, more: {kind: command, argv: [evil]}}\n"
+      "crew:\n"
+      "  client_permissions: [ProcessSpawn]\n"
+      "  chat_permissions: [ProcessSpawn]\n"
+      "  max_concurrent: 3\n",
+      Scope::project);
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->minds.providers.at("anthropic").base_url,
+            minds::default_settings().providers.at("anthropic").base_url);
+  EXPECT_FALSE(config->minds.providers.contains("more"));
+  EXPECT_EQ(config->client_permissions, definitions::Permissions::baseline());
+  EXPECT_EQ(config->chat_permissions, definitions::Permissions::baseline());
+  EXPECT_EQ(config->max_concurrent, 3) << "the rest of the file counts";
+  EXPECT_EQ(config->warnings.size(), 3u);
+  EXPECT_EQ(text_or(setting(*config, "crew.client_permissions"), "source"), "default")
+      << "what was ignored is not where it is from";
+  EXPECT_EQ(text_or(setting(*config, "crew.max_concurrent"), "source"), "c.yaml:5");
+}
+
 class LoadConfig : public testing::Test {
  protected:
   void SetUp() override {

@@ -179,7 +179,9 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_guardrails(api_, pool_, sessions_, root_);
   api::bind_teams(api_, teams_);
   api::bind_ask_user(api_, sessions_, inbox_);
-  api::bind_definitions(api_, registry_, config_.minds.default_model);
+  std::vector<std::string> models;
+  for (const auto& [name, model] : config_.minds.models) models.push_back(name);
+  api::bind_definitions(api_, registry_, config_.minds.default_model, std::move(models));
   api::bind_notes(api_, notes_);
   api::bind_minds(api_, minds_);
   api::bind_subagents(api_, crew_);

@@ -38,6 +38,18 @@ ByName take_folder(Catalog& catalog, const FoundFolder& folder, Source source) {
   return valid;
 }
 
+/// Of the file: the frontmatter begins behind its fence.
+int line_of(std::string_view frontmatter, std::string_view key) {
+  int line = 2;
+  for (size_t at = 0; at < frontmatter.size(); ++line) {
+    if (frontmatter.substr(at).starts_with(key)) return line;
+    auto end = frontmatter.find('\n', at);
+    if (end == std::string_view::npos) break;
+    at = end + 1;
+  }
+  return 1;
+}
+
 std::unexpected<Error> not_found(const Catalog& catalog, const std::string& name, bool disabled_too) {
   std::vector<std::string> names;
   for (const auto& agent : catalog.agents)
@@ -70,6 +82,22 @@ Result<Definition> Catalog::find_enabled(const std::string& name) const {
     return fail(Code::not_found, fmt::format("agent not found: \"{}\"", name), "name",
                 fmt::format("it is disabled; set enabled: true in {}", found->path));
   return *found;
+}
+
+std::vector<Problem> check_models(const Catalog& catalog, const std::vector<std::string>& models) {
+  std::vector<Problem> problems;
+  for (const auto& agent : catalog.agents) {
+    bool is_known = agent.model.empty() || agent.model == "inherit" ||
+                    std::ranges::find(models, agent.model) != models.end();
+    if (is_known || agent.source == Source::builtin) continue;
+    auto near = closest(agent.model, models);
+    problems.push_back({agent.path, line_of(agent.frontmatter, "model:"), "model",
+                        fmt::format("\"{}\" is no model of the configuration", agent.model),
+                        near.empty() ? fmt::format("there are {}", fmt::join(models, ", "))
+                                     : fmt::format("did you mean {}?", near),
+                        false});
+  }
+  return problems;
 }
 
 Catalog make_catalog(const FoundFolder& project, const FoundFolder& system,

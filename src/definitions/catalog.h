@@ -51,6 +51,10 @@ struct Catalog {
   bool operator==(const Catalog&) const = default;
 };
 
+/// A warning for each definition of a file, in force, whose model is none of `models`: it cannot think with
+/// it.
+std::vector<Problem> check_models(const Catalog& catalog, const std::vector<std::string>& models);
+
 /// An invalid definition counts as not there; of two with one name in a folder the second is invalid; a
 /// disabled one hides what is below it.
 Catalog make_catalog(const FoundFolder& project, const FoundFolder& system,

@@ -99,6 +99,7 @@ class FieldReader {
     for (auto& entry : entries(root, "reflection_criteria", false))
       out_.reflection_criteria.push_back(std::move(entry.text));
     read_approvals(root);
+    warn_of_no_effect(root);
     for (auto& entry : entries(root, "disallowedTools"))
       out_.disallowed_tools.push_back(std::move(entry.text));
     if (const auto* color = text_of(root, "color")) out_.color = color->text;
@@ -238,8 +239,12 @@ class FieldReader {
         if (auto permission = permission_of_tool(tool)) out_.permissions.add(*permission);
       return;
     }
+    // Claude Code's own agents without `tools` have all of them; here nobody gets everything by saying
+    // nothing.
     if (!required(root, "permissions",
-                  "add permissions: [FilesystemRead, SemanticSearch], or tools: as Claude Code has them"))
+                  "add the line: permissions: [FilesystemRead, SemanticSearch]  (or, for all that there is: "
+                  "permissions: [" +
+                      Permissions::all().in_words() + "])"))
       return;
     for (const auto& [text, line] : entries(root, "permissions")) {
       if (auto permission = permission_from(text)) {
@@ -295,6 +300,13 @@ class FieldReader {
               fmt::format("did you mean {}?", meant));
       out_.requires_approval.push_back(std::move(text));
     }
+  }
+
+  /// They are understood, and nobody acts on them yet: who counts on an approval must know.
+  void warn_of_no_effect(const YamlNode& root) {
+    bool reflects = out_.enable_reflection, waits = !out_.requires_approval.empty();
+    for (auto [is_given, key] : {std::pair{reflects, "enable_reflection"}, {waits, "requires_approval"}})
+      if (is_given) warn(member(root, key)->line, key, "has no effect yet");
   }
 
   /// A list of texts, or one text: cut at its commas, or as it is.

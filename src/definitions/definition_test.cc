@@ -104,6 +104,25 @@ reviewer.md:10: error: prompt: is empty | write behind the frontmatter what the 
   EXPECT_EQ(parsed.name, "Code Reviewer");
 }
 
+// SA-02: Claude Code's agents without tools have all; here that must be said, and how is.
+TEST(Definition, SaysTheLineThatAClaudeFileWithoutToolsNeeds) {
+  auto parsed = parse("---\nname: reviewer\ndescription: d\n---\nx\n");
+  EXPECT_FALSE(parsed.definition);
+  EXPECT_EQ(told(parsed),
+            "reviewer.md:1: error: permissions: is missing | add the line: permissions: [FilesystemRead, "
+            "SemanticSearch]  (or, for all that there is: permissions: [FilesystemRead, FilesystemWrite, "
+            "SemanticSearch, DatabaseRead, DatabaseWrite, NetworkAccess, ProcessSpawn])");
+}
+
+TEST(Definition, WarnsOfFieldsThatHaveNoEffectYet) {
+  auto parsed = with("enable_reflection: true\nrequires_approval: [FilesystemWrite]");
+  ASSERT_TRUE(parsed.definition);
+  EXPECT_EQ(told(parsed),
+            "reviewer.md:5: warning: enable_reflection: has no effect yet\n"
+            "reviewer.md:6: warning: requires_approval: has no effect yet");
+  EXPECT_EQ(told(with("enable_reflection: false\nrequires_approval: []")), "") << "that is what happens";
+}
+
 TEST(Definition, NamesEachRequiredFieldThatIsMissingOrEmpty) {
   auto missing = parse("---\nmodel: haiku\n---\nx\n");
   EXPECT_TRUE(has(missing, ":1: error: name: is missing | add name: reviewer")) << told(missing);

@@ -124,6 +124,20 @@ TEST_F(RegistryTest, SaysWhatWasSearchedAndWhichNameIsNear) {
             "searched .crucible/agents, ~/.config/crucible/agents\ndid you mean: code-reviewer");
 }
 
+// SA-35, SA-45
+TEST_F(RegistryTest, WarnsOfAModelThatTheConfigurationDoesNotKnow) {
+  project_file("a.md", text_of("a", "x", "model: sonet\n"));
+  project_file("b.md", text_of("b", "x", "model: inherit\n"));
+  project_file("c.md", text_of("c", "x"));
+  project_file("d.md", text_of("d", "x", "model: gpt-9000\n"));
+  auto problems = check_models(look(), {"haiku", "sonnet"});
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_EQ(to_line(problems[0]),
+            ".crucible/agents/a.md:5: warning: model: \"sonet\" is no model of the configuration");
+  EXPECT_EQ(problems[0].suggestion, "did you mean sonnet?");
+  EXPECT_EQ(problems[1].suggestion, "there are haiku, sonnet");
+}
+
 TEST_F(RegistryTest, OfTwoWithOneNameInAFolderTheSecondIsAnError) {
   project_file("a.md", text_of("same", "first"));
   project_file("b.md", text_of("same", "second"));

@@ -9,8 +9,9 @@
 
 namespace cru::api {
 
-/// `default_model` is told for definitions that name none.
-void bind_definitions(Api& api, definitions::Registry& registry, std::string default_model);
+/// `default_model` is told for definitions that name none; a model that is none of `models` is warned of.
+void bind_definitions(Api& api, definitions::Registry& registry, std::string default_model,
+                      std::vector<std::string> models);
 void bind_notes(Api& api, notes::Notes& notes);
 void bind_minds(Api& api, minds::Minds& minds);
 void bind_subagents(Api& api, crew::Crew& crew);

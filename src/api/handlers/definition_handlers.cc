@@ -67,8 +67,11 @@ json::object validation(const std::vector<CheckedFile>& files, const std::vector
           {"problems", std::move(told)}};
 }
 
-Task<Result<Reply>> validate_agents(Registry& registry, std::string name) {
+Task<Result<Reply>> validate_agents(Registry& registry, std::vector<std::string> models, std::string name) {
   auto catalog = co_await registry.look();
+  auto of_models = check_models(catalog, models);
+  catalog.problems.insert(catalog.problems.end(), of_models.begin(), of_models.end());
+  std::ranges::sort(catalog.problems);
   if (name.empty()) co_return Reply(validation(catalog.checked, catalog.problems));
   std::erase_if(catalog.checked,
                 [&](const CheckedFile& file) { return file.name != name && file.stem != name; });
@@ -119,15 +122,16 @@ Task<Result<Reply>> create_agent(Registry& registry, NewAgent agent) {
 
 }  // namespace
 
-void bind_definitions(Api& api, Registry& registry, std::string default_model) {
+void bind_definitions(Api& api, Registry& registry, std::string default_model,
+                      std::vector<std::string> models) {
   api.bind("list_agents", [&registry, default_model](const Call&, const json::object&) {
     return list_agents(registry, default_model);
   });
   api.bind("get_agent", [&registry, default_model](const Call&, const json::object& in) {
     return get_agent(registry, default_model, text(in, "name"), bool_or(in, "disabled"));
   });
-  api.bind("validate_agents", [&registry](const Call&, const json::object& in) {
-    return validate_agents(registry, text(in, "name"));
+  api.bind("validate_agents", [&registry, models](const Call&, const json::object& in) {
+    return validate_agents(registry, models, text(in, "name"));
   });
   api.bind("create_agent", [&registry](const Call&, const json::object& in) {
     return create_agent(registry, {.name = text(in, "name"),

@@ -19,7 +19,7 @@ class DefinitionHandlers : public StoreFixture {
                   folder / "home"}),
         api(*store) {
     std::filesystem::create_directories(folder / "p/.crucible/agents");
-    bind_definitions(api, registry, "sonnet");
+    bind_definitions(api, registry, "sonnet", {"sonnet", "haiku", "opus"});
   }
   ~DefinitionHandlers() override { thread->stop(); }
   void put(const std::string& name, const std::string& lines, const std::string& prompt = "prompt") {
@@ -108,6 +108,19 @@ TEST_F(DefinitionHandlers, ValidateAllOrOneByItsNameOrItsFiles) {
     EXPECT_EQ(call("validate_agents", name).at("invalid"), 1) << name;
   EXPECT_EQ(call("validate_agents", R"({"name":"explorer"})").at("valid"), true) << "built in";
   EXPECT_EQ(text_or(call("validate_agents", R"({"name":"none"})"), "error"), "not_found");
+}
+
+// SA-35: an unknown model leaves the definition valid, for the configuration may yet name it.
+TEST_F(DefinitionHandlers, WarnOfAModelThatTheConfigurationDoesNotKnow) {
+  put("mine", "name: mine\ndescription: d\nmodel: sonet\npermissions: []\n");
+  put("other", "name: other\ndescription: d\nmodel: haiku\npermissions: []\n");
+  auto all = call("validate_agents");
+  EXPECT_EQ(all.at("valid"), true);
+  EXPECT_EQ(to_text(all.at("problems")),
+            R"([{"path":".crucible/agents/mine.md","line":4,"field":"model",)"
+            R"("reason":"\"sonet\" is no model of the configuration","suggestion":"did you mean sonnet?",)"
+            R"("severity":"warning"}])");
+  EXPECT_TRUE(call("validate_agents", R"({"name":"other"})").at("problems").as_array().empty());
 }
 
 TEST_F(DefinitionHandlers, CreateOneForPersonsOnlyAndRefuseBadInputWithoutATrace) {
