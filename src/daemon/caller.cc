@@ -22,15 +22,23 @@ bool is_agents_socket(int keeper, uint16_t client, uint16_t port) {
          !has_holder(client, port);
 }
 
-CallerIdentity::Known CallerIdentity::look_up(const http::Peer& peer, int keeper) {
+Task<CallerIdentity::Known> CallerIdentity::look_up(http::Peer peer, int keeper) {
   auto found = known_.find(peer.connection);
-  if (found != known_.end() && found->second.keeper == keeper) return found->second;
+  if (found != known_.end() && found->second.keeper == keeper) co_return found->second;
   // A peer that is gone already cannot be told from an agent, and no person's client leaves before its reply.
   bool is_agent = parent_of(peer.pid) == 0 || is_agents(peer.pid, keeper);
   Known known{keeper, is_agent, is_agent ? mark_of(peer.pid, "CRU_RUN") : std::string()};
+  if (!known.uid.empty()) {
+    // The mark is the process's own word: the run's process tells whether it is true.
+    auto process = co_await runs_.process_of(known.uid);
+    bool is_starting = !process && !runs_.task_of(known.uid).empty();
+    if (!process || !belongs_to(peer.pid, static_cast<int>(process->pid), process->start_time))
+      known.uid.clear();
+    if (is_starting) co_return known;  // and looked up again
+  }
   if (known_.size() >= most_known) known_.clear();  // those still there are looked up again
   known_.insert_or_assign(peer.connection, known);
-  return known;
+  co_return known;
 }
 
 Task<Result<api::Call>> CallerIdentity::identify(const http::Peer& peer, const http::Request& request) {
@@ -39,7 +47,7 @@ Task<Result<api::Call>> CallerIdentity::identify(const http::Peer& peer, const h
   auto keeper = static_cast<int>(keeper_.pid());
   if (keeper == 0 && !has_children()) co_return call;
   if (peer.is_unix) {
-    auto known = look_up(peer, keeper);
+    auto known = co_await look_up(peer, keeper);
     if (!known.is_agent) co_return call;
     call.caller = api::run;
     call.run_id = runs_.task_of(known.uid);

@@ -35,9 +35,9 @@ class CallerIdentity {
   struct Known {
     int keeper;
     bool is_agent;
-    std::string uid;
+    std::string uid;  ///< of its run; empty if it hides it, or claims another's
   };
-  Known look_up(const http::Peer& peer, int keeper);
+  Task<Known> look_up(http::Peer peer, int keeper);
   std::map<uint64_t, Known> known_;
 };
 

@@ -6,7 +6,10 @@
 
 #include "platform/child_process.h"
 #include "platform/http/listen.h"
+#include "platform/marked_processes.h"
 #include "platform/peer_process.h"
+#include "runs/runs_fixture.h"
+#include "store/store_fixture.h"
 
 namespace cru::daemon {
 namespace {
@@ -39,6 +42,109 @@ TEST(Caller, TheSocketOfACommandIsAnAgents) {
   ChildProcess command("echo ready >&3; exec sleep 60", {}, std::move(client));
   ASSERT_EQ(command.line(), "ready");
   EXPECT_TRUE(is_agents_socket(0, own_port, port));
+}
+
+/// Runs whose processes are children of the test, which is the daemon here.
+class CallersRun : public StoreFixture {
+ public:
+  CallersRun() : StoreFixture(runs::test_migrations()) {
+    thread->on_loop([&] {
+      auto& loop = thread->loop;
+      pool = std::make_unique<Pool>(loop, 1);
+      inbox = std::make_unique<inbox::Inbox>(loop, *store);
+      keeper = std::make_unique<runs::FakeKeeper>(loop);
+      output = runs::file_output(folder.path(), *pool);
+      runs::Options options;
+      options.root = folder.path();
+      options.check_program = false;
+      runs = std::make_unique<runs::Runs>(loop, *store, *inbox, *keeper, *output, worktrees, system_random(),
+                                          options);
+      callers = std::make_unique<CallerIdentity>(*pool, *keeper, *runs, uint16_t(1));
+      return true;
+    });
+  }
+  ~CallersRun() override {
+    thread->stop();
+    callers.reset();
+    runs.reset();
+    pool.reset();
+  }
+  /// Starts a run that is this script, with its mark and descriptor 3; its uid.
+  std::string start(const std::string& id, const std::string& script) {
+    keeper->launch = [&](const runs::StartSpec& spec) {
+      auto& process = processes[id];
+      process = std::make_unique<ChildProcess>(script, "CRU_RUN=" + spec.env.at("CRU_RUN"));
+      return runs::ProcessIdentity{process->pid(), start_time_of(process->pid()), "boot"};
+    };
+    runs::StartRequest request;
+    request.id = id;
+    request.argv = {"sleep"};
+    auto run = thread->await([&] { return runs->start(request); });
+    CRU_ASSERT(run.has_value());
+    return run->uid;
+  }
+  /// The next pid that the run's script tells.
+  int pid_from(const std::string& id) { return std::stoi(processes.at(id)->line()); }
+  /// "run:one", "run:" for a run's that cannot be told, "person".
+  std::string caller(int pid) {
+    http::Request request;
+    request.method = "POST";
+    http::Peer peer{.is_unix = true, .pid = pid, .connection = ++connections};
+    auto call = thread->await([&] { return callers->identify(peer, request); });
+    if (!call) return call.error().message;
+    return call->caller == api::run ? "run:" + call->run_id : "person";
+  }
+  std::unique_ptr<Pool> pool;
+  std::unique_ptr<inbox::Inbox> inbox;
+  std::unique_ptr<runs::FakeKeeper> keeper;
+  std::unique_ptr<runs::Output> output;
+  runs::NoWorktrees worktrees;
+  std::unique_ptr<runs::Runs> runs;
+  std::unique_ptr<CallerIdentity> callers;
+  std::map<std::string, std::unique_ptr<ChildProcess>> processes;
+  uint64_t connections = 0;
+};
+
+constexpr auto telling = "echo $$ >&3; ";
+constexpr auto below = "sh -c 'echo $$ >&3; exec sleep 60' & wait";
+
+TEST_F(CallersRun, IsWhatItsMarkSaysOfAllProcessesOfARun) {
+  start("one", fmt::format("{}{}", telling, below));
+  int main = pid_from("one"), child = pid_from("one");
+  EXPECT_EQ(caller(main), "run:one");
+  EXPECT_EQ(caller(child), "run:one");
+  ::kill(child, SIGKILL);
+}
+
+TEST_F(CallersRun, IsNotTheOneWhoseMarkItForges) {
+  auto one = start("one", fmt::format("{}exec sleep 60", telling));
+  EXPECT_EQ(caller(pid_from("one")), "run:one");
+  start("two", fmt::format("env CRU_RUN={} {}", one, below));
+  int forger = pid_from("two");
+  ASSERT_EQ(mark_of(forger, "CRU_RUN"), one);
+  EXPECT_EQ(caller(forger), "run:") << "a run's, but nobody can tell which";
+  ::kill(forger, SIGKILL);
+  // Nor is a command of an agent that thinks in the daemon.
+  ChildProcess command(fmt::format("{}exec sleep 60", telling), "CRU_RUN=" + one);
+  EXPECT_EQ(caller(std::stoi(command.line())), "run:");
+}
+
+TEST_F(CallersRun, IsNotToldOfOneThatHidesItsMark) {
+  start("one", fmt::format("env -u CRU_RUN {}", below));
+  int hidden = pid_from("one");
+  EXPECT_EQ(caller(hidden), "run:");
+  EXPECT_EQ(caller(::getppid()), "person");
+  ::kill(hidden, SIGKILL);
+}
+
+TEST_F(CallersRun, IsLookedForOnceAConnection) {
+  start("one", fmt::format("{}exec sleep 60", telling));
+  int main = pid_from("one");
+  EXPECT_EQ(caller(main), "run:one");
+  processes.clear();
+  --connections;
+  EXPECT_EQ(caller(main), "run:one") << "known from before";
+  EXPECT_EQ(caller(main), "run:") << "gone, and asked anew";
 }
 
 }  // namespace

@@ -58,16 +58,28 @@ std::string mark_of(int pid, const std::string& name) {
   return {};
 }
 
-int parent_of(int pid) {
+namespace {
+
+/// One of the numbers of /proc/PID/stat, by its place in proc(5): 4 is the first. 0 if there is no such
+/// process.
+int64_t stat_number(int pid, int place) {
   auto stat = read_file(fmt::format("/proc/{}/stat", pid), 4096);
   if (!stat) return 0;
   // The name, in brackets, may hold anything; what follows the last bracket is "S PPID …".
   auto at = stat->rfind(')');
-  if (at == std::string::npos || at + 4 > stat->size()) return 0;
-  int parent = 0;
-  std::from_chars(stat->data() + at + 4, stat->data() + stat->size(), parent);
-  return parent;
+  if (at == std::string::npos) return 0;
+  for (int i = 2; i < place && at != std::string::npos; ++i) at = stat->find(' ', at + 1);
+  if (at == std::string::npos) return 0;
+  int64_t number = 0;
+  std::from_chars(stat->data() + at + 1, stat->data() + stat->size(), number);
+  return number;
 }
+
+}  // namespace
+
+int parent_of(int pid) { return static_cast<int>(stat_number(pid, 4)); }
+int session_of(int pid) { return static_cast<int>(stat_number(pid, 6)); }
+int64_t start_time_of(int pid) { return stat_number(pid, 22); }
 
 size_t kill_marked(const std::string& name, const std::set<std::string>& values) {
   std::map<int, Fd> stopped;

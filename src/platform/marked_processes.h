@@ -1,6 +1,7 @@
 #pragma once
 /// Marked processes: those whose environment carries NAME=VALUE. The only way to
 /// find what a lost parent left behind. Blocks: call it on a pool thread.
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,5 +16,10 @@ size_t kill_marked(const std::string& name, const std::set<std::string>& values)
 std::string mark_of(int pid, const std::string& name);
 /// The parent of `pid`; 0 if there is no such process.
 int parent_of(int pid);
+/// Its session: the pid of whoever began it. 0 if there is no such process.
+int session_of(int pid);
+/// When it was started, in the kernel's ticks since boot: with the pid it names a process for good. 0 if
+/// there is no such process.
+int64_t start_time_of(int pid);
 
 }  // namespace cru

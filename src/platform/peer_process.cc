@@ -50,6 +50,14 @@ bool descends_from(int pid, int ancestor) {
   return false;
 }
 
+bool belongs_to(int pid, int main, int64_t start_time) {
+  bool descends = descends_from(pid, main), is_of_session = session_of(pid) == main;
+  // Asked last: one that is the same now was so while we looked. The number of one that is gone is not given
+  // away while its session has members.
+  auto now = start_time_of(main);
+  return now == start_time ? descends || is_of_session : now == 0 && is_of_session;
+}
+
 bool has_children() {
   siginfo_t info{};
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;

@@ -16,6 +16,11 @@ bool has_holder(uint16_t client_port, uint16_t server_port);
 /// True if `pid` is `ancestor` or descends from it.
 bool descends_from(int pid, int ancestor);
 
+/// True if `pid` is the process that had `main` for its pid and was started at `start_time`, descends from
+/// it, or is of the session that it leads: none of these can be claimed by another. An orphan that began a
+/// session of its own is not.
+bool belongs_to(int pid, int main, int64_t start_time);
+
 /// True if this process has a child, running or not yet waited for. One call of the kernel.
 bool has_children();
 

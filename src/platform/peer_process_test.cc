@@ -7,6 +7,7 @@
 
 #include "platform/child_process.h"
 #include "platform/http/listen.h"
+#include "platform/marked_processes.h"
 
 namespace cru {
 namespace {
@@ -22,6 +23,33 @@ TEST(DescendsFrom, HoldsForOneselfAndAllAbove) {
   EXPECT_FALSE(descends_from(0x3fffffff, ::getpid())) << "a process that is gone descends from nobody";
   EXPECT_FALSE(descends_from(0, ::getpid()));
   ::kill(grandchild, SIGKILL);
+}
+
+TEST(BelongsTo, HoldsForTheProcessWhatDescendsFromItAndItsSession) {
+  ChildProcess main("setsid sh -c 'sleep 60 & echo $$ $! >&3; wait' & wait");
+  auto pids = main.line();
+  int leader = std::stoi(pids), member = std::stoi(pids.substr(pids.find(' ')));
+  auto started = start_time_of(leader);
+  ASSERT_GT(started, 0);
+  EXPECT_EQ(session_of(member), leader);
+  EXPECT_TRUE(belongs_to(leader, leader, started));
+  EXPECT_TRUE(belongs_to(member, leader, started));
+  EXPECT_FALSE(belongs_to(main.pid(), leader, started)) << "what is above does not";
+  EXPECT_FALSE(belongs_to(::getpid(), leader, started));
+  EXPECT_FALSE(belongs_to(member, leader, started - 1)) << "another process had this number before";
+  EXPECT_FALSE(belongs_to(0x3fffffff, leader, started));
+  ::kill(leader, SIGKILL);
+  main.wait();
+  for (int tries = 0; tries < 1000000 && start_time_of(leader) != 0; ++tries) {
+  }
+  EXPECT_TRUE(belongs_to(member, leader, started)) << "an orphan is of the session still";
+  ::kill(member, SIGKILL);
+}
+
+TEST(BelongsTo, DoesNotHoldForAnotherOfTheSameParent) {
+  ChildProcess one("echo ready >&3; exec sleep 60"), other("echo ready >&3; exec sleep 60");
+  ASSERT_EQ(one.line() + other.line(), "readyready");
+  EXPECT_FALSE(belongs_to(other.pid(), one.pid(), start_time_of(one.pid())));
 }
 
 /// A connection to a loopback port whose client's end only a child process holds.

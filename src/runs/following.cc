@@ -11,6 +11,7 @@ namespace {
 
 constexpr Duration between_events = 100ms;
 constexpr Duration before_retry = 1s;
+constexpr Duration starting_limit = 5s;
 constexpr size_t page_bytes = 256 << 10;
 constexpr size_t longest_question = 1 << 20;
 
@@ -34,6 +35,21 @@ Runs::LivePtr Runs::follow(const Run& run) {
 void Runs::unfollow(const LivePtr& live) {
   live_.erase(live->uid);
   live->changed.notify();
+}
+
+void Runs::note_process(const LivePtr& live, const ProcessIdentity& process) {
+  live->process = process;
+  live->changed.notify();
+}
+
+Task<std::optional<ProcessIdentity>> Runs::process_of(std::string uid) {
+  auto found = live_.find(uid);
+  if (found == live_.end()) co_return std::nullopt;
+  auto live = found->second;
+  auto until = loop_.clock().boot() + starting_limit;
+  while (!live->process && live_.contains(uid) && loop_.clock().boot() < until)
+    co_await live->changed.wait(until - loop_.clock().boot());
+  co_return live->process;
 }
 
 void Runs::note_growth(const Growth& growth) {

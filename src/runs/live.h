@@ -11,6 +11,7 @@ struct Runs::Live {
         output_file(run.output_file),
         adapter(find_adapter(run.backend)),
         asks_in_output(!run.pty),
+        process(run.process),
         known_seq(run.last_seq),
         told_seq(run.last_seq),
         scanned_seq(run.scanned_seq),
@@ -24,18 +25,19 @@ struct Runs::Live {
   const std::string uid;
   const std::string output_file;
   const Adapter* adapter;
-  const bool asks_in_output;  ///< a terminal has chunks, not lines: there `cru ask` is the way
-  int64_t known_seq;          ///< the keeper has written up to here
-  int64_t told_seq;           ///< events cover up to here
-  int64_t scanned_seq;        ///< whole lines up to here were searched for questions
-  int64_t marked_from = 0;    ///< no unsearched line before this may ask something
-  int64_t marked_to = 0;      ///< nor one after this; 0 for none at all
-  std::optional<Input> end;   ///< how it ended, to be recorded after its last output
+  const bool asks_in_output;               ///< a terminal has chunks, not lines: there `cru ask` is the way
+  std::optional<ProcessIdentity> process;  ///< once the keeper has answered
+  int64_t known_seq;                       ///< the keeper has written up to here
+  int64_t told_seq;                        ///< events cover up to here
+  int64_t scanned_seq;                     ///< whole lines up to here were searched for questions
+  int64_t marked_from = 0;                 ///< no unsearched line before this may ask something
+  int64_t marked_to = 0;                   ///< nor one after this; 0 for none at all
+  std::optional<Input> end;                ///< how it ended, to be recorded after its last output
   BootTime told_at{0};
   bool is_recorded;  ///< `running` is committed: nothing of it is told before that
   bool pumping = false;
   bool file_is_missing = false;
-  Signal changed;  ///< grown or ended
+  Signal changed;  ///< grown, ended, or its process is known
   Signal ending;   ///< `end` is known: nothing more will come, so there is nothing to gather
 };
 

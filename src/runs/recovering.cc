@@ -62,6 +62,7 @@ Task<Result<>> Runs::take_back(LivePtr live, Run run, const KeptRun* kept, bool 
   if (kept) {
     facts.exit = kept->exit;
     if (!kept->exit && keeper_answers) facts.process = kept->process;
+    if (facts.process) note_process(live, *facts.process);
     last_seq = std::max(last_seq, kept->last_seq);
   }
   if (!keeper_answers || !kept) {  // nobody writes the file any more
@@ -115,6 +116,7 @@ Run Runs::to_adopted_run(const KeptRun& kept) const {
   Run run;
   run.task_id = kept.task_id;
   run.uid = kept.uid;
+  run.process = kept.process;
   run.worktree = options_.root;
   run.output_file = ".coven/output/" + kept.task_id + ".jsonl";
   return run;

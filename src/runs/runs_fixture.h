@@ -17,6 +17,7 @@ class FakeKeeper final : public Keeper {
     if (spec.argv.front() == "missing")
       co_return fail(Code::cannot_execute, "missing: no such program", "argv");
     specs.push_back(spec);
+    if (launch) co_return launch(spec);
     co_return ProcessIdentity{static_cast<int64_t>(100 + specs.size()), 1, "boot"};
   }
   Task<Result<>> kill(std::string uid, Duration) override {
@@ -30,6 +31,7 @@ class FakeKeeper final : public Keeper {
   Task<void> sweep(std::vector<std::string>) override { co_return; }
   int64_t pid() const override { return 1; }
   std::vector<StartSpec> specs;
+  std::function<ProcessIdentity(const StartSpec&)> launch;  ///< for tests that need a process
 
  private:
   Loop& loop_;

@@ -99,6 +99,9 @@ class Runs {
   Task<std::string> expand_output(Event event);
   /// The task id of a live run's uid; empty if there is none.
   std::string task_of(const std::string& uid) const;
+  /// The main process of a live run. Waits a moment for one that is being started: its first words may come
+  /// before the keeper's reply. Empty if there is no such run.
+  Task<std::optional<ProcessIdentity>> process_of(std::string uid);
   /// Task ids whose files are being removed: they cannot be started meanwhile. Shared with the retention.
   std::set<std::string>& purging() { return purging_; }
   bool has_live(const std::string& task_id) const { return find_live(task_id) != nullptr; }
@@ -129,6 +132,7 @@ class Runs {
   // following.cc
   LivePtr follow(const Run& run);
   void unfollow(const LivePtr& live);
+  void note_process(const LivePtr& live, const ProcessIdentity& process);
   void note_growth(const Growth& growth);
   void note_end(const LivePtr& live, Input end);
   void wake_pump(const LivePtr& live);

@@ -187,6 +187,7 @@ Task<Result<Run>> Runs::launch(Run run, StartRequest request) {
     co_await fail_start(live, started.error());
     co_return fail(std::move(started.error()));
   }
+  note_process(live, *started);
   auto sent = co_await send_first_input(live, run);
   if (!sent) log_error("the task did not reach the agent", sent.error(), {{"task_id", run.task_id}});
   auto running = co_await apply(run.task_id, run.uid, Spawned{*started});
