@@ -55,6 +55,15 @@ test("SA-47 standard input is one message, and --json is one object a turn and n
   assert.equal((await made.cru("chat", { input: "\n" })).code, 2, "nothing to say");
 });
 
+test("on pipes an answer is whole however long it is", async (t) => {
+  const long = Array.from({ length: 6000 }, (_, n) => `sentence ${n} of many.`).join(" ");  // more than an event or a listed entry holds
+  const made = await crew(t, { scripts: { worker, primary: { otherwise: { say: long, chunk: 20000 } } } });
+  const said = await made.cru("chat", "-m", "tell me all");
+  assert.equal(said.code, 0, said.stderr);
+  assert.equal(said.stdout.length, long.length + 1);
+  assert.equal(said.stdout, `${long}\n`);
+});
+
 test("SA-31 a subagent's error is told with its type and severity, and the turn goes on", async (t) => {
   const made = await crew(t);
   const said = await made.cru("chat", "-m", "break it");
