@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "coordination/handoff_table.h"
 #include "coordination/locks_service.h"
 #include "coordination/memory_table.h"
 #include "coordination/work_service.h"
 #include "inbox/question_table.h"
+#include "sim_seeds.h"
 #include "sim_store.h"
 #include "sim_world.h"
 #include "store/event_table.h"
@@ -362,20 +361,7 @@ class World {
   bool closing_ = false, is_drained_ = false, looked_ = false;
 };
 
-uint64_t number_from(const char* name, uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
-}
-
-TEST(CoordinationSim, HoldsItsInvariantsThroughCrashes) {
-  auto first = number_from("CRU_SIM_SEED", 1);
-  auto count = number_from("CRU_SIM_SEEDS", 100);
-  for (uint64_t seed = first; seed < first + count; ++seed) {
-    SCOPED_TRACE(fmt::format("replay with CRU_SIM_SEED={} CRU_SIM_SEEDS=1", seed));
-    World(seed).live();
-    if (HasFailure()) return;
-  }
-}
+TEST(CoordinationSim, HoldsItsInvariantsThroughCrashes) { live_through_seeds<World>(100); }
 
 }  // namespace
 }  // namespace cru::sim

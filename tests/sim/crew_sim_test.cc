@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "crew/chat_files.h"
 #include "crew/conversation.h"
@@ -14,6 +13,7 @@
 #include "inbox/question_table.h"
 #include "platform/files.h"
 #include "platform/temporary_folder.h"
+#include "sim_seeds.h"
 #include "sim_store.h"
 #include "sim_world.h"
 #include "store/event_table.h"
@@ -259,20 +259,7 @@ class World {
   bool client_done_ = false, all_over_ = false;
 };
 
-uint64_t number_from(const char* name, uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
-}
-
-TEST(CrewSim, EndsWhatItBeganOnceAndInOrder) {
-  auto first = number_from("CRU_SIM_SEED", 1);
-  auto count = number_from("CRU_SIM_SEEDS", 50);
-  for (uint64_t seed = first; seed < first + count; ++seed) {
-    SCOPED_TRACE(fmt::format("replay with CRU_SIM_SEED={} CRU_SIM_SEEDS=1", seed));
-    World(seed).live();
-    if (HasFailure()) return;
-  }
-}
+TEST(CrewSim, EndsWhatItBeganOnceAndInOrder) { live_through_seeds<World>(50); }
 
 }  // namespace
 }  // namespace cru::sim

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "inbox/question_table.h"
 #include "runs/retention.h"
 #include "runs/runs_service.h"
+#include "sim_seeds.h"
 #include "sim_store.h"
 #include "sim_world.h"
 #include "store/event_table.h"
@@ -333,22 +332,9 @@ class World {
   bool closing_ = false;
 };
 
-int setting(const char* name, int fallback) {
-  const char* text = std::getenv(name);
-  return text && *text ? std::atoi(text) : fallback;
-}
-
 // EX-08, EX-09, EX-11, EX-17: whatever happens, nothing acknowledged is lost and every run ends with its true
 // status.
-TEST(RunsInASimulatedWorld, LoseNothingThatWasAcknowledged) {
-  int first = setting("CRU_SIM_SEED", 0), count = setting("CRU_SIM_SEEDS", first ? 1 : 1000);
-  if (!first) first = 1;
-  for (int seed = first; seed < first + count; ++seed) {
-    SCOPED_TRACE(fmt::format("replay with CRU_SIM_SEED={}", seed));
-    World(static_cast<uint64_t>(seed)).live();
-    if (HasFailure()) return;
-  }
-}
+TEST(RunsInASimulatedWorld, LoseNothingThatWasAcknowledged) { live_through_seeds<World>(1000); }
 
 }  // namespace
 }  // namespace cru::sim
