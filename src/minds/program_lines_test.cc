@@ -111,7 +111,7 @@ TEST(ClaudeLines, KnowASuccessThatIsNone) {
 
 TEST(ProgramLines, CountWithinReason) {
   auto claude = read(claude_reader(), {R"({"type":"result","subtype":"success","result":"x",
-      "total_cost_usd":1e999,"modelUsage":{"a":{"inputTokens":9223372036854775807,"outputTokens":-1},
+      "total_cost_usd":-1,"modelUsage":{"a":{"inputTokens":9223372036854775807,"outputTokens":-1},
       "b":{"inputTokens":9223372036854775807}}})"});
   ASSERT_TRUE(claude.reply);
   EXPECT_EQ(claude.reply->usage, (Usage{2'000'000'000'000, 0, 0, 0}));
