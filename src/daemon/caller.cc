@@ -25,8 +25,10 @@ bool is_agents_socket(int keeper, uint16_t client, uint16_t port) {
 Task<CallerIdentity::Known> CallerIdentity::look_up(http::Peer peer, int keeper) {
   auto found = known_.find(peer.connection);
   if (found != known_.end() && found->second.keeper == keeper) co_return found->second;
-  // A peer that is gone already cannot be told from an agent, and no person's client leaves before its reply.
-  bool is_agent = parent_of(peer.pid) == 0 || is_agents(peer.pid, keeper);
+  // Looked at twice, for an ancestor that ends between two steps hides the rest. Whether the peer is still
+  // there is asked last: one that is gone cannot be told from an agent, and no person's client leaves before
+  // its reply.
+  bool is_agent = is_agents(peer.pid, keeper) || is_agents(peer.pid, keeper) || parent_of(peer.pid) == 0;
   Known known{keeper, is_agent, is_agent ? mark_of(peer.pid, "CRU_RUN") : std::string()};
   if (!known.uid.empty()) {
     // The mark is the process's own word: the run's process tells whether it is true.
