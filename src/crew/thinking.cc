@@ -12,8 +12,8 @@ constexpr Duration between_pieces = std::chrono::milliseconds(100);
 
 }  // namespace
 
-/// What an agent says while it says it: `chat.text` events, the first piece at once, then a few a second.
-/// Once closed it tells nothing more: the whole text comes with the entry.
+/// What an agent says while it says it: `chat.text` events, the first piece at once, then at most ten a
+/// second. Once closed it tells nothing more: the whole text comes with the entry.
 struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech> {
   Speech(Loop& l, Store& s, std::string chat, std::string task, int64_t number)
       : loop(l), store(s), chat_id(std::move(chat)), task_id(std::move(task)), n(number) {}

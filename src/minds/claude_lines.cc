@@ -23,13 +23,9 @@ double number_or_zero(const json::object& object, std::string_view key) {
   return !error && std::isfinite(number) && number > 0 ? number : 0;
 }
 
-class ClaudeReader final : public ProgramReader {
+class ClaudeReader final : public JsonLinesReader {
  public:
-  std::vector<ProgramEvent> read(std::string_view line) override {
-    auto parsed = parse_json(line);
-    if (!parsed || !parsed->is_object()) return {};
-    const auto& data = parsed->get_object();
-    auto type = text_or(data, "type");
+  std::vector<ProgramEvent> read_object(std::string_view type, const json::object& data) override {
     if (auto session = text_or(data, "session_id"); !session.empty()) reply_.resume = session;
     // What its own subagents say is theirs.
     if (!text_or(data, "parent_tool_use_id").empty()) return {};

@@ -15,13 +15,9 @@ ProgramEvent tool(std::string name, json::object input) {
   return {.kind = ProgramEvent::Kind::tool, .text = std::move(name), .input = std::move(input)};
 }
 
-class CodexReader final : public ProgramReader {
+class CodexReader final : public JsonLinesReader {
  public:
-  std::vector<ProgramEvent> read(std::string_view line) override {
-    auto parsed = parse_json(line);
-    if (!parsed || !parsed->is_object()) return {};
-    const auto& data = parsed->get_object();
-    auto type = text_or(data, "type");
+  std::vector<ProgramEvent> read_object(std::string_view type, const json::object& data) override {
     if (type == "thread.started") reply_.resume = text_or(data, "thread_id");
     if (type == "item.started") return read_start(object_or_empty(data, "item"));
     if (type == "item.completed") return read_end(object_or_empty(data, "item"));
@@ -69,13 +65,9 @@ class CodexReader final : public ProgramReader {
   }
 };
 
-class GeminiReader final : public ProgramReader {
+class GeminiReader final : public JsonLinesReader {
  public:
-  std::vector<ProgramEvent> read(std::string_view line) override {
-    auto parsed = parse_json(line);
-    if (!parsed || !parsed->is_object()) return {};
-    const auto& data = parsed->get_object();
-    auto type = text_or(data, "type");
+  std::vector<ProgramEvent> read_object(std::string_view type, const json::object& data) override {
     if (type == "init") {
       reply_.resume = text_or(data, "session_id");
       reply_.model_version = text_or(data, "model");

@@ -5,11 +5,32 @@
 #include <filesystem>
 #include <fstream>
 
+#include "minds/mind_fixture.h"
 #include "platform/files.h"
 #include "platform/loop.h"
 #include "runs/keeper.h"
 
 namespace cru::minds {
+
+using Words = std::vector<std::string>;
+
+inline Request task(std::string text) {
+  auto request = request_saying(std::move(text));
+  request.model.id = "model-1";
+  request.system = "Be kind.";
+  return request;
+}
+
+inline Provider provider_of(ProviderKind kind) {
+  Provider provider;
+  provider.name = name(kind);
+  provider.kind = kind;
+  return provider;
+}
+
+inline Abilities can(bool write, bool network, bool process) {
+  return {.write = write, .network = network, .process = process, .tools = {}, .disallowed_tools = {}};
+}
 
 /// The lines of a recording in tests/fixtures/minds.
 inline std::vector<std::string> recorded(const std::string& name) {

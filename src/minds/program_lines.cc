@@ -39,6 +39,12 @@ void ProgramReader::fail_with(std::string type, std::string message) {
                                                : safe_for_terminal(message.substr(0, 2000), Newlines::keep)};
 }
 
+std::vector<ProgramEvent> JsonLinesReader::read(std::string_view line) {
+  auto parsed = parse_json(line);
+  if (!parsed || !parsed->is_object()) return {};
+  return read_object(text_or(parsed->get_object(), "type"), parsed->get_object());
+}
+
 Result<Reply> ProgramReader::finish(const std::string& how_it_ended, const std::string& trace) {
   if (failure_) return fail(mind_failure(failure_->first, failure_->second, {}, trace));
   if (!ended_) return fail(mind_failure("run_failed", how_it_ended, {}, trace));

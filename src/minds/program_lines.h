@@ -38,6 +38,15 @@ class ProgramReader {
   std::optional<std::pair<std::string, std::string>> failure_;  ///< type and message
 };
 
+/// Reads lines that are JSON objects with a `type`; passes over all others.
+class JsonLinesReader : public ProgramReader {
+ public:
+  std::vector<ProgramEvent> read(std::string_view line) final;
+
+ protected:
+  virtual std::vector<ProgramEvent> read_object(std::string_view type, const json::object& data) = 0;
+};
+
 std::unique_ptr<ProgramReader> program_reader(ProviderKind kind);
 std::unique_ptr<ProgramReader> claude_reader();
 std::unique_ptr<ProgramReader> codex_reader();

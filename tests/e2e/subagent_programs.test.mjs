@@ -1,6 +1,8 @@
 // Primaries and subagents that think through a program (claude): supervised runs with the same tools, rights and depth.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { isAlive, waitFor } from "./harness.mjs";
 import { filed, report } from "./harness/cast.mjs";
@@ -96,4 +98,18 @@ test("the daemon dies between a subagent's end and its parent's: the report is n
   assert.match(await chat.answer(), /^Woven: [^]*Part one is done\./);
   assert.equal(crew.starts("claude").length, 2);
   await filed(chat);
+});
+
+// With a real one: CRU_TEST_CLAUDE=/path/to/claude, logged in. It costs a few tokens.
+test("SA-09 a real claude reports as a subagent", { skip: !process.env.CRU_TEST_CLAUDE && "CRU_TEST_CLAUDE names no claude", timeout: 180_000 }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "cru-e2e-claude-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  symlinkSync(realpathSync(process.env.CRU_TEST_CLAUDE), join(folder, "claude"));
+  // Its login is in the person's own home.
+  const crew = await Crew.started({ bin: [folder], env: { HOME: homedir() }, models: { sonnet: { provider: "claude", id: "sonnet" } }, agents: { worker: { prompt: "You are worker. Answer with one line." } } }, t);
+  const { task_id } = (await crew.spawnAgent({ agent: "worker", task: "Say the word pineapple." })).json;
+  const ended = await crew.subagentOver(task_id, 150_000);
+  assert.equal(ended.status, "completed", JSON.stringify(ended));
+  assert.match(ended.result, /pineapple/i);
+  assert.ok(ended.tokens > 0 && ended.cost_usd !== null);
 });

@@ -86,6 +86,8 @@ export class Processes extends Client {
   async ready() {
     const daemon = this.daemon;
     await waitFor(async () => {
+      // Its last words may come after its exit code.
+      if (daemon && daemon.exitCode !== null) await daemon.ended;
       // A verb that waits on a killed daemon starts it again, and may have been quicker than we were.
       if (daemon?.exitCode === 1 && /running already/.test(daemon.text.stderr)) this.daemon = null;
       else if (daemon && daemon.exitCode !== null) throw Object.assign(new Error(`the daemon ended (${daemon.exitCode}): ${daemon.text.stderr}`), { final: true });
