@@ -1,6 +1,7 @@
 #include "api/operation.h"
 #include "api/operations_coordination.h"
 #include "api/operations_crew.h"
+#include "api/operations_live.h"
 
 namespace cru::api {
 namespace {
@@ -286,6 +287,7 @@ std::vector<Operation> make_table() {
   add_notes(table);
   add_minds(table);
   add_crew(table);
+  add_live(table);
   return table;
 }
 

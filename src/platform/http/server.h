@@ -42,6 +42,13 @@ class Writer {
   /// whose peer hangs up is destroyed where it waits. False for HEAD too: nobody reads the stream.
   virtual Task<bool> start(Response head) = 0;
   virtual Task<bool> write(std::string_view bytes) = 0;
+  /// Ends HTTP here: sends `head` (101) and hands the socket over, with what was read beyond the request. The
+  /// connection no longer counts as one of the server's. Nothing if the peer is gone.
+  struct Upgraded {
+    Fd fd;
+    std::string read_already;
+  };
+  virtual Task<std::optional<Upgraded>> upgrade(Response head) = 0;
 };
 
 /// Looks at a request's head before any of its body is read. A response refuses it.

@@ -1,0 +1,44 @@
+#pragma once
+/// Decisions: what a mind may answer, read strictly. Rules only.
+#include <string>
+#include <variant>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "world/tile.h"
+
+namespace cru::autonomy {
+
+inline constexpr size_t longest_content = 8'000;  ///< bytes said at once: escaped, it fits a client's message
+inline constexpr size_t longest_reason = 1'000;
+
+struct Move {
+  world::Tile to;
+  std::string reason;
+};
+struct Wait {
+  std::string reason;
+  bool was_unreadable = false;  ///< the mind's words were no decision; `reason` says why
+};
+struct Speak {
+  std::string content;
+  std::string recipient;  ///< empty: whoever is near
+};
+struct Collaborate {
+  std::string with, proposal;
+};
+struct CompleteTask {
+  std::string task_id, result;
+};
+using Decision = std::variant<Move, Wait, Speak, Collaborate, CompleteTask>;
+
+/// "move", "wait", "speak", "collaborate", "complete_task".
+std::string_view action(const Decision& decision);
+json::object to_json(const Decision& decision);
+
+/// One JSON object tagged `action`, exactly the fields of that action (`reason`, `recipient` and `result` may
+/// be left out), within the limits; a code fence around it is taken off. Anything else is a `wait` whose
+/// reason is the parse error, naming the field.
+Decision read_decision(std::string_view words);
+
+}  // namespace cru::autonomy

@@ -1,0 +1,48 @@
+#pragma once
+/// Situations: all that an agent knows when it decides, and the prompt made of it. Rules only.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "world/tile.h"
+
+namespace cru::autonomy {
+
+/// A row of agent_conversations, as it is remembered.
+struct Remembered {
+  Time at;
+  std::string sender, content, recipient;  ///< recipient empty: to whoever was near
+};
+struct Neighbour {
+  std::string id, name, role, state;
+  world::Tile at;
+};
+struct TaskInHand {
+  std::string task_id, task_name, status;
+  Time since;
+};
+
+struct Situation {
+  std::string agent_id, name, role;
+  std::string persona;  ///< the definition's prompt, if it was made from one
+  world::Tile at;       ///< nowhere: it has no place
+  int16_t cols = 0, rows = 0;
+  std::vector<world::Tile> free_nearby;  ///< a few tiles that it could walk to
+  std::vector<Neighbour> neighbours;     ///< within hearing, the nearest first
+  std::vector<Remembered> recent;        ///< the last five, the oldest first
+  std::vector<Remembered> unanswered;    ///< of those, what made it think; empty: nobody spoke to it
+  std::optional<TaskInHand> task;
+  int64_t thought = 0;  ///< how often it has thought before
+  uint64_t seed = 0;    ///< of this thought
+  Time now;
+};
+
+inline constexpr size_t remembered = 5;
+
+/// Who it is and how to answer: the format of a decision, with its five actions.
+std::string system_prompt(const Situation& situation);
+/// Contains "Analyze situation and decide next action", the recent messages, and the current task.
+std::string user_prompt(const Situation& situation);
+
+}  // namespace cru::autonomy

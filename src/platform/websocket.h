@@ -1,0 +1,57 @@
+#pragma once
+/// WebSocket, the server's side (RFC 6455): the handshake as values, and a socket on the loop. wslay reads
+/// the frames; what we send is made once and is the same bytes for every client. No extension, no
+/// compression.
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "platform/fd.h"
+#include "platform/http/message.h"
+#include "platform/loop.h"
+
+namespace cru::ws {
+
+/// Errors: invalid_argument naming the header (no upgrade, another version, a key that is none): the answer
+/// is 400, or 426 with Sec-WebSocket-Version where only the version is wrong.
+Result<http::Response> accept(const http::Request& request);
+
+struct Config {
+  size_t longest_message = 64u << 10;  ///< of the client, all its fragments: one more byte ends it with 1009
+  size_t most_queued = 1u << 20;       ///< bytes that wait for a slow client
+  Duration ping = 20s;                 ///< after so long without a word from it
+  Duration patience = 20s;             ///< for the pong; then it is gone (1006 for us)
+  Duration write_time = 30s;           ///< a client that takes nothing for so long is gone
+};
+
+/// A text message as it goes over the wire, shared by all who get it.
+using Frame = std::shared_ptr<const std::string>;
+Frame text_frame(std::string_view text);
+
+class Socket {
+ public:
+  struct Events {
+    std::function<void(std::string text)> message;
+    /// What had gathered for it was taken: there is room again.
+    std::function<void()> drained;
+    /// Once, from the loop; the socket may be destroyed there.
+    std::function<void(int code, std::string reason)> closed;
+  };
+  /// `read_already` came behind the handshake.
+  Socket(Loop& loop, Fd fd, std::string read_already, Config config, Events events);
+  ~Socket();  ///< closes without a word
+  Socket(const Socket&) = delete;
+
+  /// Sends at once what the kernel takes and queues the rest. False, and nothing was taken, if it is closing
+  /// or `most_queued` bytes wait already.
+  bool send(Frame frame);
+  size_t queued() const;
+  /// Says goodbye after what is queued; the client has a second to answer.
+  void close(int code, std::string reason);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cru::ws
