@@ -17,8 +17,10 @@ export function takeToken(): string {
   return sessionStorage.getItem(key) ?? "";
 }
 
+export const tokenOfTab = (): string => sessionStorage.getItem(key) ?? "";
+
 export function headers(extra: Record<string, string> = {}): Record<string, string> {
-  const token = sessionStorage.getItem(key);
+  const token = tokenOfTab();
   return token ? { Authorization: `Bearer ${token}`, ...extra } : extra;
 }
 

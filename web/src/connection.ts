@@ -12,9 +12,9 @@ export const link = signal<Link>({ kind: "connecting" });
 /// When the daemon was last heard.
 export const heard = signal(Date.now());
 
-const silence_ms = 45_000;  // the daemon sends a heartbeat well within this
-const soonest_ms = 250;
-const latest_ms = 5_000;
+export const silence_ms = 45_000;  // the daemon sends a heartbeat well within this
+export const soonest_ms = 250;
+export const latest_ms = 5_000;
 
 /// Reads the stream for as long as the page lives. `cursor` says where to go on, `deliver` takes what came.
 export async function follow(cursor: () => number, deliver: (events: LogEvent[]) => void): Promise<never> {
@@ -29,7 +29,7 @@ export async function follow(cursor: () => number, deliver: (events: LogEvent[])
       // The daemon is away; the state below says so.
     }
     if (link.value.kind !== "refused") link.value = { kind: "stale", since: heard.value };
-    await pause(wait * (0.75 + Math.random() / 2));
+    await pause(jittered(wait));
     wait = Math.min(latest_ms, wait * 2);
   }
 }
@@ -66,8 +66,11 @@ async function readOnce(cursor: number, deliver: (events: LogEvent[]) => void): 
   }
 }
 
+/// Not all pages at once, when a daemon comes back.
+export const jittered = (ms: number): number => ms * (0.75 + Math.random() / 2);
+
 /// Waits, or less when the tab comes back to the front or the network returns.
-function pause(ms: number): Promise<void> {
+export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     const go = () => {
       clearTimeout(timer);

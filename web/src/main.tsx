@@ -12,12 +12,14 @@ import { Handoffs } from "./view/handoffs.tsx";
 import { Inbox } from "./view/inbox.tsx";
 import { Locks } from "./view/locks.tsx";
 import { RunList } from "./view/run_list.tsx";
+import { Roster } from "./view/roster.tsx";
 import { RunPane } from "./view/run_pane.tsx";
 import { TopBar } from "./view/top_bar.tsx";
+import { WorldPane } from "./view/world_pane.tsx";
 import { view, type View } from "./views.ts";
 
-const shown = { runs: RunPane, board: Board, agents: Agents, locks: Locks, handoffs: Handoffs, chats: ChatPane, crew: CrewSheet };
-const lists: { [name in View]?: typeof RunList } = { runs: RunList, chats: ChatList };
+const shown = { runs: RunPane, board: Board, agents: Agents, locks: Locks, handoffs: Handoffs, chats: ChatPane, crew: CrewSheet, world: WorldPane };
+const lists: { [name in View]?: typeof RunList } = { runs: RunList, chats: ChatList, world: Roster };
 
 function Refused({ why }: { why: string }) {
   return (

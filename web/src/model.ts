@@ -8,6 +8,7 @@ import { safeText } from "./safe_text.ts";
 import { applyShared, keepFresh, readLists, shared_trouble } from "./shared_model.ts";
 import { empty, inOrder, isLive, pending, readEvent, reduce, withHistory, type State } from "./state.ts";
 import { addressOf, chatAddress, isField, view, viewIn, viewOf, viewOfKey, wordIn } from "./views.ts";
+import { countLive, startWorld } from "./world_live.ts";
 import type { Line, LogEvent, OutputPage } from "./wire.ts";
 
 export const state = signal<State>(empty);
@@ -45,6 +46,7 @@ function flush(): void {
     state.value = reduce(state.value, events);
     applyShared(events);
     applyCrewEvents(events);
+    countLive(events);
     if (events.some((event) => event.type === "state.snapshot")) loaded.value = true;
     let window = output.value;
     for (const event of events)
@@ -255,5 +257,6 @@ export function start(): void {
   });
   effect(() => { if (loaded.value) void learnLastLines(); });
   effect(() => { if (loaded.value) void learnHistory(); });
+  startWorld();
   void follow(() => state.peek().cursor, deliver);
 }

@@ -20,6 +20,9 @@ export const empty: State = { runs: new Map(), questions: new Map(), events: [],
 const kept_events = 300;
 const kept_ended_runs = 1000;
 
+/// Pieces of an answer are many, and soon told again as a whole; the steps of live agents are never at an end.
+const isWorthALine = ({ type }: LogEvent): boolean => !/^(chat\.text|live\.(agent_state_changed|agent_moved|user_moved|message_receipt))$/.test(type);
+
 const statusOf: Record<string, Status> = {
   "agent.starting": "starting",
   "agent.started": "running",
@@ -84,8 +87,7 @@ export function reduce(state: State, events: readonly LogEvent[]): State {
       cursor = event.id;
     }
     if (event.type === "heartbeat" || event.type === "log.truncated") continue;
-    // Pieces of an answer are many, and soon told again as a whole.
-    if (event.id !== null && event.type !== "chat.text") log.push(event);
+    if (event.id !== null && isWorthALine(event)) log.push(event);
     if (event.type.includes("question")) applyQuestion(questions, event);
     else if (event.type.startsWith("agent.")) applyRun(runs, event);
     else if (event.type === "run.purged" || event.type === "tasks.purged") runs.delete(event.entity);
@@ -98,7 +100,7 @@ export function reduce(state: State, events: readonly LogEvent[]): State {
 /// Puts events from before the page was opened in front of the list; they change nothing else.
 export function withHistory(state: State, earlier: readonly LogEvent[]): State {
   const oldest = state.events[0]?.id ?? state.cursor + 1;
-  return { ...state, events: [...earlier.filter((event) => event.id !== null && event.id < oldest && event.type !== "chat.text"), ...state.events].slice(-kept_events) };
+  return { ...state, events: [...earlier.filter((event) => event.id !== null && event.id < oldest && isWorthALine(event)), ...state.events].slice(-kept_events) };
 }
 
 function applyRun(runs: Map<string, RunRow>, event: LogEvent): void {

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { LogEvent } from "./wire.ts";
 
 /// In the order of the keys 1, 2, 3 …
-export const views = ["runs", "board", "agents", "locks", "handoffs", "chats", "crew"] as const;
+export const views = ["runs", "board", "agents", "locks", "handoffs", "chats", "crew", "world"] as const;
 export type View = (typeof views)[number];
 
 export const view = signal<View>("runs");
@@ -14,7 +14,7 @@ export function viewIn(hash: string): View {
 }
 
 const views_of_rooms: Record<string, View> = {
-  agent: "runs", work: "board", session: "agents", lock: "locks", handoff: "handoffs", chat: "chats", subagent: "chats", definitions: "crew",
+  agent: "runs", work: "board", session: "agents", lock: "locks", handoff: "handoffs", chat: "chats", subagent: "chats", definitions: "crew", live: "world",
 };
 
 /// The view that shows what an event is about; null for one that none shows.

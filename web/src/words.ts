@@ -2,10 +2,11 @@
 import type { LogEvent, Run, Status } from "./wire.ts";
 import { safeText } from "./safe_text.ts";
 
-export type Kind = Status | "needs-you" | "active" | "idle" | "disconnected" | "pending" | "blocked" | "claimed" | "cancelled" | "queued";
+export type Kind = Status | "needs-you" | "active" | "idle" | "disconnected" | "pending" | "blocked" | "claimed" | "cancelled" | "queued" | "listening" | "thinking" | "speaking";
 export const glyphs: Record<Kind, string> = {
   starting: "◌", running: "●", completed: "✓", failed: "✗", killed: "■", "needs-you": "⚑",
   active: "●", idle: "○", disconnected: "⊘", pending: "◌", blocked: "‖", claimed: "◐", cancelled: "■", queued: "◔",
+  listening: "◎", thinking: "…", speaking: "»",
 };
 
 /// "4 s", "3 min 20 s", "2 h 5 min", "3 d".

@@ -67,7 +67,7 @@ export function describeShared(event: LogEvent): string {
 /// Whom or what an event is about, as a person would name it.
 export function subjectOf(event: LogEvent): string {
   const data = event.data as Record<string, unknown>;
-  const key = { session: "agent_id", lock: "file_path", handoff: "agent_name", memory: "event_type", subagent: "agent" }[event.type.split(".")[0] ?? ""];
+  const key = { session: "agent_id", lock: "file_path", handoff: "agent_name", memory: "event_type", subagent: "agent", live: "name" }[event.type.split(".")[0] ?? ""];
   const told = key ? data[key] : undefined;
   return safeText(typeof told === "string" && told ? told : event.entity);
 }

@@ -44,8 +44,8 @@ export function ModelField({ value, change }: Choice) {
 }
 
 /// The field to begin with, of a form that asks for a mind.
-export function useFirstField() {
-  const first = useRef<HTMLTextAreaElement>(null);
+export function useFirstField<Kind extends HTMLElement = HTMLTextAreaElement>() {
+  const first = useRef<Kind>(null);
   useEffect(() => {
     void readMinds();
     first.current?.focus();

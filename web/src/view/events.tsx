@@ -1,6 +1,7 @@
 import { openSubject, show_output_events, state } from "../model.ts";
 import { describe } from "../words.ts";
 import { describeCrew, isCrewEvent } from "../words_crew.ts";
+import { describeLive, isLiveEvent } from "../words_world.ts";
 import { describeShared, subjectOf } from "../words_coordination.ts";
 
 const shown = 60;
@@ -25,7 +26,7 @@ export function Events() {
               <time dateTime={event.timestamp}>{event.timestamp.slice(11, 19)}</time>
               <span class="event-type">{event.type}</span>
               {event.entity && <button type="button" class="plain" onClick={() => openSubject(event)}>{subjectOf(event)}</button>}
-              <span class="event-text">{isShared(event.type) ? describeShared(event) : isCrewEvent(event.type) ? describeCrew(event) : describe(event)}</span>
+              <span class="event-text">{isShared(event.type) ? describeShared(event) : isCrewEvent(event.type) ? describeCrew(event) : isLiveEvent(event.type) ? describeLive(event) : describe(event)}</span>
             </li>
           ))}
         </ol>

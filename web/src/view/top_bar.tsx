@@ -2,30 +2,18 @@ import { heard, link } from "../connection.ts";
 import { busy_chats, definitions } from "../crew_model.ts";
 import { live_count, now, openRun, questions, runs } from "../model.ts";
 import { chains, live_sessions, locks, open_work } from "../shared_model.ts";
+import { LinkState } from "./link_state.tsx";
 import { addressOf, view, views, type View } from "../views.ts";
 import { duration } from "../words.ts";
+import { live_agents } from "../world_live.ts";
 
-function LinkState() {
-  const at = link.value;
-  const text =
-    at.kind === "live" ? "live"
-    : at.kind === "connecting" ? "connecting"
-    : at.kind === "refused" ? "refused"
-    : `stale ${duration(now.value - at.since)}`;
-  return (
-    <span class={`link is-${at.kind}`} role="status" aria-live={at.kind === "stale" ? "off" : "polite"}
-      title={`last heard ${duration(now.value - heard.value)} ago`} data-testid="link">
-      <span class="link-dot" aria-hidden="true" />{text}
-    </span>
-  );
-}
 
-const names: Record<View, string> = { runs: "Runs", board: "Board", agents: "Agents", locks: "Locks", handoffs: "Handoffs", chats: "Chats", crew: "Crew" };
+const names: Record<View, string> = { runs: "Runs", board: "Board", agents: "Agents", locks: "Locks", handoffs: "Handoffs", chats: "Chats", crew: "Crew", world: "World" };
 
 function Views() {
   const counts: Record<View, number> = {
     runs: live_count.value, board: open_work.value, agents: live_sessions.value, locks: locks.value.length,
-    handoffs: chains.value.reduce((sum, chain) => sum + chain.handoffs.length, 0), chats: busy_chats.value, crew: definitions.value.length,
+    handoffs: chains.value.reduce((sum, chain) => sum + chain.handoffs.length, 0), chats: busy_chats.value, crew: definitions.value.length, world: live_agents.value,
   };
   return (
     <nav class="views" aria-label="Views">
@@ -56,7 +44,7 @@ export function TopBar() {
       <p class="tally">
         <b>{live_count.value}</b> running <span aria-hidden="true">·</span> <b>{runs.value.length}</b> {runs.value.length === 1 ? "run" : "runs"}
       </p>
-      <LinkState />
+      <LinkState at={link.value} id="link" title={`last heard ${duration(now.value - heard.value)} ago`} />
     </header>
   );
 }

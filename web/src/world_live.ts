@@ -1,0 +1,142 @@
+// The living state of the world: signals, the socket that moves them, and what a person does in it. The socket is open
+// while somebody looks at the view, and goes on from its cursor when they come back.
+import { batch, computed, effect, signal } from "@preact/signals";
+import { get, post, tokenOfTab } from "./api.ts";
+import type { Link } from "./connection.ts";
+import { view } from "./views.ts";
+import { applyWorld, empty_world, inRoster, takeCounts, type World } from "./world_model.ts";
+import { WorldSocket } from "./world_socket.ts";
+import type { LogEvent } from "./wire.ts";
+import type { LiveAgent, Tile, WorldMessage } from "./wire_world.ts";
+
+export const world = signal<World>(empty_world);
+export const world_link = signal<Link>({ kind: "connecting" });
+export const filter = signal("");
+export const roster = computed(() => inRoster(world.value.agents, filter.value));
+export const chosen = signal<string | null>(null);
+export const chosen_agent = computed(() => (chosen.value ? world.value.agents.get(chosen.value) ?? null : null));
+/// The tile that was clicked, for the form that sends somebody there.
+export const aimed_at = signal<Tile | null>(null);
+
+export const me = "player_0";
+/// The person wants to be seen in the world: said again on each connection, for a connection's end is a leaving.
+export const is_inside = signal(false);
+
+/// How many live, for those who look at another view.
+const population = signal(0);
+export const live_agents = computed(() => (view.value === "world" && world.value.loaded ? world.value.agents.size : population.value));
+
+// ---- messages: gathered for a moment, applied at once
+const gathered_ms = 40;
+let waiting: WorldMessage[] = [];
+let is_due = false;
+
+function deliver(message: WorldMessage): void {
+  waiting.push(message);
+  if (is_due) return;
+  is_due = true;
+  setTimeout(flush, document.hidden ? 500 : gathered_ms);
+}
+
+function flush(): void {
+  is_due = false;
+  const messages = waiting;
+  waiting = [];
+  const before = world.peek();
+  batch(() => {
+    world.value = applyWorld(before, messages, Date.now());
+    // Who was chosen and left is chosen no more; who was just spawned may be chosen before it is known.
+    const id = chosen.peek();
+    if (id && before.agents.has(id) && !world.peek().agents.has(id)) chosen.value = null;
+  });
+}
+
+const socket = new WorldSocket({
+  connect: (since) => {
+    const query = new URLSearchParams({ token: tokenOfTab(), ...(since > 0 && { since: String(since) }) });
+    return new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws?${query}`);
+  },
+  // What is gathered but not applied is seen already.
+  cursor: () => {
+    flush();
+    return world.peek().loaded ? world.peek().cursor : 0;
+  },
+  deliver,
+  tell: (link) => { if (link.kind !== "live" || world_link.peek().kind !== "live") world_link.value = link; },
+  opened: () => { if (is_inside.peek()) enter(world.peek().users.get(me)?.position).catch(() => { is_inside.value = false; }); },
+});
+
+/// Reads how far behind the agents are: nothing tells it by itself.
+const counts_ms = 10_000;
+async function readCounts(): Promise<void> {
+  if (document.hidden || !world.peek().loaded || !world.peek().agents.size) return;
+  try {
+    world.value = takeCounts(world.peek(), (await get<{ agents: LiveAgent[] }>("/live")).agents);
+  } catch {
+    // What is known has to do.
+  }
+}
+
+export function startWorld(): void {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  effect(() => {
+    clearInterval(timer);
+    if (view.value !== "world") return socket.stop();
+    socket.start();
+    timer = setInterval(() => void readCounts(), counts_ms);
+  });
+}
+
+// ---- how many there are, by the page's stream of events
+let is_counting = false;
+export function countLive(events: readonly LogEvent[]): void {
+  if (is_counting || !events.some(({ type }) => /^(state\.snapshot|live\.agent_(joined|removed))$/.test(type))) return;
+  is_counting = true;
+  setTimeout(async () => {
+    is_counting = false;
+    try {
+      const { total, agents } = await get<{ total?: number; agents: unknown[] }>("/live?limit=1");
+      population.value = total ?? agents.length;
+    } catch {
+      // Only a number in the bar.
+    }
+  }, 250);
+}
+
+// ---- things a person does
+export interface NewLife {
+  name: string;
+  role?: string;
+  cli_backend?: string;
+  definition?: string;
+  task?: string;
+  initial_position?: Tile;
+}
+/// Gives back the id, and a warning if it thinks with something else than was asked for.
+export async function spawnLive(agent_config: NewLife): Promise<{ agent_id: string; mind: string; warning: string }> {
+  const { agent_id, mind, warning } = await socket.ask("agent_spawn_request", { agent_config });
+  return { agent_id: String(agent_id ?? ""), mind: String(mind ?? ""), warning: typeof warning === "string" ? warning : "" };
+}
+export const terminate = (agent_id: string) => socket.ask("agent_terminate_request", { agent_id });
+export const assignTask = (agent_id: string, task_name: string) => socket.ask("assign_task", { agent_id, task_name });
+/// True if it speaks, and goes when it has finished.
+export const sendTo = async (agent_id: string, { x, y }: Tile): Promise<boolean> => (await socket.ask("move_agent", { agent_id, x, y })).held === true;
+
+export type Hearers = { kind: "near" } | { kind: "everybody" } | { kind: "one"; id: string };
+/// Gives back who it went to, by id.
+export async function sayTo(hearers: Hearers, text: string): Promise<string[]> {
+  const reply = hearers.kind === "everybody"
+    ? await post<{ recipients?: unknown }>("/world/say", { content: text, everybody: true, user_id: me })
+    : await socket.ask("chat_message", { message: text, ...(hearers.kind === "one" && { to: [hearers.id] }) });
+  return Array.isArray(reply.recipients) ? reply.recipients.map(String) : [];
+}
+
+export async function enter(at?: Tile | null): Promise<void> {
+  await socket.ask("join_space", { space_id: world.peek().space_id, user_id: me, name: "you", ...at });
+  is_inside.value = true;
+}
+export async function leave(): Promise<void> {
+  is_inside.value = false;
+  await socket.ask("leave_space");
+}
+export const goTo = ({ x, y }: Tile) => post("/world/users/position", { user_id: me, x, y });

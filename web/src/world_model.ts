@@ -1,0 +1,327 @@
+// The world as the page knows it, and how each message of the socket changes it. Pure: the same messages at the same
+// times give the same world. Whatever draws it (the map here, an office with sprites) asks `placeAt` where somebody is.
+import { safeText } from "./safe_text.ts";
+import type { Direction, Layout, LiveAgent, LiveState, Seat, Tile, Walk, WorldMessage, WorldUser } from "./wire_world.ts";
+
+/// What was said or happened lately, newest last.
+export interface Note {
+  /// The number of its event.
+  seq: number;
+  kind: "said" | "task" | "done" | "held" | "stuck" | "came" | "left";
+  /// Whose: an agent's or a user's id, and how it is called.
+  who: string;
+  name: string;
+  text: string;
+  /// To whom, by id; empty: to whoever was near.
+  to: readonly string[];
+  /// When it came, by this machine's clock.
+  at: number;
+  message_id?: string;
+  /// Of a direct message: what became of it, by recipient.
+  receipts?: Readonly<Record<string, string>>;
+}
+
+export interface AgentRow extends LiveAgent {
+  stuck?: string | null;
+  /// What it says at the moment: the map's bubble.
+  bubble?: Bubble;
+}
+
+export interface UserRow extends WorldUser {
+  bubble?: Bubble;
+}
+
+/// `at` is when it came, by this machine's clock.
+export interface Bubble {
+  text: string;
+  at: number;
+}
+
+export interface World {
+  loaded: boolean;
+  space_id: string;
+  layout: Layout | null;
+  seats: readonly Seat[];
+  agents: ReadonlyMap<string, AgentRow>;
+  users: ReadonlyMap<string, UserRow>;
+  notes: readonly Note[];
+  /// The number of the last event seen: where a new connection goes on.
+  cursor: number;
+  /// The daemon's clock less this machine's.
+  offset: number;
+  /// Pages of a snapshot of which more are to come.
+  arriving: World | null;
+}
+
+export const empty_world: World = {
+  loaded: false, space_id: "office", layout: null, seats: [], agents: new Map(), users: new Map(), notes: [], cursor: 0, offset: 0, arriving: null,
+};
+
+const kept_notes = 100;
+const longest_words = 8000;
+const far_off_ms = 1000;
+
+/// A sample of the daemon's clock is late by its way here, never early; one that is far off means that a clock was set.
+export function clockOffset(known: number, now_ms: number, local_ms: number): number {
+  const sample = now_ms - local_ms;
+  return Math.abs(sample - known) > far_off_ms ? sample : Math.max(sample, known);
+}
+
+// ---- reading what comes: a field of the wrong shape is as if it were not there
+const text = (value: unknown): string => (typeof value === "string" ? value.slice(0, longest_words) : "");
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : []);
+const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+
+export function readTile(value: unknown): Tile | null {
+  const tile = value as Partial<Tile> | null;
+  return tile && typeof tile === "object" && isNumber(tile.x) && isNumber(tile.y) ? { x: tile.x, y: tile.y } : null;
+}
+
+/// Null for one that leads nowhere: whoever has it stands.
+export function readWalk(value: unknown): Walk | null {
+  const walk = value as (Partial<Walk> & { t0?: string }) | null;
+  if (!walk || typeof walk !== "object" || !Array.isArray(walk.path)) return null;
+  const path = walk.path.map(readTile).filter((tile): tile is Tile => tile !== null);
+  const t0_ms = isNumber(walk.t0_ms) ? walk.t0_ms : Date.parse(walk.t0 ?? "");
+  if (path.length < 2 || !Number.isFinite(t0_ms) || !isNumber(walk.speed) || walk.speed <= 0) return null;
+  return { path, t0_ms, speed: walk.speed };
+}
+
+const states: readonly LiveState[] = ["idle", "listening", "thinking", "speaking"];
+const readState = (value: unknown): LiveState => states.find((state) => state === value) ?? "idle";
+
+function readAgent(value: unknown): AgentRow | null {
+  const agent = value as LiveAgent | null;
+  if (!agent || typeof agent.agent_id !== "string") return null;
+  return { ...agent, name: text(agent.name) || agent.agent_id, state: readState(agent.state), position: readTile(agent.position), walk: readWalk(agent.walk) };
+}
+
+function readUser(value: unknown): UserRow | null {
+  const user = value as WorldUser | null;
+  return user && typeof user.user_id === "string" ? { ...user, position: readTile(user.position) } : null;
+}
+
+export function readLayout(value: unknown): Layout | null {
+  const layout = value as Layout | null;
+  if (!layout || !isNumber(layout.cols) || !isNumber(layout.rows) || !Array.isArray(layout.tiles)) return null;
+  return { ...layout, furniture: Array.isArray(layout.furniture) ? layout.furniture : [] };
+}
+
+// ---- the world after messages
+
+/// The world after these messages, in order, which came at `local_ms`.
+export function applyWorld(world: World, messages: readonly WorldMessage[], local_ms: number): World {
+  if (!messages.length) return world;
+  const next: Draft = { ...world, agents: new Map(world.agents), users: new Map(world.users), notes: [...world.notes] };
+  for (const message of messages) applyOne(next, message, local_ms);
+  if (next.notes.length > kept_notes) next.notes.splice(0, next.notes.length - kept_notes);
+  return next;
+}
+
+interface Draft extends World {
+  agents: Map<string, AgentRow>;
+  users: Map<string, UserRow>;
+  notes: Note[];
+}
+
+function applyOne(world: Draft, message: WorldMessage, local_ms: number): void {
+  if (isNumber(message.now_ms)) world.offset = clockOffset(world.offset, message.now_ms, local_ms);
+  if (message.type === "world_snapshot") return takePage(world, message);
+  if (message.type === "agent_state") {
+    const known = world.agents.get(text(message.agent_id));
+    if (known) world.agents.set(known.agent_id, counted(known, message));
+    return;
+  }
+  if (!isNumber(message.seq)) return;
+  // A reconnection may tell again what is known already.
+  if (message.seq <= world.cursor) return;
+  world.cursor = message.seq;
+  const change = changes[message.type];
+  if (change) change(world, message, local_ms);
+}
+
+/// A snapshot counts even when its number is lower: then this is another log, and the old cursor means nothing.
+function takePage(world: Draft, message: WorldMessage): void {
+  const page = isNumber(message.page) ? message.page : 1;
+  const pages = isNumber(message.pages) ? message.pages : 1;
+  if (page > 1 && !world.arriving) return;  // its beginning was lost with an earlier connection
+  const base: World = page === 1
+    ? { ...empty_world, space_id: text(message.space_id) || "office", layout: readLayout(message.layout), seats: Array.isArray(message.seats) ? message.seats as Seat[] : [], users: byId(message.users, readUser, "user_id") }
+    : world.arriving!;
+  const arriving: World = { ...base, agents: new Map([...base.agents, ...byId(message.agents, readAgent, "agent_id")]), cursor: isNumber(message.seq) ? message.seq : 0 };
+  if (page < pages) {
+    world.arriving = arriving;
+    return;
+  }
+  // What is being said goes on being shown.
+  const agents = [...arriving.agents].map(([id, agent]): [string, AgentRow] => {
+    const bubble = world.agents.get(id)?.bubble;
+    return [id, bubble ? { ...agent, bubble } : agent];
+  });
+  Object.assign(world, { ...arriving, agents: new Map(agents), users: new Map(arriving.users), notes: world.notes, offset: world.offset, loaded: true, arriving: null });
+}
+
+function byId<Row, Key extends keyof Row>(value: unknown, read: (item: unknown) => Row | null, key: Key): Map<string, Row> {
+  const rows = (Array.isArray(value) ? value : []).map(read).filter((row): row is Row => row !== null);
+  return new Map(rows.map((row) => [String(row[key]), row]));
+}
+
+/// What only a question tells: how far behind an agent is, how often it has thought.
+function counted(agent: AgentRow, told: Record<string, unknown>): AgentRow {
+  const counts: Partial<LiveAgent> = {};
+  for (const key of ["lag", "received", "thoughts"] as const) if (isNumber(told[key])) counts[key] = told[key];
+  return { ...agent, ...counts };
+}
+
+/// The counters of these agents, as a list told them; nothing else of it, for events may have come since.
+export function takeCounts(world: World, list: readonly LiveAgent[]): World {
+  const agents = new Map(world.agents);
+  for (const told of list) {
+    const known = agents.get(told.agent_id);
+    if (known) agents.set(known.agent_id, counted(known, told as unknown as Record<string, unknown>));
+  }
+  return { ...world, agents };
+}
+
+type Change = (world: Draft, message: WorldMessage, local_ms: number) => void;
+
+/// Changes one agent, if it is known.
+const ofAgent = (change: (agent: AgentRow, message: WorldMessage, world: Draft, local_ms: number) => Partial<AgentRow>): Change => (world, message, local_ms) => {
+  const known = world.agents.get(text(message.agent_id));
+  if (known) world.agents.set(known.agent_id, { ...known, ...change(known, message, world, local_ms) });
+};
+
+function note(world: Draft, message: WorldMessage, kind: Note["kind"], local_ms: number, said: string, to: readonly string[] = []): void {
+  const who = text(message.agent_id) || text(message.user_id);
+  const name = world.agents.get(who)?.name ?? (text(message.name) || who);
+  const message_id = text(message.message_id);
+  world.notes.push({ seq: message.seq!, kind, who, name, text: said, to, at: local_ms, ...(message_id && { message_id }) });
+}
+
+const isOnPath = (walk: Walk, { x, y }: Tile): boolean => walk.path.some((tile) => tile.x === x && tile.y === y);
+
+/// Where it is said to be: on its walk means that it still walks, or has; anywhere else, that it does not.
+function placed(agent: AgentRow, position: Tile | null): Partial<AgentRow> {
+  if (!position || (agent.walk && isOnPath(agent.walk, position))) return {};
+  return { position, walk: null };
+}
+
+const changes: Record<string, Change> = {
+  agent_joined(world, message, local_ms) {
+    const agent = readAgent(message.agent);
+    if (!agent) return;
+    world.agents.set(agent.agent_id, agent);
+    note(world, { ...message, agent_id: agent.agent_id }, "came", local_ms, text(agent.role));
+  },
+  agent_left(world, message, local_ms) {
+    note(world, message, "left", local_ms, text(message.reason));
+    world.agents.delete(text(message.agent_id));
+  },
+  agent_state_update: ofAgent((agent, message, world, local_ms) => {
+    const state = readState(message.state);
+    return {
+      ...placed(agent, readTile(message.position)), state, stuck: null,
+      error: text(message.error) || null,
+      ...("current_task" in message && { current_task: text(message.current_task) || null }),
+      ...(state !== agent.state && { since: new Date(local_ms + world.offset).toISOString() }),
+    };
+  }),
+  agent_moved: ofAgent((agent, message) => {
+    const walk = readWalk(message);
+    const end = readTile(message) ?? walk?.path.at(-1) ?? agent.position ?? null;
+    return { walk, position: end };
+  }),
+  agent_speech(world, message, local_ms) {
+    note(world, message, "said", local_ms, text(message.content), texts(message.recipients));
+    ofAgent(() => ({ last_message: text(message.content), bubble: { text: text(message.content), at: local_ms } }))(world, message, local_ms);
+  },
+  chat_broadcast(world, message, local_ms) {
+    note(world, message, "said", local_ms, text(message.message), texts(message.recipients));
+    const user = world.users.get(text(message.user_id));
+    if (user) world.users.set(user.user_id, { ...user, bubble: { text: text(message.message), at: local_ms } });
+  },
+  task_assigned(world, message, local_ms) {
+    note(world, message, "task", local_ms, text(message.task_name));
+    ofAgent(() => ({ current_task: text(message.task_name), task_id: text(message.task_id) }))(world, message, local_ms);
+  },
+  task_completed(world, message, local_ms) {
+    note(world, message, "done", local_ms, [text(message.status) === "failed" ? "failed" : "", text(message.task_name), text(message.result)].filter(Boolean).join(": "));
+    ofAgent((agent) => (agent.task_id && agent.task_id !== message.task_id ? {} : { current_task: null, task_id: null }))(world, message, local_ms);
+  },
+  action_held(world, message, local_ms) {
+    const where = isNumber(message.x) && isNumber(message.y) ? ` to ${message.x},${message.y}` : "";
+    note(world, message, "held", local_ms, `${text(message.action)}${where}: ${text(message.reason)}`);
+  },
+  agent_stuck(world, message, local_ms) {
+    note(world, message, "stuck", local_ms, text(message.reason));
+    ofAgent(() => ({ stuck: text(message.reason) || "stuck" }))(world, message, local_ms);
+  },
+  message_receipt(world, message) {
+    const at = world.notes.map(({ message_id }) => message_id ?? null).lastIndexOf(text(message.message_id));
+    const known = world.notes[at];
+    if (known) world.notes[at] = { ...known, receipts: { ...known.receipts, [text(message.agent_id)]: text(message.status) } };
+  },
+  user_joined(world, message) {
+    const user = readUser(message);
+    if (user) world.users.set(user.user_id, { ...world.users.get(user.user_id), user_id: user.user_id, ...(text(user.name) && { name: text(user.name) }), is_agent: !!user.is_agent, position: user.position ?? null });
+  },
+  user_left(world, message) {
+    world.users.delete(text(message.user_id));
+  },
+  position_update(world, message) {
+    const user = world.users.get(text(message.user_id));
+    const position = readTile(message);
+    if (user && position) world.users.set(user.user_id, { ...user, position, ...(typeof message.direction === "string" && { direction: message.direction as Direction }) });
+  },
+};
+
+// ---- where somebody is
+export interface Place extends Tile {
+  direction: Direction;
+  is_walking: boolean;
+}
+
+const directionOf = (from: Tile, to: Tile, otherwise: Direction): Direction => {
+  const dx = to.x - from.x, dy = to.y - from.y;
+  if (!dx && !dy) return otherwise;
+  return Math.abs(dx) > Math.abs(dy) ? (dx < 0 ? "left" : "right") : dy < 0 ? "up" : "down";
+};
+
+/// Where along its walk somebody is at `server_ms` by the daemon's clock.
+export function alongWalk(walk: Walk, server_ms: number, facing: Direction = "down"): Place {
+  const { path } = walk;
+  let left = Math.max(0, (walk.speed * (server_ms - walk.t0_ms)) / 1000);
+  for (let i = 1; i < path.length; ++i) {
+    const from = path[i - 1]!, to = path[i]!;
+    const length = Math.abs(to.x - from.x) + Math.abs(to.y - from.y);
+    facing = directionOf(from, to, facing);
+    if (left < length) return { x: from.x + ((to.x - from.x) * left) / length, y: from.y + ((to.y - from.y) * left) / length, direction: facing, is_walking: true };
+    left -= length;
+  }
+  const end = path.at(-1)!;
+  return { x: end.x, y: end.y, direction: facing, is_walking: false };
+}
+
+/// Where somebody is at `server_ms`; null if it has no place. Who arrived stands where it was sent.
+export function placeAt(one: Pick<LiveAgent, "position" | "direction" | "walk">, server_ms: number): Place | null {
+  const facing = one.direction ?? "down";
+  if (one.walk) {
+    const place = alongWalk(one.walk, server_ms, facing);
+    if (place.is_walking || !one.position) return place;
+    return { ...one.position, direction: place.direction, is_walking: false };
+  }
+  return one.position ? { ...one.position, direction: facing, is_walking: false } : null;
+}
+
+/// The roster: by name, then by id; only those with these words in their name, role, task or state.
+export function inRoster(agents: ReadonlyMap<string, AgentRow>, words = ""): AgentRow[] {
+  const wanted = words.trim().toLowerCase();
+  const has = ({ name, role, current_task, state, agent_id }: AgentRow) => `${name} ${role ?? ""} ${current_task ?? ""} ${state} ${agent_id}`.toLowerCase().includes(wanted);
+  return [...agents.values()].filter((agent) => !wanted || has(agent))
+    .sort((a, b) => a.name.localeCompare(b.name) || a.agent_id.localeCompare(b.agent_id));
+}
+
+/// How somebody is called, safe to show.
+export function nameOf(world: Pick<World, "agents" | "users">, id: string): string {
+  return safeText(world.agents.get(id)?.name ?? world.users.get(id)?.name ?? (id === "player_0" ? "you" : id));
+}
