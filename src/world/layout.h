@@ -1,7 +1,9 @@
 #pragma once
 /// Layouts: an office as a document that people and clients edit (docs/formats/layout.md):
 /// {version:1, cols, rows, tiles[], furniture[{uid,type,col,row,color?}], tileColors?}. Rules only.
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -11,17 +13,18 @@
 namespace cru::world {
 
 inline constexpr int16_t most_cols = 64, most_rows = 64;
-inline constexpr size_t longest_layout =
-    48'000;  ///< bytes of JSON: one message of a client's socket holds it
+/// Bytes of JSON, its seats included: they go together, in one message of a client's socket.
+inline constexpr size_t longest_layout = 48'000;
 inline constexpr size_t most_furniture = 512;
 
 struct Furniture {
   std::string uid, type;
-  Tile at;  ///< its upper left tile
-  json::value color = nullptr;
+  Tile at;                      ///< its upper left tile
+  json::value color = nullptr;  ///< passed through
 };
 
-/// Where somebody can sit: a chair's tile and what it faces.
+/// Where somebody can sit: a chair's tile and what it faces. The first of a piece has its uid, the others
+/// "uid:1", "uid:2", ….
 struct Seat {
   std::string uid;
   Tile at;
@@ -52,13 +55,19 @@ struct FurnitureKind {
   int16_t width = 1, height = 1;
   bool blocks = true;    ///< nobody walks through it
   bool is_seat = false;  ///< one can sit on it, and so walk onto it
+  bool is_desk = false;  ///< who sits beside it faces it, and small things stand on it
+  bool is_small = false;
 };
+std::span<const FurnitureKind> furniture_kinds();
 /// Null if there is no such kind.
 const FurnitureKind* find_furniture(std::string_view type);
+/// The tiles that it takes, by row; none if there is no such kind.
+std::vector<Tile> tiles_of(const Furniture& piece);
 
 /// Outcomes: the layout; invalid_argument naming the field ("furniture[3].col") and the reason: wrong
 /// version, a size beyond 1…64, a wrong number of tiles, a tile beyond 0…8, furniture that is unknown,
-/// doubled or outside, no floor to stand on, too long.
+/// doubled, outside or in another's place, a seat off the floor, no floor to stand on, too long. Keys that
+/// it does not know are left out, for other tools write more.
 Result<Layout> parse_layout(const json::value& document);
 json::object to_json(const Layout& layout);
 
@@ -70,7 +79,7 @@ json::object to_json(const Seat& seat, bool assigned);  ///< {uid,seatCol,seatRo
 
 /// The office that comes with the program: 20 by 11, walls around, desks with chairs, plants, a table.
 const Layout& default_layout();
-/// A plain room of this size with walls around, for crowds and measurements.
+/// A plain room of this size, 3 to 64 either way, with walls around, for crowds and measurements.
 Layout plain_layout(int16_t cols, int16_t rows);
 
 }  // namespace cru::world

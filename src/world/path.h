@@ -1,6 +1,7 @@
 #pragma once
 /// Paths: shortest ways over a floor, four-connected. Rules only. A finder keeps its scratch memory, so that
 /// a search allocates nothing.
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -10,7 +11,7 @@ namespace cru::world {
 
 class PathFinder {
  public:
-  /// Of a floor this large; `walkable` is by row and stays with the caller of `find`.
+  /// Of a floor this large, at most 64 either way; `walkable` is by row and stays with the caller of `find`.
   PathFinder(int16_t cols, int16_t rows);
 
   /// A shortest way from `from` to `to`, both included, that enters only tiles which are walkable and not
@@ -19,7 +20,8 @@ class PathFinder {
   /// the same. The span is valid until the next search.
   std::span<const Tile> find(std::span<const uint8_t> walkable, std::span<const uint8_t> blocked, Tile from,
                              Tile to);
-  /// The same to whichever tile beside `to` is nearest; one tile if `from` is beside it already.
+  /// The same to whichever tile beside `to` is nearest; one tile if `from` is beside it already and is not
+  /// blocked. `to` itself may be anything on the map.
   std::span<const Tile> find_beside(std::span<const uint8_t> walkable, std::span<const uint8_t> blocked,
                                     Tile from, Tile to);
   /// The free, walkable tile nearest to `around` by steps on the floor, itself first; where the floor is in
@@ -27,11 +29,33 @@ class PathFinder {
   Tile nearest_free(std::span<const uint8_t> walkable, std::span<const uint8_t> blocked, Tile around);
 
  private:
+  /// What a search knows of a tile. Numbers of earlier searches mean that it has not been there.
+  struct Node {
+    uint32_t search = 0;
+    uint16_t steps = 0;  ///< from the start
+    uint16_t from = 0;
+  };
+  struct Stack {
+    std::vector<uint16_t> items;
+    size_t size = 0;
+    void push(uint16_t item) { items[size++] = item; }
+    uint16_t pop() { return items[--size]; }
+  };
+  bool contains(Tile tile) const {
+    return tile.col >= 0 && tile.row >= 0 && tile.col < cols_ && tile.row < rows_;
+  }
+  size_t index(Tile tile) const {
+    return static_cast<size_t>(tile.row) * static_cast<size_t>(cols_) + static_cast<size_t>(tile.col);
+  }
+  void begin();
+  std::span<const Tile> search(std::span<const uint8_t> walkable, std::span<const uint8_t> blocked, Tile from,
+                               Tile to, int distance);
+  std::span<const Tile> trace(uint16_t last);
+
   int16_t cols_, rows_;
-  uint32_t generation_ = 0;
-  std::vector<uint32_t> seen_;  ///< the search that saw a tile last
-  std::vector<uint16_t> from_;
-  std::vector<uint16_t> queue_;
+  uint32_t opened_ = 0, closed_ = 1;  ///< the marks of this search
+  std::vector<Node> nodes_;
+  Stack near_, far_;
   std::vector<Tile> path_;
 };
 
