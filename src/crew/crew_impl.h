@@ -2,6 +2,7 @@
 /// The crew's own parts, shared by its files.
 #include "crew/crew_service.h"
 #include "platform/log.h"
+#include "store/persist.h"
 
 namespace cru::crew {
 
@@ -71,27 +72,6 @@ std::string title_of(std::string_view text);
 
 /// The person has said something: the chat's turn begins.
 void take_word(Tx& tx, Chat& chat, const std::string& text);
-
-/// A full disk passes, and what an agent did must not be lost to it: tried again until it is written.
-inline bool is_passing(Code code) {
-  return code == Code::disk_full || code == Code::database_unavailable || code == Code::overloaded;
-}
-template <class F>
-Task<std::invoke_result_t<F, Tx&>> persist(Loop& loop, Store& store, F closure) {
-  for (Duration pause = 100ms;; pause = std::min<Duration>(pause * 2, 5s)) {
-    auto written = co_await store.write(closure);
-    if (written || !is_passing(written.error().code)) co_return written;
-    co_await loop.sleep(pause);
-  }
-}
-template <class F>
-Task<std::invoke_result_t<F, Reader&>> consult(Loop& loop, Store& store, F closure) {
-  for (Duration pause = 100ms;; pause = std::min<Duration>(pause * 2, 5s)) {
-    auto found = co_await store.read(closure);
-    if (found || !is_passing(found.error().code)) co_return found;
-    co_await loop.sleep(pause);
-  }
-}
 
 /// "00-<trace>-<span>-01".
 std::string traceparent(const std::string& trace_id, Random& random);

@@ -124,6 +124,28 @@ struct Minds::State {
         "--model scripted"));
   }
 
+  Task<Result<Choice>> resolve(Model model) {
+    const Provider* provider = nullptr;
+    if (model.provider == "auto") {
+      auto resolved = co_await resolve_auto();
+      if (!resolved) co_return fail(std::move(resolved.error()));
+      provider = *resolved;
+    } else {
+      provider = find_provider(model.provider);
+      if (!provider)
+        co_return fail(
+            mind_failure("not_configured",
+                         fmt::format("the model {} names no known provider: {}", model.name, model.provider),
+                         "see: cru config"));
+      auto ready = co_await look_at(*provider);
+      if (!ready.works)
+        co_return fail(mind_failure(
+            "not_configured", fmt::format("{} cannot be used: {}", provider->name, ready.why), ready.fix));
+    }
+    model.provider = provider->name;
+    co_return Choice{&mind_of(*provider), std::move(model), *provider};
+  }
+
   Loop& loop;
   Pool& pool;
   runs::Runs& runs;
@@ -144,25 +166,19 @@ const Settings& Minds::settings() const { return state_->settings; }
 Task<Result<Choice>> Minds::choose(std::string name) {
   auto model = find_model(state_->settings, name.empty() ? state_->settings.default_model : name);
   if (!model) co_return fail(std::move(model.error()));
-  const Provider* provider = nullptr;
-  if (model->provider == "auto") {
-    auto resolved = co_await state_->resolve_auto();
-    if (!resolved) co_return fail(std::move(resolved.error()));
-    provider = *resolved;
-  } else {
-    provider = state_->find_provider(model->provider);
-    if (!provider)
-      co_return fail(
-          mind_failure("not_configured",
-                       fmt::format("the model {} names no known provider: {}", model->name, model->provider),
-                       "see: cru config"));
-    auto ready = co_await state_->look_at(*provider);
-    if (!ready.works)
-      co_return fail(mind_failure(
-          "not_configured", fmt::format("{} cannot be used: {}", provider->name, ready.why), ready.fix));
-  }
-  model->provider = provider->name;
-  co_return Choice{&state_->mind_of(*provider), *std::move(model), *provider};
+  co_return co_await state_->resolve(*std::move(model));
+}
+
+Task<Result<Choice>> Minds::choose_backend(std::string name) {
+  const auto& settings = state_->settings;
+  const auto* provider = settings.models.contains(name) ? nullptr : state_->find_provider(name);
+  if (!provider) co_return co_await choose(std::move(name));
+  for (const auto& [known, model] : settings.models)
+    if (model.provider == name) co_return co_await choose(known);
+  if (is_api(provider->kind))
+    co_return fail(Code::invalid_argument, fmt::format("no model of {} is configured", name), "model",
+                   fmt::format("add one under `models` with `provider: {}`", name));
+  co_return co_await state_->resolve({.name = name, .provider = name, .id = {}, .prices = {}, .script = {}});
 }
 
 Task<std::vector<Readiness>> Minds::survey() {

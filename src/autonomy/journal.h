@@ -1,0 +1,41 @@
+#pragma once
+/// Journal: what the runtime has decided and the store does not have yet. One transaction at a time takes all
+/// that has gathered, in order, so thousands of agents share a commit; whoever promises something waits for
+/// it.
+#include <functional>
+#include <vector>
+
+#include "store/store.h"
+
+namespace cru::autonomy {
+
+class Journal {
+ public:
+  using Write = std::function<void(Tx&)>;  ///< captures values; may be run again
+  /// `with_each` is asked for one more write whenever a transaction begins.
+  Journal(Loop& loop, Store& store, std::function<Write()> with_each);
+
+  void add(Write write);
+  /// When all that was added so far is durable.
+  /// Errors: the store's, once it has refused something for good: nothing is promised any more.
+  Task<Result<>> written();
+  /// So much waits that those who make more should wait too.
+  bool is_full() const { return pending_.size() >= most_pending; }
+  Signal& progress() { return progress_; }
+  bool is_idle() const { return written_ == added_; }
+
+  static constexpr size_t most_pending = 16'384;
+
+ private:
+  Task<void> flush();
+  Loop& loop_;
+  Store& store_;
+  const std::function<Write()> with_each_;
+  std::vector<Write> pending_;
+  uint64_t added_ = 0, written_ = 0;
+  bool is_flushing_ = false;
+  std::optional<Error> broken_;
+  Signal progress_;
+};
+
+}  // namespace cru::autonomy

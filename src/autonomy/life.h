@@ -1,0 +1,101 @@
+#pragma once
+/// Life: what a live agent does next, given where it stands and what happens to it. Rules only: thoughts,
+/// walks, words and timers are effects for the runtime, and their outcomes are inputs. An agent is no task
+/// and no coroutine, just this and a place in a table.
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "autonomy/decision.h"
+#include "autonomy/state.h"
+#include "base/time.h"
+
+namespace cru::autonomy {
+
+/// How fast an agent lives.
+struct Pace {
+  Duration idle = 5s;           ///< without a word from anybody, before it thinks by itself
+  Duration listening = 300ms;   ///< to what was said, before it is acknowledged and thought about
+  Duration think_limit = 120s;  ///< for its mind to answer
+  Duration speech_per_character = 50ms;
+  Duration least_speech = 1s;
+  Duration most_speech = 10s;
+  Duration longest_pause = 5min;  ///< before it tries a mind again that failed: doubled from `idle` each time
+};
+
+inline constexpr BootTime never = BootTime::max();
+
+struct Life {
+  State state = State::idle;
+  BootTime due = never;  ///< when `Due` is to be told
+  int64_t thought = 0;   ///< the number of its latest thought
+  int32_t failures = 0;  ///< thoughts that failed, in a row
+  bool is_walking = false;
+  std::optional<Move> held;     ///< asked for while it spoke; the latest wins
+  std::optional<Speak> unsaid;  ///< decided on the way: said on arrival
+};
+
+/// Somebody spoke, or something else concerns it. Not told while it speaks: it hears that afterwards.
+struct Heard {};
+/// Its time has come.
+struct Due {};
+/// Its mind was asked: from now on its limit runs.
+struct Asked {
+  int64_t thought;
+};
+struct Decided {
+  int64_t thought;
+  Decision decision;
+};
+struct Failed {
+  int64_t thought;
+};
+struct AskedToMove {
+  Move move;
+};
+struct Arrived {};
+/// After a restart: goes on from the state it was found in.
+struct Woken {};
+using Input = std::variant<Heard, Due, Asked, Decided, Failed, AskedToMove, Arrived, Woken>;
+
+namespace effect {
+struct Changed {
+  State from, to;
+};
+/// Ask the mind; the answer is told as Decided or Failed with this number.
+struct Think {
+  int64_t thought;
+};
+/// The answer to this thought is not wanted any more. `is_late`: the mind did not answer in time.
+struct Forget {
+  int64_t thought;
+  bool is_late = false;
+};
+struct Acknowledge {};  ///< what it has heard
+struct Say {
+  Speak words;
+};
+struct Walk {
+  Move move;
+};
+/// Blocked until it is idle: it speaks.
+struct Hold {
+  Move move;
+};
+struct Complete {
+  CompleteTask task;
+};
+}  // namespace effect
+using Effect = std::variant<effect::Changed, effect::Think, effect::Forget, effect::Acknowledge, effect::Say,
+                            effect::Walk, effect::Hold, effect::Complete>;
+
+/// Whether it would hear something now.
+inline bool can_hear(const Life& life) { return life.state != State::speaking; }
+
+/// How long saying this takes.
+Duration speech_time(const Pace& pace, std::string_view content);
+
+/// Carries `life` on. Outdated answers of its mind and timers that are not due any more change nothing.
+std::vector<Effect> step(Life& life, const Input& input, const Pace& pace, BootTime now);
+
+}  // namespace cru::autonomy

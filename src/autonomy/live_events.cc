@@ -1,0 +1,146 @@
+#include "autonomy/live_events.h"
+
+#include <algorithm>
+
+namespace cru::autonomy {
+namespace {
+
+constexpr std::string_view family = "live.";
+
+NewEvent of_agent(std::string_view type, const LiveAgent& agent, Time now, json::object data) {
+  data["agent_id"] = agent.id();
+  data["position"] = position_of(agent.place(now));
+  return {std::string(family) + std::string(type), agent.id(), std::move(data)};
+}
+
+json::value task_name(const LiveAgent& agent) {
+  return agent.task() ? json::value(agent.task()->task_name) : json::value();
+}
+
+world::Tile tile_from(const json::object& data) {
+  const auto* at = object_at(data, "position");
+  if (!at) return world::nowhere;
+  return {static_cast<int16_t>(int_or(*at, "x", -1)), static_cast<int16_t>(int_or(*at, "y", -1))};
+}
+
+void add_hearers(Message& message, const Lookup& lookup, const std::vector<Body>& everybody) {
+  if (bool_or(*message.data, "everybody")) {
+    message.hearers = everybody;
+  } else if (const auto* names = array_at(*message.data, "recipients")) {
+    for (const auto& name : *names)
+      if (auto body = name.is_string() ? lookup(name.get_string()) : world::nobody; body != world::nobody)
+        message.hearers.push_back(body);
+  }
+  std::ranges::sort(message.hearers);
+}
+
+}  // namespace
+
+NewEvent joined_event(json::object view) {
+  std::string id(text_or(view, "agent_id"));
+  auto position = view["position"];
+  return {"live.agent_joined", id, {{"agent_id", id}, {"position", position}, {"agent", std::move(view)}}};
+}
+
+NewEvent removed_event(const LiveAgent& agent, std::string reason, Time now) {
+  return of_agent("agent_removed", agent, now, {{"reason", std::move(reason)}, {"name", agent.nature->name}});
+}
+
+NewEvent state_event(const LiveAgent& agent, State from, State to, Time now) {
+  return of_agent("agent_state_changed", agent, now,
+                  {{"old_state", name(from)},
+                   {"new_state", name(to)},
+                   {"current_task", task_name(agent)},
+                   {"error", json_or_null(agent.error)}});
+}
+
+NewEvent moved_event(const LiveAgent& agent) {
+  auto data = world::to_json(*agent.walk);
+  data["x"] = agent.tile.col;
+  data["y"] = agent.tile.row;
+  return of_agent("agent_moved", agent, agent.walk->t0, std::move(data));
+}
+
+NewEvent task_event(std::string type, const LiveAgent& agent, const LiveTask& task, Time now) {
+  json::object data{{"task_id", task.task_id}, {"task_name", task.task_name}, {"status", task.status}};
+  if (task.completed_at) data["result"] = json_or_null(task.result);
+  return of_agent(type, agent, now, std::move(data));
+}
+
+NewEvent held_event(const LiveAgent& agent, const Move& move, std::string reason, Time now) {
+  return of_agent(
+      "action_held", agent, now,
+      {{"action", "move"}, {"x", move.to.col}, {"y", move.to.row}, {"reason", std::move(reason)}});
+}
+
+NewEvent stuck_event(const LiveAgent& agent, std::string reason, Time now) {
+  return of_agent("agent_stuck", agent, now,
+                  {{"reason", std::move(reason)}, {"since", to_rfc3339(agent.since)}});
+}
+
+NewEvent receipt_event(const LiveAgent& agent, std::string_view message_id, std::string_view status,
+                       Time now) {
+  return of_agent("message_receipt", agent, now, {{"message_id", message_id}, {"status", status}});
+}
+
+NewEvent spoke_event(const Utterance& said) {
+  json::array recipients;
+  for (const auto& id : said.recipients) {
+    if (recipients.size() == most_named) break;
+    recipients.emplace_back(id);
+  }
+  json::object data{{"agent_id", said.sender},
+                    {"sender_kind", said.is_user ? "user" : "agent"},
+                    {"name", said.name},
+                    {"content", said.content},
+                    {"recipient", json_or_null(said.recipient())},
+                    {"recipients", std::move(recipients)},
+                    {"recipient_count", said.recipients.size()},
+                    {"message_id", said.message_id},
+                    {"direct", said.is_direct},
+                    {"position", position_of(said.at)}};
+  if (said.to_everybody) data["everybody"] = true;
+  return {"live.agent_spoke", said.sender, std::move(data)};
+}
+
+NewEvent broadcast_event(std::string sender, json::value data, world::Tile at) {
+  return {"live.agent_broadcast",
+          sender,
+          {{"agent_id", sender}, {"data", std::move(data)}, {"position", position_of(at)}}};
+}
+
+std::optional<Message> message_from(const Event& event, const Lookup& lookup,
+                                    const std::vector<Body>& everybody) {
+  if (!event.type.starts_with(family)) return {};
+  auto kind = kind_from(std::string_view(event.type).substr(family.size()));
+  if (!kind) return {};
+  auto parsed = parse_json(event.data);
+  if (!parsed || !parsed->is_object()) return {};
+  Message message;
+  message.seq = event.seq;
+  message.kind = *kind;
+  message.data = std::make_shared<const json::object>(std::move(parsed->get_object()));
+  message.at = tile_from(*message.data);
+  auto self = lookup(text_or(*message.data, "agent_id"));
+  if (*kind == Kind::task_assigned) {
+    // Said to the agent that it is about, by whoever gave the task.
+    message.is_direct = true;
+    if (self != world::nobody) message.hearers = {self};
+    return message;
+  }
+  message.sender = self;
+  if (*kind == Kind::agent_spoke) {
+    message.is_direct = bool_or(*message.data, "direct");
+    add_hearers(message, lookup, everybody);
+  }
+  return message;
+}
+
+std::vector<std::string> bus_types() {
+  std::vector<std::string> types;
+  for (size_t i = 0; i < kinds; ++i)
+    types.push_back(std::string(family) + std::string(name(static_cast<Kind>(i))));
+  return types;
+}
+
+}  // namespace cru::autonomy

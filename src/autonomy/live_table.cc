@@ -1,0 +1,347 @@
+#include "autonomy/live_table.h"
+
+#include <array>
+
+namespace cru::autonomy {
+namespace {
+
+constexpr int64_t kept_rows = 1000;
+
+constexpr std::string_view schema = R"(
+CREATE TABLE IF NOT EXISTS live_agents (
+  id TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, backend TEXT NOT NULL, mind TEXT NOT NULL,
+  definition TEXT NOT NULL, persona TEXT NOT NULL, warning TEXT NOT NULL, listens_to TEXT NOT NULL,
+  seed INTEGER NOT NULL, created_at INTEGER NOT NULL, left_at INTEGER,
+  state TEXT NOT NULL, since INTEGER NOT NULL, col INTEGER NOT NULL, row INTEGER NOT NULL,
+  facing INTEGER NOT NULL, walk TEXT, held_col INTEGER, held_row INTEGER, seat TEXT NOT NULL,
+  error TEXT NOT NULL, last_message TEXT NOT NULL,
+  thought INTEGER NOT NULL, cursor INTEGER NOT NULL, answered INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS live_agents_left ON live_agents (left_at);
+CREATE TABLE IF NOT EXISTS agent_conversations (
+  id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, timestamp INTEGER NOT NULL, sender TEXT NOT NULL,
+  content TEXT NOT NULL, recipient TEXT, message_id TEXT, receipt TEXT);
+CREATE INDEX IF NOT EXISTS agent_conversations_by_agent ON agent_conversations (agent_id, timestamp DESC);
+CREATE INDEX IF NOT EXISTS agent_conversations_by_message ON agent_conversations (message_id)
+  WHERE receipt IS NOT NULL;
+CREATE TABLE IF NOT EXISTS agent_tasks (
+  id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, task_id TEXT NOT NULL UNIQUE, task_name TEXT NOT NULL,
+  status TEXT NOT NULL, result TEXT, created_at INTEGER NOT NULL, completed_at INTEGER);
+CREATE INDEX IF NOT EXISTS agent_tasks_by_status ON agent_tasks (agent_id, status);
+CREATE TABLE IF NOT EXISTS agent_state_history (
+  id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, old_state TEXT NOT NULL, new_state TEXT NOT NULL,
+  timestamp INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS agent_state_history_by_agent ON agent_state_history (agent_id, timestamp DESC);
+CREATE TABLE IF NOT EXISTS live_messages (
+  message_id TEXT PRIMARY KEY, sender TEXT NOT NULL, content TEXT NOT NULL, recipients TEXT NOT NULL,
+  timestamp INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS live_messages_by_time ON live_messages (timestamp);
+CREATE TABLE IF NOT EXISTS live_marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+)";
+constexpr std::array<Migration, 1> steps{{{"autonomy", 1, schema}}};
+
+constexpr auto agent_columns =
+    "id, name, role, backend, mind, definition, persona, warning, listens_to, seed, created_at, state, since,"
+    " col, row, facing, walk, held_col, held_row, seat, error, last_message, thought, cursor, answered";
+
+json::object object_from(const std::string& text) {
+  auto parsed = parse_json(text);
+  return parsed && parsed->is_object() ? parsed->get_object() : json::object();
+}
+
+std::optional<std::string> walk_text(const LiveRow& row) {
+  if (!row.walk) return {};
+  return to_text(world::to_json(*row.walk));
+}
+std::optional<int64_t> held_col(const LiveRow& row) {
+  return row.held ? std::optional<int64_t>(row.held->col) : std::nullopt;
+}
+std::optional<int64_t> held_row(const LiveRow& row) {
+  return row.held ? std::optional<int64_t>(row.held->row) : std::nullopt;
+}
+
+world::Tile tile_from(int64_t col, int64_t row) {
+  return {static_cast<int16_t>(col), static_cast<int16_t>(row)};
+}
+
+LiveRow agent_from(const Row& row) {
+  LiveRow out;
+  Nature nature;
+  nature.id = row.text(0);
+  nature.name = row.text(1);
+  nature.role = row.text(2);
+  nature.backend = row.text(3);
+  nature.mind = row.text(4);
+  nature.definition = row.text(5);
+  nature.persona = row.text(6);
+  nature.warning = row.text(7);
+  nature.listens_to = object_from(row.text(8));
+  nature.seed = static_cast<uint64_t>(row.integer(9));
+  nature.created_at = row.time(10);
+  out.state = state_from(row.text(11)).value_or(State::idle);
+  out.since = row.time(12);
+  out.tile = tile_from(row.integer(13), row.integer(14));
+  out.facing = static_cast<world::Direction>(row.integer(15) & 3);
+  if (auto walk = world::walk_from(object_from(row.text(16)))) out.walk = *std::move(walk);
+  if (!row.is_null(17)) out.held = tile_from(row.integer(17), row.integer(18));
+  out.seat = row.text(19);
+  out.error = row.text(20);
+  out.last_message = row.text(21);
+  out.thought = row.integer(22);
+  out.cursor = row.integer(23);
+  out.answered = row.integer(24);
+  out.nature = std::make_shared<const Nature>(std::move(nature));
+  return out;
+}
+
+Said said_from(const Row& row) {
+  return {row.integer(0), row.text(1), row.time(2), row.text(3),
+          row.text(4),    row.text(5), row.text(6), row.text(7)};
+}
+constexpr auto said_columns = "id, agent_id, timestamp, sender, content, recipient, message_id, receipt";
+
+constexpr auto task_columns = "task_id, agent_id, task_name, status, result, created_at, completed_at";
+LiveTask task_from(const Row& row) {
+  return {row.text(0), row.text(1), row.text(2), row.text(3), row.text(4), row.time(5), row.maybe_time(6)};
+}
+
+std::optional<std::string> or_null(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+void write_mark(Tx& tx, std::string_view name, int64_t value) {
+  tx.exec(
+      "INSERT INTO live_marks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "
+      "excluded.value",
+      name, value);
+}
+int64_t read_mark(Reader& reader, std::string_view name) {
+  auto row = reader.row("SELECT value FROM live_marks WHERE name = ?", name);
+  return row ? row->integer(0) : 0;
+}
+
+template <class T, class F>
+std::vector<T> each(const std::vector<Row>& rows, F read) {
+  std::vector<T> out;
+  out.reserve(rows.size());
+  for (const auto& row : rows) out.push_back(read(row));
+  return out;
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() { return steps; }
+
+LiveRow row_of(const LiveAgent& agent) {
+  LiveRow row{.nature = agent.nature,
+              .state = agent.life.state,
+              .since = agent.since,
+              .tile = agent.tile,
+              .facing = agent.facing,
+              .walk = {},
+              .held = {},
+              .seat = agent.seat,
+              .error = agent.error,
+              .last_message = agent.last_message,
+              .thought = agent.life.thought,
+              .cursor = agent.cursor,
+              .answered = agent.answered};
+  if (agent.walk) row.walk = *agent.walk;
+  if (agent.life.held) row.held = agent.life.held->to;
+  return row;
+}
+
+void insert_agent(Tx& tx, const LiveRow& row) {
+  const auto& nature = *row.nature;
+  tx.exec(
+      "INSERT INTO live_agents (id, name, role, backend, mind, definition, persona, warning, listens_to, "
+      "seed,"
+      " created_at, state, since, col, row, facing, walk, held_col, held_row, seat, error, last_message, "
+      "thought,"
+      " cursor, answered) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+      nature.id, nature.name, nature.role, nature.backend, nature.mind, nature.definition, nature.persona,
+      nature.warning, to_text(nature.listens_to), static_cast<int64_t>(nature.seed), nature.created_at,
+      name(row.state), row.since, int64_t(row.tile.col), int64_t(row.tile.row),
+      static_cast<int64_t>(row.facing), walk_text(row), held_col(row), held_row(row), row.seat, row.error,
+      row.last_message, row.thought, row.cursor, row.answered);
+}
+
+void update_agent(Tx& tx, const LiveRow& row) {
+  tx.exec(
+      "UPDATE live_agents SET state = ?, since = ?, col = ?, row = ?, facing = ?, walk = ?, held_col = ?,"
+      " held_row = ?, seat = ?, error = ?, last_message = ?, thought = ?, cursor = ?, answered = ? WHERE id "
+      "= ?",
+      name(row.state), row.since, int64_t(row.tile.col), int64_t(row.tile.row),
+      static_cast<int64_t>(row.facing), walk_text(row), held_col(row), held_row(row), row.seat, row.error,
+      row.last_message, row.thought, row.cursor, row.answered, row.nature->id);
+}
+
+void end_agent(Tx& tx, std::string_view id, Time at) {
+  tx.exec("UPDATE live_agents SET left_at = ?, walk = NULL WHERE id = ?", at, id);
+}
+
+std::vector<LiveRow> living_agents(Reader& reader) {
+  static const auto sql =
+      std::string("SELECT ") + agent_columns + " FROM live_agents WHERE left_at IS NULL ORDER BY rowid";
+  return each<LiveRow>(reader.rows(sql), agent_from);
+}
+
+bool was_agent(Reader& reader, std::string_view id) {
+  return reader.row("SELECT 1 FROM live_agents WHERE id = ?", id).has_value();
+}
+
+int64_t purge_agents(Tx& tx, Time before, int64_t limit) {
+  auto old = tx.rows("SELECT id FROM live_agents WHERE left_at < ? LIMIT ?", before, limit);
+  for (const auto& row : old) {
+    auto id = row.text(0);
+    tx.exec("DELETE FROM agent_conversations WHERE agent_id = ?", id);
+    tx.exec("DELETE FROM agent_tasks WHERE agent_id = ?", id);
+    tx.exec("DELETE FROM agent_state_history WHERE agent_id = ?", id);
+    tx.exec("DELETE FROM live_agents WHERE id = ?", id);
+  }
+  auto messages = tx.exec(
+      "DELETE FROM live_messages WHERE message_id IN"
+      " (SELECT message_id FROM live_messages WHERE timestamp < ? LIMIT ?)",
+      before, limit);
+  return static_cast<int64_t>(old.size()) + messages;
+}
+
+void insert_said(Tx& tx, const Said& said) {
+  tx.exec(
+      "INSERT INTO agent_conversations (id, agent_id, timestamp, sender, content, recipient, message_id, "
+      "receipt)"
+      " VALUES (?,?,?,?,?,?,?,?)",
+      said.id, said.agent_id, said.at, said.sender, said.content, or_null(said.recipient),
+      or_null(said.message_id), or_null(said.receipt));
+}
+
+void acknowledge(Tx& tx, const std::vector<int64_t>& ids) {
+  for (auto id : ids)
+    tx.exec("UPDATE agent_conversations SET receipt = 'acknowledged' WHERE id = ? AND receipt = 'delivered'",
+            id);
+}
+
+std::vector<Said> conversation_of(Reader& reader, std::string_view agent_id, int64_t limit) {
+  static const auto sql =
+      std::string("SELECT ") + said_columns +
+      " FROM agent_conversations WHERE agent_id = ? ORDER BY timestamp DESC, id DESC LIMIT ?";
+  return each<Said>(reader.rows(sql, agent_id, limit), said_from);
+}
+
+std::vector<Said> receipts_of(Reader& reader, std::string_view message_id) {
+  static const auto sql =
+      std::string("SELECT ") + said_columns +
+      " FROM agent_conversations WHERE message_id = ? AND receipt IS NOT NULL ORDER BY id";
+  return each<Said>(reader.rows(sql, message_id), said_from);
+}
+
+json::object to_json(const Said& said) {
+  json::object out{
+      {"id", said.id},         {"agent_id", said.agent_id}, {"timestamp", to_rfc3339(said.at)},
+      {"sender", said.sender}, {"content", said.content},   {"recipient", json_or_null(said.recipient)}};
+  if (!said.message_id.empty()) out["message_id"] = said.message_id;
+  if (!said.receipt.empty()) out["receipt"] = said.receipt;
+  return out;
+}
+
+int64_t last_said(Reader& reader) {
+  auto row = reader.row("SELECT MAX(id) FROM agent_conversations");
+  return row ? row->integer(0) : 0;
+}
+
+std::vector<Said> unacknowledged(Reader& reader, std::string_view agent_id, int64_t after) {
+  static const auto sql = std::string("SELECT ") + said_columns +
+                          " FROM agent_conversations WHERE agent_id = ? AND id > ? AND receipt = 'delivered'"
+                          " ORDER BY id";
+  return each<Said>(reader.rows(sql, agent_id, after), said_from);
+}
+
+void prune_history(Tx& tx, std::string_view agent_id) {
+  tx.exec(
+      "DELETE FROM agent_conversations WHERE agent_id = ? AND id <="
+      " (SELECT id FROM agent_conversations WHERE agent_id = ? ORDER BY timestamp DESC, id DESC LIMIT 1 "
+      "OFFSET ?)",
+      agent_id, agent_id, kept_rows);
+  tx.exec(
+      "DELETE FROM agent_state_history WHERE agent_id = ? AND id <="
+      " (SELECT id FROM agent_state_history WHERE agent_id = ? ORDER BY timestamp DESC, id DESC LIMIT 1 "
+      "OFFSET ?)",
+      agent_id, agent_id, kept_rows);
+}
+
+void insert_sent(Tx& tx, const Sent& sent) {
+  tx.exec("INSERT INTO live_messages (message_id, sender, content, recipients, timestamp) VALUES (?,?,?,?,?)",
+          sent.message_id, sent.sender, sent.content, to_text(json::value_from(sent.recipients)), sent.at);
+}
+
+std::optional<Sent> find_sent(Reader& reader, std::string_view message_id) {
+  auto row = reader.row(
+      "SELECT message_id, sender, content, recipients, timestamp FROM live_messages WHERE message_id = ?",
+      message_id);
+  if (!row) return {};
+  Sent sent{row->text(0), row->text(1), row->text(2), {}, row->time(4)};
+  if (auto list = parse_json(row->text(3)); list && list->is_array())
+    for (const auto& item : list->get_array())
+      if (item.is_string()) sent.recipients.emplace_back(item.get_string());
+  return sent;
+}
+
+void insert_task(Tx& tx, const LiveTask& task) {
+  tx.exec("INSERT INTO agent_tasks (agent_id, task_id, task_name, status, created_at) VALUES (?,?,?,?,?)",
+          task.agent_id, task.task_id, task.task_name, task.status, task.created_at);
+}
+
+bool end_task(Tx& tx, const LiveTask& task) {
+  return tx.exec(
+             "UPDATE agent_tasks SET status = ?, result = ?, completed_at = ? WHERE task_id = ? AND agent_id "
+             "= ?"
+             " AND completed_at IS NULL",
+             task.status, or_null(task.result), task.completed_at, task.task_id, task.agent_id) > 0;
+}
+
+void begin_task(Tx& tx, std::string_view task_id) {
+  tx.exec("UPDATE agent_tasks SET status = 'in_progress' WHERE task_id = ? AND status = 'assigned'", task_id);
+}
+
+std::optional<LiveTask> find_task(Reader& reader, std::string_view task_id) {
+  static const auto sql = std::string("SELECT ") + task_columns + " FROM agent_tasks WHERE task_id = ?";
+  auto row = reader.row(sql, task_id);
+  return row ? std::optional(task_from(*row)) : std::nullopt;
+}
+
+std::vector<LiveTask> tasks_of(Reader& reader, std::string_view agent_id, int64_t limit) {
+  static const auto sql =
+      std::string("SELECT ") + task_columns + " FROM agent_tasks WHERE agent_id = ? ORDER BY id DESC LIMIT ?";
+  return each<LiveTask>(reader.rows(sql, agent_id, limit), task_from);
+}
+
+std::vector<LiveTask> open_tasks(Reader& reader) {
+  static const auto sql = std::string("SELECT ") + task_columns +
+                          " FROM agent_tasks WHERE status IN ('assigned', 'in_progress') ORDER BY id";
+  return each<LiveTask>(reader.rows(sql), task_from);
+}
+
+void insert_state(Tx& tx, std::string_view agent_id, State from, State to, Time at) {
+  tx.exec("INSERT INTO agent_state_history (agent_id, old_state, new_state, timestamp) VALUES (?,?,?,?)",
+          agent_id, name(from), name(to), at);
+}
+
+json::array states_of(Reader& reader, std::string_view agent_id, int64_t limit) {
+  json::array out;
+  for (const auto& row :
+       reader.rows("SELECT id, old_state, new_state, timestamp FROM agent_state_history WHERE agent_id = ?"
+                   " ORDER BY timestamp DESC, id DESC LIMIT ?",
+                   agent_id, limit))
+    out.push_back(json::object{{"id", row.integer(0)},
+                               {"agent_id", agent_id},
+                               {"old_state", row.text(1)},
+                               {"new_state", row.text(2)},
+                               {"timestamp", to_rfc3339(row.time(3))}});
+  return out;
+}
+
+void write_heard(Tx& tx, int64_t seq) { write_mark(tx, "heard", seq); }
+int64_t read_heard(Reader& reader) { return read_mark(reader, "heard"); }
+void write_number(Tx& tx, int64_t number) { write_mark(tx, "agents", number); }
+int64_t read_number(Reader& reader) { return read_mark(reader, "agents"); }
+
+}  // namespace cru::autonomy

@@ -1,0 +1,86 @@
+#pragma once
+/// Tables of the live agents: what they are, said, heard, were given to do, and the states they were in.
+#include <span>
+#include <vector>
+
+#include "autonomy/live_agent.h"
+#include "store/store.h"
+
+namespace cru::autonomy {
+
+std::span<const Migration> migrations();
+
+/// A row of live_agents, which is all of an agent but its tasks; cheap to copy into a closure.
+struct LiveRow {
+  std::shared_ptr<const Nature> nature;
+  State state = State::idle;
+  Time since{};
+  world::Tile tile;
+  world::Direction facing = world::Direction::down;
+  std::optional<world::Walk> walk;
+  std::optional<world::Tile> held;
+  std::string seat, error, last_message;
+  int64_t thought = 0, cursor = 0, answered = 0;
+};
+LiveRow row_of(const LiveAgent& agent);
+void insert_agent(Tx& tx, const LiveRow& row);
+void update_agent(Tx& tx, const LiveRow& row);
+/// It is gone; what it said and did stays until it is purged.
+void end_agent(Tx& tx, std::string_view id, Time at);
+std::vector<LiveRow> living_agents(Reader& reader);
+/// True if there is or was one.
+bool was_agent(Reader& reader, std::string_view id);
+/// Agents that left before, with all their rows; how many.
+int64_t purge_agents(Tx& tx, Time before, int64_t limit);
+
+/// A row of agent_conversations: of agent `agent_id`, which said or heard it.
+struct Said {
+  int64_t id = 0;  ///< given by the runtime: it rises
+  std::string agent_id;
+  Time at{};
+  std::string sender, content, recipient;
+  std::string message_id;
+  std::string receipt;  ///< of the recipient of a direct message: delivered, acknowledged
+};
+void insert_said(Tx& tx, const Said& said);
+void acknowledge(Tx& tx, const std::vector<int64_t>& ids);
+/// Newest first.
+std::vector<Said> conversation_of(Reader& reader, std::string_view agent_id, int64_t limit);
+std::vector<Said> receipts_of(Reader& reader, std::string_view message_id);
+json::object to_json(const Said& said);
+int64_t last_said(Reader& reader);
+/// What it took and has not acknowledged.
+std::vector<Said> unacknowledged(Reader& reader, std::string_view agent_id, int64_t after);
+/// Keeps the newest 1,000 of what it said and of its states.
+void prune_history(Tx& tx, std::string_view agent_id);
+
+/// A message to agents whose receipts can be asked for.
+struct Sent {
+  std::string message_id, sender, content;
+  std::vector<std::string> recipients;
+  Time at{};
+};
+void insert_sent(Tx& tx, const Sent& sent);
+std::optional<Sent> find_sent(Reader& reader, std::string_view message_id);
+
+void insert_task(Tx& tx, const LiveTask& task);
+/// False if there is no such task of the agent, or it has ended.
+bool end_task(Tx& tx, const LiveTask& task);
+void begin_task(Tx& tx, std::string_view task_id);
+std::optional<LiveTask> find_task(Reader& reader, std::string_view task_id);
+/// Newest first.
+std::vector<LiveTask> tasks_of(Reader& reader, std::string_view agent_id, int64_t limit);
+/// Those that have not ended, oldest first.
+std::vector<LiveTask> open_tasks(Reader& reader);
+
+void insert_state(Tx& tx, std::string_view agent_id, State from, State to, Time at);
+json::array states_of(Reader& reader, std::string_view agent_id, int64_t limit);
+
+/// Everybody has had the messages up to here.
+void write_heard(Tx& tx, int64_t seq);
+int64_t read_heard(Reader& reader);
+/// The number in the last agent's id.
+void write_number(Tx& tx, int64_t number);
+int64_t read_number(Reader& reader);
+
+}  // namespace cru::autonomy

@@ -1,0 +1,267 @@
+// What the lives of agents decide, carried out.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "autonomy/runtime_impl.h"
+#include "base/id.h"
+
+namespace cru::autonomy {
+namespace {
+
+constexpr int32_t rows_between_prunings = 200;
+
+bool same_name(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+}  // namespace
+
+void AgentRuntime::tell(Body body, const Input& input) {
+  auto effects = step(at(body).life, input, options_.pace, boot());
+  for (const auto& effect : effects) std::visit([&](const auto& one) { apply(body, one); }, effect);
+  if (!effects.empty()) save(body);
+  arm(body);
+}
+
+void AgentRuntime::save(Body body) {
+  journal_.add([row = row_of(at(body))](Tx& tx) { update_agent(tx, row); });
+  auto& slot = slots_[body];
+  if (slot.rows < rows_between_prunings) return;
+  slot.rows = 0;
+  journal_.add([id = slot.agent->id()](Tx& tx) { prune_history(tx, id); });
+}
+
+void AgentRuntime::emit(NewEvent event) {
+  journal_.add([event = std::move(event)](Tx& tx) { tx.emit(event); });
+}
+
+void AgentRuntime::apply(Body body, const effect::Changed& changed) {
+  auto& agent = at(body);
+  agent.since = wall();
+  ++slots_[body].rows;
+  journal_.add([id = agent.id(), changed, at = agent.since](Tx& tx) {
+    insert_state(tx, id, changed.from, changed.to, at);
+  });
+  emit(state_event(agent, changed.from, changed.to, agent.since));
+  if (changed.from != State::speaking) return;
+  // What was said meanwhile is waiting.
+  bus_.resume(body);
+  heard_.notify();
+  pump();
+}
+
+void AgentRuntime::apply(Body body, const effect::Think& think) {
+  auto& agent = at(body);
+  if (!agent.tasks.empty() && agent.tasks.front().status == "assigned") {
+    agent.tasks.front().status = "in_progress";
+    journal_.add([id = agent.tasks.front().task_id](Tx& tx) { begin_task(tx, id); });
+  }
+  auto live = std::make_shared<Thought>();
+  slots_[body].thought = live;
+  loop_.spawn(this->think(body, agent.id(), think.thought, live));
+}
+
+void AgentRuntime::apply(Body body, const effect::Forget& forget) {
+  auto thought = std::exchange(slots_[body].thought, nullptr);
+  if (thought) {
+    if (std::exchange(thought->has_place, false)) --thinking_, may_think_.notify();
+    // From the loop: what ends there may look at this agent again.
+    loop_.post([thought] { thought->stop.request(); });
+  }
+  if (!forget.is_late) return;
+  auto& agent = at(body);
+  agent.error = fmt::format("its mind did not answer within {}", format_duration(options_.pace.think_limit));
+  log_error("a live agent is stuck",
+            {{"agent", agent.id()}, {"mind", agent.nature->mind}, {"error", agent.error}});
+  emit(stuck_event(agent, agent.error, wall()));
+}
+
+void AgentRuntime::apply(Body body, const effect::Acknowledge&) {
+  auto& slot = slots_[body];
+  std::vector<int64_t> rows;
+  for (const auto& heard : slot.heard) {
+    if (heard.message_id.empty()) continue;
+    rows.push_back(heard.row);
+    emit(receipt_event(*slot.agent, heard.message_id, "acknowledged", wall()));
+  }
+  slot.heard.clear();
+  if (!rows.empty()) journal_.add([rows = std::move(rows)](Tx& tx) { acknowledge(tx, rows); });
+}
+
+/// An agent by its id, or by its name if only one has it; a user by its id. Empty if nobody is meant.
+std::string AgentRuntime::resolve(std::string_view wanted) const {
+  if (bodies_.contains(wanted) || users_.contains(wanted)) return std::string(wanted);
+  std::string found;
+  for (const auto& [id, body] : bodies_) {
+    if (!same_name(at(body).nature->name, wanted)) continue;
+    if (!found.empty()) return {};
+    found = id;
+  }
+  return found;
+}
+
+std::vector<std::string> AgentRuntime::within_hearing(world::Tile tile, Body but) const {
+  std::vector<std::string> ids;
+  if (tile.is_nowhere()) return ids;
+  for (const auto& [id, user] : users_)
+    if (world::steps_between(user.tile, tile) <= options_.hearing) ids.push_back(id);
+  floor_.near(tile, options_.hearing, [&](Body body, world::Tile) {
+    if (body != but) ids.push_back(at(body).id());
+  });
+  return ids;
+}
+
+Utterance AgentRuntime::utterance(const LiveAgent& agent, const Speak& words) const {
+  Utterance said;
+  said.sender = agent.id();
+  said.name = agent.nature->name;
+  said.content = words.content;
+  said.at = agent.place(wall());
+  if (auto recipient = resolve(words.recipient); !words.recipient.empty() && !recipient.empty()) {
+    said.recipients = {recipient};
+    said.is_direct = true;
+  } else {
+    said.recipients = within_hearing(said.at, body_of(agent.id()));
+  }
+  return said;
+}
+
+void AgentRuntime::apply(Body body, const effect::Say& say) {
+  auto& agent = at(body);
+  auto said = utterance(agent, say.words);
+  said.message_id = uuid_from(random_.bytes16());
+  agent.last_message = said.content;
+  if (auto recipient = body_of(said.recipient()); recipient != world::nobody)
+    agent.facing = world::direction_to(said.at, at(recipient).place(wall()));
+  ++slots_[body].rows;
+  Said row{++last_said_, agent.id(), wall(), agent.id(), said.content, said.recipient(), said.message_id, {}};
+  journal_.add([row, said](Tx& tx) {
+    insert_said(tx, row);
+    if (said.is_direct)
+      insert_sent(tx, {said.message_id, said.sender, said.content, said.recipients, row.at});
+    tx.emit(spoke_event(said));
+  });
+}
+
+void AgentRuntime::apply(Body body, const effect::Walk& effect) {
+  const auto& to = effect.move.to;
+  if (!walk(body, to, true) && at(body).tile != to)
+    log_warn("a live agent found no way", {{"agent", at(body).id()}, {"x", to.col}, {"y", to.row}});
+}
+
+/// Sets it going; false if there is no way.
+bool AgentRuntime::walk(Body body, world::Tile to, bool or_beside) {
+  auto& agent = at(body);
+  auto now = wall();
+  auto from = agent.tile;
+  auto leaves = now;
+  if (agent.walk) std::tie(from, leaves) = agent.walk->next_stop(now);
+  if (agent.tile.is_nowhere()) {
+    // Whoever has no place comes in where it wants to go.
+    if (floor_.is_full() || !floor_.can_stand(to)) return false;
+    agent.tile = floor_.place(body, to);
+    bus_.set_place(body, agent.tile);
+    agent.walk = std::make_unique<world::Walk>(world::Walk{{agent.tile, agent.tile}, now, options_.speed});
+  } else {
+    auto path = floor_.walk(body, agent.tile, from, to);
+    if (path.empty() && or_beside) path = floor_.walk_beside(body, agent.tile, from, to);
+    if (path.size() < 2 && !(agent.walk && path.size() == 1)) return false;
+    world::Walk walk{{path.begin(), path.end()}, leaves, options_.speed};
+    if (agent.walk) {
+      // From where it is between two tiles, so that nobody sees it jump.
+      walk.path.insert(walk.path.begin(), agent.walk->tile_at(now));
+      walk.t0 -= std::chrono::duration_cast<Duration>(std::chrono::duration<double>(1 / options_.speed));
+    }
+    agent.walk = std::make_unique<world::Walk>(std::move(walk));
+    agent.tile = agent.walk->path.back();
+    bus_.set_place(body, agent.tile);
+  }
+  const auto& path = agent.walk->path;
+  agent.facing = world::direction_to(path[path.size() - 2], path.back());
+  agent.life.is_walking = true;
+  slots_[body].arrives = boot() + (agent.walk->ends_at() - now);
+  alarms_.push({slots_[body].arrives, body, true});
+  set_alarm();
+  emit(moved_event(agent));
+  return true;
+}
+
+void AgentRuntime::arrive(Body body) {
+  slots_[body].arrives = never;
+  at(body).walk.reset();
+  tell(body, Arrived{});
+  save(body);
+}
+
+void AgentRuntime::apply(Body body, const effect::Hold& hold) {
+  constexpr auto why = "an agent that speaks does not move: held until it is idle";
+  const auto& agent = at(body);
+  log_error("a live agent's move was blocked",
+            {{"agent", agent.id()}, {"x", hold.move.to.col}, {"y", hold.move.to.row}, {"reason", why}});
+  emit(held_event(agent, hold.move, why, wall()));
+}
+
+void AgentRuntime::apply(Body body, const effect::Complete& complete) {
+  const auto& agent = at(body);
+  auto found = std::ranges::find_if(
+      agent.tasks, [&](const TaskInHand& task) { return task.task_id == complete.task.task_id; });
+  if (found == agent.tasks.end()) {
+    log_warn("a live agent completed a task that is none of its own",
+             {{"agent", agent.id()}, {"task", complete.task.task_id}});
+    return;
+  }
+  finish_task(body, {found->task_id, agent.id(), found->task_name, "completed", complete.task.result,
+                     found->since, wall()});
+}
+
+void AgentRuntime::finish_task(Body body, LiveTask task) {
+  auto& agent = at(body);
+  std::erase_if(agent.tasks, [&](const TaskInHand& one) { return one.task_id == task.task_id; });
+  emit(task_event("task_completed", agent, task, wall()));
+  journal_.add([task = std::move(task)](Tx& tx) { end_task(tx, task); });
+}
+
+void AgentRuntime::arm(Body body) {
+  auto due = at(body).life.due;
+  if (due == never) return;
+  alarms_.push({due, body, false});
+  set_alarm();
+}
+
+/// One timer for all: the earliest of the heap.
+void AgentRuntime::set_alarm() {
+  if (alarms_.empty() || alarms_.top().at >= timer_at_) return;
+  if (timer_) loop_.cancel_timer(timer_);
+  timer_at_ = alarms_.top().at;
+  timer_ = loop_.set_timer(std::max<Duration>(timer_at_ - boot(), Duration(0)), [this] {
+    timer_ = 0;
+    timer_at_ = never;
+    run_due();
+  });
+}
+
+void AgentRuntime::run_due() {
+  // Others of the loop come between: so many at a time, and none while the store cannot keep up.
+  constexpr int most = 1000;
+  auto now = boot();
+  for (int i = 0; i < most && !alarms_.empty() && alarms_.top().at <= now && !journal_.is_full(); ++i) {
+    auto alarm = alarms_.top();
+    alarms_.pop();
+    const auto& slot = slots_[alarm.body];
+    if (!slot.agent) continue;
+    // An alarm that was set anew since then has an entry of its own.
+    if (alarm.is_arrival && slot.arrives == alarm.at) arrive(alarm.body);
+    if (!alarm.is_arrival && slot.agent->life.due == alarm.at) tell(alarm.body, Due{});
+  }
+  if (alarms_.empty() || timer_) return;
+  auto wait = journal_.is_full() ? Duration(50) : std::max<Duration>(alarms_.top().at - boot(), Duration(0));
+  timer_at_ = boot() + wait;
+  timer_ = loop_.set_timer(wait, [this] {
+    timer_ = 0;
+    timer_at_ = never;
+    run_due();
+  });
+}
+
+}  // namespace cru::autonomy

@@ -1,0 +1,322 @@
+#include "autonomy/runtime.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "autonomy/runtime_impl.h"
+#include "base/id.h"
+
+namespace cru::autonomy {
+namespace {
+
+std::unexpected<Error> no_agent(std::string_view id) {
+  return fail(Code::not_found, fmt::format("no live agent is called {}", id), "agent_id",
+              "see: cru live list");
+}
+
+}  // namespace
+
+AgentRuntime::AgentRuntime(Loop& loop, Store& store, Random& random, definitions::Registry& registry,
+                           minds::Minds& minds, RuntimeOptions options)
+    : loop_(loop),
+      store_(store),
+      random_(random),
+      registry_(registry),
+      minds_(minds),
+      options_(std::move(options)),
+      floor_(options_.layout),
+      bus_(options_.ring),
+      journal_(loop, store,
+               [this]() -> Journal::Write {
+                 return [seq = bus_.heard_by_all()](Tx& tx) { write_heard(tx, seq); };
+               }),
+      may_think_(loop),
+      heard_(loop) {}
+
+AgentRuntime::~AgentRuntime() {
+  if (timer_) loop_.cancel_timer(timer_);
+  for (auto& [id, user] : users_)
+    if (user.quiet_timer) loop_.cancel_timer(user.quiet_timer);
+}
+
+Body AgentRuntime::body_of(std::string_view id) const {
+  auto found = bodies_.find(id);
+  return found == bodies_.end() ? world::nobody : found->second;
+}
+
+Result<Body> AgentRuntime::find(std::string_view id) const {
+  auto body = body_of(id);
+  if (body == world::nobody) return no_agent(id);
+  return body;
+}
+
+json::object AgentRuntime::view(Body body) const {
+  return autonomy::to_json(at(body), {bus_.received(body), bus_.lag(body)}, wall());
+}
+
+Body AgentRuntime::enter(std::unique_ptr<LiveAgent> agent, Filter filter, int64_t cursor) {
+  auto body = static_cast<Body>(slots_.size());
+  if (free_bodies_.empty()) {
+    slots_.emplace_back();
+  } else {
+    body = free_bodies_.back();
+    free_bodies_.pop_back();
+  }
+  bodies_.emplace(agent->id(), body);
+  slots_[body].agent = std::move(agent);
+  bus_.join(body, cursor, std::move(filter));
+  return body;
+}
+
+/// Gives it a place: the one it wants or the nearest, else a seat of its own, else anywhere near the middle.
+void AgentRuntime::settle(Body body, std::optional<world::Tile> wanted) {
+  auto& agent = at(body);
+  if (!wanted)
+    for (const auto& seat : floor_.seats()) {
+      if (seated_.contains(seat.uid) || floor_.at(seat.at) != world::nobody) continue;
+      seated_.emplace(seat.uid, body);
+      agent.seat = seat.uid;
+      agent.facing = seat.facing;
+      wanted = seat.at;
+      break;
+    }
+  const auto& layout = floor_.layout();
+  world::Tile middle{static_cast<int16_t>(layout.cols / 2), static_cast<int16_t>(layout.rows / 2)};
+  agent.tile = floor_.place(body, wanted.value_or(middle));
+  bus_.set_place(body, agent.tile);
+}
+
+Result<> AgentRuntime::check_place(const NewAgent& wanted) const {
+  if (wanted.at && !floor_.can_stand(*wanted.at))
+    return fail(Code::invalid_argument,
+                fmt::format("nobody can stand at {},{}: it is no free floor", wanted.at->col, wanted.at->row),
+                "x",
+                fmt::format("the floor is {} by {} tiles: see cru world", floor_.layout().cols,
+                            floor_.layout().rows));
+  return {};
+}
+
+/// What it is made of, but for its id.
+Task<Result<std::shared_ptr<Nature>>> AgentRuntime::nature_of(NewAgent wanted) {
+  auto nature = std::make_shared<Nature>();
+  nature->name = wanted.name;
+  nature->role = wanted.role;
+  nature->backend = wanted.backend;
+  nature->mind = scripted;
+  nature->listens_to = wanted.listens_to;
+  nature->seed = random_.next() >> 1;
+  auto backend = wanted.backend;
+  if (!wanted.definition.empty()) {
+    auto catalog = co_await registry_.look();
+    auto definition = catalog.find_enabled(wanted.definition);
+    if (!definition) co_return fail(std::move(definition.error()));
+    nature->definition = definition->name;
+    nature->persona = definition->prompt;
+    if (nature->name.empty()) nature->name = definition->name;
+    if (nature->role.empty()) nature->role = definition->description.substr(0, 256);
+    if (backend.empty()) backend = definition->model == "inherit" ? "" : definition->model;
+    if (backend.empty()) backend = minds_.settings().default_model;
+  }
+  if (backend.empty() || backend == scripted || backend == "mock") co_return nature;
+  auto choice = co_await minds_.choose_backend(backend);
+  if (choice) {
+    nature->mind = choice->model.name;
+  } else if (minds::failure_type(choice.error()) == "not_configured") {
+    nature->warning = fmt::format("{}; it thinks with the scripted mind", choice.error().message);
+  } else {
+    auto error = std::move(choice.error());
+    error.field = "cli_backend";
+    co_return fail(std::move(error));
+  }
+  co_return nature;
+}
+
+Task<Result<json::object>> AgentRuntime::spawn(NewAgent wanted) {
+  auto filter = filter_from(wanted.listens_to);
+  if (!filter) co_return fail(std::move(filter.error()));
+  if (auto good = check_place(wanted); !good) co_return fail(std::move(good.error()));
+  if (size() >= options_.most_agents)
+    co_return fail(Code::overloaded, fmt::format("{} agents live already, the most there may be", size()));
+  auto nature = co_await nature_of(wanted);
+  if (!nature) co_return fail(std::move(nature.error()));
+
+  auto number = ++last_number_;
+  (*nature)->id = fmt::format("agent_{:03}", number);
+  if ((*nature)->name.empty()) (*nature)->name = (*nature)->id;
+  (*nature)->created_at = wall();
+  auto agent = std::make_unique<LiveAgent>();
+  agent->nature = *nature;
+  agent->since = wall();
+  auto body = enter(std::move(agent), *std::move(filter), bus_.last());
+  settle(body, wanted.at);
+  auto id = at(body).id();
+  if (at(body).tile.is_nowhere()) {
+    auto& warning = (*nature)->warning;
+    warning += fmt::format("{}the floor is full, so it has no place", warning.empty() ? "" : "; ");
+  }
+  tell(body, Woken{});
+  journal_.add([row = row_of(at(body)), number, event = joined_event(view(body))](Tx& tx) {
+    insert_agent(tx, row);
+    write_number(tx, number);
+    tx.emit(event);
+  });
+  if (!wanted.task.empty()) (void)co_await assign(id, wanted.task);
+  auto written = co_await journal_.written();
+  if (!written) co_return fail(std::move(written.error()));
+  json::object reply{
+      {"agent_id", id}, {"mind", (*nature)->mind}, {"warning", json_or_null((*nature)->warning)}};
+  // It may have left already.
+  auto found = body_of(id);
+  reply["agent"] = found == world::nobody ? json::object{{"agent_id", id}} : view(found);
+  co_return reply;
+}
+
+Task<Result<json::object>> AgentRuntime::terminate(std::string id, std::string reason) {
+  auto found = find(id);
+  if (!found) co_return fail(std::move(found.error()));
+  auto body = *found;
+  auto& slot = slots_[body];
+  if (auto thought = std::exchange(slot.thought, nullptr)) {
+    if (std::exchange(thought->has_place, false)) --thinking_, may_think_.notify();
+    thought->stop.request();
+  }
+  end_tasks(body);
+  journal_.add([id, at = wall()](Tx& tx) { end_agent(tx, id, at); });
+  emit(removed_event(*slot.agent, std::move(reason), wall()));
+  floor_.remove(body, slot.agent->tile);
+  if (!slot.agent->seat.empty()) seated_.erase(slot.agent->seat);
+  bus_.leave(body);
+  bodies_.erase(id);
+  slot = {};
+  free_bodies_.push_back(body);
+  heard_.notify();
+  auto written = co_await journal_.written();
+  if (!written) co_return fail(std::move(written.error()));
+  co_return json::object{{"agent_id", id}};
+}
+
+/// What it leaves undone has failed.
+void AgentRuntime::end_tasks(Body body) {
+  const auto& agent = at(body);
+  for (const auto& task : agent.tasks) {
+    LiveTask ended{task.task_id, agent.id(), task.task_name, "failed", "the agent left", task.since, wall()};
+    emit(task_event("task_completed", agent, ended, wall()));
+    journal_.add([ended](Tx& tx) { end_task(tx, ended); });
+  }
+}
+
+Result<json::object> AgentRuntime::state_of(std::string_view id) const {
+  auto body = find(id);
+  if (!body) return fail(std::move(body.error()));
+  return view(*body);
+}
+
+json::object AgentRuntime::list(std::optional<State> state, std::string_view after, size_t limit) const {
+  json::array agents;
+  bool more = false;
+  for (auto next = bodies_.upper_bound(after); next != bodies_.end(); ++next) {
+    if (state && at(next->second).life.state != *state) continue;
+    if (agents.size() == limit) {
+      more = true;
+      break;
+    }
+    agents.push_back(view(next->second));
+  }
+  return {
+      {"agents", std::move(agents)}, {"total", size()}, {"more", more}, {"last_seq", store_.events().last()}};
+}
+
+Task<Result<json::object>> AgentRuntime::move(std::string id, world::Tile to) {
+  auto body = find(id);
+  if (!body) co_return fail(std::move(body.error()));
+  if (auto good = check_place({.at = to}); !good) co_return fail(std::move(good.error()));
+  auto before = at(*body).tile;
+  auto stood_at = at(*body).place(wall());
+  tell(*body, AskedToMove{{to, "it was asked to"}});
+  const auto& agent = at(*body);
+  bool held = agent.life.held.has_value();
+  if (!held && agent.tile == before && before != to && stood_at != to)
+    co_return fail(Code::conflict, fmt::format("{} cannot get to {},{}", id, to.col, to.row), "x",
+                   "somebody stands there, or there is no way");
+  json::object reply{{"agent_id", id},
+                     {"held", held},
+                     {"walk", agent.walk ? json::value(world::to_json(*agent.walk)) : json::value()}};
+  auto written = co_await journal_.written();
+  if (!written) co_return fail(std::move(written.error()));
+  co_return reply;
+}
+
+Task<Result<json::object>> AgentRuntime::snapshot() {
+  auto written = co_await journal_.written();
+  if (!written) co_return fail(std::move(written.error()));
+  json::array seats, agents;
+  for (const auto& seat : floor_.seats()) seats.push_back(world::to_json(seat, seated_.contains(seat.uid)));
+  for (const auto& [id, body] : bodies_) agents.push_back(view(body));
+  co_return json::object{{"space_id", "office"},
+                         {"layout", world::to_json(floor_.layout())},
+                         {"seats", std::move(seats)},
+                         {"agents", std::move(agents)},
+                         {"users", users_json()},
+                         {"last_seq", store_.events().last()},
+                         {"now", to_rfc3339(wall())},
+                         {"now_ms", to_millis(wall())},
+                         {"hearing", options_.hearing},
+                         {"version", space_version_},
+                         {"warning", json_or_null(options_.layout_warning)}};
+}
+
+Task<Result<int64_t>> AgentRuntime::purge(Duration keep) {
+  co_return co_await store_.write(
+      [keep](Tx& tx) -> Result<int64_t> { return purge_agents(tx, tx.now() - keep, 500); });
+}
+
+Task<Result<>> AgentRuntime::recover() {
+  struct Found {
+    std::vector<LiveRow> agents;
+    std::vector<LiveTask> tasks;
+    std::map<std::string, std::vector<Said>> heard;
+    int64_t number = 0, said = 0, seq = 0;
+  };
+  auto found = co_await store_.read([](Reader& reader) -> Result<Found> {
+    Found found{living_agents(reader), open_tasks(reader), {},
+                read_number(reader),   last_said(reader),  read_heard(reader)};
+    for (const auto& row : found.agents)
+      if (row.state == State::listening)
+        found.heard[row.nature->id] = unacknowledged(reader, row.nature->id, row.answered);
+    return found;
+  });
+  if (!found) co_return fail(std::move(found.error()));
+  last_number_ = found->number;
+  last_said_ = found->said;
+  auto from = std::max(found->seq, store_.events().floor());
+  for (auto& row : found->agents) {
+    auto filter = filter_from(row.nature->listens_to);
+    auto agent = std::make_unique<LiveAgent>();
+    agent->nature = row.nature;
+    agent->life.state = row.state;
+    agent->life.thought = row.thought;
+    if (row.held) agent->life.held = Move{*row.held, ""};
+    agent->since = row.since;
+    agent->facing = row.facing;
+    agent->seat = row.seat;
+    agent->error = row.error;
+    agent->last_message = row.last_message;
+    agent->cursor = row.cursor;
+    agent->answered = row.answered;
+    auto body = enter(std::move(agent), filter ? *std::move(filter) : Filter(), std::max(row.cursor, from));
+    if (!row.seat.empty()) seated_.emplace(row.seat, body);
+    // The layout may have changed under its feet.
+    settle(body, row.tile.is_nowhere() ? std::optional<world::Tile>() : row.tile);
+    for (const auto& said : found->heard[row.nature->id])
+      slots_[body].heard.push_back({said.id, said.message_id});
+  }
+  for (const auto& task : found->tasks)
+    if (auto body = body_of(task.agent_id); body != world::nobody)
+      at(body).tasks.push_back({task.task_id, task.task_name, task.status, task.created_at});
+  for (const auto& [id, body] : bodies_) tell(body, Woken{});
+  loop_.spawn(follow(from));
+  co_return Result<>();
+}
+
+}  // namespace cru::autonomy

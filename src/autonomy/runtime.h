@@ -1,0 +1,202 @@
+#pragma once
+/// AgentRuntime: agents that live. Brings them to life, ends them, tells of them; carries out what their
+/// lives (life.h) decide, lets them hear each other (bus.h) and think, each by itself: an idle agent is a row
+/// of a table and a time in a heap. What anybody is told of was written before; after a restart they go on.
+#include <map>
+#include <memory>
+#include <queue>
+#include <unordered_map>
+
+#include "autonomy/journal.h"
+#include "autonomy/live_events.h"
+#include "autonomy/live_table.h"
+#include "definitions/registry.h"
+#include "minds/minds_service.h"
+#include "world/floor.h"
+
+namespace cru::autonomy {
+
+struct RuntimeOptions {
+  std::string root;
+  Pace pace;
+  int hearing = 8;            ///< tiles
+  int64_t max_thinking = 4;   ///< minds asked at a time, not counting the scripted one
+  Duration instinct = 600ms;  ///< how long the scripted mind thinks, about
+  double speed = world::default_speed;
+  world::Layout layout = world::default_layout();
+  std::string layout_warning;  ///< why it is not the project's own
+  size_t ring = 1u << 14;
+  size_t most_agents = 100'000;
+  size_t most_users = 1'000;
+  size_t most_tasks = 100;  ///< of one agent that have not ended
+};
+
+struct NewAgent {
+  std::string name = {}, role = {}, definition = {}, backend = {}, task = {};
+  std::optional<world::Tile> at = {};
+  json::object listens_to = {};
+};
+
+/// Who speaks: a person or program outside, or a run.
+struct Words {
+  std::string sender, content;
+  std::vector<std::string> to;
+  bool to_everybody = false;
+};
+
+class AgentRuntime {
+ public:
+  AgentRuntime(Loop& loop, Store& store, Random& random, definitions::Registry& registry, minds::Minds& minds,
+               RuntimeOptions options);
+  ~AgentRuntime();
+
+  /// Brings back those who lived when the last daemon ended.
+  Task<Result<>> recover();
+
+  /// {agent_id, agent, mind, warning?}.
+  /// Errors: invalid_argument (cli_backend, x, listens_to, …); not_found for the definition; overloaded.
+  Task<Result<json::object>> spawn(NewAgent wanted);
+  /// Errors: not_found.
+  Task<Result<json::object>> terminate(std::string id, std::string reason);
+  /// Its state, place and task. Errors: not_found.
+  Result<json::object> state_of(std::string_view id) const;
+  /// {agents, total, more, last_seq}, by id.
+  json::object list(std::optional<State> state, std::string_view after, size_t limit) const;
+  /// {agent_id, held, walk}. Errors: not_found; invalid_argument if the tile is no floor; conflict if it is
+  /// taken or cannot be reached.
+  Task<Result<json::object>> move(std::string id, world::Tile to);
+
+  Task<Result<LiveTask>> assign(std::string id, std::string task_name);
+  /// Errors: not_found; conflict if it has ended already.
+  Task<Result<LiveTask>> complete(std::string id, std::string task_id, std::string status,
+                                  std::string result);
+  Task<Result<json::array>> tasks(std::string id, int64_t limit);
+  Task<Result<json::array>> conversation(std::string id, int64_t limit);
+  Task<Result<json::array>> states(std::string id, int64_t limit);
+
+  /// {message_id, recipients, …}. Errors: not_found for a recipient.
+  Task<Result<json::object>> say(Words words);
+  /// The same with `receipts[{agent_id,status}]`. Errors: not_found.
+  Task<Result<json::object>> message(std::string message_id);
+  Task<Result<>> broadcast(std::string sender, json::value data);
+
+  /// People (and programs of theirs) in the world: not kept over a restart.
+  struct User {
+    std::string id, name;
+    bool is_agent = false;
+    world::Tile tile;
+    world::Direction facing = world::Direction::down;
+    bool has_moved = false;         ///< since it was last told
+    Loop::TimerId quiet_timer = 0;  ///< while no further move is told
+  };
+  /// {space_id, users, version, updated_at}. Errors: invalid_argument; overloaded.
+  Task<Result<json::object>> join(User user, std::optional<world::Tile> at);
+  Task<Result<>> leave(std::string user_id);
+  /// Errors: not_found; invalid_argument if the tile is no floor.
+  Result<> update_position(std::string_view user_id, world::Tile tile, world::Direction facing);
+
+  /// The whole world as it is now.
+  Task<Result<json::object>> snapshot();
+  /// Agents that left long ago go, with what they said. How many rows.
+  Task<Result<int64_t>> purge(Duration keep);
+
+  size_t size() const { return bodies_.size(); }
+
+ private:
+  struct Thought;
+  struct Unacknowledged {
+    int64_t row;
+    std::string message_id;  ///< of a direct one
+  };
+  struct Slot;
+
+  // runtime.cc
+  Body body_of(std::string_view id) const;
+  Result<Body> find(std::string_view id) const;
+  LiveAgent& at(Body body);
+  const LiveAgent& at(Body body) const;
+  json::object view(Body body) const;
+  Body enter(std::unique_ptr<LiveAgent> agent, Filter filter, int64_t cursor);
+  void settle(Body body, std::optional<world::Tile> wanted);
+  Task<Result<std::shared_ptr<Nature>>> nature_of(NewAgent wanted);
+  Result<> check_place(const NewAgent& wanted) const;
+  void end_tasks(Body body);
+
+  // living.cc
+  void tell(Body body, const Input& input);
+  void apply(Body body, const effect::Changed& effect);
+  void apply(Body body, const effect::Think& effect);
+  void apply(Body body, const effect::Forget& effect);
+  void apply(Body body, const effect::Acknowledge& effect);
+  void apply(Body body, const effect::Say& effect);
+  void apply(Body body, const effect::Walk& effect);
+  void apply(Body body, const effect::Hold& effect);
+  void apply(Body body, const effect::Complete& effect);
+  bool walk(Body body, world::Tile to, bool or_beside);
+  void arrive(Body body);
+  void save(Body body);
+  void emit(NewEvent event);
+  Utterance utterance(const LiveAgent& agent, const Speak& words) const;
+  std::vector<std::string> within_hearing(world::Tile tile, Body but) const;
+  std::string resolve(std::string_view name) const;
+  void finish_task(Body body, LiveTask task);
+  void arm(Body body);
+  void run_due();
+  void set_alarm();
+
+  // hearing.cc
+  Task<void> follow(int64_t cursor);
+  void pump();
+  bool hear(Body body, const Message& message);
+  void take(Body body, const Message& message);
+  Task<void> catch_up(Body body, std::string id, int64_t cursor);
+
+  // thinking.cc
+  Task<void> think(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> live);
+  Task<Result<std::string>> ask(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> live);
+  Situation situation_of(Body body, const std::vector<Said>& recent) const;
+  bool is_wanted(Body body, std::string_view id, int64_t thought) const;
+
+  // users.cc
+  json::object to_json(const User& user) const;
+  json::array users_json() const;
+  void tell_moved(const std::string& id);
+
+  Time wall() const { return loop_.clock().wall(); }
+  BootTime boot() const { return loop_.clock().boot(); }
+
+  Loop& loop_;
+  Store& store_;
+  Random& random_;
+  definitions::Registry& registry_;
+  minds::Minds& minds_;
+  const RuntimeOptions options_;
+  world::Floor floor_;
+  Bus bus_;
+  Journal journal_;
+  std::vector<Slot> slots_;  ///< by body
+  std::vector<Body> free_bodies_;
+  std::map<std::string, Body, std::less<>> bodies_;  ///< by id
+  std::map<std::string, Body, std::less<>> seated_;  ///< by seat
+  std::map<std::string, User, std::less<>> users_;
+  int64_t space_version_ = 0;
+  Time space_updated_{};
+  int64_t last_number_ = 0;
+  int64_t last_said_ = 0;
+  int64_t thinking_ = 0;  ///< minds being asked, the scripted one not counted
+  Signal may_think_;
+  Signal heard_;  ///< somebody can hear again
+  bool is_pumping_ = false;
+
+  struct Alarm {
+    BootTime at;
+    Body body;
+    bool is_arrival;
+    bool operator>(const Alarm& other) const { return at > other.at; }
+  };
+  std::priority_queue<Alarm, std::vector<Alarm>, std::greater<>> alarms_;
+  Loop::TimerId timer_ = 0;
+  BootTime timer_at_ = never;
+};
+
+}  // namespace cru::autonomy

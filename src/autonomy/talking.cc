@@ -1,0 +1,165 @@
+// What is asked of agents from outside: tasks and words.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "autonomy/runtime_impl.h"
+#include "base/id.h"
+
+namespace cru::autonomy {
+
+Task<Result<LiveTask>> AgentRuntime::assign(std::string id, std::string task_name) {
+  auto body = find(id);
+  if (!body) co_return fail(std::move(body.error()));
+  auto& agent = at(*body);
+  if (agent.tasks.size() >= options_.most_tasks)
+    co_return fail(Code::overloaded, fmt::format("{} has {} tasks already", id, agent.tasks.size()),
+                   "agent_id");
+  LiveTask task{uuid_from(random_.bytes16()), id, std::move(task_name), "assigned", {}, wall(), {}};
+  agent.tasks.push_back({task.task_id, task.task_name, task.status, task.created_at});
+  journal_.add([task, event = task_event("task_assigned", agent, task, wall())](Tx& tx) {
+    insert_task(tx, task);
+    tx.emit(event);
+  });
+  auto written = co_await journal_.written();
+  if (!written) co_return fail(std::move(written.error()));
+  co_return task;
+}
+
+Task<Result<LiveTask>> AgentRuntime::complete(std::string id, std::string task_id, std::string status,
+                                              std::string result) {
+  auto body = find(id);
+  if (!body) co_return fail(std::move(body.error()));
+  const auto& tasks = at(*body).tasks;
+  auto found = std::ranges::find_if(tasks, [&](const TaskInHand& task) { return task.task_id == task_id; });
+  if (found == tasks.end()) {
+    auto old = co_await store_.read(
+        [task_id](Reader& reader) -> Result<std::optional<LiveTask>> { return find_task(reader, task_id); });
+    if (!old) co_return fail(std::move(old.error()));
+    if (!*old || (*old)->agent_id != id)
+      co_return fail(Code::not_found, fmt::format("{} has no task {}", id, task_id), "task_id");
+    co_return fail(Code::conflict, fmt::format("the task is {} already", (*old)->status), "task_id");
+  }
+  LiveTask task{found->task_id, id,    found->task_name, std::move(status), std::move(result),
+                found->since,   wall()};
+  finish_task(*body, task);
+  auto written = co_await journal_.written();
+  if (!written) co_return fail(std::move(written.error()));
+  co_return task;
+}
+
+namespace {
+
+/// Rows of an agent, alive or gone. Errors: not_found.
+template <class F>
+Task<Result<json::array>> history(Store& store, std::string id, F read) {
+  co_return co_await store.read([id, read](Reader& reader) -> Result<json::array> {
+    if (!was_agent(reader, id))
+      return fail(Code::not_found, fmt::format("no live agent is called {}", id), "agent_id",
+                  "see: cru live list");
+    return read(reader, id);
+  });
+}
+
+template <class T>
+json::array listed(const std::vector<T>& rows) {
+  json::array out;
+  for (const auto& row : rows) out.push_back(to_json(row));
+  return out;
+}
+
+}  // namespace
+
+Task<Result<json::array>> AgentRuntime::tasks(std::string id, int64_t limit) {
+  return history(store_, std::move(id), [limit](Reader& reader, const std::string& agent) {
+    return listed(tasks_of(reader, agent, limit));
+  });
+}
+
+Task<Result<json::array>> AgentRuntime::conversation(std::string id, int64_t limit) {
+  return history(store_, std::move(id), [limit](Reader& reader, const std::string& agent) {
+    return listed(conversation_of(reader, agent, limit));
+  });
+}
+
+Task<Result<json::array>> AgentRuntime::states(std::string id, int64_t limit) {
+  return history(store_, std::move(id), [limit](Reader& reader, const std::string& agent) {
+    return states_of(reader, agent, limit);
+  });
+}
+
+Task<Result<json::object>> AgentRuntime::say(Words words) {
+  Utterance said;
+  said.message_id = uuid_from(random_.bytes16());
+  said.sender = words.sender;
+  said.name = words.sender;
+  said.content = words.content;
+  said.is_user = true;
+  if (auto user = users_.find(words.sender); user != users_.end()) {
+    said.name = user->second.name;
+    said.at = user->second.tile;
+  } else {
+    // Whoever is not in the world speaks from its middle.
+    said.at = {static_cast<int16_t>(floor_.layout().cols / 2),
+               static_cast<int16_t>(floor_.layout().rows / 2)};
+  }
+  for (const auto& name : words.to) {
+    auto id = resolve(name);
+    if (id.empty())
+      co_return fail(Code::not_found, fmt::format("no live agent is called {}", name), "to",
+                     "see: cru live list");
+    if (!std::ranges::count(said.recipients, id)) said.recipients.push_back(id);
+  }
+  said.is_direct = !words.to.empty();
+  said.to_everybody = words.to_everybody && words.to.empty();
+  if (!said.is_direct && !said.to_everybody) {
+    said.recipients = within_hearing(said.at, world::nobody);
+    std::erase(said.recipients, said.sender);
+  }
+  auto count = said.to_everybody ? size() : said.recipients.size();
+  json::object reply{{"message_id", said.message_id},
+                     {"sender", said.sender},
+                     {"content", said.content},
+                     {"recipients", json::value_from(said.recipients)},
+                     {"recipient_count", count}};
+  journal_.add([said, at = wall()](Tx& tx) {
+    insert_sent(tx, {said.message_id, said.sender, said.content, said.recipients, at});
+    tx.emit(spoke_event(said));
+  });
+  auto written = co_await journal_.written();
+  if (!written) co_return fail(std::move(written.error()));
+  co_return reply;
+}
+
+Task<Result<json::object>> AgentRuntime::message(std::string message_id) {
+  struct Found {
+    Sent sent;
+    std::vector<Said> receipts;
+  };
+  auto found = co_await store_.read([message_id](Reader& reader) -> Result<Found> {
+    auto sent = find_sent(reader, message_id);
+    if (!sent) return fail(Code::not_found, "there is no such message", "message_id");
+    return Found{*std::move(sent), receipts_of(reader, message_id)};
+  });
+  if (!found) co_return fail(std::move(found.error()));
+  json::array receipts;
+  for (const auto& id : found->sent.recipients) {
+    auto got = std::ranges::find_if(found->receipts, [&](const Said& said) { return said.agent_id == id; });
+    receipts.push_back(
+        {{"agent_id", id}, {"status", got == found->receipts.end() ? "queued" : got->receipt}});
+  }
+  co_return json::object{{"message_id", message_id},
+                         {"sender", found->sent.sender},
+                         {"content", found->sent.content},
+                         {"recipients", json::value_from(found->sent.recipients)},
+                         {"recipient_count", found->sent.recipients.size()},
+                         {"receipts", std::move(receipts)}};
+}
+
+Task<Result<>> AgentRuntime::broadcast(std::string sender, json::value data) {
+  auto user = users_.find(sender);
+  emit(broadcast_event(sender, std::move(data), user == users_.end() ? world::nowhere : user->second.tile));
+  co_return co_await journal_.written();
+}
+
+}  // namespace cru::autonomy

@@ -1,0 +1,139 @@
+// How agents think: what they know, put to their minds.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "autonomy/instinct.h"
+#include "autonomy/runtime_impl.h"
+
+namespace cru::autonomy {
+namespace {
+
+constexpr size_t most_neighbours = 12;
+constexpr size_t most_free = 8;
+
+/// A mind's words are read when they are all there.
+struct Silent : minds::Listener {
+  void text(std::string_view) override {}
+};
+
+Remembered remember(const Said& said) { return {said.at, said.sender, said.content, said.recipient}; }
+
+}  // namespace
+
+bool AgentRuntime::is_wanted(Body body, std::string_view id, int64_t thought) const {
+  const auto& agent = slots_[body].agent;
+  return agent && agent->id() == id && agent->life.state == State::thinking && agent->life.thought == thought;
+}
+
+Situation AgentRuntime::situation_of(Body body, const std::vector<Said>& recent) const {
+  const auto& agent = at(body);
+  const auto& nature = *agent.nature;
+  Situation out;
+  out.agent_id = nature.id;
+  out.name = nature.name;
+  out.role = nature.role;
+  out.persona = nature.persona;
+  out.now = wall();
+  out.at = agent.place(out.now);
+  out.cols = floor_.layout().cols;
+  out.rows = floor_.layout().rows;
+  out.thought = agent.life.thought;
+  out.seed = nature.seed ^ (static_cast<uint64_t>(agent.life.thought) * 0x9E3779B97F4A7C15u);
+  if (agent.task()) out.task = *agent.task();
+  floor_.near(out.at, options_.hearing, [&](Body other, world::Tile tile) {
+    if (other == body) return;
+    const auto& its = *at(other).nature;
+    out.neighbours.push_back({its.id, its.name, its.role, std::string(name(at(other).life.state)), tile});
+  });
+  std::ranges::sort(out.neighbours, {}, [&](const Neighbour& one) {
+    return std::pair(world::steps_between(one.at, out.at), one.id);
+  });
+  out.neighbours.resize(std::min(out.neighbours.size(), most_neighbours));
+  // A few tiles around, further ones too, the same for the same seed.
+  for (uint64_t i = 0, roll = out.seed; i < 4 * most_free && out.free_nearby.size() < most_free; ++i) {
+    roll = roll * 6364136223846793005u + 1442695040888963407u;
+    world::Tile tile{static_cast<int16_t>(out.at.col + static_cast<int>(roll >> 40) % 6),
+                     static_cast<int16_t>(out.at.row + static_cast<int>(roll >> 50) % 5 - 2)};
+    if (i % 2) tile.col = static_cast<int16_t>(2 * out.at.col - tile.col);
+    if (floor_.can_stand(tile) && floor_.at(tile) == world::nobody &&
+        !std::ranges::count(out.free_nearby, tile))
+      out.free_nearby.push_back(tile);
+  }
+  for (auto said = recent.rbegin(); said != recent.rend(); ++said) {
+    out.recent.push_back(remember(*said));
+    if (said->id > agent.answered && said->sender != nature.id) out.unanswered.push_back(remember(*said));
+  }
+  return out;
+}
+
+Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> live) {
+  auto words = co_await ask(body, id, thought, live);
+  if (std::exchange(live->has_place, false)) --thinking_, may_think_.notify();
+  if (!is_wanted(body, id, thought) || live->stop.requested()) co_return;
+  slots_[body].thought = nullptr;
+  auto& agent = at(body);
+  if (!words) {
+    agent.error = words.error().message;
+    log_warn("a live agent's mind failed",
+             {{"agent", id}, {"mind", agent.nature->mind}, {"error", agent.error}});
+    tell(body, Failed{thought});
+    co_return;
+  }
+  agent.error.clear();
+  agent.answered = std::max(agent.answered, live->seen);
+  auto decision = read_decision(*words);
+  if (const auto* wait = std::get_if<Wait>(&decision); wait && wait->was_unreadable) {
+    agent.error = wait->reason;
+    log_warn("a live agent's mind gave no decision",
+             {{"agent", id}, {"mind", agent.nature->mind}, {"error", wait->reason}});
+  }
+  tell(body, Decided{thought, std::move(decision)});
+}
+
+/// What its mind says. Whether that is still wanted is for the caller to see.
+Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t thought,
+                                            std::shared_ptr<Thought> live) {
+  // A program's run has this thought's name: it must not be found by nobody after a crash.
+  auto written = co_await journal_.written();
+  if (!written) co_return fail(std::move(written.error()));
+  if (!is_wanted(body, id, thought)) co_return std::string();
+  bool by_instinct = at(body).nature->mind == scripted;
+  if (!by_instinct) {
+    while (thinking_ >= options_.max_thinking && is_wanted(body, id, thought))
+      (void)co_await may_think_.wait(1min);
+    if (!is_wanted(body, id, thought)) co_return std::string();
+    live->has_place = true;
+    ++thinking_;
+  }
+  tell(body, Asked{thought});
+  auto recent = co_await consult(loop_, store_, [id](Reader& reader) -> Result<std::vector<Said>> {
+    return conversation_of(reader, id, static_cast<int64_t>(remembered));
+  });
+  if (!recent) co_return fail(std::move(recent.error()));
+  if (!is_wanted(body, id, thought)) co_return std::string();
+  auto situation = situation_of(body, *recent);
+  for (const auto& said : *recent) live->seen = std::max(live->seen, said.id);
+  if (by_instinct) {
+    auto spread = options_.instinct.count() > 0 ? static_cast<int64_t>(situation.seed % 1000) - 500 : 0;
+    co_await loop_.sleep(options_.instinct + options_.instinct * spread / 1000);
+    co_return instinct(situation);
+  }
+  auto choice = co_await minds_.choose_backend(at(body).nature->mind);
+  if (!choice) co_return fail(std::move(choice.error()));
+  minds::Request request;
+  request.model = choice->model;
+  request.agent = situation.name;
+  request.system = system_prompt(situation);
+  request.messages.push_back(
+      {.role = minds::Message::Role::user, .text = user_prompt(situation), .uses = {}, .results = {}});
+  request.run_id = fmt::format("live-{}-{}", id, thought);
+  request.cwd = options_.root;
+  request.max_turns = 1;
+  Silent silent;
+  auto reply = co_await choice->mind->think(std::move(request), silent, live->stop);
+  if (!reply) co_return fail(std::move(reply.error()));
+  co_return reply->message.text;
+}
+
+}  // namespace cru::autonomy
