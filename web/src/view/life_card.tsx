@@ -3,6 +3,7 @@ import { now } from "../model.ts";
 import { safeText } from "../safe_text.ts";
 import { aimed_at, assignTask, chosen, sendTo, terminate, world } from "../world_live.ts";
 import type { AgentRow } from "../world_model.ts";
+import type { Tile } from "../wire_world.ts";
 import { fieldOf, placeText, readPlace, sinceText, tileText, troubleOf } from "../words_world.ts";
 import { Badge } from "./badge.tsx";
 import { blamed, Field, FormTrouble } from "./field.tsx";
@@ -26,22 +27,24 @@ function TaskForm({ agent }: { agent: AgentRow }) {
 }
 
 function WayForm({ agent }: { agent: AgentRow }) {
-  const [typed, setTyped] = useState<string | null>(null);
+  const [typed, setTyped] = useState({ text: "", over: null as Tile | null });
   const [held, setHeld] = useState(false);
   const { is_sending, trouble, field, send } = useSending();
-  const text = typed ?? (aimed_at.value ? tileText(aimed_at.value) : "");
+  // A click on the map writes over what was typed before it.
+  const text = typed.over === aimed_at.value ? typed.text : aimed_at.value ? tileText(aimed_at.value) : "";
   const place = readPlace(text);
   const blame = text.trim() && !place ? { trouble: "two numbers: column,row", field: "x" } : { trouble, field: /^(x|y)$/.test(fieldOf(field)) ? "x" : field };
   const go = async () => {
     if (!place) return;
     setHeld(false);
+    setTyped({ text, over: place });
     aimed_at.value = place;
     await send(async () => setHeld(await sendTo(agent.agent_id, place)));
   };
   return (
     <form class="one-line" aria-label={`Send ${safeText(agent.name)} to a tile`} onSubmit={(event) => { event.preventDefault(); void go(); }}>
       <Field label="Send to (column,row)" id="way" name="x" blame={blame}>
-        <input id="way-x" {...blamed(blame, "way", "x")} maxLength={12} value={text} placeholder="4,7, or click the map" onInput={(event) => setTyped(event.currentTarget.value)} />
+        <input id="way-x" {...blamed(blame, "way", "x")} maxLength={12} value={text} placeholder="4,7, or click the map" onInput={(event) => setTyped({ text: event.currentTarget.value, over: aimed_at.value })} />
       </Field>
       <button type="submit" class="button" disabled={is_sending || !place}>Send</button>
       <FormTrouble blame={blame} fields={["x"]} />
@@ -75,7 +78,7 @@ export function LifeCard({ agent }: { agent: AgentRow }) {
       <p><span class="faint">task: </span>{agent.current_task ? <Lines text={agent.current_task} /> : <span class="faint">none</span>}</p>
       {agent.last_message && <p class="life-words" tabIndex={0}><Lines text={agent.last_message} /></p>}
       <TaskForm key={`task-${agent.agent_id}`} agent={agent} />
-      <WayForm key={`way-${agent.agent_id}-${aimed_at.value ? tileText(aimed_at.value) : ""}`} agent={agent} />
+      <WayForm key={`way-${agent.agent_id}`} agent={agent} />
     </section>
   );
 }
