@@ -36,7 +36,8 @@ struct Connection::HandlerEnd {
   HandlerEnd(Connection& c, Running& r) : connection(c), running(r) {}
   HandlerEnd(const HandlerEnd&) = delete;
   ~HandlerEnd() { connection.handler_ = {}; }
-  bool await_ready() const noexcept { return running.done() || connection.gone_; }
+  // Without a descriptor it was upgraded: the handler ends in its own time.
+  bool await_ready() const noexcept { return running.done() || (connection.gone_ && connection.fd_); }
   void await_suspend(std::coroutine_handle<> handle) {
     running.set_waiting(handle);
     connection.handler_ = handle;
@@ -205,6 +206,22 @@ Task<bool> Connection::write(std::string_view bytes) {
   if (!chunked_) co_return co_await write_all(bytes, {}, {});
   auto size = fmt::format("{:x}\r\n", bytes.size());
   co_return co_await write_all(size, bytes, "\r\n");
+}
+
+Task<std::optional<Writer::Upgraded>> Connection::upgrade(Response response) {
+  CRU_ASSERT(!answered_);
+  answered_ = keep_ = true;
+  auto head = head_text(response, false, 0);
+  bool sent = co_await write_all(head, {}, {});
+  // Gone for HTTP either way: nothing more is read or written here, and nobody counts it or looks at its
+  // time.
+  gone_ = true;
+  if (!sent) co_return std::nullopt;
+  clear_deadline();
+  shared_.connections.erase(this);
+  shared_.quieter.notify();
+  watch_.reset();  // before another watches the descriptor
+  co_return Upgraded{std::move(fd_), std::exchange(in_, {})};
 }
 
 Task<bool> Connection::write_all(std::string_view a, std::string_view b, std::string_view c) {

@@ -71,6 +71,7 @@ class Connection final : public Writer {
   Task<bool> send(Response response) override;
   Task<bool> start(Response head) override;
   Task<bool> write(std::string_view bytes) override;
+  Task<std::optional<Upgraded>> upgrade(Response head) override;
 
   bool has_deadline() const { return deadline_ > BootTime(0); }
   bool is_late(BootTime now) const { return has_deadline() && now >= deadline_; }

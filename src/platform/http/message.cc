@@ -125,6 +125,8 @@ Response error_response(int status, const Error& error) {
 
 std::string_view reason_phrase(int status) {
   switch (status) {
+    case 101:
+      return "Switching Protocols";
     case 200:
       return "OK";
     case 201:
@@ -161,6 +163,8 @@ std::string_view reason_phrase(int status) {
       return "Expectation Failed";
     case 422:
       return "Unprocessable Content";
+    case 426:
+      return "Upgrade Required";
     case 431:
       return "Request Header Fields Too Large";
     case 500:

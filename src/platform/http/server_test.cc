@@ -69,6 +69,10 @@ class HttpServer : public testing::Test {
       ++waiting_;
       co_await gate_.wait();
       co_await writer.send({.body = "waited"});
+    } else if (request.path == "/upgrade") {
+      upgraded_ = co_await writer.upgrade({.status = 101, .headers = {{"Upgrade", "test"}}});
+      co_await gate_.wait();  // the handler may go on; the connection is no longer its
+      ++upgrades_ended_;
     } else if (request.path != "/silent") {
       co_await writer.send({.headers = {{"X-Test", "a\r\nInjected: b"}}, .body = request.path});
     }
@@ -102,8 +106,25 @@ class HttpServer : public testing::Test {
   Signal gate_{thread_.loop};
   std::unique_ptr<Server> server_;
   uint16_t port_ = 0;
-  std::atomic<int> streams_ = 0, floods_ended_ = 0, waiting_ = 0;
+  std::optional<Writer::Upgraded> upgraded_;
+  std::atomic<int> streams_ = 0, floods_ended_ = 0, waiting_ = 0, upgrades_ended_ = 0;
 };
+
+TEST_F(HttpServer, HandsTheSocketOverWithWhatWasReadBeyond) {
+  start();
+  auto client = connect();
+  client.send(get("/upgrade") + "and more");
+  auto head = client.until("\r\n\r\n");
+  EXPECT_TRUE(head.starts_with("HTTP/1.1 101 Switching Protocols\r\n")) << head;
+  EXPECT_EQ(head.find("Connection:"), std::string::npos) << head;
+  ASSERT_TRUE(becomes([&] { return upgraded_.has_value(); }));
+  EXPECT_EQ(upgraded_->read_already, "and more");
+  EXPECT_EQ(connections(), 0u);
+  thread_.on_loop([&] { gate_.notify(); });
+  ASSERT_TRUE(becomes([&] { return upgrades_ended_ == 1; }));
+  ASSERT_EQ(::send(upgraded_->fd.get(), "hello", 5, 0), 5);
+  EXPECT_EQ(client.exactly(5), "hello");
+}
 
 TEST_F(HttpServer, AnswersManyRequestsOnOneConnection) {
   start();
