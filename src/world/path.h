@@ -29,12 +29,6 @@ class PathFinder {
   Tile nearest_free(std::span<const uint8_t> walkable, std::span<const uint8_t> blocked, Tile around);
 
  private:
-  /// What a search knows of a tile. Numbers of earlier searches mean that it has not been there.
-  struct Node {
-    uint32_t search = 0;
-    uint16_t steps = 0;  ///< from the start
-    uint16_t from = 0;
-  };
   struct Stack {
     std::vector<uint16_t> items;
     size_t size = 0;
@@ -47,14 +41,15 @@ class PathFinder {
   size_t index(Tile tile) const {
     return static_cast<size_t>(tile.row) * static_cast<size_t>(cols_) + static_cast<size_t>(tile.col);
   }
-  void begin();
-  std::span<const Tile> search(std::span<const uint8_t> walkable, std::span<const uint8_t> blocked, Tile from,
-                               Tile to, int distance);
+  void begin(std::span<const uint8_t> walkable, std::span<const uint8_t> blocked);
+  std::span<const Tile> search(Tile from, Tile to, int distance);
   std::span<const Tile> trace(uint16_t last);
 
   int16_t cols_, rows_;
-  uint32_t opened_ = 0, closed_ = 1;  ///< the marks of this search
-  std::vector<Node> nodes_;
+  // By key: the map with a closed edge around, so that no step needs a look at where it ends.
+  std::vector<uint8_t> marks_;
+  std::vector<uint16_t> steps_;  ///< from the start; of tiles that are marked as seen
+  std::vector<uint16_t> from_;
   Stack near_, far_;
   std::vector<Tile> path_;
 };
