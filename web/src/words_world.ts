@@ -1,6 +1,6 @@
 // How live agents are said. Pure.
 import { safeText } from "./safe_text.ts";
-import { nameOf, type AgentRow, type Note, type World } from "./world_model.ts";
+import type { AgentRow, Hearers, Note } from "./world_model.ts";
 import type { LogEvent } from "./wire.ts";
 import type { Tile } from "./wire_world.ts";
 import { duration } from "./words.ts";
@@ -49,18 +49,17 @@ export function noteText(note: Note): string {
 const most_named = 3;
 
 /// "to ada", "to ada, bob and 4 others", "to nobody": whom it was said to.
-export function hearersText(ids: readonly string[], world: World): string {
-  if (!ids.length) return "to nobody";
-  const names = ids.slice(0, most_named).map((id) => nameOf(world, id));
-  const rest = ids.length - names.length;
+export function hearersText({ names, count }: Hearers): string {
+  if (!count) return "to nobody";
+  const rest = count - names.length;
   if (rest) return `to ${names.join(", ")} and ${rest} ${rest === 1 ? "other" : "others"}`;
   return `to ${names.length > 1 ? `${names.slice(0, -1).join(", ")} and ` : ""}${names.at(-1)}`;
 }
 
 /// "acknowledged by ada; delivered to bob"
-export function receiptsText(receipts: Readonly<Record<string, string>> | undefined, world: World): string {
+export function receiptsText(receipts: Note["receipts"]): string {
   const by = new Map<string, string[]>();
-  for (const [id, status] of Object.entries(receipts ?? {})) by.set(status, [...(by.get(status) ?? []), nameOf(world, id)]);
+  for (const { name, status } of Object.values(receipts ?? {})) by.set(status, [...(by.get(status) ?? []), name]);
   return [...by].map(([status, names]) => `${safeText(status)} ${status === "acknowledged" ? "by" : "to"} ${names.slice(0, most_named).join(", ")}${names.length > most_named ? ` and ${names.length - most_named} more` : ""}`).join("; ");
 }
 

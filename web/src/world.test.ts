@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { empty, reduce } from "./state.ts";
 import { viewIn, viewOf, viewOfKey } from "./views.ts";
-import { alongWalk, applyWorld, clockOffset, empty_world, inRoster, nameOf, placeAt, readWalk, takeCounts, type World } from "./world_model.ts";
+import { alongWalk, applyWorld, clockOffset, empty_world, hearersOf, inRoster, nameOf, placeAt, readWalk, takeCounts, type World } from "./world_model.ts";
 import { bodyAt, bubble_ms, fade_ms, sceneAt } from "./world_scene.ts";
 import { tileSize, wrap } from "./world_canvas.ts";
 import type { LiveAgent, WorldMessage } from "./wire_world.ts";
@@ -85,7 +85,7 @@ test("words are the agent's last, a bubble and a note; receipts belong to their 
     { type: "message_receipt", seq: 13, message_id: "m1", agent_id: "b", status: "acknowledged" }, { type: "message_receipt", seq: 14, message_id: "unknown", agent_id: "b", status: "delivered" });
   assert.equal(world.agents.get("a")!.last_message, "hello\u202e");
   assert.equal(noteText(world.notes[0]!), "hello‹U+202E›");
-  assert.deepEqual([hearersText(world.notes[1]!.to, world), receiptsText(world.notes[0]!.receipts, world), world.notes[1]!.receipts], ["to n-a and n-b", "acknowledged by n-b", undefined]);
+  assert.deepEqual([hearersText(world.notes[1]!.to!), receiptsText(world.notes[0]!.receipts), world.notes[1]!.receipts], ["to n-a and n-b", "acknowledged by n-b", undefined]);
   world = after(world, snapshot(20, [agent("a")]));
   assert.equal(world.agents.get("a")!.bubble?.text, "hello\u202e", "a bubble outlives a snapshot");
 });
@@ -141,6 +141,13 @@ test("a scene asks for frames only while somebody walks or a bubble fades", () =
   assert.deepEqual([sceneAt(world, said + bubble_ms + fade_ms, false).next, sceneAt(world, said + bubble_ms + fade_ms, false).bubbles.length], [null, 0]);
 });
 
+test("in a crowd that talks the newest words are seen", () => {
+  let world = known(...Array.from({ length: 30 }, (_, i) => agent(`a${i}`)));
+  for (let i = 0; i < 30; ++i) world = applyWorld(world, [{ type: "agent_speech", seq: 11 + i, agent_id: `a${29 - i}`, content: `word ${i}`, recipients: [] }], local + i);
+  const { bubbles } = sceneAt(world, local + 100, false);
+  assert.deepEqual([bubbles.length, bubbles[0]!.text, bubbles.at(-1)!.text], [12, "word 18", "word 29"]);
+});
+
 test("a click finds who is there", () => {
   const scene = sceneAt(known(agent("a"), agent("b", { position: { x: 2, y: 1 } }), agent("nowhere", { position: null })), local, false);
   assert.deepEqual([scene.bodies.length, bodyAt(scene, 2.4, 1.6)?.id, bodyAt(scene, 0.2, 0.2)], [2, "b", null]);
@@ -164,7 +171,8 @@ test("words: places, fields, hearers, times", () => {
   assert.deepEqual(["4,7", " (4, 7) ", "4 7", "4", "a,b", "4,7,1", "-1,2", "400,1"].map(readPlace), [{ x: 4, y: 7 }, { x: 4, y: 7 }, { x: 4, y: 7 }, null, null, null, null, null]);
   assert.deepEqual(["agent_config.name", "to[3]", "x", ""].map(fieldOf), ["name", "to", "x", ""]);
   const world = known(agent("a"), agent("b"));
-  assert.deepEqual([hearersText([], world), hearersText(["a"], world), hearersText(["a", "b", "c", "d"], world)], ["to nobody", "to n-a", "to n-a, n-b, c and 1 other"]);
+  const heard = (...ids: string[]) => hearersText(hearersOf(world, ids));
+  assert.deepEqual([heard(), heard("a"), heard("a", "b", "c", "d")], ["to nobody", "to n-a", "to n-a, n-b, c and 1 other"]);
   assert.equal(sinceText(agent("a", { since: new Date(local).toISOString() }) as never, local + 12_000), "12 s");
 });
 

@@ -20,7 +20,7 @@ const inks = { floor: "--raised", wall: "--line", ink: "--ink", soft: "--soft", 
 type Inks = Record<keyof typeof inks, string>;
 
 /// How many tiles a piece of furniture takes; one, if it is not known.
-const sizes: Record<string, readonly [number, number]> = {};
+const sizes: Record<string, readonly [number, number]> = { bookshelf: [1, 2], desk: [2, 2], sofa: [2, 1], table: [3, 2], whiteboard: [2, 1] };
 export const furnitureSize = ({ type }: Pick<Furniture, "type">): readonly [number, number] => sizes[type] ?? [1, 1];
 
 /// The width of a tile in whole pixels, so that the map fits.
@@ -169,12 +169,14 @@ export class WorldCanvas {
         if (kind === 8) continue;
         context.fillStyle = kind === 0 ? this.#inks.wall : this.#inks.floor;
         context.fillRect(col * tile, row * tile, tile, tile);
-        if (kind === 0) continue;
+        if (kind === 0 || tile < named_from) continue;
         context.strokeStyle = this.#inks.sunk;
         context.lineWidth = 1;
         context.strokeRect(col * tile + 0.5, row * tile + 0.5, tile - 1, tile - 1);
       }
-    for (const piece of layout.furniture) {
+    const area = (piece: Furniture) => furnitureSize(piece)[0] * furnitureSize(piece)[1];
+    // What stands on a desk is drawn after it.
+    for (const piece of [...layout.furniture].sort((a, b) => area(b) - area(a))) {
       const [across, down] = furnitureSize(piece);
       context.fillStyle = this.#inks.sunk;
       context.strokeStyle = this.#inks.faint;

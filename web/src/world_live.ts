@@ -28,6 +28,8 @@ export const live_agents = computed(() => (view.value === "world" && world.value
 
 // ---- messages: gathered for a moment, applied at once
 const gathered_ms = 40;
+const gathered_in_a_crowd_ms = 200;
+const crowd = 200;
 let waiting: WorldMessage[] = [];
 let is_due = false;
 
@@ -35,7 +37,7 @@ function deliver(message: WorldMessage): void {
   waiting.push(message);
   if (is_due) return;
   is_due = true;
-  setTimeout(flush, document.hidden ? 500 : gathered_ms);
+  setTimeout(flush, document.hidden ? 500 : world.peek().agents.size > crowd ? gathered_in_a_crowd_ms : gathered_ms);
 }
 
 function flush(): void {
@@ -122,9 +124,9 @@ export const assignTask = (agent_id: string, task_name: string) => socket.ask("a
 /// True if it speaks, and goes when it has finished.
 export const sendTo = async (agent_id: string, { x, y }: Tile): Promise<boolean> => (await socket.ask("move_agent", { agent_id, x, y })).held === true;
 
-export type Hearers = { kind: "near" } | { kind: "everybody" } | { kind: "one"; id: string };
+export type Audience = { kind: "near" } | { kind: "everybody" } | { kind: "one"; id: string };
 /// Gives back who it went to, by id.
-export async function sayTo(hearers: Hearers, text: string): Promise<string[]> {
+export async function sayTo(hearers: Audience, text: string): Promise<string[]> {
   const reply = hearers.kind === "everybody"
     ? await post<{ recipients?: unknown }>("/world/say", { content: text, everybody: true, user_id: me })
     : await socket.ask("chat_message", { message: text, ...(hearers.kind === "one" && { to: [hearers.id] }) });

@@ -12,14 +12,23 @@ export interface Note {
   who: string;
   name: string;
   text: string;
-  /// To whom, by id; empty: to whoever was near.
-  to: readonly string[];
+  /// To whom it was said, as they were called then.
+  to?: Hearers;
   /// When it came, by this machine's clock.
   at: number;
   message_id?: string;
   /// Of a direct message: what became of it, by recipient.
-  receipts?: Readonly<Record<string, string>>;
+  receipts?: Readonly<Record<string, { name: string; status: string }>>;
 }
+
+/// The first few of those who heard something, and how many there were.
+export interface Hearers {
+  names: readonly string[];
+  count: number;
+}
+const named_hearers = 3;
+export const hearersOf = (world: Pick<World, "agents" | "users">, ids: readonly string[], count = ids.length): Hearers =>
+  ({ names: ids.slice(0, named_hearers).map((id) => nameOf(world, id)), count: Math.max(count, ids.length) });
 
 export interface AgentRow extends LiveAgent {
   stuck?: string | null;
@@ -191,12 +200,14 @@ const ofAgent = (change: (agent: AgentRow, message: WorldMessage, world: Draft, 
   if (known) world.agents.set(known.agent_id, { ...known, ...change(known, message, world, local_ms) });
 };
 
-function note(world: Draft, message: WorldMessage, kind: Note["kind"], local_ms: number, said: string, to: readonly string[] = []): void {
+function note(world: Draft, message: WorldMessage, kind: Note["kind"], local_ms: number, said: string, to?: Hearers): void {
   const who = text(message.agent_id) || text(message.user_id);
   const name = world.agents.get(who)?.name ?? (text(message.name) || who);
   const message_id = text(message.message_id);
-  world.notes.push({ seq: message.seq!, kind, who, name, text: said, to, at: local_ms, ...(message_id && { message_id }) });
+  world.notes.push({ seq: message.seq!, kind, who, name, text: said, ...(to && { to }), at: local_ms, ...(message_id && { message_id }) });
 }
+
+const heardBy = (world: Draft, { recipients, recipient_count }: WorldMessage): Hearers => hearersOf(world, texts(recipients), isNumber(recipient_count) ? recipient_count : 0);
 
 const isOnPath = (walk: Walk, { x, y }: Tile): boolean => walk.path.some((tile) => tile.x === x && tile.y === y);
 
@@ -232,11 +243,11 @@ const changes: Record<string, Change> = {
     return { walk, position: end };
   }),
   agent_speech(world, message, local_ms) {
-    note(world, message, "said", local_ms, text(message.content), texts(message.recipients));
+    note(world, message, "said", local_ms, text(message.content), heardBy(world, message));
     ofAgent(() => ({ last_message: text(message.content), bubble: { text: text(message.content), at: local_ms } }))(world, message, local_ms);
   },
   chat_broadcast(world, message, local_ms) {
-    note(world, message, "said", local_ms, text(message.message), texts(message.recipients));
+    note(world, message, "said", local_ms, text(message.message), heardBy(world, message));
     const user = world.users.get(text(message.user_id));
     if (user) world.users.set(user.user_id, { ...user, bubble: { text: text(message.message), at: local_ms } });
   },
@@ -259,7 +270,7 @@ const changes: Record<string, Change> = {
   message_receipt(world, message) {
     const at = world.notes.map(({ message_id }) => message_id ?? null).lastIndexOf(text(message.message_id));
     const known = world.notes[at];
-    if (known) world.notes[at] = { ...known, receipts: { ...known.receipts, [text(message.agent_id)]: text(message.status) } };
+    if (known) world.notes[at] = { ...known, receipts: { ...known.receipts, [text(message.agent_id)]: { name: nameOf(world, text(message.agent_id)), status: text(message.status) } } };
   },
   user_joined(world, message) {
     const user = readUser(message);
@@ -313,12 +324,15 @@ export function placeAt(one: Pick<LiveAgent, "position" | "direction" | "walk">,
   return one.position ? { ...one.position, direction: facing, is_walking: false } : null;
 }
 
+// There may be thousands, many times a second: a collation is too dear.
+const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
 /// The roster: by name, then by id; only those with these words in their name, role, task or state.
 export function inRoster(agents: ReadonlyMap<string, AgentRow>, words = ""): AgentRow[] {
   const wanted = words.trim().toLowerCase();
   const has = ({ name, role, current_task, state, agent_id }: AgentRow) => `${name} ${role ?? ""} ${current_task ?? ""} ${state} ${agent_id}`.toLowerCase().includes(wanted);
   return [...agents.values()].filter((agent) => !wanted || has(agent))
-    .sort((a, b) => a.name.localeCompare(b.name) || a.agent_id.localeCompare(b.agent_id));
+    .sort((a, b) => byText(a.name, b.name) || byText(a.agent_id, b.agent_id));
 }
 
 /// How somebody is called, safe to show.

@@ -14,6 +14,8 @@ export interface Body extends Tile {
 
 export interface Spoken extends Tile {
   text: string;
+  /// When it was said, by this machine's clock.
+  at: number;
   /// 1 until it fades, then less.
   opacity: number;
 }
@@ -28,6 +30,7 @@ export interface Scene {
 export const bubble_ms = 6000;
 export const fade_ms = 1200;
 const longest_bubble = 90;
+const most_bubbles = 12;  // in a crowd the newest; the notes have them all
 
 /// How visible a bubble is, and when that changes.
 function fading(bubble: Bubble, local_ms: number, is_still: boolean): { opacity: number; next: number } | null {
@@ -46,7 +49,7 @@ export function sceneAt(world: World, local_ms: number, is_still: boolean): Scen
   const say = (bubble: Bubble | undefined, at: Tile) => {
     const shown = bubble && fading(bubble, local_ms, is_still);
     if (!shown) return;
-    scene.bubbles.push({ x: at.x, y: at.y, text: oneLine(bubble.text, longest_bubble), opacity: shown.opacity });
+    scene.bubbles.push({ x: at.x, y: at.y, text: oneLine(bubble.text, longest_bubble), at: bubble.at, opacity: shown.opacity });
     again(shown.next);
   };
   for (const user of world.users.values()) {
@@ -61,6 +64,8 @@ export function sceneAt(world: World, local_ms: number, is_still: boolean): Scen
     say(agent.bubble, place);
     if (place.is_walking) again(0);
   }
+  // The newest is drawn last, above the others.
+  scene.bubbles = scene.bubbles.sort((a, b) => a.at - b.at).slice(-most_bubbles);
   return scene;
 }
 

@@ -14,9 +14,9 @@ export function Notes() {
       {[...at.notes].reverse().map((note) => (
         <li key={note.seq} class={`is-${note.kind}`}>
           <b>{at.users.has(note.who) || note.who === "player_0" ? nameOf(at, note.who) : safeText(note.name)}</b>{" "}
-          {note.kind === "said" && note.to.length > 0 && <span class="faint">{hearersText(note.to, at)} </span>}
+          {note.to && <span class="faint">{hearersText(note.to)} </span>}
           <span>{note.kind === "said" ? `“${noteText(note)}”` : noteText(note)}</span>{" "}
-          <span class="since">{duration(now.value - note.at)} ago{note.receipts && ` · ${receiptsText(note.receipts, at)}`}</span>
+          <span class="since">{duration(now.value - note.at)} ago{note.receipts && ` · ${receiptsText(note.receipts)}`}</span>
         </li>
       ))}
     </ol>

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { safeText } from "../safe_text.ts";
-import { chosen_agent, roster, sayTo, world, type Hearers } from "../world_live.ts";
+import { chosen_agent, roster, sayTo, world, type Audience } from "../world_live.ts";
+import { hearersOf, type Hearers } from "../world_model.ts";
 import { fieldOf, hearersText } from "../words_world.ts";
 import { blamed, Field, FormTrouble } from "./field.tsx";
 import { useSending } from "./sending.ts";
@@ -12,7 +13,7 @@ const most_listed = 200;
 export function SayForm() {
   const [text, setText] = useState("");
   const [wanted, setWanted] = useState<string | null>(null);
-  const [heard_by, setHeardBy] = useState<string[] | null>(null);
+  const [heard_by, setHeardBy] = useState<Hearers | null>(null);
   const { is_sending, trouble, field, send } = useSending();
   const chosen = chosen_agent.value;
   const to = wanted?.startsWith(one) && !world.value.agents.has(wanted.slice(one.length)) ? null : wanted;
@@ -20,9 +21,9 @@ export function SayForm() {
   const listed = roster.value.slice(0, most_listed);
   const blame = { trouble, field: fieldOf(field) === "content" ? "message" : fieldOf(field) };
   const go = async () => {
-    const hearers: Hearers = value === near ? { kind: "near" } : value === everybody ? { kind: "everybody" } : { kind: "one", id: value.slice(one.length) };
+    const hearers: Audience = value === near ? { kind: "near" } : value === everybody ? { kind: "everybody" } : { kind: "one", id: value.slice(one.length) };
     setHeardBy(null);
-    if (await send(async () => setHeardBy(await sayTo(hearers, text)))) setText("");
+    if (await send(async () => setHeardBy(hearersOf(world.peek(), await sayTo(hearers, text))))) setText("");
   };
   return (
     <form class="one-line is-say" aria-label="Say something" onSubmit={(event) => { event.preventDefault(); void go(); }}>
@@ -39,7 +40,7 @@ export function SayForm() {
       </Field>
       <button type="submit" class="button is-main" disabled={is_sending || !text.trim()}>Say</button>
       <FormTrouble blame={blame} fields={["to", "message"]} />
-      {heard_by && <p class="hint is-whole" role="status">said {hearersText(heard_by, world.value)}</p>}
+      {heard_by && <p class="hint is-whole" role="status">said {hearersText(heard_by)}</p>}
     </form>
   );
 }
