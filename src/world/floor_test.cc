@@ -104,20 +104,20 @@ class Crowd {
   Crowd() : map_(any_map(10)), floor_(layout_of(map_)) {}
 
   void step() {
-    auto body = *rc::gen::inRange<Body>(0, 30);
+    auto body = *number<Body>(0, 30);
     auto wanted = any_tile(map_);
     auto known = places_.find(body);
     if (known == places_.end()) {
       auto tile = floor_.place(body, wanted);
       RC_ASSERT(tile.is_nowhere() == (places_.size() == stands()));
       if (!tile.is_nowhere()) places_[body] = tile;
-    } else if (*rc::gen::inRange(0, 4) == 0) {
+    } else if (*number(0, 4) == 0) {
       floor_.remove(body, known->second);
       places_.erase(known);
     } else {
       send(body, known->second, wanted, *rc::gen::arbitrary<bool>());
     }
-    check(any_tile(map_), *rc::gen::inRange(-1, 12));
+    check(any_tile(map_), *number(-1, 12));
   }
 
  private:
@@ -166,7 +166,7 @@ class Crowd {
 TEST(Floor, NeverHasTwoOnOneTile) {
   EXPECT_TRUE(rc::check("crowd", [] {
     Crowd crowd;
-    int steps = *rc::gen::inRange(0, 60);
+    int steps = *number(0, 60);
     for (int i = 0; i < steps; ++i) crowd.step();
   }));
 }

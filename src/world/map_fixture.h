@@ -34,20 +34,27 @@ inline std::vector<Tile> neighbours(Tile tile) {
   return all;
 }
 
-/// From open floors to mazes.
+/// Evenly from `least` to before `end`: rapidcheck alone keeps to the small ones at first.
+template <class T>
+rc::Gen<T> number(T least, T end) {
+  return rc::gen::resize(rc::kNominalSize, rc::gen::inRange<T>(least, end));
+}
+
+/// From open floors to mazes, and from empty ones to crowds.
 inline Map any_map(int16_t largest = 14) {
-  Map map{*rc::gen::inRange<int16_t>(1, largest), *rc::gen::inRange<int16_t>(1, largest), {}, {}};
+  Map map{*number<int16_t>(1, largest), *number<int16_t>(1, largest), {}, {}};
   auto size = static_cast<size_t>(map.cols * map.rows);
   auto marks = [size](int percent) {
-    return *rc::gen::container<std::vector<uint8_t>>(
-        size, rc::gen::map(rc::gen::inRange(0, 100), [percent](int n) { return uint8_t{n < percent}; }));
+    auto is_marked = [percent](int n) { return uint8_t{n >= 100 - percent}; };
+    return *rc::gen::container<std::vector<uint8_t>>(size, rc::gen::map(number(0, 100), is_marked));
   };
-  map.walkable = marks(*rc::gen::inRange(50, 101));
-  map.blocked = marks(*rc::gen::inRange(0, 40));
+  map.walkable = marks(*number(0, 50));
+  for (auto& mark : map.walkable) mark = !mark;
+  map.blocked = marks(*number(0, 40));
   return map;
 }
 inline Tile any_tile(const Map& map) {
-  return {*rc::gen::inRange<int16_t>(0, map.cols), *rc::gen::inRange<int16_t>(0, map.rows)};
+  return {*number<int16_t>(0, map.cols), *number<int16_t>(0, map.rows)};
 }
 
 /// Steps from `from` to each tile by row, -1 where there is no way; `enters` says which may be entered.

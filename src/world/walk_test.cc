@@ -1,7 +1,8 @@
 #include "world/walk.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
+
+#include "world/map_fixture.h"
 
 namespace cru::world {
 namespace {
@@ -51,11 +52,11 @@ TEST(Walk, OfNoTilesStands) {
 
 TEST(Walk, AgreesWithItsOwnTimesAtAnySpeed) {
   EXPECT_TRUE(rc::check("stops", [] {
-    Walk any{{}, noon, static_cast<double>(*rc::gen::inRange(1, 10000)) / 10};
-    auto tiles = *rc::gen::inRange<int16_t>(2, 60);
+    Walk any{{}, noon, static_cast<double>(*number(1, 10000)) / 10};
+    auto tiles = *number<int16_t>(2, 60);
     for (int16_t i = 0; i < tiles; ++i) any.path.push_back({i, 0});
     auto whole = (any.ends_at() - noon).count();
-    auto now = noon + Duration(*rc::gen::inRange<int64_t>(-10, whole + 10));
+    auto now = noon + Duration(*number<int64_t>(-10, whole + 10));
     auto on = any.tile_at(now);
     auto [next, when] = any.next_stop(now);
     RC_ASSERT(next.col - on.col == 0 || next.col - on.col == 1);
