@@ -36,9 +36,13 @@ using Decision = std::variant<Move, Wait, Speak, Collaborate, CompleteTask>;
 std::string_view action(const Decision& decision);
 json::object to_json(const Decision& decision);
 
+/// `text` if it is at most `longest` bytes, else cut between characters and ended by " […]".
+std::string cut_words(std::string_view text, size_t longest);
+
 /// One JSON object tagged `action`, exactly the fields of that action (`reason`, `recipient` and `result` may
-/// be left out), within the limits; a code fence around it is taken off. Anything else is a `wait` whose
-/// reason is the parse error, naming the field.
+/// be left out, or null). Words that are too long are cut, not refused. A code fence around it is taken off,
+/// and whatever stands around the fence if there is only one. Anything else is a `wait` whose reason is the
+/// parse error, naming the field.
 Decision read_decision(std::string_view words);
 
 }  // namespace cru::autonomy

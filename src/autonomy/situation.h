@@ -13,6 +13,7 @@ namespace cru::autonomy {
 struct Remembered {
   Time at;
   std::string sender, content, recipient;  ///< recipient empty: to whoever was near
+  bool operator==(const Remembered&) const = default;
 };
 struct Neighbour {
   std::string id, name, role, state;
@@ -39,10 +40,13 @@ struct Situation {
 };
 
 inline constexpr size_t remembered = 5;
+inline constexpr size_t longest_remembered = 2'000;  ///< bytes of a message in a prompt
 
 /// Who it is and how to answer: the format of a decision, with its five actions.
 std::string system_prompt(const Situation& situation);
-/// Contains "Analyze situation and decide next action", the recent messages, and the current task.
+/// Begins with "Analyze situation and decide next action"; then time, place, neighbours, the recent messages
+/// and the current task. Whatever others chose or said stands in JSON, so that it cannot pose as a part of
+/// the prompt; it is bounded.
 std::string user_prompt(const Situation& situation);
 
 }  // namespace cru::autonomy
