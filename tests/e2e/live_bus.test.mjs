@@ -1,0 +1,200 @@
+// Agents hear each other, and remember: the bus, conversations, tasks, what clients are told.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { codeOf, waitFor } from "./harness.mjs";
+import { Live, Minds } from "./harness/live.mjs";
+
+const say = (message, to) => ({ type: "chat_message", message, ...(to ? { to } : {}) });
+
+test("RT-09 RT-10 what one says reaches every agent, whole, in well under 100 ms; receipts tell", async (t) => {
+  const live = await Live.started({ live: { listening: "1s" } }, t);
+  const socket = await live.socket();
+  const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => live.bring(socket, { name: `Agent ${n}` })));
+  const content = `Grüße an alle, 世界! ${"x".repeat(7000)}.`;
+  const from = socket.mark;
+  const { message_id, recipients } = await socket.must("message_accepted", say(content, ids));
+  assert.deepEqual([...recipients].sort(), [...ids].sort());
+  const receipts = (status) => socket.messages.slice(from).filter((message) => message.type === "message_receipt" && message.message_id === message_id && message.status === status);
+  await socket.until(() => receipts("delivered").length === 12, { what: "all have it" });
+  const spoken = await socket.waitFor(({ type }) => type === "chat_broadcast", { from });
+  assert.equal(spoken.message, content, "complete");
+  const took = Math.max(...receipts("delivered").map(({ at }) => at)) - spoken.at;
+  t.diagnostic(`12 receipts ${took} ms after the words were told, through store and socket`);
+  assert.ok(took < 1000, `${took} ms`);
+  assert.deepEqual(new Set(receipts("delivered").map(({ agent_id }) => agent_id)), new Set(ids), "each once");
+  for (const id of ids) {
+    const heard = (await live.conversation(id)).filter(({ sender }) => sender === "player_0");
+    assert.deepEqual(heard.map((row) => row.content), [content]);
+  }
+  await socket.until(() => receipts("acknowledged").length === 12, { what: "all acknowledge" });
+  assert.deepEqual(socket.problems(), []);
+});
+
+test("RT-09 an agent that speaks is heard by those near it, and by nobody far away", async (t) => {
+  const minds = await Minds.start(t);
+  minds.decide("Ada", { action: "speak", content: "Is anybody here?" });
+  const live = await Live.started({ minds, live: { hearing: 4 } }, t);
+  const socket = await live.socket();
+  const at = (x, y) => ({ cli_backend: "mock", initial_position: { x, y } });
+  const [near, far] = [await live.bring(socket, { name: "Near", ...at(7, 5) }), await live.bring(socket, { name: "Far", ...at(18, 7) })];
+  const ada = await live.bring(socket, { name: "Ada", initial_position: { x: 5, y: 5 } });
+  await socket.must("message_accepted", say("say something", [ada]));
+  const speech = await socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === ada);
+  assert.deepEqual([speech.content, speech.recipients, speech.recipient_count, speech.position], ["Is anybody here?", [near], 1, { x: 5, y: 5 }]);
+  await socket.state(near, "listening");
+  await socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === near);
+  assert.deepEqual(socket.states(far), [], "it is not disturbed");
+  assert.deepEqual(await live.conversation(far), []);
+  assert.deepEqual((await live.conversation(near)).slice(0, 1).map(({ sender, content }) => [sender, content]), [[ada, "Is anybody here?"]]);
+});
+
+test("RT-10 whoever is spawned is on the bus at once and gets every broadcast", async (t) => {
+  const live = await Live.started({}, t);
+  const socket = await live.socket();
+  const ids = [];
+  for (let n = 0; n < 5; ++n) ids.push(await live.bring(socket, { name: `Agent ${n}`, listens_to: { types: ["agent_spoke"] } }));
+  const received = () => Promise.all(ids.map(async (id) => (await live.agent(id)).received));
+  const before = await received();
+  for (let n = 0; n < 20; ++n) await live.must(202, live.post("/world/broadcast", { data: { tick: n } }));
+  await waitFor(async () => (await received()).every((count, n) => count >= before[n] + 20), { what: "each got all twenty" });
+  const told = socket.of("agent_broadcast");
+  assert.deepEqual(told.map(({ data }) => data.tick), Array.from({ length: 20 }, (_, n) => n));
+  assert.deepEqual(await Promise.all(ids.map(async (id) => (await live.agent(id)).lag)), ids.map(() => 0));
+  assert.equal(socket.of("agent_state_update").length, 0, "they ignore what they do not listen for");
+});
+
+test("RT-11 agents filter by sender, by recipient, by type and by nearness", async (t) => {
+  const live = await Live.started({ live: { hearing: 16 } }, t);
+  const socket = await live.socket();
+  const spawn = (name, listens_to, x) => live.bring(socket, { name, listens_to, initial_position: { x, y: 5 } });
+  const anyone = await spawn("Anyone", undefined, 9);
+  const bobs = await spawn("Bob's", { senders: ["player_bob"] }, 10);
+  const direct = await spawn("Direct", { only_direct: true }, 8);
+  const tasks = await spawn("Tasks", { types: ["task_assigned"] }, 7);
+  const close = await spawn("Close", { within: 2 }, 3);
+  const all = [anyone, bobs, direct, tasks, close];
+  const heard = async (content) => {
+    const rows = await Promise.all(all.map((id) => live.conversation(id)));
+    return all.filter((_, n) => rows[n].some((row) => row.content === content));
+  };
+  await live.must(202, live.post("/world/say", { content: "from Ann", everybody: true, user_id: "player_ann" }));
+  await live.must(202, live.post("/world/say", { content: "from Bob", everybody: true, user_id: "player_bob" }));
+  await waitFor(async () => (await heard("from Bob")).includes(bobs), { what: "Bob is heard" });
+  await waitFor(async () => (await heard("from Bob")).includes(anyone));
+  assert.ok(!(await heard("from Ann")).includes(bobs), "another sender");
+  for (const words of ["from Ann", "from Bob"]) for (const id of [direct, tasks]) assert.ok(!(await heard(words)).includes(id), `${id}: ${words}`);
+  await socket.must("message_accepted", say("to you alone", [direct]));
+  await waitFor(async () => (await heard("to you alone")).includes(direct));
+  assert.deepEqual(await heard("to you alone"), [direct], "another recipient");
+  await socket.must("task_accepted", { type: "assign_task", agent_id: tasks, task_name: "look" });
+  await socket.state(tasks, "listening");
+});
+
+test("RT-12 both sides of a conversation are rows, with timestamp, sender, content and recipient, after a restart too", async (t) => {
+  const live = await Live.started({}, t);
+  let socket = await live.socket();
+  const id = await live.bring(socket, { name: "Ada" });
+  await socket.must("message_accepted", say("What is the time?", [id]));
+  const speech = await socket.waitFor("agent_speech");
+  await socket.state(id, "idle");
+  const rows = () => live.sql(`SELECT id, agent_id, timestamp, sender, content, recipient FROM agent_conversations WHERE agent_id='${id}' ORDER BY id`);
+  await waitFor(() => rows().length === 2);
+  const before = rows();
+  assert.deepEqual(before.map(({ sender, content, recipient }) => [sender, content, recipient]), [["player_0", "What is the time?", id], [id, speech.content, "player_0"]]);
+  assert.ok(before.every(({ timestamp }) => timestamp > 0) && before[1].timestamp >= before[0].timestamp);
+  const told = await live.conversation(id);
+  assert.deepEqual(told.map(({ sender, content, recipient }) => [sender, content, recipient]), before.map(({ sender, content, recipient }) => [sender, content, recipient]));
+  assert.ok(told.every(({ timestamp }) => Math.abs(Date.parse(timestamp) - Date.now()) < 120_000), told[0].timestamp);
+  await live.restartDaemon();
+  assert.deepEqual(rows(), before);
+  assert.deepEqual(await live.conversation(id), told);
+  socket = await live.socket();
+  await socket.must("message_accepted", say("And now?", [id]));
+  await socket.waitFor("agent_speech");
+  assert.deepEqual((await live.conversation(id)).slice(0, 2), told);
+});
+
+test("RT-13 a task is a row: assigned, then completed or failed, with both times; once", async (t) => {
+  const minds = await Minds.start(t);
+  const live = await Live.started({ minds }, t);
+  const [socket, other] = [await live.socket(), await live.socket()];
+  const id = await live.bring(socket, { name: "Ada" });
+  const assign = async (task_name) => (await socket.must("task_accepted", { type: "assign_task", agent_id: id, task_name })).task;
+  const task = await assign("analyzing data");
+  assert.deepEqual([task.status, task.agent_id, task.task_name, task.completed_at ?? null], ["assigned", id, "analyzing data", null]);
+  assert.deepEqual([(await other.waitFor("task_assigned")).task_id, other.of("task_assigned")[0].task_name], [task.task_id, "analyzing data"]);
+  const row = () => live.sql(`SELECT agent_id, task_id, task_name, status, created_at, completed_at, result FROM agent_tasks WHERE task_id='${task.task_id}'`)[0];
+  assert.deepEqual([row().agent_id, row().status, row().completed_at, row().created_at > 0], [id, row().status, null, true]);
+  assert.ok(["assigned", "in_progress"].includes(row().status));
+  const done = await socket.must("task_accepted", { type: "complete_task", agent_id: id, task_id: task.task_id, result: "found 3" });
+  assert.deepEqual([done.task.status, done.task.result], ["completed", "found 3"]);
+  assert.deepEqual([row().status, row().result, row().completed_at >= row().created_at], ["completed", "found 3", true]);
+  const told = await other.waitFor("task_completed");
+  assert.deepEqual([told.task_id, told.result, told.status], [task.task_id, "found 3", "completed"]);
+  const again = await socket.ask({ type: "complete_task", agent_id: id, task_id: task.task_id, result: "found 4" });
+  assert.deepEqual([again.type, again.code], ["error", "conflict"]);
+  assert.equal(row().result, "found 3");
+  const failing = await assign("the impossible");
+  await socket.must("task_accepted", { type: "complete_task", agent_id: id, task_id: failing.task_id, status: "failed", result: "no way" });
+  assert.deepEqual((await live.tasks(id)).map(({ task_name, status }) => [task_name, status]), [["the impossible", "failed"], ["analyzing data", "completed"]]);
+  for (const [message, field] of [[{ type: "assign_task", agent_id: id }, "task_name"], [{ type: "assign_task", agent_id: id, task_name: "" }, "task_name"], [{ type: "assign_task", task_name: "x" }, "agent_id"], [{ type: "complete_task", agent_id: id, task_id: "none" }, "task_id"], [{ type: "complete_task", agent_id: id, task_id: task.task_id, status: "maybe" }, "status"]])
+    assert.equal((await socket.ask(message)).field, field, JSON.stringify(message));
+});
+
+test("RT-16 a state change goes to all clients, in the requirement's shape", async (t) => {
+  const live = await Live.started({}, t);
+  const sockets = await Promise.all([live.socket(), live.socket(), live.socket()]);
+  const id = await live.bring(sockets[0], { name: "Ada", initial_position: { x: 12, y: 5 }, task: "analyzing data" });
+  await sockets[0].must("message_accepted", say("How is it going?", [id]));
+  for (const socket of sockets) {
+    const update = await socket.state(id, "speaking");
+    assert.deepEqual([update.type, update.agent_id, update.state, update.position, update.current_task], ["agent_state_update", id, "speaking", { x: 12, y: 5 }, "analyzing data"]);
+    await socket.state(id, "idle", { from: socket.messages.indexOf(update) });
+  }
+  const seqs = sockets.map((socket) => socket.of("agent_state_update").map(({ seq }) => seq).slice(0, 4));
+  assert.deepEqual(seqs[1], seqs[0]);
+  assert.deepEqual(seqs[2], seqs[0]);
+  sockets.forEach((socket) => assert.deepEqual(socket.problems(), []));
+});
+
+test("RT-17 what an agent says goes to all clients with its recipients: people and agents", async (t) => {
+  const minds = await Minds.start(t);
+  minds.decide("Ada", { action: "speak", content: "I've finished the analysis" });
+  const live = await Live.started({ minds }, t);
+  const sockets = [await live.socket(), await live.socket()];
+  await sockets[0].must("space_state", { type: "join_space", space_id: "office", user_id: "player_0", name: "Ann", is_agent: false, x: 6, y: 5 });
+  const bob = await live.bring(sockets[0], { name: "Bob", cli_backend: "mock", initial_position: { x: 7, y: 6 } });
+  const ada = await live.bring(sockets[0], { name: "Ada", initial_position: { x: 7, y: 5 } });
+  await live.must(202, live.post("/world/say", { content: "report, please", to: [ada] }));
+  for (const socket of sockets) {
+    const speech = await socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === ada);
+    assert.equal(speech.content, "I've finished the analysis");
+    assert.deepEqual([...speech.recipients].sort(), [bob, "player_0"].sort(), "whoever is near, the player too");
+    assert.ok(speech.message_id);
+  }
+});
+
+test("people come, move, speak and go, and everybody sees it", async (t) => {
+  const live = await Live.started({}, t);
+  const [ann, other] = [await live.socket(), await live.socket()];
+  const space = await ann.must("space_state", { type: "join_space", space_id: "office", user_id: "ann", name: "Ann", is_agent: false, x: 7, y: 5 });
+  assert.deepEqual([space.space_id, space.users.map(({ user_id }) => user_id)], ["office", ["ann"]]);
+  assert.ok("version" in space && Date.parse(space.updated_at) > 0);
+  assert.equal((await other.waitFor("user_joined")).name, "Ann");
+  ann.send({ type: "update_position", x: 8, y: 5, direction: "right" });
+  const moved = await other.waitFor("position_update");
+  assert.deepEqual([moved.user_id, moved.x, moved.y, moved.direction], ["ann", 8, 5, "right"]);
+  await ann.must("message_accepted", say("hello all"));
+  const spoken = await other.waitFor("chat_broadcast");
+  assert.deepEqual([spoken.user_id, spoken.name, spoken.message], ["ann", "Ann", "hello all"]);
+  assert.equal((await ann.ask({ type: "update_position", x: 0, y: 0 })).type, "error", "a wall");
+  assert.equal((await ann.must("space_left", { type: "leave_space" })).user_id, "ann");
+  assert.equal((await other.waitFor("user_left")).user_id, "ann");
+  await ann.must("space_state", { type: "join_space", user_id: "ann" });
+  const from = other.mark;
+  await ann.close();
+  assert.equal((await other.waitFor("user_left", { from })).user_id, "ann", "closing the connection leaves");
+  for (const [message, field] of [[say(""), "message"], [say("x".repeat(8001)), "message"], [say("hello", ["nobody"]), "to"], [say("hello", "nobody"), "to"], [{ type: "join_space", space_id: "mars" }, "space_id"]])
+    assert.equal((await other.ask(message)).field, field, JSON.stringify(message).slice(0, 80));
+  assert.equal(codeOf((await live.post("/world/say", {})).json), "invalid_argument");
+});

@@ -1,0 +1,223 @@
+// Agents decide by themselves: the loop, the prompt, what is done about a decision, interruptions, the state machine.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { waitFor } from "./harness.mjs";
+import { gate, Live, Minds } from "./harness/live.mjs";
+
+const legal = new Set(["idle listening", "listening thinking", "thinking speaking", "speaking idle", "idle thinking", "thinking listening", "listening idle", "thinking idle"]);
+
+/// Every change that was told is a legal one and begins where the one before ended.
+function assertLegal(socket, agent_id) {
+  const changes = socket.of("agent_state_update", (message) => message.agent_id === agent_id && message.old_state !== message.state);
+  let state = "idle";
+  for (const change of changes) {
+    assert.ok(legal.has(`${change.old_state} ${change.state}`), `${change.old_state} → ${change.state}`);
+    assert.equal(change.old_state, state);
+    state = change.state;
+  }
+  return changes;
+}
+
+test("RT-04 after five seconds of idleness, by default, an agent thinks; not before", async (t) => {
+  const live = await Live.started({ live: null }, t);
+  const socket = await live.socket();
+  const began = Date.now();
+  const id = await live.bring(socket, { name: "Ada" });
+  const confirmed = Date.now();
+  const thinking = await socket.state(id, "thinking", { within: 20_000 });
+  assert.ok(thinking.at - began >= 4_990, `${thinking.at - began} ms after the request`);
+  assert.ok(thinking.at - confirmed < 8_000, `${thinking.at - confirmed} ms after the confirmation`);
+  assert.equal(thinking.old_state, "idle");
+  await socket.waitFor((message) => message.type === "agent_state_update" && message.old_state === "thinking");
+  assertLegal(socket, id);
+});
+
+test("RT-04 RT-14 the mind is asked with the requirement's words, the last five messages and the current task", async (t) => {
+  const minds = await Minds.start(t);
+  const live = await Live.started({ minds, live: { idle: "1s" } }, t);
+  const socket = await live.socket();
+  const id = await live.bring(socket, { name: "Ada", role: "analyst" });
+  const first = await minds.thought("Ada");
+  assert.match(first.text, /Analyze situation and decide next action/);
+  assert.match(first.system, /analyst/);
+  for (const word of ["move", "wait", "speak", "collaborate", "complete_task"]) assert.ok(first.system.includes(word), word);
+  await socket.must("task_accepted", { type: "assign_task", agent_id: id, task_name: "count the chairs" });
+  for (let n = 1; n <= 7; ++n) await socket.must("message_accepted", { type: "chat_message", message: `word number ${n}.`, to: [id] });
+  const has_all = (request) => request.text.includes("word number 7.");
+  await waitFor(() => minds.thoughts("Ada").some(has_all), { what: "a thought with the last message" });
+  const { text } = minds.thoughts("Ada").find(has_all);
+  for (const n of [3, 4, 5, 6, 7]) assert.ok(text.includes(`word number ${n}.`), `the message ${n} is in: ${text}`);
+  for (const n of [1, 2]) assert.ok(!text.includes(`word number ${n}.`), "only the last five");
+  assert.match(text, /count the chairs/);
+  assert.match(text, /player_0/);
+  assert.deepEqual(minds.server.refused, [], "it keeps to the API");
+});
+
+test("RT-05 a decision to move is carried out: position, AgentMoved on the bus, told to clients as one walk", async (t) => {
+  const minds = await Minds.start(t);
+  minds.decide("Ada", { action: "move", x: 10, y: 5, reason: "nearer" });
+  const live = await Live.started({ minds, live: { idle: "500ms" } }, t);
+  const [socket, other] = [await live.socket(), await live.socket()];
+  const watcher = await live.bring(socket, { name: "Bob", cli_backend: "mock", initial_position: { x: 7, y: 6 }, listens_to: { types: ["agent_moved"] } });
+  const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
+  const moved = await socket.waitFor(({ type, agent_id }) => type === "agent_moved" && agent_id === id);
+  assert.deepEqual([moved.x, moved.y], [10, 5]);
+  assert.deepEqual([moved.path[0], moved.path.at(-1), moved.path.length], [{ x: 7, y: 5 }, { x: 10, y: 5 }, 4]);
+  for (let n = 1; n < moved.path.length; ++n) assert.equal(Math.abs(moved.path[n].x - moved.path[n - 1].x) + Math.abs(moved.path[n].y - moved.path[n - 1].y), 1, "4-connected");
+  assert.ok(Math.abs(moved.t0_ms - moved.at) < 5000 && moved.speed > 0 && Date.parse(moved.t0) === moved.t0_ms);
+  assert.equal((await other.waitFor(({ type, agent_id }) => type === "agent_moved" && agent_id === id)).seq, moved.seq);
+  await waitFor(async () => (await live.agent(id)).position.x === 10, { what: "it arrives" });
+  assert.equal(socket.of("agent_moved", ({ agent_id, x }) => agent_id === id && x === 10).length, 1, "one message a walk");
+  await socket.state(watcher, "listening", { within: 5000 });
+});
+
+test("RT-05 speak, collaborate, complete_task and wait are carried out; a code fence is taken off", async (t) => {
+  const minds = await Minds.start(t);
+  const live = await Live.started({ minds, live: { idle: "1s" } }, t);
+  const socket = await live.socket();
+  const bob = await live.bring(socket, { name: "Bob", cli_backend: "mock", initial_position: { x: 7, y: 6 }, listens_to: { senders: ["nobody_at_all"] } });
+  minds.decide("Ada", '```json\n{"action":"speak","content":"I\'ve finished the analysis","recipient":"player_0"}\n```', { action: "collaborate", with: bob, proposal: "Shall we pair?" },
+    ({ text }) => ({ action: "complete_task", task_id: /"task_id":"([^"]+)"/.exec(text)[1], result: "42 chairs" }), { action: "wait", reason: "done" });
+  const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 }, task: "count the chairs" });
+  const speech = await socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === id);
+  assert.deepEqual([speech.content, speech.recipients], ["I've finished the analysis", ["player_0"]]);
+  const proposal = await socket.waitFor(({ type, content }) => type === "agent_speech" && content === "Shall we pair?");
+  assert.deepEqual(proposal.recipients, [bob]);
+  const done = await socket.waitFor("task_completed");
+  assert.deepEqual([done.agent_id, done.result, done.status, done.task_name], [id, "42 chairs", "completed", "count the chairs"]);
+  await minds.thought("Ada", 4);
+  await socket.until(() => socket.states(id).filter((state) => state === "thinking").length >= 4 && socket.states(id).at(-1) === "idle");
+  assertLegal(socket, id);
+});
+
+test("RT-05 words that are no decision are a wait, and are logged", async (t) => {
+  const minds = await Minds.start(t);
+  minds.decide("Ada", "I think I would rather dance.", '{"action":"fly","x":1}', '{"action":"move","x":3}', { action: "speak", content: "well then" });
+  const live = await Live.started({ minds, live: { idle: "300ms", longest_pause: "300ms" } }, t);
+  const socket = await live.socket();
+  const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
+  await socket.waitFor(({ type, content }) => type === "agent_speech" && content === "well then");
+  const speaking = socket.states(id).indexOf("speaking");
+  assert.deepEqual(socket.states(id).slice(0, speaking + 1), ["thinking", "idle", "thinking", "idle", "thinking", "idle", "thinking", "speaking"]);
+  assert.deepEqual((await live.agent(id)).position, { x: 7, y: 5 });
+  const log = live.log();
+  assert.match(log, new RegExp(id));
+  assert.match(log, /fly|action/);
+});
+
+test("RT-06 a message while it thinks: listening, acknowledged, thinking again, with the message", async (t) => {
+  const minds = await Minds.start(t);
+  const slow = gate();
+  minds.decide("Ada", async () => { await slow.wait; return { action: "speak", content: "too late" }; }, { action: "speak", content: "I heard you", recipient: "player_0" });
+  const live = await Live.started({ minds, live: { idle: "300ms" } }, t);
+  const socket = await live.socket();
+  const id = await live.bring(socket, { name: "Ada" });
+  await minds.thought("Ada");
+  const from = socket.mark;
+  const { message_id, recipients } = await socket.must("message_accepted", { type: "chat_message", message: "Stop, look here!", to: [id] });
+  assert.deepEqual(recipients, [id]);
+  const listening = await socket.state(id, "listening", { from });
+  assert.equal(listening.old_state, "thinking");
+  const receipt = (status) => socket.waitFor((message) => message.type === "message_receipt" && message.message_id === message_id && message.status === status, { from });
+  assert.equal((await receipt("delivered")).agent_id, id);
+  const acknowledged = await receipt("acknowledged");
+  const again = await socket.waitFor(({ type, agent_id, state, seq }) => type === "agent_state_update" && agent_id === id && state === "thinking" && seq > listening.seq, { from });
+  assert.ok(acknowledged.seq > listening.seq && again.old_state === "listening");
+  assert.match((await minds.thought("Ada", 2)).text, /Stop, look here!/);
+  const speech = await socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === id, { from });
+  assert.equal(speech.content, "I heard you", "the interrupted thought is forgotten");
+  slow.open();
+  assert.equal(minds.thoughts("Ada")[0].outcome, "client_gone");
+  const { receipts } = await live.must(200, live.get(`/world/messages/${message_id}`));
+  assert.deepEqual(receipts, [{ agent_id: id, status: "acknowledged" }]);
+  assertLegal(socket, id);
+});
+
+test("RT-07 idle, listening, thinking, speaking, idle: an agent that is spoken to answers those near it", async (t) => {
+  const live = await Live.started({}, t);
+  const socket = await live.socket();
+  const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
+  await socket.must("message_accepted", { type: "chat_message", message: "Who are you?", to: [id] });
+  await socket.until(() => socket.states(id).length >= 4);
+  assert.deepEqual(socket.states(id).slice(0, 4), ["listening", "thinking", "speaking", "idle"]);
+  const speech = socket.of("agent_speech")[0];
+  assert.ok(speech.recipients.includes("player_0") && speech.content.length > 0);
+  const [, thinking, speaking] = assertLegal(socket, id);
+  assert.ok(speech.seq > thinking.seq && speech.seq <= speaking.seq + 2, "said as it begins to speak");
+});
+
+test("RT-08 a move asked for while it speaks is held, logged, and carried out when it is idle; the latest wins", async (t) => {
+  const minds = await Minds.start(t);
+  minds.decide("Ada", { action: "speak", content: "A long story." });
+  const live = await Live.started({ minds, live: { idle: "300ms", least_speech: "2s" } }, t);
+  const socket = await live.socket();
+  const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
+  await socket.state(id, "speaking");
+  const first = await socket.must("move_accepted", { type: "move_agent", agent_id: id, x: 9, y: 5 });
+  const second = await socket.must("move_accepted", { type: "move_agent", agent_id: id, x: 10, y: 5 });
+  assert.deepEqual([first.held, second.held], [true, true]);
+  assert.ok(!second.walk);
+  const held = await socket.waitFor("action_held");
+  assert.deepEqual([held.agent_id, held.action, held.x, held.y], [id, "move", 9, 5]);
+  assert.ok(held.reason.length > 0);
+  assert.equal((await live.agent(id)).state, "speaking");
+  const moved = await socket.waitFor("agent_moved");
+  const idle = socket.of("agent_state_update", ({ agent_id, old_state, state }) => agent_id === id && old_state === "speaking" && state === "idle")[0];
+  assert.ok(idle && moved.seq > idle.seq, "only when it is idle");
+  assert.deepEqual([moved.x, moved.y, socket.of("agent_moved").length], [10, 5, 1]);
+  const { stdout } = await live.cru("daemon", "logs");
+  const log = stdout + live.log();
+  assert.match(log, new RegExp(`(error|\\[E\\]).*${id}|${id}.*(held|speak)`, "i"), "logged as an error");
+});
+
+test("RT-08 moves that cannot be are refused by field and change nothing", async (t) => {
+  const live = await Live.started({}, t);
+  const socket = await live.socket();
+  const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
+  await live.bring(socket, { name: "Bob", initial_position: { x: 8, y: 5 } });
+  const move = (x, y, agent_id = id) => socket.ask({ type: "move_agent", agent_id, x, y });
+  for (const [answer, code] of [[await move(0, 0), "invalid_argument"], [await move(40, 5), "invalid_argument"], [await move(-1, 5), "invalid_argument"], [await move(8, 5), "conflict"], [await move(3, 5, "agent_999"), "not_found"]]) {
+    assert.deepEqual([answer.type, answer.code], ["error", code], JSON.stringify(answer));
+    assert.ok(answer.field);
+  }
+  assert.deepEqual((await live.agent(id)).position, { x: 7, y: 5 });
+  assert.equal(socket.of("agent_moved").length, 0);
+});
+
+test("a slow mind of one agent does not delay another", async (t) => {
+  const minds = await Minds.start(t);
+  const slow = gate();
+  t.after(() => slow.open());
+  minds.decide("Slow", () => slow.wait);
+  const live = await Live.started({ minds, live: { max_thinking: 4 } }, t);
+  const socket = await live.socket();
+  const sluggish = await live.bring(socket, { name: "Slow" });
+  const others = [await live.bring(socket, { name: "Quick" }), await live.bring(socket, { name: "Scripted", cli_backend: "mock" })];
+  await socket.must("message_accepted", { type: "chat_message", message: "think hard", to: [sluggish] });
+  await minds.thought("Slow");
+  minds.decide("Quick", { action: "speak", content: "at once", recipient: "player_0" });
+  for (const id of others) {
+    const began = Date.now();
+    await socket.must("message_accepted", { type: "chat_message", message: "and you?", to: [id] });
+    const { at } = await socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === id);
+    assert.ok(at - began < 3000, `${at - began} ms`);
+  }
+  assert.equal((await live.agent(sluggish)).state, "thinking");
+});
+
+test("a mind that does not answer in time is told of, and the agent goes on", async (t) => {
+  const minds = await Minds.start(t);
+  const never = gate();
+  t.after(() => never.open());
+  minds.decide("Ada", () => never.wait, { action: "speak", content: "back again" });
+  const live = await Live.started({ minds, live: { idle: "300ms", think_limit: "700ms", longest_pause: "300ms" } }, t);
+  const socket = await live.socket();
+  const id = await live.bring(socket, { name: "Ada" });
+  const stuck = await socket.waitFor("agent_stuck");
+  assert.equal(stuck.agent_id, id);
+  assert.ok(stuck.reason.length > 0 && Date.parse(stuck.since) > 0);
+  const idle = await socket.state(id, "idle");
+  assert.ok(idle.error, "the failure is a field, and the state idle");
+  await socket.waitFor(({ content }) => content === "back again");
+  assert.equal((await live.agent(id)).error, null);
+});
