@@ -51,6 +51,7 @@ const most_named = 3;
 /// "to ada", "to ada, bob and 4 others", "to nobody": whom it was said to.
 export function hearersText({ names, count }: Hearers): string {
   if (!count) return "to nobody";
+  if (!names.length) return `to ${count} ${count === 1 ? "agent" : "agents"}`;
   const rest = count - names.length;
   if (rest) return `to ${names.join(", ")} and ${rest} ${rest === 1 ? "other" : "others"}`;
   return `to ${names.length > 1 ? `${names.slice(0, -1).join(", ")} and ` : ""}${names.at(-1)}`;

@@ -100,11 +100,21 @@ test("tasks, held moves and agents that are stuck", () => {
   assert.deepEqual(world.notes.map(noteText), ["got a task: sweep", "waits with move to 3,1: it speaks", "is stuck: no answer", "completed a task: x", "failed at a task: sweep: no broom"]);
 });
 
+test("one that walks in a snapshot arrives where it goes to", () => {
+  const a = known(agent("a", { position: { x: 2, y: 1 }, walk })).agents.get("a")!;
+  assert.deepEqual([placeAt(a, local + 250)?.x, placeAt(a, local + 9000)?.y], [1.5, 2]);
+});
+
+test("people of a long snapshot may be on its later pages", () => {
+  const world = after(empty_world, snapshot(10, [], { pages: 2, users: [{ user_id: "u1" }], warning: "no such file" }), { type: "world_snapshot", seq: 10, page: 2, pages: 2, users: [{ user_id: "u2" }], agents: [agent("a")] });
+  assert.deepEqual([[...world.users.keys()], world.agents.size, world.warning], [["u1", "u2"], 1, "no such file"]);
+});
+
 test("people come, move and leave", () => {
   let world = after(known(), { type: "user_joined", seq: 11, user_id: "player_0", name: "Kim", is_agent: false, position: { x: 1, y: 1 } }, { type: "position_update", seq: 12, user_id: "player_0", x: 2, y: 1, direction: "right" });
   assert.deepEqual([world.users.get("player_0")?.position, nameOf(world, "player_0")], [{ x: 2, y: 1 }, "Kim"]);
   world = after(world, { type: "user_left", seq: 13, user_id: "player_0" });
-  assert.deepEqual([world.users.size, nameOf(world, "player_0"), nameOf(world, "x")], [0, "you", "x"]);
+  assert.deepEqual([world.users.size, nameOf(world, "player_0"), nameOf(world, "x")], [0, "player_0", "x"]);
 });
 
 test("notes have a limit, and so have the words in them", () => {
@@ -172,6 +182,7 @@ test("words: places, fields, hearers, times", () => {
   assert.deepEqual(["agent_config.name", "to[3]", "x", ""].map(fieldOf), ["name", "to", "x", ""]);
   const world = known(agent("a"), agent("b"));
   const heard = (...ids: string[]) => hearersText(hearersOf(world, ids));
+  assert.equal(hearersText(hearersOf(world, [], 7)), "to 7 agents", "everybody is counted, not named");
   assert.deepEqual([heard(), heard("a"), heard("a", "b", "c", "d")], ["to nobody", "to n-a", "to n-a, n-b, c and 1 other"]);
   assert.equal(sinceText(agent("a", { since: new Date(local).toISOString() }) as never, local + 12_000), "12 s");
 });

@@ -4,7 +4,7 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { get, post, tokenOfTab } from "./api.ts";
 import type { Link } from "./connection.ts";
 import { view } from "./views.ts";
-import { applyWorld, empty_world, inRoster, takeCounts, type World } from "./world_model.ts";
+import { applyWorld, empty_world, hearersOf, inRoster, takeCounts, type Hearers, type World } from "./world_model.ts";
 import { WorldSocket } from "./world_socket.ts";
 import type { LogEvent } from "./wire.ts";
 import type { LiveAgent, Tile, WorldMessage } from "./wire_world.ts";
@@ -125,16 +125,16 @@ export const assignTask = (agent_id: string, task_name: string) => socket.ask("a
 export const sendTo = async (agent_id: string, { x, y }: Tile): Promise<boolean> => (await socket.ask("move_agent", { agent_id, x, y })).held === true;
 
 export type Audience = { kind: "near" } | { kind: "everybody" } | { kind: "one"; id: string };
-/// Gives back who it went to, by id.
-export async function sayTo(hearers: Audience, text: string): Promise<string[]> {
+/// Gives back who it went to.
+export async function sayTo(hearers: Audience, text: string): Promise<Hearers> {
   const reply = hearers.kind === "everybody"
-    ? await post<{ recipients?: unknown }>("/world/say", { content: text, everybody: true, user_id: me })
+    ? await post<{ recipients?: unknown; recipient_count?: unknown }>("/world/say", { content: text, everybody: true, user_id: me })
     : await socket.ask("chat_message", { message: text, ...(hearers.kind === "one" && { to: [hearers.id] }) });
-  return Array.isArray(reply.recipients) ? reply.recipients.map(String) : [];
+  return hearersOf(world.peek(), Array.isArray(reply.recipients) ? reply.recipients.map(String) : [], Number(reply.recipient_count) || 0);
 }
 
 export async function enter(at?: Tile | null): Promise<void> {
-  await socket.ask("join_space", { space_id: world.peek().space_id, user_id: me, name: "you", ...at });
+  await socket.ask("join_space", { space_id: world.peek().space_id, user_id: me, ...at });
   is_inside.value = true;
 }
 export async function leave(): Promise<void> {

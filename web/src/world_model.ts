@@ -50,6 +50,8 @@ export interface World {
   loaded: boolean;
   space_id: string;
   layout: Layout | null;
+  /// What is wrong with the layout; empty if nothing is.
+  warning: string;
   seats: readonly Seat[];
   agents: ReadonlyMap<string, AgentRow>;
   users: ReadonlyMap<string, UserRow>;
@@ -63,7 +65,7 @@ export interface World {
 }
 
 export const empty_world: World = {
-  loaded: false, space_id: "office", layout: null, seats: [], agents: new Map(), users: new Map(), notes: [], cursor: 0, offset: 0, arriving: null,
+  loaded: false, space_id: "office", layout: null, warning: "", seats: [], agents: new Map(), users: new Map(), notes: [], cursor: 0, offset: 0, arriving: null,
 };
 
 const kept_notes = 100;
@@ -102,7 +104,9 @@ const readState = (value: unknown): LiveState => states.find((state) => state ==
 function readAgent(value: unknown): AgentRow | null {
   const agent = value as LiveAgent | null;
   if (!agent || typeof agent.agent_id !== "string") return null;
-  return { ...agent, name: text(agent.name) || agent.agent_id, state: readState(agent.state), position: readTile(agent.position), walk: readWalk(agent.walk) };
+  const walk = readWalk(agent.walk);
+  // Of one that walks, where it goes to: where it is now follows from the walk.
+  return { ...agent, name: text(agent.name) || agent.agent_id, state: readState(agent.state), position: walk?.path.at(-1) ?? readTile(agent.position), walk };
 }
 
 function readUser(value: unknown): UserRow | null {
@@ -155,9 +159,14 @@ function takePage(world: Draft, message: WorldMessage): void {
   const pages = isNumber(message.pages) ? message.pages : 1;
   if (page > 1 && !world.arriving) return;  // its beginning was lost with an earlier connection
   const base: World = page === 1
-    ? { ...empty_world, space_id: text(message.space_id) || "office", layout: readLayout(message.layout), seats: Array.isArray(message.seats) ? message.seats as Seat[] : [], users: byId(message.users, readUser, "user_id") }
+    ? { ...empty_world, space_id: text(message.space_id) || "office", layout: readLayout(message.layout), warning: text(message.warning) }
     : world.arriving!;
-  const arriving: World = { ...base, agents: new Map([...base.agents, ...byId(message.agents, readAgent, "agent_id")]), cursor: isNumber(message.seq) ? message.seq : 0 };
+  const arriving: World = {
+    ...base, cursor: isNumber(message.seq) ? message.seq : 0,
+    seats: [...base.seats, ...(Array.isArray(message.seats) ? message.seats as Seat[] : [])],
+    users: new Map([...base.users, ...byId(message.users, readUser, "user_id")]),
+    agents: new Map([...base.agents, ...byId(message.agents, readAgent, "agent_id")]),
+  };
   if (page < pages) {
     world.arriving = arriving;
     return;
@@ -337,5 +346,5 @@ export function inRoster(agents: ReadonlyMap<string, AgentRow>, words = ""): Age
 
 /// How somebody is called, safe to show.
 export function nameOf(world: Pick<World, "agents" | "users">, id: string): string {
-  return safeText(world.agents.get(id)?.name ?? world.users.get(id)?.name ?? (id === "player_0" ? "you" : id));
+  return safeText(world.agents.get(id)?.name ?? world.users.get(id)?.name ?? id);
 }

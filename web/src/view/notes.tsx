@@ -1,20 +1,19 @@
 import { now } from "../model.ts";
 import { safeText } from "../safe_text.ts";
 import { world } from "../world_live.ts";
-import { nameOf } from "../world_model.ts";
 import { hearersText, noteText, receiptsText } from "../words_world.ts";
 import { duration } from "../words.ts";
 
 /// What was said and done lately, newest first.
 export function Notes() {
-  const at = world.value;
-  if (!at.notes.length) return <p class="hint">What they say and do appears here.</p>;
+  const { notes } = world.value;
+  if (!notes.length) return <p class="hint">What they say and do appears here.</p>;
   return (
     <ol class="life-notes" aria-label="Lately" tabIndex={0}>
-      {[...at.notes].reverse().map((note) => (
+      {[...notes].reverse().map((note) => (
         <li key={note.seq} class={`is-${note.kind}`}>
-          <b>{at.users.has(note.who) || note.who === "player_0" ? nameOf(at, note.who) : safeText(note.name)}</b>{" "}
-          {note.to && <span class="faint">{hearersText(note.to)} </span>}
+          <b>{safeText(note.name)}</b>{" "}
+          {!!note.to?.count && <span class="faint">{hearersText(note.to)} </span>}
           <span>{note.kind === "said" ? `“${noteText(note)}”` : noteText(note)}</span>{" "}
           <span class="since">{duration(now.value - note.at)} ago{note.receipts && ` · ${receiptsText(note.receipts)}`}</span>
         </li>

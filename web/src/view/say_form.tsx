@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { safeText } from "../safe_text.ts";
 import { chosen_agent, roster, sayTo, world, type Audience } from "../world_live.ts";
-import { hearersOf, type Hearers } from "../world_model.ts";
+import type { Hearers } from "../world_model.ts";
 import { fieldOf, hearersText } from "../words_world.ts";
 import { blamed, Field, FormTrouble } from "./field.tsx";
 import { useSending } from "./sending.ts";
@@ -23,7 +23,7 @@ export function SayForm() {
   const go = async () => {
     const hearers: Audience = value === near ? { kind: "near" } : value === everybody ? { kind: "everybody" } : { kind: "one", id: value.slice(one.length) };
     setHeardBy(null);
-    if (await send(async () => setHeardBy(hearersOf(world.peek(), await sayTo(hearers, text))))) setText("");
+    if (await send(async () => setHeardBy(await sayTo(hearers, text)))) setText("");
   };
   return (
     <form class="one-line is-say" aria-label="Say something" onSubmit={(event) => { event.preventDefault(); void go(); }}>

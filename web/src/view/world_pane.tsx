@@ -22,7 +22,7 @@ export function WorldPane() {
   const [is_spawning, spawn] = useState(false);
   const [warning, setWarning] = useState("");
   const { is_sending, trouble, send } = useSending();
-  const { loaded, agents } = world.value;
+  const { loaded, agents, warning: layout_warning } = world.value;
   const is_away = world_link.value.kind === "stale" && !loaded;
   const is_empty = !agents.size && !is_inside.value;
   const chosen = chosen_agent.value;
@@ -37,6 +37,7 @@ export function WorldPane() {
       )}>
       {trouble && <p class="trouble" role="alert">{safeText(trouble)}</p>}
       {is_spawning && <LifeForm done={(told) => { setWarning(told); spawn(false); }} />}
+      {layout_warning && <p class="notice" role="note">{safeText(layout_warning)}</p>}
       {warning && <p class="notice" role="status">{safeText(warning)}</p>}
       {is_empty ? !is_spawning && (
         <div class="empty">
