@@ -10,6 +10,8 @@ const coats = [Color("e07a5f"), Color("81b29a"), Color("f2cc8f"), Color("9a8cd0"
 const sizes = {"bookshelf": Vector2(1, 2), "desk": Vector2(2, 2), "sofa": Vector2(2, 1), "table": Vector2(3, 2), "whiteboard": Vector2(2, 1)}
 const materials = {"bookshelf": Color("7a5238"), "chair": Color("546a8c"), "cooler": Color("a9d6e5"), "lamp": Color("f6e27f"), "pc": Color("1d2430"), "plant": Color("5fa55a"), "sofa": Color("7b5e7b"), "whiteboard": Color("e8ecef")}
 const wood = Color("9b7653")
+const paper = Color("f7f4ec")
+const ink = Color("22252f")
 const seconds_shown = 6.0
 
 var client
@@ -191,10 +193,12 @@ func _draw_bubble(text, at, side):
 	var box = Rect2(at - Vector2(width / 2 + 8, side * 0.6 + lines.size() * height + 12), Vector2(width + 16, lines.size() * height + 10))
 	box.position.x = clamp(box.position.x, 4, max(4, 956 - box.size.x))
 	box.position.y = max(4, box.position.y)
-	draw_rect(box, Color("f7f4ec"))
-	draw_colored_polygon(PoolVector2Array([box.end - Vector2(box.size.x / 2 + 6, 0), box.end - Vector2(box.size.x / 2 - 6, 0), box.end - Vector2(box.size.x / 2, -8)]), Color("f7f4ec"))
+	var tip = Vector2(clamp(at.x, box.position.x + 10, box.end.x - 10), box.end.y)
+	draw_rect(Rect2(box.position + Vector2(2, 3), box.size), Color(0, 0, 0, 0.3))
+	draw_rect(box, paper)
+	draw_colored_polygon(PoolVector2Array([tip - Vector2(7, 0), tip + Vector2(7, 0), tip + Vector2(0, 8)]), paper)
 	for n in lines.size():
-		draw_string(_font, box.position + Vector2(8, (n + 1) * height), lines[n], Color("22252f"))
+		draw_string(_font, box.position + Vector2(8, 5 + n * height + _font.get_ascent()), lines[n], ink)
 
 
 func _wrapped(text, columns, most):
