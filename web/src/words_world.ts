@@ -37,6 +37,7 @@ export function noteText(note: Note): string {
   const what = oneLine(note.text, 600);
   switch (note.kind) {
     case "said": return what;
+    case "sent": return `put on the bus: ${what}`;
     case "task": return `got a task: ${what}`;
     case "done": return what.startsWith("failed: ") ? `failed at a task: ${what.slice(8)}` : `completed a task: ${what}`;
     case "held": return `waits with ${what}`;

@@ -100,6 +100,11 @@ test("tasks, held moves and agents that are stuck", () => {
   assert.deepEqual(world.notes.map(noteText), ["got a task: sweep", "waits with move to 3,1: it speaks", "is stuck: no answer", "completed a task: x", "failed at a task: sweep: no broom"]);
 });
 
+test("what somebody puts on the bus is told as it is", () => {
+  const world = after(known(agent("a")), { type: "agent_broadcast", seq: 11, agent_id: "a", data: { mood: "\u001b[31mgood" } });
+  assert.equal(noteText(world.notes[0]!), 'put on the bus: {"mood":"\\u001b[31mgood"}');
+});
+
 test("one that walks in a snapshot arrives where it goes to", () => {
   const a = known(agent("a", { position: { x: 2, y: 1 }, walk })).agents.get("a")!;
   assert.deepEqual([placeAt(a, local + 250)?.x, placeAt(a, local + 9000)?.y], [1.5, 2]);

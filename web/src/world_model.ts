@@ -7,7 +7,7 @@ import type { Direction, Layout, LiveAgent, LiveState, Seat, Tile, Walk, WorldMe
 export interface Note {
   /// The number of its event.
   seq: number;
-  kind: "said" | "task" | "done" | "held" | "stuck" | "came" | "left";
+  kind: "said" | "sent" | "task" | "done" | "held" | "stuck" | "came" | "left";
   /// Whose: an agent's or a user's id, and how it is called.
   who: string;
   name: string;
@@ -275,6 +275,9 @@ const changes: Record<string, Change> = {
   agent_stuck(world, message, local_ms) {
     note(world, message, "stuck", local_ms, text(message.reason));
     ofAgent(() => ({ stuck: text(message.reason) || "stuck" }))(world, message, local_ms);
+  },
+  agent_broadcast(world, message, local_ms) {
+    note(world, message, "sent", local_ms, text(typeof message.data === "string" ? message.data : JSON.stringify(message.data ?? null)));
   },
   message_receipt(world, message) {
     const at = world.notes.map(({ message_id }) => message_id ?? null).lastIndexOf(text(message.message_id));
