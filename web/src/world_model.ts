@@ -1,7 +1,8 @@
 // The world as the page knows it, and how each message of the socket changes it. Pure: the same messages at the same
 // times give the same world. Whatever draws it (the map here, an office with sprites) asks `placeAt` where somebody is.
 import { safeText } from "./safe_text.ts";
-import type { Direction, Layout, LiveAgent, LiveState, Seat, Tile, Walk, WorldMessage, WorldUser } from "./wire_world.ts";
+import { isNumber, readAgent, readLayout, readState, readTile, readUser, readWalk, text, texts } from "./world_reading.ts";
+import type { Direction, Layout, LiveAgent, Seat, Tile, Walk, WorldMessage, WorldUser } from "./wire_world.ts";
 
 /// What was said or happened lately, newest last.
 export interface Note {
@@ -69,55 +70,12 @@ export const empty_world: World = {
 };
 
 const kept_notes = 100;
-const longest_words = 8000;
 const far_off_ms = 1000;
 
 /// A sample of the daemon's clock is late by its way here, never early; one that is far off means that a clock was set.
 export function clockOffset(known: number, now_ms: number, local_ms: number): number {
   const sample = now_ms - local_ms;
   return Math.abs(sample - known) > far_off_ms ? sample : Math.max(sample, known);
-}
-
-// ---- reading what comes: a field of the wrong shape is as if it were not there
-const text = (value: unknown): string => (typeof value === "string" ? value.slice(0, longest_words) : "");
-const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : []);
-const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
-
-export function readTile(value: unknown): Tile | null {
-  const tile = value as Partial<Tile> | null;
-  return tile && typeof tile === "object" && isNumber(tile.x) && isNumber(tile.y) ? { x: tile.x, y: tile.y } : null;
-}
-
-/// Null for one that leads nowhere: whoever has it stands.
-export function readWalk(value: unknown): Walk | null {
-  const walk = value as (Partial<Walk> & { t0?: string }) | null;
-  if (!walk || typeof walk !== "object" || !Array.isArray(walk.path)) return null;
-  const path = walk.path.map(readTile).filter((tile): tile is Tile => tile !== null);
-  const t0_ms = isNumber(walk.t0_ms) ? walk.t0_ms : Date.parse(walk.t0 ?? "");
-  if (path.length < 2 || !Number.isFinite(t0_ms) || !isNumber(walk.speed) || walk.speed <= 0) return null;
-  return { path, t0_ms, speed: walk.speed };
-}
-
-const states: readonly LiveState[] = ["idle", "listening", "thinking", "speaking"];
-const readState = (value: unknown): LiveState => states.find((state) => state === value) ?? "idle";
-
-function readAgent(value: unknown): AgentRow | null {
-  const agent = value as LiveAgent | null;
-  if (!agent || typeof agent.agent_id !== "string") return null;
-  const walk = readWalk(agent.walk);
-  // Of one that walks, where it goes to: where it is now follows from the walk.
-  return { ...agent, name: text(agent.name) || agent.agent_id, state: readState(agent.state), position: walk?.path.at(-1) ?? readTile(agent.position), walk };
-}
-
-function readUser(value: unknown): UserRow | null {
-  const user = value as WorldUser | null;
-  return user && typeof user.user_id === "string" ? { ...user, position: readTile(user.position) } : null;
-}
-
-export function readLayout(value: unknown): Layout | null {
-  const layout = value as Layout | null;
-  if (!layout || !isNumber(layout.cols) || !isNumber(layout.rows) || !Array.isArray(layout.tiles)) return null;
-  return { ...layout, furniture: Array.isArray(layout.furniture) ? layout.furniture : [] };
 }
 
 // ---- the world after messages
