@@ -35,18 +35,20 @@ Task<void> AgentRuntime::follow(int64_t cursor) {
 }
 
 void AgentRuntime::pump() {
-  if (std::exchange(is_pumping_, true)) return;
-  loop_.post([this] {
-    is_pumping_ = false;
-    if (journal_.is_full()) return (void)loop_.set_timer(50ms, [this] { pump(); });
-    bool more = bus_.pump(
-        budget, [this](Body body, const Message& message) { return hear(body, message); },
-        [this](Body body, int64_t cursor) {
-          if (std::exchange(slots_[body].is_catching_up, true)) return;
-          loop_.spawn(catch_up(body, at(body).id(), cursor));
-        });
-    if (more) pump();
-  });
+  if (!std::exchange(is_pumping_, true)) loop_.spawn(deliver());
+}
+
+Task<void> AgentRuntime::deliver() {
+  do {
+    co_await loop_.sleep({});
+    while (journal_.is_full()) (void)co_await journal_.progress().wait();
+    is_pumping_ = false;  // whoever can hear again while this goes on asks for another round
+  } while (bus_.pump(
+      budget, [this](Body body, const Message& message) { return hear(body, message); },
+      [this](Body body, int64_t cursor) {
+        if (std::exchange(slots_[body].is_catching_up, true)) return;
+        loop_.spawn(catch_up(body, at(body).id(), cursor));
+      }));
 }
 
 bool AgentRuntime::hear(Body body, const Message& message) {

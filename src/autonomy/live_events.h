@@ -1,6 +1,5 @@
 #pragma once
-/// The events of live agents (docs/formats/events.md), and messages of the bus read back from them. Rules
-/// only.
+/// The events of live agents (docs/formats/events.md), and messages of the bus read back from them.
 #include <functional>
 
 #include "autonomy/live_agent.h"

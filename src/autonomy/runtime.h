@@ -147,6 +147,7 @@ class AgentRuntime {
   // hearing.cc
   Task<void> follow(int64_t cursor);
   void pump();
+  Task<void> deliver();
   bool hear(Body body, const Message& message);
   void take(Body body, const Message& message);
   Task<void> catch_up(Body body, std::string id, int64_t cursor);

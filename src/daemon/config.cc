@@ -51,31 +51,25 @@ void ConfigReader::read(const YamlNode& root) {
               {"models", [this](auto& node, auto& path) { models(node, path); }},
               {"providers", [this](auto& node, auto& path) { providers(node, path); }},
               {"crew", [this](auto& node, auto& path) { crew(node, path); }},
+              {"live", [this](auto& node, auto& path) { live(node, path); }},
           });
 }
 
 void ConfigReader::coordination(const YamlNode& node, const std::string& path) {
-  section(node, path,
-          {{"stale_after", [this](auto& n, auto& p) { stale_after(n, p); }},
-           {"lock_ttl_minutes", [this](auto& n, auto& p) { lock_minutes(n, p, config_.lock_ttl_minutes); }},
-           {"lock_on_edit", [this](auto& n, auto& p) { boolean(n, p, config_.lock_on_edit); }},
-           {"edit_lock_ttl_minutes",
-            [this](auto& n, auto& p) { lock_minutes(n, p, config_.edit_lock_ttl_minutes); }},
-           {"requeue_at_end", [this](auto& n, auto& p) { boolean(n, p, config_.requeue_at_end); }}});
+  section(
+      node, path,
+      {{"stale_after",
+        // Shorter, and agents would be declared dead while they think; longer, and nothing would be freed.
+        [this](auto& n, auto& p) { duration_within(n, p, 1s, std::chrono::days(7), config_.stale_after); }},
+       {"lock_ttl_minutes", [this](auto& n, auto& p) { lock_minutes(n, p, config_.lock_ttl_minutes); }},
+       {"lock_on_edit", [this](auto& n, auto& p) { boolean(n, p, config_.lock_on_edit); }},
+       {"edit_lock_ttl_minutes",
+        [this](auto& n, auto& p) { lock_minutes(n, p, config_.edit_lock_ttl_minutes); }},
+       {"requeue_at_end", [this](auto& n, auto& p) { boolean(n, p, config_.requeue_at_end); }}});
 }
 
 void ConfigReader::lock_minutes(const YamlNode& node, const std::string& path, int64_t& into) {
   integer(node, path, 1, 480, [&into](int64_t minutes) { into = minutes; });
-}
-
-/// Shorter, and agents would be declared dead while they think; longer, and nothing would ever be freed.
-void ConfigReader::stale_after(const YamlNode& node, const std::string& path) {
-  Duration value = config_.stale_after;
-  auto before = problems.size();
-  duration(node, path, value);
-  if (problems.size() != before) return;
-  if (value < 1s || value > std::chrono::days(7)) return problem(node, path, "must be from 1s to 7d");
-  config_.stale_after = value;
 }
 
 void ConfigReader::backends(const YamlNode& node, const std::string& path) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "autonomy/life.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -41,6 +42,14 @@ struct Config {
   int64_t most_calls = 100;
   definitions::Permissions client_permissions = definitions::Permissions::baseline();
   definitions::Permissions chat_permissions = definitions::Permissions::baseline();
+  /// Live agents.
+  struct Live {
+    autonomy::Pace pace;
+    Duration instinct = 600ms;
+    int64_t hearing = 8;
+    int64_t max_thinking = 4;
+  };
+  Live live;
   std::vector<std::string> warnings;
   std::map<std::string, std::string> origins;  ///< key to "FILE:LINE" or a variable; absent: the default
 };

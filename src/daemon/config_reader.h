@@ -22,7 +22,6 @@ class ConfigReader {
   // config.cc
   void coordination(const YamlNode& node, const std::string& path);
   void lock_minutes(const YamlNode& node, const std::string& path, int64_t& into);
-  void stale_after(const YamlNode& node, const std::string& path);
   void backends(const YamlNode& node, const std::string& path);
 
   // config_minds.cc
@@ -33,6 +32,11 @@ class ConfigReader {
   void crew(const YamlNode& node, const std::string& path);
   void result_limit(const YamlNode& node, const std::string& path);
   void permissions(const YamlNode& node, const std::string& path, definitions::Permissions& into);
+
+  // config_live.cc
+  void live(const YamlNode& node, const std::string& path);
+  void duration_within(const YamlNode& node, const std::string& path, Duration least, Duration most,
+                       Duration& into);
 
   // config_reader.cc
   void problem(const YamlNode& node, const std::string& path, std::string_view reason);

@@ -67,6 +67,19 @@ void add_provider(Settings& out, const minds::Provider& provider) {
   if (!provider.argv.empty()) out.add(key + ".argv", json::value_from(provider.argv));
 }
 
+void add_live(Settings& out, const Config::Live& live) {
+  out.add("live.idle", live.pace.idle);
+  out.add("live.listening", live.pace.listening);
+  out.add("live.think_limit", live.pace.think_limit);
+  out.add("live.longest_pause", live.pace.longest_pause);
+  out.add("live.speech_per_character", live.pace.speech_per_character);
+  out.add("live.least_speech", live.pace.least_speech);
+  out.add("live.most_speech", live.pace.most_speech);
+  out.add("live.instinct", live.instinct);
+  out.add("live.hearing", json::value(live.hearing));
+  out.add("live.max_thinking", json::value(live.max_thinking));
+}
+
 }  // namespace
 
 json::array settings_of(const Config& config) {
@@ -93,6 +106,7 @@ json::array settings_of(const Config& config) {
   out.add("crew.most_calls", json::value(config.most_calls));
   out.add("crew.client_permissions", json::value_from(config.client_permissions.names()));
   out.add("crew.chat_permissions", json::value_from(config.chat_permissions.names()));
+  add_live(out, config.live);
   for (const auto& [name, model] : config.minds.models) add_model(out, model);
   for (const auto& [name, provider] : config.minds.providers) add_provider(out, provider);
   return std::move(out.rows);

@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "autonomy/live_table.h"
 #include "coordination/memory_table.h"
 #include "crew/crew_table.h"
 #include "daemon/agent_gate.h"
 #include "inbox/question_table.h"
+#include "platform/files.h"
 #include "platform/log.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
@@ -82,6 +84,34 @@ notes::Options note_options(const api::Project& project) {
   return {.root = project.root, .index_file = project.state() + "/notes.db"};
 }
 
+/// The project's own office if it has one that is valid; what is wrong with it is told, and no reason not to
+/// start.
+void read_layout(const std::string& root, autonomy::RuntimeOptions& options) {
+  auto file = root + "/.crucible/layout.json";
+  auto text = read_file(file, world::longest_layout);
+  if (!text && text.error().code == Code::not_found) return;
+  auto document = text ? parse_json(*text) : Result<json::value>(fail(text.error()));
+  auto layout = document ? world::parse_layout(*document) : Result<world::Layout>(fail(document.error()));
+  if (layout) {
+    options.layout = *std::move(layout);
+    return;
+  }
+  options.layout_warning =
+      ".crucible/layout.json: " + layout.error().message + "; the built-in office is used";
+  log_warn("the layout cannot be used", {{"error", options.layout_warning}});
+}
+
+autonomy::RuntimeOptions live_options(const std::string& root, const Config& config) {
+  autonomy::RuntimeOptions options;
+  options.root = root;
+  options.pace = config.live.pace;
+  options.instinct = config.live.instinct;
+  options.hearing = static_cast<int>(config.live.hearing);
+  options.max_thinking = config.live.max_thinking;
+  read_layout(root, options);
+  return options;
+}
+
 Task<Result<>> check_run(crew::Crew& crew, const api::Operation& operation, std::string run_id) {
   auto granted = co_await crew.permissions_of_run(std::move(run_id));
   if (!granted) co_return fail(std::move(granted.error()));
@@ -98,10 +128,10 @@ Task<void> end_sessions_of(coordination::Sessions& sessions, std::string task_id
 
 std::vector<Migration> all_migrations() {
   std::vector<Migration> all;
-  for (auto room :
-       {event_migrations(), inbox::migrations(), runs::migrations(), reply_migrations(),
-        coordination::session_migrations(), coordination::lock_migrations(), coordination::work_migrations(),
-        coordination::handoff_migrations(), coordination::memory_migrations(), crew::migrations()})
+  for (auto room : {event_migrations(), inbox::migrations(), runs::migrations(), reply_migrations(),
+                    coordination::session_migrations(), coordination::lock_migrations(),
+                    coordination::work_migrations(), coordination::handoff_migrations(),
+                    coordination::memory_migrations(), crew::migrations(), autonomy::migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }
@@ -155,7 +185,8 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
              .result_limit = static_cast<size_t>(config.result_limit),
              .most_calls = config.most_calls,
              .client_permissions = config.client_permissions,
-             .chat_permissions = config.chat_permissions}) {
+             .chat_permissions = config.chat_permissions}),
+      live_(loop, store, system_random(), registry_, minds_, live_options(project.root, config)) {
   api_.set_gate([this](const api::Operation& operation, std::string run_id) {
     return check_run(crew_, operation, std::move(run_id));
   });
@@ -186,6 +217,7 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_minds(api_, minds_);
   api::bind_subagents(api_, crew_);
   api::bind_chats(api_, crew_);
+  api::bind_live(api_, live_);
   api::bind_config(api_, [this] { return tell_config(); });
   CRU_ASSERT(api_.unbound().empty());
 }
@@ -201,6 +233,7 @@ Task<Result<>> Engine::recover(bool fresh_database) {
   auto cleaned = co_await retention_.clean_orphans(fresh_database);
   if (!cleaned) co_return cleaned;
   if (recovered = co_await crew_.recover(); !recovered) co_return recovered;
+  if (recovered = co_await live_.recover(); !recovered) co_return recovered;
   loop_.spawn(registry_.start());
   loop_.spawn(notes_.start());
   loop_.spawn(retention_.run_hourly());
@@ -237,8 +270,10 @@ Task<void> Engine::keep_tidy() {
     for (bool more = true; more;) {
       auto sessions = co_await sessions_.purge(config_.keep_records);
       auto work = co_await work_.purge(config_.keep_records);
+      auto live = co_await live_.purge(config_.keep_records);
       if (!sessions || !work) log_error("purge failed", sessions ? work.error() : sessions.error());
-      more = sessions && work && (*sessions || *work);
+      if (!live) log_error("purge of live agents failed", live.error());
+      more = sessions && work && live && (*sessions || *work || *live);
     }
     co_await loop_.sleep(1h);
   }

@@ -7,6 +7,7 @@
 #include "api/handlers/coordination_handlers.h"
 #include "api/handlers/crew_handlers.h"
 #include "api/handlers/handlers.h"
+#include "api/handlers/live_handlers.h"
 #include "api/project.h"
 #include "daemon/config.h"
 #include "daemon/coordination_tools.h"
@@ -66,6 +67,7 @@ class Engine {
   crew::Workbench workbench_;
   CoordinationTools coordination_tools_;
   crew::Crew crew_;
+  autonomy::AgentRuntime live_;
 };
 
 }  // namespace cru::daemon

@@ -42,8 +42,8 @@ class Minds {
   const Settings& settings() const;
   /// Errors: invalid_argument for an unknown model; mind_failure("not_configured") with how to mend it.
   Task<Result<Choice>> choose(std::string model);
-  /// The same by the name of a model or of a provider: a program is asked without naming a model, else the first
-  /// of the provider's models is taken.
+  /// The same by the name of a model or of a provider: a program is asked without naming a model, else the
+  /// first of the provider's models is taken.
   Task<Result<Choice>> choose_backend(std::string name);
   /// Never calls a provider over the network; one on this machine works only if something listens there.
   Task<std::vector<Readiness>> survey();

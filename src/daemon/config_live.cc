@@ -1,0 +1,43 @@
+// How live agents live: the section `live` of the configuration.
+#include <fmt/format.h>
+
+#include "daemon/config_reader.h"
+
+namespace cru::daemon {
+
+void ConfigReader::duration_within(const YamlNode& node, const std::string& path, Duration least,
+                                   Duration most, Duration& into) {
+  auto value = into;
+  auto before = problems.size();
+  duration(node, path, value);
+  if (problems.size() != before) return;
+  if (value < least || value > most)
+    return problem(node, path,
+                   fmt::format("must be from {} to {}", format_duration(least), format_duration(most)));
+  into = value;
+}
+
+void ConfigReader::live(const YamlNode& node, const std::string& path) {
+  auto time = [this](Duration least, Duration most, Duration& into) -> Setter {
+    return [this, least, most, &into](auto& n, auto& p) { duration_within(n, p, least, most, into); };
+  };
+  auto count = [this](int64_t least, int64_t most, int64_t& into) -> Setter {
+    return [this, least, most, &into](auto& n, auto& p) {
+      integer(n, p, least, most, [&into](int64_t value) { into = value; });
+    };
+  };
+  auto& pace = config_.live.pace;
+  section(node, path,
+          {{"idle", time(100ms, 24h, pace.idle)},
+           {"listening", time(0ms, 1min, pace.listening)},
+           {"think_limit", time(100ms, 24h, pace.think_limit)},
+           {"longest_pause", time(100ms, 24h, pace.longest_pause)},
+           {"speech_per_character", time(0ms, 1s, pace.speech_per_character)},
+           {"least_speech", time(0ms, 1min, pace.least_speech)},
+           {"most_speech", time(0ms, 10min, pace.most_speech)},
+           {"instinct", time(0ms, 1min, config_.live.instinct)},
+           {"hearing", count(0, 16, config_.live.hearing)},
+           {"max_thinking", count(1, 1000, config_.live.max_thinking)}});
+}
+
+}  // namespace cru::daemon

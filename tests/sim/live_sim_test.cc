@@ -1,0 +1,262 @@
+// Live agents in a simulated world: they wander, talk, are given tasks and sent about, with crashes around any
+// commit, power losses and full disks. Whatever happens, no acknowledged agent, message or task is lost, nobody
+// hears anything twice, two never stand on one tile, and every way from state to state is a legal one.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "autonomy/live_table.h"
+#include "autonomy/runtime.h"
+#include "inbox/question_table.h"
+#include "platform/temporary_folder.h"
+#include "sim_seeds.h"
+#include "sim_store.h"
+#include "sim_world.h"
+#include "store/event_table.h"
+
+namespace cru::sim {
+namespace {
+
+using namespace autonomy;
+
+std::vector<Migration> migrations() {
+  std::vector<Migration> all;
+  for (auto room : {event_migrations(), inbox::migrations(), runs::migrations(), autonomy::migrations()})
+    all.insert(all.end(), room.begin(), room.end());
+  return all;
+}
+
+/// One daemon's life.
+struct Daemon {
+  std::unique_ptr<SimStore> store;
+  SimKeeper keeper;
+  SimOutput output;
+  NoWorktrees worktrees;
+  inbox::Inbox inbox;
+  runs::Runs runs;
+  Pool pool;
+  definitions::Registry registry;
+  minds::Minds minds;
+  AgentRuntime live;
+
+  Daemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened,
+         const std::string& root, RuntimeOptions options)
+      : store(std::move(opened)),
+        keeper(world, loop, random),
+        output(world, loop, random),
+        inbox(loop, *store),
+        runs(loop, *store, inbox, keeper, output, worktrees, random,
+             {.root = root, .backends = {}, .environment = {}, .check_program = false}),
+        pool(loop, 0),
+        registry(loop, *store, pool, {root + "/agents", root + "/none", root, root}),
+        minds(loop, pool, runs, random, minds::default_settings(),
+              {.root = root, .home_config = root, .program = {}, .environment = {}}),
+        live(loop, *store, random, registry, minds, std::move(options)) {}
+};
+
+class LiveWorld {
+ public:
+  LiveWorld(uint64_t seed, RuntimeOptions options)
+      : random_(seed), loop_(clock_), world_(loop_, clock_, random_), options_(std::move(options)) {}
+  ~LiveWorld() {
+    loop_.drop_tasks();
+    daemon_.reset();
+  }
+
+ protected:
+  void boot() {
+    auto store = SimStore::open(loop_, random_, fs_, migrations());
+    ASSERT_TRUE(store) << store.error().message;
+    daemon_ = std::make_unique<Daemon>(loop_, world_, random_, *std::move(store), root_.path(), options_);
+    loop_.spawn(work());
+  }
+  void interrupt() {
+    bool power = random_.chance(30);
+    loop_.drop_tasks();
+    daemon_.reset();
+    if (power) fs_.lose_power(random_), world_.lose_power();
+    boot();
+  }
+  virtual Task<void> work() = 0;
+
+  /// What must hold whenever nothing is under way.
+  Task<void> check() {
+    auto agents = daemon_->live.list({}, "", 100'000).at("agents").as_array();
+    std::set<std::string> tiles;
+    for (const auto& agent : agents) {
+      const auto& one = agent.as_object();
+      if (one.at("position").is_null()) continue;
+      // Whoever walks has the tile that it goes to.
+      auto tile = one.at("walk").is_null() ? one.at("position") : one.at("walk").at("path").as_array().back();
+      EXPECT_TRUE(tiles.insert(to_text(tile)).second) << "two at " << to_text(tile);
+    }
+    for (const auto& agent : agents) {
+      std::string id(agent.at("agent_id").as_string());
+      auto states = co_await daemon_->live.states(id, 1000);
+      if (!states) co_return;
+      check_states(id, *states);
+    }
+  }
+
+  /// RT-07, RT-19: newest first; each begins where the one before it ended.
+  static void check_states(const std::string& id, const json::array& states) {
+    std::string next;
+    for (const auto& change : states) {
+      std::string from(change.at("old_state").as_string()), to(change.at("new_state").as_string());
+      EXPECT_TRUE(is_legal(*state_from(from), *state_from(to))) << id << ": " << from << " to " << to;
+      if (!next.empty()) EXPECT_EQ(to, next) << id;
+      next = from;
+    }
+  }
+
+  SimRandom random_;
+  SimClock clock_;
+  SimLoop loop_;
+  CrashFs fs_;
+  SimWorld world_;
+  TemporaryFolder root_;
+  RuntimeOptions options_;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+class CrashingWorld : public LiveWorld {
+ public:
+  explicit CrashingWorld(uint64_t seed) : LiveWorld(seed, options()) {}
+
+  void live() {
+    boot();
+    for (auto crashes = random_.pick(8); crashes > 0; --crashes) {
+      loop_.run_until([] { return false; }, Duration(static_cast<int64_t>(random_.pick(20'000))));
+      interrupt();
+      if (::testing::Test::HasFailure()) return;
+    }
+    loop_.run_until([this] { return is_over_; }, 2h);
+    EXPECT_TRUE(is_over_) << "something is still under way after two hours";
+  }
+
+ private:
+  static RuntimeOptions options() {
+    RuntimeOptions options;
+    options.ring = 16;  // so that those who speak long fall off it
+    options.pace.least_speech = 2s;
+    return options;
+  }
+
+  Task<void> work() override {
+    if (auto recovered = co_await daemon_->live.recover(); !recovered) co_return;
+    auto& live = daemon_->live;
+    // Whoever was acknowledged is there after every crash.
+    for (const auto& id : agents_) EXPECT_TRUE(live.state_of(id)) << id << " was lost";
+    while (agents_.size() < 6) {
+      co_await loop_.sleep(random_.delay(500));
+      auto spawned = co_await live.spawn({.name = fmt::format("agent {}", agents_.size())});
+      if (spawned) agents_.emplace_back(spawned->at("agent_id").as_string());
+    }
+    while (sent_.size() < 12) {
+      co_await loop_.sleep(random_.delay(3000));
+      auto to = agents_[random_.pick(agents_.size())];
+      auto said = co_await live.say({.sender = "player_0", .content = fmt::format("word {}", sent_.size()), .to = {to}});
+      if (said) sent_[std::string(said->at("message_id").as_string())] = to;
+      if (random_.chance(30)) (void)co_await live.move(to, {static_cast<int16_t>(random_.pick(20)), 5});
+      if (tasks_.size() < 3 && random_.chance(50)) {
+        auto task = co_await live.assign(to, "sort the shelf");
+        if (task) tasks_[task->task_id] = to;
+      }
+      if (random_.chance(20)) (void)co_await live.say({.sender = "player_0", .content = "all!", .to = {}, .to_everybody = true});
+    }
+    while (!(co_await is_settled())) co_await loop_.sleep(5s);
+    co_await check();
+    is_over_ = true;
+  }
+
+  /// Every message was heard once and acknowledged, every task is done.
+  Task<bool> is_settled() {
+    for (const auto& [id, to] : sent_) {
+      auto message = co_await daemon_->live.message(id);
+      if (!message || message->at("receipts").at(0).at("status") != "acknowledged") co_return false;
+    }
+    for (const auto& [id, to] : tasks_) {
+      auto tasks = co_await daemon_->live.tasks(to, 1000);
+      if (!tasks) co_return false;
+      auto found = std::ranges::find_if(*tasks, [&](const json::value& task) { return task.at("task_id") == id; });
+      EXPECT_NE(found, tasks->end()) << "a task was lost";
+      if (found == tasks->end() || found->at("status") != "completed") co_return false;
+    }
+    for (const auto& agent : agents_) {
+      auto said = co_await daemon_->live.conversation(agent, 1000);
+      if (!said) co_return false;
+      std::map<std::string, int> times;
+      for (const auto& row : *said)
+        if (const auto* id = row.as_object().if_contains("message_id"); id && row.at("sender") == "player_0")
+          ++times[std::string(id->as_string())];
+      for (const auto& [id, count] : times) EXPECT_EQ(count, 1) << agent << " heard it twice";
+    }
+    co_return true;
+  }
+
+  std::vector<std::string> agents_;
+  std::map<std::string, std::string> sent_, tasks_;  ///< to whom
+  bool is_over_ = false;
+};
+
+TEST(LiveSim, LosesNobodyAndNothing) { live_through_seeds<CrashingWorld>(50); }
+
+/// A day of a crowd.
+class DayWorld : public LiveWorld {
+ public:
+  DayWorld(size_t crowd, uint64_t seed) : LiveWorld(seed, options()), crowd_(crowd) {}
+
+  void live() {
+    boot();
+    ASSERT_TRUE(loop_.run_until([this] { return is_over_; }, 25h));
+    auto events = daemon_->store->events().last();
+    // Everybody thought by itself, all day: two states a thought, six thoughts an hour, most of them quiet.
+    EXPECT_GT(events, static_cast<int64_t>(crowd_) * 24 * 6);
+    EXPECT_GT(moved_, crowd_ / 2);
+  }
+
+ private:
+  static RuntimeOptions options() {
+    RuntimeOptions options;
+    options.layout = world::plain_layout(64, 64);
+    options.pace.idle = 10min;
+    return options;
+  }
+  Task<void> work() override {
+    if (auto recovered = co_await daemon_->live.recover(); !recovered) co_return;
+    auto& live = daemon_->live;
+    std::map<std::string, std::string> places;
+    for (size_t i = 0; i < crowd_; ++i) {
+      world::Tile at{static_cast<int16_t>(1 + random_.pick(62)), static_cast<int16_t>(1 + random_.pick(62))};
+      auto spawned = co_await live.spawn({.name = fmt::format("agent {}", i), .at = at});
+      while (!spawned) spawned = co_await live.spawn({.name = fmt::format("agent {}", i), .at = at});
+      places[std::string(spawned->at("agent_id").as_string())] = to_text(spawned->at("agent").at("position"));
+    }
+    co_await loop_.sleep(24h);
+    auto agents = live.list({}, "", 100'000).at("agents").as_array();
+    EXPECT_EQ(agents.size(), crowd_);
+    for (const auto& agent : agents) {
+      // Nobody is behind, stuck or forgotten.
+      EXPECT_LT(agent.at("lag").to_number<int64_t>(), 2000);
+      EXPECT_TRUE(agent.at("error").is_null()) << to_text(agent);
+      EXPECT_GT(agent.at("thoughts").to_number<int64_t>(), 24) << to_text(agent);
+      if (places[std::string(agent.at("agent_id").as_string())] != to_text(agent.at("position"))) ++moved_;
+    }
+    co_await check();
+    is_over_ = true;
+  }
+  const size_t crowd_;
+  size_t moved_ = 0;
+  bool is_over_ = false;
+};
+
+TEST(LiveSim, AThousandAgentsLiveForADay) {
+  // Once in `make test`, not once for each part of the seeds.
+  if (number_from("CRU_SIM_SEED", 1) != 1) GTEST_SKIP();
+  DayWorld(number_from("CRU_SIM_CROWD", 1000), 1).live();
+}
+
+}  // namespace
+}  // namespace cru::sim
