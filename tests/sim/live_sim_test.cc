@@ -175,21 +175,21 @@ class CrashingWorld : public LiveWorld {
   Task<bool> is_settled() {
     for (const auto& [id, to] : sent_) {
       auto message = co_await daemon_->live.message(id);
-      if (!message || message->at("receipts").at(0).at("status") != "acknowledged") co_return false;
+      if (!message || message->at("receipts").at(0).at("status").as_string() != "acknowledged") co_return false;
     }
     for (const auto& [id, to] : tasks_) {
       auto tasks = co_await daemon_->live.tasks(to, 1000);
       if (!tasks) co_return false;
-      auto found = std::ranges::find_if(*tasks, [&](const json::value& task) { return task.at("task_id") == id; });
+      auto found = std::ranges::find_if(*tasks, [&](const json::value& task) { return task.at("task_id").as_string() == std::string_view(id); });
       EXPECT_NE(found, tasks->end()) << "a task was lost";
-      if (found == tasks->end() || found->at("status") != "completed") co_return false;
+      if (found == tasks->end() || found->at("status").as_string() != "completed") co_return false;
     }
     for (const auto& agent : agents_) {
       auto said = co_await daemon_->live.conversation(agent, 1000);
       if (!said) co_return false;
       std::map<std::string, int> times;
       for (const auto& row : *said)
-        if (const auto* id = row.as_object().if_contains("message_id"); id && row.at("sender") == "player_0")
+        if (const auto* id = row.as_object().if_contains("message_id"); id && row.at("sender").as_string() == "player_0")
           ++times[std::string(id->as_string())];
       for (const auto& [id, count] : times) EXPECT_EQ(count, 1) << agent << " heard it twice";
     }

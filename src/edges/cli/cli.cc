@@ -29,6 +29,7 @@ const std::vector<Command>& commands() {
     add_coordination_commands(out);
     add_hooks_commands(out);
     add_notes_commands(out);
+    add_live_commands(out);
     add_daemon_commands(out);
     add_other_commands(out);
     add_generic_commands(out);

@@ -12,6 +12,7 @@
 #include "edges/cli/context.h"
 #include "edges/cli/follow.h"
 #include "edges/cli/ids.h"
+#include "edges/cli/live.h"
 #include "platform/terminal.h"
 
 extern char** environ;
@@ -230,6 +231,11 @@ void add_run_commands(std::vector<Command>& table) {
   table.push_back(run);
   run.path = "spawn";
   run.hidden = true;
+  run.examples = {"cru spawn --live code-reviewer", "cru spawn --live --name Ada --role helper --at 10,5"};
+  for (auto& flag : live_flags()) run.flags.push_back(std::move(flag));
+  run.run = [](Context& context, const Args& args) {
+    return args.has("live") ? spawn_live(context, args) : run_verb(context, args);
+  };
   table.push_back(std::move(run));
 }
 
