@@ -13,7 +13,7 @@ const spawn = (agent_config) => ({ type: "agent_spawn_request", agent_config });
 
 test("RT-01 RT-15 the requirement's own message spawns an agent, confirmed to the asker and told to all", async (t) => {
   const live = await Live.started({ standin: {} }, t);
-  const [asker, other] = [await live.socket(), await live.socket()];
+  const [asker, other] = [await live.connect(), await live.connect()];
   const answer = await asker.ask(requested());
   assert.equal(answer.type, "agent_spawned", JSON.stringify(answer));
   assert.match(answer.agent_id, /^agent_\d{3,}$/);
@@ -32,7 +32,7 @@ test("RT-01 RT-15 the requirement's own message spawns an agent, confirmed to th
 
 test("RT-01 a message without a request_id is confirmed too", async (t) => {
   const live = await Live.started({}, t);
-  const socket = await live.socket();
+  const socket = await live.connect();
   socket.send(spawn({ name: "Ada" }));
   const answer = await socket.waitFor("agent_spawned");
   assert.equal(answer.request_id, undefined);
@@ -41,12 +41,12 @@ test("RT-01 a message without a request_id is confirmed too", async (t) => {
 
 test("RT-01 every agent has an id of its own, however many come at once, and none is used again", async (t) => {
   const live = await Live.started({}, t);
-  const sockets = [await live.socket(), await live.socket(), await live.socket()];
+  const sockets = [await live.connect(), await live.connect(), await live.connect()];
   const ids = await Promise.all(Array.from({ length: 30 }, (_, n) => live.bring(sockets[n % 3], { name: "Twin" })));
   assert.equal(new Set(ids).size, 30);
   await sockets[0].must("agent_terminated", { type: "agent_terminate_request", agent_id: ids.at(-1) });
   await live.restartDaemon();
-  const after = await live.bring(await live.socket(), { name: "Late" });
+  const after = await live.bring(await live.connect(), { name: "Late" });
   assert.ok(!ids.includes(after), `${after} is new`);
   const tiles = (await live.must(200, live.get("/live?limit=200"))).agents.map(({ position }) => `${position.x},${position.y}`);
   assert.equal(new Set(tiles).size, 30, "one agent a tile");
@@ -54,7 +54,7 @@ test("RT-01 every agent has an id of its own, however many come at once, and non
 
 test("RT-01 a backend that nobody knows is refused, and nobody comes; mock is another name for scripted", async (t) => {
   const live = await Live.started({}, t);
-  const socket = await live.socket();
+  const socket = await live.connect();
   const refused = await socket.ask(spawn({ name: "Ada", cli_backend: "no-such-thing" }));
   assert.deepEqual([refused.type, refused.code, refused.field], ["error", "invalid_argument", "agent_config.cli_backend"]);
   assert.match(refused.message, /no-such-thing/);
@@ -70,16 +70,16 @@ test("RT-01 a backend whose program is not there spawns with the scripted mind, 
   t.after(() => live.close());
   live.env.PATH = "/usr/bin:/bin";
   await live.startDaemon();
-  const answer = await (await live.socket()).must("agent_spawned", spawn({ name: "Assistant", cli_backend: "claude" }));
+  const answer = await (await live.connect()).must("agent_spawned", spawn({ name: "Assistant", cli_backend: "claude" }));
   assert.equal(answer.mind, "scripted");
   assert.match(answer.warning, /claude/);
 });
 
 test("RT-01 bad configurations are refused by field, and the connection stays", async (t) => {
   const live = await Live.started({}, t);
-  const socket = await live.socket();
+  const socket = await live.connect();
   const cases = [
-    [{ type: "agent_spawn_request" }, "agent_config"],
+    [{ type: "agent_spawn_request" }, "agent_config.name"],
     [spawn("Ada"), "agent_config"],
     [spawn({ name: 7 }), "agent_config.name"],
     [spawn({ name: "x".repeat(65) }), "agent_config.name"],
@@ -109,7 +109,7 @@ test("RT-02 termination is confirmed, seen by all, and cancels the thought; the 
   const thinking = gate();
   minds.decide("Ada", () => thinking.wait);
   const live = await Live.started({ minds, live: { idle: "500ms" } }, t);
-  const [asker, other] = [await live.socket(), await live.socket()];
+  const [asker, other] = [await live.connect(), await live.connect()];
   const id = await live.bring(asker, { name: "Ada" });
   await minds.thought("Ada");
   const answer = await asker.must("agent_terminated", { type: "agent_terminate_request", agent_id: id });
@@ -128,7 +128,7 @@ test("RT-02 termination is confirmed, seen by all, and cancels the thought; the 
 
 test("RT-02 other agents hear that one is removed, if they listen for it", async (t) => {
   const live = await Live.started({}, t);
-  const socket = await live.socket();
+  const socket = await live.connect();
   const friend = await live.bring(socket, { name: "Friend", listens_to: { types: ["agent_removed", "agent_spoke"] } });
   const gone = await live.bring(socket, { name: "Gone" });
   const before = (await live.agent(friend)).received;
@@ -141,7 +141,7 @@ test("RT-03 a query answers with state, position and current task", async (t) =>
   const thinking = gate();
   minds.decide("Ada", () => thinking.wait);
   const live = await Live.started({ minds }, t);
-  const socket = await live.socket();
+  const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
   const ask = () => socket.must("agent_state", { type: "get_agent_state", agent_id: id });
   let state = await ask();
@@ -160,7 +160,7 @@ test("RT-03 a query answers with state, position and current task", async (t) =>
 test("RT-15 an agent may come with a task, with a definition's prompt, and to a tile that is taken", async (t) => {
   const minds = await Minds.start(t);
   const live = await Live.started({ minds, agents: { poet: { description: "Writes verse", prompt: "You speak in rhymes only." } } }, t);
-  const socket = await live.socket();
+  const socket = await live.connect();
   const first = await socket.must("agent_spawned", spawn({ name: "Ada", initial_position: { x: 7, y: 5 }, cli_backend: "mock" }));
   const second = await socket.must("agent_spawned", spawn({ name: "Bob", definition: "poet", cli_backend: "test-model", task: "write an ode", initial_position: { x: 7, y: 5 } }));
   assert.deepEqual(first.agent.position, { x: 7, y: 5 });

@@ -8,7 +8,7 @@ const say = (message, to) => ({ type: "chat_message", message, to });
 
 test("RT-18 the three tables are there as they are named, and starting again changes nothing", async (t) => {
   const live = await Live.started({}, t);
-  const socket = await live.socket();
+  const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada" });
   await socket.must("message_accepted", say("hello", [id]));
   await socket.waitFor("agent_speech");
@@ -36,7 +36,7 @@ test("RT-18 the three tables are there as they are named, and starting again cha
 
 test("RT-19 every change of state is a row, in order, and can be asked for", async (t) => {
   const live = await Live.started({}, t);
-  const socket = await live.socket();
+  const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada" });
   await socket.must("message_accepted", say("hello", [id]));
   await socket.until(() => socket.states(id).length >= 4);
@@ -55,7 +55,7 @@ test("RT-12 kill -9 in mid-conversation: agents come back with place, tasks and 
   t.after(() => stalled.open());
   minds.decide("Ada", { action: "speak", content: "first answer", recipient: "player_0" }, () => stalled.wait);
   const live = await Live.started({ minds }, t);
-  let socket = await live.socket();
+  let socket = await live.connect();
   const ada = await live.bring(socket, { name: "Ada", role: "analyst", initial_position: { x: 7, y: 5 } });
   const bob = await live.bring(socket, { name: "Bob", cli_backend: "mock", initial_position: { x: 12, y: 6 }, listens_to: { only_direct: true } });
   await socket.must("message_accepted", say("first question", [ada]));
@@ -70,7 +70,7 @@ test("RT-12 kill -9 in mid-conversation: agents come back with place, tasks and 
   minds.decide("Ada", { action: "speak", content: "second answer", recipient: "player_0" });
   await live.restartDaemon();
 
-  socket = await live.socket();
+  socket = await live.connect();
   const { agents } = await socket.snapshot();
   assert.deepEqual(agents.map(({ agent_id }) => agent_id).sort(), [ada, bob]);
   const back = agents.find(({ agent_id }) => agent_id === ada);
@@ -91,14 +91,14 @@ test("RT-12 kill -9 in mid-conversation: agents come back with place, tasks and 
   assert.deepEqual(receipts, ["delivered", "acknowledged"]);
   assert.equal(events.filter(({ type }) => type === "live.agent_joined").length, 2, "they have not joined again");
 
-  const resumed = await live.socket({ query: { since: String(cursor) } });
+  const resumed = await live.connect({ query: { since: String(cursor) } });
   await resumed.waitFor(({ content }) => content === "second answer");
   assert.equal(resumed.of("world_snapshot").length, 0, "a cursor lives longer than a daemon");
 });
 
 test("kill -9 at any time: nothing is said twice, nothing that was accepted is lost", async (t) => {
   const live = await Live.started({}, t);
-  let socket = await live.socket();
+  let socket = await live.connect();
   const ids = await Promise.all(["Ada", "Bob", "Eve"].map((name) => live.bring(socket, { name, listens_to: { senders: ["player_0"] } })));
   const accepted = [];
   for (let round = 0; round < 6; ++round) {
@@ -110,7 +110,7 @@ test("kill -9 at any time: nothing is said twice, nothing that was accepted is l
     }
     await live.killDaemon();
     await live.startDaemon();
-    socket = await live.socket();
+    socket = await live.connect();
   }
   for (const id of ids) {
     await waitFor(async () => (await live.agent(id)).state === "idle" && (await live.conversation(id)).some(({ sender, content }) => sender === id && content.includes("round 5")), { what: `${id} has answered the last` });

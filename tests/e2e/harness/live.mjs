@@ -205,7 +205,7 @@ export class Live extends Crew {
     return live;
   }
 
-  async socket(options) {
+  async connect(options) {
     const socket = await LiveSocket.open(this, options);
     this.sockets.push(socket);
     return socket;
@@ -221,6 +221,9 @@ export class Live extends Crew {
   async conversation(id) { return (await this.must(200, this.get(`/live/${id}/conversation?limit=500`))).messages.reverse(); }
   async tasks(id) { return (await this.must(200, this.get(`/live/${id}/tasks`))).tasks; }
   async states(id) { return (await this.must(200, this.get(`/live/${id}/states?limit=500`))).states.reverse(); }
+
+  /// All that the daemon has logged, wherever it does.
+  async logged() { return `${(await this.cru("daemon", "logs")).stdout}\n${this.daemon?.text.stderr ?? ""}`; }
 
   /// Rows of the database, read without a change to it.
   sql(text) {
