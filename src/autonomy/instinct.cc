@@ -71,6 +71,11 @@ std::string quote(std::string_view text) {
   return fmt::format("“{}”", words);
 }
 
+/// What itself quotes is not quoted again, and again.
+std::string quote_heard(std::string_view text) {
+  return text.find("“") == std::string_view::npos ? quote(text) : "that much";
+}
+
 /// People are answered always; among agents somebody has to stop.
 bool is_person(std::string_view id) { return id.starts_with("player"); }
 
@@ -88,7 +93,7 @@ Decision answer(const Situation& situation, const Remembered& heard, uint64_t& s
   auto task = situation.task ? fmt::format("I am at {}.", quote(situation.task->task_name))
                              : std::string("I have no task at the moment.");
   Lines lines = said + 1 == most_in_a_row ? Lines(last_answers) : Lines(answers);
-  return Speak{line(lines, seed, quote(heard.content), task), heard.sender};
+  return Speak{line(lines, seed, quote_heard(heard.content), task), heard.sender};
 }
 
 Decision work(const Situation& situation, uint64_t& seed) {

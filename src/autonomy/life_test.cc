@@ -138,6 +138,7 @@ TEST(Life, TakesNoIllegalWayInAMillionRandomInputs) {
   std::mt19937_64 random(20261116);
   Life life;
   BootTime now = start;
+  step(life, Woken{}, pace, now);
   size_t changes = 0;
   std::array<std::array<size_t, 4>, 4> taken{};
   auto decision = [&]() -> Decision {

@@ -89,9 +89,11 @@ void AgentRuntime::apply(Body body, const effect::Acknowledge&) {
   if (!rows.empty()) journal_.add([rows = std::move(rows)](Tx& tx) { acknowledge(tx, rows); });
 }
 
-/// An agent by its id, or by its name if only one has it; a user by its id. Empty if nobody is meant.
+/// An agent by its id, or by its name if only one has it; whoever is outside by its id. Empty if nobody is
+/// meant.
 std::string AgentRuntime::resolve(std::string_view wanted) const {
-  if (bodies_.contains(wanted) || users_.contains(wanted)) return std::string(wanted);
+  if (bodies_.contains(wanted) || users_.contains(wanted) || outsiders_.contains(wanted))
+    return std::string(wanted);
   std::string found;
   for (const auto& [id, body] : bodies_) {
     if (!same_name(at(body).nature->name, wanted)) continue;

@@ -290,6 +290,7 @@ Task<Result<>> AgentRuntime::recover() {
   last_number_ = found->number;
   last_said_ = found->said;
   auto from = std::max(found->seq, store_.events().floor());
+  bus_ = Bus(options_.ring, from);
   for (auto& row : found->agents) {
     auto filter = filter_from(row.nature->listens_to);
     auto agent = std::make_unique<LiveAgent>();

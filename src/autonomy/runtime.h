@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
 #include <unordered_map>
 
 #include "autonomy/journal.h"
@@ -180,6 +181,7 @@ class AgentRuntime {
   std::map<std::string, Body, std::less<>> bodies_;  ///< by id
   std::map<std::string, Body, std::less<>> seated_;  ///< by seat
   std::map<std::string, User, std::less<>> users_;
+  std::set<std::string, std::less<>> outsiders_;  ///< who spoke without being here: they can be answered
   int64_t space_version_ = 0;
   Time space_updated_{};
   int64_t last_number_ = 0;

@@ -100,6 +100,7 @@ Task<Result<json::object>> AgentRuntime::say(Words words) {
     said.at = user->second.tile;
   } else {
     // Whoever is not in the world speaks from its middle.
+    if (outsiders_.size() < options_.most_users) outsiders_.insert(words.sender);
     said.at = {static_cast<int16_t>(floor_.layout().cols / 2),
                static_cast<int16_t>(floor_.layout().rows / 2)};
   }

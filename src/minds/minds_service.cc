@@ -1,7 +1,9 @@
 #include "minds/minds_service.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "minds/http_mind.h"
 #include "minds/keys.h"
 #include "minds/program_mind.h"
@@ -22,6 +24,13 @@ std::string_view how_to_install(ProviderKind kind) {
   if (kind == ProviderKind::codex) return "npm install -g @openai/codex, then: codex login";
   if (kind == ProviderKind::gemini) return "npm install -g @google/gemini-cli, then start it once";
   return "put it on PATH, or mend `argv` in the configuration";
+}
+
+template <class T>
+std::vector<std::string> names_of(const std::map<std::string, T>& all) {
+  std::vector<std::string> names;
+  for (const auto& [name, one] : all) names.push_back(name);
+  return names;
 }
 
 }  // namespace
@@ -172,6 +181,14 @@ Task<Result<Choice>> Minds::choose(std::string name) {
 Task<Result<Choice>> Minds::choose_backend(std::string name) {
   const auto& settings = state_->settings;
   const auto* provider = settings.models.contains(name) ? nullptr : state_->find_provider(name);
+  if (!provider && !settings.models.contains(name)) {
+    auto valid = names_of(settings.models);
+    for (auto& more : names_of(settings.providers)) valid.push_back(std::move(more));
+    auto near = closest(name, valid);
+    co_return fail(Code::invalid_argument,
+                   fmt::format("unknown mind: {} (valid: {})", name, fmt::join(valid, ", ")), "model",
+                   near.empty() ? "" : fmt::format("did you mean {}?", near));
+  }
   if (!provider) co_return co_await choose(std::move(name));
   for (const auto& [known, model] : settings.models)
     if (model.provider == name) co_return co_await choose(known);

@@ -1,6 +1,6 @@
-// Live agents in a simulated world: they wander, talk, are given tasks and sent about, with crashes around any
-// commit, power losses and full disks. Whatever happens, no acknowledged agent, message or task is lost, nobody
-// hears anything twice, two never stand on one tile, and every way from state to state is a legal one.
+// Live agents in a simulated world: they wander, talk, are given tasks and sent about, with crashes around
+// any commit, power losses and full disks. Whatever happens, no acknowledged agent, message or task is lost,
+// nobody hears anything twice, two never stand on one tile, and every way from state to state is a legal one.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -157,14 +157,16 @@ class CrashingWorld : public LiveWorld {
     while (sent_.size() < 12) {
       co_await loop_.sleep(random_.delay(3000));
       auto to = agents_[random_.pick(agents_.size())];
-      auto said = co_await live.say({.sender = "player_0", .content = fmt::format("word {}", sent_.size()), .to = {to}});
+      auto said = co_await live.say(
+          {.sender = "player_0", .content = fmt::format("word {}", sent_.size()), .to = {to}});
       if (said) sent_[std::string(said->at("message_id").as_string())] = to;
       if (random_.chance(30)) (void)co_await live.move(to, {static_cast<int16_t>(random_.pick(20)), 5});
       if (tasks_.size() < 3 && random_.chance(50)) {
         auto task = co_await live.assign(to, "sort the shelf");
         if (task) tasks_[task->task_id] = to;
       }
-      if (random_.chance(20)) (void)co_await live.say({.sender = "player_0", .content = "all!", .to = {}, .to_everybody = true});
+      if (random_.chance(20))
+        (void)co_await live.say({.sender = "player_0", .content = "all!", .to = {}, .to_everybody = true});
     }
     while (!(co_await is_settled())) co_await loop_.sleep(5s);
     co_await check();
@@ -175,12 +177,15 @@ class CrashingWorld : public LiveWorld {
   Task<bool> is_settled() {
     for (const auto& [id, to] : sent_) {
       auto message = co_await daemon_->live.message(id);
-      if (!message || message->at("receipts").at(0).at("status").as_string() != "acknowledged") co_return false;
+      if (!message || message->at("receipts").at(0).at("status").as_string() != "acknowledged")
+        co_return false;
     }
     for (const auto& [id, to] : tasks_) {
       auto tasks = co_await daemon_->live.tasks(to, 1000);
       if (!tasks) co_return false;
-      auto found = std::ranges::find_if(*tasks, [&](const json::value& task) { return task.at("task_id").as_string() == std::string_view(id); });
+      auto found = std::ranges::find_if(*tasks, [&](const json::value& task) {
+        return task.at("task_id").as_string() == std::string_view(id);
+      });
       EXPECT_NE(found, tasks->end()) << "a task was lost";
       if (found == tasks->end() || found->at("status").as_string() != "completed") co_return false;
     }
@@ -189,7 +194,8 @@ class CrashingWorld : public LiveWorld {
       if (!said) co_return false;
       std::map<std::string, int> times;
       for (const auto& row : *said)
-        if (const auto* id = row.as_object().if_contains("message_id"); id && row.at("sender").as_string() == "player_0")
+        if (const auto* id = row.as_object().if_contains("message_id");
+            id && row.at("sender").as_string() == "player_0")
           ++times[std::string(id->as_string())];
       for (const auto& [id, count] : times) EXPECT_EQ(count, 1) << agent << " heard it twice";
     }

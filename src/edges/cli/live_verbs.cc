@@ -21,7 +21,8 @@ Result<std::pair<int64_t, int64_t>> read_place(const std::string& text) {
     auto second = std::from_chars(first.ptr + 1, end, out.second);
     if (second.ec == std::errc() && second.ptr == end) return out;
   }
-  return fail(Code::invalid_argument, fmt::format("--at takes X,Y, not \"{}\"", text), "at", "for example --at 10,5");
+  return fail(Code::invalid_argument, fmt::format("--at takes X,Y, not \"{}\"", text), "at",
+              "for example --at 10,5");
 }
 
 Result<int> say_verb(Context& context, const Args& args) {
@@ -39,8 +40,9 @@ Result<int> say_verb(Context& context, const Args& args) {
   if (!reply || !reply->is_object()) return fail(Code::internal, "the daemon's reply is no message");
   auto count = int_or(reply->get_object(), "recipient_count");
   context.print(fmt::format("{}\n", text_or(reply->get_object(), "message_id")));
-  context.note(count == 0 ? "nobody is within hearing; say it to somebody with --to, or to all with --everybody"
-                          : fmt::format("heard by {}; see what came of it with: cru world", count));
+  context.note(count == 0
+                   ? "nobody is within hearing; say it to somebody with --to, or to all with --everybody"
+                   : fmt::format("heard by {}; see what came of it with: cru world", count));
   return 0;
 }
 
@@ -66,15 +68,18 @@ std::string line_of(const ServerEvent& event) {
   if (what == "agent_state_changed") return fmt::format("{}  {}", who, text_or(*data, "new_state"));
   if (what == "agent_spoke") {
     auto to = text_or(*data, "recipient");
-    return fmt::format("{}{}  “{}”", who, to.empty() ? "" : fmt::format(" to {}", to), text_or(*data, "content"));
+    return fmt::format("{}{}  “{}”", who, to.empty() ? "" : fmt::format(" to {}", to),
+                       text_or(*data, "content"));
   }
-  if (what == "agent_moved") return fmt::format("{}  walks to {},{}", who, int_or(*data, "x"), int_or(*data, "y"));
+  if (what == "agent_moved")
+    return fmt::format("{}  walks to {},{}", who, int_or(*data, "x"), int_or(*data, "y"));
   if (what == "agent_joined") return fmt::format("{}  is here", who);
   if (what == "agent_removed") return fmt::format("{}  has left: {}", who, text_or(*data, "reason"));
   if (what == "task_assigned") return fmt::format("{}  is to do: {}", who, text_or(*data, "task_name"));
   if (what == "task_completed")
     return fmt::format("{}  {}: {}", who, text_or(*data, "status"), text_or(*data, "result"));
-  if (what == "agent_stuck" || what == "action_held") return fmt::format("{}  {}", who, text_or(*data, "reason"));
+  if (what == "agent_stuck" || what == "action_held")
+    return fmt::format("{}  {}", who, text_or(*data, "reason"));
   return {};
 }
 
@@ -111,11 +116,12 @@ Result<int> world_verb(Context& context, const Args& args) {
 }  // namespace
 
 std::vector<Flag> live_flags() {
-  return {{.name = "live", .summary = "bring it to life in the world: it decides, speaks and moves by itself"},
-          {.name = "name", .kind = Kind::text, .value = "NAME", .summary = "with --live: what it is called"},
-          {.name = "role", .kind = Kind::text, .value = "TEXT", .summary = "with --live: what it is for"},
-          {.name = "task", .kind = Kind::text, .value = "TEXT", .summary = "with --live: its first task"},
-          {.name = "at", .kind = Kind::text, .value = "X,Y", .summary = "with --live: the tile it starts on"}};
+  return {
+      {.name = "live", .summary = "bring it to life in the world: it decides, speaks and moves by itself"},
+      {.name = "name", .kind = Kind::text, .value = "NAME", .summary = "with --live: what it is called"},
+      {.name = "role", .kind = Kind::text, .value = "TEXT", .summary = "with --live: what it is for"},
+      {.name = "task", .kind = Kind::text, .value = "TEXT", .summary = "with --live: its first task"},
+      {.name = "at", .kind = Kind::text, .value = "X,Y", .summary = "with --live: the tile it starts on"}};
 }
 
 Result<int> spawn_live(Context& context, const Args& args) {
@@ -140,8 +146,8 @@ Result<int> spawn_live(Context& context, const Args& args) {
   if (!text) {
     auto error = text.error();
     if (error.code == Code::not_found && !words.empty())
-      error.hint += fmt::format("{}without a definition: cru spawn --live --name {}", error.hint.empty() ? "" : "\n",
-                                words[0]);
+      error.hint += fmt::format("{}without a definition: cru spawn --live --name {}",
+                                error.hint.empty() ? "" : "\n", words[0]);
     return fail(std::move(error));
   }
   if (context.json) {
@@ -159,28 +165,35 @@ Result<int> spawn_live(Context& context, const Args& args) {
 }
 
 void add_live_commands(std::vector<Command>& table) {
-  table.push_back({.path = "world",
-                   .group = "Live agents",
-                   .summary = "Shows the world: its map, and who is in it",
-                   .flags = {{.name = "follow", .letter = 'f', .summary = "go on with what happens, a line each"}},
-                   .examples = {"cru world", "cru world --follow", "cru world --json"},
-                   .run = world_verb,
-                   .details = "Letters on the map are agents, @ are people. The map is .crucible/layout.json, or the\n"
-                              "office that comes with cru."});
   table.push_back(
-      {.path = "say",
+      {.path = "world",
        .group = "Live agents",
-       .summary = "Says something to live agents: to one, or to whoever is near",
-       .arguments = {{.name = "text", .summary = "what to say"}},
-       .flags = {{.name = "to", .kind = Kind::text, .value = "AGENT", .summary = "its id or name", .repeats = true},
-                 {.name = "everybody", .summary = "to all of them, however far"},
-                 {.name = "as", .kind = Kind::text, .value = "NAME", .summary = "who speaks; player_0 if left out"}},
-       .examples = {"cru say \"good morning\"", "cru say --to Ada \"how far are you?\""},
-       .run = say_verb,
-       .details = "Prints the message's id; cru live message ID shows whether it was heard."});
+       .summary = "Shows the world: its map, and who is in it",
+       .flags = {{.name = "follow", .letter = 'f', .summary = "go on with what happens, a line each"}},
+       .examples = {"cru world", "cru world --follow", "cru world --json"},
+       .run = world_verb,
+       .details = "Letters on the map are agents, @ are people. The map is .crucible/layout.json, or the\n"
+                  "office that comes with cru."});
+  table.push_back({.path = "say",
+                   .group = "Live agents",
+                   .summary = "Says something to live agents: to one, or to whoever is near",
+                   .arguments = {{.name = "text", .summary = "what to say"}},
+                   .flags = {{.name = "to",
+                              .kind = Kind::text,
+                              .value = "AGENT",
+                              .summary = "its id or name",
+                              .repeats = true},
+                             {.name = "everybody", .summary = "to all of them, however far"},
+                             {.name = "as",
+                              .kind = Kind::text,
+                              .value = "NAME",
+                              .summary = "who speaks; player_0 if left out"}},
+                   .examples = {"cru say \"good morning\"", "cru say --to Ada \"how far are you?\""},
+                   .run = say_verb,
+                   .details = "Prints the message's id; cru live message ID shows whether it was heard."});
   for (const char* row : {"list_live_agents", "get_live_agent", "terminate_live_agent", "move_live_agent",
-                          "assign_live_task", "complete_live_task", "list_live_tasks", "list_live_conversation",
-                          "list_live_states", "get_live_message"}) {
+                          "assign_live_task", "complete_live_task", "list_live_tasks",
+                          "list_live_conversation", "list_live_states", "get_live_message"}) {
     auto command = generic_command(row);
     command.group = "Live agents";
     table.push_back(std::move(command));

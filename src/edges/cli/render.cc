@@ -46,6 +46,9 @@ std::string plain_text(const json::value& value) {
     for (const auto& item : value.get_array()) out += (out.empty() ? "" : ", ") + plain_text(item);
     return out.empty() ? "-" : out;
   }
+  if (const auto* place = value.if_object();
+      place && place->size() == 2 && place->contains("x") && place->contains("y"))
+    return fmt::format("{},{}", int_or(*place, "x"), int_or(*place, "y"));
   if (value.is_double()) return fmt::format("{:.3g}", value.get_double());  // a score, for people
   return to_text(value);
 }

@@ -14,7 +14,8 @@ struct Grid {
   size_t cols = 0, rows = 0;
   std::vector<std::string> cells;  ///< painted, two columns each
   std::string* at(int64_t col, int64_t row) {
-    if (col < 0 || row < 0 || col >= static_cast<int64_t>(cols) || row >= static_cast<int64_t>(rows)) return nullptr;
+    if (col < 0 || row < 0 || col >= static_cast<int64_t>(cols) || row >= static_cast<int64_t>(rows))
+      return nullptr;
     return &cells[static_cast<size_t>(row) * cols + static_cast<size_t>(col)];
   }
 };
@@ -70,10 +71,12 @@ std::string draw_map(const json::object& world, const Style& style) {
     if (auto* cell = grid.at(int_or(piece, "col", -1), int_or(piece, "row", -1)))
       *cell = style.paint(kind == "chair" ? "╥ " : "▒▒", Colour::dim);
   });
-  each(list_at(world, "users"), [&](const json::object& user) { put(grid, user, style.paint("@ ", Colour::bold)); });
+  each(list_at(world, "users"),
+       [&](const json::object& user) { put(grid, user, style.paint("@ ", Colour::bold)); });
   size_t index = 0;
   each(list_at(world, "agents"), [&](const json::object& agent) {
-    put(grid, agent, style.paint(fmt::format("{} ", map_letter(index++)), state_colour(text_or(agent, "state"))));
+    put(grid, agent,
+        style.paint(fmt::format("{} ", map_letter(index++)), state_colour(text_or(agent, "state"))));
   });
   std::string out;
   for (size_t row = 0; row < grid.rows; ++row) {
@@ -88,17 +91,19 @@ std::string draw_roster(const json::object& world, const Style& style) {
   size_t index = 0;
   each(list_at(world, "agents"), [&](const json::object& agent) {
     const auto* position = object_at(agent, "position");
-    rows.push_back({{"", std::string(1, map_letter(index++))},
-                    {"id", text_or(agent, "agent_id")},
-                    {"name", text_or(agent, "name")},
-                    {"state", text_or(agent, "state")},
-                    {"place", position ? fmt::format("{},{}", int_or(*position, "x"), int_or(*position, "y")) : "-"},
-                    {"mind", text_or(agent, "mind")},
-                    {"task", text_or(agent, "current_task", "-")},
-                    {"said", text_or(agent, "error").empty() ? text_or(agent, "last_message", "-")
-                                                             : text_or(agent, "error")}});
+    rows.push_back(
+        {{"", std::string(1, map_letter(index++))},
+         {"id", text_or(agent, "agent_id")},
+         {"name", text_or(agent, "name")},
+         {"state", text_or(agent, "state")},
+         {"place", position ? fmt::format("{},{}", int_or(*position, "x"), int_or(*position, "y")) : "-"},
+         {"mind", text_or(agent, "mind")},
+         {"task", text_or(agent, "current_task", "-")},
+         {"said",
+          text_or(agent, "error").empty() ? text_or(agent, "last_message", "-") : text_or(agent, "error")}});
   });
-  constexpr std::array<std::string_view, 8> columns = {"", "id", "name", "state", "place", "mind", "task", "said"};
+  constexpr std::array<std::string_view, 8> columns = {"",      "id",   "name", "state",
+                                                       "place", "mind", "task", "said"};
   return table(columns, rows, style);
 }
 
