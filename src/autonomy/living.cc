@@ -92,8 +92,9 @@ void AgentRuntime::apply(Body body, const effect::Acknowledge&) {
 /// An agent by its id, or by its name if only one has it; whoever is outside by its id. Empty if nobody is
 /// meant.
 std::string AgentRuntime::resolve(std::string_view wanted) const {
-  if (bodies_.contains(wanted) || users_.contains(wanted) || outsiders_.contains(wanted))
-    return std::string(wanted);
+  // A player may be watching from outside, without having joined or said anything.
+  bool is_outside = users_.contains(wanted) || outsiders_.contains(wanted) || wanted.starts_with("player_");
+  if (bodies_.contains(wanted) || is_outside) return std::string(wanted);
   std::string found;
   for (const auto& [id, body] : bodies_) {
     if (!same_name(at(body).nature->name, wanted)) continue;

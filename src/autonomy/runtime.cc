@@ -110,7 +110,10 @@ Task<Result<std::shared_ptr<Nature>>> AgentRuntime::nature_of(NewAgent wanted) {
   if (!wanted.definition.empty()) {
     auto catalog = co_await registry_.look();
     auto definition = catalog.find_enabled(wanted.definition);
-    if (!definition) co_return fail(std::move(definition.error()));
+    if (!definition) {
+      definition.error().field = "definition";
+      co_return fail(std::move(definition.error()));
+    }
     nature->definition = definition->name;
     nature->persona = definition->prompt;
     if (nature->name.empty()) nature->name = definition->name;

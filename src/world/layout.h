@@ -77,7 +77,7 @@ std::vector<uint8_t> walkable_tiles(const Layout& layout);
 std::vector<Seat> seats_of(const Layout& layout);
 json::object to_json(const Seat& seat, bool assigned);  ///< {uid,seatCol,seatRow,facingDir,assigned}
 
-/// The office that comes with the program: 20 by 11, walls around, desks with chairs, plants, a table.
+/// The office that comes with the program: 20 by 11, open to the front, desks with chairs, plants, a table.
 const Layout& default_layout();
 /// A plain room of this size, 3 to 64 either way, with walls around, for crowds and measurements.
 Layout plain_layout(int16_t cols, int16_t rows);

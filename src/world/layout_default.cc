@@ -31,6 +31,9 @@ Layout make_office() {
   for (int16_t row = 1; row < layout.rows - 1; ++row)
     for (auto col = meeting_corner; col < layout.cols - 1; ++col)
       layout.tiles[layout.index({col, row})] = meeting_floor;
+  // Open to the front, where the visitor stands: the requirement's own example is spawned there, at 10,10.
+  for (int16_t col = 1; col < layout.cols - 1; ++col)
+    layout.tiles[layout.index({col, 10})] = col < meeting_corner ? 1 : meeting_floor;
   Furnishing office(layout);
   for (int col : {2, 5, 8, 11}) {
     office.add("desk", col, 1);

@@ -69,7 +69,7 @@ TEST(DefaultLayout, LooksLikeThis) {
             "#.c..c..c..c.......#\n"
             "#.DD.DD.DD.DD......#\n"
             "#PDD.DD.DD.DD.C.P.P#\n"
-            "####################\n");
+            "#..................#\n");
   EXPECT_EQ(default_layout().cols, 20);
   EXPECT_EQ(default_layout().rows, 11);
 }
