@@ -21,8 +21,25 @@ const WslayLibrary& wslay() {
   return *library;
 }
 
-/// As many bytes as a client's frame has before its payload; it has a mask, or is refused.
-uint64_t header_size(uint64_t payload) { return 4 + (payload < 126 ? 2 : payload <= 0xffff ? 4 : 10); }
+uint64_t byte_at(std::string_view bytes, size_t at) { return static_cast<unsigned char>(bytes[at]); }
+
+/// How long the frame is that begins here, header and payload; 0 as long as that cannot be known.
+uint64_t frame_size(std::string_view bytes) {
+  if (bytes.size() < 2) return 0;
+  uint64_t payload = byte_at(bytes, 1) & 0x7f;
+  size_t length_bytes = payload < 126 ? 0 : payload == 126 ? 2 : 8;
+  if (bytes.size() < 2 + length_bytes) return 0;
+  if (length_bytes > 0) payload = 0;
+  for (size_t i = 0; i < length_bytes; ++i) payload = payload << 8 | byte_at(bytes, 2 + i);
+  payload &= ~(uint64_t(1) << 63);  // no length has this bit; wslay refuses it
+  return 2 + length_bytes + (byte_at(bytes, 1) & 0x80 ? 4 : 0) + payload;
+}
+
+/// A control frame of a length that it may have. wslay 1.1 checks the text of a goodbye wrongly unless it is
+/// given all of it at once.
+bool must_be_whole(std::string_view bytes) {
+  return (byte_at(bytes, 0) & 8) != 0 && (byte_at(bytes, 1) & 0x7f) < 126;
+}
 
 }  // namespace
 
@@ -39,8 +56,9 @@ struct FrameReader::State {
   std::string_view input = {};
   Heard heard = {};
   std::string message = {};
-  uint64_t fed = 0, framed = 0;  ///< bytes that came, and bytes of the frames that have begun
-  bool in_message = false;       ///< more fragments are to come
+  std::string held = {};  ///< the beginning of a frame that wslay is not given yet: less than a control frame
+  uint64_t frame_left = 0;  ///< bytes of the frame that wslay is in
+  bool in_message = false;  ///< more fragments are to come
   bool in_control = false;
   bool is_too_long = false;
 
@@ -58,11 +76,33 @@ struct FrameReader::State {
   ~State() { wslay().wslay_event_context_free(context); }
   State(const State&) = delete;
 
-  bool is_between_messages() const { return fed == framed && !in_message; }
+  bool is_between_messages() const { return held.empty() && frame_left == 0 && !in_message; }
 
+  /// Frame by frame, so that each is answered before the next, however the bytes are cut.
   void read(std::string_view bytes) {
+    std::string joined;
+    if (!held.empty()) {
+      joined = std::exchange(held, {}).append(bytes);
+      bytes = joined;
+    }
+    while (!bytes.empty() && !heard.goodbye) {
+      if (frame_left == 0) {
+        auto size = frame_size(bytes);
+        if (size == 0 || (must_be_whole(bytes) && bytes.size() < size)) {
+          held = bytes;
+          return;
+        }
+        frame_left = size;
+      }
+      auto piece = bytes.substr(0, std::min<uint64_t>(frame_left, bytes.size()));
+      bytes.remove_prefix(piece.size());
+      frame_left -= piece.size();
+      give(piece);
+    }
+  }
+
+  void give(std::string_view bytes) {
     input = bytes;
-    fed += bytes.size();
     int received = wslay().wslay_event_recv(context);
     int sent = 0;
     while (sent == 0 && wslay().wslay_event_want_write(context)) sent = wslay().wslay_event_send(context);
@@ -103,7 +143,6 @@ struct FrameReader::State {
   static void on_frame(wslay_event_context_ptr context, const wslay_event_on_frame_recv_start_arg* frame,
                        void* data) {
     auto& state = self(data);
-    state.framed += header_size(frame->payload_length) + frame->payload_length;
     state.in_control = wslay_is_ctrl_frame(frame->opcode);
     if (state.in_control) return;
     state.in_message = !frame->fin;

@@ -33,8 +33,7 @@ class FrameReader {
   ~FrameReader();
   FrameReader(const FrameReader&) = delete;
 
-  /// The same for the same bytes, however they are cut (but a pong may be left out where a goodbye follows).
-  /// After a goodbye nothing is heard any more.
+  /// The same for the same bytes, however they are cut. After a goodbye nothing is heard any more.
   Heard read(std::string_view bytes);
   /// Nothing of a frame or message is waiting for its rest.
   bool is_idle() const { return !state_; }
