@@ -36,6 +36,11 @@ Result<> add_terms(const http::Request& request, api::Call& call) {
   return {};
 }
 
+LiveConfig with_heartbeat(LiveConfig config, Duration heartbeat) {
+  config.heartbeat = heartbeat;
+  return config;
+}
+
 }  // namespace
 
 HttpEdge::HttpEdge(Loop& loop, api::Api& api, EventLog& log, HttpConfig config, Identify identify)
@@ -46,6 +51,7 @@ HttpEdge::HttpEdge(Loop& loop, api::Api& api, EventLog& log, HttpConfig config, 
       identify_(std::move(identify)),
       guard_(config_.token, config_.port, ::geteuid()),
       mcp_(loop, api, log, config_.heartbeat),
+      live_(loop, api, log, with_heartbeat(config_.live, config_.heartbeat)),
       server_(
           loop, config_.server,
           [this](const http::Request& request) -> std::optional<http::Response> {
@@ -78,6 +84,10 @@ Task<void> HttpEdge::handle(const http::Request& request, http::Writer& writer) 
     co_await handle_mcp(request, writer);
     co_return;
   }
+  if (request.path == "/ws") {
+    co_await handle_live(request, writer);
+    co_return;
+  }
   bool streamed = false;
   auto answered = co_await answer(request, writer, streamed);
   if (streamed) co_return;
@@ -90,14 +100,27 @@ Task<void> HttpEdge::handle(const http::Request& request, http::Writer& writer) 
   co_await writer.send(std::move(response));
 }
 
-Task<void> HttpEdge::handle_mcp(const http::Request& request, http::Writer& writer) {
+Task<Result<api::Call>> HttpEdge::find_caller(const http::Request& request) {
   auto call = co_await identify_(request.peer, request);
-  auto terms = call ? add_terms(request, *call) : Result<>(fail(call.error()));
-  if (!terms) {
-    co_await writer.send(http::error_response(terms.error()));
-    co_return;
-  }
-  co_await mcp_.handle(request, std::move(*call), common_headers("application/json"), writer);
+  if (!call) co_return fail(call.error());
+  if (auto terms = add_terms(request, *call); !terms) co_return fail(terms.error());
+  co_return std::move(*call);
+}
+
+Task<void> HttpEdge::handle_mcp(const http::Request& request, http::Writer& writer) {
+  auto call = co_await find_caller(request);
+  if (call)
+    co_await mcp_.handle(request, std::move(*call), common_headers("application/json"), writer);
+  else
+    co_await writer.send(http::error_response(call.error()));
+}
+
+Task<void> HttpEdge::handle_live(const http::Request& request, http::Writer& writer) {
+  auto call = co_await find_caller(request);
+  if (call)
+    co_await live_.handle(request, std::move(*call), common_headers("application/json"), writer);
+  else
+    co_await writer.send(http::error_response(call.error()));
 }
 
 Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http::Writer& writer,
@@ -111,9 +134,8 @@ Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http
     co_return http::Response{
         .status = 405, .headers = {{"Allow", allow}}, .body = to_text(to_json(match.error())) + "\n"};
   }
-  auto call = co_await identify_(request.peer, request);
+  auto call = co_await find_caller(request);
   if (!call) co_return fail(call.error());
-  if (auto terms = add_terms(request, *call); !terms) co_return fail(terms.error());
   auto input = read_input(request, std::move(match->path_input));
   if (!input) co_return fail(input.error());
   if (match->operation->is_event_stream)

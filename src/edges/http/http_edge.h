@@ -1,5 +1,5 @@
 #pragma once
-/// HttpEdge: the operation table over HTTP, the event log over SSE, and the page.
+/// HttpEdge: the operation table over HTTP, the event log over SSE, the page, and the door of /mcp and /ws.
 /// No logic of its own: it guards the door, finds the row, calls it, and writes
 /// what came back.
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "edges/http/guard.h"
 #include "edges/http/router.h"
 #include "edges/mcp/http_transport.h"
+#include "edges/ws/hub.h"
 #include "platform/http/server.h"
 #include "store/event_log.h"
 
@@ -26,6 +27,7 @@ struct HttpConfig {
   Duration heartbeat = 15s;
   http::ServerConfig server = {};
   std::span<const Asset> assets = page_assets();
+  LiveConfig live = {};  ///< of /ws; its heartbeat is the one above
 };
 
 /// Says who calls, from the peer and from what the request proves (a run's token), never from what it
@@ -41,12 +43,19 @@ class HttpEdge {
   /// Serves a bound socket (listen_unix, http::listen_loopback).
   void listen(Fd listening) { server_.listen(std::move(listening)); }
   /// Takes no more, lets what is at work be answered: before the loop stops. Not from a handler.
-  Task<void> drain(Duration limit) { return server_.drain(limit); }
+  Task<void> drain(Duration limit) {
+    live_.close_all();
+    return server_.drain(limit);
+  }
   size_t connections() const { return server_.connections(); }
+  const LiveHub& live() const { return live_; }
 
  private:
   Task<void> handle(const http::Request& request, http::Writer& writer);
   Task<void> handle_mcp(const http::Request& request, http::Writer& writer);
+  Task<void> handle_live(const http::Request& request, http::Writer& writer);
+  /// Who asks, and on what terms.
+  Task<Result<api::Call>> find_caller(const http::Request& request);
   Task<Result<http::Response>> answer(const http::Request& request, http::Writer& writer, bool& streamed);
   Task<Result<http::Response>> answer_events(const http::Request& request, http::Writer& writer,
                                              api::Call call, const api::Operation& operation,
@@ -62,6 +71,7 @@ class HttpEdge {
   const Guard guard_;
   const Router router_;
   mcp::HttpTransport mcp_;
+  LiveHub live_;
   http::Server server_;
 };
 

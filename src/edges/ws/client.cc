@@ -1,0 +1,267 @@
+#include "edges/ws/client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "edges/ws/snapshot.h"
+#include "edges/ws/wire_text.h"
+
+namespace cru::edges {
+namespace {
+
+Task<void> leave_space(LiveShared& shared, api::Call call, std::string user) {
+  const auto* operation = api::find_operation("leave_space");
+  (void)co_await shared.api.call(*operation, std::move(call), json::object{{"user_id", user}});
+}
+
+}  // namespace
+
+void LiveClient::begin(Fd fd, std::string read_already, std::optional<int64_t> since) {
+  auto self = shared_from_this();
+  shared_.clients.emplace(this, self);
+  socket_ = std::make_unique<ws::Socket>(
+      shared_.sockets, std::move(fd), std::move(read_already),
+      ws::Socket::Events{.message = [this](std::string text) { on_message(std::move(text)); },
+                         .drained = [this] { on_drained(); },
+                         .closed = [this](int, const std::string&) { on_closed(); }});
+  bool is_gone = since && (*since > shared_.log.last() || *since < shared_.log.floor());
+  if (is_gone) tell_truncated();
+  if (since && !is_gone) {
+    cursor_ = *since;
+    phase_ = Phase::behind;
+    return follow_on();
+  }
+  needs_snapshot_ = true;
+  work_on();
+}
+
+void LiveClient::close(int code, std::string reason) {
+  if (socket_) socket_->close(code, std::move(reason));
+}
+
+void LiveClient::on_closed() {
+  auto self = shared_from_this();
+  socket_.reset();
+  messages_.clear();
+  answers_.clear();
+  shared_.clients.erase(this);
+  if (!user_.empty()) leave(std::exchange(user_, {}));
+  shared_.emptier();
+}
+
+// What it says
+
+void LiveClient::on_message(std::string text) {
+  if (messages_.size() >= most_messages || message_bytes_ + text.size() > most_message_bytes) {
+    auto read = read_message(text, {});
+    Error error{Code::overloaded,
+                fmt::format("{} messages of yours wait already", messages_.size()),
+                {},
+                "wait for answers"};
+    // Whoever does not read gets no word of this either.
+    if (answers_.empty())
+      (void)send(ws::text_frame(error_text(error, read ? read->request_id : read.error().request_id)));
+    return;
+  }
+  message_bytes_ += text.size();
+  messages_.push_back(std::move(text));
+  work_on();
+}
+
+void LiveClient::work_on() {
+  if (!std::exchange(is_working_, true)) shared_.loop.spawn(work(shared_from_this()));
+}
+
+Task<void> LiveClient::work(std::shared_ptr<LiveClient> self) {
+  while (self->socket_ && self->answers_.empty()) {
+    if (std::exchange(self->needs_snapshot_, false)) {
+      co_await self->send_snapshot({});
+    } else if (!self->messages_.empty()) {
+      auto text = std::move(self->messages_.front());
+      self->messages_.pop_front();
+      self->message_bytes_ -= text.size();
+      co_await self->carry_out(std::move(text));
+    } else {
+      break;
+    }
+  }
+  self->is_working_ = false;
+}
+
+Task<void> LiveClient::carry_out(std::string text) {
+  auto message = read_message(text, user_.empty() ? default_user : std::string_view(user_));
+  if (!message) {
+    answer(error_text(message.error().error, message.error().request_id));
+  } else if (!message->kind->operation.empty()) {
+    co_await call_operation(std::move(*message));
+  } else if (message->kind->answer == "world_snapshot") {
+    co_await send_snapshot(std::move(message->request_id));
+  } else if (message->kind->answer == "pong") {
+    answer(now_text("pong", {}, message->request_id));
+  } else {
+    auto wanted = read_subscription(message->input);
+    if (wanted)
+      subscribe(*message, std::move(*wanted));
+    else
+      answer(error_text(wanted.error(), message->request_id));
+  }
+}
+
+void LiveClient::subscribe(const Message& message, Subscription subscription) {
+  answer(wire_text(wire_message("subscribed", to_json(subscription), message.request_id)));
+  bool is_everything = !subscription.agents && !subscription.area && !subscription.types;
+  subscription_ = is_everything ? nullptr : std::make_unique<Subscription>(std::move(subscription));
+}
+
+Task<Result<json::object>> LiveClient::ask(std::string_view name, json::object input) {
+  const auto* operation = api::find_operation(name);
+  CRU_ASSERT(operation != nullptr);
+  auto reply = co_await shared_.api.call(*operation, call_, std::move(input));
+  if (!reply) co_return fail(reply.error());
+  auto parsed = parse_json(reply->text());
+  if (!parsed || !parsed->is_object()) co_return fail(Code::internal, "the reply is not an object");
+  if (reply->status() >= 400) co_return fail(error_from_json(parsed->get_object()));
+  co_return std::move(parsed->get_object());
+}
+
+Task<void> LiveClient::call_operation(Message message) {
+  const auto& kind = *message.kind;
+  auto reply = co_await ask(kind.operation, message.input);
+  if (!reply) {
+    answer(error_text(in_clients_words(kind, reply.error()), message.request_id));
+    co_return;
+  }
+  if (kind.operation == "join_space") set_user(std::string(text_or(message.input, "user_id", default_user)));
+  if (kind.operation == "leave_space") user_.clear();
+  if (auto text = answer_text(message, *reply); !text.empty()) answer(text);
+}
+
+/// Somebody else than before on this connection, or somebody on a connection that has ended meanwhile.
+void LiveClient::set_user(std::string user) {
+  auto before = std::exchange(user_, std::move(user));
+  if (!socket_) return leave(std::exchange(user_, {}));
+  if (!before.empty() && before != user_) leave(std::move(before));
+}
+
+void LiveClient::leave(std::string user) {
+  bool is_elsewhere =
+      std::ranges::any_of(shared_.clients, [&](const auto& entry) { return entry.first->user_ == user; });
+  if (!is_elsewhere) shared_.loop.spawn(leave_space(shared_, call_, std::move(user)));
+}
+
+/// The first one decides where the deltas go on; one that was asked for later is a picture in between.
+Task<void> LiveClient::send_snapshot(std::string request_id) {
+  auto world = co_await ask("get_world", {});
+  if (!socket_) co_return;
+  if (!world) {
+    answer(error_text(world.error(), request_id));
+    if (phase_ == Phase::starting) close(1011, "there is no world to show");
+    co_return;
+  }
+  for (const auto& page : snapshot_pages(*world, request_id)) answer(page);
+  if (phase_ != Phase::starting) co_return;
+  cursor_ = int_or(*world, "last_seq");
+  phase_ = Phase::behind;
+  follow_on();
+}
+
+// What it is told
+
+bool LiveClient::send(ws::Frame frame) {
+  if (!socket_ || !socket_->send(std::move(frame))) return false;
+  sent_at_ = shared_.loop.clock().boot();
+  return true;
+}
+
+/// Waits for room if there is none: answers are never lost, and nothing more is carried out meanwhile.
+void LiveClient::answer(std::string_view text) {
+  if (!socket_) return;
+  auto frame = ws::text_frame(text);
+  if (!answers_.empty() || !send(frame)) answers_.push_back(std::move(frame));
+}
+
+void LiveClient::deliver(const Delta& delta, const ws::Frame& frame) {
+  if (phase_ != Phase::live || delta.seq <= cursor_) return;
+  if (subscription_ && !subscription_->passes(delta)) return;
+  if (answers_.empty() && send(frame)) return;
+  phase_ = Phase::behind;  // on_drained goes on from here
+  cursor_ = delta.seq - 1;
+}
+
+void LiveClient::lose_place(int64_t cursor) {
+  if (phase_ != Phase::live) return;
+  phase_ = Phase::behind;
+  cursor_ = std::max(cursor_, cursor);
+  follow_on();
+}
+
+void LiveClient::send_heartbeat(const ws::Frame& frame) {
+  if (phase_ == Phase::live && cursor_ <= shared_.cursor && answers_.empty()) (void)send(frame);
+}
+
+void LiveClient::on_drained() {
+  while (!answers_.empty() && send(answers_.front())) answers_.pop_front();
+  if (!answers_.empty()) return;
+  if (phase_ == Phase::behind) follow_on();
+  work_on();
+}
+
+void LiveClient::follow_on() {
+  if (!std::exchange(is_catching_up_, true)) shared_.loop.spawn(catch_up(shared_from_this()));
+}
+
+Task<void> LiveClient::catch_up(std::shared_ptr<LiveClient> self) {
+  constexpr size_t page_size = 64;
+  auto& shared = self->shared_;
+  while (self->socket_ && self->phase_ == Phase::behind) {
+    if (self->cursor_ >= shared.cursor) {
+      self->phase_ = Phase::live;
+      break;
+    }
+    auto page = co_await shared.log.read(self->cursor_, live_events(), page_size);
+    if (!page && page.error().code == Code::cursor_gone) {
+      self->tell_truncated();
+      self->phase_ = Phase::starting;
+      self->needs_snapshot_ = true;
+      self->work_on();
+    } else if (!page) {
+      self->close(1011, "the log cannot be read");
+      break;
+    } else if (!self->send_page(*page)) {
+      break;
+    }
+  }
+  self->is_catching_up_ = false;
+}
+
+bool LiveClient::send_page(const EventPage& page) {
+  for (const auto& event : page.events) {
+    auto delta = to_delta(event.seq, event.type, event.data);
+    bool is_wanted = delta && (!subscription_ || subscription_->passes(*delta));
+    if (is_wanted && (!answers_.empty() || !send(ws::text_frame(delta->text)))) return false;
+    cursor_ = event.seq;
+  }
+  cursor_ = page.scanned;
+  return true;
+}
+
+void LiveClient::tell_truncated() {
+  answer(to_text(
+      json::object{{"type", "log_truncated"}, {"floor", shared_.log.floor()}, {"last", shared_.log.last()}}));
+}
+
+std::string LiveClient::now_text(std::string_view type, json::object members,
+                                 std::string_view request_id) const {
+  auto now = shared_.loop.clock().wall();
+  members["now"] = to_rfc3339(now);
+  members["now_ms"] = to_millis(now);
+  return wire_text(wire_message(type, members, request_id));
+}
+
+const EventFilter& live_events() {
+  static const EventFilter filter{{}, {"live.*"}};
+  return filter;
+}
+
+}  // namespace cru::edges

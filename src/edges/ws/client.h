@@ -1,0 +1,102 @@
+#pragma once
+/// LiveClient: one connection to /ws. What it says is carried out in order, one operation at a time, as
+/// whoever it was when it connected; what it is told comes from the hub, or from the log by its own cursor
+/// when it could not keep up.
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "api/engine.h"
+#include "edges/ws/deltas.h"
+#include "edges/ws/messages.h"
+#include "platform/websocket.h"
+#include "store/event_log.h"
+
+namespace cru::edges {
+
+class LiveClient;
+
+inline constexpr size_t most_messages = 64;               ///< of a client that wait to be carried out
+inline constexpr size_t most_message_bytes = 256u << 10;  ///< of all of them
+
+/// What the clients share.
+struct LiveShared {
+  Loop& loop;
+  api::Api& api;
+  EventLog& log;
+  ws::Sockets sockets;
+  /// The hub's place in the log: whoever is live has had everything up to here.
+  int64_t cursor = 0;
+  std::unordered_map<LiveClient*, std::shared_ptr<LiveClient>> clients = {};
+  std::function<void()> emptier = {};  ///< a client went away
+};
+
+/// The events that clients are told of.
+const EventFilter& live_events();
+
+class LiveClient : public std::enable_shared_from_this<LiveClient> {
+ public:
+  LiveClient(LiveShared& shared, api::Call call) : shared_(shared), call_(std::move(call)) {}
+  LiveClient(const LiveClient&) = delete;
+
+  /// From here on it is among the clients, until its connection ends. With a cursor it goes on behind that
+  /// event, else it begins with a snapshot.
+  void begin(Fd fd, std::string read_already, std::optional<int64_t> since);
+  /// An event, in order, for those who are live and want it.
+  void deliver(const Delta& delta, const ws::Frame& frame);
+  /// The hub's place in the log is gone: it goes on by its own.
+  void lose_place(int64_t cursor);
+  /// Tells one that is live how far the hub is.
+  void send_heartbeat(const ws::Frame& frame);
+  void close(int code, std::string reason);
+
+  bool is_live() const { return phase_ == Phase::live; }
+  BootTime sent_at() const { return sent_at_; }
+  const std::string& user() const { return user_; }
+
+ private:
+  enum class Phase : uint8_t { starting, behind, live };
+
+  void on_message(std::string text);
+  void on_drained();
+  void on_closed();
+
+  void work_on();
+  static Task<void> work(std::shared_ptr<LiveClient> self);
+  Task<void> carry_out(std::string text);
+  Task<void> call_operation(Message message);
+  Task<void> send_snapshot(std::string request_id);
+  Task<Result<json::object>> ask(std::string_view operation, json::object input);
+  void set_user(std::string user);
+  void leave(std::string user);
+
+  void follow_on();
+  static Task<void> catch_up(std::shared_ptr<LiveClient> self);
+  /// Sends what a page says. False if there is no more room.
+  bool send_page(const EventPage& page);
+  void tell_truncated();
+
+  bool send(ws::Frame frame);
+  void answer(std::string_view text);
+  void subscribe(const Message& message, Subscription subscription);
+  std::string now_text(std::string_view type, json::object members, std::string_view request_id) const;
+
+  LiveShared& shared_;
+  const api::Call call_;
+  std::unique_ptr<ws::Socket> socket_;          ///< null once the connection has ended
+  std::unique_ptr<Subscription> subscription_;  ///< null: everything
+  std::list<std::string> messages_;             ///< that wait to be carried out
+  size_t message_bytes_ = 0;
+  std::list<ws::Frame> answers_;  ///< that wait for room; nothing goes past them
+  std::string user_;              ///< whoever joined on this connection
+  int64_t cursor_ = 0;            ///< unless live: everything up to here was sent, or is of no interest
+  BootTime sent_at_{0};
+  Phase phase_ = Phase::starting;
+  bool is_working_ = false;
+  bool is_catching_up_ = false;
+  bool needs_snapshot_ = false;
+};
+
+}  // namespace cru::edges

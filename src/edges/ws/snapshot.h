@@ -1,0 +1,15 @@
+#pragma once
+/// The world as a client gets it first: the reply of get_world in pages that a client takes. Rules only.
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace cru::edges {
+
+/// `world_snapshot` messages, none longer than longest_text: layout, seats and users on page 1, agents from
+/// there on as far as each page goes. A crowd of seats or users that page 1 cannot hold goes on like the
+/// agents do.
+std::vector<std::string> snapshot_pages(const json::object& world, std::string_view request_id = {});
+
+}  // namespace cru::edges
