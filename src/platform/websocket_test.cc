@@ -18,6 +18,7 @@ class WebSocket : public testing::Test {
     std::unique_ptr<Socket> socket;
     int code = 0;
     int drained = 0;
+    int heard = 0;
     std::string reason;
   };
 
@@ -68,6 +69,7 @@ class WebSocket : public testing::Test {
   }
 
   void hear(Guest& guest, const std::string& text) {
+    ++guest.heard;
     if (text == "destroy") return guest.socket.reset();
     if (text == "close") return guest.socket->close(1000, "as you wish");
     guest.socket->send(text_frame(text));
@@ -288,7 +290,8 @@ TEST_F(SlowReader, GetsAllThatWasTakenAndThenThereIsRoomAgain) {
     auto queued = guests_.back().socket->queued();
     return queued >= 200'000 && queued < 211'000;
   }));
-  client.send(client_frame(9, "no room for an answer"));
+  client.send(client_frame(9, "no room for an answer") + client_frame(1, "nor for this"));
+  EXPECT_TRUE(becomes([&] { return guests_.back().heard == 2; }));
   for (int i = 0; i < taken; ++i) ASSERT_EQ(receive(client).payload, numbered(i));
   EXPECT_TRUE(becomes([&] { return guests_.back().drained == 1 && guests_.back().socket->queued() == 0; }));
   EXPECT_EQ(echo(client, "and on"), "and on");
