@@ -17,6 +17,9 @@
 
 namespace cru::autonomy {
 
+/// How the runs begin that are minds of live agents.
+inline constexpr std::string_view run_prefix = "live-";
+
 struct RuntimeOptions {
   std::string root;
   Pace pace;

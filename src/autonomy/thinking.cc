@@ -127,7 +127,7 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   request.system = system_prompt(situation);
   request.messages.push_back(
       {.role = minds::Message::Role::user, .text = user_prompt(situation), .uses = {}, .results = {}});
-  request.run_id = fmt::format("live-{}-{}", id, thought);
+  request.run_id = fmt::format("{}{}-{}", run_prefix, id, thought);
   request.cwd = options_.root;
   request.max_turns = 1;
   Silent silent;

@@ -113,6 +113,9 @@ autonomy::RuntimeOptions live_options(const std::string& root, const Config& con
 }
 
 Task<Result<>> check_run(crew::Crew& crew, const api::Operation& operation, std::string run_id) {
+  // A live agent's mind only decides: whatever else it asks for, it may look.
+  if (run_id.starts_with(autonomy::run_prefix))
+    co_return check_agent(operation, definitions::Permissions::baseline());
   auto granted = co_await crew.permissions_of_run(std::move(run_id));
   if (!granted) co_return fail(std::move(granted.error()));
   // A run that a person started by itself is no agent of the crew.

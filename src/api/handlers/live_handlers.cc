@@ -47,9 +47,10 @@ Result<std::optional<world::Tile>> maybe_tile(const json::object& input) {
   return fail(Code::invalid_argument, std::string(missing) + " is missing: a place has x and y", missing);
 }
 
-/// Who speaks: a run by its own name, whatever it claims.
+/// Who speaks: a run or a session by its own name, whatever it claims.
 std::string speaker(const Call& call, const json::object& input) {
-  return call.caller == run ? call.run_id : text(input, "user_id");
+  if (call.caller == run) return call.run_id;
+  return call.caller == session && !call.agent_id.empty() ? call.agent_id : text(input, "user_id");
 }
 
 Task<Result<Reply>> spawn(AgentRuntime& live, const json::object& input) {

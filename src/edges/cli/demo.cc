@@ -14,6 +14,7 @@
 #include "edges/cli/context.h"
 #include "edges/cli/demo_cast.h"
 #include "edges/cli/demo_chat.h"
+#include "edges/cli/demo_live.h"
 #include "edges/cli/ids.h"
 #include "edges/cli/output.h"
 #include "edges/cli/signals.h"
@@ -124,10 +125,12 @@ class Demo {
     auto chat = begin_demo_chat(context_.client());
     if (!chat) return fail(chat.error());
     chat_ = *std::move(chat);
+    if (auto alive = begin_demo_lives(context_.client()); !alive) return alive;
     auto url = page_url(context_);
     if (!url) return fail(url.error());
-    say(fmt::format("{} agents are at work: their board, locks and handoffs are at {}\n", actors_.size(),
+    say(fmt::format("{} agents are at work: their board, locks and handoffs are at {}", actors_.size(),
                     *url));
+    say(fmt::format("{} more live in the world there (key 8), and decide for themselves\n", demo_lives));
     return {};
   }
 
@@ -284,7 +287,10 @@ class Demo {
     }
     auto shared = count_shared();
     if (!shared) return fail(shared.error());
-    whole = whole && shared->locks == 0 && shared->open_work == 0 && chat_seen_.is_whole;
+    auto lives = look_at_demo_lives(context_.client());
+    if (!lives) return fail(lives.error());
+    whole = whole && shared->locks == 0 && shared->open_work == 0 && chat_seen_.is_whole &&
+            lives->here == demo_lives && lives->thoughts > 0;
     auto url = page_url(context_);
     if (!url) return fail(url.error());
     if (context_.json) {
@@ -296,6 +302,7 @@ class Demo {
                                                {"handoffs", shared->handoffs},
                                                {"chat", chat_seen_.folder},
                                                {"subagents", chat_seen_.subagents},
+                                               {"live_agents", lives->here},
                                                {"url", *url}}));
     } else {
       constexpr std::array<std::string_view, 4> columns = {"task_id", "status", "last_seq", "missing"};

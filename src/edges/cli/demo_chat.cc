@@ -20,7 +20,9 @@ constexpr std::string_view config =
     "  lead: {provider: scripted, script: .crucible/scripts/lead.yaml}\n"
     "  worker: {provider: scripted, script: .crucible/scripts/worker.yaml}\n"
     "crew:\n"
-    "  default_model: lead\n";
+    "  default_model: lead\n"
+    "live:\n"
+    "  idle: 3s\n";
 
 std::string lead_script(int pace) {
   return fmt::format(

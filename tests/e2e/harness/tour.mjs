@@ -13,7 +13,9 @@ export const named_tools = [
 ];
 /// Agents, notes and subagents, for hosts that have none of their own.
 export const crew_tools = ["list_agents", "get_agent", "spawn_agent", "get_subagent", "list_notes", "read_note", "semantic_search"];
-export const all_tools = [...named_tools, ...crew_tools, "cancel_work", "list_work", "why_work"].sort();
+/// The world of the live agents.
+export const live_tools = ["list_live_agents", "say"];
+export const all_tools = [...named_tools, ...crew_tools, ...live_tools, "cancel_work", "list_work", "why_work"].sort();
 
 async function crewTools(call, project) {
   const { agents } = await call("list_agents");
@@ -89,6 +91,8 @@ export async function everyTool(client, project) {
   const heard = await call("ask_user", { question_id: asked.question_id, wait_seconds: 5 });
   assert.deepEqual([heard.status, heard.response], ["answered", "left"]);
   await crewTools(call, project);
+  assert.deepEqual((await call("list_live_agents")).agents, []);
+  assert.equal((await call("say", { content: "is anybody here?" })).recipient_count, 0);
   assert.deepEqual([...used].sort(), all_tools, "every tool was called");
 }
 
