@@ -39,6 +39,7 @@ class Live : public EdgeFixture {
     json::array agents;
     for (int i = 0; i < agents_; ++i)
       agents.push_back({{"agent_id", "a" + std::to_string(i)}, {"role", std::string(1000, 'r')}});
+    if (speaks_in_world_) (void)co_await speak_task(2, 2, "a0");
     auto last = store_->events().last();
     if (gated_ == "get_world") co_await gate_.wait();
     co_return api::Reply(json::object{{"space_id", "office"},
@@ -127,6 +128,7 @@ class Live : public EdgeFixture {
   std::vector<std::string> asked_;
   std::vector<api::Callers> callers_;
   std::string gated_;
+  bool speaks_in_world_ = false;
   int agents_ = 1;
   Signal gate_{thread_.loop};
 };
@@ -192,6 +194,15 @@ TEST_F(Live, WhatHappensWhileTheSnapshotIsMadeIsToldAfterIt) {
   open_gate();
   EXPECT_EQ(int_or(next(client), "seq"), 2);
   for (int64_t each = 3; each <= 5; ++each) EXPECT_EQ(int_or(next(client), "seq"), each);
+}
+
+TEST_F(Live, WhatTheSnapshotKnowsIsNotToldAgain) {
+  speaks_in_world_ = true;  // the world is read in the turn of the commit, before the hub has woken up
+  start();
+  auto client = connect();
+  EXPECT_EQ(int_or(next(client), "seq"), 2);
+  speak(1);
+  EXPECT_EQ(int_or(next(client), "seq"), 3);
 }
 
 TEST_F(Live, AClientResumesAfterItsCursor) {
