@@ -58,7 +58,8 @@ test("RT-05 a decision to move is carried out: position, AgentMoved on the bus, 
   minds.decide("Ada", { action: "move", x: 10, y: 5, reason: "nearer" });
   const live = await Live.started({ minds, live: { idle: "500ms" } }, t);
   const [socket, other] = [await live.connect(), await live.connect()];
-  const watcher = await live.bring(socket, { name: "Bob", cli_backend: "mock", initial_position: { x: 7, y: 6 }, listens_to: { types: ["agent_moved"] } });
+  // Out of hearing: a greeting would interrupt the thought whose answer is a move.
+  const watcher = await live.bring(socket, { name: "Bob", cli_backend: "mock", initial_position: { x: 18, y: 10 }, listens_to: { types: ["agent_moved"] } });
   const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
   const moved = await socket.waitFor(({ type, agent_id }) => type === "agent_moved" && agent_id === id);
   assert.deepEqual([moved.x, moved.y], [10, 5]);
