@@ -50,7 +50,7 @@ Body number_of(std::string_view id) {
 // RT-09
 TEST(LiveEvents, WordsComeBackFromTheLogAsTheyWereSaid) {
   Utterance said{"m1",  "agent_001", "Ada", "hello \"you\"\n", false, {3, 4}, {"player_0", "agent_002"},
-                 false, false};
+                 false, false,       2};
   auto message = message_from(written(spoke_event(said)), number_of, {0, 1});
   ASSERT_TRUE(message);
   EXPECT_EQ(message->seq, 7);
@@ -63,7 +63,7 @@ TEST(LiveEvents, WordsComeBackFromTheLogAsTheyWereSaid) {
 }
 
 TEST(LiveEvents, WordsToEverybodyAreHeardByAllWhoAreHere) {
-  Utterance said{"m1", "player_0", "Jo", "all!", true, {3, 4}, {}, false, true};
+  Utterance said{"m1", "player_0", "Jo", "all!", true, {3, 4}, {}, false, true, 2};
   auto message = message_from(written(spoke_event(said)), number_of, {1, 0});
   EXPECT_EQ(message->hearers, (std::vector<Body>{0, 1}));
   EXPECT_EQ(message->sender, world::nobody);

@@ -96,7 +96,7 @@ NewEvent spoke_event(const Utterance& said) {
                     {"content", said.content},
                     {"recipient", json_or_null(said.recipient())},
                     {"recipients", std::move(recipients)},
-                    {"recipient_count", said.recipients.size()},
+                    {"recipient_count", said.heard_by},
                     {"message_id", said.message_id},
                     {"direct", said.is_direct},
                     {"position", position_of(said.at)}};

@@ -28,6 +28,7 @@ struct Utterance {
   std::vector<std::string> recipients;  ///< whom it is meant for, or who heard it
   bool is_direct = false;               ///< meant for them and nobody else
   bool to_everybody = false;
+  size_t heard_by = 0;  ///< how many it is for
   /// The one it is said to, in a word: for the conversation's rows.
   std::string recipient() const {
     return is_direct && recipients.size() == 1 ? recipients.front() : std::string();

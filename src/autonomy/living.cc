@@ -127,6 +127,7 @@ Utterance AgentRuntime::utterance(const LiveAgent& agent, const Speak& words) co
   } else {
     said.recipients = within_hearing(said.at, body_of(agent.id()));
   }
+  said.heard_by = said.recipients.size();
   return said;
 }
 

@@ -117,12 +117,12 @@ Task<Result<json::object>> AgentRuntime::say(Words words) {
     said.recipients = within_hearing(said.at, world::nobody);
     std::erase(said.recipients, said.sender);
   }
-  auto count = said.to_everybody ? size() : said.recipients.size();
+  said.heard_by = said.to_everybody ? size() : said.recipients.size();
   json::object reply{{"message_id", said.message_id},
                      {"sender", said.sender},
                      {"content", said.content},
                      {"recipients", json::value_from(said.recipients)},
-                     {"recipient_count", count}};
+                     {"recipient_count", said.heard_by}};
   journal_.add([said, at = wall()](Tx& tx) {
     insert_sent(tx, {said.message_id, said.sender, said.content, said.recipients, at});
     tx.emit(spoke_event(said));

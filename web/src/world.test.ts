@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { empty, reduce } from "./state.ts";
 import { viewIn, viewOf, viewOfKey } from "./views.ts";
-import { alongWalk, applyWorld, clockOffset, empty_world, hearersOf, inRoster, nameOf, placeAt, takeCounts, type World } from "./world_model.ts";
+import { alongWalk, applyWorld, clockOffset, empty_world, hearersOf, inRoster, nameOf, placeAt, type World } from "./world_model.ts";
 import { readWalk } from "./world_reading.ts";
 import { bodyAt, bubble_ms, fade_ms, sceneAt } from "./world_scene.ts";
 import { tileSize, wrap } from "./world_canvas.ts";
@@ -135,9 +135,9 @@ test("fields of the wrong shape are as if they were not there", () => {
   assert.deepEqual([...world.agents.values()].map(({ agent_id, name, state, position }) => [agent_id, name, state, position]), [["b", "b", "idle", null]]);
 });
 
-test("counters come by a list, and nothing else of it: events may have come since", () => {
-  const world = takeCounts(known(agent("a", { state: "thinking" })), [agent("a", { lag: 7, thoughts: 3, state: "idle" }), agent("gone")]);
-  assert.deepEqual([world.agents.size, world.agents.get("a")!.state, behind(world.agents.get("a")!), world.agents.get("a")!.thoughts], [1, "thinking", "7 behind", 3]);
+test("how far behind an agent is comes with its state", () => {
+  const world = after(known(agent("a")), { type: "agent_state_update", seq: 11, agent_id: "a", state: "speaking", lag: 7 });
+  assert.equal(behind(world.agents.get("a")!), "7 behind");
 });
 
 test("a scene asks for frames only while somebody walks or a bubble fades", () => {

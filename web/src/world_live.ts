@@ -4,10 +4,10 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { get, post, tokenOfTab } from "./api.ts";
 import type { Link } from "./connection.ts";
 import { view } from "./views.ts";
-import { applyWorld, empty_world, hearersOf, inRoster, takeCounts, type Hearers, type World } from "./world_model.ts";
+import { applyWorld, empty_world, hearersOf, inRoster, type Hearers, type World } from "./world_model.ts";
 import { WorldSocket } from "./world_socket.ts";
 import type { LogEvent } from "./wire.ts";
-import type { LiveAgent, Tile, WorldMessage } from "./wire_world.ts";
+import type { Tile, WorldMessage } from "./wire_world.ts";
 
 export const world = signal<World>(empty_world);
 export const world_link = signal<Link>({ kind: "connecting" });
@@ -68,25 +68,8 @@ const socket = new WorldSocket({
   opened: () => { if (is_inside.peek()) enter(world.peek().users.get(me)?.position).catch(() => { is_inside.value = false; }); },
 });
 
-/// Reads how far behind the agents are: nothing tells it by itself.
-const counts_ms = 10_000;
-async function readCounts(): Promise<void> {
-  if (document.hidden || !world.peek().loaded || !world.peek().agents.size) return;
-  try {
-    world.value = takeCounts(world.peek(), (await get<{ agents: LiveAgent[] }>("/live")).agents);
-  } catch {
-    // What is known has to do.
-  }
-}
-
 export function startWorld(): void {
-  let timer: ReturnType<typeof setInterval> | undefined;
-  effect(() => {
-    clearInterval(timer);
-    if (view.value !== "world") return socket.stop();
-    socket.start();
-    timer = setInterval(() => void readCounts(), counts_ms);
-  });
+  effect(() => (view.value === "world" ? socket.start() : socket.stop()));
 }
 
 // ---- how many there are, by the page's stream of events

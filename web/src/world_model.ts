@@ -149,16 +149,6 @@ function counted(agent: AgentRow, told: Record<string, unknown>): AgentRow {
   return { ...agent, ...counts };
 }
 
-/// The counters of these agents, as a list told them; nothing else of it, for events may have come since.
-export function takeCounts(world: World, list: readonly LiveAgent[]): World {
-  const agents = new Map(world.agents);
-  for (const told of list) {
-    const known = agents.get(told.agent_id);
-    if (known) agents.set(known.agent_id, counted(known, told as unknown as Record<string, unknown>));
-  }
-  return { ...world, agents };
-}
-
 type Change = (world: Draft, message: WorldMessage, local_ms: number) => void;
 
 /// Changes one agent, if it is known.
@@ -200,6 +190,7 @@ const changes: Record<string, Change> = {
     return {
       ...placed(agent, readTile(message.position)), state, stuck: null,
       error: text(message.error) || null,
+      ...(typeof message.lag === "number" && { lag: message.lag }),
       ...("current_task" in message && { current_task: text(message.current_task) || null }),
       ...(state !== agent.state && { since: new Date(local_ms + world.offset).toISOString() }),
     };
