@@ -10,10 +10,10 @@ constexpr auto agent_schema = R"({"type":"object","required":["agent_id","name",
 "state":{"enum":["idle","listening","thinking","speaking"]},"since":{"type":"string"},
 "position":{"type":["object","null"]},"direction":{"type":"string"},"walk":{"type":["object","null"]},
 "current_task":{"type":["string","null"]},"task_id":{"type":["string","null"]},
-"mind":{"type":"string"},"cli_backend":{"type":"string"},"definition":{"type":["string","null"]},
+"mind":{"type":"string"},"cli_backend":{"type":["string","null"]},"definition":{"type":["string","null"]},
 "error":{"type":["string","null"]},"last_message":{"type":["string","null"]},
 "received":{"type":"integer"},"lag":{"type":"integer"},"thoughts":{"type":"integer"},
-"seat":{"type":["object","null"]},"created_at":{"type":"string"},"warning":{"type":"string"}}})";
+"seat":{"type":["string","null"]},"created_at":{"type":"string"},"warning":{"type":"string"}}})";
 constexpr auto spawned_schema = R"({"type":"object","required":["agent_id","agent","mind"],"properties":{
 "agent_id":{"type":"string"},"agent":{"type":"object"},"mind":{"type":"string"},
 "warning":{"type":["string","null"]}}})";

@@ -41,15 +41,15 @@ struct Message {
   /// Whom it is meant for or who heard it, in order of their numbers; of a direct message only its
   /// recipients.
   std::vector<Body> hearers;
+  bool is_to_all = false;  ///< said to everybody: `hearers` is empty
   bool is_direct = false;  ///< said to its hearers: whatever else they filter, it is near enough
   std::shared_ptr<const json::object> data;  ///< of its event
 };
 
 /// What an agent takes notice of; everything else passes it by.
 struct Filter {
-  uint16_t kinds = 1u << static_cast<unsigned>(Kind::agent_spoke) |
-                   1u << static_cast<unsigned>(Kind::task_assigned) |
-                   1u << static_cast<unsigned>(Kind::agent_broadcast);
+  uint16_t kinds =
+      1u << static_cast<unsigned>(Kind::agent_spoke) | 1u << static_cast<unsigned>(Kind::task_assigned);
   std::vector<std::string> senders;  ///< ids; empty: anybody
   bool only_direct = false;
   /// Of what was not said to it: at most so many steps away; 0: as far as one hears. Whoever stands nowhere
@@ -61,6 +61,7 @@ struct Filter {
 inline constexpr uint16_t bit(Kind kind) { return static_cast<uint16_t>(1u << static_cast<unsigned>(kind)); }
 /// What is said is for those who heard it, and be it nobody; what happens is for all.
 inline bool is_for_all(const Message& message) {
+  if (message.is_to_all) return true;
   return message.hearers.empty() && !message.is_direct && message.kind != Kind::agent_spoke;
 }
 /// The id of whoever sent it: its data's `agent_id`, or its agent's; empty if there is none.

@@ -39,7 +39,8 @@ bool Bus::is_of_interest(Body body, const Listener& listener, const Message& mes
         !(is_somewhere && world::steps_between(message.at, listener.tile) <= choice.within))
       return false;
   }
-  return choice.senders.empty() ||
+  // A task is its own agent's, whoever gave it.
+  return choice.senders.empty() || message.kind == Kind::task_assigned ||
          std::ranges::find(choice.senders, sender_id(message)) != choice.senders.end();
 }
 

@@ -24,7 +24,8 @@ bool concerns(const Message& said, Body body, const Filter& filter) {
   bool is_open = said.hearers.empty() && !said.is_direct && said.kind != Kind::agent_spoke;
   if (!is_named && !is_open) return false;
   if (filter.only_direct && !said.is_direct) return false;
-  return filter.senders.empty() || filter.senders.front() == sender_id(said);
+  return filter.senders.empty() || said.kind == Kind::task_assigned ||
+         filter.senders.front() == sender_id(said);
 }
 
 class World {

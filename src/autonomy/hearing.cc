@@ -5,7 +5,7 @@ namespace cru::autonomy {
 namespace {
 
 constexpr size_t page = 512;
-constexpr size_t budget = 100'000;  ///< deliveries before others of the loop have their turn
+constexpr size_t budget = 2'000;  ///< deliveries before others of the loop, and the store, have their turn
 
 }  // namespace
 
@@ -13,7 +13,6 @@ constexpr size_t budget = 100'000;  ///< deliveries before others of the loop ha
 Task<void> AgentRuntime::follow(int64_t cursor) {
   EventFilter filter;
   filter.types = bus_types();
-  std::vector<Body> everybody;
   for (;;) {
     auto read = co_await store_.events().read(cursor, filter, page);
     if (!read) {
@@ -23,10 +22,8 @@ Task<void> AgentRuntime::follow(int64_t cursor) {
         co_await loop_.sleep(100ms);
       continue;
     }
-    everybody.clear();
-    for (const auto& [id, body] : bodies_) everybody.push_back(body);
     for (const auto& event : read->events)
-      if (auto message = message_from(event, [this](std::string_view id) { return body_of(id); }, everybody))
+      if (auto message = message_from(event, [this](std::string_view id) { return body_of(id); }))
         bus_.publish(*std::move(message));
     cursor = read->scanned;
     if (!read->events.empty()) pump();
@@ -39,16 +36,20 @@ void AgentRuntime::pump() {
 }
 
 Task<void> AgentRuntime::deliver() {
-  do {
+  for (;;) {
     co_await loop_.sleep({});
     while (journal_.is_full()) (void)co_await journal_.progress().wait();
-    is_pumping_ = false;  // whoever can hear again while this goes on asks for another round
-  } while (bus_.pump(
-      budget, [this](Body body, const Message& message) { return hear(body, message); },
-      [this](Body body, int64_t cursor) {
-        if (std::exchange(slots_[body].is_catching_up, true)) return;
-        loop_.spawn(catch_up(body, at(body).id(), cursor));
-      }));
+    is_pumping_ = false;
+    bool more = bus_.pump(
+        budget, [this](Body body, const Message& message) { return hear(body, message); },
+        [this](Body body, int64_t cursor) {
+          if (std::exchange(slots_[body].is_catching_up, true)) return;
+          loop_.spawn(catch_up(body, at(body).id(), cursor));
+        });
+    // Whoever could hear again meanwhile has asked for another round of its own.
+    if (!more || is_pumping_) co_return;
+    is_pumping_ = true;
+  }
 }
 
 bool AgentRuntime::hear(Body body, const Message& message) {
@@ -79,14 +80,16 @@ void AgentRuntime::take(Body body, const Message& message) {
     ++slot.rows;
   }
   auto before = agent.life.state;
-  tell(body, Heard{});
+  // Two who watched each other's states would wake each other for ever.
+  if (message.kind != Kind::agent_state_changed) tell(body, Heard{});
   if (agent.life.state == before) save(body);  // its cursor, if nothing else
 }
 
 /// Reads on from the log for an agent that was too slow for the ring: late, and nothing is lost.
 Task<void> AgentRuntime::catch_up(Body body, std::string id, int64_t cursor) {
+  auto wanted = filter_from(at(body).nature->listens_to);
   EventFilter filter;
-  filter.types = bus_types();
+  filter.types = bus_types(wanted ? wanted->kinds : Filter().kinds);
   auto is_here = [&] { return slots_[body].agent && slots_[body].agent->id() == id; };
   while (is_here() && cursor < bus_.oldest()) {
     auto read = co_await store_.events().read(cursor, filter, page);
@@ -98,8 +101,7 @@ Task<void> AgentRuntime::catch_up(Body body, std::string id, int64_t cursor) {
       continue;
     }
     for (const auto& event : read->events) {
-      std::vector<Body> everybody{body};
-      auto message = message_from(event, [this](std::string_view who) { return body_of(who); }, everybody);
+      auto message = message_from(event, [this](std::string_view who) { return body_of(who); });
       while (message && is_here() && bus_.concerns(body, *message) && !hear(body, *message))
         (void)co_await heard_.wait();
       if (!is_here()) co_return;

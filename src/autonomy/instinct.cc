@@ -77,7 +77,7 @@ std::string quote_heard(std::string_view text) {
 }
 
 /// People are answered always; among agents somebody has to stop.
-bool is_person(std::string_view id) { return id.starts_with("player"); }
+bool is_person(std::string_view id) { return !id.starts_with("agent_"); }
 
 size_t said_lately(const Situation& situation, std::string_view to) {
   return static_cast<size_t>(std::ranges::count_if(situation.recent, [&](const Remembered& message) {

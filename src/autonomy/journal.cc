@@ -4,19 +4,33 @@
 #include "store/persist.h"
 
 namespace cru::autonomy {
+namespace {
+
+constexpr Duration patience = 2s;
+
+}  // namespace
 
 Journal::Journal(Loop& loop, Store& store, std::function<Write()> with_each)
     : loop_(loop), store_(store), with_each_(std::move(with_each)), progress_(loop) {}
 
 void Journal::add(Write write) {
+  if (broken_) return;
   pending_.push_back(std::move(write));
   ++added_;
   if (!std::exchange(is_flushing_, true)) loop_.spawn(flush());
 }
 
+Result<> Journal::check() const {
+  if (broken_) return fail(*broken_);
+  return trouble_ ? Result<>(fail(*trouble_)) : Result<>();
+}
+
 Task<Result<>> Journal::written() {
   auto wanted = added_;
-  while (written_ < wanted) (void)co_await progress_.wait();
+  while (written_ < wanted) {
+    bool moved = co_await progress_.wait(patience);
+    if (!moved && trouble_) co_return fail(*trouble_);
+  }
   co_return broken_ ? Result<>(fail(*broken_)) : Result<>();
 }
 
@@ -26,15 +40,22 @@ Task<void> Journal::flush() {
     auto batch = std::make_shared<std::vector<Write>>(std::exchange(pending_, {}));
     auto count = batch->size();
     batch->push_back(with_each_());
-    auto done = co_await persist(loop_, store_, [batch](Tx& tx) -> Result<> {
-      for (const auto& write : *batch) write(tx);
-      return {};
-    });
-    if (!done) {
+    for (Duration pause = 100ms;; pause = std::min<Duration>(pause * 2, 5s)) {
+      auto done = co_await store_.write([batch](Tx& tx) -> Result<> {
+        for (const auto& write : *batch) write(tx);
+        return {};
+      });
+      trouble_ = done ? std::nullopt : std::optional(done.error());
+      if (done) break;
       log_error("live agents: what they did could not be written", done.error(), {{"writes", count}});
-      broken_ = done.error();
+      if (!is_passing(done.error().code)) {
+        broken_ = done.error();
+        break;
+      }
+      co_await loop_.sleep(pause);
     }
     written_ += count;
+    if (broken_) written_ += std::exchange(pending_, {}).size();
     progress_.notify();
   }
   is_flushing_ = false;

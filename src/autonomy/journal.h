@@ -17,12 +17,14 @@ class Journal {
 
   void add(Write write);
   /// When all that was added so far is durable.
-  /// Errors: the store's, once it has refused something for good: nothing is promised any more.
+  /// Errors: why the store takes nothing now (a full disk), after a moment: it is written later, if the
+  /// daemon lives; or what it refused for good, after which nothing is written or promised any more.
   Task<Result<>> written();
+  /// The same without waiting: whether something could be promised now.
+  Result<> check() const;
   /// So much waits that those who make more should wait too.
   bool is_full() const { return pending_.size() >= most_pending; }
   Signal& progress() { return progress_; }
-  bool is_idle() const { return written_ == added_; }
 
   static constexpr size_t most_pending = 16'384;
 
@@ -34,7 +36,8 @@ class Journal {
   std::vector<Write> pending_;
   uint64_t added_ = 0, written_ = 0;
   bool is_flushing_ = false;
-  std::optional<Error> broken_;
+  std::optional<Error> trouble_;  ///< of the last attempt
+  std::optional<Error> broken_;   ///< for good
   Signal progress_;
 };
 

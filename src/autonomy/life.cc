@@ -12,7 +12,10 @@ class Step {
   void operator()(const Heard&) {
     CRU_ASSERT(can_hear(life_));
     if (life_.state == State::listening) return;  // acknowledged with the rest, when its time has come
-    if (life_.state == State::thinking) forget();
+    if (life_.state == State::thinking) {
+      ++life_.interruptions;
+      forget();
+    }
     enter(State::listening, pace_.listening);
   }
 
@@ -30,6 +33,7 @@ class Step {
         if (life_.unsaid) return;  // it waits for its own feet
         add(effect::Forget{life_.thought, true});
         ++life_.failures;
+        life_.interruptions = 0;
         return rest();
     }
   }
@@ -40,18 +44,20 @@ class Step {
 
   void operator()(const Decided& decided) {
     if (!is_wanted(decided.thought)) return;
+    life_.interruptions = 0;
     const auto* wait = std::get_if<Wait>(&decided.decision);
     life_.failures = wait && wait->was_unreadable ? life_.failures + 1 : 0;
     std::visit(*this, decided.decision);
   }
   void operator()(const Failed& failed) {
     if (!is_wanted(failed.thought)) return;
+    life_.interruptions = 0;
     ++life_.failures;
     rest();
   }
 
   void operator()(const AskedToMove& asked) {
-    if (life_.state != State::speaking) return add(effect::Walk{asked.move});
+    if (life_.state != State::speaking) return add(effect::Walk{asked.move, true});
     life_.held = asked.move;
     add(effect::Hold{asked.move});
   }

@@ -27,9 +27,10 @@ inline constexpr BootTime never = BootTime::max();
 
 struct Life {
   State state = State::idle;
-  BootTime due = never;  ///< when `Due` is to be told
-  int64_t thought = 0;   ///< the number of its latest thought
-  int32_t failures = 0;  ///< thoughts that failed, in a row
+  BootTime due = never;       ///< when `Due` is to be told
+  int64_t thought = 0;        ///< the number of its latest thought
+  int32_t failures = 0;       ///< thoughts that failed, in a row
+  int32_t interruptions = 0;  ///< thoughts that were interrupted, in a row
   bool is_walking = false;
   std::optional<Move> held;     ///< asked for while it spoke; the latest wins
   std::optional<Speak> unsaid;  ///< decided on the way: said on arrival
@@ -77,6 +78,7 @@ struct Say {
 };
 struct Walk {
   Move move;
+  bool is_exact = false;  ///< or as near as it gets
 };
 /// Blocked until it is idle: it speaks.
 struct Hold {
@@ -89,8 +91,13 @@ struct Complete {
 using Effect = std::variant<effect::Changed, effect::Think, effect::Forget, effect::Acknowledge, effect::Say,
                             effect::Walk, effect::Hold, effect::Complete>;
 
-/// Whether it would hear something now.
-inline bool can_hear(const Life& life) { return life.state != State::speaking; }
+/// Whether it would hear something now: not while it speaks, nor while it finishes a thought that was
+/// interrupted so often that it would never come to an end.
+inline constexpr int32_t most_interruptions = 3;
+inline bool can_hear(const Life& life) {
+  if (life.state == State::thinking) return life.interruptions < most_interruptions;
+  return life.state != State::speaking;
+}
 
 /// How long saying this takes.
 Duration speech_time(const Pace& pace, std::string_view content);

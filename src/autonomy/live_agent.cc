@@ -40,8 +40,6 @@ world::Tile LiveAgent::place(Time now) const { return walk ? walk->tile_at(now) 
 
 Result<Filter> filter_from(const json::object& listens_to) {
   Filter filter;
-  filter.kinds =
-      1u << static_cast<unsigned>(Kind::agent_spoke) | 1u << static_cast<unsigned>(Kind::task_assigned);
   for (const auto& [key, value] : listens_to) {
     if (key == "types") {
       auto mask = kinds_from(value);

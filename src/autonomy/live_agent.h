@@ -37,7 +37,8 @@ struct LiveAgent {
   std::string last_message;           ///< what it said last
   std::vector<TaskInHand> tasks;      ///< the first is the current one
   int64_t cursor = 0;                 ///< the newest message that it took
-  int64_t answered = 0;               ///< rows of its conversation up to this were thought about
+  int64_t answered = 0;               ///< rows of its conversation up to this were decided about
+  int64_t considered = 0;             ///< and up to this, once what it decided is carried out
 
   const std::string& id() const { return nature->id; }
   const TaskInHand* task() const { return tasks.empty() ? nullptr : &tasks.front(); }

@@ -23,9 +23,9 @@ world::Tile tile_from(const json::object& data) {
   return {static_cast<int16_t>(int_or(*at, "x", -1)), static_cast<int16_t>(int_or(*at, "y", -1))};
 }
 
-void add_hearers(Message& message, const Lookup& lookup, const std::vector<Body>& everybody) {
+void add_hearers(Message& message, const Lookup& lookup) {
   if (bool_or(*message.data, "everybody")) {
-    message.hearers = everybody;
+    message.is_to_all = true;
   } else if (const auto* names = array_at(*message.data, "recipients")) {
     for (const auto& name : *names)
       if (auto body = name.is_string() ? lookup(name.get_string()) : world::nobody; body != world::nobody)
@@ -99,8 +99,8 @@ NewEvent spoke_event(const Utterance& said) {
                     {"recipient_count", said.heard_by},
                     {"message_id", said.message_id},
                     {"direct", said.is_direct},
+                    {"everybody", said.to_everybody},
                     {"position", position_of(said.at)}};
-  if (said.to_everybody) data["everybody"] = true;
   return {"live.agent_spoke", said.sender, std::move(data)};
 }
 
@@ -110,8 +110,7 @@ NewEvent broadcast_event(std::string sender, json::value data, world::Tile at) {
           {{"agent_id", sender}, {"data", std::move(data)}, {"position", position_of(at)}}};
 }
 
-std::optional<Message> message_from(const Event& event, const Lookup& lookup,
-                                    const std::vector<Body>& everybody) {
+std::optional<Message> message_from(const Event& event, const Lookup& lookup) {
   if (!event.type.starts_with(family)) return {};
   auto kind = kind_from(std::string_view(event.type).substr(family.size()));
   if (!kind) return {};
@@ -132,15 +131,16 @@ std::optional<Message> message_from(const Event& event, const Lookup& lookup,
   message.sender = self;
   if (*kind == Kind::agent_spoke) {
     message.is_direct = bool_or(*message.data, "direct");
-    add_hearers(message, lookup, everybody);
+    add_hearers(message, lookup);
   }
   return message;
 }
 
-std::vector<std::string> bus_types() {
+std::vector<std::string> bus_types(uint16_t wanted) {
   std::vector<std::string> types;
   for (size_t i = 0; i < kinds; ++i)
-    types.push_back(std::string(family) + std::string(name(static_cast<Kind>(i))));
+    if (wanted & bit(static_cast<Kind>(i)))
+      types.push_back(std::string(family) + std::string(name(static_cast<Kind>(i))));
   return types;
 }
 

@@ -40,9 +40,8 @@ NewEvent broadcast_event(std::string sender, json::value data, world::Tile at);
 /// The number of an agent by its id; world::nobody if it is not here (any more).
 using Lookup = std::function<Body(std::string_view id)>;
 /// The message of the bus that an event is. Empty for other events.
-std::optional<Message> message_from(const Event& event, const Lookup& lookup,
-                                    const std::vector<Body>& everybody);
-/// The types that `message_from` reads.
-std::vector<std::string> bus_types();
+std::optional<Message> message_from(const Event& event, const Lookup& lookup);
+/// The types that `message_from` reads, of these kinds.
+std::vector<std::string> bus_types(uint16_t kinds = UINT16_MAX);
 
 }  // namespace cru::autonomy

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS live_agents (
   definition TEXT NOT NULL, persona TEXT NOT NULL, warning TEXT NOT NULL, listens_to TEXT NOT NULL,
   seed INTEGER NOT NULL, created_at INTEGER NOT NULL, left_at INTEGER,
   state TEXT NOT NULL, since INTEGER NOT NULL, col INTEGER NOT NULL, row INTEGER NOT NULL,
-  facing INTEGER NOT NULL, walk TEXT, held_col INTEGER, held_row INTEGER, seat TEXT NOT NULL,
+  facing INTEGER NOT NULL, held_col INTEGER, held_row INTEGER, seat TEXT NOT NULL,
   error TEXT NOT NULL, last_message TEXT NOT NULL,
   thought INTEGER NOT NULL, cursor INTEGER NOT NULL, answered INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS live_agents_left ON live_agents (left_at);
@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS agent_conversations (
   id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, timestamp INTEGER NOT NULL, sender TEXT NOT NULL,
   content TEXT NOT NULL, recipient TEXT, message_id TEXT, receipt TEXT);
 CREATE INDEX IF NOT EXISTS agent_conversations_by_agent ON agent_conversations (agent_id, timestamp DESC);
+CREATE INDEX IF NOT EXISTS agent_conversations_by_row ON agent_conversations (agent_id, id);
 CREATE INDEX IF NOT EXISTS agent_conversations_by_message ON agent_conversations (message_id)
   WHERE receipt IS NOT NULL;
 CREATE TABLE IF NOT EXISTS agent_tasks (
@@ -31,27 +32,25 @@ CREATE TABLE IF NOT EXISTS agent_state_history (
   id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, old_state TEXT NOT NULL, new_state TEXT NOT NULL,
   timestamp INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS agent_state_history_by_agent ON agent_state_history (agent_id, timestamp DESC);
+CREATE INDEX IF NOT EXISTS agent_state_history_by_row ON agent_state_history (agent_id, id);
 CREATE TABLE IF NOT EXISTS live_messages (
   message_id TEXT PRIMARY KEY, sender TEXT NOT NULL, content TEXT NOT NULL, recipients TEXT NOT NULL,
   timestamp INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS live_messages_by_time ON live_messages (timestamp);
+CREATE TABLE IF NOT EXISTS live_users (id TEXT PRIMARY KEY, data TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS live_marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 )";
 constexpr std::array<Migration, 1> steps{{{"autonomy", 1, schema}}};
 
 constexpr auto agent_columns =
     "id, name, role, backend, mind, definition, persona, warning, listens_to, seed, created_at, state, since,"
-    " col, row, facing, walk, held_col, held_row, seat, error, last_message, thought, cursor, answered";
+    " col, row, facing, held_col, held_row, seat, error, last_message, thought, cursor, answered";
 
 json::object object_from(const std::string& text) {
   auto parsed = parse_json(text);
   return parsed && parsed->is_object() ? parsed->get_object() : json::object();
 }
 
-std::optional<std::string> walk_text(const LiveRow& row) {
-  if (!row.walk) return {};
-  return to_text(world::to_json(*row.walk));
-}
 std::optional<int64_t> held_col(const LiveRow& row) {
   return row.held ? std::optional<int64_t>(row.held->col) : std::nullopt;
 }
@@ -81,14 +80,13 @@ LiveRow agent_from(const Row& row) {
   out.since = row.time(12);
   out.tile = tile_from(row.integer(13), row.integer(14));
   out.facing = static_cast<world::Direction>(row.integer(15) & 3);
-  if (auto walk = world::walk_from(object_from(row.text(16)))) out.walk = *std::move(walk);
-  if (!row.is_null(17)) out.held = tile_from(row.integer(17), row.integer(18));
-  out.seat = row.text(19);
-  out.error = row.text(20);
-  out.last_message = row.text(21);
-  out.thought = row.integer(22);
-  out.cursor = row.integer(23);
-  out.answered = row.integer(24);
+  if (!row.is_null(16)) out.held = tile_from(row.integer(16), row.integer(17));
+  out.seat = row.text(18);
+  out.error = row.text(19);
+  out.last_message = row.text(20);
+  out.thought = row.integer(21);
+  out.cursor = row.integer(22);
+  out.answered = row.integer(23);
   out.nature = std::make_shared<const Nature>(std::move(nature));
   return out;
 }
@@ -137,7 +135,6 @@ LiveRow row_of(const LiveAgent& agent) {
               .since = agent.since,
               .tile = agent.tile,
               .facing = agent.facing,
-              .walk = {},
               .held = {},
               .seat = agent.seat,
               .error = agent.error,
@@ -145,7 +142,6 @@ LiveRow row_of(const LiveAgent& agent) {
               .thought = agent.life.thought,
               .cursor = agent.cursor,
               .answered = agent.answered};
-  if (agent.walk) row.walk = *agent.walk;
   if (agent.life.held) row.held = agent.life.held->to;
   return row;
 }
@@ -155,28 +151,28 @@ void insert_agent(Tx& tx, const LiveRow& row) {
   tx.exec(
       "INSERT INTO live_agents (id, name, role, backend, mind, definition, persona, warning, listens_to, "
       "seed,"
-      " created_at, state, since, col, row, facing, walk, held_col, held_row, seat, error, last_message, "
+      " created_at, state, since, col, row, facing, held_col, held_row, seat, error, last_message, "
       "thought,"
-      " cursor, answered) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+      " cursor, answered) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
       nature.id, nature.name, nature.role, nature.backend, nature.mind, nature.definition, nature.persona,
       nature.warning, to_text(nature.listens_to), static_cast<int64_t>(nature.seed), nature.created_at,
       name(row.state), row.since, int64_t(row.tile.col), int64_t(row.tile.row),
-      static_cast<int64_t>(row.facing), walk_text(row), held_col(row), held_row(row), row.seat, row.error,
-      row.last_message, row.thought, row.cursor, row.answered);
+      static_cast<int64_t>(row.facing), held_col(row), held_row(row), row.seat, row.error, row.last_message,
+      row.thought, row.cursor, row.answered);
 }
 
 void update_agent(Tx& tx, const LiveRow& row) {
   tx.exec(
-      "UPDATE live_agents SET state = ?, since = ?, col = ?, row = ?, facing = ?, walk = ?, held_col = ?,"
+      "UPDATE live_agents SET state = ?, since = ?, col = ?, row = ?, facing = ?, held_col = ?,"
       " held_row = ?, seat = ?, error = ?, last_message = ?, thought = ?, cursor = ?, answered = ? WHERE id "
       "= ?",
       name(row.state), row.since, int64_t(row.tile.col), int64_t(row.tile.row),
-      static_cast<int64_t>(row.facing), walk_text(row), held_col(row), held_row(row), row.seat, row.error,
-      row.last_message, row.thought, row.cursor, row.answered, row.nature->id);
+      static_cast<int64_t>(row.facing), held_col(row), held_row(row), row.seat, row.error, row.last_message,
+      row.thought, row.cursor, row.answered, row.nature->id);
 }
 
 void end_agent(Tx& tx, std::string_view id, Time at) {
-  tx.exec("UPDATE live_agents SET left_at = ?, walk = NULL WHERE id = ?", at, id);
+  tx.exec("UPDATE live_agents SET left_at = ? WHERE id = ?", at, id);
 }
 
 std::vector<LiveRow> living_agents(Reader& reader) {
@@ -190,19 +186,25 @@ bool was_agent(Reader& reader, std::string_view id) {
 }
 
 int64_t purge_agents(Tx& tx, Time before, int64_t limit) {
-  auto old = tx.rows("SELECT id FROM live_agents WHERE left_at < ? LIMIT ?", before, limit);
-  for (const auto& row : old) {
-    auto id = row.text(0);
-    tx.exec("DELETE FROM agent_conversations WHERE agent_id = ?", id);
-    tx.exec("DELETE FROM agent_tasks WHERE agent_id = ?", id);
-    tx.exec("DELETE FROM agent_state_history WHERE agent_id = ?", id);
-    tx.exec("DELETE FROM live_agents WHERE id = ?", id);
+  int64_t left = limit;
+  auto old = tx.row("SELECT id FROM live_agents WHERE left_at < ? LIMIT 1", before);
+  if (old) {
+    auto id = old->text(0);
+    for (auto sql :
+         {"DELETE FROM agent_conversations WHERE id IN"
+          " (SELECT id FROM agent_conversations WHERE agent_id = ? LIMIT ?)",
+          "DELETE FROM agent_state_history WHERE id IN"
+          " (SELECT id FROM agent_state_history WHERE agent_id = ? LIMIT ?)",
+          "DELETE FROM agent_tasks WHERE id IN (SELECT id FROM agent_tasks WHERE agent_id = ? LIMIT ?)"})
+      if (left > 0) left -= tx.exec(sql, id, left);
+    if (left > 0) left -= tx.exec("DELETE FROM live_agents WHERE id = ?", id);
   }
-  auto messages = tx.exec(
-      "DELETE FROM live_messages WHERE message_id IN"
-      " (SELECT message_id FROM live_messages WHERE timestamp < ? LIMIT ?)",
-      before, limit);
-  return static_cast<int64_t>(old.size()) + messages;
+  if (left > 0)
+    left -= tx.exec(
+        "DELETE FROM live_messages WHERE message_id IN"
+        " (SELECT message_id FROM live_messages WHERE timestamp < ? LIMIT ?)",
+        before, left);
+  return limit - left;
 }
 
 void insert_said(Tx& tx, const Said& said) {
@@ -221,9 +223,8 @@ void acknowledge(Tx& tx, const std::vector<int64_t>& ids) {
 }
 
 std::vector<Said> conversation_of(Reader& reader, std::string_view agent_id, int64_t limit) {
-  static const auto sql =
-      std::string("SELECT ") + said_columns +
-      " FROM agent_conversations WHERE agent_id = ? ORDER BY timestamp DESC, id DESC LIMIT ?";
+  static const auto sql = std::string("SELECT ") + said_columns +
+                          " FROM agent_conversations WHERE agent_id = ? ORDER BY id DESC LIMIT ?";
   return each<Said>(reader.rows(sql, agent_id, limit), said_from);
 }
 
@@ -256,16 +257,15 @@ std::vector<Said> unacknowledged(Reader& reader, std::string_view agent_id, int6
 }
 
 void prune_history(Tx& tx, std::string_view agent_id) {
-  tx.exec(
-      "DELETE FROM agent_conversations WHERE agent_id = ? AND id <="
-      " (SELECT id FROM agent_conversations WHERE agent_id = ? ORDER BY timestamp DESC, id DESC LIMIT 1 "
-      "OFFSET ?)",
-      agent_id, agent_id, kept_rows);
-  tx.exec(
-      "DELETE FROM agent_state_history WHERE agent_id = ? AND id <="
-      " (SELECT id FROM agent_state_history WHERE agent_id = ? ORDER BY timestamp DESC, id DESC LIMIT 1 "
-      "OFFSET ?)",
-      agent_id, agent_id, kept_rows);
+  // By number, which rises whatever the clock does.
+  for (auto sql :
+       {"DELETE FROM agent_conversations WHERE agent_id = ? AND id <= (SELECT id FROM"
+        " agent_conversations WHERE agent_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+        "DELETE FROM agent_state_history WHERE agent_id = ? AND id <= (SELECT id FROM"
+        " agent_state_history WHERE agent_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+        "DELETE FROM agent_tasks WHERE agent_id = ? AND completed_at IS NOT NULL AND id <= (SELECT id FROM"
+        " agent_tasks WHERE agent_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)"})
+    tx.exec(sql, agent_id, agent_id, kept_rows);
 }
 
 void insert_sent(Tx& tx, const Sent& sent) {
@@ -329,7 +329,7 @@ json::array states_of(Reader& reader, std::string_view agent_id, int64_t limit) 
   json::array out;
   for (const auto& row :
        reader.rows("SELECT id, old_state, new_state, timestamp FROM agent_state_history WHERE agent_id = ?"
-                   " ORDER BY timestamp DESC, id DESC LIMIT ?",
+                   " ORDER BY id DESC LIMIT ?",
                    agent_id, limit))
     out.push_back(json::object{{"id", row.integer(0)},
                                {"agent_id", agent_id},
@@ -337,6 +337,15 @@ json::array states_of(Reader& reader, std::string_view agent_id, int64_t limit) 
                                {"new_state", row.text(2)},
                                {"timestamp", to_rfc3339(row.time(3))}});
   return out;
+}
+
+void write_user(Tx& tx, std::string_view id, const json::object& data) {
+  tx.exec("INSERT OR REPLACE INTO live_users (id, data) VALUES (?, ?)", id, to_text(data));
+}
+void drop_user(Tx& tx, std::string_view id) { tx.exec("DELETE FROM live_users WHERE id = ?", id); }
+std::vector<json::object> users_left(Reader& reader) {
+  return each<json::object>(reader.rows("SELECT data FROM live_users ORDER BY id"),
+                            [](const Row& row) { return object_from(row.text(0)); });
 }
 
 void write_heard(Tx& tx, int64_t seq) { write_mark(tx, "heard", seq); }

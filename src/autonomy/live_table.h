@@ -17,7 +17,6 @@ struct LiveRow {
   Time since{};
   world::Tile tile;
   world::Direction facing = world::Direction::down;
-  std::optional<world::Walk> walk;
   std::optional<world::Tile> held;
   std::string seat, error, last_message;
   int64_t thought = 0, cursor = 0, answered = 0;
@@ -30,7 +29,7 @@ void end_agent(Tx& tx, std::string_view id, Time at);
 std::vector<LiveRow> living_agents(Reader& reader);
 /// True if there is or was one.
 bool was_agent(Reader& reader, std::string_view id);
-/// Agents that left before, with all their rows; how many.
+/// Rows of agents that left before, and old messages, at most `limit`; how many.
 int64_t purge_agents(Tx& tx, Time before, int64_t limit);
 
 /// A row of agent_conversations: of agent `agent_id`, which said or heard it.
@@ -51,7 +50,7 @@ json::object to_json(const Said& said);
 int64_t last_said(Reader& reader);
 /// What it took and has not acknowledged.
 std::vector<Said> unacknowledged(Reader& reader, std::string_view agent_id, int64_t after);
-/// Keeps the newest 1,000 of what it said and of its states.
+/// Keeps the newest 1,000 of what it said, of its states, and of its tasks.
 void prune_history(Tx& tx, std::string_view agent_id);
 
 /// A message to agents whose receipts can be asked for.
@@ -75,6 +74,11 @@ std::vector<LiveTask> open_tasks(Reader& reader);
 
 void insert_state(Tx& tx, std::string_view agent_id, State from, State to, Time at);
 json::array states_of(Reader& reader, std::string_view agent_id, int64_t limit);
+
+/// People in the world, so that the next daemon can say that they are not any more.
+void write_user(Tx& tx, std::string_view id, const json::object& data);
+void drop_user(Tx& tx, std::string_view id);
+std::vector<json::object> users_left(Reader& reader);
 
 /// Everybody has had the messages up to here.
 void write_heard(Tx& tx, int64_t seq);

@@ -11,10 +11,6 @@ namespace {
 
 constexpr int32_t rows_between_prunings = 200;
 
-bool same_name(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 }  // namespace
 
 void AgentRuntime::tell(Body body, const Input& input) {
@@ -44,7 +40,7 @@ void AgentRuntime::apply(Body body, const effect::Changed& changed) {
     insert_state(tx, id, changed.from, changed.to, at);
   });
   emit(state_event(agent, changed.from, changed.to, bus_.lag(body), agent.since));
-  if (changed.from != State::speaking) return;
+  if (changed.from != State::speaking && changed.from != State::thinking) return;
   // What was said meanwhile is waiting.
   bus_.resume(body);
   heard_.notify();
@@ -58,6 +54,7 @@ void AgentRuntime::apply(Body body, const effect::Think& think) {
     journal_.add([id = agent.tasks.front().task_id](Tx& tx) { begin_task(tx, id); });
   }
   auto live = std::make_shared<Thought>();
+  live->follows = std::exchange(slots_[body].has_just_woken, false);
   slots_[body].thought = live;
   loop_.spawn(this->think(body, agent.id(), think.thought, live));
 }
@@ -65,7 +62,7 @@ void AgentRuntime::apply(Body body, const effect::Think& think) {
 void AgentRuntime::apply(Body body, const effect::Forget& forget) {
   auto thought = std::exchange(slots_[body].thought, nullptr);
   if (thought) {
-    if (std::exchange(thought->has_place, false)) --thinking_, may_think_.notify();
+    give_back(*thought);
     // From the loop: what ends there may look at this agent again.
     loop_.post([thought] { thought->stop.request(); });
   }
@@ -92,26 +89,22 @@ void AgentRuntime::apply(Body body, const effect::Acknowledge&) {
 /// An agent by its id, or by its name if only one has it; whoever is outside by its id. Empty if nobody is
 /// meant.
 std::string AgentRuntime::resolve(std::string_view wanted) const {
+  if (wanted.empty()) return {};
   // A player may be watching from outside, without having joined or said anything.
-  bool is_outside = users_.contains(wanted) || outsiders_.contains(wanted) || wanted.starts_with("player_");
-  if (bodies_.contains(wanted) || is_outside) return std::string(wanted);
-  std::string found;
-  for (const auto& [id, body] : bodies_) {
-    if (!same_name(at(body).nature->name, wanted)) continue;
-    if (!found.empty()) return {};
-    found = id;
-  }
-  return found;
+  if (bodies_.contains(wanted) || users_.contains(wanted) || wanted.starts_with("player_"))
+    return std::string(wanted);
+  auto [first, last] = names_.equal_range(in_lower_case(wanted));
+  return first != last && std::next(first) == last ? at(first->second).id() : std::string();
 }
 
 std::vector<std::string> AgentRuntime::within_hearing(world::Tile tile, Body but) const {
   std::vector<std::string> ids;
   if (tile.is_nowhere()) return ids;
-  for (const auto& [id, user] : users_)
-    if (world::steps_between(user.tile, tile) <= options_.hearing) ids.push_back(id);
   floor_.near(tile, options_.hearing, [&](Body body, world::Tile) {
     if (body != but) ids.push_back(at(body).id());
   });
+  for (const auto& [id, user] : users_)
+    if (world::steps_between(user.tile, tile) <= options_.hearing) ids.push_back(id);
   return ids;
 }
 
@@ -121,8 +114,9 @@ Utterance AgentRuntime::utterance(const LiveAgent& agent, const Speak& words) co
   said.name = agent.nature->name;
   said.content = words.content;
   said.at = agent.place(wall());
-  if (auto recipient = resolve(words.recipient); !words.recipient.empty() && !recipient.empty()) {
-    said.recipients = {recipient};
+  if (!words.recipient.empty()) {
+    auto recipient = resolve(words.recipient);
+    said.recipients = {recipient.empty() ? words.recipient : recipient};
     said.is_direct = true;
   } else {
     said.recipients = within_hearing(said.at, body_of(agent.id()));
@@ -136,6 +130,7 @@ void AgentRuntime::apply(Body body, const effect::Say& say) {
   auto said = utterance(agent, say.words);
   said.message_id = uuid_from(random_.bytes16());
   agent.last_message = said.content;
+  agent.answered = std::max(agent.answered, agent.considered);
   if (auto recipient = body_of(said.recipient()); recipient != world::nobody)
     agent.facing = world::direction_to(said.at, at(recipient).place(wall()));
   ++slots_[body].rows;
@@ -150,17 +145,21 @@ void AgentRuntime::apply(Body body, const effect::Say& say) {
 
 void AgentRuntime::apply(Body body, const effect::Walk& effect) {
   const auto& to = effect.move.to;
-  if (!walk(body, to, true) && at(body).tile != to)
+  if (!walk(body, to, effect.is_exact ? Nearness::exact : Nearness::or_beside) && at(body).tile != to)
     log_warn("a live agent found no way", {{"agent", at(body).id()}, {"x", to.col}, {"y", to.row}});
 }
 
 /// Sets it going; false if there is no way.
-bool AgentRuntime::walk(Body body, world::Tile to, bool or_beside) {
+bool AgentRuntime::walk(Body body, world::Tile to, Nearness nearness) {
   auto& agent = at(body);
   auto now = wall();
   auto from = agent.tile;
   auto leaves = now;
-  if (agent.walk) std::tie(from, leaves) = agent.walk->next_stop(now);
+  auto a_step = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(1 / options_.speed));
+  if (agent.walk) {
+    std::tie(from, leaves) = agent.walk->next_stop(now);
+    leaves = std::min(leaves, now + a_step);  // the clock may have gone back
+  }
   if (agent.tile.is_nowhere()) {
     // Whoever has no place comes in where it wants to go.
     if (floor_.is_full() || !floor_.can_stand(to)) return false;
@@ -168,14 +167,18 @@ bool AgentRuntime::walk(Body body, world::Tile to, bool or_beside) {
     bus_.set_place(body, agent.tile);
     agent.walk = std::make_unique<world::Walk>(world::Walk{{agent.tile, agent.tile}, now, options_.speed});
   } else {
-    auto path = floor_.walk(body, agent.tile, from, to);
-    if (path.empty() && or_beside) path = floor_.walk_beside(body, agent.tile, from, to);
+    std::span<const world::Tile> path;
+    if (nearness != Nearness::beside) path = floor_.walk(body, agent.tile, from, to);
+    if (path.empty() && nearness != Nearness::exact) path = floor_.walk_beside(body, agent.tile, from, to);
     if (path.size() < 2 && !(agent.walk && path.size() == 1)) return false;
     world::Walk walk{{path.begin(), path.end()}, leaves, options_.speed};
     if (agent.walk) {
       // From where it is between two tiles, so that nobody sees it jump.
-      walk.path.insert(walk.path.begin(), agent.walk->tile_at(now));
-      walk.t0 -= std::chrono::duration_cast<Duration>(std::chrono::duration<double>(1 / options_.speed));
+      if (auto last_left = agent.walk->tile_at(now); last_left != walk.path.front()) {
+        walk.path.insert(walk.path.begin(), last_left);
+        walk.t0 -= a_step;
+      }
+      if (walk.path.size() == 1) walk.path.push_back(walk.path.front());
     }
     agent.walk = std::make_unique<world::Walk>(std::move(walk));
     agent.tile = agent.walk->path.back();
@@ -195,7 +198,6 @@ void AgentRuntime::arrive(Body body) {
   slots_[body].arrives = never;
   at(body).walk.reset();
   tell(body, Arrived{});
-  save(body);
 }
 
 void AgentRuntime::apply(Body body, const effect::Hold& hold) {
@@ -226,9 +228,13 @@ void AgentRuntime::finish_task(Body body, LiveTask task) {
   journal_.add([task = std::move(task)](Tx& tx) { end_task(tx, task); });
 }
 
+/// Sees to it that it is called in time. An alarm that is too early is set anew when it goes off, so each
+/// agent has few.
 void AgentRuntime::arm(Body body) {
   auto due = at(body).life.due;
-  if (due == never) return;
+  auto& slot = slots_[body];
+  if (due >= slot.armed) return;
+  slot.armed = due;
   alarms_.push({due, body, false});
   set_alarm();
 }
@@ -252,11 +258,16 @@ void AgentRuntime::run_due() {
   for (int i = 0; i < most && !alarms_.empty() && alarms_.top().at <= now && !journal_.is_full(); ++i) {
     auto alarm = alarms_.top();
     alarms_.pop();
-    const auto& slot = slots_[alarm.body];
+    auto& slot = slots_[alarm.body];
+    if (!alarm.is_arrival && slot.armed == alarm.at) slot.armed = never;
     if (!slot.agent) continue;
-    // An alarm that was set anew since then has an entry of its own.
-    if (alarm.is_arrival && slot.arrives == alarm.at) arrive(alarm.body);
-    if (!alarm.is_arrival && slot.agent->life.due == alarm.at) tell(alarm.body, Due{});
+    if (alarm.is_arrival) {
+      if (slot.arrives == alarm.at) arrive(alarm.body);
+    } else if (slot.agent->life.due <= now) {
+      tell(alarm.body, Due{});
+    } else {
+      arm(alarm.body);
+    }
   }
   if (alarms_.empty() || timer_) return;
   auto wait = journal_.is_full() ? Duration(50) : std::max<Duration>(alarms_.top().at - boot(), Duration(0));

@@ -10,12 +10,24 @@
 namespace cru::autonomy {
 namespace {
 
+bool looks_like_agent(std::string_view id) {
+  return id.starts_with("agent_") &&
+         std::ranges::all_of(id.substr(6), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 std::unexpected<Error> no_agent(std::string_view id) {
   return fail(Code::not_found, fmt::format("no live agent is called {}", id), "agent_id",
               "see: cru live list");
 }
 
 }  // namespace
+
+std::string in_lower_case(std::string_view text) {
+  std::string out(text);
+  for (auto& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
 
 AgentRuntime::AgentRuntime(Loop& loop, Store& store, Random& random, definitions::Registry& registry,
                            minds::Minds& minds, RuntimeOptions options)
@@ -31,7 +43,6 @@ AgentRuntime::AgentRuntime(Loop& loop, Store& store, Random& random, definitions
                [this]() -> Journal::Write {
                  return [seq = bus_.heard_by_all()](Tx& tx) { write_heard(tx, seq); };
                }),
-      may_think_(loop),
       heard_(loop) {}
 
 AgentRuntime::~AgentRuntime() {
@@ -64,6 +75,7 @@ Body AgentRuntime::enter(std::unique_ptr<LiveAgent> agent, Filter filter, int64_
     free_bodies_.pop_back();
   }
   bodies_.emplace(agent->id(), body);
+  names_.emplace(in_lower_case(agent->nature->name), body);
   slots_[body].agent = std::move(agent);
   bus_.join(body, cursor, std::move(filter));
   return body;
@@ -139,6 +151,7 @@ Task<Result<json::object>> AgentRuntime::spawn(NewAgent wanted) {
   auto filter = filter_from(wanted.listens_to);
   if (!filter) co_return fail(std::move(filter.error()));
   if (auto good = check_place(wanted); !good) co_return fail(std::move(good.error()));
+  if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   if (size() >= options_.most_agents)
     co_return fail(Code::overloaded, fmt::format("{} agents live already, the most there may be", size()));
   auto nature = co_await nature_of(wanted);
@@ -151,7 +164,10 @@ Task<Result<json::object>> AgentRuntime::spawn(NewAgent wanted) {
   auto agent = std::make_unique<LiveAgent>();
   agent->nature = *nature;
   agent->since = wall();
-  auto body = enter(std::move(agent), *std::move(filter), bus_.last());
+  // It hears what comes from now on, and nothing that was said before it was here.
+  agent->cursor = store_.events().last();
+  auto cursor = agent->cursor;
+  auto body = enter(std::move(agent), *std::move(filter), cursor);
   settle(body, wanted.at);
   auto id = at(body).id();
   if (at(body).tile.is_nowhere()) {
@@ -178,11 +194,12 @@ Task<Result<json::object>> AgentRuntime::spawn(NewAgent wanted) {
 Task<Result<json::object>> AgentRuntime::terminate(std::string id, std::string reason) {
   auto found = find(id);
   if (!found) co_return fail(std::move(found.error()));
+  if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   auto body = *found;
   auto& slot = slots_[body];
   if (auto thought = std::exchange(slot.thought, nullptr)) {
-    if (std::exchange(thought->has_place, false)) --thinking_, may_think_.notify();
-    thought->stop.request();
+    give_back(*thought);
+    loop_.post([thought] { thought->stop.request(); });
   }
   end_tasks(body);
   journal_.add([id, at = wall()](Tx& tx) { end_agent(tx, id, at); });
@@ -191,6 +208,12 @@ Task<Result<json::object>> AgentRuntime::terminate(std::string id, std::string r
   if (!slot.agent->seat.empty()) seated_.erase(slot.agent->seat);
   bus_.leave(body);
   bodies_.erase(id);
+  auto [first, last] = names_.equal_range(in_lower_case(slot.agent->nature->name));
+  for (auto name = first; name != last; ++name)
+    if (name->second == body) {
+      names_.erase(name);
+      break;
+    }
   slot = {};
   free_bodies_.push_back(body);
   heard_.notify();
@@ -209,13 +232,26 @@ void AgentRuntime::end_tasks(Body body) {
   }
 }
 
-Result<json::object> AgentRuntime::state_of(std::string_view id) const {
-  auto body = find(id);
-  if (!body) return fail(std::move(body.error()));
-  return view(*body);
+/// What is shown is durable, or the store takes nothing now: then what is known is shown all the same.
+Task<Result<json::object>> AgentRuntime::shown(json::object picture) {
+  if (journal_.check()) (void)co_await journal_.written();
+  co_return picture;
 }
 
-json::object AgentRuntime::list(std::optional<State> state, std::string_view after, size_t limit) const {
+/// Nobody speaks or comes as an agent, not even as one that is yet to be.
+Result<> AgentRuntime::check_name(std::string_view id) {
+  if (!looks_like_agent(id)) return {};
+  return fail(Code::invalid_argument, fmt::format("{} is the name of a live agent", id), "user_id",
+              "choose another: agent_N are theirs");
+}
+
+Task<Result<json::object>> AgentRuntime::state_of(std::string id) {
+  auto body = find(id);
+  if (!body) co_return fail(std::move(body.error()));
+  co_return co_await shown(view(*body));
+}
+
+Task<Result<json::object>> AgentRuntime::list(std::optional<State> state, std::string after, size_t limit) {
   json::array agents;
   bool more = false;
   for (auto next = bodies_.upper_bound(after); next != bodies_.end(); ++next) {
@@ -226,14 +262,17 @@ json::object AgentRuntime::list(std::optional<State> state, std::string_view aft
     }
     agents.push_back(view(next->second));
   }
-  return {
-      {"agents", std::move(agents)}, {"total", size()}, {"more", more}, {"last_seq", store_.events().last()}};
+  co_return co_await shown({{"agents", std::move(agents)},
+                            {"total", size()},
+                            {"more", more},
+                            {"last_seq", store_.events().last()}});
 }
 
 Task<Result<json::object>> AgentRuntime::move(std::string id, world::Tile to) {
   auto body = find(id);
   if (!body) co_return fail(std::move(body.error()));
   if (auto good = check_place({.at = to}); !good) co_return fail(std::move(good.error()));
+  if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   auto before = at(*body).tile;
   auto stood_at = at(*body).place(wall());
   tell(*body, AskedToMove{{to, "it was asked to"}});
@@ -251,22 +290,21 @@ Task<Result<json::object>> AgentRuntime::move(std::string id, world::Tile to) {
 }
 
 Task<Result<json::object>> AgentRuntime::snapshot() {
-  auto written = co_await journal_.written();
-  if (!written) co_return fail(std::move(written.error()));
   json::array seats, agents;
   for (const auto& seat : floor_.seats()) seats.push_back(world::to_json(seat, seated_.contains(seat.uid)));
   for (const auto& [id, body] : bodies_) agents.push_back(view(body));
-  co_return json::object{{"space_id", "office"},
-                         {"layout", world::to_json(floor_.layout())},
-                         {"seats", std::move(seats)},
-                         {"agents", std::move(agents)},
-                         {"users", users_json()},
-                         {"last_seq", store_.events().last()},
-                         {"now", to_rfc3339(wall())},
-                         {"now_ms", to_millis(wall())},
-                         {"hearing", options_.hearing},
-                         {"version", space_version_},
-                         {"warning", json_or_null(options_.layout_warning)}};
+  json::object picture{{"space_id", "office"},
+                       {"layout", world::to_json(floor_.layout())},
+                       {"seats", std::move(seats)},
+                       {"agents", std::move(agents)},
+                       {"users", users_json()},
+                       {"last_seq", store_.events().last()},
+                       {"now", to_rfc3339(wall())},
+                       {"now_ms", to_millis(wall())},
+                       {"hearing", options_.hearing},
+                       {"version", space_version_},
+                       {"warning", json_or_null(options_.layout_warning)}};
+  co_return co_await shown(std::move(picture));
 }
 
 Task<Result<int64_t>> AgentRuntime::purge(Duration keep) {
@@ -279,11 +317,12 @@ Task<Result<>> AgentRuntime::recover() {
     std::vector<LiveRow> agents;
     std::vector<LiveTask> tasks;
     std::map<std::string, std::vector<Said>> heard;
+    std::vector<json::object> users;
     int64_t number = 0, said = 0, seq = 0;
   };
   auto found = co_await store_.read([](Reader& reader) -> Result<Found> {
-    Found found{living_agents(reader), open_tasks(reader), {},
-                read_number(reader),   last_said(reader),  read_heard(reader)};
+    Found found{living_agents(reader), open_tasks(reader), {}, users_left(reader), read_number(reader),
+                last_said(reader),     read_heard(reader)};
     for (const auto& row : found.agents)
       if (row.state == State::listening)
         found.heard[row.nature->id] = unacknowledged(reader, row.nature->id, row.answered);
@@ -318,7 +357,16 @@ Task<Result<>> AgentRuntime::recover() {
   for (const auto& task : found->tasks)
     if (auto body = body_of(task.agent_id); body != world::nobody)
       at(body).tasks.push_back({task.task_id, task.task_name, task.status, task.created_at});
-  for (const auto& [id, body] : bodies_) tell(body, Woken{});
+  for (const auto& [id, body] : bodies_) {
+    slots_[body].has_just_woken = true;
+    tell(body, Woken{});
+  }
+  // Whoever was connected to the last daemon has to come again.
+  for (auto& user : found->users) {
+    std::string id(text_or(user, "user_id"));
+    journal_.add([id](Tx& tx) { drop_user(tx, id); });
+    emit({"live.user_left", id, std::move(user)});
+  }
   loop_.spawn(follow(from));
   co_return Result<>();
 }

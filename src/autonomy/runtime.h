@@ -2,10 +2,10 @@
 /// AgentRuntime: agents that live. Brings them to life, ends them, tells of them; carries out what their
 /// lives (life.h) decide, lets them hear each other (bus.h) and think, each by itself: an idle agent is a row
 /// of a table and a time in a heap. What anybody is told of was written before; after a restart they go on.
+#include <deque>
 #include <map>
 #include <memory>
 #include <queue>
-#include <set>
 #include <unordered_map>
 
 #include "autonomy/journal.h"
@@ -63,9 +63,9 @@ class AgentRuntime {
   /// Errors: not_found.
   Task<Result<json::object>> terminate(std::string id, std::string reason);
   /// Its state, place and task. Errors: not_found.
-  Result<json::object> state_of(std::string_view id) const;
+  Task<Result<json::object>> state_of(std::string id);
   /// {agents, total, more, last_seq}, by id.
-  json::object list(std::optional<State> state, std::string_view after, size_t limit) const;
+  Task<Result<json::object>> list(std::optional<State> state, std::string after, size_t limit);
   /// {agent_id, held, walk}. Errors: not_found; invalid_argument if the tile is no floor; conflict if it is
   /// taken or cannot be reached.
   Task<Result<json::object>> move(std::string id, world::Tile to);
@@ -78,7 +78,8 @@ class AgentRuntime {
   Task<Result<json::array>> conversation(std::string id, int64_t limit);
   Task<Result<json::array>> states(std::string id, int64_t limit);
 
-  /// {message_id, recipients, …}. Errors: not_found for a recipient.
+  /// {message_id, recipients, …}. Errors: not_found for a recipient; invalid_argument for a sender that is,
+  /// or could be, an agent.
   Task<Result<json::object>> say(Words words);
   /// The same with `receipts[{agent_id,status}]`. Errors: not_found.
   Task<Result<json::object>> message(std::string message_id);
@@ -125,6 +126,8 @@ class AgentRuntime {
   Task<Result<std::shared_ptr<Nature>>> nature_of(NewAgent wanted);
   Result<> check_place(const NewAgent& wanted) const;
   void end_tasks(Body body);
+  Task<Result<json::object>> shown(json::object picture);
+  static Result<> check_name(std::string_view id);
 
   // living.cc
   void tell(Body body, const Input& input);
@@ -136,7 +139,8 @@ class AgentRuntime {
   void apply(Body body, const effect::Walk& effect);
   void apply(Body body, const effect::Hold& effect);
   void apply(Body body, const effect::Complete& effect);
-  bool walk(Body body, world::Tile to, bool or_beside);
+  enum class Nearness { exact, or_beside, beside };
+  bool walk(Body body, world::Tile to, Nearness nearness);
   void arrive(Body body);
   void save(Body body);
   void emit(NewEvent event);
@@ -161,6 +165,10 @@ class AgentRuntime {
   Task<Result<std::string>> ask(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> live);
   Situation situation_of(Body body, const std::vector<Said>& recent) const;
   bool is_wanted(Body body, std::string_view id, int64_t thought) const;
+  Decision checked(Body body, Decision decision, const std::vector<std::string>& known);
+  Task<void> take_place(std::shared_ptr<Thought> live);
+  void give_back(Thought& live);
+  Task<void> report_waiting(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> live);
 
   // users.cc
   json::object to_json(const User& user) const;
@@ -181,17 +189,17 @@ class AgentRuntime {
   Journal journal_;
   std::vector<Slot> slots_;  ///< by body
   std::vector<Body> free_bodies_;
-  std::map<std::string, Body, std::less<>> bodies_;  ///< by id
-  std::map<std::string, Body, std::less<>> seated_;  ///< by seat
+  std::map<std::string, Body, std::less<>> bodies_;      ///< by id
+  std::multimap<std::string, Body, std::less<>> names_;  ///< by name, in lower case
+  std::map<std::string, Body, std::less<>> seated_;      ///< by seat
   std::map<std::string, User, std::less<>> users_;
-  std::set<std::string, std::less<>> outsiders_;  ///< who spoke without being here: they can be answered
   int64_t space_version_ = 0;
   Time space_updated_{};
   int64_t last_number_ = 0;
   int64_t last_said_ = 0;
-  int64_t thinking_ = 0;  ///< minds being asked, the scripted one not counted
-  Signal may_think_;
-  Signal heard_;  ///< somebody can hear again
+  int64_t thinking_ = 0;                       ///< minds being asked, the scripted one not counted
+  std::deque<Completion<bool>::Handle> line_;  ///< thoughts that wait for a place
+  Signal heard_;                               ///< somebody can hear again
   bool is_pumping_ = false;
 
   struct Alarm {

@@ -12,13 +12,18 @@ namespace cru::autonomy {
 struct AgentRuntime::Thought {
   Stop stop;
   bool has_place = false;
-  int64_t seen = 0;  ///< the newest row of its conversation that it thinks about
+  int64_t seen = 0;                ///< the newest row of its conversation that it thinks about
+  std::vector<std::string> known;  ///< who sent those rows: they can be answered
+  bool was_asked = false;
+  bool follows = false;  ///< it was begun by an earlier daemon
 };
 
 struct AgentRuntime::Slot {
   std::unique_ptr<LiveAgent> agent;  ///< null: the number is free
   BootTime arrives = never;
-  int32_t rows = 0;  ///< of history written since it was pruned
+  BootTime armed = never;       ///< the earliest alarm of its life that is set
+  bool has_just_woken = false;  ///< after a restart
+  int32_t rows = 0;             ///< of history written since it was pruned
   bool is_catching_up = false;
   std::shared_ptr<Thought> thought;
   std::vector<Unacknowledged> heard;  ///< and not acknowledged
@@ -26,6 +31,9 @@ struct AgentRuntime::Slot {
 
 inline LiveAgent& AgentRuntime::at(Body body) { return *slots_[body].agent; }
 inline const LiveAgent& AgentRuntime::at(Body body) const { return *slots_[body].agent; }
+
+/// For comparing names.
+std::string in_lower_case(std::string_view text);
 
 /// The mind that comes with the program, which needs no model.
 inline constexpr std::string_view scripted = "scripted";

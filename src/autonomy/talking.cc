@@ -11,6 +11,7 @@ namespace cru::autonomy {
 Task<Result<LiveTask>> AgentRuntime::assign(std::string id, std::string task_name) {
   auto body = find(id);
   if (!body) co_return fail(std::move(body.error()));
+  if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   auto& agent = at(*body);
   if (agent.tasks.size() >= options_.most_tasks)
     co_return fail(Code::overloaded, fmt::format("{} has {} tasks already", id, agent.tasks.size()),
@@ -42,6 +43,7 @@ Task<Result<LiveTask>> AgentRuntime::complete(std::string id, std::string task_i
   }
   LiveTask task{found->task_id, id,    found->task_name, std::move(status), std::move(result),
                 found->since,   wall()};
+  if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   finish_task(*body, task);
   auto written = co_await journal_.written();
   if (!written) co_return fail(std::move(written.error()));
@@ -89,6 +91,8 @@ Task<Result<json::array>> AgentRuntime::states(std::string id, int64_t limit) {
 }
 
 Task<Result<json::object>> AgentRuntime::say(Words words) {
+  if (auto good = check_name(words.sender); !good) co_return fail(std::move(good.error()));
+  if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   Utterance said;
   said.message_id = uuid_from(random_.bytes16());
   said.sender = words.sender;
@@ -100,7 +104,6 @@ Task<Result<json::object>> AgentRuntime::say(Words words) {
     said.at = user->second.tile;
   } else {
     // Whoever is not in the world speaks from its middle.
-    if (outsiders_.size() < options_.most_users) outsiders_.insert(words.sender);
     said.at = {static_cast<int16_t>(floor_.layout().cols / 2),
                static_cast<int16_t>(floor_.layout().rows / 2)};
   }
@@ -158,6 +161,8 @@ Task<Result<json::object>> AgentRuntime::message(std::string message_id) {
 }
 
 Task<Result<>> AgentRuntime::broadcast(std::string sender, json::value data) {
+  if (auto good = check_name(sender); !good) co_return good;
+  if (auto good = journal_.check(); !good) co_return good;
   auto user = users_.find(sender);
   emit(broadcast_event(sender, std::move(data), user == users_.end() ? world::nowhere : user->second.tile));
   co_return co_await journal_.written();

@@ -69,7 +69,7 @@ Situation AgentRuntime::situation_of(Body body, const std::vector<Said>& recent)
 
 Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> live) {
   auto words = co_await ask(body, id, thought, live);
-  if (std::exchange(live->has_place, false)) --thinking_, may_think_.notify();
+  give_back(*live);
   if (!is_wanted(body, id, thought) || live->stop.requested()) co_return;
   slots_[body].thought = nullptr;
   auto& agent = at(body);
@@ -81,14 +81,67 @@ Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::
     co_return;
   }
   agent.error.clear();
-  agent.answered = std::max(agent.answered, live->seen);
-  auto decision = read_decision(*words);
-  if (const auto* wait = std::get_if<Wait>(&decision); wait && wait->was_unreadable) {
+  auto decision = checked(body, read_decision(*words), live->known);
+  const auto* wait = std::get_if<Wait>(&decision);
+  bool was_unreadable = wait && wait->was_unreadable;
+  if (was_unreadable) {
     agent.error = wait->reason;
     log_warn("a live agent's mind gave no decision",
              {{"agent", id}, {"mind", agent.nature->mind}, {"error", wait->reason}});
   }
+  // What was said to it is dealt with when this is carried out: words once they are said.
+  agent.considered = live->seen;
+  bool says = std::holds_alternative<Speak>(decision) || std::holds_alternative<Collaborate>(decision);
+  if (!says && !was_unreadable) agent.answered = std::max(agent.answered, live->seen);
+  if (const auto* offer = std::get_if<Collaborate>(&decision))
+    if (auto other = body_of(resolve(offer->with)); other != world::nobody)
+      (void)walk(body, at(other).place(wall()), Nearness::beside);
   tell(body, Decided{thought, std::move(decision)});
+}
+
+/// Words to somebody who is not there are no decision: said aloud they would be everybody's.
+Decision AgentRuntime::checked(Body, Decision decision, const std::vector<std::string>& known) {
+  std::string to;
+  if (const auto* speak = std::get_if<Speak>(&decision)) to = speak->recipient;
+  if (const auto* offer = std::get_if<Collaborate>(&decision)) to = offer->with;
+  if (to.empty() || !resolve(to).empty() || std::ranges::find(known, to) != known.end()) return decision;
+  return Wait{fmt::format("{}: nobody is called \"{}\"",
+                          std::holds_alternative<Speak>(decision) ? "recipient" : "with", to.substr(0, 64)),
+              true};
+}
+
+/// In the order of asking.
+Task<void> AgentRuntime::take_place(std::shared_ptr<Thought> live) {
+  if (thinking_ < options_.max_thinking && line_.empty()) {
+    ++thinking_;
+  } else {
+    Completion<bool> turn;
+    line_.push_back(turn.handle());
+    (void)co_await turn;  // the place is handed over
+  }
+  live->has_place = true;
+}
+
+void AgentRuntime::give_back(Thought& live) {
+  if (!std::exchange(live.has_place, false)) return;
+  if (line_.empty()) {
+    --thinking_;
+    return;
+  }
+  loop_.post([next = std::move(line_.front())]() mutable { next.complete(true); });
+  line_.pop_front();
+}
+
+Task<void> AgentRuntime::report_waiting(Body body, std::string id, int64_t thought,
+                                        std::shared_ptr<Thought> live) {
+  co_await loop_.sleep(options_.pace.think_limit);
+  if (live->was_asked || !is_wanted(body, id, thought)) co_return;
+  auto& agent = at(body);
+  agent.error = fmt::format("it waits for its mind: {} are asked at a time, and {} wait",
+                            options_.max_thinking, line_.size());
+  log_error("a live agent is stuck", {{"agent", id}, {"mind", agent.nature->mind}, {"error", agent.error}});
+  emit(stuck_event(agent, agent.error, wall()));
+  save(body);
 }
 
 /// What its mind says. Whether that is still wanted is for the caller to see.
@@ -100,12 +153,11 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   if (!is_wanted(body, id, thought)) co_return std::string();
   bool by_instinct = at(body).nature->mind == scripted;
   if (!by_instinct) {
-    while (thinking_ >= options_.max_thinking && is_wanted(body, id, thought))
-      (void)co_await may_think_.wait(1min);
+    if (thinking_ >= options_.max_thinking) loop_.spawn(report_waiting(body, id, thought, live));
+    co_await take_place(live);
     if (!is_wanted(body, id, thought)) co_return std::string();
-    live->has_place = true;
-    ++thinking_;
   }
+  live->was_asked = true;
   tell(body, Asked{thought});
   auto recent = co_await consult(loop_, store_, [id](Reader& reader) -> Result<std::vector<Said>> {
     return conversation_of(reader, id, static_cast<int64_t>(remembered));
@@ -113,7 +165,10 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   if (!recent) co_return fail(std::move(recent.error()));
   if (!is_wanted(body, id, thought)) co_return std::string();
   auto situation = situation_of(body, *recent);
-  for (const auto& said : *recent) live->seen = std::max(live->seen, said.id);
+  for (const auto& said : *recent) {
+    live->seen = std::max(live->seen, said.id);
+    live->known.push_back(said.sender);
+  }
   if (by_instinct) {
     auto spread = options_.instinct.count() > 0 ? static_cast<int64_t>(situation.seed % 1000) - 500 : 0;
     co_await loop_.sleep(options_.instinct + options_.instinct * spread / 1000);
@@ -128,6 +183,7 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   request.messages.push_back(
       {.role = minds::Message::Role::user, .text = user_prompt(situation), .uses = {}, .results = {}});
   request.run_id = fmt::format("{}{}-{}", run_prefix, id, thought);
+  request.follows = live->follows;
   request.cwd = options_.root;
   request.max_turns = 1;
   Silent silent;

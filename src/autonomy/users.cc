@@ -28,9 +28,8 @@ json::array AgentRuntime::users_json() const {
 }
 
 Task<Result<json::object>> AgentRuntime::join(User user, std::optional<world::Tile> at) {
-  if (bodies_.contains(user.id))
-    co_return fail(Code::conflict, fmt::format("{} is a live agent", user.id), "user_id",
-                   "choose another id");
+  if (auto good = check_name(user.id); !good) co_return fail(std::move(good.error()));
+  if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   if (auto good = check_place({.at = at}); !good) co_return fail(std::move(good.error()));
   if (users_.size() >= options_.most_users && !users_.contains(user.id))
     co_return fail(Code::overloaded, fmt::format("{} are in the world already", users_.size()));
@@ -43,7 +42,10 @@ Task<Result<json::object>> AgentRuntime::join(User user, std::optional<world::Ti
   kept = user;
   ++space_version_;
   space_updated_ = wall();
-  emit({"live.user_joined", user.id, to_json(user)});
+  journal_.add([id = user.id, data = to_json(user)](Tx& tx) {
+    write_user(tx, id, data);
+    tx.emit({"live.user_joined", id, data});
+  });
   json::object reply{{"space_id", space},
                      {"users", users_json()},
                      {"version", space_version_},
@@ -57,7 +59,10 @@ Task<Result<>> AgentRuntime::leave(std::string user_id) {
   auto found = users_.find(user_id);
   if (found == users_.end()) co_return Result<>();
   if (found->second.quiet_timer) loop_.cancel_timer(found->second.quiet_timer);
-  emit({"live.user_left", user_id, to_json(found->second)});
+  journal_.add([user_id, data = to_json(found->second)](Tx& tx) {
+    drop_user(tx, user_id);
+    tx.emit({"live.user_left", user_id, data});
+  });
   users_.erase(found);
   ++space_version_;
   space_updated_ = wall();

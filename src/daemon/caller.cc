@@ -10,6 +10,11 @@ namespace {
 
 constexpr size_t most_known = 4096;
 
+/// A handshake is none, though it is a GET: what is said on the connection later has its caller.
+bool only_reads(const http::Request& request) {
+  return (request.method == "GET" || request.method == "HEAD") && !request.has_header("Upgrade");
+}
+
 }  // namespace
 
 bool is_agents(int pid, int keeper) {
@@ -57,7 +62,7 @@ Task<Result<api::Call>> CallerIdentity::identify(const http::Peer& peer, const h
   }
   // Reading is open to all who have the token; only for a change is it worth finding out whose socket this
   // is.
-  if (request.method == "GET" || request.method == "HEAD") co_return call;
+  if (only_reads(request)) co_return call;
   if (runs_.live_count() == 0 && !has_children()) co_return call;
   auto port = port_, client = peer.port;
   bool is_agent =

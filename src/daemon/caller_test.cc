@@ -26,18 +26,25 @@ TEST(Caller, WhateverDescendsFromTheDaemonIsAnAgent) {
   ::kill(below, SIGKILL);
 }
 
-TEST(Caller, TheSocketOfACommandIsAnAgents) {
-  auto listener = *http::listen_loopback(0);
-  auto port = http::port_of(listener);
+/// A connection to `port`; its own port goes to `own_port`.
+Fd connect_to(uint16_t port, uint16_t& own_port) {
   Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   socklen_t size = sizeof address;
   ::getsockname(client.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  auto own_port = ntohs(address.sin_port);
+  own_port = ntohs(address.sin_port);
+  return client;
+}
+
+TEST(Caller, TheSocketOfACommandIsAnAgents) {
+  auto listener = *http::listen_loopback(0);
+  auto port = http::port_of(listener);
+  uint16_t own_port = 0;
+  auto client = connect_to(port, own_port);
   EXPECT_FALSE(is_agents_socket(0, own_port, port)) << "held by the daemon alone";
   ChildProcess command("echo ready >&3; exec sleep 60", {}, std::move(client));
   ASSERT_EQ(command.line(), "ready");
@@ -59,7 +66,7 @@ class CallersRun : public StoreFixture {
       options.check_program = false;
       runs = std::make_unique<runs::Runs>(loop, *store, *inbox, *keeper, *output, worktrees, system_random(),
                                           options);
-      callers = std::make_unique<CallerIdentity>(*pool, *keeper, *runs, uint16_t(1));
+      callers = std::make_unique<CallerIdentity>(*pool, *keeper, *runs, port);
       return true;
     });
   }
@@ -89,11 +96,15 @@ class CallersRun : public StoreFixture {
   std::string caller(int pid) {
     http::Request request;
     request.method = "POST";
-    http::Peer peer{.is_unix = true, .pid = pid, .connection = ++connections};
+    return caller({.is_unix = true, .pid = pid, .connection = ++connections}, request);
+  }
+  std::string caller(http::Peer peer, const http::Request& request) {
     auto call = thread->await([&] { return callers->identify(peer, request); });
     if (!call) return call.error().message;
     return call->caller == api::run ? "run:" + call->run_id : "person";
   }
+  Fd listener = *http::listen_loopback(0);
+  uint16_t port = http::port_of(listener);
   std::unique_ptr<Pool> pool;
   std::unique_ptr<inbox::Inbox> inbox;
   std::unique_ptr<runs::FakeKeeper> keeper;
@@ -145,6 +156,19 @@ TEST_F(CallersRun, IsLookedForOnceAConnection) {
   --connections;
   EXPECT_EQ(caller(main), "run:one") << "known from before";
   EXPECT_EQ(caller(main), "run:") << "gone, and asked anew";
+}
+
+TEST_F(CallersRun, IsToldOfAHandshakeAsOfAChange) {
+  uint16_t own_port = 0;
+  auto client = connect_to(port, own_port);
+  ChildProcess command("echo ready >&3; exec sleep 60", {}, std::move(client));
+  ASSERT_EQ(command.line(), "ready");
+  http::Peer peer{.is_unix = false, .port = own_port, .connection = ++connections};
+  http::Request request;
+  request.method = "GET";
+  EXPECT_EQ(caller(peer, request), "person") << "reading is open to all who have the token";
+  request.headers.emplace_back("Upgrade", "websocket");
+  EXPECT_EQ(caller(peer, request), "run:");
 }
 
 }  // namespace

@@ -83,7 +83,9 @@ class LiveWorld {
 
   /// What must hold whenever nothing is under way.
   Task<void> check() {
-    auto agents = daemon_->live.list({}, "", 100'000).at("agents").as_array();
+    auto listed = co_await daemon_->live.list({}, "", 100'000);
+    if (!listed) co_return;
+    auto agents = listed->at("agents").as_array();
     std::set<std::string> tiles;
     for (const auto& agent : agents) {
       const auto& one = agent.as_object();
@@ -148,7 +150,10 @@ class CrashingWorld : public LiveWorld {
     if (auto recovered = co_await daemon_->live.recover(); !recovered) co_return;
     auto& live = daemon_->live;
     // Whoever was acknowledged is there after every crash.
-    for (const auto& id : agents_) EXPECT_TRUE(live.state_of(id)) << id << " was lost";
+    for (const auto& id : agents_) {
+      auto found = co_await live.state_of(id);
+      EXPECT_TRUE(found) << id << " was lost";
+    }
     while (agents_.size() < 6) {
       co_await loop_.sleep(random_.delay(500));
       auto spawned = co_await live.spawn({.name = fmt::format("agent {}", agents_.size())});
@@ -157,8 +162,8 @@ class CrashingWorld : public LiveWorld {
     while (sent_.size() < 12) {
       co_await loop_.sleep(random_.delay(3000));
       auto to = agents_[random_.pick(agents_.size())];
-      auto said = co_await live.say(
-          {.sender = "player_0", .content = fmt::format("word {}", sent_.size()), .to = {to}});
+      auto said =
+          co_await live.say({.sender = "player_0", .content = fmt::format("word {}", ++words_), .to = {to}});
       if (said) sent_[std::string(said->at("message_id").as_string())] = to;
       if (random_.chance(30)) (void)co_await live.move(to, {static_cast<int16_t>(random_.pick(20)), 5});
       if (tasks_.size() < 3 && random_.chance(50)) {
@@ -166,7 +171,10 @@ class CrashingWorld : public LiveWorld {
         if (task) tasks_[task->task_id] = to;
       }
       if (random_.chance(20))
-        (void)co_await live.say({.sender = "player_0", .content = "all!", .to = {}, .to_everybody = true});
+        (void)co_await live.say({.sender = "player_0",
+                                 .content = fmt::format("all {}", ++shouts_),
+                                 .to = {},
+                                 .to_everybody = true});
     }
     while (!(co_await is_settled())) co_await loop_.sleep(5s);
     co_await check();
@@ -192,18 +200,18 @@ class CrashingWorld : public LiveWorld {
     for (const auto& agent : agents_) {
       auto said = co_await daemon_->live.conversation(agent, 1000);
       if (!said) co_return false;
+      // What the player said is never the same twice, so neither is what anybody heard of it.
       std::map<std::string, int> times;
       for (const auto& row : *said)
-        if (const auto* id = row.as_object().if_contains("message_id");
-            id && row.at("sender").as_string() == "player_0")
-          ++times[std::string(id->as_string())];
-      for (const auto& [id, count] : times) EXPECT_EQ(count, 1) << agent << " heard it twice";
+        if (row.at("sender").as_string() == "player_0") ++times[std::string(row.at("content").as_string())];
+      for (const auto& [content, count] : times) EXPECT_EQ(count, 1) << agent << " heard twice: " << content;
     }
     co_return true;
   }
 
   std::vector<std::string> agents_;
   std::map<std::string, std::string> sent_, tasks_;  ///< to whom
+  int shouts_ = 0, words_ = 0;
   bool is_over_ = false;
 };
 
@@ -218,8 +226,8 @@ class DayWorld : public LiveWorld {
     boot();
     ASSERT_TRUE(loop_.run_until([this] { return is_over_; }, 25h));
     auto events = daemon_->store->events().last();
-    // Everybody thought by itself, all day: two states a thought, six thoughts an hour, most of them quiet.
-    EXPECT_GT(events, static_cast<int64_t>(crowd_) * 24 * 6);
+    // Everybody thought by itself, all day, and two states are told of each thought.
+    EXPECT_GT(events, static_cast<int64_t>(crowd_) * 20);
     EXPECT_GT(moved_, crowd_ / 2);
   }
 
@@ -227,7 +235,7 @@ class DayWorld : public LiveWorld {
   static RuntimeOptions options() {
     RuntimeOptions options;
     options.layout = world::plain_layout(64, 64);
-    options.pace.idle = 10min;
+    options.pace.idle = 2h;  // every thought is some commits of its own: more would only take longer
     return options;
   }
   Task<void> work() override {
@@ -241,13 +249,15 @@ class DayWorld : public LiveWorld {
       places[std::string(spawned->at("agent_id").as_string())] = to_text(spawned->at("agent").at("position"));
     }
     co_await loop_.sleep(24h);
-    auto agents = live.list({}, "", 100'000).at("agents").as_array();
+    auto listed = co_await live.list({}, "", 100'000);
+    if (!listed) co_return;
+    auto agents = listed->at("agents").as_array();
     EXPECT_EQ(agents.size(), crowd_);
     for (const auto& agent : agents) {
       // Nobody is behind, stuck or forgotten.
       EXPECT_LT(agent.at("lag").to_number<int64_t>(), 2000);
       EXPECT_TRUE(agent.at("error").is_null()) << to_text(agent);
-      EXPECT_GT(agent.at("thoughts").to_number<int64_t>(), 24) << to_text(agent);
+      EXPECT_GT(agent.at("thoughts").to_number<int64_t>(), 8) << to_text(agent);
       if (places[std::string(agent.at("agent_id").as_string())] != to_text(agent.at("position"))) ++moved_;
     }
     co_await check();

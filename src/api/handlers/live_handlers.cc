@@ -70,10 +70,24 @@ Task<Result<Reply>> spawn(AgentRuntime& live, const json::object& input) {
   return told(live.spawn(std::move(wanted)));
 }
 
-Task<Result<Reply>> list(const AgentRuntime& live, const json::object& input) {
+Task<Result<Reply>> list(AgentRuntime& live, const json::object& input) {
   auto state = autonomy::state_from(text_or(input, "state"));
-  return told(Result<json::object>(
-      live.list(state, text(input, "after"), static_cast<size_t>(int_or(input, "limit", 200)))));
+  return told(live.list(state, text(input, "after"), static_cast<size_t>(int_or(input, "limit", 200))));
+}
+
+/// A person's words. An agent of whatever kind speaks as itself, never as a player, and to all at once only a
+/// person does.
+Task<Result<Reply>> say(AgentRuntime& live, const Call& call, const json::object& input) {
+  auto sender = speaker(call, input);
+  bool to_everybody = bool_or(input, "everybody");
+  if (call.caller != person && (sender.empty() || sender.starts_with("player_")))
+    return refused({Code::forbidden, "only a person speaks as a player", "user_id"});
+  if (call.caller != person && to_everybody)
+    return refused({Code::forbidden, "only a person speaks to everybody", "everybody", "name them in `to`"});
+  return told(live.say({.sender = std::move(sender),
+                        .content = text(input, "content"),
+                        .to = texts_at(input, "to"),
+                        .to_everybody = to_everybody}));
 }
 
 Task<Result<Reply>> join(AgentRuntime& live, const json::object& input) {
@@ -102,9 +116,9 @@ void bind_live(Api& api, AgentRuntime& live) {
     api.bind(name, [&live, handler](const Call&, const json::object& input) { return handler(live, input); });
   };
   bind("spawn_live_agent", spawn);
-  bind("list_live_agents", [](AgentRuntime& rooms, const json::object& input) { return list(rooms, input); });
+  bind("list_live_agents", list);
   bind("get_live_agent", [](AgentRuntime& rooms, const json::object& input) {
-    return told(rooms.state_of(text_or(input, "agent_id")));
+    return told(rooms.state_of(text(input, "agent_id")));
   });
   bind("terminate_live_agent", [](AgentRuntime& rooms, const json::object& input) {
     return told(rooms.terminate(text(input, "agent_id"), "it was asked to leave"));
@@ -138,12 +152,7 @@ void bind_live(Api& api, AgentRuntime& live) {
     auto id = text(input, "user_id");
     return done(rooms.leave(id), {{"user_id", id}});
   });
-  api.bind("say", [&live](const Call& call, const json::object& input) {
-    return told(live.say({.sender = speaker(call, input),
-                          .content = text(input, "content"),
-                          .to = texts_at(input, "to"),
-                          .to_everybody = bool_or(input, "everybody")}));
-  });
+  api.bind("say", [&live](const Call& call, const json::object& input) { return say(live, call, input); });
   api.bind("broadcast_live", [&live](const Call& call, const json::object& input) {
     return done(live.broadcast(speaker(call, input), input.at("data")), {{"success", true}});
   });
