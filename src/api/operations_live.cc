@@ -223,7 +223,7 @@ void add_world(std::vector<Operation>& table) {
        .idempotent = true,
        .reply =
            R"({"type":"object","required":["space_id","layout","agents","users","last_seq"],"properties":{
-"space_id":{"type":"string"},"layout":{"type":"object"},"seats":{"type":"array"},"agents":{"type":"array"},
+"space_id":{"type":"string"},"layout":{"type":"object"},"blocked":{"type":"array"},"seats":{"type":"array"},"agents":{"type":"array"},
 "users":{"type":"array"},"last_seq":{"type":"integer"},"now":{"type":"string"},"now_ms":{"type":"integer"},
 "hearing":{"type":"integer"},"version":{"type":"integer"},"warning":{"type":["string","null"]}}})"});
   table.push_back({.name = "join_space",

@@ -46,13 +46,15 @@ NewEvent removed_event(const LiveAgent& agent, std::string reason, Time now) {
   return of_agent("agent_removed", agent, now, {{"reason", std::move(reason)}, {"name", agent.nature->name}});
 }
 
-NewEvent state_event(const LiveAgent& agent, State from, State to, int64_t lag, Time now) {
+NewEvent state_event(const LiveAgent& agent, State from, State to, Reception reception, Time now) {
   return of_agent("agent_state_changed", agent, now,
                   {{"old_state", name(from)},
                    {"new_state", name(to)},
                    {"current_task", task_name(agent)},
                    {"error", json_or_null(agent.error)},
-                   {"lag", lag}});
+                   {"lag", reception.lag},
+                   {"received", reception.received},
+                   {"thoughts", agent.life.thought}});
 }
 
 NewEvent moved_event(const LiveAgent& agent) {

@@ -12,7 +12,7 @@ inline constexpr size_t most_named = 1000;
 
 NewEvent joined_event(json::object view);
 NewEvent removed_event(const LiveAgent& agent, std::string reason, Time now);
-NewEvent state_event(const LiveAgent& agent, State from, State to, int64_t lag, Time now);
+NewEvent state_event(const LiveAgent& agent, State from, State to, Reception reception, Time now);
 NewEvent moved_event(const LiveAgent& agent);
 NewEvent task_event(std::string type, const LiveAgent& agent, const LiveTask& task, Time now);
 NewEvent held_event(const LiveAgent& agent, const Move& move, std::string reason, Time now);

@@ -39,7 +39,7 @@ void AgentRuntime::apply(Body body, const effect::Changed& changed) {
   journal_.add([id = agent.id(), changed, at = agent.since](Tx& tx) {
     insert_state(tx, id, changed.from, changed.to, at);
   });
-  emit(state_event(agent, changed.from, changed.to, bus_.lag(body), agent.since));
+  emit(state_event(agent, changed.from, changed.to, {bus_.received(body), bus_.lag(body)}, agent.since));
   if (changed.from != State::speaking && changed.from != State::thinking) return;
   // What was said meanwhile is waiting.
   bus_.resume(body);

@@ -293,8 +293,14 @@ Task<Result<json::object>> AgentRuntime::snapshot() {
   json::array seats, agents;
   for (const auto& seat : floor_.seats()) seats.push_back(world::to_json(seat, seated_.contains(seat.uid)));
   for (const auto& [id, body] : bodies_) agents.push_back(view(body));
+  json::array blocked;  // where the layout has floor, and nobody can go
+  const auto& layout = floor_.layout();
+  for (int16_t row = 0; row < layout.rows; ++row)
+    for (int16_t col = 0; col < layout.cols; ++col)
+      if (layout.is_floor({col, row}) && !floor_.can_stand({col, row})) blocked.push_back({col, row});
   json::object picture{{"space_id", "office"},
                        {"layout", world::to_json(floor_.layout())},
+                       {"blocked", std::move(blocked)},
                        {"seats", std::move(seats)},
                        {"agents", std::move(agents)},
                        {"users", users_json()},

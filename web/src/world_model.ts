@@ -100,7 +100,7 @@ function applyOne(world: Draft, message: WorldMessage, local_ms: number): void {
   if (message.type === "world_snapshot") return takePage(world, message);
   if (message.type === "agent_state") {
     const known = world.agents.get(text(message.agent_id));
-    if (known) world.agents.set(known.agent_id, counted(known, message));
+    if (known) world.agents.set(known.agent_id, { ...known, ...counts(message) });
     return;
   }
   if (!isNumber(message.seq)) return;
@@ -142,11 +142,11 @@ function byId<Row, Key extends keyof Row>(value: unknown, read: (item: unknown) 
   return new Map(rows.map((row) => [String(row[key]), row]));
 }
 
-/// What only a question tells: how far behind an agent is, how often it has thought.
-function counted(agent: AgentRow, told: Record<string, unknown>): AgentRow {
-  const counts: Partial<LiveAgent> = {};
-  for (const key of ["lag", "received", "thoughts"] as const) if (isNumber(told[key])) counts[key] = told[key];
-  return { ...agent, ...counts };
+/// How far behind an agent is, how often it has thought, as far as it is told.
+function counts(told: Record<string, unknown>): Partial<LiveAgent> {
+  const found: Partial<LiveAgent> = {};
+  for (const key of ["lag", "received", "thoughts"] as const) if (isNumber(told[key])) found[key] = told[key];
+  return found;
 }
 
 type Change = (world: Draft, message: WorldMessage, local_ms: number) => void;
@@ -190,7 +190,7 @@ const changes: Record<string, Change> = {
     return {
       ...placed(agent, readTile(message.position)), state, stuck: null,
       error: text(message.error) || null,
-      ...(typeof message.lag === "number" && { lag: message.lag }),
+      ...counts(message),
       ...("current_task" in message && { current_task: text(message.current_task) || null }),
       ...(state !== agent.state && { since: new Date(local_ms + world.offset).toISOString() }),
     };

@@ -65,11 +65,15 @@ std::string draw_map(const json::object& world, const Style& style) {
   if (tiles.size() != grid.cols * grid.rows) return {};
   for (const auto& tile : tiles)
     grid.cells.push_back(style.paint(tile_text(tile.is_int64() ? tile.get_int64() : 0), Colour::dim));
-  each(list_at(*layout, "furniture"), [&](const json::object& piece) {
-    auto kind = text_or(piece, "type");
-    if (kind.empty()) return;
-    if (auto* cell = grid.at(int_or(piece, "col", -1), int_or(piece, "row", -1)))
-      *cell = style.paint(kind == "chair" ? "╥ " : "▒▒", Colour::dim);
+  for (const auto& tile : list_at(world, "blocked")) {
+    const auto* place = tile.if_array();
+    if (!place || place->size() != 2 || !place->at(0).is_int64() || !place->at(1).is_int64()) continue;
+    if (auto* cell = grid.at(place->at(0).get_int64(), place->at(1).get_int64()))
+      *cell = style.paint("▒▒", Colour::dim);
+  }
+  each(list_at(world, "seats"), [&](const json::object& seat) {
+    if (auto* cell = grid.at(int_or(seat, "seatCol", -1), int_or(seat, "seatRow", -1)))
+      *cell = style.paint("╥ ", Colour::dim);
   });
   each(list_at(world, "users"),
        [&](const json::object& user) { put(grid, user, style.paint("@ ", Colour::bold)); });

@@ -7,7 +7,7 @@ namespace {
 
 json::object world(std::string_view agents) {
   auto text = R"({"layout":{"version":1,"cols":4,"rows":3,"tiles":[0,0,0,0,0,1,1,0,0,8,1,0],
-    "furniture":[{"uid":"c","type":"chair","col":2,"row":2}]},
+    "furniture":[]},"seats":[{"uid":"c","seatCol":2,"seatRow":2}],"blocked":[],
     "users":[{"user_id":"player_0","position":{"x":2,"y":1}}],"agents":)" +
               std::string(agents) + "}";
   return parse_json(text)->as_object();

@@ -39,7 +39,9 @@ std::span<const DeltaKind> delta_kinds() {
         {"position"},
         {"current_task"},
         {"error"},
-        {"lag"}}},
+        {"lag"},
+        {"received"},
+        {"thoughts"}}},
       {"live.agent_spoke",
        "agent_speech",
        {{"agent_id"},
@@ -202,6 +204,7 @@ std::optional<Delta> to_delta(int64_t seq, std::string_view event_type, std::str
                std::string(subject_of(data)),
                places_of(data),
                kind->is_roster,
+               bool_or(data, "direct"),
                wire_text(std::move(message))};
 }
 
