@@ -58,6 +58,8 @@ export async function run() {
   ]);
   return [
     ...times,
+    compare("the server's CPU a message", "us", (each) => each.cpu_us, "plain"),
+    compare("the server's CPU a message", "us", (each) => each.cpu_us, "durable"),
     compare("memory a client, idle", "kB", (each) => each.idle_kb_each, "plain", { aim: 1 / 10 }),
     compare("memory a client, after the messages", "kB", (each) => each.used_kb_each, "plain", { aim: 1 / 10 }),
     compare("resident, all in all", "kB", (each) => each.after_kb, "plain"),

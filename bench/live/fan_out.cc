@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "figures.h"
@@ -24,6 +25,17 @@ double resident_kb(const std::string& pid) {
   std::ifstream("/proc/" + pid + "/statm") >> all >> resident;
   if (resident == 0) give_up("no such server", pid);
   return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1024;
+}
+
+/// Of all its threads. What waits for a busy machine is not in it.
+double cpu_micros(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {}), skipped;
+  std::istringstream fields(text.substr(text.rfind(") ") + 2));
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) * 1e6 / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 class Clients {
@@ -120,7 +132,9 @@ int main(int argc, char** argv) {
   pause();
   auto connected = resident_kb(pid);
   send_messages(clients, poster, 10);
+  auto cpu = cpu_micros(pid);
   auto times = send_messages(clients, poster, messages);
+  cpu = (cpu_micros(pid) - cpu) / messages;
   pause();
   auto after = resident_kb(pid);
   auto clients_count = static_cast<double>(count);
@@ -130,6 +144,7 @@ int main(int argc, char** argv) {
                  {"after_kb", after},
                  {"idle_kb_each", (connected - before) / clients_count},
                  {"used_kb_each", (after - before) / clients_count},
+                 {"cpu_us", cpu},
                  {"each", to_json(std::move(times.each))},
                  {"all", to_json(std::move(times.all))}};
   std::printf("%s\n", cru::to_text(figures).c_str());

@@ -1,5 +1,7 @@
 #pragma once
 /// What the live benchmarks share: a stopwatch, and times as JSON.
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <numeric>
@@ -13,6 +15,13 @@ using Steady = std::chrono::steady_clock;
 
 inline double micros_since(Steady::time_point begun) {
   return std::chrono::duration<double, std::micro>(Steady::now() - begun).count();
+}
+
+/// Of this thread, or of the whole process: what waits for a busy machine is not in it.
+inline double cpu_micros(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
 }
 
 inline double at_share(const std::vector<double>& sorted, double share) {
