@@ -18,9 +18,7 @@ namespace cru {
   X(wslay_event_queue_close)                    \
   X(wslay_event_shutdown_read)                  \
   X(wslay_event_set_error)                      \
-  X(wslay_event_get_close_received)             \
   X(wslay_event_get_close_sent)                 \
-  X(wslay_event_get_status_code_received)       \
   X(wslay_event_get_status_code_sent)
 
 struct WslayLibrary {
