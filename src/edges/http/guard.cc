@@ -8,7 +8,8 @@
 namespace cru::edges {
 namespace {
 
-/// The token the request brings. In the address only for reading: an EventSource cannot set headers.
+/// The token the request brings. In the address of a GET only, for an EventSource and a browser's WebSocket
+/// cannot set headers: a change by a link or a form never gets in so.
 std::string_view token_of(const http::Request& request) {
   auto header = request.header("Authorization");
   constexpr std::string_view scheme = "Bearer ";
