@@ -8,6 +8,7 @@
 #include "edges/http/http_edge.h"
 #include "platform/http/test_client.h"
 #include "store/event_table.h"
+#include "store/replies_table.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace cru::edges {
@@ -20,7 +21,9 @@ class EdgeFixture : public testing::Test {
   EdgeFixture() {
     std::filesystem::create_directories(folder_);
     thread_.on_loop([this] {
-      auto opened = sqlite::SqliteStore::open(thread_.loop, (folder_ / "db").string(), event_migrations());
+      std::vector<Migration> migrations(event_migrations().begin(), event_migrations().end());
+      migrations.insert(migrations.end(), reply_migrations().begin(), reply_migrations().end());
+      auto opened = sqlite::SqliteStore::open(thread_.loop, (folder_ / "db").string(), migrations);
       CRU_ASSERT(opened.has_value());
       store_ = std::move(*opened);
       api_ = std::make_unique<api::Api>(*store_);
@@ -78,9 +81,9 @@ class EdgeFixture : public testing::Test {
   }
 
   /// Commits events and waits until they are announced.
-  void emit(std::string type, std::string entity, int count = 1) {
+  void emit(std::string type, std::string entity, int count = 1, json::object data = {}) {
     std::promise<void> done;
-    thread_.on_loop([&] { thread_.loop.spawn(emit_task(type, entity, count, done)); });
+    thread_.on_loop([&] { thread_.loop.spawn(emit_task(type, entity, count, data, done)); });
     done.get_future().get();
   }
   void forget_events(int64_t up_to) {
@@ -97,6 +100,7 @@ class EdgeFixture : public testing::Test {
   json::array questions_;  ///< what is pending; set before a client connects
   api::Call last_call_;
   api::Callers caller_ = api::person;  ///< set before a client connects
+  std::string run_id_;                 ///< likewise
   http::LoopThread thread_;
   std::unique_ptr<sqlite::SqliteStore> store_;
   std::unique_ptr<api::Api> api_;
@@ -113,6 +117,7 @@ class EdgeFixture : public testing::Test {
     api::Call call;
     call.peer = peer.is_unix ? "unix" : "tcp";
     call.caller = caller_;
+    call.run_id = run_id_;
     co_return call;
   }
   Task<Result<api::Reply>> health(const api::Call&, const json::object&) {
@@ -133,9 +138,14 @@ class EdgeFixture : public testing::Test {
         found.push_back(question);
     co_return api::Reply(json::object{{"questions", std::move(found)}});
   }
-  Task<void> emit_task(std::string type, std::string entity, int count, std::promise<void>& done) {
-    auto written = co_await store_->write([type, entity, count](Tx& tx) -> Result<> {
-      for (int i = 0; i < count; ++i) tx.emit({type, entity, json::object{{"n", i}}});
+  Task<void> emit_task(std::string type, std::string entity, int count, json::object data,
+                       std::promise<void>& done) {
+    auto written = co_await store_->write([type, entity, count, data](Tx& tx) -> Result<> {
+      auto told = data;
+      for (int i = 0; i < count; ++i) {
+        told["n"] = i;
+        tx.emit({type, entity, told});
+      }
       return {};
     });
     CRU_ASSERT(written.has_value());

@@ -182,10 +182,6 @@ Task<Result<int64_t>> read_cursor(EventLog& log, std::string text, std::string f
 
 }  // namespace
 
-bool EventRequest::shows(const Event& event) const {
-  return !hides_chats || !(event.type.starts_with("chat.") || event.type.starts_with("subagent."));
-}
-
 Task<Result<EventRequest>> read_event_request(EventLog& log, const http::Request& request,
                                               json::object input) {
   EventRequest out;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/engine.h"
+#include "edges/ws/words.h"
 #include "platform/http/server.h"
 #include "store/event_log.h"
 
@@ -14,8 +15,8 @@ struct EventRequest {
   EventFilter filter;
   std::optional<int64_t> after;  ///< the cursor, if one was given
   size_t limit = 1000;           ///< of a JSON reply
-  bool hides_chats = false;      ///< conversations are left out: they are not an agent's to read
-  bool shows(const Event& event) const;
+  Listener listener = {};        ///< what is not its to hear is left out
+  bool shows(const Event& event) const { return listener.hears(event.type, event.data); }
 };
 
 /// Makes it of the checked input and Last-Event-ID, which wins over `since`.

@@ -215,6 +215,35 @@ TEST_F(Events, OfConversationsAreNotAnAgentsToRead) {
   EXPECT_EQ(brief(reader.next()), "agent.completed#605");
 }
 
+TEST_F(Events, OfDirectWordsAreHeardByPersonsAndBySendersOnly) {
+  auto say = [this](std::string agent, bool direct) {
+    emit("live.agent_spoke", agent, 1, {{"agent_id", agent}, {"content", "hi"}, {"direct", direct}});
+  };
+  say("ann", true);
+  say("ann", false);
+  say("r", true);
+  start();
+  auto seen = [this] {
+    std::string ids;
+    auto events = parse_json(body_of(ask("GET /events"))).value();
+    for (const auto& event : events.as_array()) ids += std::to_string(event.at("id").as_int64());
+    return ids;
+  };
+  EXPECT_EQ(seen(), "123");
+  caller_ = api::session;
+  EXPECT_EQ(seen(), "2");
+  caller_ = api::run;
+  EXPECT_EQ(seen(), "2");
+  run_id_ = "r";
+  EXPECT_EQ(seen(), "23");
+  auto reader = open("?since=0");
+  EXPECT_EQ(brief(reader.next()), "live.agent_spoke#2");
+  EXPECT_EQ(brief(reader.next()), "live.agent_spoke#3");
+  say("ann", true);
+  say("ann", false);
+  EXPECT_EQ(brief(reader.next()), "live.agent_spoke#5");
+}
+
 TEST_F(Events, ManyReadersSeeEveryEventOnce) {
   start();
   std::vector<Reader> readers;

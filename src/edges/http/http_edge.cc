@@ -141,6 +141,7 @@ Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http
   if (match->operation->is_event_stream)
     co_return co_await answer_events(request, writer, std::move(*call), *match->operation, std::move(*input),
                                      streamed);
+  if (auto good = check_speaker(*match->operation, *call); !good) co_return fail(good.error());
   auto reply = co_await api_.call(*match->operation, std::move(*call), std::move(*input));
   if (!reply)
     co_return http::Response{.status = http_status(reply.error().code),
@@ -158,7 +159,7 @@ Task<Result<http::Response>> HttpEdge::answer_events(const http::Request& reques
   if (!checked) co_return fail(checked.error());
   auto wanted = co_await read_event_request(log_, request, std::move(*checked));
   if (!wanted) co_return fail(wanted.error());
-  wanted->hides_chats = call.caller == api::run;
+  wanted->listener = {call.caller, call.run_id};
   if (!http::list_contains(request.header("Accept"), "text/event-stream"))
     co_return co_await list_events(log_, std::move(*wanted));
   EventSources sources{loop_, api_, log_, std::move(call), config_.heartbeat};

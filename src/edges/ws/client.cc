@@ -4,13 +4,12 @@
 
 #include <algorithm>
 
-#include "edges/ws/snapshot.h"
 #include "edges/ws/wire_text.h"
 
 namespace cru::edges {
 namespace {
 
-Task<void> leave_space(LiveShared& shared, api::Call call, std::string user) {
+Task<void> leave_world(LiveShared& shared, api::Call call, std::string user) {
   const auto* operation = api::find_operation("leave_space");
   (void)co_await shared.api.call(*operation, std::move(call), json::object{{"user_id", user}});
 }
@@ -46,7 +45,7 @@ void LiveClient::on_closed() {
   messages_.clear();
   answers_.clear();
   shared_.clients.erase(this);
-  if (!user_.empty()) leave(std::exchange(user_, {}));
+  if (!user_.empty()) let_go(std::exchange(user_, {}));
   shared_.emptier();
 }
 
@@ -76,7 +75,7 @@ void LiveClient::work_on() {
 Task<void> LiveClient::work(std::shared_ptr<LiveClient> self) {
   while (self->socket_ && self->answers_.empty()) {
     if (std::exchange(self->needs_snapshot_, false)) {
-      co_await self->send_snapshot({});
+      co_await show(self, {});
     } else if (!self->messages_.empty()) {
       auto text = std::move(self->messages_.front());
       self->messages_.pop_front();
@@ -93,10 +92,16 @@ Task<void> LiveClient::carry_out(std::string text) {
   auto message = read_message(text, user_.empty() ? default_user : std::string_view(user_));
   if (!message) {
     answer(error_text(message.error().error, message.error().request_id));
+  } else if (message->kind->operation == "leave_space") {
+    co_await leave_space(std::move(*message));
   } else if (!message->kind->operation.empty()) {
     co_await call_operation(std::move(*message));
   } else if (message->kind->answer == "world_snapshot") {
-    co_await send_snapshot(std::move(message->request_id));
+    if (showing_ == 0)
+      shared_.loop.spawn(show(shared_from_this(), std::move(message->request_id)));
+    else
+      answer(error_text({Code::overloaded, "a snapshot of yours is under way", {}, "wait for its last page"},
+                        message->request_id));
   } else if (message->kind->answer == "pong") {
     answer(now_text("pong", {}, message->request_id));
   } else {
@@ -114,10 +119,13 @@ void LiveClient::subscribe(const Message& message, Subscription subscription) {
   subscription_ = is_everything ? nullptr : std::make_unique<Subscription>(std::move(subscription));
 }
 
-Task<Result<json::object>> LiveClient::ask(std::string_view name, json::object input) {
+Task<Result<json::object>> LiveClient::ask(std::string_view name, std::string key, json::object input) {
   const auto* operation = api::find_operation(name);
   CRU_ASSERT(operation != nullptr);
-  auto reply = co_await shared_.api.call(*operation, call_, std::move(input));
+  auto call = call_;
+  call.request_id = std::move(key);
+  if (auto good = check_speaker(*operation, call); !good) co_return fail(good.error());
+  auto reply = co_await shared_.api.call(*operation, std::move(call), std::move(input));
   if (!reply) co_return fail(reply.error());
   auto parsed = parse_json(reply->text());
   if (!parsed || !parsed->is_object()) co_return fail(Code::internal, "the reply is not an object");
@@ -127,43 +135,66 @@ Task<Result<json::object>> LiveClient::ask(std::string_view name, json::object i
 
 Task<void> LiveClient::call_operation(Message message) {
   const auto& kind = *message.kind;
-  auto reply = co_await ask(kind.operation, message.input);
-  if (!reply) {
+  std::string joining;
+  // Held from here on: the user's old connection may end while this is carried out.
+  if (kind.operation == "join_space") joining = text_or(message.input, "user_id", default_user);
+  if (!joining.empty()) shared_.guests.claim(joining);
+  auto reply = co_await ask(kind.operation, message.idempotency_key, message.input);
+  if (!joining.empty() && reply) set_user(joining);
+  if (!joining.empty() && !reply) let_go(joining);
+  if (!reply)
     answer(error_text(in_clients_words(kind, reply.error()), message.request_id));
+  else if (auto text = answer_text(message, *reply); !text.empty())
+    answer(text);
+}
+
+Task<void> LiveClient::leave_space(Message message) {
+  if (user_.empty()) {
+    answer(error_text(
+        {Code::not_found, "nobody has joined on this connection", "user_id", "send join_space first"},
+        message.request_id));
     co_return;
   }
-  if (kind.operation == "join_space") set_user(std::string(text_or(message.input, "user_id", default_user)));
-  if (kind.operation == "leave_space") user_.clear();
-  if (auto text = answer_text(message, *reply); !text.empty()) answer(text);
+  auto user = std::exchange(user_, {});
+  Result<json::object> reply = json::object{{"user_id", user}};
+  if (shared_.guests.give_back(user)) reply = co_await ask("leave_space", {}, message.input);
+  if (reply) {
+    answer(answer_text(message, *reply));
+  } else {
+    shared_.guests.claim(user);
+    set_user(user);
+    answer(error_text(reply.error(), message.request_id));
+  }
 }
 
 /// Somebody else than before on this connection, or somebody on a connection that has ended meanwhile.
 void LiveClient::set_user(std::string user) {
+  shared_.guests.joined(user);
   auto before = std::exchange(user_, std::move(user));
-  if (!socket_) return leave(std::exchange(user_, {}));
-  if (!before.empty() && before != user_) leave(std::move(before));
+  if (!before.empty()) let_go(std::move(before));
+  if (!socket_) let_go(std::exchange(user_, {}));
 }
 
-void LiveClient::leave(std::string user) {
-  bool is_elsewhere =
-      std::ranges::any_of(shared_.clients, [&](const auto& entry) { return entry.first->user_ == user; });
-  if (!is_elsewhere) shared_.loop.spawn(leave_space(shared_, call_, std::move(user)));
+void LiveClient::let_go(std::string user) {
+  if (shared_.guests.give_back(user)) shared_.loop.spawn(leave_world(shared_, call_, std::move(user)));
 }
 
 /// The first one decides where the deltas go on; one that was asked for later is a picture in between.
-Task<void> LiveClient::send_snapshot(std::string request_id) {
-  auto world = co_await ask("get_world", {});
-  if (!socket_) co_return;
-  if (!world) {
-    answer(error_text(world.error(), request_id));
-    if (phase_ == Phase::starting) close(1011, "there is no world to show");
+Task<void> LiveClient::show(std::shared_ptr<LiveClient> self, std::string request_id) {
+  ++self->showing_;
+  auto snapshot = co_await self->shared_.snapshots.get(self->call_);
+  if (!self->socket_) co_return;
+  if (!snapshot) {
+    --self->showing_;
+    self->answer(error_text(snapshot.error(), request_id));
+    if (self->phase_ == Phase::starting) self->close(1011, "there is no world to show");
     co_return;
   }
-  for (const auto& page : snapshot_pages(*world, request_id)) answer(page);
-  if (phase_ != Phase::starting) co_return;
-  cursor_ = int_or(*world, "last_seq");
-  phase_ = Phase::behind;
-  follow_on();
+  self->put({.snapshot = *snapshot, .request_id = std::move(request_id)});
+  if (self->phase_ != Phase::starting) co_return;
+  self->cursor_ = (*snapshot)->seq;
+  self->phase_ = Phase::behind;
+  self->follow_on();
 }
 
 // What it is told
@@ -175,15 +206,33 @@ bool LiveClient::send(ws::Frame frame) {
 }
 
 /// Waits for room if there is none: answers are never lost, and nothing more is carried out meanwhile.
-void LiveClient::answer(std::string_view text) {
+void LiveClient::answer(std::string_view text) { put({.frame = ws::text_frame(text)}); }
+
+void LiveClient::put(Answer answer) {
   if (!socket_) return;
-  auto frame = ws::text_frame(text);
-  if (!answers_.empty() || !send(frame)) answers_.push_back(std::move(frame));
+  answers_.push_back(std::move(answer));
+  if (answers_.size() == 1) send_answers();
+}
+
+/// As many as there is room for, and as many pages of a snapshot.
+void LiveClient::send_answers() {
+  while (!answers_.empty()) {
+    auto& next = answers_.front();
+    if (!send(next.snapshot ? next.snapshot->frame(next.page, next.request_id) : next.frame)) return;
+    if (next.snapshot && ++next.page < next.snapshot->pages.size()) continue;
+    if (next.snapshot) --showing_;
+    answers_.pop_front();
+  }
+}
+
+bool LiveClient::wants(const Delta& delta) const {
+  if (delta.is_direct && !listener_.hears_direct(delta.subject)) return false;
+  return !subscription_ || subscription_->passes(delta);
 }
 
 void LiveClient::deliver(const Delta& delta, const ws::Frame& frame) {
   if (phase_ != Phase::live || delta.seq <= cursor_) return;
-  if (subscription_ && !subscription_->passes(delta)) return;
+  if (!wants(delta)) return;
   if (answers_.empty() && send(frame)) return;
   phase_ = Phase::behind;  // on_drained goes on from here
   cursor_ = delta.seq - 1;
@@ -201,7 +250,7 @@ void LiveClient::send_heartbeat(const ws::Frame& frame) {
 }
 
 void LiveClient::on_drained() {
-  while (!answers_.empty() && send(answers_.front())) answers_.pop_front();
+  send_answers();
   if (!answers_.empty()) return;
   if (phase_ == Phase::behind) follow_on();
   work_on();
@@ -238,7 +287,7 @@ Task<void> LiveClient::catch_up(std::shared_ptr<LiveClient> self) {
 bool LiveClient::send_page(const EventPage& page) {
   for (const auto& event : page.events) {
     auto delta = to_delta(event.seq, event.type, event.data);
-    bool is_wanted = delta && (!subscription_ || subscription_->passes(*delta));
+    bool is_wanted = delta && wants(*delta);
     if (is_wanted && (!answers_.empty() || !send(ws::text_frame(delta->text)))) return false;
     cursor_ = event.seq;
   }

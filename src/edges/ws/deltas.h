@@ -20,6 +20,7 @@ struct Delta {
   std::string subject;       ///< the agent or user it is of
   std::vector<Place> where;  ///< its position and the tiles of its path
   bool is_roster = false;    ///< somebody came or left: passes `agents` and `area` always
+  bool is_direct = false;    ///< words that were meant for somebody in particular
   std::string text;
 };
 /// Nothing for an event that clients are not told of.

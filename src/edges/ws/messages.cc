@@ -4,11 +4,14 @@
 
 #include <algorithm>
 
+#include "base/id.h"
 #include "base/text.h"
 #include "edges/ws/wire_text.h"
 
 namespace cru::edges {
 namespace {
+
+constexpr std::string_view key_field = "idempotency_key";
 
 std::vector<MessageKind> make_kinds() {
   return {
@@ -22,7 +25,8 @@ std::vector<MessageKind> make_kinds() {
                   {"agent_config.initial_position.y", "y"},
                   {"agent_config.definition", "definition"},
                   {"agent_config.task", "task"},
-                  {"agent_config.listens_to", "listens_to"}}},
+                  {"agent_config.listens_to", "listens_to"}},
+       .is_once = true},
       {.type = "get_agent_state",
        .operation = "get_live_agent",
        .answer = "agent_state",
@@ -30,21 +34,25 @@ std::vector<MessageKind> make_kinds() {
       {.type = "agent_terminate_request",
        .operation = "terminate_live_agent",
        .answer = "agent_terminated",
-       .fields = {{"agent_id", "agent_id"}}},
+       .fields = {{"agent_id", "agent_id"}},
+       .is_once = true},
       {.type = "move_agent",
        .operation = "move_live_agent",
        .answer = "move_accepted",
-       .fields = {{"agent_id", "agent_id"}, {"x", "x"}, {"y", "y"}}},
+       .fields = {{"agent_id", "agent_id"}, {"x", "x"}, {"y", "y"}},
+       .is_once = true},
       {.type = "assign_task",
        .operation = "assign_live_task",
        .answer = "task_accepted",
        .fields = {{"agent_id", "agent_id"}, {"task_name", "task_name"}},
+       .is_once = true,
        .wrap = "task"},
       {.type = "complete_task",
        .operation = "complete_live_task",
        .answer = "task_accepted",
        .fields =
            {{"agent_id", "agent_id"}, {"task_id", "task_id"}, {"result", "result"}, {"status", "status"}},
+       .is_once = true,
        .wrap = "task"},
       {.type = "join_space",
        .operation = "join_space",
@@ -65,6 +73,7 @@ std::vector<MessageKind> make_kinds() {
        .answer = "message_accepted",
        .fields = {{"message", "content"}, {"to", "to"}},
        .is_of_user = true,
+       .is_once = true,
        .shown = {"message_id", "recipients", "recipient_count"}},
       {.type = "subscribe",
        .answer = "subscribed",
@@ -73,6 +82,12 @@ std::vector<MessageKind> make_kinds() {
       {.type = "get_snapshot", .answer = "world_snapshot"},
       {.type = "ping", .answer = "pong"},
   };
+}
+
+std::string replaced(std::string text, std::string_view word, std::string_view by) {
+  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size())
+    text.replace(at, word.size(), by);
+  return text;
 }
 
 std::unexpected<Error> refuse(std::string field, std::string_view reason, std::string hint = {}) {
@@ -105,6 +120,7 @@ std::unexpected<Error> refuse_unknown(const MessageKind& kind, std::string_view 
                                       std::string_view key) {
   std::vector<std::string_view> known;
   for (const auto& field : kind.fields) known.push_back(field.written);
+  if (kind.is_once) known.push_back(key_field);
   return refuse(std::string(prefix) + shown(key), fmt::format("is no field of {}", kind.type),
                 known.empty() ? "it takes none" : fmt::format("it takes {}", fmt::join(known, ", ")));
 }
@@ -114,6 +130,7 @@ Result<> take_fields(const MessageKind& kind, const json::object& part, const st
                      json::object& input) {
   for (const auto& member : part) {
     if (prefix.empty() && (member.key() == "type" || member.key() == "request_id")) continue;
+    if (prefix.empty() && kind.is_once && member.key() == key_field) continue;
     auto written = prefix + std::string(member.key());
     auto field = std::ranges::find(kind.fields, written, &MessageField::written);
     if (field != kind.fields.end()) {
@@ -139,10 +156,21 @@ Result<std::string> read_request_id(const json::object& message) {
   return std::string(id->get_string());
 }
 
+Result<std::string> read_key(const json::object& message) {
+  const auto* key = message.if_contains(key_field);
+  if (!key || key->is_null()) return std::string();
+  if (!key->is_string()) return refuse(std::string(key_field), "must be a text");
+  if (auto good = check_task_id(key->get_string(), key_field); !good) return fail(good.error());
+  return std::string(key->get_string());
+}
+
 Result<Message> read_fields(const json::object& object, std::string_view user) {
   const auto* kind = find_kind(text_or(object, "type"));
   if (!kind) return refuse_type(object);
-  Message message{kind, {}, {}};
+  Result<std::string> key;
+  if (kind->is_once) key = read_key(object);
+  if (!key) return fail(key.error());
+  Message message{kind, {}, *key, {}};
   if (auto taken = take_fields(*kind, object, "", message.input); !taken) return fail(taken.error());
   for (const auto& field : kind->fields)
     if (field.required && !message.input.contains(field.field))
@@ -196,6 +224,12 @@ std::string answer_text(const Message& message, const json::object& reply) {
 }
 
 Error in_clients_words(const MessageKind& kind, Error error) {
+  if (error.field == "request_id") {  // what the table calls so; a client's own is an echo
+    error.field = key_field;
+    error.message = replaced(error.message, "request id", "idempotency_key");
+    error.hint = replaced(error.hint, "request id", "idempotency_key");
+    return error;
+  }
   auto end = std::min(error.field.find_first_of(".["), error.field.size());
   auto field =
       std::ranges::find(kind.fields, std::string_view(error.field).substr(0, end), &MessageField::field);

@@ -26,6 +26,7 @@ struct MessageKind {
   std::string_view answer = {};     ///< the type of the answer; empty: there is none
   std::vector<MessageField> fields = {};
   bool is_of_user = false;                   ///< the operation is told the connection's user
+  bool is_once = false;                      ///< may bring an idempotency_key
   std::string_view wrap = {};                ///< the member of the answer that holds the whole reply
   std::vector<std::string_view> shown = {};  ///< the reply's members in the answer; empty: all
 };
@@ -33,8 +34,9 @@ std::span<const MessageKind> message_kinds();
 
 struct Message {
   const MessageKind* kind = nullptr;
-  std::string request_id;
-  json::object input;  ///< of the operation, or the message's own fields
+  std::string request_id;       ///< an echo, no more
+  std::string idempotency_key;  ///< the operation's request id: repeated, it gets the stored reply
+  json::object input;           ///< of the operation, or the message's own fields
 };
 struct Refused {
   Error error;  ///< invalid_argument, naming the field as the client wrote it

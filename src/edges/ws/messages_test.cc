@@ -1,5 +1,6 @@
 #include "edges/ws/messages.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "api/operation.h"
@@ -211,6 +212,27 @@ TEST(WireText, CutsLongTextsBetweenCharacters) {
 TEST(WireText, LeavesWhatFitsAsItIs) {
   json::object message{{"type", "t"}, {"text", std::string(59'000, 'x')}};
   EXPECT_EQ(wire_text(message), to_text(message));
+}
+
+TEST(Messages, ThatChangeSomethingForGoodMayBringAKey) {
+  auto key = [](std::string_view type, std::string_view value) {
+    return fmt::format(R"({{"type":"{}","idempotency_key":{}}})", type, value);
+  };
+  for (const auto& kind : message_kinds()) {
+    const auto* operation = kind.operation.empty() ? nullptr : api::find_operation(kind.operation);
+    bool is_the_connections =
+        kind.type == "join_space" || kind.type == "leave_space" || kind.type == "update_position";
+    EXPECT_EQ(kind.is_once, operation && !operation->reads_only && !is_the_connections) << kind.type;
+    if (!kind.is_once) EXPECT_EQ(error_of(key(kind.type, R"("k")")).field, "idempotency_key") << kind.type;
+  }
+  EXPECT_EQ(read(key("move_agent", R"("a-Z_9")")).idempotency_key, "a-Z_9");
+  EXPECT_EQ(read(key("move_agent", fmt::format("\"{}\"", std::string(64, 'k')))).idempotency_key.size(), 64u);
+  EXPECT_EQ(read(key("move_agent", "null")).idempotency_key, "");
+  for (auto bad : {R"("")", R"("a b")", R"("a:b")", "5"})
+    EXPECT_EQ(error_of(key("move_agent", bad)).field, "idempotency_key") << bad;
+  EXPECT_EQ(error_of(key("move_agent", fmt::format("\"{}\"", std::string(65, 'k')))).field,
+            "idempotency_key");
+  EXPECT_FALSE(read(R"({"type":"move_agent","idempotency_key":"k"})").input.contains("idempotency_key"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "edges/ws/messages.h"
 #include "edges/ws/wire_text.h"
 
 namespace cru::edges {
@@ -11,6 +12,8 @@ namespace {
 
 constexpr std::string_view lists[] = {"seats", "users", "agents"};
 constexpr size_t page_numbers = sizeof(R"(,"page":99999,"pages":99999)");
+/// Every byte of an id may have to be written in six.
+constexpr size_t room_for_id = sizeof(R"(,"request_id":"")") + 6 * longest_request_id;
 
 /// One page in the making: its members but for the lists, and the lists as text.
 struct Page {
@@ -21,7 +24,7 @@ struct Page {
 
 class Pages {
  public:
-  Pages(const json::object& world, std::string_view request_id) : world_(world), request_id_(request_id) {
+  explicit Pages(const json::object& world) : world_(world) {
     add_page();
     for (auto member : {"layout", "hearing", "version", "warning"})
       if (const auto* value = world_.if_contains(member); value && !value->is_null())
@@ -61,14 +64,12 @@ class Pages {
         {"type", "world_snapshot"}, {"seq", int_or(world_, "last_seq")}, {"page", 0}, {"pages", 0}};
     for (auto member : {"space_id", "now", "now_ms"})
       if (const auto* value = world_.if_contains(member)) page.members[member] = *value;
-    if (!request_id_.empty()) page.members["request_id"] = request_id_;
     page.lists["agents"];
-    page.size = to_text(page.members).size() + page_numbers + 64;
+    page.size = to_text(page.members).size() + page_numbers + room_for_id + 64;
     pages_.push_back(std::move(page));
   }
 
   const json::object& world_;
-  const std::string request_id_;
   std::vector<Page> pages_;
 };
 
@@ -85,12 +86,17 @@ std::string item_text(const json::value& item) {
 
 }  // namespace
 
-std::vector<std::string> snapshot_pages(const json::object& world, std::string_view request_id) {
-  Pages pages(world, request_id);
+std::vector<std::string> snapshot_pages(const json::object& world) {
+  Pages pages(world);
   for (auto list : lists)
     if (const auto* items = array_at(world, list))
       for (const auto& item : *items) pages.add(list, item_text(item));
   return pages.texts();
+}
+
+std::string with_request_id(std::string_view page, std::string_view request_id) {
+  page.remove_suffix(1);  // the brace
+  return fmt::format(R"({},"request_id":{}}})", page, to_text(json::value(request_id)));
 }
 
 }  // namespace cru::edges

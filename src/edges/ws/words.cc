@@ -1,0 +1,24 @@
+#include "edges/ws/words.h"
+
+namespace cru::edges {
+
+Result<> check_speaker(const api::Operation& operation, const api::Call& call) {
+  if (operation.name != "say" || call.caller != api::run || !call.run_id.empty()) return {};
+  return fail(Code::forbidden, "nobody can tell which run this is, so its words have no sender", "",
+              "speak over the unix socket, as cru say does, from a process of the run");
+}
+
+bool Listener::hears_direct(std::string_view sender) const {
+  return caller == api::person || (!run_id.empty() && run_id == sender);
+}
+
+bool Listener::hears(std::string_view event_type, std::string_view data) const {
+  if (caller == api::run && (event_type.starts_with("chat.") || event_type.starts_with("subagent.")))
+    return false;
+  if (caller == api::person || event_type != "live.agent_spoke") return true;
+  auto parsed = parse_json(data);
+  const auto* said = parsed ? parsed->if_object() : nullptr;
+  return said && (!bool_or(*said, "direct") || hears_direct(text_or(*said, "agent_id")));
+}
+
+}  // namespace cru::edges
