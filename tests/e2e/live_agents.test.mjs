@@ -126,14 +126,27 @@ test("RT-02 termination is confirmed, seen by all, and cancels the thought; the 
   assert.equal(live.sql(`SELECT count(*) n FROM live_agents WHERE id='${id}' AND left_at IS NULL`)[0].n, 0);
 });
 
-test("RT-02 other agents hear that one is removed, if they listen for it", async (t) => {
+test("RT-02 other agents hear that one is removed, if they listen for it, and wake for nothing else", async (t) => {
   const live = await Live.started({}, t);
   const socket = await live.connect();
-  const friend = await live.bring(socket, { name: "Friend", listens_to: { types: ["agent_removed", "agent_spoke"] } });
-  const gone = await live.bring(socket, { name: "Gone" });
+  const friend = await live.bring(socket, { name: "Friend", listens_to: { types: ["agent_removed"] } });
+  const worker = await live.bring(socket, { name: "Worker", listens_to: { types: ["task_assigned"] } });
+  const gone = await live.bring(socket, { name: "Gone", listens_to: { types: ["task_assigned"] } });
   const before = (await live.agent(friend)).received;
+  await live.must(202, live.post("/world/say", { content: "Is anybody here?", everybody: true }));
+  await live.must(202, live.post("/world/broadcast", { data: { tick: 1 } }));
+  await socket.must("task_accepted", { type: "assign_task", agent_id: worker, task_name: "look" });
+  await socket.state(worker, "listening");
+  await waitFor(async () => (await live.agent(friend)).received >= before + 3, { what: "all of it passed the friend" });
+  assert.equal((await live.agent(friend)).state, "idle");
+  assert.deepEqual(await live.states(friend), [], "and did not wake it");
+  const from = socket.mark;
   await socket.must("agent_terminated", { type: "agent_terminate_request", agent_id: gone });
-  await waitFor(async () => (await live.agent(friend)).received > before, { what: "the bus tells of the removal" });
+  const left = await socket.waitFor("agent_left");
+  const woken = await socket.state(friend, "listening");
+  assert.ok(woken.seq > left.seq && woken.old_state === "idle", "the removal did");
+  assert.deepEqual(socket.states(friend).slice(0, 1), ["listening"]);
+  assert.ok(!socket.states(worker, from).includes("listening"), "whoever does not listen for it is not disturbed");
 });
 
 test("RT-03 a query answers with state, position and current task", async (t) => {

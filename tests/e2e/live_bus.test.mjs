@@ -6,7 +6,7 @@ import { Live, Minds } from "./harness/live.mjs";
 
 const say = (message, to) => ({ type: "chat_message", message, ...(to ? { to } : {}) });
 
-test("RT-09 RT-10 what one says reaches every agent, whole, in well under 100 ms; receipts tell", async (t) => {
+test("RT-09 RT-10 what one says reaches every agent, whole; receipts tell", async (t) => {
   const live = await Live.started({ live: { listening: "1s" } }, t);
   const socket = await live.connect();
   const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => live.bring(socket, { name: `Agent ${n}` })));
@@ -18,9 +18,6 @@ test("RT-09 RT-10 what one says reaches every agent, whole, in well under 100 ms
   await socket.until(() => receipts("delivered").length === 12, { what: "all have it" });
   const spoken = await socket.waitFor(({ type }) => type === "chat_broadcast", { from });
   assert.equal(spoken.message, content, "complete");
-  const took = Math.max(...receipts("delivered").map(({ at }) => at)) - spoken.at;
-  t.diagnostic(`12 receipts ${took} ms after the words were told, through store and socket`);
-  assert.ok(took < 1000, `${took} ms`);
   assert.deepEqual(new Set(receipts("delivered").map(({ agent_id }) => agent_id)), new Set(ids), "each once");
   for (const id of ids) {
     const heard = (await live.conversation(id)).filter(({ sender }) => sender === "player_0");
@@ -28,6 +25,27 @@ test("RT-09 RT-10 what one says reaches every agent, whole, in well under 100 ms
   }
   await socket.until(() => receipts("acknowledged").length === 12, { what: "all acknowledge" });
   assert.deepEqual(socket.problems(), []);
+});
+
+test("RT-09 from the words in the log to their receipts: under 100 ms for half of them, under a second for all, twelve agents", async (t) => {
+  // They listen all the time: an agent that speaks hears later, and that is not the bus.
+  const live = await Live.started({ live: { listening: "1m" } }, t);
+  const socket = await live.connect();
+  const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => live.bring(socket, { name: `Agent ${n}` })));
+  const count = 20;
+  for (let n = 1; n <= count; ++n) {
+    const { message_id } = await socket.must("message_accepted", say(`word ${n}`, ids));
+    await socket.until(() => socket.of("message_receipt", (one) => one.message_id === message_id).length === ids.length, { what: `all have word ${n}` });
+  }
+  const events = await live.events("?limit=1000");
+  const time = ({ timestamp }) => Date.parse(timestamp);
+  const spoken = new Map(events.filter(({ type }) => type === "live.agent_spoke").map((event) => [event.data.message_id, time(event)]));
+  const took = events.filter(({ type, data }) => type === "live.message_receipt" && data.status === "delivered").map((event) => time(event) - spoken.get(event.data.message_id)).sort((a, b) => a - b);
+  assert.equal(took.length, count * ids.length, "each message, each agent, once");
+  const [half, last] = [took[Math.floor(took.length / 2)], took.at(-1)];
+  t.diagnostic(`half of ${took.length} receipts within ${half} ms, the last ${last} ms`);
+  assert.ok(took[0] >= 0 && half < 100, `half of them took ${half} ms or more`);
+  assert.ok(last < 1000, `one took ${last} ms`);
 });
 
 test("RT-09 an agent that speaks is heard by those near it, and by nobody far away", async (t) => {
@@ -63,7 +81,7 @@ test("RT-10 whoever is spawned is on the bus at once and gets every broadcast", 
   assert.equal(socket.of("agent_state_update").length, 0, "they ignore what they do not listen for");
 });
 
-test("RT-11 agents filter by sender, by recipient, by type and by nearness", async (t) => {
+test("RT-11 agents filter by sender, by recipient and by type", async (t) => {
   const live = await Live.started({ live: { hearing: 16 } }, t);
   const socket = await live.connect();
   const spawn = (name, listens_to, x) => live.bring(socket, { name, listens_to, initial_position: { x, y: 5 } });
@@ -71,8 +89,7 @@ test("RT-11 agents filter by sender, by recipient, by type and by nearness", asy
   const bobs = await spawn("Bob's", { senders: ["player_bob"] }, 10);
   const direct = await spawn("Direct", { only_direct: true }, 8);
   const tasks = await spawn("Tasks", { types: ["task_assigned"] }, 7);
-  const close = await spawn("Close", { within: 2 }, 3);
-  const all = [anyone, bobs, direct, tasks, close];
+  const all = [anyone, bobs, direct, tasks];
   const heard = async (content) => {
     const rows = await Promise.all(all.map((id) => live.conversation(id)));
     return all.filter((_, n) => rows[n].some((row) => row.content === content));
@@ -88,6 +105,27 @@ test("RT-11 agents filter by sender, by recipient, by type and by nearness", asy
   assert.deepEqual(await heard("to you alone"), [direct], "another recipient");
   await socket.must("task_accepted", { type: "assign_task", agent_id: tasks, task_name: "look" });
   await socket.state(tasks, "listening");
+});
+
+test("RT-11 an agent that listens within two steps hears who is that close, and nobody farther, though within hearing", async (t) => {
+  const live = await Live.started({ live: { hearing: 8 } }, t);
+  const socket = await live.connect();
+  const close = await live.bring(socket, { name: "Close", listens_to: { within: 2 }, initial_position: { x: 3, y: 5 } });
+  const anyone = await live.bring(socket, { name: "Anyone", initial_position: { x: 3, y: 6 } });
+  const heard = async (id) => (await live.conversation(id)).filter(({ sender }) => sender !== id).map(({ content }) => content);
+  // Aloud, to whoever is within hearing: both are, wherever it is said.
+  for (const [n, x] of [6, 5, 8, 4].entries()) {
+    await socket.must("space_state", { type: "join_space", user_id: "ann", x, y: 5 });
+    const { recipients } = await socket.must("message_accepted", say(`from ${x - 3} steps`));
+    assert.deepEqual([...recipients].sort(), [close, anyone].sort());
+    await waitFor(async () => (await heard(anyone)).length === n + 1, { what: `Anyone hears from ${x - 3} steps` });
+  }
+  await waitFor(async () => (await heard(close)).includes("from 1 steps"), { what: "Close hears the last" });
+  assert.deepEqual(await heard(anyone), ["from 3 steps", "from 2 steps", "from 5 steps", "from 1 steps"]);
+  assert.deepEqual(await heard(close), ["from 2 steps", "from 1 steps"]);
+  await socket.must("space_state", { type: "join_space", user_id: "ann", x: 8, y: 5 });
+  await socket.must("message_accepted", say("to you", [close]));
+  await waitFor(async () => (await heard(close)).includes("to you"), { what: "what is said to it is near enough" });
 });
 
 test("RT-12 both sides of a conversation are rows, with timestamp, sender, content and recipient, after a restart too", async (t) => {
@@ -198,4 +236,32 @@ test("people come, move, speak and go, and everybody sees it", async (t) => {
   for (const [message, field] of [[say(""), "message"], [say("x".repeat(8001)), "message"], [say("hello", ["nobody"]), "to"], [say("hello", "nobody"), "to"], [{ type: "join_space", space_id: "mars" }, "space_id"]])
     assert.equal((await other.ask(message)).field, field, JSON.stringify(message).slice(0, 80));
   assert.equal(codeOf((await live.post("/world/say", {})).json), "invalid_argument");
+});
+
+test("nobody speaks or comes as an agent, not even as one that is yet to be", async (t) => {
+  const live = await Live.started({}, t);
+  const socket = await live.connect();
+  const ada = await live.bring(socket, { name: "Ada" });
+  await socket.must("message_accepted", say("hello", [ada]));
+  await socket.waitFor("agent_speech");
+  const from = socket.mark;
+  for (const user_id of [ada, "agent_050"]) {
+    const joined = await socket.ask({ type: "join_space", user_id, name: "Ada" });
+    assert.deepEqual([joined.type, joined.code, joined.field], ["error", "invalid_argument", "user_id"], JSON.stringify(joined));
+    for (const [path, body] of [["/world/say", { content: "I am Ada" }], ["/world/say", { content: "I am Ada", to: [ada] }], ["/world/broadcast", { data: 1 }]]) {
+      const { status, json, text } = await live.post(path, { ...body, user_id });
+      assert.deepEqual([status, codeOf(json), json.error?.field ?? json.field], [400, "invalid_argument", "user_id"], `${path}: ${text}`);
+    }
+    const verb = await live.cru("say", "--as", user_id, "I am Ada");
+    assert.deepEqual([verb.code, verb.stdout], [2, ""]);
+    assert.match(verb.stderr, new RegExp(user_id));
+    const { error, field } = JSON.parse((await live.cru("say", "--json", "--as", user_id, "I am Ada")).stdout);
+    assert.deepEqual([error, field], ["invalid_argument", "user_id"]);
+  }
+  // What this connection says now is said by whom it was before: nobody.
+  await socket.must("message_accepted", say("who am I?"));
+  assert.equal((await socket.waitFor("chat_broadcast", { from })).user_id, "player_0");
+  const told = socket.messages.slice(from).filter(({ type }) => ["chat_broadcast", "user_joined", "agent_broadcast"].includes(type));
+  assert.deepEqual(told.map(({ type, message }) => [type, message]), [["chat_broadcast", "who am I?"]]);
+  assert.deepEqual((await live.events("?limit=1000")).filter(({ type, data }) => type === "live.agent_spoke" && data.content === "I am Ada"), []);
 });
