@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { Project } from "../harness.mjs";
 import { cru_bin, sleep } from "./basics.mjs";
 
-/// A project whose .coven is a small file system of its own, seen by its daemon only.
-export class SmallDisk extends Project {
+/// A kind of project whose .coven is a small file system of its own, of `size`, seen by its daemon only.
+export const onSmallDisk = (Kind) => class extends Kind {
   async startDaemon() {
     const coven = this.path(".coven");
     const script = `mkdir -p ${coven} && mount -t tmpfs -o size=${this.size} tmpfs ${coven} && exec ${cru_bin} daemon run`;
@@ -31,4 +31,6 @@ export class SmallDisk extends Project {
     if (keeper) try { process.kill(keeper, "SIGTERM"); await sleep(500); } catch { /* gone */ }
     await super.close();
   }
-}
+};
+
+export class SmallDisk extends onSmallDisk(Project) {}

@@ -1,0 +1,199 @@
+// Minds in trouble and minds in a queue: whose turn it is, who interrupts whom, words to nobody, places that are taken.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sleep, waitFor } from "./harness.mjs";
+import { gate, Live, Minds } from "./harness/live.mjs";
+
+const say = (message, ...to) => ({ type: "chat_message", message, to });
+const steps = (one, other) => Math.abs(one.x - other.x) + Math.abs(one.y - other.y);
+const at = (x, y) => ({ initial_position: { x, y } });
+const speech = (socket, id, options) => socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === id, options);
+
+test("RT-08 a tile that somebody stands on is a conflict, from afar too, and the agent stays", async (t) => {
+  const live = await Live.started({}, t);
+  const socket = await live.connect();
+  const ada = await live.bring(socket, { name: "Ada", ...at(2, 5) });
+  await live.bring(socket, { name: "Near", ...at(3, 5) });
+  await live.bring(socket, { name: "Far", ...at(13, 6) });
+  for (const [x, y] of [[3, 5], [13, 6]]) {
+    const refused = await socket.ask({ type: "move_agent", agent_id: ada, x, y });
+    assert.deepEqual([refused.type, refused.code, refused.field], ["error", "conflict", "x"], `${x},${y}: ${JSON.stringify(refused)}`);
+    const { walk, position } = await live.agent(ada);
+    assert.deepEqual([walk ?? null, position], [null, { x: 2, y: 5 }], `${x},${y}`);
+  }
+  // Its destination is somebody's tile from the beginning of the walk on.
+  const walker = await live.bring(socket, { name: "Walker", ...at(7, 6) });
+  await socket.must("move_accepted", { type: "move_agent", agent_id: walker, x: 9, y: 10 });
+  assert.equal((await socket.ask({ type: "move_agent", agent_id: ada, x: 9, y: 10 })).code, "conflict");
+  await socket.must("move_accepted", { type: "move_agent", agent_id: ada, x: 2, y: 6 });
+  await waitFor(async () => (await live.agent(ada)).position.y === 6, { what: "a free tile is no conflict" });
+  assert.equal(socket.of("agent_moved", ({ agent_id }) => agent_id === ada).length, 1);
+});
+
+test("RT-05 a decision to go where somebody stands goes beside", async (t) => {
+  const minds = await Minds.start(t);
+  minds.decide("Ada", { action: "move", x: 13, y: 6, reason: "to Bob" });
+  const live = await Live.started({ minds }, t);
+  const socket = await live.connect();
+  const bob = await live.bring(socket, { name: "Bob", cli_backend: "mock", ...at(13, 6) });
+  const ada = await live.bring(socket, { name: "Ada", ...at(5, 6) });
+  await socket.must("message_accepted", say("go to Bob", ada));
+  const moved = await socket.waitFor("agent_moved");
+  assert.equal(moved.agent_id, ada);
+  assert.equal(steps(moved, { x: 13, y: 6 }), 1, `${moved.x},${moved.y}`);
+  await waitFor(async () => steps((await live.agent(ada)).position, { x: 13, y: 6 }) === 1, { what: "it arrives beside" });
+  assert.deepEqual((await live.agent(bob)).position, { x: 13, y: 6 });
+  assert.equal((await live.agent(ada)).error, null);
+});
+
+test("RT-05 collaborate: it walks beside the other, and proposes when it has arrived", async (t) => {
+  const minds = await Minds.start(t);
+  const live = await Live.started({ minds }, t);
+  const socket = await live.connect();
+  const there = { x: 13, y: 6 };
+  // It listens to nobody: an answer would come between.
+  const bob = await live.bring(socket, { name: "Bob", cli_backend: "mock", ...at(there.x, there.y), listens_to: { senders: ["nobody_at_all"] } });
+  const ada = await live.bring(socket, { name: "Ada", ...at(3, 6) });
+  minds.decide("Ada", { action: "collaborate", with: bob, proposal: "Shall we pair?" });
+  await socket.must("message_accepted", say("find somebody", ada));
+  const proposal = await speech(socket, ada, { within: 30_000 });
+  const [moved, ...again] = socket.of("agent_moved", ({ agent_id }) => agent_id === ada);
+  assert.deepEqual(again, [], "one walk");
+  assert.ok(moved && moved.seq < proposal.seq, "it walks first");
+  assert.ok(moved.path.length > 5 && steps(moved, there) === 1, JSON.stringify(moved.path));
+  assert.deepEqual([proposal.content, proposal.recipients, proposal.position], ["Shall we pair?", [bob], { x: moved.x, y: moved.y }]);
+  const arrives = moved.t0_ms + ((moved.path.length - 1) / moved.speed) * 1000;
+  assert.ok(proposal.at >= arrives - 20, `said ${arrives - proposal.at} ms before it arrived`);
+  const speaking = await socket.state(ada, "speaking");
+  assert.ok(speaking.seq > moved.seq && speaking.old_state === "thinking");
+});
+
+test("RT-05 words to somebody who does not exist are said to nobody: a wait, and the error is told", async (t) => {
+  const minds = await Minds.start(t);
+  const live = await Live.started({ minds }, t);
+  const socket = await live.connect();
+  const bob = await live.bring(socket, { name: "Bob", cli_backend: "mock", ...at(8, 5) });
+  const ada = await live.bring(socket, { name: "Ada", ...at(7, 5) });
+  const lost = [[{ action: "speak", content: "a secret", recipient: "agent_999" }, "agent_999"], [{ action: "speak", content: "another", recipient: "Nobody Here" }, "Nobody Here"], [{ action: "collaborate", with: "agent_777", proposal: "a third" }, "agent_777"]];
+  for (const [decision, name] of lost) {
+    minds.decide("Ada", decision);
+    const from = socket.mark;
+    await socket.must("message_accepted", say("well?", ada));
+    const idle = await socket.state(ada, "idle", { from });
+    assert.equal(idle.old_state, "thinking", "it has not spoken");
+    assert.ok(idle.error?.includes(name), `${name}: ${idle.error}`);
+    assert.ok((await live.agent(ada)).error?.includes(name));
+  }
+  // Bob hears what she says aloud, and has heard nothing before.
+  minds.decide("Ada", { action: "speak", content: "aloud" });
+  await socket.must("message_accepted", say("and now?", ada));
+  await speech(socket, ada);
+  await socket.state(bob, "listening");
+  assert.deepEqual((await live.conversation(bob)).slice(0, 1).map(({ sender, content }) => [sender, content]), [[ada, "aloud"]]);
+  assert.deepEqual(socket.of("agent_speech", ({ agent_id }) => agent_id === ada).map(({ content }) => content), ["aloud"]);
+  assert.equal(socket.of("agent_moved", ({ agent_id }) => agent_id === ada).length, 0);
+  assert.equal((await live.agent(ada)).error, null, "forgiven");
+});
+
+test("RT-04 more thinkers than places: one at a time, in the order of asking, nobody starves", async (t) => {
+  const minds = await Minds.start(t);
+  const names = ["Ann", "Ben", "Cid", "Dan", "Eve"];
+  const slowly = async () => { await sleep(400); return { action: "wait" }; };
+  names.forEach((name) => minds.decide(name, ...Array(50).fill(slowly)));
+  const live = await Live.started({ minds, live: { idle: "200ms", max_thinking: 1 } }, t);
+  const socket = await live.connect();
+  const name_of = new Map();
+  for (const name of names) name_of.set(await live.bring(socket, { name }), name);
+  const began = Date.now();
+  const rounds = 3;
+  await minds.server.when(() => names.every((name) => minds.thoughts(name).length >= rounds), 60_000);
+  t.diagnostic(`${minds.server.requests.length} thoughts of 400 ms in ${Date.now() - began} ms`);
+  assert.equal(minds.server.max_open, 1, "one at a time");
+  // Whoever began to wait first is asked first; and there is a line to wait in.
+  const requests = minds.server.requests.filter(({ system }) => system);
+  const asked = requests.map(({ system }) => names.find((name) => system.includes(JSON.stringify(name))));
+  const waits = () => socket.of("agent_state_update", ({ state }) => state === "thinking");
+  await socket.until(() => waits().length >= asked.length);
+  assert.deepEqual(asked, waits().map(({ agent_id }) => name_of.get(agent_id)).slice(0, asked.length));
+  const longest = Math.max(...requests.map(({ at: when }, n) => waits().filter((wait) => wait.at <= when).length - n));
+  assert.ok(longest >= 3, `at most ${longest} waited`);
+  for (const id of name_of.keys()) assert.equal((await live.agent(id)).error, null);
+});
+
+test("RT-04 a mind that hangs keeps its place no longer than think_limit; whoever waits longer is reported, and has its turn", async (t) => {
+  const minds = await Minds.start(t);
+  const never = gate();
+  t.after(() => never.open());
+  minds.decide("First", () => never.wait).decide("Second", () => never.wait).decide("Third", { action: "speak", content: "my turn at last" });
+  const live = await Live.started({ minds, live: { max_thinking: 1, think_limit: "1500ms", longest_pause: "1h" } }, t);
+  const socket = await live.connect();
+  const ids = [];
+  for (const name of ["First", "Second", "Third"]) {
+    ids.push(await live.bring(socket, { name }));
+    await socket.must("message_accepted", say("think!", ids.at(-1)));
+    await socket.state(ids.at(-1), "thinking");
+  }
+  const [first, second, third] = ids;
+  const words = await speech(socket, third, { within: 30_000 });
+  assert.equal(words.content, "my turn at last");
+  const stuck = (id, why) => socket.of("agent_stuck", ({ agent_id, reason }) => agent_id === id && why.test(reason));
+  for (const id of [first, second]) assert.equal(stuck(id, /did not answer/).length, 1, id);
+  assert.equal(stuck(third, /did not answer/).length, 0);
+  const [waiting, ...more] = stuck(third, /waits/);
+  assert.ok(waiting && waiting.seq < words.seq && Date.parse(waiting.since) > 0, "it is told that it waits");
+  assert.deepEqual(more, [], "once");
+  assert.equal(minds.server.max_open, 1);
+  assert.equal((await live.agent(third)).error, null);
+  assert.ok(minds.thoughts("Third")[0].at - minds.thoughts("First")[0].at >= 2 * 1500 - 100, "each hung mind has its time, no less");
+});
+
+test("RT-06 an answer that was decided on the way and not yet said is not forgotten when somebody else interrupts", async (t) => {
+  const minds = await Minds.start(t);
+  const live = await Live.started({ minds, live: { hearing: 16 } }, t);
+  const socket = await live.connect();
+  const ada = await live.bring(socket, { name: "Ada", ...at(1, 10) });
+  const tell = (user_id, content) => live.must(202, live.post("/world/say", { content, to: [ada], user_id }));
+  // An error of hers, which the next decision takes away: so it is seen when she has decided.
+  minds.decide("Ada", "no decision at all");
+  await tell("player_zoe", "hello");
+  await waitFor(async () => { const { error, state } = await live.agent(ada); return error && state === "idle"; }, { what: "she has an error" });
+
+  minds.decide("Ada", { action: "speak", content: "for Ann only", recipient: "player_ann" });
+  const { walk } = await socket.must("move_accepted", { type: "move_agent", agent_id: ada, x: 18, y: 10 });
+  const from = socket.mark;
+  await tell("player_ann", "What do you carry?");
+  await waitFor(async () => { const { error, state } = await live.agent(ada); return error === null && state === "thinking"; }, { every: 5, what: "she has decided" });
+  const is_open = (text, words) => text.split("\n").some((line) => line.includes(words) && line.endsWith("(unanswered)"));
+  minds.decide("Ada", ({ text }) => ({ action: "speak", content: ["What do you carry?", "Where do you go?"].map((words) => is_open(text, words)).join(" and ") }));
+  assert.deepEqual(socket.of("agent_speech"), [], "she walks, and says nothing yet");
+  await tell("player_ben", "Where do you go?");
+  const words = await speech(socket, ada, { within: 30_000, from });
+  assert.equal(words.content, "true and true", "both questions were open");
+  assert.deepEqual(words.position, { x: 18, y: 10 }, "said on arrival");
+  assert.ok(words.at >= walk.t0_ms + ((walk.path.length - 1) / walk.speed) * 1000 - 20);
+  assert.deepEqual(socket.states(ada, from), ["listening", "thinking", "listening", "thinking", "speaking"]);
+});
+
+test("RT-06 an agent that is interrupted again and again decides after at most four interruptions, and hears the rest then", async (t) => {
+  const minds = await Minds.start(t);
+  const slowly = async () => { await sleep(700); return { action: "speak", content: "Let me finish!", recipient: "player_0" }; };
+  minds.decide("Ada", ...Array(50).fill(slowly));
+  const live = await Live.started({ minds }, t);
+  const socket = await live.connect();
+  const ada = await live.bring(socket, { name: "Ada" });
+  const sent = [];
+  const end = Date.now() + 30_000;
+  while (!socket.of("agent_speech").length && Date.now() < end) {
+    sent.push(`And ${sent.length}?`);
+    await socket.must("message_accepted", say(sent.at(-1), ada));
+    await sleep(200);
+  }
+  const [words] = socket.of("agent_speech");
+  assert.ok(words, `it never spoke, after ${sent.length} messages and ${minds.thoughts("Ada").length} thoughts`);
+  const interrupted = socket.of("agent_state_update", ({ seq, old_state, state }) => seq < words.seq && old_state === "thinking" && state === "listening").length;
+  t.diagnostic(`${sent.length} messages, ${interrupted} interruptions`);
+  assert.ok(interrupted >= 1 && interrupted <= 4, `${interrupted} interruptions`);
+  const heard = async () => (await live.conversation(ada)).filter(({ sender }) => sender === "player_0").map(({ content }) => content);
+  await waitFor(async () => (await heard()).length === sent.length, { what: "all is heard in the end" });
+  assert.deepEqual(await heard(), sent);
+});
