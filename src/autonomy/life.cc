@@ -58,7 +58,7 @@ class Step {
 
   void operator()(const AskedToMove& asked) {
     if (life_.state != State::speaking) return add(effect::Walk{asked.move, true});
-    life_.held = asked.move;
+    life_.held = std::make_unique<Move>(asked.move);
     add(effect::Hold{asked.move});
   }
   void operator()(const Arrived&) {
@@ -118,7 +118,7 @@ class Step {
   }
   void say_when_standing(const Speak& words) {
     if (!life_.is_walking) return say(words);
-    life_.unsaid = words;
+    life_.unsaid = std::make_unique<Speak>(words);
     life_.due = never;
   }
   void say(const Speak& words) {

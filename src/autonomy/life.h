@@ -2,7 +2,7 @@
 /// Life: what a live agent does next, given where it stands and what happens to it. Rules only: thoughts,
 /// walks, words and timers are effects for the runtime, and their outcomes are inputs. An agent is no task
 /// and no coroutine, just this and a place in a table.
-#include <optional>
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -32,8 +32,8 @@ struct Life {
   int32_t failures = 0;       ///< thoughts that failed, in a row
   int32_t interruptions = 0;  ///< thoughts that were interrupted, in a row
   bool is_walking = false;
-  std::optional<Move> held;     ///< asked for while it spoke; the latest wins
-  std::optional<Speak> unsaid;  ///< decided on the way: said on arrival
+  std::unique_ptr<Move> held;     ///< asked for while it spoke; the latest wins
+  std::unique_ptr<Speak> unsaid;  ///< decided on the way: said on arrival
 };
 
 /// Somebody spoke, or something else concerns it. Not told while it speaks: it hears that afterwards.

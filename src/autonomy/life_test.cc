@@ -74,6 +74,20 @@ TEST_F(LifeTest, AMessageInterruptsAThoughtWhichBeginsAnewAfterwards) {
   EXPECT_EQ(find<effect::Think>(effects)->thought, first + 1);
 }
 
+TEST_F(LifeTest, AThoughtThatWasInterruptedTooOftenIsFinished) {
+  think();
+  for (int i = 0; i < most_interruptions; ++i) {
+    EXPECT_TRUE(can_hear(life_));
+    tell(Heard{});
+    wait();
+  }
+  EXPECT_EQ(life_.state, State::thinking);
+  EXPECT_FALSE(can_hear(life_)) << "it would never come to an end";
+  tell(Decided{life_.thought, Wait{}});
+  EXPECT_TRUE(can_hear(life_));
+  EXPECT_EQ(life_.interruptions, 0);
+}
+
 // RT-08
 TEST_F(LifeTest, AMoveAskedForWhileSpeakingIsHeldAndTheLatestIsCarriedOutOnIdle) {
   think();

@@ -277,7 +277,7 @@ Task<Result<json::object>> AgentRuntime::move(std::string id, world::Tile to) {
   auto stood_at = at(*body).place(wall());
   tell(*body, AskedToMove{{to, "it was asked to"}});
   const auto& agent = at(*body);
-  bool held = agent.life.held.has_value();
+  bool held = agent.life.held != nullptr;
   if (!held && agent.tile == before && before != to && stood_at != to)
     co_return fail(Code::conflict, fmt::format("{} cannot get to {},{}", id, to.col, to.row), "x",
                    "somebody stands there, or there is no way");
@@ -345,7 +345,7 @@ Task<Result<>> AgentRuntime::recover() {
     agent->nature = row.nature;
     agent->life.state = row.state;
     agent->life.thought = row.thought;
-    if (row.held) agent->life.held = Move{*row.held, ""};
+    if (row.held) agent->life.held = std::make_unique<Move>(Move{*row.held, ""});
     agent->since = row.since;
     agent->facing = row.facing;
     agent->seat = row.seat;
