@@ -9,25 +9,30 @@ constexpr size_t budget = 2'000;  ///< deliveries before others of the loop, and
 
 }  // namespace
 
+/// The next page of the log, whatever it takes.
+Task<EventPage> AgentRuntime::read_on(int64_t cursor, EventFilter filter) {
+  for (;;) {
+    auto read = co_await store_.events().read(cursor, filter, page);
+    if (read) co_return *std::move(read);
+    if (read.error().code == Code::cursor_gone)
+      cursor = store_.events().floor();
+    else
+      co_await loop_.sleep(100ms);
+  }
+}
+
 /// Feeds the bus with what was committed, for ever.
 Task<void> AgentRuntime::follow(int64_t cursor) {
   EventFilter filter;
   filter.types = bus_types();
   for (;;) {
-    auto read = co_await store_.events().read(cursor, filter, page);
-    if (!read) {
-      if (read.error().code == Code::cursor_gone)
-        cursor = store_.events().floor();
-      else
-        co_await loop_.sleep(100ms);
-      continue;
-    }
-    for (const auto& event : read->events)
+    auto read = co_await read_on(cursor, filter);
+    for (const auto& event : read.events)
       if (auto message = message_from(event, [this](std::string_view id) { return body_of(id); }))
         bus_.publish(*std::move(message));
-    cursor = read->scanned;
-    if (!read->events.empty()) pump();
-    if (!read->more) (void)co_await store_.events().wait_past(cursor, 1h);
+    cursor = read.scanned;
+    if (!read.events.empty()) pump();
+    if (!read.more) (void)co_await store_.events().wait_past(cursor, 1h);
   }
 }
 
@@ -92,21 +97,14 @@ Task<void> AgentRuntime::catch_up(Body body, std::string id, int64_t cursor) {
   filter.types = bus_types(wanted ? wanted->kinds : Filter().kinds);
   auto is_here = [&] { return slots_[body].agent && slots_[body].agent->id() == id; };
   while (is_here() && cursor < bus_.oldest()) {
-    auto read = co_await store_.events().read(cursor, filter, page);
-    if (!read) {
-      if (read.error().code == Code::cursor_gone)
-        cursor = store_.events().floor();
-      else
-        co_await loop_.sleep(100ms);
-      continue;
-    }
-    for (const auto& event : read->events) {
+    auto read = co_await read_on(cursor, filter);
+    for (const auto& event : read.events) {
       auto message = message_from(event, [this](std::string_view who) { return body_of(who); });
       while (message && is_here() && bus_.concerns(body, *message) && !hear(body, *message))
         (void)co_await heard_.wait();
       if (!is_here()) co_return;
     }
-    cursor = read->scanned;
+    cursor = read.scanned;
   }
   if (!is_here()) co_return;
   slots_[body].is_catching_up = false;

@@ -154,6 +154,7 @@ class AgentRuntime {
 
   // hearing.cc
   Task<void> follow(int64_t cursor);
+  Task<EventPage> read_on(int64_t cursor, EventFilter filter);
   void pump();
   Task<void> deliver();
   bool hear(Body body, const Message& message);
