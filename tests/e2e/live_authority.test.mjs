@@ -79,8 +79,9 @@ test("whoever comes back before its old connection is gone is still in the world
   for (let n = 0; n < 10; ++n) {
     const fresh = await live.connect();
     await fresh.snapshot();
-    old.ws.close();
-    await fresh.must("space_state", { type: "join_space", user_id: "bob" });
+    const joined = fresh.must("space_state", { type: "join_space", user_id: "bob" });
+    old.ws.terminate();
+    await joined;
     await waitFor(() => old.closed);
     await fresh.must("pong", { type: "ping" });
     assert.deepEqual(await users(), ["bob"], `the ${n}th time`);

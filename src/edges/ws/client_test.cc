@@ -207,7 +207,7 @@ TEST_F(Live, WhoeverFailsToComeBackIsGone) {
   auto old = std::make_unique<Client>(connect_live());
   (void)ask(*old, join_bob);
   auto fresh = connect_live();
-  failing_ = "join_space";
+  let_fail("join_space");
   EXPECT_EQ(text_or(ask(fresh, join_bob), "code"), "database_unavailable");
   EXPECT_EQ(asked().size(), 2u) << "the old connection has bob";
   close_gate("join_space");
@@ -239,7 +239,7 @@ TEST_F(Live, WhoeverCouldNotLeaveIsStillThere) {
   {
     auto client = connect_live();
     (void)ask(client, join_bob);
-    failing_ = "leave_space";
+    let_fail("leave_space");
     EXPECT_EQ(text_or(ask(client, R"({"type":"leave_space"})"), "code"), "database_unavailable");
     EXPECT_EQ(text_or(ask(client, chat), "type"), "message_accepted");
     EXPECT_NE(asked().back().find(R"("user_id":"bob")"), std::string::npos);

@@ -119,6 +119,12 @@ class Live : public EdgeFixture {
   std::vector<std::string> asked() {
     return thread_.on_loop([this] { return asked_; });
   }
+  int worlds() {
+    return thread_.on_loop([this] { return worlds_; });
+  }
+  void let_fail(std::string operation) {
+    thread_.on_loop([&] { failing_ = operation; });
+  }
   void close_gate(std::string operation) {
     thread_.on_loop([&] { gated_ = operation; });
   }

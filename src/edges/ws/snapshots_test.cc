@@ -59,7 +59,7 @@ TEST_F(Live, TheWorldIsAskedForOnceForAllWhoComeTogether) {
   ASSERT_TRUE(clients_become(20));
   open_gate();
   for (auto& client : clients) EXPECT_EQ(text_or(next(client), "type"), "world_snapshot");
-  EXPECT_EQ(worlds_, 1);
+  EXPECT_EQ(worlds(), 1);
 }
 
 TEST_F(Live, WhoeverAsksInALoopGetsTheSameWorldForAMoment) {
@@ -68,7 +68,7 @@ TEST_F(Live, WhoeverAsksInALoopGetsTheSameWorldForAMoment) {
   auto client = connect_live();
   for (int i = 0; i < 50; ++i) EXPECT_EQ(text_or(ask(client, get_snapshot), "request_id"), "s");
   auto took = std::chrono::steady_clock::now() - begun;
-  EXPECT_LE(worlds_, 1 + took / Snapshots::moment);
+  EXPECT_LE(worlds(), 1 + took / Snapshots::moment);
 }
 
 TEST_F(Live, ASnapshotKnowsAllThatHappenedBeforeItWasAskedFor) {
