@@ -35,7 +35,7 @@ test("RT-09 from the words in the log to their receipts: under 100 ms for half o
   const count = 20;
   for (let n = 1; n <= count; ++n) {
     const { message_id } = await socket.must("message_accepted", say(`word ${n}`, ids));
-    await socket.until(() => socket.of("message_receipt", (one) => one.message_id === message_id).length === ids.length, { what: `all have word ${n}` });
+    await socket.until(() => socket.of("message_receipt", (one) => one.message_id === message_id && one.status === "delivered").length === ids.length, { what: `all have word ${n}` });
   }
   const events = await live.events("?limit=1000");
   const time = ({ timestamp }) => Date.parse(timestamp);
