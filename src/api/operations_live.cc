@@ -146,7 +146,7 @@ void add_tasks(std::vector<Operation>& table) {
        .cli = {.verb = "live tasks",
                .arguments = {"agent_id"},
                .list = "tasks",
-               .columns = {"task_id", "status", "task_name", "result", "completed_at"}},
+               .columns = {"task_id TASK", "status", "task_name", "result", "completed_at"}},
        .reply = R"({"type":"object","required":["tasks"],"properties":{"tasks":{"type":"array"}}})"});
   table.push_back(
       {.name = "list_live_conversation",

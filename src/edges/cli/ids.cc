@@ -20,7 +20,11 @@ const Kind& kind_of(Named named) {
   static const Kind work{"/work?limit=1000", "work", "task_id", "work", "pieces of work", "cru work list"};
   static const Kind handoffs{"/handoffs?limit=1000", "handoffs", "id", "handoff", "handoffs",
                              "cru handoffs list"};
+  static const Kind live{"/live?limit=1000", "agents",      "agent_id",
+                         "live agent",       "live agents", "cru live list"};
   switch (named) {
+    case Named::live:
+      return live;
     case Named::question:
       return questions;
     case Named::work:

@@ -6,7 +6,7 @@
 
 namespace cru::cli {
 
-enum class Named { run, question, work, handoff };
+enum class Named { run, question, work, handoff, live };
 
 /// The one id that begins with `prefix`. Errors: not_found with the nearest id as hint;
 /// invalid_argument if several begin so.

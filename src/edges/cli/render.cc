@@ -114,12 +114,19 @@ std::string cell(std::string_view field, const json::value& value, const Style& 
 
 std::string table(std::span<const std::string_view> columns, const json::array& rows, const Style& style) {
   std::vector<std::vector<std::string>> cells(1);
-  for (auto column : columns) cells[0].push_back(heading(column));
+  // A column is a field, and behind a space its title where it is not the usual one.
+  std::vector<std::string_view> fields;
+  for (auto column : columns) {
+    auto space = column.find(' ');
+    fields.push_back(column.substr(0, space));
+    cells[0].push_back(space == std::string_view::npos ? heading(column)
+                                                       : std::string(column.substr(space + 1)));
+  }
   for (const auto& row : rows) {
     if (!row.is_object()) continue;
     const auto& object = row.get_object();
     auto& line = cells.emplace_back();
-    for (auto column : columns) {
+    for (auto column : fields) {
       const auto* value = object.if_contains(column);
       if (column == "command" && (!value || object.contains("argv")))
         line.push_back(safe_for_terminal(command_of(object)));

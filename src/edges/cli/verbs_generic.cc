@@ -150,8 +150,11 @@ const Field* named_field(const Operation& operation) {
   return nullptr;
 }
 
-Named named_by(const Operation& operation) {
+/// What the path's id names; empty for what cannot be listed.
+std::optional<Named> named_by(const Operation& operation) {
   auto path = operation.routes.front().path;
+  if (path.starts_with("/world")) return {};
+  if (path.starts_with("/live")) return Named::live;
   if (path.starts_with("/questions")) return Named::question;
   if (path.starts_with("/work")) return Named::work;
   return path.starts_with("/handoffs") ? Named::handoff : Named::run;
@@ -160,16 +163,17 @@ Named named_by(const Operation& operation) {
 Result<std::string> call_by_name(Context& context, const Operation& operation, json::object& input) {
   const auto* field = named_field(operation);
   auto& client = context.client();
-  if (!field || !input.contains(field->name)) return call_operation(client, operation, input);
+  auto named = named_by(operation);
+  if (!field || !named || !input.contains(field->name)) return call_operation(client, operation, input);
   std::string id(text_or(input, field->name));
   auto call = [&](const std::string& whole) {
     input[field->name] = whole;
     return call_operation(client, operation, input);
   };
-  auto reply = with_id(client, named_by(operation), id, call);
+  auto reply = with_id(client, *named, id, call);
   // Whose work it is and whether there is any are one answer; the beginning of an id gets a second chance.
   if (reply && reply->find("\"task_not_found_or_not_claimed_by_agent\"") != std::string::npos)
-    if (auto whole = complete_id(client, named_by(operation), id); whole && *whole != id) return call(*whole);
+    if (auto whole = complete_id(client, *named, id); whole && *whole != id) return call(*whole);
   return reply;
 }
 
