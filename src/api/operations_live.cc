@@ -199,6 +199,7 @@ void add_words(std::vector<Operation>& table) {
                    .required = true,
                    .summary = "the message's id",
                    .is_id = true}},
+       .callers = person,
        .reads_only = true,
        .idempotent = true,
        .cli = {.verb = "live message", .arguments = {"message_id"}},

@@ -29,7 +29,10 @@ Task<Result<>> Journal::written() {
   auto wanted = added_;
   while (written_ < wanted) {
     bool moved = co_await progress_.wait(patience);
-    if (!moved && trouble_) co_return fail(*trouble_);
+    if (moved || !trouble_) continue;
+    auto trouble = *trouble_;
+    trouble.hint = "it may still happen when there is room again: look before you ask a second time";
+    co_return fail(std::move(trouble));
   }
   co_return broken_ ? Result<>(fail(*broken_)) : Result<>();
 }

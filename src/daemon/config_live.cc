@@ -4,6 +4,18 @@
 #include "daemon/config_reader.h"
 
 namespace cru::daemon {
+namespace {
+
+/// As one would type it: "7d", "1s".
+std::string typed(Duration duration) {
+  constexpr std::pair<Duration, std::string_view> units[] = {
+      {std::chrono::days(1), "d"}, {1h, "h"}, {1min, "m"}, {1s, "s"}, {1ms, "ms"}};
+  for (auto [unit, name] : units)
+    if (duration >= unit && duration % unit == Duration(0)) return fmt::format("{}{}", duration / unit, name);
+  return "0s";
+}
+
+}  // namespace
 
 void ConfigReader::duration_within(const YamlNode& node, const std::string& path, Duration least,
                                    Duration most, Duration& into) {
@@ -12,8 +24,7 @@ void ConfigReader::duration_within(const YamlNode& node, const std::string& path
   duration(node, path, value);
   if (problems.size() != before) return;
   if (value < least || value > most)
-    return problem(node, path,
-                   fmt::format("must be from {} to {}", format_duration(least), format_duration(most)));
+    return problem(node, path, fmt::format("must be from {} to {}", typed(least), typed(most)));
   into = value;
 }
 

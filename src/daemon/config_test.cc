@@ -128,6 +128,17 @@ TEST(Config, SetsCoordinationFromEitherFile) {
   }
 }
 
+TEST(Config, ReadsHowAgentsLive) {
+  auto config = *apply("live: {idle: 30s, listening: 0s, hearing: 3, max_thinking: 9, instinct: 2s}");
+  EXPECT_EQ(config.live.pace.idle, 30s);
+  EXPECT_EQ(config.live.pace.listening, 0s);
+  EXPECT_EQ(config.live.hearing, 3);
+  EXPECT_EQ(config.live.max_thinking, 9);
+  EXPECT_EQ(config.live.instinct, 2s);
+  EXPECT_EQ(problems("live: {idle: 0s}"), "c.yaml:1: live.idle: must be from 100ms to 1d");
+  EXPECT_EQ(problems("live: {hearing: 17}"), "c.yaml:1: live.hearing: must be from 0 to 16");
+}
+
 TEST(Config, RefusesBadCoordinationSettings) {
   EXPECT_EQ(problems("coordination:\n"
                      "  stale_after: 15\n"
