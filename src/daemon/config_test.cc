@@ -136,7 +136,7 @@ TEST(Config, ReadsHowAgentsLive) {
   EXPECT_EQ(config.live.max_thinking, 9);
   EXPECT_EQ(config.live.instinct, 2s);
   EXPECT_EQ(problems("live: {idle: 0s}"), "c.yaml:1: live.idle: must be from 100ms to 1d");
-  EXPECT_EQ(problems("live: {hearing: 17}"), "c.yaml:1: live.hearing: must be from 0 to 16");
+  EXPECT_EQ(problems("live: {hearing: 17}"), "c.yaml:1: live.hearing: must be a whole number from 0 to 16");
 }
 
 TEST(Config, RefusesBadCoordinationSettings) {
