@@ -23,6 +23,7 @@ struct Config {
   std::string log_level = "info";
   Duration keep_records = std::chrono::days(30);
   Duration keep_events = std::chrono::hours(24);
+  int64_t most_events = 2'000'000;
   Duration kill_grace = 10s;
   int64_t output_limit = int64_t(2) << 30;
   int64_t disk_floor = int64_t(256) << 20;

@@ -88,6 +88,7 @@ json::array settings_of(const Config& config) {
   out.add("daemon.log_level", json::value(config.log_level));
   out.add("store.retention.records", config.keep_records);
   out.add("store.retention.events", config.keep_events);
+  out.add("store.retention.most_events", json::value(config.most_events));
   out.add("runs.kill_grace", config.kill_grace);
   out.add("runs.output_limit", json::value(config.output_limit));
   out.add("runs.disk_floor", json::value(config.disk_floor));

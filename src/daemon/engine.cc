@@ -153,7 +153,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
             to_options(project, config)),
       retention_(loop, store, *output_, *worktrees_, runs_.purging(),
-                 {config.keep_records, config.keep_events}),
+                 {config.keep_records, config.keep_events, config.most_events}),
       paths_(coordination::file_paths(project.root, pool)),
       sessions_(
           loop, store, pool, system_random(),

@@ -109,10 +109,11 @@ Task<Result<bool>> Retention::purge_questions() {
 
 Task<Result<bool>> Retention::purge_events() {
   auto keep = options_.keep_events;
-  auto bounds = co_await store_.write([keep](Tx& tx) -> Result<std::pair<EventBounds, bool>> {
+  auto most = options_.most_events;
+  auto bounds = co_await store_.write([keep, most](Tx& tx) -> Result<std::pair<EventBounds, bool>> {
     std::vector<std::string> live;
     for (const auto& run : list_live(tx)) live.push_back(run.task_id);
-    auto up_to = find_cursor(tx, tx.now() - keep);
+    auto up_to = std::max(find_cursor(tx, tx.now() - keep), read_bounds(tx).last - most);
     auto deleted = delete_events(tx, up_to, live, most_rows);
     auto now = read_bounds(tx);
     return std::pair(now, now.floor < up_to || deleted >= most_rows);

@@ -167,6 +167,22 @@ TEST_F(RetentionTest, DeletesOldEventsButNotThoseOfLiveRuns) {
   EXPECT_EQ(of("new"), 1u);
 }
 
+TEST_F(RetentionTest, KeepsNoMoreEventsThanItMayHoweverYoungTheyAre) {
+  retention = std::make_unique<Retention>(thread->loop, *store, output, worktrees, purging,
+                                          RetentionOptions{.most_events = 1000});
+  ASSERT_TRUE(write([](Tx& tx) -> Result<> {
+    for (int i = 0; i < 2500; ++i) tx.emit({"live.agent_state_changed", "agent_001", {}});
+    return {};
+  }));
+  ASSERT_TRUE(pass());
+  auto last = store->events().last();
+  EXPECT_EQ(store->events().floor(), last - 1000);
+  auto left = read([](Reader& reader) -> Result<int64_t> {
+    return reader.row("SELECT COUNT(*) FROM events")->integer(0);
+  });
+  EXPECT_EQ(*left, 1000);
+}
+
 TEST_F(RetentionTest, SkipsAPassAfterTheWallClockJumped) {
   ASSERT_TRUE(pass());
   add("old", Status::completed, 0h);

@@ -8,11 +8,8 @@
 #include "coordination/locks_service.h"
 #include "coordination/memory_table.h"
 #include "coordination/work_service.h"
-#include "inbox/question_table.h"
+#include "sim_runs.h"
 #include "sim_seeds.h"
-#include "sim_store.h"
-#include "sim_world.h"
-#include "store/event_table.h"
 
 namespace cru::sim {
 namespace {
@@ -28,12 +25,8 @@ bool covers_same(std::string_view a, std::string_view b) {
 }
 
 std::vector<Migration> migrations() {
-  std::vector<Migration> all;
-  for (auto room :
-       {event_migrations(), inbox::migrations(), runs::migrations(), reply_migrations(), session_migrations(),
-        lock_migrations(), work_migrations(), handoff_migrations(), memory_migrations()})
-    all.insert(all.end(), room.begin(), room.end());
-  return all;
+  return with_runs({reply_migrations(), session_migrations(), lock_migrations(), work_migrations(),
+                    handoff_migrations(), memory_migrations()});
 }
 
 class PlainPaths final : public Paths {
@@ -45,13 +38,7 @@ class PlainPaths final : public Paths {
 };
 
 /// One daemon's life.
-struct Daemon {
-  std::unique_ptr<SimStore> store;
-  SimKeeper keeper;
-  SimOutput output;
-  NoWorktrees worktrees;
-  inbox::Inbox inbox;
-  runs::Runs runs;
+struct Daemon : SimRuns {
   Pool pool;
   PlainPaths paths;
   Sessions sessions;
@@ -60,12 +47,7 @@ struct Daemon {
   bool ready = false;
 
   Daemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened)
-      : store(std::move(opened)),
-        keeper(world, loop, random),
-        output(world, loop, random),
-        inbox(loop, *store),
-        runs(loop, *store, inbox, keeper, output, worktrees, random,
-             {.root = "/project", .backends = {}, .environment = {}, .check_program = false}),
+      : SimRuns(loop, world, random, std::move(opened), "/project"),
         pool(loop, 0),
         sessions(loop, *store, pool, random, {.root = "/project", .stale_after = stale_after}),
         locks(loop, *store, sessions, paths, {}),

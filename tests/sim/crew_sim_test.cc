@@ -10,13 +10,10 @@
 #include "crew/conversation.h"
 #include "crew/crew_service.h"
 #include "crew/crew_table.h"
-#include "inbox/question_table.h"
 #include "platform/files.h"
 #include "platform/temporary_folder.h"
+#include "sim_runs.h"
 #include "sim_seeds.h"
-#include "sim_store.h"
-#include "sim_world.h"
-#include "store/event_table.h"
 #include "store/replies_table.h"
 
 namespace cru::sim {
@@ -24,13 +21,7 @@ namespace {
 
 using namespace crew;
 
-std::vector<Migration> migrations() {
-  std::vector<Migration> all;
-  for (auto room :
-       {event_migrations(), inbox::migrations(), runs::migrations(), reply_migrations(), crew::migrations()})
-    all.insert(all.end(), room.begin(), room.end());
-  return all;
-}
+std::vector<Migration> migrations() { return with_runs({reply_migrations(), crew::migrations()}); }
 
 /// A tool that leaves a mark on the world, which no crash takes away.
 class Marks final : public OtherTools {
@@ -66,13 +57,7 @@ minds::Settings scripted() {
 }
 
 /// One daemon's life.
-struct Daemon {
-  std::unique_ptr<SimStore> store;
-  SimKeeper keeper;
-  SimOutput output;
-  NoWorktrees worktrees;
-  inbox::Inbox inbox;
-  runs::Runs runs;
+struct Daemon : SimRuns {
   Pool pool;
   definitions::Registry registry;
   notes::Notes notes;
@@ -84,12 +69,7 @@ struct Daemon {
 
   Daemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened,
          const std::string& root, std::map<std::string, int>& made, int64_t max_concurrent)
-      : store(std::move(opened)),
-        keeper(world, loop, random),
-        output(world, loop, random),
-        inbox(loop, *store),
-        runs(loop, *store, inbox, keeper, output, worktrees, random,
-             {.root = root, .backends = {}, .environment = {}, .check_program = false}),
+      : SimRuns(loop, world, random, std::move(opened), root),
         pool(loop, 0),
         registry(loop, *store, pool, {root + "/agents", root + "/none", root, root}),
         notes(loop, *store, pool, {.root = root, .index_file = root + "/notes.db"}),

@@ -3,46 +3,23 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "inbox/question_table.h"
 #include "runs/retention.h"
 #include "runs/runs_service.h"
+#include "sim_runs.h"
 #include "sim_seeds.h"
-#include "sim_store.h"
-#include "sim_world.h"
-#include "store/event_table.h"
 
 namespace cru::sim {
 namespace {
 
-std::vector<Migration> migrations() {
-  std::vector<Migration> all;
-  for (auto room : {event_migrations(), inbox::migrations(), runs::migrations()})
-    all.insert(all.end(), room.begin(), room.end());
-  return all;
-}
+std::vector<Migration> migrations() { return with_runs({}); }
 
 /// One daemon's life: the engine between two crashes.
-struct Daemon {
-  std::unique_ptr<SimStore> store;
-  SimKeeper keeper;
-  SimOutput output;
-  NoWorktrees worktrees;
-  inbox::Inbox inbox;
-  runs::Runs runs;
+struct Daemon : SimRuns {
   runs::Retention retention;
   bool ready = false;
 
   Daemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened)
-      : store(std::move(opened)),
-        keeper(world, loop, random),
-        output(world, loop, random),
-        inbox(loop, *store),
-        runs(loop, *store, inbox, keeper, output, worktrees, random,
-             {.root = "/project",
-              .kill_grace = 200ms,
-              .backends = {},
-              .environment = {},
-              .check_program = false}),
+      : SimRuns(loop, world, random, std::move(opened), "/project", 200ms),
         retention(loop, *store, output, worktrees, runs.purging(), {}) {}
 };
 
