@@ -122,7 +122,7 @@ void LiveClient::subscribe(const Message& message, Subscription subscription) {
 Task<Result<json::object>> LiveClient::ask(std::string_view name, std::string key, json::object input) {
   const auto* operation = api::find_operation(name);
   CRU_ASSERT(operation != nullptr);
-  auto call = call_;
+  auto call = caller_->call;
   call.request_id = std::move(key);
   if (auto good = check_speaker(*operation, call); !good) co_return fail(good.error());
   auto reply = co_await shared_.api.call(*operation, std::move(call), std::move(input));
@@ -176,13 +176,14 @@ void LiveClient::set_user(std::string user) {
 }
 
 void LiveClient::let_go(std::string user) {
-  if (shared_.guests.give_back(user)) shared_.loop.spawn(leave_world(shared_, call_, std::move(user)));
+  if (shared_.guests.give_back(user))
+    shared_.loop.spawn(leave_world(shared_, caller_->call, std::move(user)));
 }
 
 /// The first one decides where the deltas go on; one that was asked for later is a picture in between.
 Task<void> LiveClient::show(std::shared_ptr<LiveClient> self, std::string request_id) {
   ++self->showing_;
-  auto snapshot = co_await self->shared_.snapshots.get(self->call_);
+  auto snapshot = co_await self->shared_.snapshots.get(self->caller_->call);
   if (!self->socket_) co_return;
   if (!snapshot) {
     --self->showing_;
@@ -226,7 +227,7 @@ void LiveClient::send_answers() {
 }
 
 bool LiveClient::wants(const Delta& delta) const {
-  if (delta.is_direct && !listener_.hears_direct(delta.subject)) return false;
+  if (delta.is_direct && !caller_->listener.hears_direct(delta.subject)) return false;
   return !subscription_ || subscription_->passes(delta);
 }
 

@@ -24,6 +24,12 @@ class LiveClient;
 inline constexpr size_t most_messages = 64;               ///< of a client that wait to be carried out
 inline constexpr size_t most_message_bytes = 256u << 10;  ///< of all of them
 
+/// Who is at a connection. The same for all who are the same: a thousand pages of one person have one.
+struct LiveCaller {
+  api::Call call;
+  Listener listener;
+};
+
 /// What the clients share.
 struct LiveShared {
   Loop& loop;
@@ -43,8 +49,8 @@ const EventFilter& live_events();
 
 class LiveClient : public std::enable_shared_from_this<LiveClient> {
  public:
-  LiveClient(LiveShared& shared, api::Call call)
-      : shared_(shared), call_(std::move(call)), listener_{call_.caller, call_.run_id} {}
+  LiveClient(LiveShared& shared, std::shared_ptr<const LiveCaller> caller)
+      : shared_(shared), caller_(std::move(caller)) {}
   LiveClient(const LiveClient&) = delete;
 
   /// From here on it is among the clients, until its connection ends. With a cursor it goes on behind that
@@ -100,8 +106,7 @@ class LiveClient : public std::enable_shared_from_this<LiveClient> {
   std::string now_text(std::string_view type, json::object members, std::string_view request_id) const;
 
   LiveShared& shared_;
-  const api::Call call_;
-  const Listener listener_;
+  const std::shared_ptr<const LiveCaller> caller_;
   std::unique_ptr<ws::Socket> socket_;          ///< null once the connection has ended
   std::unique_ptr<Subscription> subscription_;  ///< null: everything
   std::list<std::string> messages_;             ///< that wait to be carried out

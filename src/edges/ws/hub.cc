@@ -1,6 +1,7 @@
 #include "edges/ws/hub.h"
 
 #include <charconv>
+#include <tuple>
 
 #include "edges/ws/wire_text.h"
 
@@ -73,10 +74,28 @@ Task<void> LiveHub::handle(const http::Request& request, api::Call call, http::F
   if (upgraded && !is_closing_) welcome(std::move(*upgraded), std::move(call), since);
 }
 
+namespace {
+
+bool is_same(const api::Call& a, const api::Call& b) {
+  auto all = [](const api::Call& call) {
+    return std::tie(call.caller, call.run_id, call.trace, call.request_id, call.peer, call.agent_id,
+                    call.agent_type, call.session_id, call.capabilities, call.cwd, call.lock_ttl_minutes);
+  };
+  return all(a) == all(b);
+}
+
+}  // namespace
+
 void LiveHub::welcome(http::Writer::Upgraded upgraded, api::Call call, std::optional<int64_t> since) {
   call.request_id.clear();  // it was the handshake's; what is said later are requests of their own
   if (!is_following_) shared_.cursor = shared_.log.last();
-  auto client = std::make_shared<LiveClient>(shared_, std::move(call));
+  auto caller = last_caller_.lock();
+  if (!caller || !is_same(caller->call, call)) {
+    Listener listener{call.caller, call.run_id};
+    caller = std::make_shared<const LiveCaller>(LiveCaller{std::move(call), std::move(listener)});
+    last_caller_ = caller;
+  }
+  auto client = std::make_shared<LiveClient>(shared_, std::move(caller));
   client->begin(std::move(upgraded.fd), std::move(upgraded.read_already), since);
   if (!std::exchange(is_following_, true)) shared_.loop.spawn(follow());
   if (!beat_timer_) set_beat(config_.heartbeat);

@@ -39,6 +39,7 @@ class LiveHub {
 
   const LiveConfig config_;
   LiveShared shared_;
+  std::weak_ptr<const LiveCaller> last_caller_;  ///< whoever came last
   Loop::TimerId beat_timer_ = 0;
   size_t upgrading_ = 0;  ///< places that are spoken for
   bool is_following_ = false;
