@@ -14,11 +14,11 @@ if (!existsSync(bin)) {
 const wanted = process.argv.slice(2);
 const files = readdirSync(here).filter((name) => name.endsWith(".test.mjs")).sort()
   .filter((name) => !wanted.length || wanted.some((part) => name.includes(part)));
-// The loop that kills the daemon and the crowd want the machine to themselves; the others share it: they mostly wait.
+// The loop that kills the daemon and the crowd want the machine to themselves; the others share it.
 const alone = files.filter((name) => /^(kill_loop|crowd)/.test(name));
 const shared = files.filter((name) => !alone.includes(name));
 let passed = 0, failed = 0;
-for (const [group, concurrency] of [[shared, 3], [alone, 1]]) {
+for (const [group, concurrency] of [[shared, 2], [alone, 1]]) {
   if (!group.length) continue;
   const { status, stdout } = spawnSync(process.execPath,
     ["--test", `--test-concurrency=${concurrency}`, "--test-reporter=spec", "--test-reporter-destination=stderr",
