@@ -84,13 +84,22 @@ export class Processes extends Client {
   }
 
   async ready() {
-    const daemon = this.daemon;
+    let daemon = this.daemon, refused_at = 0;
     await waitFor(async () => {
       // Its last words may come after its exit code.
       if (daemon && daemon.exitCode !== null) await daemon.ended;
       // A verb that waits on a killed daemon starts it again, and may have been quicker than we were.
-      if (daemon?.exitCode === 1 && /running already/.test(daemon.text.stderr)) this.daemon = null;
-      else if (daemon && daemon.exitCode !== null) throw Object.assign(new Error(`the daemon ended (${daemon.exitCode}): ${daemon.text.stderr}`), { final: true });
+      if (daemon?.exitCode === 1 && /running already/.test(daemon.text.stderr)) {
+        daemon = this.daemon = null;
+        refused_at = Date.now();
+      } else if (daemon && daemon.exitCode !== null) {
+        throw Object.assign(new Error(`the daemon ended (${daemon.exitCode}): ${daemon.text.stderr}`), { final: true });
+      }
+      // Whoever held the lock was dying, and nobody came after it: as a person would, we try again.
+      if (refused_at && Date.now() - refused_at > 3000) {
+        daemon = this.daemon = this.spawn(["daemon", "run"]);
+        refused_at = 0;
+      }
       return (await this.get("/health", { timeout: 2000 })).status === 200;
     }, { what: "the daemon answers" }).catch((error) => {
       throw new Error(`${error.message}\n${daemon?.text.stderr ?? ""}\n${this.log()}`);
