@@ -35,6 +35,11 @@ Result<> prepare_state(const api::Project& project) {
 
 Result<Fd> take_pid_file(const api::Project& project) {
   auto lock = lock_file(project.pid_file());
+  // A daemon that was killed while it started a program leaves its lock to that child for a moment.
+  for (int i = 0; i < 50 && !lock && lock.error().code == Code::conflict; ++i) {
+    ::usleep(20'000);
+    lock = lock_file(project.pid_file());
+  }
   if (!lock) {
     if (lock.error().code == Code::conflict)
       return fail(Code::conflict, "a daemon for this project is running already", "",
