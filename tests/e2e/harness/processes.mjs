@@ -102,8 +102,17 @@ export class Processes extends Client {
       }
       return (await this.get("/health", { timeout: 2000 })).status === 200;
     }, { what: "the daemon answers" }).catch((error) => {
-      throw new Error(`${error.message}\n${daemon?.text.stderr ?? ""}\n${this.log()}`);
+      throw new Error(`${error.message}\n${daemon?.text.stderr ?? ""}\n${this.whoIsHere()}\n${this.log()}`);
     });
+  }
+
+  /// For a failure: the processes of this project, and what each waits for.
+  whoIsHere() {
+    const read = (pid, name) => { try { return readFileSync(`/proc/${pid}/${name}`, "utf8").replaceAll("\0", " ").trim(); } catch { return ""; } };
+    const lines = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map((pid) => [pid, read(pid, "cmdline")])
+      .filter(([, words]) => words.includes(this.root))
+      .map(([pid, words]) => `${pid} ${read(pid, "status").match(/State:\s*(.*)/)?.[1]} ${read(pid, "wchan")}: ${words.slice(0, 120)}`);
+    return `covend.pid says ${this.daemonPid}; here are:\n${lines.join("\n")}`;
   }
 
   /// kill -9, and gone before it returns: our own child, and whoever serves the project if that was started by a
@@ -130,9 +139,9 @@ export class Processes extends Client {
   }
 
   log() {
-    const folder = this.path(".coven");
+    const folder = this.path(".coven/log");
     if (!existsSync(folder)) return "";
-    return readdirSync(folder).filter((name) => /log/.test(name)).map((name) => {
+    return readdirSync(folder).map((name) => {
       try { return readFileSync(join(folder, name), "utf8").slice(-4000); } catch { return ""; }
     }).join("\n");
   }
