@@ -54,7 +54,7 @@ void AgentRuntime::apply(Body body, const effect::Think& think) {
     journal_.add([id = agent.tasks.front().task_id](Tx& tx) { begin_task(tx, id); });
   }
   auto live = std::make_shared<Thought>();
-  live->follows = std::exchange(slots_[body].has_just_woken, false);
+  live->follows = std::exchange(slots_[body].resumes, false);
   slots_[body].thought = live;
   loop_.spawn(this->think(body, agent.id(), think.thought, live));
 }
@@ -191,6 +191,7 @@ bool AgentRuntime::walk(Body body, world::Tile to, Nearness nearness) {
   alarms_.push({slots_[body].arrives, body, true});
   set_alarm();
   emit(moved_event(agent));
+  save(body);  // also where no step of its life follows
   return true;
 }
 
@@ -243,8 +244,12 @@ void AgentRuntime::arm(Body body) {
 void AgentRuntime::set_alarm() {
   if (alarms_.empty() || alarms_.top().at >= timer_at_) return;
   if (timer_) loop_.cancel_timer(timer_);
-  timer_at_ = alarms_.top().at;
-  timer_ = loop_.set_timer(std::max<Duration>(timer_at_ - boot(), Duration(0)), [this] {
+  call_at(alarms_.top().at);
+}
+
+void AgentRuntime::call_at(BootTime time) {
+  timer_at_ = time;
+  timer_ = loop_.set_timer(std::max<Duration>(time - boot(), Duration(0)), [this] {
     timer_ = 0;
     timer_at_ = never;
     run_due();
@@ -270,13 +275,7 @@ void AgentRuntime::run_due() {
     }
   }
   if (alarms_.empty() || timer_) return;
-  auto wait = journal_.is_full() ? Duration(50) : std::max<Duration>(alarms_.top().at - boot(), Duration(0));
-  timer_at_ = boot() + wait;
-  timer_ = loop_.set_timer(wait, [this] {
-    timer_ = 0;
-    timer_at_ = never;
-    run_due();
-  });
+  call_at(journal_.is_full() ? boot() + 50ms : alarms_.top().at);
 }
 
 }  // namespace cru::autonomy

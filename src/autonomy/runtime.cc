@@ -364,7 +364,7 @@ Task<Result<>> AgentRuntime::recover() {
     if (auto body = body_of(task.agent_id); body != world::nobody)
       at(body).tasks.push_back({task.task_id, task.task_name, task.status, task.created_at});
   for (const auto& [id, body] : bodies_) {
-    slots_[body].has_just_woken = true;
+    slots_[body].resumes = at(body).life.state == State::thinking;
     tell(body, Woken{});
   }
   // Whoever was connected to the last daemon has to come again.

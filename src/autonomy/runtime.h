@@ -151,6 +151,7 @@ class AgentRuntime {
   void arm(Body body);
   void run_due();
   void set_alarm();
+  void call_at(BootTime time);
 
   // hearing.cc
   Task<void> follow(int64_t cursor);
@@ -166,7 +167,7 @@ class AgentRuntime {
   Task<Result<std::string>> ask(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> live);
   Situation situation_of(Body body, const std::vector<Said>& recent) const;
   bool is_wanted(Body body, std::string_view id, int64_t thought) const;
-  Decision checked(Body body, Decision decision, const std::vector<std::string>& known);
+  Decision checked(Decision decision, const std::vector<std::string>& known) const;
   Task<void> take_place(std::shared_ptr<Thought> live);
   void give_back(Thought& live);
   Task<void> report_waiting(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> live);

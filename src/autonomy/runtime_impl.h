@@ -21,9 +21,9 @@ struct AgentRuntime::Thought {
 struct AgentRuntime::Slot {
   std::unique_ptr<LiveAgent> agent;  ///< null: the number is free
   BootTime arrives = never;
-  BootTime armed = never;       ///< the earliest alarm of its life that is set
-  bool has_just_woken = false;  ///< after a restart
-  int32_t rows = 0;             ///< of history written since it was pruned
+  BootTime armed = never;  ///< the earliest alarm of its life that is set
+  bool resumes = false;    ///< its next thought is one that an earlier daemon began
+  int32_t rows = 0;        ///< of history written since it was pruned
   bool is_catching_up = false;
   std::shared_ptr<Thought> thought;
   std::vector<Unacknowledged> heard;  ///< and not acknowledged

@@ -81,7 +81,7 @@ Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::
     co_return;
   }
   agent.error.clear();
-  auto decision = checked(body, read_decision(*words), live->known);
+  auto decision = checked(read_decision(*words), live->known);
   const auto* wait = std::get_if<Wait>(&decision);
   bool was_unreadable = wait && wait->was_unreadable;
   if (was_unreadable) {
@@ -100,7 +100,7 @@ Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::
 }
 
 /// Words to somebody who is not there are no decision: said aloud they would be everybody's.
-Decision AgentRuntime::checked(Body, Decision decision, const std::vector<std::string>& known) {
+Decision AgentRuntime::checked(Decision decision, const std::vector<std::string>& known) const {
   std::string to;
   if (const auto* speak = std::get_if<Speak>(&decision)) to = speak->recipient;
   if (const auto* offer = std::get_if<Collaborate>(&decision)) to = offer->with;

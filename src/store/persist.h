@@ -9,22 +9,23 @@ inline bool is_passing(Code code) {
   return code == Code::disk_full || code == Code::database_unavailable || code == Code::overloaded;
 }
 
-/// Tried again until it is written, or fails for good.
+/// `attempt() -> Task<Result<T>>`, made again until it succeeds, or fails for good.
 template <class F>
-Task<std::invoke_result_t<F, Tx&>> persist(Loop& loop, Store& store, F closure) {
+std::invoke_result_t<F> patiently(Loop& loop, F attempt) {
   for (Duration pause = 100ms;; pause = std::min<Duration>(pause * 2, 5s)) {
-    auto written = co_await store.write(closure);
-    if (written || !is_passing(written.error().code)) co_return written;
+    auto done = co_await attempt();
+    if (done || !is_passing(done.error().code)) co_return done;
     co_await loop.sleep(pause);
   }
 }
+
 template <class F>
-Task<std::invoke_result_t<F, Reader&>> consult(Loop& loop, Store& store, F closure) {
-  for (Duration pause = 100ms;; pause = std::min<Duration>(pause * 2, 5s)) {
-    auto found = co_await store.read(closure);
-    if (found || !is_passing(found.error().code)) co_return found;
-    co_await loop.sleep(pause);
-  }
+auto persist(Loop& loop, Store& store, F closure) {
+  return patiently(loop, [&store, closure = std::move(closure)] { return store.write(closure); });
+}
+template <class F>
+auto consult(Loop& loop, Store& store, F closure) {
+  return patiently(loop, [&store, closure = std::move(closure)] { return store.read(closure); });
 }
 
 }  // namespace cru

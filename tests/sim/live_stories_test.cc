@@ -134,5 +134,30 @@ TEST(LiveSim, AnAnswerThatWasNotSaidYetIsStillOwed) {
   world.live();
 }
 
+Task<void> one_walks_up_to_another(StoryWorld& world) {
+  (void)co_await world.spawn("Bob", "", {12, 5});
+  auto ada = co_await world.spawn("Ada", "sociable", {4, 5});
+  json::object seen;
+  for (int i = 0; i < 200 && !seen["walk"].is_object(); ++i) {
+    co_await world.loop().sleep(100ms);
+    auto now = co_await world.look(ada);
+    seen = std::move(now);
+  }
+  EXPECT_TRUE(seen["walk"].is_object()) << "she proposes from afar";
+  if (!seen["walk"].is_object()) co_return;
+  auto rows = co_await world.store().read(
+      [](Reader& reader) -> Result<std::vector<LiveRow>> { return living_agents(reader); });
+  EXPECT_TRUE(rows && rows->size() == 2);
+  const auto& goal = seen["walk"].at("path").as_array().back();
+  EXPECT_EQ(to_text(world::to_json(rows->back().tile)), to_text(goal)) << "a crash would take her back";
+}
+
+TEST(LiveSim, WhoIsOnItsWayToAnotherIsThereAfterARestart) {
+  StoryWorld world({}, one_walks_up_to_another);
+  world.add_script("sociable",
+                   R"(otherwise: {say: '{"action":"collaborate","with":"Bob","proposal":"shall we?"}'})");
+  world.live();
+}
+
 }  // namespace
 }  // namespace cru::sim
