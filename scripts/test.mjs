@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The stages of `make test` after the build, one after another, all of them even when one fails; the last
-// line is `N passed, N failed`. `make test ONLY="unit e2e"` picks stages.
+// The stages of `make test` after the build, one after another in their order here, all of them even when one fails;
+// the last line is `N passed, N failed`. `make test ONLY="unit e2e"` picks stages.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { cpus } from "node:os";
@@ -56,12 +56,24 @@ const stages = {
     return { passed, failed: code && !failed ? 1 : failed };
   },
   layering: async () => single(await run(["node", "tools/layering.mjs"])),
-  planted: async () => single(await run(["node", "tools/layering.mjs", "--self-test"])),
-  ledger: async () => single(await run(["node", "tools/ledger.mjs"])),
+  async planted() {
+    const both = [];
+    for (const tool of ["layering", "ledger"]) both.push(single(await run(["node", `tools/${tool}.mjs`, "--self-test"])));
+    return { passed: both[0].passed + both[1].passed, failed: both[0].failed + both[1].failed };
+  },
   format: async () => single(await run(["scripts/format", "--check"])),
   types: async () => single(await run(["node_modules/.bin/tsc", "--noEmit", "-p", "web"])),
   page: async () => fromNodeTest(await run(["node", "web/test.mjs"])),
-  e2e: async () => fromNodeTest(await run(["node", "tests/e2e/run.mjs"])),
+  async e2e() {
+    mkdirSync(reports, { recursive: true });
+    for (const name of readdirSync(reports)) if (name.startsWith("e2e")) rmSync(join(reports, name));
+    return fromNodeTest(await run(["node", "tests/e2e/run.mjs"], { CRU_E2E_RESULTS: reports }));
+  },
+  // Last: it counts a scenario only if one of its tests was run. Without both kinds of test it looks at the marks alone.
+  async ledger() {
+    const ran = ["unit", "e2e"].every((name) => rows.some((row) => row.name === name));
+    return single(await run(["node", "tools/ledger.mjs", ...(ran ? ["--results", reports] : [])]));
+  },
 };
 
 const wanted = process.argv.slice(2);
@@ -71,7 +83,7 @@ if (unknown) {
   process.exit(2);
 }
 const rows = [];
-for (const name of wanted.length ? wanted : Object.keys(stages)) {
+for (const name of Object.keys(stages).filter((stage) => !wanted.length || wanted.includes(stage))) {
   console.log(`\n── ${name} ──`);
   const began = Date.now();
   rows.push({ name, ...(await stages[name]()), seconds: (Date.now() - began) / 1000 });

@@ -1,57 +1,195 @@
 #!/usr/bin/env node
-// The scenario ledger: each id of scenarios.tsv with the tests that name it. A test names a scenario in its
-// name or in a comment beside it (`// CO-16`). Fails when a finished area has a scenario that no test names,
-// or when a test names one that does not exist.
-import { readFileSync, readdirSync, existsSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+// The scenario ledger: each id of scenarios.tsv with the tests that prove it. A test says so by a mark, and by nothing else:
+//   end to end   the title begins with it:       test("EX-04: …"), test("CO-06, CO-08: …")
+//   C++          the line right above says it:   // Scenario: CO-16
+//                                                TEST(Session, …)
+// Wherever else an id stands it is prose. Fails when a finished area has a scenario without a mark, when a mark is
+// written wrong or names no scenario, and, held against the results of a run, when none of a scenario's tests was run
+// and passed: a skipped test proves nothing.
+//   node tools/ledger.mjs                    looks at the marks alone
+//   node tools/ledger.mjs --results FOLDER   and at what was run: GoogleTest's reports *.xml, and e2e*.jsonl of tests/e2e/run.mjs
+//   node tools/ledger.mjs --self-test        plants one violation of each rule and proves that it is seen
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 // What is finished: whole areas, or an area up to a scenario.
 const finished = { EX: 99, CO: 99, SA: 48, RT: 99 };
-const isFinished = (id) => Number(id.split("-")[1]) <= (finished[id.split("-")[0]] ?? 0);
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-const isTest = (path) => /(_test\.cc|\.test\.(ts|mjs))$/.test(path) || /^tests\/(sim|golden)\/.*\.cc$/.test(path);
+const ids = "[A-Z]{2}-\\d\\d(?:, [A-Z]{2}-\\d\\d)*";
+const title_mark = new RegExp(`^(${ids}): \\S`);
+const comment_mark = new RegExp(`^// Scenario: (${ids})$`);
+const title = /^[ \t]*test\(\s*(["'`])((?:\\.|(?!\1)[^\\])*)\1/gm;
+const cpp_test = /^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)/;
 
-function testsUnder(folder) {
+function filesUnder(root, folder, pattern) {
   if (!existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    return entry.isDirectory() ? testsUnder(path) : isTest(path) ? [path] : [];
+    return entry.isDirectory() ? filesUnder(root, path, pattern) : pattern.test(entry.name) ? [path] : [];
   });
 }
 
-const scenarios = readFileSync(join(root, "tools/scenarios.tsv"), "utf8").trim().split("\n").slice(1)
-  .map((line) => line.split("\t")).map(([id, , requirement, scenario]) => ({ id, requirement, scenario, tests: new Set() }));
-const byId = new Map(scenarios.map((scenario) => [scenario.id, scenario]));
-const areas = [...new Set(scenarios.map(({ id }) => id.split("-")[0]))];
-const unknown = [];
-
-for (const path of ["src", "tests", "web"].flatMap(testsUnder)) {
-  const names_tests = /\.(ts|mjs)$/.test(path);  // there only a test's own name counts, not a file's heading
-  readFileSync(join(root, path), "utf8").split("\n").forEach((line, index) => {
-    if (names_tests && !/^\s*test\(/.test(line)) return;
-    for (const [id] of line.matchAll(new RegExp(`\\b(?:${areas.join("|")})-\\d\\d\\b`, "g"))) {
-      if (byId.has(id)) byId.get(id).tests.add(relative("", path));
-      else unknown.push(`${path}:${index + 1}: there is no scenario ${id}`);
+/// What the marks in one file say: `marks` of {ids, test}, and `wrong`, one line for each that is none. The name of an
+/// end-to-end test is its file and scenario, for a title may be made of parts; of a C++ test, `Suite.Name`.
+export function marksIn(path, text) {
+  const marks = [], wrong = [];
+  const lineAt = (offset) => text.slice(0, offset).split("\n").length;
+  if (path.endsWith(".mjs")) {
+    for (const { index, 2: words } of text.matchAll(title)) {
+      const mark = words.match(title_mark);
+      if (mark) marks.push({ ids: mark[1].split(", "), test: basename(path), line: lineAt(index) });
+      else if (/^[A-Z]{2}-\d\d\b/.test(words)) wrong.push(`${path}:${lineAt(index)}: a mark is written "EX-04: …" or "EX-04, EX-05: …", not "${words.slice(0, 20)}…"`);
     }
+    return { marks, wrong };
+  }
+  const lines = text.split("\n");
+  lines.forEach((line, index) => {
+    if (!/^\s*\/\/+\s*Scenarios?\s*:/i.test(line)) return;
+    const mark = line.match(comment_mark);
+    const test = lines.slice(index + 1, index + 3).join(" ").match(cpp_test);
+    if (mark && test) marks.push({ ids: mark[1].split(", "), test: `${test[1]}.${test[2]}`, line: index + 1 });
+    else wrong.push(`${path}:${index + 1}: a mark is a line "// Scenario: CO-16" right above its TEST`);
   });
+  return { marks, wrong };
 }
 
-let gaps = 0;
-for (const area of areas) {
-  const own = scenarios.filter(({ id }) => id.startsWith(`${area}-`));
-  const covered = own.filter(({ tests }) => tests.size).length;
-  const done = own.every(({ id }) => isFinished(id));
-  console.log(`${area}  ${covered} of ${own.length} scenarios have a test${done ? "" : "  (not finished yet)"}`);
-  for (const { id, scenario, tests } of own) {
-    if (!tests.size && !isFinished(id)) continue;
-    const names = [...tests].sort();
-    console.log(`  ${tests.size ? "✓" : "✗"} ${id}  ${scenario.padEnd(34)} ${names[0] ?? "NO TEST"}`);
-    for (const name of names.slice(1)) console.log(`  ${" ".repeat(44)} ${name}`);
-    if (!tests.size) ++gaps;
+/// What was run: "passed", "failed" or "skipped" by a test's name; a scenario's best of a file end to end.
+export function resultsIn(folder) {
+  const outcomes = new Map();
+  const best = ["failed", "skipped", "passed"];
+  const note = (key, outcome) => { if (best.indexOf(outcome) > best.indexOf(outcomes.get(key))) outcomes.set(key, outcome); };
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const reports = names.filter((name) => name.endsWith(".xml"));
+  const journals = names.filter((name) => /^e2e.*\.jsonl$/.test(name));
+  for (const name of reports) {
+    for (const [, head, , body = ""] of readFileSync(join(folder, name), "utf8").matchAll(/<testcase ([^>]*?)(\/>|>([^]*?)<\/testcase>)/g)) {
+      const of = (attribute) => head.match(new RegExp(`\\b${attribute}="([^"]*)"`))?.[1] ?? "";
+      const ran = of("status") === "run" && of("result") !== "skipped" && !body.includes("<skipped");
+      note(`${of("classname").split("/").at(-1)}.${of("name").split("/")[0]}`, !ran ? "skipped" : body.includes("<failure") ? "failed" : "passed");
+    }
   }
+  for (const name of journals) {
+    for (const line of readFileSync(join(folder, name), "utf8").split("\n").filter(Boolean)) {
+      const { file, title: words, outcome } = JSON.parse(line);
+      for (const id of words.match(title_mark)?.[1].split(", ") ?? []) note(`${file} ${id}`, outcome);
+    }
+  }
+  const missing = [...(reports.length ? [] : ["the C++ tests"]), ...(journals.length ? [] : ["the end-to-end tests"])];
+  return { outcomes, missing };
 }
-unknown.forEach((line) => console.log(line));
-console.log(gaps || unknown.length ? `ledger: ${gaps} gap(s) in finished areas, ${unknown.length} unknown id(s)` : "ledger: no gaps in finished areas");
-process.exit(gaps || unknown.length ? 1 : 0);
+
+/// The ledger of a tree: `scenarios` with their `tests`, and `wrong`, a line for each reason to fail.
+export function check(root, results, is_finished) {
+  const scenarios = readFileSync(join(root, "tools/scenarios.tsv"), "utf8").trim().split("\n").slice(1)
+    .map((line) => line.split("\t")).map(([id, , , name]) => ({ id, name, tests: [] }));
+  const by_id = new Map(scenarios.map((scenario) => [scenario.id, scenario]));
+  const wrong = [];
+  const { outcomes, missing } = results ? resultsIn(results) : {};
+  if (missing) wrong.push(...missing.map((what) => `${results}: there are no results of ${what}`));
+  const files = [...filesUnder(root, "src", /_test\.cc$/), ...filesUnder(root, "tests", /(_test\.cc|\.test\.mjs)$/)].sort();
+  for (const path of files) {
+    const found = marksIn(path, readFileSync(join(root, path), "utf8"));
+    wrong.push(...found.wrong);
+    for (const { ids: named, test, line } of found.marks)
+      for (const id of named) {
+        if (!by_id.has(id)) wrong.push(`${path}:${line}: there is no scenario ${id}`);
+        by_id.get(id)?.tests.push({ path, line, outcome: outcomes && (outcomes.get(path.endsWith(".mjs") ? `${test} ${id}` : test) ?? "not run") });
+      }
+  }
+  for (const scenario of scenarios) {
+    scenario.proven = scenario.tests.some(({ outcome = "passed" }) => outcome === "passed");
+    if (scenario.proven || !is_finished(scenario.id)) continue;
+    const why = scenario.tests.length ? `none of its tests passed: ${[...new Set(scenario.tests.map(({ outcome }) => outcome))].join(", ")}` : "no test has its mark";
+    wrong.push(`${scenario.id} ${scenario.name}: ${why}`);
+  }
+  return { scenarios, wrong };
+}
+
+function print({ scenarios, wrong }, is_finished) {
+  for (const area of [...new Set(scenarios.map(({ id }) => id.split("-")[0]))]) {
+    const own = scenarios.filter(({ id }) => id.startsWith(`${area}-`));
+    const done = own.every(({ id }) => is_finished(id));
+    console.log(`${area}  ${own.filter(({ proven }) => proven).length} of ${own.length} scenarios have a test${done ? "" : "  (not finished yet)"}`);
+    for (const { id, name, tests, proven } of own) {
+      if (!tests.length && !is_finished(id)) continue;
+      const places = tests.map(({ path, line, outcome }) => `${path}:${line}${outcome && outcome !== "passed" ? ` (${outcome})` : ""}`);
+      console.log(`  ${proven ? "✓" : "✗"} ${id}  ${name.padEnd(41)} ${places[0] ?? "NO TEST"}`);
+      for (const place of places.slice(1)) console.log(`  ${" ".repeat(51)} ${place}`);
+    }
+  }
+  wrong.forEach((line) => console.log(line));
+}
+
+function selfTest() {
+  const cpp = (test, inside, more = 'status="run" result="completed"') => `<testcase name="${test.split(".")[1]}" ${more} classname="${test.split(".")[0]}"${inside ? `>${inside}</testcase>` : " />"}\n`;
+  const ran = (outcome, words = "EX-01, EX-02: it is so") => `${JSON.stringify({ file: "a.test.mjs", title: words, outcome })}\n`;
+  const clean = {
+    "tools/scenarios.tsv": "id\tseed\trequirement\tscenario\nEX-01\ts\tr\tOne\nEX-02\ts\tr\tTwo\nEX-03\ts\tr\tThree\nEX-04\ts\tr\tNot begun\n",
+    "tests/e2e/a.test.mjs": 'test("EX-01, EX-02: it is so", async (t) => {\n  // EX-09 is prose\n});\ntest("as in EX-09, but not it", () => {});\n',
+    "src/room/b_test.cc": "// EX-08: prose.\nTEST(Room, IsSmall) {}\n\n// Why it is so.\n// Scenario: EX-03\nTEST_P(Room, HasADoor) {}\n",
+    "results/b.xml": `<testsuites>${cpp("Room.IsSmall")}${cpp("All/Room.HasADoor/0")}</testsuites>\n`,
+    "results/e2e-0.jsonl": ran("passed") + ran("skipped", "as in EX-09, but not it"),
+  };
+  const mjs = "tests/e2e/a.test.mjs", cc = "src/room/b_test.cc", xml = "results/b.xml", journal = "results/e2e-0.jsonl";
+  const planted = [
+    ["an id in a title that is no mark", { [mjs]: 'test("it is so (EX-01, EX-02)", () => {});\n' }, [/^EX-01 One: no test/, /^EX-02/]],
+    ["an id in a comment end to end", { [mjs]: '// EX-01, EX-02: it is so\ntest("it is so", () => {});\n' }, [/^EX-01 One: no test/, /^EX-02/]],
+    ["an id in a comment of C++", { [cc]: "// EX-03\nTEST_P(Room, HasADoor) {}\n" }, [/^EX-03 Three: no test/]],
+    ["a mark without its colon", { [mjs]: 'test("EX-01 EX-02 it is so", () => {});\n' }, [/a\.test\.mjs:1: a mark is written/, /^EX-01/, /^EX-02/]],
+    ["a mark over nothing", { [cc]: "// Scenario: EX-03\n\nTEST_P(Room, HasADoor) {}\n" }, [/b_test\.cc:1: a mark is a line/, /^EX-03/]],
+    ["a mark with more words", { [cc]: "// Scenario: EX-03 too\nTEST_P(Room, HasADoor) {}\n" }, [/b_test\.cc:1: a mark is a line/, /^EX-03/]],
+    ["an unknown id end to end", { [mjs]: 'test("EX-01, EX-02: it is so", () => {});\ntest(`EX-07: ${x}`, () => {});\n' }, [/a\.test\.mjs:2: there is no scenario EX-07/]],
+    ["an unknown id in C++", { [cc]: "// Scenario: EX-03, ZZ-01\nTEST_P(Room, HasADoor) {}\n" }, [/b_test\.cc:1: there is no scenario ZZ-01/]],
+    ["a test that was skipped end to end", { [journal]: ran("skipped") }, [/^EX-01 One: .*: skipped$/, /^EX-02/]],
+    ["a test that failed", { [journal]: ran("failed") }, [/^EX-01 One: .*: failed$/, /^EX-02/]],
+    ["a test that was not run", { [journal]: ran("passed", "EX-01: it is so") }, [/^EX-02 Two: .*: not run$/]],
+    ["a test that was run in another file", { [journal]: ran("passed").replace("a.test", "z.test") }, [/^EX-01/, /^EX-02/]],
+    ["a test that was skipped in C++", { [xml]: cpp("All/Room.HasADoor/0", '<skipped message="x"><![CDATA[x]]></skipped>', 'status="run" result="skipped"') }, [/^EX-03 Three: .*: skipped$/]],
+    ["a test that is disabled", { [xml]: cpp("All/Room.HasADoor/0", "", 'status="notrun" result="suppressed"') }, [/^EX-03 Three: .*: skipped$/]],
+    ["a test that failed in C++", { [xml]: cpp("All/Room.HasADoor/0", "<failure></failure>") }, [/^EX-03 Three: .*: failed$/]],
+    ["a run without end-to-end tests", { [journal]: undefined }, [/no results of the end-to-end tests/, /^EX-01/, /^EX-02/]],
+    ["a run without C++ tests", { [xml]: undefined }, [/no results of the C\+\+ tests/, /^EX-03/]],
+  ];
+  const look = (files, with_results = true) => {
+    const root = mkdtempSync(join(tmpdir(), "cru-ledger-"));
+    for (const [name, text] of Object.entries(files)) {
+      if (text === undefined) continue;
+      mkdirSync(dirname(join(root, name)), { recursive: true });
+      writeFileSync(join(root, name), text);
+    }
+    const { wrong } = check(root, with_results && join(root, "results"), (id) => id !== "EX-04");
+    rmSync(root, { recursive: true });
+    return wrong;
+  };
+  const missed = [...look(clean), ...look(clean, false)].map((line) => `a clean tree is red: ${line}`);
+  // One that is skipped does not matter where another of the same scenario passed.
+  missed.push(...look({ ...clean, [journal]: ran("skipped") + ran("passed") }).map((line) => `one of two is enough: ${line}`));
+  for (const [what, files, expected] of planted) {
+    const found = look({ ...clean, ...files });
+    const seen = found.length === expected.length && expected.every((pattern) => found.some((line) => pattern.test(line)));
+    if (!seen) missed.push(`not seen: ${what}: ${found.join("; ")}`);
+  }
+  return missed;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [option, folder] = process.argv.slice(2);
+  if (option === "--self-test") {
+    const missed = selfTest();
+    missed.forEach((line) => console.log(line));
+    console.log(missed.length ? `ledger: ${missed.length} wrong` : "ledger: every planted violation is seen");
+    process.exit(missed.length ? 1 : 0);
+  }
+  if (option && (option !== "--results" || !folder)) {
+    console.error("ledger: node tools/ledger.mjs [--results FOLDER | --self-test]");
+    process.exit(2);
+  }
+  const is_finished = (id) => Number(id.split("-")[1]) <= (finished[id.split("-")[0]] ?? 0);
+  const ledger = check(resolve(dirname(fileURLToPath(import.meta.url)), ".."), folder, is_finished);
+  print(ledger, is_finished);
+  const how = folder ? "held against what was run" : "marks only; `make test` holds them against what was run";
+  console.log(ledger.wrong.length ? `ledger: ${ledger.wrong.length} wrong (${how})` : `ledger: no gaps in finished areas (${how})`);
+  process.exit(ledger.wrong.length ? 1 : 0);
+}
