@@ -39,7 +39,7 @@ async function crew(t, { before } = {}) {
 
 const builtin = ["code-reviewer", "documentation-writer", "explorer", "test-writer"];
 
-test("SA-01 a file in .crucible/agents is an agent at once, and listed", async (t) => {
+test("a file in .crucible/agents is an agent at once, and listed", async (t) => {
   const { project, crew: made } = await crew(t);
   assert.deepEqual(await made.names(), builtin, "those that come with cru");
   rmSync(made.folders.project, { recursive: true });
@@ -52,7 +52,7 @@ test("SA-01 a file in .crucible/agents is an agent at once, and listed", async (
   assert.equal((await project.cru("agents")).stdout, listed.stdout, "`cru agents` alone lists");
 });
 
-test("SA-02 SA-08 get_agent gives the whole definition, over HTTP and as a tool", async (t) => {
+test("SA-02, SA-08: get_agent gives the whole definition, over HTTP and as a tool", async (t) => {
   const { project, crew: made } = await crew(t);
   const prompt = "You review.\n\n## How\n\n- read `it`\n- say so: \"ünïcode\"";
   made.put("critic.md", definition("critic", { description: "'Says: what is wrong'", more: "model: opus\nmax_retries: 2\n", prompt }));
@@ -76,7 +76,7 @@ test("SA-02 SA-08 get_agent gives the whole definition, over HTTP and as a tool"
   assert.deepEqual([disabled.status, disabled.json.error], [404, "not_found"]);
 });
 
-test("SA-03 an invalid definition is told with its field and is not an agent", async (t) => {
+test("SA-03: an invalid definition is told with its field and is not an agent", async (t) => {
   const { project, crew: made } = await crew(t);
   made.put("half.md", "---\nname: half\npermissions: [FilesystemRaed]\nmodle: opus\n---\nx\n");
   assert.deepEqual(await made.names(), builtin);
@@ -90,7 +90,7 @@ test("SA-03 an invalid definition is told with its field and is not an agent", a
   assert.match(shown.stderr, /agent not found: "half"[^]*half\.md is not valid; see: cru agents validate half/);
 });
 
-test("SA-04 the project's go over the system's, and an invalid one leaves the system's in force", async (t) => {
+test("the project's go over the system's, and an invalid one leaves the system's in force", async (t) => {
   const { project, crew: made } = await crew(t);
   made.put("tester.md", definition("tester", { description: "of the user" }), "system");
   assert.equal((await made.get("tester")).json.source, "system");
@@ -104,7 +104,7 @@ test("SA-04 the project's go over the system's, and an invalid one leaves the sy
   assert.equal((await made.get("tester")).json.description, "of the user");
 });
 
-test("SA-05 the daemon starts whatever lies in the folders, warns in its log, and tells of changes", async (t) => {
+test("SA-05: the daemon starts whatever lies in the folders, warns in its log, and tells of changes", async (t) => {
   const { project, crew: made } = await crew(t, {
     before: (folders) => {
       folders.put("bad.md", "---\nname: [\n---\n");
@@ -151,7 +151,7 @@ function spoil(made) {
   made.put("yaml.md", "---\nname: yaml\ndescription: x\npermissions: [FilesystemRead\n---\nx\n", "system");
 }
 
-test("SA-06 SA-42 agents list: sorted, with model, source, permissions; disabled ones left out", async (t) => {
+test("SA-06, SA-42: agents list: sorted, with model, source, permissions; disabled ones left out", async (t) => {
   const { project, crew: made } = await crew(t, { before: furnish });
   made.put("bad.md", "bad");
   const listed = await project.cru("agents", "list");
@@ -166,7 +166,7 @@ test("SA-06 SA-42 agents list: sorted, with model, source, permissions; disabled
   assert.ok(terminal.stdout.split("\n").every((line) => line.replace(/\x1b\[[0-9;]*m|\r/g, "").length <= 80), terminal.stdout);
 });
 
-test("SA-43 agents show: metadata, path, enabled and the prompt; disabled ones too", async (t) => {
+test("SA-43: agents show: metadata, path, enabled and the prompt; disabled ones too", async (t) => {
   const { project } = await crew(t, { before: furnish });
   const shown = await project.cru("agents", "show", "auditor");
   assert.equal(shown.code, 0, JSON.stringify(shown));
@@ -179,7 +179,7 @@ test("SA-43 agents show: metadata, path, enabled and the prompt; disabled ones t
   assert.equal(missing.stderr, `cru: agent not found: "code-reviwer"\n  searched .crucible/agents, ~/.config/crucible/agents\n  did you mean: cru agents show code-reviewer\n`);
 });
 
-test("SA-07 SA-44 agents validate: both folders, one line a problem, and the exit code", async (t) => {
+test("SA-07, SA-44: agents validate: both folders, one line a problem, and the exit code", async (t) => {
   const { project, crew: made } = await crew(t, { before: furnish });
   const good = await project.cru("agents", "validate");
   assert.equal(good.code, 0, JSON.stringify(good));
@@ -195,7 +195,7 @@ test("SA-07 SA-44 agents validate: both folders, one line a problem, and the exi
   goldenJson("validate.json", json.stdout);
 });
 
-test("SA-45 agents validate NAME: only that one, with suggestions", async (t) => {
+test("SA-45: agents validate NAME: only that one, with suggestions", async (t) => {
   const { project } = await crew(t, { before: (made) => { furnish(made); spoil(made); } });
   const bad = await project.cru("agents", "validate", "bad-fields");
   assert.equal(bad.code, 1, JSON.stringify(bad));
@@ -208,7 +208,7 @@ test("SA-45 agents validate NAME: only that one, with suggestions", async (t) =>
   assert.match(none.stderr, /agent not found/);
 });
 
-test("SA-36 SA-37 SA-38 enabled: false takes an agent away, true brings it back, and so does nothing at all", async (t) => {
+test("enabled: false takes an agent away, true brings it back, and so does nothing at all", async (t) => {
   const { project, crew: made } = await crew(t);
   made.put("helper.md", definition("helper", { description: "of the user" }), "system");
   made.put("helper.md", definition("helper", { more: "enabled: false\n" }));

@@ -46,7 +46,7 @@ async function stillPending(project, question) {
   assert.deepEqual(types, ["question.answered", "question.delivered"]);
 }
 
-test("EX-12 an agent may not answer by a verb: send to itself, questions answer, respond", async (t) => {
+test("an agent may not answer by a verb: send to itself, questions answer, respond", async (t) => {
   const project = await Project.started({}, t);
   const question = await slyRun(project, [
     `${cru_bin} send sly yes; echo "send $?"`,
@@ -63,7 +63,7 @@ for (const door of ["unix", "tcp"]) {
   const requests = [["/questions/$question/answer", '{"answer":"yes"}'], ["/agents/sly/respond", '{"response":"yes"}'], ["/agents/sly/input", '{"text":"yes"}']];
   const all = (how) => requests.map(([path, body]) => `perl knock.pl ${how} ${door} "${path}" '${body}'`);
 
-  test(`EX-12 an agent may not answer by a request of its own over ${door}: 403`, async (t) => {
+  test(`an agent may not answer by a request of its own over ${door}: 403`, async (t) => {
     const project = await Project.started({}, t);
     const question = await slyRun(project, all("wait").join("; "));
     const printed = (await project.output("sly")).map(({ data }) => data);
@@ -71,7 +71,7 @@ for (const door of ["unix", "tcp"]) {
     await stillPending(project, question);
   });
 
-  test(`EX-12 an agent's process that leaves its request behind over ${door} and is gone does not answer either`, async (t) => {
+  test(`an agent's process that leaves its request behind over ${door} and is gone does not answer either`, async (t) => {
     const project = await Project.started({}, t);
     const question = await slyRun(project, `for i in 1 2 3 4 5 6 7 8 9 10; do ${all("leave").map((one) => `${one}; setsid ${one} &`).join(" ")} done; wait`);
     const printed = (await project.output("sly")).filter(({ stream }) => stream === "stderr").map(({ data }) => data);
@@ -79,7 +79,7 @@ for (const door of ["unix", "tcp"]) {
     await stillPending(project, question);
   });
 
-  test(`EX-12 the same request from a person outside answers over ${door}`, async (t) => {
+  test(`the same request from a person outside answers over ${door}`, async (t) => {
     const project = await Project.started({}, t);
     const question = await slyRun(project, ":");
     const child = project.spawn(["knock.pl", "wait", door, `/questions/${question.id}/answer`, '{"answer":"yes"}'], { argv0: "perl" });

@@ -13,7 +13,7 @@ const expected = {
   gemini: ["gemini", "--output-format", "stream-json", "--model", "best", "--prompt", "fix  the \"login\" $HOME"],
 };
 for (const [backend, argv] of Object.entries(expected)) {
-  test(`EX-01 EX-03 the ${backend} backend: its words, nothing on stdin, both streams`, async (t) => {
+  test(`the ${backend} backend: its words, nothing on stdin, both streams`, async (t) => {
     const project = await Project.started({ bin }, t);
     const task = argv.at(-1);
     const started = await project.start("agent", ["--model", "best"], { backend, task });
@@ -31,7 +31,7 @@ for (const [backend, argv] of Object.entries(expected)) {
     assert.equal(sent.status, 409, sent.text);
   });
 
-  test(`EX-09 cru run --backend ${backend} streams and ends as the agent does; without a task it is refused`, async (t) => {
+  test(`cru run --backend ${backend} streams and ends as the agent does; without a task it is refused`, async (t) => {
     const project = await Project.started({ bin }, t);
     const good = await project.cru("run", "--backend", backend, "--id", "good", "do it");
     assert.equal(good.code, 0, JSON.stringify(good));
@@ -46,7 +46,7 @@ for (const [backend, argv] of Object.entries(expected)) {
   });
 }
 
-test("EX-12 an agent without stdin may ask, and the answer is reported as not delivered", async (t) => {
+test("an agent without stdin may ask, and the answer is reported as not delivered", async (t) => {
   const project = await Project.started({ bin }, t);
   await project.start("deaf", [], { backend: "codex", task: "ask me" });
   const question = await project.pendingQuestion("deaf");
@@ -58,7 +58,7 @@ test("EX-12 an agent without stdin may ask, and the answer is reported as not de
   assert.equal((await project.ended("deaf")).status, "completed");
 });
 
-test("EX-01 a backend of the person's own: from their configuration, never from the project's", async (t) => {
+test("a backend of the person's own: from their configuration, never from the project's", async (t) => {
   const project = await Project.started({ user_config: "backends: {mine: {argv: [sh, -c, 'echo mine \"$0\" \"$1\"']}}\n", config: "backends: {theirs: {argv: [sh]}}\n" }, t);
   await project.start("own", ["extra"], { backend: "mine", task: "the task" });
   assert.equal((await project.ended("own")).status, "completed");

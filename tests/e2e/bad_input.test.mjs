@@ -51,7 +51,7 @@ function badValues(tool, name, schema, is_required) {
   return bad;
 }
 
-test("CO-20 bad input for every tool is an error that names the field, and nothing has changed", { timeout: 120_000 }, async (t) => {
+test("bad input for every tool is an error that names the field, and nothing has changed", { timeout: 120_000 }, async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
   const looker = new Agent(project, "looker");
@@ -99,7 +99,7 @@ test("CO-20 bad input for every tool is an error that names the field, and nothi
   assert.deepEqual(await snapshot(), before, "nothing has changed");
 });
 
-test("CO-20 paths through links that lead outside are refused, names that only look so are not", async (t) => {
+test("paths through links that lead outside are refused, names that only look so are not", async (t) => {
   const project = await Project.started({}, t);
   const { mkdirSync, symlinkSync, writeFileSync } = await import("node:fs");
   mkdirSync(project.path("src"));

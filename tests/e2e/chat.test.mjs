@@ -31,7 +31,7 @@ const options = {
 const crew = (t, more = {}) => Crew.started({ ...options, ...more }, t);
 const folderOf = (made, { stderr }) => made.path(stderr.match(/\.crucible\/sessions\/[^;\s]+/)[0]);
 
-test("SA-29 SA-30 SA-46 SA-47 on pipes: the answer on stdout, progress on stderr, everything in the folder", async (t) => {
+test("SA-46, SA-47: on pipes: the answer on stdout, progress on stderr, everything in the folder", async (t) => {
   const made = await crew(t);
   const said = await made.cru("chat", "-m", "please review the login");
   assert.equal(said.code, 0, JSON.stringify(said));
@@ -44,7 +44,7 @@ test("SA-29 SA-30 SA-46 SA-47 on pipes: the answer on stdout, progress on stderr
   assert.match(readFileSync(join(folder, `${subagents[0].name}.md`), "utf8"), /More of it\./, "the whole report is there to be read");
 });
 
-test("SA-47 standard input is one message, and --json is one object a turn and nothing else", async (t) => {
+test("standard input is one message, and --json is one object a turn and nothing else", async (t) => {
   const made = await crew(t);
   const piped = await made.cru("chat", { input: "one\n\ntwo\n" });
   assert.equal(piped.stdout, "You said: one\n\ntwo\n");
@@ -64,7 +64,7 @@ test("on pipes an answer is whole however long it is", async (t) => {
   assert.equal(said.stdout, `${long}\n`);
 });
 
-test("SA-31 a subagent's error is told with its type and severity, and the turn goes on", async (t) => {
+test("SA-31: a subagent's error is told with its type and severity, and the turn goes on", async (t) => {
   const made = await crew(t);
   const said = await made.cru("chat", "-m", "break it");
   assert.equal(said.code, 0, JSON.stringify(said));
@@ -83,14 +83,14 @@ test("a turn that fails ends with 6 and says why", async (t) => {
   assert.match(unknown.stderr, /agent not found: "critc"[^]*critic/);
 });
 
-test("SA-25 SA-48 several subagents run one after the other, and what waits is told", async (t) => {
+test("SA-23, SA-48: several subagents run one after the other, and what waits is told", async (t) => {
   const made = await crew(t);
   const said = await made.cru("chat", "-m", "three steps");
   assert.match(said.stderr, /^→ Running critic agent\.\.\.\n( {4}\d more in the queue\n)? {4}The login.*\n→ Running tester agent\.\.\.\n {4}1 more in the queue\n {4}41 tests pass\.\n→ Running critic agent\.\.\.\n {4}The login/m);
   assert.match(said.stdout, /In short: [^]*lets anyone in[^]*41 tests pass[^]*lets anyone in/, "one answer of all three, in order");
 });
 
-test("SA-32 progress is seen within 100 ms", async (t) => {
+test("progress is seen within 100 ms", async (t) => {
   const made = await crew(t);
   const delays = [];
   for (let n = 0; n < 4; ++n) {
@@ -125,7 +125,7 @@ class Terminal {
   prompt(agent = "assistant") { return this.see(new RegExp(`${agent}> `)); }
 }
 
-test("SA-46 SA-47 at a terminal: prompt, markdown, commands, history, leaving and resuming", async (t) => {
+test("at a terminal: prompt, markdown, commands, history, leaving and resuming", async (t) => {
   const made = await crew(t);
   const terminal = new Terminal(made, ["chat"]);
   await terminal.prompt();
@@ -173,7 +173,7 @@ test("SA-46 SA-47 at a terminal: prompt, markdown, commands, history, leaving an
   assert.equal(entries.filter(({ role }) => role === "user").length, 4);
 });
 
-test("SA-46 Ctrl-C stops a turn and comes back to the prompt; at the prompt twice it leaves", async (t) => {
+test("Ctrl-C stops a turn and comes back to the prompt; at the prompt twice it leaves", async (t) => {
   const made = await crew(t);
   const terminal = new Terminal(made, ["chat", "critic", "--model", "sonnet"]);
   await terminal.prompt("critic");
@@ -195,7 +195,7 @@ test("SA-46 Ctrl-C stops a turn and comes back to the prompt; at the prompt twic
   assert.equal((await terminal.child.ended).code, 0);
 });
 
-test("SA-46 a paste of several lines is one message", async (t) => {
+test("a paste of several lines is one message", async (t) => {
   const made = await crew(t);
   const terminal = new Terminal(made, ["chat"]);
   await terminal.prompt();
@@ -208,7 +208,7 @@ test("SA-46 a paste of several lines is one message", async (t) => {
   await terminal.child.ended;
 });
 
-test("SA-39 a chat outlives its daemon: it goes on, and no word is shown twice", async (t) => {
+test("a chat outlives its daemon: it goes on, and no word is shown twice", async (t) => {
   const made = await crew(t);
   const terminal = new Terminal(made, ["chat"]);
   await terminal.prompt();

@@ -93,7 +93,7 @@ async function fromRun(crew, id, method, path, body) {
   return (await crew.output(id)).map(({ data }) => data).join("");
 }
 
-test("SA-20 a process of a run begins no chats, says nothing in them and ends none", async (t) => {
+test("a process of a run begins no chats, says nothing in them and ends none", async (t) => {
   const { crew } = await cast(t, { assistant: { text: "Fine." } });
   const chat = await crew.chat({ message: "go" });
   assert.equal(await fromRun(crew, "r1", "POST", "/chats", { message: "x", permissions: ["all"] }), "403");
@@ -104,7 +104,7 @@ test("SA-20 a process of a run begins no chats, says nothing in them and ends no
   assert.equal((await chat.entries()).length, 2);
 });
 
-test("SA-10 a process of a run, such as a subagent's program, does not read chats", async (t) => {
+test("a process of a run, such as a subagent's program, does not read chats", async (t) => {
   const { crew } = await cast(t, { assistant: { text: "Fine." } });
   const chat = await crew.chat({ message: "secret" });
   assert.equal(await fromRun(crew, "r1", "GET", chat.path), "403");

@@ -9,7 +9,7 @@ import { checkSessionFolder } from "./harness/crew.mjs";
 const echo = { assistant: ({ text }) => ({ text: `You said: ${text}` }) };
 const statuses = ({ subagents }) => subagents.map(({ status }) => status);
 
-test("SA-25 a chat remembers what was said, and its entries are read page by page", async (t) => {
+test("a chat remembers what was said, and its entries are read page by page", async (t) => {
   const { crew, asked } = await cast(t, echo);
   const chat = await crew.chat({ message: "one", title: "Counting" });
   for (const word of ["two", "three"]) await chat.say(word);
@@ -117,7 +117,7 @@ test("cancel_subagent ends one that works or waits; the primary is told and goes
   await filed(chat);
 });
 
-test("SA-39 an ended chat is completed, and saying something takes it up again", async (t) => {
+test("an ended chat is completed, and saying something takes it up again", async (t) => {
   const { crew, asked } = await cast(t, echo);
   const chat = await crew.chat({ message: "one" });
   const ended = await chat.end();

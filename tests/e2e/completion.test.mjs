@@ -6,7 +6,7 @@ import { isAlive, Project, sleep, waitFor } from "./harness.mjs";
 
 const untilFile = (path) => `while [ ! -e ${path} ]; do sleep 0.02; done`;
 
-test("EX-07 the record of a run holds its metadata, from its first moment and after a crash", async (t) => {
+test("EX-07: the record of a run holds its metadata, from its first moment and after a crash", async (t) => {
   const project = await Project.started({ git: true }, t);
   const started = await project.sh("meta", "echo hi; read go");
   assert.equal(started.task_id, "meta");
@@ -23,7 +23,7 @@ test("EX-07 the record of a run holds its metadata, from its first moment and af
     assert.deepEqual(again[key], started[key], key);
 });
 
-test("EX-07 a run with its own worktree has its folder and branch recorded", async (t) => {
+test("EX-07: a run with its own worktree has its folder and branch recorded", async (t) => {
   const project = await Project.started({ git: true }, t);
   const run = await project.start("tree", ["sh", "-c", "pwd; git branch --show-current"], { worktree: true });
   assert.equal(run.branch, "coven/tree");
@@ -32,7 +32,7 @@ test("EX-07 a run with its own worktree has its folder and branch recorded", asy
   assert.deepEqual((await project.output("tree")).map((line) => line.data), [project.path(".coven/worktrees/tree"), "coven/tree"]);
 });
 
-test("EX-08 a live run is taken back: no gap in its output, and its true exit", async (t) => {
+test("EX-08: a live run is taken back: no gap in its output, and its true exit", async (t) => {
   const project = await Project.started({}, t);
   const stop = project.path("stop");
   const { pid } = await project.start("live", ["perl", "-e", `$|=1; my $i=0; until (-e "${stop}") { print ++$i, "\\n"; select undef, undef, undef, .01 } exit 7`]);
@@ -53,7 +53,7 @@ test("EX-08 a live run is taken back: no gap in its output, and its true exit", 
   lines.forEach((line, index) => assert.deepEqual([line.seq, line.data], [index + 1, String(index + 1)]));
 });
 
-test("EX-08 what ended while the daemon was down has its true status", async (t) => {
+test("EX-08: what ended while the daemon was down has its true status", async (t) => {
   const project = await Project.started({}, t);
   const go = project.path("go");
   await project.sh("good", `${untilFile(go)}; echo done`);
@@ -76,7 +76,7 @@ test("EX-08 what ended while the daemon was down has its true status", async (t)
   assert.deepEqual((await project.output("good")).map((line) => line.data), ["done"]);
 });
 
-test("EX-08 a run whose process and keeper are gone is failed with \"daemon restarted\"", async (t) => {
+test("EX-08: a run whose process and keeper are gone is failed with \"daemon restarted\"", async (t) => {
   const project = await Project.started({}, t);
   const { pid } = await project.sh("gone", "echo here; sleep 600");
   await project.outputWith("gone", "here");
@@ -91,7 +91,7 @@ test("EX-08 a run whose process and keeper are gone is failed with \"daemon rest
   assert.deepEqual((await project.output("gone")).map((line) => line.data), ["here"]);
 });
 
-test("EX-09 transitions are persisted with their times, each with its event", async (t) => {
+test("EX-09: transitions are persisted with their times, each with its event", async (t) => {
   const project = await Project.started({ config: "runs: {kill_grace: 2s}\n" }, t);
   await project.sh("ok", "exit 0");
   await project.sh("fails", "echo why >&2; exit 4");
@@ -114,7 +114,7 @@ test("EX-09 transitions are persisted with their times, each with its event", as
   for (const id of Object.keys(ends)) assert.deepEqual(await project.run(id), ends[id]);
 });
 
-test("EX-09 a kill ends the whole tree, also what ran away from it", async (t) => {
+test("a kill ends the whole tree, also what ran away from it", async (t) => {
   const project = await Project.started({ config: "runs: {kill_grace: 500ms}\n" }, t);
   const script = "trap '' TERM; (trap '' TERM; sleep 601) & setsid sh -c 'trap \"\" TERM; echo away $$; exec sleep 602' & echo near $!; wait; sleep 603";
   const { pid } = await project.sh("tree", script);
@@ -126,7 +126,7 @@ test("EX-09 a kill ends the whole tree, also what ran away from it", async (t) =
   await waitFor(() => !isAlive(pid) && !isAlive(away), { what: "every process of the tree is gone" });
 });
 
-test("EX-09 starting a live id again is refused, an ended one goes on in the same file", async (t) => {
+test("starting a live id again is refused, an ended one goes on in the same file", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("again", "echo first; read go");
   const refused = await project.post("/tasks/again/start", { argv: ["true"] });

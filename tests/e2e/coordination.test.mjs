@@ -18,7 +18,7 @@ const note = {
   next_steps: ["precedence"], relevant_files: ["src/parser.cc"],
 };
 
-test("CO-01 CO-02 CO-05 a handoff is written, outlives the daemon, and is there for the next session", async (t) => {
+test("CO-01: a handoff is written, outlives the daemon, and is there for the next session", async (t) => {
   const project = await Project.started({}, t);
   const first = await stdioClient(project, t, { env: { AGENT_ID: "ada", SESSION_ID: randomUUID() } });
   const written = await use(first, "write_handoff", note);
@@ -38,7 +38,7 @@ test("CO-01 CO-02 CO-05 a handoff is written, outlives the daemon, and is there 
   assert.notEqual(mine.session_id, session_id);
 });
 
-test("CO-02 the newest first, only the named agent's, as many as asked for", async (t) => {
+test("CO-02: the newest first, only the named agent's, as many as asked for", async (t) => {
   const project = await Project.started({}, t);
   const ada = new Agent(project, "ada"), bob = new Agent(project, "bob");
   for (const n of [1, 2, 3]) await ada.ask("write_handoff", { summary: `ada ${n}` });
@@ -52,7 +52,7 @@ test("CO-02 the newest first, only the named agent's, as many as asked for", asy
   assert.deepEqual(times, [...times].sort().reverse());
 });
 
-test("CO-01 a handoff without a summary is refused and not written", async (t) => {
+test("a handoff without a summary is refused and not written", async (t) => {
   const project = await Project.started({}, t);
   const ada = new Agent(project, "ada");
   for (const input of [{}, { summary: "" }]) {
@@ -63,14 +63,14 @@ test("CO-01 a handoff without a summary is refused and not written", async (t) =
   assert.deepEqual((await ada.ask("list_handoffs")).handoffs, []);
 });
 
-test("CO-03 no handoff yet is an empty list", async (t) => {
+test("CO-03: no handoff yet is an empty list", async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
   assert.deepEqual(await use(client, "read_handoff"), { handoffs: [] });
   assert.deepEqual(await use(client, "read_handoff", { agent_name: "nobody", limit: 5 }), { handoffs: [] });
 });
 
-test("CO-04 CO-17 with the database gone the answer is database_unavailable at once, the agent goes on, and the next call after works", async (t) => {
+test("CO-04, CO-17: with the database gone the answer is database_unavailable at once, the agent goes on, and the next call after works", async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t, { env: { AGENT_ID: "ada", SESSION_ID: randomUUID() } });
   const { session_id } = await use(client, "register_session", { capabilities: ["c++"] });
@@ -90,7 +90,7 @@ test("CO-04 CO-17 with the database gone the answer is database_unavailable at o
   assert.deepEqual((await use(client, "check_locks")).result, []);
 });
 
-test("CO-04 CO-17 a full disk is database_unavailable too, and heals when there is space", async (t) => {
+test("CO-04, CO-17: a full disk is database_unavailable too, and heals when there is space", async (t) => {
   const project = new SmallDisk({ config: "runs: {disk_floor: 0}\n" });
   project.size = "16m";
   t.after(() => project.close());
@@ -110,7 +110,7 @@ test("CO-04 CO-17 a full disk is database_unavailable too, and heals when there 
   assert.equal((await ada.ask("write_handoff", note)).success, true);
 });
 
-test("CO-06 CO-07 CO-08 agents find each other by capability and status", async (t) => {
+test("CO-06, CO-07, CO-08: agents find each other by capability and status", async (t) => {
   const project = await Project.started({}, t);
   const ada = await stdioClient(project, t, { env: { AGENT_ID: "ada", AGENT_TYPE: "codex" } });
   const bob = await stdioClient(project, t, { env: { AGENT_ID: "bob" } });
@@ -130,7 +130,7 @@ test("CO-06 CO-07 CO-08 agents find each other by capability and status", async 
   assert.deepEqual(await use(bob, "discover_agents", { status: "disconnected" }), { agents: [] });
 });
 
-test("CO-14 a heartbeat moves last_heartbeat and says which session; an unknown one is told so", async (t) => {
+test("CO-14: a heartbeat moves last_heartbeat and says which session; an unknown one is told so", async (t) => {
   const project = await Project.started({}, t);
   const ada = new Agent(project, "ada"), bob = new Agent(project, "bob");
   const { session_id } = await ada.ask("register_session");
@@ -161,7 +161,7 @@ function age(project, agent, minutes) {
   run(`UPDATE agent_sessions SET ${columns.map((name) => `${name} = ${name} - ${minutes * 60_000}${/nano|_ns/.test(name) ? "000000" : ""}`).join(", ")} WHERE session_id = '${agent.session_id}'`);
 }
 
-test("CO-15 CO-16 cleanup disconnects the stale, frees what they held, counts them, and leaves the live alone", async (t) => {
+test("CO-15, CO-16: cleanup disconnects the stale, frees what they held, counts them, and leaves the live alone", async (t) => {
   const project = await Project.started({}, t);
   const dead = new Agent(project, "ada"), live = new Agent(project, "bob"), twin = new Agent(project, "ada");
   await dead.ask("register_session", { current_task: "the lexer" });
@@ -190,7 +190,7 @@ test("CO-15 CO-16 cleanup disconnects the stale, frees what they held, counts th
   assert.equal((await live.ask("cleanup_dead_agents", { stale_threshold_minutes: 5 })).agents_cleaned, 0, "once");
 });
 
-test("CO-15 the same happens by itself when the time is up, and to nobody else", async (t) => {
+test("the same happens by itself when the time is up, and to nobody else", async (t) => {
   const project = await Project.started({ config: "coordination: {stale_after: 2s}\n" }, t);
   const dead = new Agent(project, "ada"), live = new Agent(project, "bob");
   await dead.ask("acquire_lock", { file_path: "src/dead.cc" });
@@ -204,7 +204,7 @@ test("CO-15 the same happens by itself when the time is up, and to nobody else",
   assert.equal((await live.seenBy(live)).status, "active");
 });
 
-test("CO-18 CO-19 a session is recorded at the first call, updated by the next, and ends", async (t) => {
+test("CO-18, CO-19: a session is recorded at the first call, updated by the next, and ends", async (t) => {
   const project = await Project.started({}, t);
   const ada = new Agent(project, "ada"), bob = new Agent(project, "bob");
   await ada.ask("check_locks");

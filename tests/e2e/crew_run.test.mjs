@@ -13,7 +13,7 @@ const script = { replies: [
 ], otherwise: { say: `## Summary\n\n${summary}\n\n## Findings\n\nI was told: {{task}}\n` } };
 const crew = (t) => Crew.started({ models: { haiku: "worker" }, scripts: { worker: script }, agents: { tester: { model: "haiku" } } }, t);
 
-test("SA-09 SA-11 an agent is run with a task: progress, summary, and where the report is", async (t) => {
+test("an agent is run with a task: progress, summary, and where the report is", async (t) => {
   const made = await crew(t);
   const ran = await made.cru("run", "tester", "cover the login fix");
   assert.equal(ran.code, 0, JSON.stringify(ran));
@@ -28,7 +28,7 @@ test("SA-09 SA-11 an agent is run with a task: progress, summary, and where the 
   assert.equal((await made.cru("spawn", "tester", "again")).code, 0, "the alias");
 });
 
-test("SA-12 the summary is cut at 100 characters; --json is the whole record", async (t) => {
+test("SA-30: the summary is cut at 100 characters; --json is the whole record", async (t) => {
   const made = await crew(t);
   const ran = await made.cru("run", "tester", "a long one");
   const line = ran.stdout.split("\n")[1];
@@ -40,7 +40,7 @@ test("SA-12 the summary is cut at 100 characters; --json is the whole record", a
   assert.equal(json.stderr, "");
 });
 
-test("SA-21 SA-31 one that fails ends with 6, with type, message and file", async (t) => {
+test("one that fails ends with 6, with type, message and file", async (t) => {
   const made = await crew(t);
   const ran = await made.cru("run", "tester", "fail at it");
   assert.equal(ran.code, 6, JSON.stringify(ran));
@@ -49,7 +49,7 @@ test("SA-21 SA-31 one that fails ends with 6, with type, message and file", asyn
   assert.equal(parseMarkdown(readFileSync(made.path(ran.stderr.match(/\S+\.md/)[0]), "utf8")).front.error_type, "invalid_request");
 });
 
-test("SA-21 what a person permits is all that is granted", async (t) => {
+test("what a person permits is all that is granted", async (t) => {
   const made = await crew(t);
   const granted = JSON.parse((await made.cru("run", "tester", "go", "--permit", "NetworkAccess", "--json")).stdout);
   assert.deepEqual([...granted.permissions].sort(), ["FilesystemRead", "NetworkAccess", "SemanticSearch"]);

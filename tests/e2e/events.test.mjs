@@ -15,7 +15,7 @@ async function makeEveryType(project) {
   for (const id of ["ok", "bad", "long"]) await project.ended(id);
 }
 
-test("EX-17 what the stream tells is in the log already, in the same order, after a crash too", async (t) => {
+test("EX-17: what the stream tells is in the log already, in the same order, after a crash too", async (t) => {
   const project = await Project.started({}, t);
   const lookups = [];
   const stream = project.stream({ query: "?since=0", each: (event) => {
@@ -40,7 +40,7 @@ test("EX-17 what the stream tells is in the log already, in the same order, afte
   });
 });
 
-test("EX-17 a daemon that is killed at the moment it tells of something has written it", async (t) => {
+test("EX-17: a daemon that is killed at the moment it tells of something has written it", async (t) => {
   for (const type of told_types) {
     const project = await Project.started({}, t);
     let seen;
@@ -61,7 +61,7 @@ test("EX-17 a daemon that is killed at the moment it tells of something has writ
   }
 });
 
-test("EX-18 missed events of a run come back by time and entity", async (t) => {
+test("EX-18: missed events of a run come back by time and entity", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("before", "echo early");
   await project.ended("before");
@@ -84,7 +84,7 @@ test("EX-18 missed events of a run come back by time and entity", async (t) => {
   assert.deepEqual([...new Set(typed.map((event) => event.type))].sort(), ["agent.completed", "agent.failed"]);
 });
 
-test("EX-18 a stream goes on from Last-Event-ID, without loss and without repeats, over restarts", async (t) => {
+test("a stream goes on from Last-Event-ID, without loss and without repeats, over restarts", async (t) => {
   const project = await Project.started({}, t);
   const stream = project.stream({ query: "?since=0" });
   await waitFor(() => stream.connections);
@@ -100,7 +100,7 @@ test("EX-18 a stream goes on from Last-Event-ID, without loss and without repeat
   ids.forEach((id, index) => assert.equal(id, ids[0] + index));
 });
 
-test("EX-18 the first frame is a snapshot; over TCP the token opens the stream", async (t) => {
+test("the first frame is a snapshot; over TCP the token opens the stream", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("seen", "echo hi; read go");
   await project.outputWith("seen", "hi");
@@ -117,7 +117,7 @@ test("EX-18 the first frame is a snapshot; over TCP the token opens the stream",
   assert.equal(change.status, 401, "a change never takes it from the address");
 });
 
-test("EX-17 events live as long as configured; a cursor that fell behind is told so", async (t) => {
+test("events live as long as configured; a cursor that fell behind is told so", async (t) => {
   const project = await Project.started({ config: "store: {retention: {records: 500ms, events: 500ms}}\n" }, t);
   for (let i = 0; i < 5; ++i) {
     await project.sh(`r${i}`, "echo hi");

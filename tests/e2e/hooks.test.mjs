@@ -16,7 +16,7 @@ async function hooked(t, options = {}) {
   return project;
 }
 
-test("CO-11 a session registers by itself and is told the last handoff", async (t) => {
+test("CO-11: a session registers by itself and is told the last handoff", async (t) => {
   const project = await hooked(t);
   const other = new Agent(project, "other");
   const before = new Agent(project, "ada");
@@ -37,7 +37,7 @@ test("CO-11 a session registers by itself and is told the last handoff", async (
   await session.quit();
 });
 
-test("CO-11 CO-05 a nameless Claude Code session is told what the last one left", async (t) => {
+test("CO-05, CO-11: a nameless Claude Code session is told what the last one left", async (t) => {
   const project = await hooked(t);
   const first = new StandIn(project);
   await first.ready();
@@ -55,7 +55,7 @@ test("CO-11 CO-05 a nameless Claude Code session is told what the last one left"
   await second.quit();
 });
 
-test("CO-12 an edit of what another agent holds is denied with its name and the expiry", async (t) => {
+test("an edit of what another agent holds is denied with its name and the expiry", async (t) => {
   const project = await hooked(t);
   const other = new Agent(project, "bob");
   const lock = await other.ask("acquire_lock", { file_path: "src/*.cc", reason: "big rename" });
@@ -75,7 +75,7 @@ test("CO-12 an edit of what another agent holds is denied with its name and the 
   await session.quit();
 });
 
-test("CO-12 with lock_on_edit an edit takes the lock for its editor", async (t) => {
+test("with lock_on_edit an edit takes the lock for its editor", async (t) => {
   const project = await hooked(t, { config: "coordination: {lock_on_edit: true}\n" });
   const other = new Agent(project, "bob");
   const session = new StandIn(project, { env: { AGENT_ID: "ada" } });
@@ -90,7 +90,7 @@ test("CO-12 with lock_on_edit an edit takes the lock for its editor", async (t) 
 });
 
 for (const [how, end, code] of [["a proper end", (session) => session.quit(), 0], ["SIGTERM", (session) => { session.child.kill("SIGTERM"); return session.child.ended; }, 143]]) {
-  test(`CO-12 ${how} releases the locks, requeues the work and leaves a final handoff within a second`, async (t) => {
+  test(`CO-12: ${how} releases the locks, requeues the work and leaves a final handoff within a second`, async (t) => {
     const project = await hooked(t);
     const other = new Agent(project, "bob");
     const session = new StandIn(project, { env: { AGENT_ID: "ada" } });
@@ -119,7 +119,7 @@ for (const [how, end, code] of [["a proper end", (session) => session.quit(), 0]
   });
 }
 
-test("CO-12 a session that is killed is cleaned up after by the dead-agent path", { timeout: 60_000 }, async (t) => {
+test("CO-12: a session that is killed is cleaned up after by the dead-agent path", { timeout: 60_000 }, async (t) => {
   const project = await hooked(t, { config: "coordination: {stale_after: 2s, lock_on_edit: true}\n" });
   const other = new Agent(project, "bob");
   const session = new StandIn(project, { env: { AGENT_ID: "ada" } });
@@ -156,7 +156,7 @@ async function goesOn(project, why) {
   return session;
 }
 
-test("CO-13 no daemon can be had: the session goes on without, and the error is logged", { timeout: 90_000 }, async (t) => {
+test("CO-13: no daemon can be had: the session goes on without, and the error is logged", { timeout: 90_000 }, async (t) => {
   const project = await hooked(t);
   await project.killDaemon();
   const sql = (sign) => spawnSync("sqlite3", [project.path(".coven/coven.db"), `UPDATE schema_versions SET version = version ${sign} 1000`]);
@@ -170,7 +170,7 @@ test("CO-13 no daemon can be had: the session goes on without, and the error is 
   await session.quit();
 });
 
-test("CO-13 a daemon that hangs does not hang the session", { timeout: 90_000 }, async (t) => {
+test("CO-13: a daemon that hangs does not hang the session", { timeout: 90_000 }, async (t) => {
   const project = await hooked(t);
   const pid = project.daemonPid;
   process.kill(pid, "SIGSTOP");
@@ -180,7 +180,7 @@ test("CO-13 a daemon that hangs does not hang the session", { timeout: 90_000 },
   process.kill(pid, "SIGCONT");
 });
 
-test("CO-13 bad input on stdin is exit 0 and a line in the log, and decides nothing", async (t) => {
+test("bad input on stdin is exit 0 and a line in the log, and decides nothing", async (t) => {
   const project = await hooked(t);
   const verbs = ["session-start", "session-end", "pre-tool-use", "post-tool-use", "user-prompt-submit", "stop"];
   const inputs = ["", "no json", "[]", "{}", '{"session_id":7}', '{"session_id":"../../x","cwd":"/","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":7}}', `{"session_id":"${"x".repeat(5000)}"}`, `{"a":${"[".repeat(500)}`, "\u0000\u0001"];
@@ -196,7 +196,7 @@ test("CO-13 bad input on stdin is exit 0 and a line in the log, and decides noth
   assert.match(logged(project), /pre-tool-use/);
 });
 
-test("CO-13 outside any project, or with no state folder, a hook still ends well", async (t) => {
+test("outside any project, or with no state folder, a hook still ends well", async (t) => {
   const project = await hooked(t);
   await project.killDaemon("SIGTERM");
   rmSync(project.path(".coven"), { recursive: true, force: true });
@@ -207,7 +207,7 @@ test("CO-13 outside any project, or with no state folder, a hook still ends well
   await waitFor(() => logged(project).includes("session-start"), { within: 2000, what: "logged in the user's state folder" });
 });
 
-test("CO-13 a hook that is missing altogether does not stop the session", async (t) => {
+test("a hook that is missing altogether does not stop the session", async (t) => {
   const project = await hooked(t, { bin: [] });
   const text = readFileSync(project.path(".claude/settings.json"), "utf8");
   writeFileSync(project.path(".claude/settings.json"), text.replaceAll(cru_bin, "/no/such/cru").replaceAll('"cru hook', '"/no/such/cru hook'));

@@ -19,7 +19,7 @@ const servers = (project) => project.path(".mcp.json");
 const put = (file, text) => { mkdirSync(dirname(file), { recursive: true }); writeFileSync(file, text); };
 
 for (const [what, text] of Object.entries(odd)) {
-  test(`CO-11 installed into ${what} and taken out again, the file is the same to the byte`, async (t) => {
+  test(`installed into ${what} and taken out again, the file is the same to the byte`, async (t) => {
     const project = new Project(with_cru);
     t.after(() => project.close());
     put(settings(project), text);
@@ -55,7 +55,7 @@ for (const [what, text] of Object.entries(odd)) {
   });
 }
 
-test("CO-11 where there was nothing, nothing is left; .mcp.json keeps its other servers", async (t) => {
+test("where there was nothing, nothing is left; .mcp.json keeps its other servers", async (t) => {
   const project = new Project(with_cru);
   t.after(() => project.close());
   assert.equal((await project.cru("hooks", "install")).code, 0);
@@ -72,7 +72,7 @@ test("CO-11 where there was nothing, nothing is left; .mcp.json keeps its other 
   assert.equal(readFileSync(servers(project), "utf8"), mine);
 });
 
-test("CO-11 an entry for cru that a person wrote by hand stays as it is", async (t) => {
+test("an entry for cru that a person wrote by hand stays as it is", async (t) => {
   const project = new Project(with_cru);
   t.after(() => project.close());
   const mine = '{"mcpServers":{"cru":{"command":"cru","args":["mcp"],"env":{"AGENT_ID":"ada"}}}}';
@@ -84,7 +84,7 @@ test("CO-11 an entry for cru that a person wrote by hand stays as it is", async 
   assert.equal(readFileSync(servers(project), "utf8"), mine);
 });
 
-test("CO-11 in a person's own settings, and in Codex' configuration, it is the same", async (t) => {
+test("in a person's own settings, and in Codex' configuration, it is the same", async (t) => {
   const project = new Project(with_cru);
   t.after(() => project.close());
   const files = { "--user": [join(project.home, ".claude/settings.json"), '{"model":"opus"}'], "--codex": [null, '# mine\nmodel = "gpt"  # no line break here'] };
@@ -105,7 +105,7 @@ test("CO-11 in a person's own settings, and in Codex' configuration, it is the s
   }
 });
 
-test("CO-11 what a person changed after the installation stays", async (t) => {
+test("what a person changed after the installation stays", async (t) => {
   const project = new Project(with_cru);
   t.after(() => project.close());
   assert.equal((await project.cru("hooks", "install")).code, 0);
@@ -117,7 +117,7 @@ test("CO-11 what a person changed after the installation stays", async (t) => {
   assert.deepEqual(JSON.parse(readFileSync(settings(project), "utf8")), { hooks: { Stop: [{ hooks: [{ type: "command", command: "mine.sh" }] }] }, model: "opus" });
 });
 
-test("CO-13 a settings file that is no JSON is left alone, with a word about where it is wrong", async (t) => {
+test("a settings file that is no JSON is left alone, with a word about where it is wrong", async (t) => {
   const project = new Project(with_cru);
   t.after(() => project.close());
   for (const text of ['{"hooks": ', "// mine\n{}\n", '{"hooks": []}', "[1]", ""]) {

@@ -33,7 +33,7 @@ const ways = {
   },
 };
 
-test(`EX-08 the keeper is killed ${rounds} times under ${agents} agents (EX-04, EX-09, EX-12, EX-17, EX-18)`, { timeout: 300_000 }, async (t) => {
+test(`the keeper is killed ${rounds} times under ${agents} agents (EX-04, EX-09, EX-12, EX-17, EX-18)`, { timeout: 300_000 }, async (t) => {
   const seed = Number(process.env.CRU_SEED ?? Date.now() % 1_000_000_000);
   console.error(`keeper_kill: CRU_SEED=${seed}`);
   t.diagnostic(`CRU_SEED=${seed}`);

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
 import { isAlive, processesWith, Project, sleep, waitFor } from "./harness.mjs";
 
-test("EX-04 EX-09 a run that reaches runs.output_limit is ended: failed, output_limit, its tree gone", async (t) => {
+test("a run that reaches runs.output_limit is ended: failed, output_limit, its tree gone", async (t) => {
   const project = await Project.started({ config: "runs: {output_limit: 256KiB, kill_grace: 500ms}\n" }, t);
   const small = await project.sh("small", "echo little; read go");
   const { pid } = await project.sh("flood", "trap '' TERM; (trap '' TERM; sleep 600) & i=0; while :; do i=$((i+1)); echo line $i; done");
@@ -26,7 +26,7 @@ test("EX-04 EX-09 a run that reaches runs.output_limit is ended: failed, output_
   assert.match(verb.stderr, /output_limit/);
 });
 
-test("EX-15 a worktree with uncommitted work survives its run's retention, a clean one goes", async (t) => {
+test("a worktree with uncommitted work survives its run's retention, a clean one goes", async (t) => {
   const project = await Project.started({ git: true, config: "store: {retention: {records: 1s, events: 24h}}\n" }, t);
   const dirty = await project.cru("run", "--worktree", "--id", "dirty", "--", "sh", "-c", "echo precious > new-file; echo changed >> README; echo done");
   assert.deepEqual([dirty.code, dirty.stdout], [0, "done\n"], JSON.stringify(dirty));

@@ -11,7 +11,7 @@ const requested = () => ({
 });
 const spawn = (agent_config) => ({ type: "agent_spawn_request", agent_config });
 
-test("RT-01 RT-15 the requirement's own message spawns an agent, confirmed to the asker and told to all", async (t) => {
+test("RT-01, RT-15: the requirement's own message spawns an agent, confirmed to the asker and told to all", async (t) => {
   const live = await Live.started({ standin: {} }, t);
   const [asker, other] = [await live.connect(), await live.connect()];
   const answer = await asker.ask(requested());
@@ -30,7 +30,7 @@ test("RT-01 RT-15 the requirement's own message spawns an agent, confirmed to th
   assert.equal((await live.agent(answer.agent_id)).name, "Assistant");
 });
 
-test("RT-01 a message without a request_id is confirmed too", async (t) => {
+test("a message without a request_id is confirmed too", async (t) => {
   const live = await Live.started({}, t);
   const socket = await live.connect();
   socket.send(spawn({ name: "Ada" }));
@@ -39,7 +39,7 @@ test("RT-01 a message without a request_id is confirmed too", async (t) => {
   assert.equal(answer.mind, "scripted");
 });
 
-test("RT-01 every agent has an id of its own, however many come at once, and none is used again", async (t) => {
+test("RT-01: every agent has an id of its own, however many come at once, and none is used again", async (t) => {
   const live = await Live.started({}, t);
   const sockets = [await live.connect(), await live.connect(), await live.connect()];
   const ids = await Promise.all(Array.from({ length: 30 }, (_, n) => live.bring(sockets[n % 3], { name: "Twin" })));
@@ -52,7 +52,7 @@ test("RT-01 every agent has an id of its own, however many come at once, and non
   assert.equal(new Set(tiles).size, 30, "one agent a tile");
 });
 
-test("RT-01 a backend that nobody knows is refused, and nobody comes; mock is another name for scripted", async (t) => {
+test("a backend that nobody knows is refused, and nobody comes; mock is another name for scripted", async (t) => {
   const live = await Live.started({}, t);
   const socket = await live.connect();
   const refused = await socket.ask(spawn({ name: "Ada", cli_backend: "no-such-thing" }));
@@ -65,7 +65,7 @@ test("RT-01 a backend that nobody knows is refused, and nobody comes; mock is an
   assert.equal(socket.of("agent_joined").length, 1);
 });
 
-test("RT-01 a backend whose program is not there spawns with the scripted mind, and says so", async (t) => {
+test("a backend whose program is not there spawns with the scripted mind, and says so", async (t) => {
   const live = new Live();
   t.after(() => live.close());
   live.env.PATH = "/usr/bin:/bin";
@@ -75,7 +75,7 @@ test("RT-01 a backend whose program is not there spawns with the scripted mind, 
   assert.match(answer.warning, /claude/);
 });
 
-test("RT-01 bad configurations are refused by field, and the connection stays", async (t) => {
+test("bad configurations are refused by field, and the connection stays", async (t) => {
   const live = await Live.started({}, t);
   const socket = await live.connect();
   const cases = [
@@ -104,7 +104,7 @@ test("RT-01 bad configurations are refused by field, and the connection stays", 
   await socket.must("pong", { type: "ping" });
 });
 
-test("RT-02 termination is confirmed, seen by all, and cancels the thought; the dead are known no more", async (t) => {
+test("RT-02: termination is confirmed, seen by all, and cancels the thought; the dead are known no more", async (t) => {
   const minds = await Minds.start(t);
   const thinking = gate();
   minds.decide("Ada", () => thinking.wait);
@@ -126,7 +126,7 @@ test("RT-02 termination is confirmed, seen by all, and cancels the thought; the 
   assert.equal(live.sql(`SELECT count(*) n FROM live_agents WHERE id='${id}' AND left_at IS NULL`)[0].n, 0);
 });
 
-test("RT-02 other agents hear that one is removed, if they listen for it, and wake for nothing else", async (t) => {
+test("RT-02: other agents hear that one is removed, if they listen for it, and wake for nothing else", async (t) => {
   const live = await Live.started({}, t);
   const socket = await live.connect();
   const friend = await live.bring(socket, { name: "Friend", listens_to: { types: ["agent_removed"] } });
@@ -149,7 +149,7 @@ test("RT-02 other agents hear that one is removed, if they listen for it, and wa
   assert.ok(!socket.states(worker, from).includes("listening"), "whoever does not listen for it is not disturbed");
 });
 
-test("RT-03 a query answers with state, position and current task", async (t) => {
+test("RT-03: a query answers with state, position and current task", async (t) => {
   const minds = await Minds.start(t);
   const thinking = gate();
   minds.decide("Ada", () => thinking.wait);
@@ -170,7 +170,7 @@ test("RT-03 a query answers with state, position and current task", async (t) =>
   assert.equal((await socket.ask({ type: "get_agent_state" })).field, "agent_id");
 });
 
-test("RT-15 an agent may come with a task, with a definition's prompt, and to a tile that is taken", async (t) => {
+test("an agent may come with a task, with a definition's prompt, and to a tile that is taken", async (t) => {
   const minds = await Minds.start(t);
   const live = await Live.started({ minds, agents: { poet: { description: "Writes verse", prompt: "You speak in rhymes only." } } }, t);
   const socket = await live.connect();

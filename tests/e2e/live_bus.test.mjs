@@ -6,7 +6,7 @@ import { Live, Minds } from "./harness/live.mjs";
 
 const say = (message, to) => ({ type: "chat_message", message, ...(to ? { to } : {}) });
 
-test("RT-09 RT-10 what one says reaches every agent, whole; receipts tell", async (t) => {
+test("RT-09: what one says reaches every agent, whole; receipts tell", async (t) => {
   const live = await Live.started({ live: { listening: "1s" } }, t);
   const socket = await live.connect();
   const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => live.bring(socket, { name: `Agent ${n}` })));
@@ -27,7 +27,7 @@ test("RT-09 RT-10 what one says reaches every agent, whole; receipts tell", asyn
   assert.deepEqual(socket.problems(), []);
 });
 
-test("RT-09 from the words in the log to their receipts: under 100 ms for half of them, under a second for all, twelve agents", async (t) => {
+test("RT-09: from the words in the log to their receipts: under 100 ms for half of them, under a second for all, twelve agents", async (t) => {
   // They listen all the time: an agent that speaks hears later, and that is not the bus.
   const live = await Live.started({ live: { listening: "1m" } }, t);
   const socket = await live.connect();
@@ -48,7 +48,7 @@ test("RT-09 from the words in the log to their receipts: under 100 ms for half o
   assert.ok(last < 1000, `one took ${last} ms`);
 });
 
-test("RT-09 an agent that speaks is heard by those near it, and by nobody far away", async (t) => {
+test("an agent that speaks is heard by those near it, and by nobody far away", async (t) => {
   const minds = await Minds.start(t);
   minds.decide("Ada", { action: "speak", content: "Is anybody here?" });
   const live = await Live.started({ minds, live: { hearing: 4 } }, t);
@@ -66,7 +66,7 @@ test("RT-09 an agent that speaks is heard by those near it, and by nobody far aw
   assert.deepEqual((await live.conversation(near)).slice(0, 1).map(({ sender, content }) => [sender, content]), [[ada, "Is anybody here?"]]);
 });
 
-test("RT-10 whoever is spawned is on the bus at once and gets every broadcast", async (t) => {
+test("RT-10: whoever is spawned is on the bus at once and gets every broadcast", async (t) => {
   const live = await Live.started({}, t);
   const socket = await live.connect();
   const ids = [];
@@ -81,7 +81,7 @@ test("RT-10 whoever is spawned is on the bus at once and gets every broadcast", 
   assert.equal(socket.of("agent_state_update").length, 0, "they ignore what they do not listen for");
 });
 
-test("RT-11 agents filter by sender, by recipient and by type", async (t) => {
+test("RT-11: agents filter by sender, by recipient and by type", async (t) => {
   const live = await Live.started({ live: { hearing: 16 } }, t);
   const socket = await live.connect();
   const spawn = (name, listens_to, x) => live.bring(socket, { name, listens_to, initial_position: { x, y: 5 } });
@@ -107,7 +107,7 @@ test("RT-11 agents filter by sender, by recipient and by type", async (t) => {
   await socket.state(tasks, "listening");
 });
 
-test("RT-11 an agent that listens within two steps hears who is that close, and nobody farther, though within hearing", async (t) => {
+test("an agent that listens within two steps hears who is that close, and nobody farther, though within hearing", async (t) => {
   const live = await Live.started({ live: { hearing: 8 } }, t);
   const socket = await live.connect();
   const close = await live.bring(socket, { name: "Close", listens_to: { within: 2 }, initial_position: { x: 3, y: 5 } });
@@ -128,7 +128,7 @@ test("RT-11 an agent that listens within two steps hears who is that close, and 
   await waitFor(async () => (await heard(close)).includes("to you"), { what: "what is said to it is near enough" });
 });
 
-test("RT-12 both sides of a conversation are rows, with timestamp, sender, content and recipient, after a restart too", async (t) => {
+test("RT-12: both sides of a conversation are rows, with timestamp, sender, content and recipient, after a restart too", async (t) => {
   const live = await Live.started({}, t);
   let socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada" });
@@ -152,7 +152,7 @@ test("RT-12 both sides of a conversation are rows, with timestamp, sender, conte
   assert.deepEqual((await live.conversation(id)).slice(0, 2), told);
 });
 
-test("RT-13 a task is a row: assigned, then completed or failed, with both times; once", async (t) => {
+test("RT-13: a task is a row: assigned, then completed or failed, with both times; once", async (t) => {
   const minds = await Minds.start(t);
   const live = await Live.started({ minds }, t);
   const [socket, other] = [await live.connect(), await live.connect()];
@@ -180,7 +180,7 @@ test("RT-13 a task is a row: assigned, then completed or failed, with both times
     assert.equal((await socket.ask(message)).field, field, JSON.stringify(message));
 });
 
-test("RT-16 a state change goes to all clients, in the requirement's shape", async (t) => {
+test("RT-16: a state change goes to all clients, in the requirement's shape", async (t) => {
   const live = await Live.started({}, t);
   const sockets = await Promise.all([live.connect(), live.connect(), live.connect()]);
   const id = await live.bring(sockets[0], { name: "Ada", initial_position: { x: 12, y: 5 }, task: "analyzing data" });
@@ -196,7 +196,7 @@ test("RT-16 a state change goes to all clients, in the requirement's shape", asy
   sockets.forEach((socket) => assert.deepEqual(socket.problems(), []));
 });
 
-test("RT-17 what an agent says goes to all clients with its recipients: people and agents", async (t) => {
+test("RT-17: what an agent says goes to all clients with its recipients: people and agents", async (t) => {
   const minds = await Minds.start(t);
   minds.decide("Ada", { action: "speak", content: "I've finished the analysis" });
   const live = await Live.started({ minds }, t);

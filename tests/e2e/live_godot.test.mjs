@@ -18,7 +18,7 @@ async function watch(live, ...words) {
   return { code, lines: stdout.split("\n"), text: `${stdout}\n${stderr}` };
 }
 
-test("RT-01 RT-15 RT-16 RT-17 Godot spawns an agent and sees its states, its speech and its walk", { skip }, async (t) => {
+test("RT-01, RT-15, RT-16, RT-17: Godot spawns an agent and sees its states, its speech and its walk", { skip }, async (t) => {
   const live = await Live.started({ live: { idle: "1s" } }, t);
   const { code, lines, text } = await watch(live, `--url=${live.url}`, `--token=${live.token}`);
   assert.equal(code, 0, text);

@@ -18,7 +18,7 @@ function assertLegal(socket, agent_id) {
   return changes;
 }
 
-test("RT-04 after five seconds of idleness, by default, an agent thinks; not before", async (t) => {
+test("RT-04: after five seconds of idleness, by default, an agent thinks; not before", async (t) => {
   const live = await Live.started({ live: null }, t);
   const socket = await live.connect();
   const began = Date.now();
@@ -32,7 +32,7 @@ test("RT-04 after five seconds of idleness, by default, an agent thinks; not bef
   assertLegal(socket, id);
 });
 
-test("RT-04 RT-14 the mind is asked with the requirement's words, the last five messages and the current task", async (t) => {
+test("RT-14: the mind is asked with the requirement's words, the last five messages and the current task", async (t) => {
   const minds = await Minds.start(t);
   const live = await Live.started({ minds, live: { idle: "1s" } }, t);
   const socket = await live.connect();
@@ -53,7 +53,7 @@ test("RT-04 RT-14 the mind is asked with the requirement's words, the last five 
   assert.deepEqual(minds.server.refused, [], "it keeps to the API");
 });
 
-test("RT-05 a decision to move is carried out: position, AgentMoved on the bus, told to clients as one walk", async (t) => {
+test("RT-05: a decision to move is carried out: position, AgentMoved on the bus, told to clients as one walk", async (t) => {
   const minds = await Minds.start(t);
   minds.decide("Ada", { action: "move", x: 10, y: 5, reason: "nearer" });
   const live = await Live.started({ minds, live: { idle: "500ms" } }, t);
@@ -72,7 +72,7 @@ test("RT-05 a decision to move is carried out: position, AgentMoved on the bus, 
   await socket.state(watcher, "listening", { within: 5000 });
 });
 
-test("RT-05 speak, collaborate, complete_task and wait are carried out; a code fence is taken off", async (t) => {
+test("speak, collaborate, complete_task and wait are carried out; a code fence is taken off", async (t) => {
   const minds = await Minds.start(t);
   const live = await Live.started({ minds, live: { idle: "1s" } }, t);
   const socket = await live.connect();
@@ -91,7 +91,7 @@ test("RT-05 speak, collaborate, complete_task and wait are carried out; a code f
   assertLegal(socket, id);
 });
 
-test("RT-05 words that are no decision are a wait, and are logged", async (t) => {
+test("words that are no decision are a wait, and are logged", async (t) => {
   const minds = await Minds.start(t);
   minds.decide("Ada", "I think I would rather dance.", '{"action":"fly","x":1}', '{"action":"move","x":3}', { action: "speak", content: "well then" });
   const live = await Live.started({ minds, live: { idle: "300ms", longest_pause: "300ms" } }, t);
@@ -105,7 +105,7 @@ test("RT-05 words that are no decision are a wait, and are logged", async (t) =>
   assert.ok(log.length >= 3 && log.some((line) => /fly|action/.test(line)), log.join("\n"));
 });
 
-test("RT-06 a message while it thinks: listening, acknowledged, thinking again, with the message", async (t) => {
+test("RT-06: a message while it thinks: listening, acknowledged, thinking again, with the message", async (t) => {
   const minds = await Minds.start(t);
   const slow = gate();
   minds.decide("Ada", async () => { await slow.wait; return { action: "speak", content: "too late" }; }, { action: "speak", content: "I heard you", recipient: "player_0" });
@@ -133,7 +133,7 @@ test("RT-06 a message while it thinks: listening, acknowledged, thinking again, 
   assertLegal(socket, id);
 });
 
-test("RT-07 idle, listening, thinking, speaking, idle: an agent that is spoken to answers those near it", async (t) => {
+test("RT-07: idle, listening, thinking, speaking, idle: an agent that is spoken to answers those near it", async (t) => {
   const live = await Live.started({}, t);
   const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
@@ -146,7 +146,7 @@ test("RT-07 idle, listening, thinking, speaking, idle: an agent that is spoken t
   assert.ok(speech.seq > thinking.seq && speech.seq <= speaking.seq + 2, "said as it begins to speak");
 });
 
-test("RT-08 a move asked for while it speaks is held, logged, and carried out when it is idle; the latest wins", async (t) => {
+test("RT-08: a move asked for while it speaks is held, logged, and carried out when it is idle; the latest wins", async (t) => {
   const minds = await Minds.start(t);
   minds.decide("Ada", { action: "speak", content: "A long story." });
   const live = await Live.started({ minds, live: { idle: "300ms", least_speech: "2s" } }, t);
@@ -169,7 +169,7 @@ test("RT-08 a move asked for while it speaks is held, logged, and carried out wh
   assert.ok(log.some((line) => /speak/.test(line)), "logged as an error");
 });
 
-test("RT-08 moves that cannot be are refused by field and change nothing", async (t) => {
+test("moves that cannot be are refused by field and change nothing", async (t) => {
   const live = await Live.started({}, t);
   const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });

@@ -9,7 +9,7 @@ const steps = (one, other) => Math.abs(one.x - other.x) + Math.abs(one.y - other
 const at = (x, y) => ({ initial_position: { x, y } });
 const speech = (socket, id, options) => socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === id, options);
 
-test("RT-08 a tile that somebody stands on is a conflict, from afar too, and the agent stays", async (t) => {
+test("a tile that somebody stands on is a conflict, from afar too, and the agent stays", async (t) => {
   const live = await Live.started({}, t);
   const socket = await live.connect();
   const ada = await live.bring(socket, { name: "Ada", ...at(2, 5) });
@@ -30,7 +30,7 @@ test("RT-08 a tile that somebody stands on is a conflict, from afar too, and the
   assert.equal(socket.of("agent_moved", ({ agent_id }) => agent_id === ada).length, 1);
 });
 
-test("RT-05 a decision to go where somebody stands goes beside", async (t) => {
+test("a decision to go where somebody stands goes beside", async (t) => {
   const minds = await Minds.start(t);
   minds.decide("Ada", { action: "move", x: 13, y: 6, reason: "to Bob" });
   const live = await Live.started({ minds }, t);
@@ -46,7 +46,7 @@ test("RT-05 a decision to go where somebody stands goes beside", async (t) => {
   assert.equal((await live.agent(ada)).error, null);
 });
 
-test("RT-05 collaborate: it walks beside the other, and proposes when it has arrived", async (t) => {
+test("collaborate: it walks beside the other, and proposes when it has arrived", async (t) => {
   const minds = await Minds.start(t);
   const live = await Live.started({ minds }, t);
   const socket = await live.connect();
@@ -68,7 +68,7 @@ test("RT-05 collaborate: it walks beside the other, and proposes when it has arr
   assert.ok(speaking.seq > moved.seq && speaking.old_state === "thinking");
 });
 
-test("RT-05 words to somebody who does not exist are said to nobody: a wait, and the error is told", async (t) => {
+test("words to somebody who does not exist are said to nobody: a wait, and the error is told", async (t) => {
   const minds = await Minds.start(t);
   const live = await Live.started({ minds }, t);
   const socket = await live.connect();
@@ -95,7 +95,7 @@ test("RT-05 words to somebody who does not exist are said to nobody: a wait, and
   assert.equal((await live.agent(ada)).error, null, "forgiven");
 });
 
-test("RT-04 more thinkers than places: one at a time, in the order of asking, nobody starves", async (t) => {
+test("more thinkers than places: one at a time, in the order of asking, nobody starves", async (t) => {
   const minds = await Minds.start(t);
   const names = ["Ann", "Ben", "Cid", "Dan", "Eve"];
   const slowly = async () => { await sleep(400); return { action: "wait" }; };
@@ -120,7 +120,7 @@ test("RT-04 more thinkers than places: one at a time, in the order of asking, no
   for (const id of name_of.keys()) assert.equal((await live.agent(id)).error, null);
 });
 
-test("RT-04 a mind that hangs keeps its place no longer than think_limit; whoever waits longer is reported, and has its turn", async (t) => {
+test("a mind that hangs keeps its place no longer than think_limit; whoever waits longer is reported, and has its turn", async (t) => {
   const minds = await Minds.start(t);
   const never = gate();
   t.after(() => never.open());
@@ -147,7 +147,7 @@ test("RT-04 a mind that hangs keeps its place no longer than think_limit; whoeve
   assert.ok(minds.thoughts("Third")[0].at - minds.thoughts("First")[0].at >= 2000, "each hung mind has its time");
 });
 
-test("RT-06 an answer that was decided on the way and not yet said is not forgotten when somebody else interrupts", async (t) => {
+test("an answer that was decided on the way and not yet said is not forgotten when somebody else interrupts", async (t) => {
   const minds = await Minds.start(t);
   const live = await Live.started({ minds, live: { hearing: 16 } }, t);
   const socket = await live.connect();
@@ -174,7 +174,7 @@ test("RT-06 an answer that was decided on the way and not yet said is not forgot
   assert.deepEqual(socket.states(ada, from), ["listening", "thinking", "listening", "thinking", "speaking"]);
 });
 
-test("RT-06 an agent that is interrupted again and again decides after at most four interruptions, and hears the rest then", async (t) => {
+test("an agent that is interrupted again and again decides after at most four interruptions, and hears the rest then", async (t) => {
   const minds = await Minds.start(t);
   const slowly = async () => { await sleep(700); return { action: "speak", content: "Let me finish!", recipient: "player_0" }; };
   minds.decide("Ada", ...Array(50).fill(slowly));

@@ -7,7 +7,7 @@ import { gate, Live, Minds } from "./harness/live.mjs";
 const say = (message, to) => ({ type: "chat_message", message, to });
 const saying = (decision) => [{ say: JSON.stringify(decision) }];
 
-test("RT-01 RT-04 an agent with cli_backend claude thinks with that program, in the requirement's words", async (t) => {
+test("an agent with cli_backend claude thinks with that program, in the requirement's words", async (t) => {
   const live = await Live.started({
     live: { idle: "1s" },
     standin: { replies: [{ when: "Analyze situation and decide next action", steps: saying({ action: "speak", content: "Claude was here" }) }] },
@@ -22,7 +22,7 @@ test("RT-01 RT-04 an agent with cli_backend claude thinks with that program, in 
   await noneLeft(live, "after it has left");
 });
 
-test("RT-02 termination ends the program that it thinks with", async (t) => {
+test("termination ends the program that it thinks with", async (t) => {
   const live = await Live.started({ live: { idle: "500ms" }, standin: { replies: [{ when: "Analyze", steps: [{ hang: true }] }] } }, t);
   const socket = await live.connect();
   const id = await live.bring(socket, { name: "Assistant", cli_backend: "claude" });
@@ -31,7 +31,7 @@ test("RT-02 termination ends the program that it thinks with", async (t) => {
   await noneLeft(live, "after it has left");
 });
 
-test("RT-07 what is said to an agent that speaks is heard when it has ended, and answered", async (t) => {
+test("what is said to an agent that speaks is heard when it has ended, and answered", async (t) => {
   const minds = await Minds.start(t);
   minds.decide("Ada", { action: "speak", content: "A long story." }, { action: "speak", content: "Yes?" });
   const live = await Live.started({ minds, live: { least_speech: "1500ms" } }, t);
@@ -49,7 +49,7 @@ test("RT-07 what is said to an agent that speaks is heard when it has ended, and
   assert.match(minds.thoughts("Ada").at(-1).text, /I interrupt!/);
 });
 
-test("RT-06 several messages at once are each acknowledged once, and thought about together", async (t) => {
+test("several messages at once are each acknowledged once, and thought about together", async (t) => {
   const minds = await Minds.start(t);
   const live = await Live.started({ minds, live: { listening: "700ms" } }, t);
   const socket = await live.connect();
@@ -63,7 +63,7 @@ test("RT-06 several messages at once are each acknowledged once, and thought abo
   for (const words of ["one.", "two.", "three."]) assert.ok(text.includes(words));
 });
 
-test("RT-05 RT-09 one agent speaks to another by its id: a direct message, with a receipt, and no one else is disturbed", async (t) => {
+test("one agent speaks to another by its id: a direct message, with a receipt, and no one else is disturbed", async (t) => {
   const minds = await Minds.start(t);
   const live = await Live.started({ minds }, t);
   const socket = await live.connect();
@@ -82,7 +82,7 @@ test("RT-05 RT-09 one agent speaks to another by its id: a direct message, with 
   assert.deepEqual((await live.conversation(bob)).map(({ sender, content, recipient }) => [sender, content, recipient]), [[ada, "Bob, a word.", bob], [bob, "Yes, Ada?", ada]]);
 });
 
-test("RT-08 RT-12 kill -9 while a move is held and while one walks: both are carried out", async (t) => {
+test("kill -9 while a move is held and while one walks: both are carried out", async (t) => {
   const minds = await Minds.start(t);
   minds.decide("Ada", { action: "speak", content: "A long story." });
   const live = await Live.started({ minds, live: { least_speech: "3s" } }, t);
@@ -101,7 +101,7 @@ test("RT-08 RT-12 kill -9 while a move is held and while one walks: both are car
   assert.equal((await live.conversation(ada)).filter(({ sender }) => sender === ada).length, 1, "the story is told once");
 });
 
-test("RT-13 a task outlives a kill -9 in the middle of a thought about it", async (t) => {
+test("a task outlives a kill -9 in the middle of a thought about it", async (t) => {
   const minds = await Minds.start(t);
   const stalled = gate();
   t.after(() => stalled.open());

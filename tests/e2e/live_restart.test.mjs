@@ -6,7 +6,7 @@ import { gate, Live, Minds } from "./harness/live.mjs";
 
 const say = (message, to) => ({ type: "chat_message", message, to });
 
-test("RT-18 the three tables are there as they are named, and starting again changes nothing", async (t) => {
+test("RT-18: the three tables are there as they are named, and starting again changes nothing", async (t) => {
   const live = await Live.started({}, t);
   const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada" });
@@ -34,7 +34,7 @@ test("RT-18 the three tables are there as they are named, and starting again cha
   }
 });
 
-test("RT-19 every change of state is a row, in order, and can be asked for", async (t) => {
+test("RT-19: every change of state is a row, in order, and can be asked for", async (t) => {
   const live = await Live.started({}, t);
   const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada" });
@@ -49,7 +49,7 @@ test("RT-19 every change of state is a row, in order, and can be asked for", asy
   assert.match(stdout, /speaking/);
 });
 
-test("RT-12 kill -9 in mid-conversation: agents come back with place, tasks and memory; the unanswered is answered, once", async (t) => {
+test("kill -9 in mid-conversation: agents come back with place, tasks and memory; the unanswered is answered, once", async (t) => {
   const minds = await Minds.start(t);
   const stalled = gate();
   t.after(() => stalled.open());

@@ -28,13 +28,13 @@ async function messages(response) {
 }
 const answer = async (response) => (await messages(response)).find((message) => "result" in message || "error" in message);
 
-test("CO-20 every tool works through the official client over HTTP", async (t) => {
+test("every tool works through the official client over HTTP", async (t) => {
   const project = await Project.started({}, t);
   const client = await httpClient(project, t, { headers: { "Cru-Agent-Id": "ada", "Cru-Session-Id": randomUUID() } });
   await everyTool(client, project);
 });
 
-test("CO-21 every resource can be read over HTTP, and a subscriber is told of changes", async (t) => {
+test("every resource can be read over HTTP, and a subscriber is told of changes", async (t) => {
   const project = await Project.started({}, t);
   const client = await httpClient(project, t);
   await everyResource(client, project);
@@ -49,7 +49,7 @@ test("CO-21 every resource can be read over HTTP, and a subscriber is told of ch
   }, { within: 10_000, every: 200, what: "the change is told" });
 });
 
-test("CO-20 over HTTP waiting calls tell progress, cancelled ones leave nothing, prompts and completion work", async (t) => {
+test("over HTTP waiting calls tell progress, cancelled ones leave nothing, prompts and completion work", async (t) => {
   const project = await Project.started({}, t);
   const client = await httpClient(project, t, { headers: { "Cru-Agent-Id": "ada", "Cru-Session-Id": randomUUID() } });
   const other = new Agent(project, "other");
@@ -73,7 +73,7 @@ test("CO-20 over HTTP waiting calls tell progress, cancelled ones leave nothing,
   await client.setLoggingLevel("info");
 });
 
-test("CO-20 a session id is given, honoured, and gone after it is deleted", async (t) => {
+test("a session id is given, honoured, and gone after it is deleted", async (t) => {
   const project = await Project.started({}, t);
   const post = (body, headers = {}) => exchange(project.tcp, "POST", "/mcp", { body, headers: { Accept: "application/json, text/event-stream", Authorization: `Bearer ${project.token}`, ...headers } });
   const begun = await post({ jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x", version: "1" } } });
@@ -91,7 +91,7 @@ test("CO-20 a session id is given, honoured, and gone after it is deleted", asyn
   assert.equal((await post({ jsonrpc: "2.0", id: 4, method: "ping" }, headers)).status, 404);
 });
 
-test("CO-20 a web page, a wrong host and a missing token are refused before anything is done", async (t) => {
+test("a web page, a wrong host and a missing token are refused before anything is done", async (t) => {
   const project = await Project.started({}, t);
   const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "acquire_lock", arguments: { file_path: "a" }, _meta: meta } };
   const good = { Accept: "application/json, text/event-stream", Authorization: `Bearer ${project.token}`, "MCP-Protocol-Version": modern, "Mcp-Method": "tools/call", "Mcp-Name": "acquire_lock" };
@@ -107,7 +107,7 @@ test("CO-20 a web page, a wrong host and a missing token are refused before anyt
   assert.deepEqual((await new Agent(project, "other").ask("check_locks")).result, [], "nothing was done");
 });
 
-test("CO-20 stateless requests of 2026-07-28: discovery, tools with their cache hints, calls", async (t) => {
+test("stateless requests of 2026-07-28: discovery, tools with their cache hints, calls", async (t) => {
   const project = await Project.started({}, t);
   const { result: found } = await answer(await stateless(project, "server/discover"));
   assert.ok(found.supportedVersions.includes(modern) && found.capabilities.tools && found.instructions && found.resultType, JSON.stringify(found));
@@ -130,7 +130,7 @@ test("CO-20 stateless requests of 2026-07-28: discovery, tools with their cache 
   assert.match((await answer(await stateless(project, "resources/read", { uri: "locks://current" }))).error.message, /invalid_agent_id/);
 });
 
-test("CO-20 stateless requests whose headers and body disagree, or whose version is unknown, are refused", async (t) => {
+test("stateless requests whose headers and body disagree, or whose version is unknown, are refused", async (t) => {
   const project = await Project.started({}, t);
   const cases = [
     [stateless(project, "tools/list", {}, { headers: { "Mcp-Method": "tools/call" } }), -32020],
@@ -148,7 +148,7 @@ test("CO-20 stateless requests whose headers and body disagree, or whose version
   assert.equal((await answer(bad)).error.code, -32700);
 });
 
-test("CO-21 subscriptions/listen tells changes for as long as it is open", async (t) => {
+test("subscriptions/listen tells changes for as long as it is open", async (t) => {
   const project = await Project.started({}, t);
   const abort = new AbortController();
   t.after(() => abort.abort());
@@ -172,7 +172,7 @@ test("CO-21 subscriptions/listen tells changes for as long as it is open", async
   assert.equal((await project.get("/health")).status, 200);
 });
 
-test("CO-20 the daemon dies under an HTTP client, and the next call finds the new one", async (t) => {
+test("the daemon dies under an HTTP client, and the next call finds the new one", async (t) => {
   const project = await Project.started({}, t);
   const headers = { "Cru-Agent-Id": "ada", "Cru-Session-Id": randomUUID() };
   const client = await httpClient(project, t, { headers });

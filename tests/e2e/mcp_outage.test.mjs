@@ -14,7 +14,7 @@ function futureSchema(project, sign) {
   assert.equal(status, 0, stderr);
 }
 
-test("CO-04 CO-17 a daemon that cannot start is database_unavailable, and the next call after its recovery works", { timeout: 120_000 }, async (t) => {
+test("CO-04, CO-17: a daemon that cannot start is database_unavailable, and the next call after its recovery works", { timeout: 120_000 }, async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
   const { session_id } = await use(client, "register_session");
@@ -39,7 +39,7 @@ test("CO-04 CO-17 a daemon that cannot start is database_unavailable, and the ne
   assert.deepEqual(handoffs, [], "what was refused was not done later");
 });
 
-test("CO-20 a server that is started while no daemon can be had initializes, lists its tools, and works later", { timeout: 120_000 }, async (t) => {
+test("a server that is started while no daemon can be had initializes, lists its tools, and works later", { timeout: 120_000 }, async (t) => {
   const project = await Project.started({}, t);
   await project.killDaemon();
   futureSchema(project, "+");
@@ -50,7 +50,7 @@ test("CO-20 a server that is started while no daemon can be had initializes, lis
   assert.ok(await new Agent(project, "other").ask("discover_agents").then(({ agents }) => agents.some(({ agent_id }) => agent_id === "ada")));
 });
 
-test("CO-20 bad lines are answered as the protocol says, and the server lives on", async (t) => {
+test("bad lines are answered as the protocol says, and the server lives on", async (t) => {
   const project = await Project.started({}, t);
   const wire = new Wire(project);
   await wire.initialize();
@@ -74,7 +74,7 @@ test("CO-20 bad lines are answered as the protocol says, and the server lives on
   assert.equal((await wire.end()).code, 0);
 });
 
-test("CO-20 a daemon that hangs is given up in time, and works when it wakes; what was refused was not done", { timeout: 60_000 }, async (t) => {
+test("a daemon that hangs is given up in time, and works when it wakes; what was refused was not done", { timeout: 60_000 }, async (t) => {
   const project = await Project.started({}, t);
   const { pid } = project.daemon;
   process.kill(pid, "SIGSTOP");
@@ -95,7 +95,7 @@ test("CO-20 a daemon that hangs is given up in time, and works when it wakes; wh
   assert.equal((await wire.end()).code, 0);
 });
 
-test("CO-20 a daemon that is stopped stays stopped until the host asks for something", { timeout: 60_000 }, async (t) => {
+test("a daemon that is stopped stays stopped until the host asks for something", { timeout: 60_000 }, async (t) => {
   const project = await Project.started({}, t);
   const wire = new Wire(project, { env: { AGENT_ID: "ada" } });
   await wire.initialize();
@@ -110,7 +110,7 @@ test("CO-20 a daemon that is stopped stays stopped until the host asks for somet
   assert.equal((await wire.end()).code, 0);
 });
 
-test("CO-20 the session is ended at a daemon that the client has not spoken to yet", { timeout: 60_000 }, async (t) => {
+test("the session is ended at a daemon that the client has not spoken to yet", { timeout: 60_000 }, async (t) => {
   for (const stop of [(wire) => wire.end(), (wire) => wire.signal("SIGTERM")]) {
     const project = await Project.started({}, t);
     const wire = new Wire(project, { env: { AGENT_ID: "ada" } });
@@ -123,7 +123,7 @@ test("CO-20 the session is ended at a daemon that the client has not spoken to y
   }
 });
 
-test("CO-20 lines that no id could tell apart do not delay the end", { timeout: 60_000 }, async (t) => {
+test("lines that no id could tell apart do not delay the end", { timeout: 60_000 }, async (t) => {
   const project = await Project.started({}, t);
   const wire = new Wire(project, { env: { AGENT_ID: "ada" } });
   await wire.initialize("2025-03-26");
@@ -138,7 +138,7 @@ test("CO-20 lines that no id could tell apart do not delay the end", { timeout: 
   assert.ok(wire.messages.some(({ id }) => id === "a") && wire.lines.every((line) => line.startsWith("{")), wire.lines.join("\n"));
 });
 
-test("CO-20 an agent id that is too long is refused by name", { timeout: 60_000 }, async (t) => {
+test("an agent id that is too long is refused by name", { timeout: 60_000 }, async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t, { env: { AGENT_ID: "a".repeat(400) } });
   const refused = await attempt(client, "register_session");

@@ -16,7 +16,7 @@ function onlyProtocol(wire) {
   assert.ok(wire.child.text.stdout === "" || wire.child.text.stdout.endsWith("\n"));
 }
 
-test("CO-20 a local agent connects over stdio and finds the tools, with no daemon running yet", async (t) => {
+test("CO-20: a local agent connects over stdio and finds the tools, with no daemon running yet", async (t) => {
   const project = new Project();
   t.after(() => project.close());
   const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
@@ -29,19 +29,19 @@ test("CO-20 a local agent connects over stdio and finds the tools, with no daemo
   assert.equal((await use(client, "register_session")).success, true, "the daemon was started for it");
 });
 
-test("CO-20 every tool works through the official client over stdio", async (t) => {
+test("every tool works through the official client over stdio", async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
   await everyTool(client, project);
   assert.deepEqual(client.trouble, []);
 });
 
-test("CO-21 every resource can be read over stdio", async (t) => {
+test("CO-21: every resource can be read over stdio", async (t) => {
   const project = await Project.started({}, t);
   await everyResource(await stdioClient(project, t), project);
 });
 
-test("CO-20 every published version is agreed on, an unknown one gets the newest, and server/discover is answered before", async (t) => {
+test("every published version is agreed on, an unknown one gets the newest, and server/discover is answered before", async (t) => {
   const project = await Project.started({}, t);
   for (const version of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "1999-01-01"]) {
     const wire = new Wire(project);
@@ -57,7 +57,7 @@ test("CO-20 every published version is agreed on, an unknown one gets the newest
   }
 });
 
-test("CO-20 prompts, completion, ping, logging level and pagination", async (t) => {
+test("prompts, completion, ping, logging level and pagination", async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
   await use(client, "write_handoff", { summary: "stopped at the semicolon", next_steps: ["the comma"] });
@@ -92,7 +92,7 @@ test("CO-20 prompts, completion, ping, logging level and pagination", async (t) 
   }
 });
 
-test("CO-21 a subscriber is told when another agent changes what it watches, and no more after it leaves", async (t) => {
+test("a subscriber is told when another agent changes what it watches, and no more after it leaves", async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t);
   const told = [], lists = [];
@@ -121,7 +121,7 @@ test("CO-21 a subscriber is told when another agent changes what it watches, and
   assert.ok(!told.includes("work://pending"), told.join());
 });
 
-test("CO-20 a waiting call tells its progress and gets what it waits for", async (t) => {
+test("a waiting call tells its progress and gets what it waits for", async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t);
   const other = new Agent(project, "other");
@@ -138,7 +138,7 @@ test("CO-20 a waiting call tells its progress and gets what it waits for", async
   assert.ok(Date.now() - began >= 900);
 });
 
-test("CO-20 a cancelled call leaves no lock and no claim behind", async (t) => {
+test("a cancelled call leaves no lock and no claim behind", async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t);
   const other = new Agent(project, "other");
@@ -159,7 +159,7 @@ test("CO-20 a cancelled call leaves no lock and no claim behind", async (t) => {
 });
 
 for (const [how, stop] of Object.entries({ "end of file": (wire) => wire.end(), SIGINT: (wire) => wire.signal("SIGINT"), SIGTERM: (wire) => wire.signal("SIGTERM") })) {
-  test(`CO-20 the server ends on ${how} with exit 0, its session closed, and only protocol on stdout`, async (t) => {
+  test(`the server ends on ${how} with exit 0, its session closed, and only protocol on stdout`, async (t) => {
     const project = await Project.started({}, t);
     const other = new Agent(project, "other");
     const wire = new Wire(project, { env: { AGENT_ID: "ada" } });
@@ -179,7 +179,7 @@ for (const [how, stop] of Object.entries({ "end of file": (wire) => wire.end(), 
   });
 }
 
-test("CO-20 who it is comes from the environment", async (t) => {
+test("who it is comes from the environment", async (t) => {
   const project = await Project.started({}, t);
   const other = new Agent(project, "other");
   const session_id = randomUUID();
@@ -205,7 +205,7 @@ test("CO-20 who it is comes from the environment", async (t) => {
   assert.deepEqual([pretending.isError, pretending.field], [true, "agent_id"]);
 });
 
-test("CO-20 the daemon dies between two calls and during them: each is done exactly once", { timeout: 120_000 }, async (t) => {
+test("the daemon dies between two calls and during them: each is done exactly once", { timeout: 120_000 }, async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
   const { session_id } = await use(client, "register_session");

@@ -24,7 +24,7 @@ async function replay(wire, lines, exchange) {
   return answers;
 }
 
-test("CO-20 CO-21 Claude Code's recorded conversation", async (t) => {
+test("CO-20, CO-21: Claude Code's recorded conversation", async (t) => {
   const project = await Project.started({}, t);
   const lines = recorded("claude-mcp-wire.jsonl");
   const session = "9de0a853-35c2-4ac5-b250-2bbf84fb563d";
@@ -51,7 +51,7 @@ test("CO-20 CO-21 Claude Code's recorded conversation", async (t) => {
   assert.equal(code, 0);
 });
 
-test("CO-20 Codex's recorded conversation", async (t) => {
+test("Codex's recorded conversation", async (t) => {
   const project = await Project.started({}, t);
   const wire = new Wire(project, { env: { AGENT_TYPE: "codex" } });
   const answers = await replay(wire, recorded("codex-mcp-wire.jsonl"), (message) => (message.params?.name === "echo" ? { ...message, params: { ...message.params, name: "check_guardrails", arguments: { operation_text: "ls" } } } : null));
@@ -64,7 +64,7 @@ test("CO-20 Codex's recorded conversation", async (t) => {
   assert.equal((await wire.end()).code, 0);
 });
 
-test("CO-20 a batch is answered as one where the version has batches, and refused where it has not", async (t) => {
+test("a batch is answered as one where the version has batches, and refused where it has not", async (t) => {
   const project = await Project.started({}, t);
   const batch = '[{"jsonrpc":"2.0","id":"x","method":"ping"},{"jsonrpc":"2.0","id":"y","method":"tools/list"},{"jsonrpc":"2.0","method":"notifications/initialized"}]';
   const old = new Wire(project);

@@ -9,7 +9,7 @@ const served = (provider, more = {}) => ({ provider, id: "model-1", prices: { in
 const mindsOf = async (crew) => Object.fromEntries((await crew.must(200, crew.get("/minds"))).minds.map((mind) => [mind.provider, mind]));
 
 for (const provider of ["anthropic", "openai"])
-  test(`SA-33 a chat is answered by ${provider}'s API, with tools, tokens and cost`, async (t) => {
+  test(`a chat is answered by ${provider}'s API, with tools, tokens and cost`, async (t) => {
     const server = await ModelServer.start({ keys: [key] }, t);
     server.script(({ results }) => (results.length
       ? { text: `It says: ${results[0].text.includes("Push the button") ? "push" : "nothing"}`, usage: { input: 100, output: 10 } }
@@ -82,7 +82,7 @@ test("keys: from the environment, a file of one's own, or lent; a file that othe
   assert.equal((await crew.post("/minds/claude/key", { key })).json.field, "provider");
 });
 
-test("SA-34 SA-35 without a mind it is said how to get one; an unknown model is refused with the nearest", async (t) => {
+test("without a mind it is said how to get one; an unknown model is refused with the nearest", async (t) => {
   const crew = await Crew.started({}, t);
   const none = await crew.spawnAgent({ agent: "explorer", task: "look", model: "sonet" });
   assert.equal(none.status, 400, none.text);

@@ -17,7 +17,7 @@ const some = (project) => {
 };
 const ask = async (project, path) => (await project.get(path)).json;
 
-test("SA-10 an agent finds a note by its meaning, and reads it", async (t) => {
+test("an agent finds a note by its meaning, and reads it", async (t) => {
   const project = await Project.started({}, t);
   some(project);
   const agent = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
@@ -31,7 +31,7 @@ test("SA-10 an agent finds a note by its meaning, and reads it", async (t) => {
   assert.match(JSON.stringify(refused), /outside the project/);
 });
 
-test("SA-10 a changed note is found as it is now, also after a restart; the index is made again if it is lost", async (t) => {
+test("a changed note is found as it is now, also after a restart; the index is made again if it is lost", async (t) => {
   const project = await Project.started({}, t);
   some(project);
   await ask(project, "/notes/search?query=car");

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { bytesOf, Project, waitFor } from "./harness.mjs";
 
-test("EX-01 output is streamed while the run goes on, and is in the file", async (t) => {
+test("EX-01: output is streamed while the run goes on, and is in the file", async (t) => {
   const project = await Project.started({}, t);
   const stream = project.stream();
   await waitFor(() => stream.connections);
@@ -20,7 +20,7 @@ test("EX-01 output is streamed while the run goes on, and is in the file", async
   assert.deepEqual(types, ["agent.starting", "agent.started", "agent.completed"]);
 });
 
-test("EX-02 output is persisted with seq, ts, stream and data, and survives a killed daemon", async (t) => {
+test("EX-02: output is persisted with seq, ts, stream and data, and survives a killed daemon", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("keeps", "echo out; echo err >&2; read go; echo later");
   await waitFor(() => project.fileLines("keeps").length === 2);
@@ -38,7 +38,7 @@ test("EX-02 output is persisted with seq, ts, stream and data, and survives a ki
   for (const line of after) assert.ok(Math.abs(Date.parse(line.ts) - Date.now()) < 120_000, line.ts);
 });
 
-test("EX-03 every line has the documented form, and no byte is lost", async (t) => {
+test("EX-03: every line has the documented form, and no byte is lost", async (t) => {
   const project = await Project.started({}, t);
   const script = String.raw`
     printf 'plain\n'; printf 'cr\rhere\n'; printf 'nul\000byte\n'; printf 'bad\377\376utf8\n'; printf 'tab\tquote"back\\slash\n';
@@ -62,7 +62,7 @@ test("EX-03 every line has the documented form, and no byte is lost", async (t) 
   assert.deepEqual(await project.output("bytes"), lines, "the API gives the records of the file");
 });
 
-test("EX-04 output is there after a restart, of ended and of live runs", async (t) => {
+test("EX-04: output is there after a restart, of ended and of live runs", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("ended", "for i in 1 2 3; do echo line $i; done");
   await project.sh("live", "echo alive; read go");
@@ -76,7 +76,7 @@ test("EX-04 output is there after a restart, of ended and of live runs", async (
   assert.equal((await project.run("live")).status, "running");
 });
 
-test("EX-05 since gives only later lines, in bounded pages, with last_seq for the next", async (t) => {
+test("EX-05: since gives only later lines, in bounded pages, with last_seq for the next", async (t) => {
   const project = await Project.started({}, t);
   await project.start("count", ["perl", "-e", "print qq(n $_\\n) for 1..2500"]);
   await project.ended("count");
@@ -97,7 +97,7 @@ test("EX-05 since gives only later lines, in bounded pages, with last_seq for th
   assert.equal((await project.get("/agents/count/output?since=x")).status, 400);
 });
 
-test("EX-06 the daemon holds no output: what it answers is what the file says", async (t) => {
+test("EX-06: the daemon holds no output: what it answers is what the file says", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("swap", "echo first; echo second");
   await project.ended("swap");
@@ -107,7 +107,7 @@ test("EX-06 the daemon holds no output: what it answers is what the file says", 
   assert.deepEqual((await project.output("swap")).map((l) => l.data), ["other"]);
 });
 
-test("EX-06 a flood of output does not make the daemon grow", async (t) => {
+test("EX-06: a flood of output does not make the daemon grow", async (t) => {
   const project = new Project();
   t.after(() => project.close());
   // The address sanitizer keeps freed memory back by default, which would hide what is asked here.
@@ -124,7 +124,7 @@ test("EX-06 a flood of output does not make the daemon grow", async (t) => {
   assert.ok(existsSync(project.file("flood")));
 });
 
-test("EX-02 a torn last line is cut off, and the numbers go on", async (t) => {
+test("a torn last line is cut off, and the numbers go on", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("torn", "echo a; echo b");
   await project.ended("torn");

@@ -10,7 +10,7 @@ import { Crew } from "./harness/crew.mjs";
 const pictures = join(repository, "build/pictures");
 mkdirSync(pictures, { recursive: true });
 
-test("SA-47 a chat on the page shows its subagents and the answer that weaves them in", async (t) => {
+test("SA-47: a chat on the page shows its subagents and the answer that weaves them in", async (t) => {
   const lead = { replies: [{ when: { turn: 1 }, say: "I ask the explorer.", tools: [{ name: "spawn_agent", input: { agent: "explorer", task: "look at the login", model: "worker" } }] }], otherwise: { say: "**All** is well: see the report." } };
   const worker = { otherwise: { say: "## Summary\nNothing is wrong.\n\n## Findings\nNothing." } };
   const crew = await Crew.started({ models: { lead: "lead", worker: "worker" }, settings: { crew: { default_model: "lead" } }, scripts: { lead, worker } }, t);

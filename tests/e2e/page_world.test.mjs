@@ -219,7 +219,7 @@ test("the world on the page: everything said by the socket is shown and can be d
   assert.deepEqual(at.complaints, []);
 });
 
-test("RT-01 RT-02 RT-03 RT-18 RT-19 live agents on the page, with the real daemon: spawned, spoken to, given a task, sent away, ended", { timeout: 180_000 }, async (t) => {
+test("live agents on the page, with the real daemon: spawned, spoken to, given a task, sent away, ended", { timeout: 180_000 }, async (t) => {
   // A port of its own, kept over a restart; agents that do nothing unasked.
   const free_port = net.createServer().listen(0, "127.0.0.1");
   await once(free_port, "listening");

@@ -6,7 +6,7 @@ import { codeOf, cru_bin, here, Project, waitFor } from "./harness.mjs";
 
 const asking = 'echo \'::cru-ask {"prompt":"Which DB?","options":["SQLite","Postgres"]}\'; read answer; echo "got $answer"';
 
-test("EX-10 a question is kept with its id, task, prompt, options and status", async (t) => {
+test("EX-10: a question is kept with its id, task, prompt, options and status", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("asker", asking);
   const question = await project.pendingQuestion("asker");
@@ -20,7 +20,7 @@ test("EX-10 a question is kept with its id, task, prompt, options and status", a
   assert.equal((await project.questions("?task_id=asker")).length, 1, "asked once, kept once");
 });
 
-test("EX-11 pending questions are told again to whoever connects after a restart, and can be answered", async (t) => {
+test("EX-11: pending questions are told again to whoever connects after a restart, and can be answered", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("waits", asking);
   const question = await project.pendingQuestion("waits");
@@ -40,7 +40,7 @@ test("EX-11 pending questions are told again to whoever connects after a restart
   assert.equal((await project.output("waits")).at(-1).data, "got Postgres");
 });
 
-test("EX-12 an answer reaches the agent's stdin, is kept, and closes the question", async (t) => {
+test("EX-12: an answer reaches the agent's stdin, is kept, and closes the question", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("one", asking);
   const question = await project.pendingQuestion("one");
@@ -59,7 +59,7 @@ test("EX-12 an answer reaches the agent's stdin, is kept, and closes the questio
   assert.equal((await project.get(`/questions/${question.id}`)).json.response, "SQLite");
 });
 
-test("EX-12 respond answers a run's oldest question", async (t) => {
+test("respond answers a run's oldest question", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("two", "echo '::cru-ask first?'; read a; echo '::cru-ask {\"prompt\":\"second?\"}'; read b; echo \"$a/$b\"");
   await project.pendingQuestion("two");
@@ -71,7 +71,7 @@ test("EX-12 respond answers a run's oldest question", async (t) => {
   assert.equal((await project.post("/agents/two/respond", { response: "drei" })).status, 409);
 });
 
-test("EX-12 a question of a run that has ended is expired, and says so", async (t) => {
+test("a question of a run that has ended is expired, and says so", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("leaves", "echo '::cru-ask anyone?'; read x");
   const question = await project.pendingQuestion("leaves");
@@ -81,7 +81,7 @@ test("EX-12 a question of a run that has ended is expired, and says so", async (
   assert.equal((await project.post(`/questions/${question.id}/answer`, { answer: "late" })).status, 409);
 });
 
-test("EX-12 an answer that the agent cannot hear is reported as not delivered", async (t) => {
+test("an answer that the agent cannot hear is reported as not delivered", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("deaf", "exec <&-; echo '::cru-ask hello?'; sleep 600");
   const question = await project.pendingQuestion("deaf");
@@ -92,7 +92,7 @@ test("EX-12 an answer that the agent cannot hear is reported as not delivered", 
   assert.equal((await project.get(`/questions/${question.id}`)).json.response, "hi");
 });
 
-test("EX-10 EX-12 Claude Code's questions and permissions are raised and answered in its own form", async (t) => {
+test("Claude Code's questions and permissions are raised and answered in its own form", async (t) => {
   const project = await Project.started({ bin: [join(here, "fixtures/bin")] }, t);
   const run = project.spawn(["run", "--backend", "claude", "--id", "cc", "a question and a shell"]);
   const question = await project.pendingQuestion("cc");
@@ -115,7 +115,7 @@ test("EX-10 EX-12 Claude Code's questions and permissions are raised and answere
   assert.equal((await run.ended).code, 0);
 });
 
-test("EX-12 cru ask waits inside the run and prints the answer, through a restart", async (t) => {
+test("cru ask waits inside the run and prints the answer, through a restart", async (t) => {
   const project = await Project.started({}, t);
   await project.sh("inside", `answer=$(${cru_bin} ask "Ship it?" --option yes --option no) && echo "answer: $answer"`);
   const question = await project.pendingQuestion("inside");

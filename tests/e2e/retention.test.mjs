@@ -6,7 +6,7 @@ import { Project, sleep, waitFor } from "./harness.mjs";
 
 const brief = "store: {retention: {records: 1s, events: 24h}}\n";
 
-test("EX-14 the output file is there from the start, empty, and its path is in the record", async (t) => {
+test("EX-14: the output file is there from the start, empty, and its path is in the record", async (t) => {
   const project = await Project.started({}, t);
   const run = await project.sh("quiet", "read go");
   assert.equal(run.output_file, ".coven/output/quiet.jsonl");
@@ -14,7 +14,7 @@ test("EX-14 the output file is there from the start, empty, and its path is in t
   assert.equal((await project.run("quiet")).output_file, run.output_file);
 });
 
-test("EX-13 EX-15 a purge takes the record, its output file and its questions, and nothing of others", async (t) => {
+test("EX-13, EX-15: a purge takes the record, its output file and its questions, and nothing of others", async (t) => {
   const project = await Project.started({ config: brief }, t);
   await project.sh("old", "echo '::cru-ask why?'; read a; echo $a");
   const question = await project.pendingQuestion("old");
@@ -33,7 +33,7 @@ test("EX-13 EX-15 a purge takes the record, its output file and its questions, a
   assert.ok(existsSync(project.file("live")));
 });
 
-test("EX-15 what is younger than the retention time stays", async (t) => {
+test("what is younger than the retention time stays", async (t) => {
   const project = await Project.started({ config: "store: {retention: {records: 30d, events: 24h}}\n" }, t);
   await project.sh("young", "echo hi");
   await project.ended("young");
@@ -43,7 +43,7 @@ test("EX-15 what is younger than the retention time stays", async (t) => {
   assert.deepEqual((await project.output("young")).map((line) => line.data), ["hi"]);
 });
 
-test("EX-16 the output folder is made at start, and orphan files are cleaned up", async (t) => {
+test("EX-16: the output folder is made at start, and orphan files are cleaned up", async (t) => {
   const project = await Project.started({}, t);
   assert.ok(statSync(project.path(".coven/output")).isDirectory());
   await project.sh("known", "echo mine");
@@ -57,7 +57,7 @@ test("EX-16 the output folder is made at start, and orphan files are cleaned up"
   assert.ok(existsSync(project.file("known")) && existsSync(project.file("live")));
 });
 
-test("EX-16 a missing output folder comes back at start", async (t) => {
+test("EX-16: a missing output folder comes back at start", async (t) => {
   const project = await Project.started({}, t);
   await project.killDaemon();
   rmSync(project.path(".coven/output"), { recursive: true });
@@ -65,7 +65,7 @@ test("EX-16 a missing output folder comes back at start", async (t) => {
   assert.ok(statSync(project.path(".coven/output")).isDirectory());
 });
 
-test("EX-16 on a fresh database nothing is thrown away: orphans move to .coven/lost", async (t) => {
+test("on a fresh database nothing is thrown away: orphans move to .coven/lost", async (t) => {
   const project = new Project();
   t.after(() => project.close());
   mkdirSync(project.path(".coven/output"), { recursive: true });

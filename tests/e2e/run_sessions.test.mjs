@@ -6,7 +6,7 @@ import { Agent, cru_bin, Project, waitFor } from "./harness.mjs";
 
 const locks = async (agent) => (await agent.ask("check_locks")).result.map(({ file_path, locked_by }) => [file_path, locked_by]);
 
-test("CO-12 a run that is killed leaves no lock, no claim and no live session behind, at once", async (t) => {
+test("a run that is killed leaves no lock, no claim and no live session behind, at once", async (t) => {
   const project = await Project.started({}, t);
   const looker = new Agent(project, "looker");
   await looker.ask("submit_work", { task_type: "t", description: "d", task_id: "piece", backoff_seconds: 0 });
@@ -21,7 +21,7 @@ test("CO-12 a run that is killed leaves no lock, no claim and no live session be
   assert.ok(!(await looker.ask("discover_agents")).agents.some(({ agent_id }) => agent_id === "holder"));
 });
 
-test("CO-12 the same when the daemon was dead while the run ended", async (t) => {
+test("the same when the daemon was dead while the run ended", async (t) => {
   const project = await Project.started({}, t);
   const looker = new Agent(project, "looker");
   await project.sh("holder", `${cru_bin} locks acquire src/a.cc && echo taken; read go; echo bye`);
@@ -34,7 +34,7 @@ test("CO-12 the same when the daemon was dead while the run ended", async (t) =>
   await waitFor(async () => (await locks(looker)).length === 0, { within: 5000, what: "its lock is free" });
 });
 
-test("CO-18 a run cannot speak as another's session, by whatever it says", async (t) => {
+test("a run cannot speak as another's session, by whatever it says", async (t) => {
   const project = await Project.started({}, t);
   const ada = new Agent(project, "ada");
   const lock = await ada.ask("acquire_lock", { file_path: "src/b.cc" });

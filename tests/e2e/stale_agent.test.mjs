@@ -31,7 +31,7 @@ const refusal = async (wire, name, args) => {
   return { isError: result.isError ?? false, ...result.structuredContent };
 };
 
-test("CO-15 an agent that wakes up after it was cleaned away is refused every late write, with the reason", { timeout: 60_000 }, async (t) => {
+test("an agent that wakes up after it was cleaned away is refused every late write, with the reason", { timeout: 60_000 }, async (t) => {
   const { thief, sleeper, lock, claim, stolen, piece } = await robbed(t);
   const late = [
     ["acquire_lock", { file_path: "src/a.cc", fencing_token: lock.fencing_token }], ["acquire_lock", { file_path: "src/a.cc" }], ["acquire_lock", { file_path: "src/other.cc" }],
@@ -70,7 +70,7 @@ test("CO-15 an agent that wakes up after it was cleaned away is refused every la
   assert.equal((await sleeper.end()).code, 0);
 });
 
-test("CO-15 the refusal outlives the daemon", { timeout: 60_000 }, async (t) => {
+test("the refusal outlives the daemon", { timeout: 60_000 }, async (t) => {
   const { project, thief, sleeper, lock, stolen } = await robbed(t);
   await project.restartDaemon();
   const reply = await refusal(sleeper, "release_lock", { file_path: "src/a.cc", fencing_token: lock.fencing_token });

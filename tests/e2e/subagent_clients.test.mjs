@@ -12,7 +12,7 @@ const notes = { "kiln.md": "# Kiln\n\nThe kiln burns at 1200 degrees.\n" };
 const folderOf = ({ crew }, { chat_id }) => crew.path(".crucible/sessions", chat_id);
 
 for (const [door, connect] of [["stdio", stdioClient], ["HTTP", httpClient]])
-  test(`SA-09 SA-17 over MCP by ${door} a client lists, reads, spawns and gets the report, with the baseline's rights`, async (t) => {
+  test(`over MCP by ${door} a client lists, reads, spawns and gets the report, with the baseline's rights`, async (t) => {
     const scene = await cast(t, { worker: parts.worker }, { agents: { eager: { permissions: ["FilesystemWrite"] } }, notes });
     const client = await connect(scene.crew, t, door === "stdio" ? { env: { AGENT_ID: "ada" } } : { headers: { "Cru-Agent-Id": "ada", "Cru-Session-Id": "ada-1" } });
     const { agents } = await use(client, "list_agents");

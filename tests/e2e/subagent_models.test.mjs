@@ -8,7 +8,7 @@ const usage = { input: 2000, output: 300 };
 const one = (more) => ({ assistant: [{ text: "x", tools: [spawning("worker", "w", more)], usage: { input: 100, output: 10 } }, { text: "done", usage: { input: 100, output: 10 } }], worker: { text: report("Fine."), usage } });
 const close = (a, b) => Math.abs(a - b) < 1e-6;
 
-test("SA-33 the definition's model is asked, told, and paid for at its own price", async (t) => {
+test("SA-33: the definition's model is asked, told, and paid for at its own price", async (t) => {
   const { crew, asked } = await cast(t, one(), { agents: { worker: { model: "haiku" } } });
   const chat = await crew.chat({ message: "go" });
   assert.deepEqual([asked("worker")[0].model, asked("assistant")[0].model], ["model-2", "model-1"]);
@@ -24,7 +24,7 @@ test("SA-33 the definition's model is asked, told, and paid for at its own price
   assert.ok(close(chat.events("subagent.completed")[0].data.cost_usd, cost));
 });
 
-test("SA-34 without a model it is sonnet, or what is configured; `inherit` is the parent's", async (t) => {
+test("SA-34: without a model it is sonnet, or what is configured; `inherit` is the parent's", async (t) => {
   const plain = await cast(t, one());
   const chat = await plain.crew.chat({ message: "go", model: "haiku" });
   const { front } = (await filed(chat)).subagents[0];
@@ -38,7 +38,7 @@ test("SA-34 without a model it is sonnet, or what is configured; `inherit` is th
   assert.equal((await set.crew.subagentOver(task_id)).model, "haiku");
 });
 
-test("SA-35 a spawn may name another model; it is kept, and a wrong one is refused with those there are", async (t) => {
+test("SA-35: a spawn may name another model; it is kept, and a wrong one is refused with those there are", async (t) => {
   const { crew, asked } = await cast(t, one({ model: "haiku" }));
   const chat = await crew.chat({ message: "go" });
   const { subagents: [{ front }], metadata } = await filed(chat);
@@ -54,7 +54,7 @@ test("SA-35 a spawn may name another model; it is kept, and a wrong one is refus
   assert.deepEqual([reply.status, codeOf(reply.json), reply.json.field], [400, "invalid_argument", "model"]);
 });
 
-test("SA-36 SA-37 SA-38 a disabled agent is not there, and is again once it is enabled", async (t) => {
+test("SA-36, SA-37, SA-38: a disabled agent is not there, and is again once it is enabled", async (t) => {
   const { crew, asked } = await cast(t, { assistant: ({ turn }) => (turn % 2 === 0 ? { text: "x", tools: [spawning("worker", "w"), { name: "get_agent", input: { name: "worker" } }, { name: "list_agents", input: {} }] } : { text: "done" }), worker: { text: report("Fine.") } },
     { agents: { worker: { enabled: false } } });
   const chat = await crew.chat({ message: "go" });
@@ -75,7 +75,7 @@ test("SA-36 SA-37 SA-38 a disabled agent is not there, and is again once it is e
   assert.equal((await filed(chat)).subagents.length, 2);
 });
 
-test("SA-08 the primary can read a definition, its prompt too", async (t) => {
+test("SA-08: the primary can read a definition, its prompt too", async (t) => {
   const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [{ name: "get_agent", input: { name: "worker" } }, { name: "list_agents", input: {} }, { name: "get_agent", input: { name: "nobody" } }] }, { text: "done" }], worker: {} },
     { agents: { worker: { prompt: "You are worker. Use the [[kiln]].", model: "haiku" } } });
   await crew.chat({ message: "go" });

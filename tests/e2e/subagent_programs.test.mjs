@@ -14,7 +14,7 @@ const done = { when: "part one", steps: [{ say: report("Part one is done.") }], 
 
 const crewOf = (t, replies, more = {}) => Crew.started({ standin: { replies }, models: { sonnet: { provider: "claude", id: "model-1" } }, agents: { worker: { prompt: "You are worker. Be brief." } }, ...more }, t);
 
-test("SA-09 SA-10 SA-46 a primary that is a program spawns through its tools; the subagent sees nothing of it", async (t) => {
+test("SA-09, SA-10: a primary that is a program spawns through its tools; the subagent sees nothing of it", async (t) => {
   const crew = await crewOf(t, [plan, done]);
   const chat = await crew.chat({ message: "plan it, my cat is Schroedinger" });
   assert.match(await chat.answer(), /^Woven: [^]*Part one is done\./);
@@ -32,7 +32,7 @@ test("SA-09 SA-10 SA-46 a primary that is a program spawns through its tools; th
   assert.match(note.body, /## Summary\n\nPart one is done\./);
 });
 
-test("SA-27 a subagent that is a program and spawns is refused", async (t) => {
+test("a subagent that is a program and spawns is refused", async (t) => {
   const crew = await crewOf(t, [plan, { when: "part one", steps: [spawn("worker", "deeper"), { say: report("Told: {{result}}") }] }, { when: "deeper", steps: [{ say: "never" }] }]);
   const chat = await crew.chat({ message: "plan it" });
   const { subagents: [note, ...more] } = await filed(chat);
@@ -41,7 +41,7 @@ test("SA-27 a subagent that is a program and spawns is refused", async (t) => {
   assert.equal(crew.starts("claude").length, 2);
 });
 
-test("SA-18 SA-20 what a subagent was not granted its program cannot do, nor can its tools grant it", async (t) => {
+test("what a subagent was not granted its program cannot do, nor can its tools grant it", async (t) => {
   const crew = await crewOf(t, [
     { when: "plan it", steps: [spawn("worker", "part two", { permissions: ["NetworkAccess"] }), { say: "First: {{result}}" }, spawn("worker", "part one"), { say: "Then: {{result}}" }] },
     { when: "part one", steps: [{ tool: "Bash", input: { command: "touch made.txt" } }, { tool: "Write", input: { file_path: "made2.txt", content: "x" } }, { say: report("Tried.") }] }]);
@@ -53,7 +53,7 @@ test("SA-18 SA-20 what a subagent was not granted its program cannot do, nor can
   assert.ok(!existsSync(crew.path("made.txt")) && !existsSync(crew.path("made2.txt")));
 });
 
-test("SA-12 SA-41 a program that fails is a failed subagent with its last words", async (t) => {
+test("SA-12, SA-41: a program that fails is a failed subagent with its last words", async (t) => {
   const crew = await crewOf(t, [plan, { when: "part one", steps: [{ say: "I begin" }, { fail: { exit: 3, stderr: "out of coffee" } }] }]);
   const chat = await crew.chat({ message: "plan it" });
   const { subagents: [{ front }] } = await filed(chat);
@@ -101,7 +101,7 @@ test("the daemon dies between a subagent's end and its parent's: the report is n
 });
 
 // With a real one: CRU_TEST_CLAUDE=/path/to/claude, logged in. It costs a few tokens.
-test("SA-09 a real claude reports as a subagent", { skip: !process.env.CRU_TEST_CLAUDE && "CRU_TEST_CLAUDE names no claude", timeout: 180_000 }, async (t) => {
+test("SA-09: a real claude reports as a subagent", { skip: !process.env.CRU_TEST_CLAUDE && "CRU_TEST_CLAUDE names no claude", timeout: 180_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "cru-e2e-claude-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   symlinkSync(realpathSync(process.env.CRU_TEST_CLAUDE), join(folder, "claude"));

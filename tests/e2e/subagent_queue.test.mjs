@@ -16,7 +16,7 @@ function together(requests) {
   return most;
 }
 
-test("SA-21 one subagent begins at once, and its time is kept", async (t) => {
+test("SA-21: one subagent begins at once, and its time is kept", async (t) => {
   const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }], worker: { text: report("Slow."), delayMs: 300 } });
   const chat = await crew.chat({ message: "go" });
   const [queued] = chat.events("subagent.queued");
@@ -29,7 +29,7 @@ test("SA-21 one subagent begins at once, and its time is kept", async (t) => {
   assert.ok(asked("assistant")[1].at >= asked("worker")[0].ended, "the primary waited for it");
 });
 
-test("SA-22 SA-23 the others wait, in order, and the line can be seen", async (t) => {
+test("SA-22, SA-23: the others wait, in order, and the line can be seen", async (t) => {
   let depth;
   const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: five }, { text: "done" }],
     worker: async ({ task }) => {
@@ -53,7 +53,7 @@ test("SA-22 SA-23 the others wait, in order, and the line can be seen", async (t
   assert.equal((await filed(chat)).metadata.queue_depth, 0);
 });
 
-test("SA-24 max_concurrent: 2 runs two at once; results still come in the order of the spawns", async (t) => {
+test("SA-24: max_concurrent: 2 runs two at once; results still come in the order of the spawns", async (t) => {
   const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: five }, { text: "done" }], worker: ({ task }) => ({ text: report(task), delayMs: task === "part 1" ? 500 : 200 }) },
     { settings: { crew: { max_concurrent: 2 } } });
   const chat = await crew.chat({ message: "go" });
@@ -63,7 +63,7 @@ test("SA-24 max_concurrent: 2 runs two at once; results still come in the order 
   await filed(chat);
 });
 
-test("SA-24 a provider's own limit holds across chats: anthropic takes three", async (t) => {
+test("SA-24: a provider's own limit holds across chats: anthropic takes three", async (t) => {
   const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: five }, { text: "done" }], worker: ({ task }) => ({ text: report(task), delayMs: 250 }) },
     { settings: { crew: { max_concurrent: 10 } } });
   const chats = await Promise.all([crew.chat({ message: "one" }), crew.chat({ message: "two" })]);
@@ -72,7 +72,7 @@ test("SA-24 a provider's own limit holds across chats: anthropic takes three", a
   for (const chat of chats) assert.equal((await filed(chat)).subagents.length, 5);
 });
 
-test("SA-29 SA-30 SA-32 what happens is told when it happens, in few words", async (t) => {
+test("what happens is told when it happens, in few words", async (t) => {
   const long = "Wörter ".repeat(60);
   const { crew } = await cast(t, { assistant: ({ turn }) => (turn % 2 === 0 ? { text: "x", tools: five.slice(0, 2) } : { text: "done" }), worker: { text: report(`${long}\n\nEnd.`, "Details.") } });
   const chat = await crew.chat({ message: "go" });
@@ -89,7 +89,7 @@ test("SA-29 SA-30 SA-32 what happens is told when it happens, in few words", asy
   assert.ok(median(late) <= 100, `${late}`);
 });
 
-test("SA-32 text comes while it is said, and what it says in the end is the same", async (t) => {
+test("text comes while it is said, and what it says in the end is the same", async (t) => {
   const text = "Grüße aus dem Ofen. ".repeat(40);
   const { crew } = await cast(t, { assistant: { text, piece: 10, slowBytesMs: 8, chunkBytes: 200 } });
   const chat = await crew.chat({ message: "go" });
@@ -101,7 +101,7 @@ test("SA-32 text comes while it is said, and what it says in the end is the same
   assert.ok(pieces[0].seen < chat.events("chat.entry").at(-1).seen);
 });
 
-test("SA-31 an error has its type and how bad it is: fatal when no other try can help", async (t) => {
+test("an error has its type and how bad it is: fatal when no other try can help", async (t) => {
   const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }], worker: { status: 401, error: { message: "invalid x-api-key" } } });
   const chat = await crew.chat({ message: "go" });
   const [{ data }] = chat.events("subagent.failed");

@@ -15,7 +15,7 @@ async function spawned(t, more, permissions, parts = {}, options = {}) {
   return { ...scene, chat, result: told(scene.asked("assistant"))[0] };
 }
 
-test("SA-17 without a list of its own a subagent has what its parent has", async (t) => {
+test("SA-17: without a list of its own a subagent has what its parent has", async (t) => {
   const { chat, asked } = await spawned(t, {}, ["FilesystemWrite", "ProcessSpawn"]);
   const { subagents: [note], metadata } = await filed(chat);
   assert.deepEqual(sorted(note.front.permissions), sorted([...baseline, "FilesystemWrite", "ProcessSpawn"]));
@@ -24,7 +24,7 @@ test("SA-17 without a list of its own a subagent has what its parent has", async
   for (const tool of ["write_file", "edit_file", "run_command"]) assert.ok(tools.includes(tool), `${tools}`);
 });
 
-test("SA-18 with a list it has that and the baseline; the list is kept", async (t) => {
+test("SA-18: with a list it has that and the baseline; the list is kept", async (t) => {
   const { chat, asked } = await spawned(t, { permissions: ["FilesystemWrite"] }, ["all"]);
   const { subagents: [note], metadata } = await filed(chat);
   assert.deepEqual(sorted(note.front.permissions), sorted([...baseline, "FilesystemWrite"]));
@@ -34,14 +34,14 @@ test("SA-18 with a list it has that and the baseline; the list is kept", async (
   assert.deepEqual(sorted((await chat.record()).permissions), sorted(every_permission));
 });
 
-test("SA-19 the baseline cannot be taken away", async (t) => {
+test("SA-19: the baseline cannot be taken away", async (t) => {
   const { chat, asked } = await spawned(t, { permissions: ["DatabaseRead"] }, ["all"]);
   const { subagents: [note] } = await filed(chat);
   assert.deepEqual(sorted(note.front.permissions), sorted([...baseline, "DatabaseRead"]));
   for (const tool of ["read_note", "list_notes", "semantic_search", "read_file"]) assert.ok(asked("worker")[0].tools.includes(tool));
 });
 
-test("SA-20 SA-18 a permission that the parent lacks is refused with its name and the parent's, and the primary goes on", async (t) => {
+test("SA-18, SA-20: a permission that the parent lacks is refused with its name and the parent's, and the primary goes on", async (t) => {
   const { chat, result, asked } = await spawned(t, { permissions: ["NetworkAccess"] }, ["FilesystemWrite"]);
   assert.equal(result.is_error, true);
   assert.match(result.text, /NetworkAccess/);
@@ -51,7 +51,7 @@ test("SA-20 SA-18 a permission that the parent lacks is refused with its name an
   assert.deepEqual((await filed(chat)).subagents, []);
 });
 
-test("SA-20 so is an agent whose definition needs more than the parent has, and a permission that is none", async (t) => {
+test("so is an agent whose definition needs more than the parent has, and a permission that is none", async (t) => {
   const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("eager", "a"), spawning("eager", "b", { permissions: ["Filesystemwrite"] })] }, { text: "done" }] },
     { agents: { eager: { permissions: ["FilesystemRead", "DatabaseWrite"] } } });
   const chat = await crew.chat({ message: "go" });
@@ -62,7 +62,7 @@ test("SA-20 so is an agent whose definition needs more than the parent has, and 
   assert.equal(await chat.answer(), "done");
 });
 
-test("SA-10 SA-18 what was not granted is refused when it is asked for: files, commands, edits outside", async (t) => {
+test("SA-10: what was not granted is refused when it is asked for: files, commands, edits outside", async (t) => {
   const uses = (crew) => [
     { name: "write_file", input: { path: "made.txt", content: "x" } },
     { name: "edit_file", input: { path: "kept.txt", old: "kept", new: "lost" } },
@@ -89,7 +89,7 @@ test("SA-10 SA-18 what was not granted is refused when it is asked for: files, c
   assert.equal((await filed(chat)).subagents[0].front.status, "completed");
 });
 
-test("SA-18 with the permission it writes, but only inside the project, and never its own rights", async (t) => {
+test("with the permission it writes, but only inside the project, and never its own rights", async (t) => {
   let outside;
   const scene = await cast(t, { assistant: [{ text: "x", tools: [spawning("worker", "w", { permissions: ["FilesystemWrite"] })] }, { text: "done" }],
     worker: ({ turn }) => (turn === 0 ? { text: "I try.", tools: [
@@ -111,7 +111,7 @@ test("SA-18 with the permission it writes, but only inside the project, and neve
   assert.equal(readFileSync(scene.crew.path(".crucible/config.yaml"), "utf8"), before);
 });
 
-test("SA-25 SA-26 SA-27 SA-28 the primary is at 0, a subagent at 1, and what it spawns is refused in words it can act on", async (t) => {
+test("SA-25, SA-26, SA-27, SA-28: the primary is at 0, a subagent at 1, and what it spawns is refused in words it can act on", async (t) => {
   const { crew, asked } = await cast(t, {
     assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }],
     worker: ({ turn, results }) => (turn === 0 ? { text: "I want help.", tools: [spawning("helper", "help")] } : { text: report(`Alone: ${results[0].is_error}`) }),

@@ -6,7 +6,7 @@ import { cast, filed, report, running, spawning, told } from "./harness/cast.mjs
 
 const review = "Review src/login.cc for SQL injection.";
 
-test("SA-09 SA-10 SA-46 a subagent gets its prompt and its task alone, and its report goes to the primary", async (t) => {
+test("SA-09, SA-10: a subagent gets its prompt and its task alone, and its report goes to the primary", async (t) => {
   const { crew, server, asked } = await cast(t, {
     assistant: [{ text: "I ask the reviewer.", tools: [spawning("code-reviewer", review)] }, ({ text: "It is safe, says the reviewer." })],
     "code-reviewer": { text: report("No injection found.", "Every query is bound; see [[kiln]].") },
@@ -26,7 +26,7 @@ test("SA-09 SA-10 SA-46 a subagent gets its prompt and its task alone, and its r
   assert.deepEqual(server.refused, []);
 });
 
-test("SA-10 a subagent's tools read notes, and not what its parent talked of", async (t) => {
+test("SA-10: a subagent's tools read notes, and not what its parent talked of", async (t) => {
   let folder;
   const looks = () => [
     { name: "read_file", input: { path: `.crucible/sessions/${folder}/session.md` } },
@@ -55,7 +55,7 @@ test("SA-10 a subagent's tools read notes, and not what its parent talked of", a
   assert.match(results[8].text, /1200 degrees/);
 });
 
-test("SA-11 SA-14 SA-16 SA-40 SA-47 the report is a file with all that is known of it, linked both ways", async (t) => {
+test("SA-11, SA-14, SA-16, SA-39, SA-40: the report is a file with all that is known of it, linked both ways", async (t) => {
   const { crew } = await cast(t, {
     assistant: [{ text: "I ask.", tools: [spawning("tester", "test it")], usage: { input: 10, output: 1 } }, { text: "All green.", usage: { input: 20, output: 2 } }],
     tester: { text: report("12 tests pass.", "- one\n- two"), usage: { input: 1000, output: 200 } },
@@ -78,7 +78,7 @@ test("SA-11 SA-14 SA-16 SA-40 SA-47 the report is a file with all that is known 
   assert.deepEqual(listed.map(({ task_id, file }) => [task_id, file]), [[note.front.task_id, `.crucible/sessions/${chat.id}/${note.name}.md`]]);
 });
 
-test("SA-11 a report without headings gets them; one with only a summary has findings too", async (t) => {
+test("a report without headings gets them; one with only a summary has findings too", async (t) => {
   const { crew } = await cast(t, { plain: { text: "Just words.\n\nAnd more of them." }, brief: { text: "## Summary\n\nShort." }, mute: { text: "" } });
   for (const [agent, pattern] of [["plain", /## Summary\n\nJust words\.\n\n## Findings\n\nJust words\.\n\nAnd more/], ["brief", /## Summary\n\nShort\.\n\n## Findings\n\nShort\./], ["mute", /## Summary\n\n\[no answer/]]) {
     const { task_id } = await crew.must(201, crew.spawnAgent({ agent, task: "say" }));
@@ -89,7 +89,7 @@ test("SA-11 a report without headings gets them; one with only a summary has fin
   }
 });
 
-test("SA-12 SA-31 SA-41 a subagent whose mind fails is told of, filed, and not in the way of the next", async (t) => {
+test("SA-12, SA-41: a subagent whose mind fails is told of, filed, and not in the way of the next", async (t) => {
   const { crew, asked } = await cast(t, {
     assistant: [{ text: "Two of you.", tools: [spawning("broken", "break"), spawning("tester", "test")] }, { text: "One failed, one did not." }],
     broken: { status: 400, error: { type: "invalid_request_error", message: "the prompt is too odd" } },
@@ -112,7 +112,7 @@ test("SA-12 SA-31 SA-41 a subagent whose mind fails is told of, filed, and not i
   assert.match(failed.data.message, /the prompt is too odd/);
 });
 
-test("SA-13 SA-15 a chat has a folder named for the day and its words, never the same twice", async (t) => {
+test("SA-13, SA-15: a chat has a folder named for the day and its words, never the same twice", async (t) => {
   const { crew } = await cast(t, { assistant: [{ text: "a", tools: [spawning("one", "1"), spawning("two", "2")] }, { text: "b" }], one: {}, two: {} });
   const words = "Ünïcode & ../../etc: fix the “login” page, please; it is quite broken since last week's release";
   const first = await crew.chat({ message: words });
@@ -132,7 +132,7 @@ test("SA-13 SA-15 a chat has a folder named for the day and its words, never the
   assert.ok(existsSync(`${first.folder}/metadata.json`));
 });
 
-test("SA-48 SA-22 several steps: in order, and woven into one answer", async (t) => {
+test("SA-48: several steps: in order, and woven into one answer", async (t) => {
   const steps = ["explore", "write", "check"];
   const { crew, asked } = await cast(t, {
     assistant: ({ turn, results }) => {

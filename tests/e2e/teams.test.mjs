@@ -26,7 +26,7 @@ coordination:
   lock_ttl_minutes: 30
 `;
 
-test("CO-09 a team file is read, with names, roles, capabilities and descriptions", async (t) => {
+test("CO-09: a team file is read, with names, roles, capabilities and descriptions", async (t) => {
   const project = await Project.started({}, t);
   writeFileSync(project.path("teams.yaml"), good);
   const { json } = await project.get("/teams");
@@ -44,7 +44,7 @@ test("CO-09 a team file is read, with names, roles, capabilities and description
   assert.equal(named.code, 0, JSON.stringify(named));
 });
 
-test("CO-10 every mistake in a team file is told at once, with its line, field and reason", async (t) => {
+test("CO-10: every mistake in a team file is told at once, with its line, field and reason", async (t) => {
   const project = await Project.started({}, t);
   writeFileSync(project.path("teams.yaml"), `team: compiler
 agents:
@@ -83,7 +83,7 @@ agents:
   assert.deepEqual((await project.get("/agents")).json.agents, []);
 });
 
-test("CO-10 a file that is missing, empty, no YAML, or hostile is an error and no more", async (t) => {
+test("a file that is missing, empty, no YAML, or hostile is an error and no more", async (t) => {
   const project = await Project.started({}, t);
   const missing = await project.cru("teams", "validate", "--file", "nowhere.yaml");
   assert.notEqual(missing.code, 0);
@@ -98,7 +98,7 @@ test("CO-10 a file that is missing, empty, no YAML, or hostile is an error and n
   assert.equal((await project.get("/health")).status, 200);
 });
 
-test("CO-09 a team goes up as runs that others can discover, and down again", async (t) => {
+test("a team goes up as runs that others can discover, and down again", async (t) => {
   const project = await Project.started({}, t);
   writeFileSync(project.path("teams.yaml"), good);
   const up = await project.cru("teams", "up", ...command("sh", "-c", "echo here; exec sleep 300"));
@@ -124,7 +124,7 @@ test("CO-09 a team goes up as runs that others can discover, and down again", as
   await noneLeft(project);
 });
 
-test("CO-09 an agent may not bring a team up: that is a person's", async (t) => {
+test("an agent may not bring a team up: that is a person's", async (t) => {
   const project = await Project.started({}, t);
   writeFileSync(project.path("teams.yaml"), good);
   await project.sh("sly", `${cru_bin} teams up --argv=sleep --argv=300; echo "code $?"`);
