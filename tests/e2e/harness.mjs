@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sleep } from "./harness/basics.mjs";
+import { sleep, witnesses } from "./harness/basics.mjs";
 import { Processes, processesWith } from "./harness/processes.mjs";
 import { EventStream } from "./harness/sse.mjs";
 
@@ -71,6 +71,7 @@ export class Project extends Processes {
       try { process.kill(pid, "SIGKILL"); } catch { /* gone */ }
     }
     await this.killDaemon("SIGTERM");
+    witnesses.delete(this.testimony);
     rmSync(this.home, { recursive: true, force: true });
     for (let left = 5; left > 0; --left) {
       try {

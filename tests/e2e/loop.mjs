@@ -31,7 +31,7 @@ export async function caughtUp(streams, ids, count = 1) {
       const ends = new Map();
       for (const event of stream.events) if (isEnd(event)) ends.set(entityOf(event), (ends.get(entityOf(event)) ?? 0) + 1);
       return ids.every((id) => ends.get(id) === count);
-    }, { within: 60_000, every: 100, what: "the clients catch up" });
+    }, { every: 100, what: "the clients catch up" });
   }
 }
 

@@ -1,8 +1,11 @@
 #!/usr/bin/env node
-// Runs the end-to-end tests: `node tests/e2e/run.mjs [NAME…]`, against CRU_BIN or build/test/cru. What came of each is
-// written to the folder CRU_E2E_RESULTS, if that is set.
-import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+// Runs the end-to-end tests: `node tests/e2e/run.mjs [NAME…]`, against CRU_BIN or build/test/cru.
+//   CRU_TEST_JOBS=n         files at a time
+//   CRU_TEST_PATIENCE_S=n   how long a test waits for what has to come (harness/basics.mjs)
+//   CRU_TEST_RESULTS=FOLDER where e2e.jsonl goes: {file, title, outcome} for each test
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -12,24 +15,52 @@ if (!existsSync(bin)) {
   console.error(`e2e: there is no ${bin}; build it with: make test`);
   process.exit(1);
 }
+// The long ones first, so that none is left over at the end. More files at a time than cores: much of a test is waiting.
+const long = ["kill_loop", "keeper_kill", "page", "page_world", "crowd", "live_minds", "live_loop", "subagent_programs", "chat", "chat_restart"];
+const jobs = Number(process.env.CRU_TEST_JOBS ?? 4);
+// A last resort for what waits without a limit of its own; far beyond what any file takes.
+const longest_file = 60 * 60_000;
+
 const wanted = process.argv.slice(2);
-const files = readdirSync(here).filter((name) => name.endsWith(".test.mjs")).sort()
-  .filter((name) => !wanted.length || wanted.some((part) => name.includes(part)));
-// The loop that kills the daemon and the crowd want the machine to themselves; the others share it.
-const alone = files.filter((name) => /^(kill_loop|crowd)/.test(name));
-const shared = files.filter((name) => !alone.includes(name));
-let passed = 0, failed = 0;
-const results = process.env.CRU_E2E_RESULTS;
-const written = (name) => (results ? [`--test-reporter=${join(here, "harness/results.mjs")}`, `--test-reporter-destination=${join(results, name)}`] : []);
-for (const [group, concurrency] of [[shared, 2], [alone, 1]]) {
-  if (!group.length) continue;
-  const { status, stdout } = spawnSync(process.execPath,
-    ["--test", `--test-concurrency=${concurrency}`, "--test-reporter=spec", "--test-reporter-destination=stderr",
-      "--test-reporter=tap", "--test-reporter-destination=stdout", ...written(`e2e-${concurrency}.jsonl`), ...group.map((name) => join(here, name))],
-    { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8", maxBuffer: 1 << 28, timeout: 15 * 60_000, killSignal: "SIGKILL", env: { ...process.env, CRU_BIN: bin } });
-  const count = (word) => Number([...stdout.matchAll(new RegExp(`^# ${word} (\\d+)`, "gm"))].at(-1)?.[1] ?? 0);
-  passed += count("pass");
-  failed += Math.max(count("fail") + count("cancelled"), status ? 1 : 0);
+const rank = (name) => (long.indexOf(name.replace(".test.mjs", "")) + long.length + 1) % (long.length + 1);
+const files = readdirSync(here).filter((name) => name.endsWith(".test.mjs"))
+  .filter((name) => !wanted.length || wanted.some((part) => name.includes(part))).sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+const reports = mkdtempSync(join(tmpdir(), "cru-e2e-reports-"));
+
+/// Runs one file to its end: {file, seconds, passed, failed, tests}. What it says is shown when it has ended.
+function run(file) {
+  const began = Date.now();
+  const report = join(reports, `${file}.tap`);
+  return new Promise((done) => {
+    const child = spawn(process.execPath, ["--test-reporter=spec", "--test-reporter-destination=stdout", "--test-reporter=tap", `--test-reporter-destination=${report}`, join(here, file)],
+      { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, CRU_BIN: bin } });
+    let said = "";
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => { said += text; });
+    const timer = setTimeout(() => { said += `${file}: ended after ${longest_file / 60_000} minutes\n`; child.kill("SIGKILL"); }, longest_file);
+    child.on("close", (code) => {
+      clearTimeout(timer);
+      const tap = existsSync(report) ? readFileSync(report, "utf8") : "";
+      const count = (word) => Number([...tap.matchAll(new RegExp(`^# ${word} (\\d+)`, "gm"))].at(-1)?.[1] ?? 0);
+      const tests = [...tap.matchAll(/^(not )?ok \d+ - (.*?)(?: # (SKIP|TODO)\b.*)?$/gm)]
+        .map(([, not, title, skip]) => ({ file, title: title.replaceAll("\\#", "#"), outcome: not ? "failed" : skip ? "skipped" : "passed" }));
+      const seconds = (Date.now() - began) / 1000;
+      console.error(`── ${file} ${seconds.toFixed(1)} s\n${said.replace(/^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm, "")}`);
+      done({ file, seconds, passed: count("pass"), failed: Math.max(count("fail") + count("cancelled"), code ? 1 : 0), tests });
+    });
+  });
 }
-console.log(`# pass ${passed}\n# fail ${failed}`);
-process.exit(failed ? 1 : 0);
+
+const waiting = [...files], ended = [];
+const began = Date.now();
+await Promise.all(Array.from({ length: jobs }, async () => { while (waiting.length) ended.push(await run(waiting.shift())); }));
+rmSync(reports, { recursive: true, force: true });
+if (process.env.CRU_TEST_RESULTS) {
+  mkdirSync(process.env.CRU_TEST_RESULTS, { recursive: true });
+  writeFileSync(join(process.env.CRU_TEST_RESULTS, "e2e.jsonl"), ended.flatMap(({ tests }) => tests).map((test) => `${JSON.stringify(test)}\n`).join(""));
+}
+const slow = [...ended].sort((a, b) => b.seconds - a.seconds).slice(0, 12).map(({ file, seconds }) => `${file.replace(".test.mjs", "")} ${seconds.toFixed(0)}`);
+console.error(`e2e: ${files.length} files in ${((Date.now() - began) / 1000).toFixed(0)} s, ${jobs} at a time; the longest: ${slow.join(", ")}`);
+const sum = (key) => ended.reduce((all, one) => all + one[key], 0);
+for (const { file, failed } of ended) if (failed) console.error(`e2e: ${failed} failed in ${file}`);
+console.log(`# pass ${sum("passed")}\n# fail ${sum("failed")}`);
+process.exit(sum("failed") ? 1 : 0);

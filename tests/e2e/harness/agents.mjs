@@ -80,7 +80,7 @@ export async function holdDatabase(project) {
   const child = spawn("sqlite3", [project.path(".coven/coven.db")], { stdio: ["pipe", "pipe", "inherit"] });
   const closed = new Promise((resolve) => child.on("close", resolve));
   project.children.add(child);
-  child.stdin.write(".timeout 5000\nBEGIN IMMEDIATE;\n.print held\n");
+  child.stdin.write(".timeout 240000\nBEGIN IMMEDIATE;\n.print held\n");
   await new Promise((resolve, reject) => {
     child.stdout.once("data", (text) => (String(text).includes("held") ? resolve() : reject(new Error(String(text)))));
     child.once("close", () => reject(new Error("sqlite3 ended")));

@@ -36,7 +36,7 @@ export async function cast(t, parts, { agents = {}, ...options } = {}) {
 export const told = (requests) => requests.flatMap(({ results }) => results);
 
 /// The chat's folder, checked, once all of it is written: it is written anew behind each answer.
-export const filed = (chat, options) => waitFor(() => chat.files(options), { within: 10_000, what: `the files of ${chat.id} are in order` });
+export const filed = (chat, options) => waitFor(() => chat.files(options), { what: `the files of ${chat.id} are in order` });
 
 /// A number of seconds that nobody else sleeps, and whether a program with that word is there.
 export const long = `4${process.pid}`;

@@ -2,14 +2,14 @@
 import { readFileSync } from "node:fs";
 import http from "node:http";
 import { join } from "node:path";
-import { waitFor } from "./basics.mjs";
+import { patience, waitFor } from "./basics.mjs";
 
 /// The code of an error reply, whichever way it is wrapped.
 export const codeOf = (body) => (typeof body?.error === "object" ? body.error.code : body?.code ?? body?.error);
 export const messageOf = (body) => (typeof body?.error === "object" ? body.error.message : body?.message) ?? "";
 
 /// One HTTP exchange. Never throws for a status; throws when there is no answer.
-export function exchange(where, method, path, { body, headers = {}, timeout = 20_000, raw } = {}) {
+export function exchange(where, method, path, { body, headers = {}, timeout = patience, raw } = {}) {
   const text = raw ?? (body === undefined ? undefined : JSON.stringify(body));
   return new Promise((resolve, reject) => {
     const request = http.request({
@@ -74,11 +74,11 @@ export class Client {
     if (reply.status !== 200) throw new Error(`run ${id}: ${reply.status} ${reply.text}`);
     return reply.json;
   }
-  ended(id, within = 30_000) {
+  ended(id) {
     return waitFor(async () => {
       const run = await this.run(id);
       return ["completed", "failed", "killed"].includes(run.status) && run;
-    }, { within, what: `run ${id} ends` });
+    }, { what: `run ${id} ends` });
   }
   /// All output through the API, page after page.
   async output(id, { since = 0, limit = 1000 } = {}) {
@@ -103,6 +103,16 @@ export class Client {
   }
   pendingQuestion(id) {
     return waitFor(async () => (await this.questions(`?task_id=${id}&pending=true`))[0], { what: `run ${id} asks` });
+  }
+  /// Answers a question: the reply. The daemon waits a moment for the delivery; where it takes longer the record tells.
+  async answer(id, answer) {
+    const reply = await this.post(`/questions/${id}/answer`, { answer });
+    if (reply.status !== 200 || reply.json.delivered === true || reply.json.delivery_error) return reply;
+    const { delivered, delivery_error } = await waitFor(async () => {
+      const { json } = await this.get(`/questions/${id}`);
+      return (json.delivered || json.delivery_error) && json;
+    }, { what: `the answer to ${id} is delivered` });
+    return { ...reply, json: { ...reply.json, delivered, delivery_error } };
   }
   async events(query = "") {
     const { status, json, text } = await this.get(`/events${query}`);

@@ -94,12 +94,12 @@ export class Crew extends Project {
   async chats(query = "") { return (await this.must(200, this.get(`/chats${query}`))).chats; }
 
   /// spawn_agent by HTTP: {agent, task, permissions?, model?, wait_seconds?}; never throws for a refusal.
-  spawnAgent(input, options) { return this.post("/subagents", { wait_seconds: 0, ...input }, { timeout: 60_000, ...options }); }
-  subagentOver(task_id, within = 30_000) {
+  spawnAgent(input, options) { return this.post("/subagents", { wait_seconds: 0, ...input }, options); }
+  subagentOver(task_id) {
     return waitFor(async () => {
       const subagent = await this.must(200, this.get(`/subagents/${task_id}?wait_seconds=1`));
       return ["completed", "failed", "cancelled"].includes(subagent.status) && subagent;
-    }, { within, what: `the subagent ${task_id} is done` });
+    }, { what: `the subagent ${task_id} is done` });
   }
 
   /// Where a chat's files are, from its record.
@@ -119,11 +119,11 @@ export class Chat {
   }
 
   /// POST /chats {agent?, model?, message?, title?}; with a message, and unless `wait` is false, until the turn is over.
-  static async begin(crew, options = {}, { wait = true, within } = {}) {
+  static async begin(crew, options = {}, { wait = true } = {}) {
     const chat = await Chat.#listening(crew);
     chat.started = await crew.must(201, crew.post("/chats", options));
     chat.id = chat.started.id;
-    if (options.message && wait) await chat.idle(within);
+    if (options.message && wait) await chat.idle();
     return chat;
   }
 
@@ -135,10 +135,10 @@ export class Chat {
   get path() { return `/chats/${encodeURIComponent(this.id)}`; }
 
   /// Says something; its reply is what POST answered, unless `wait` is false after the turn.
-  async say(text, { wait = true, within } = {}) {
+  async say(text, { wait = true } = {}) {
     this.mark = this.stream.events.length;
     const reply = await this.crew.must(202, this.crew.post(`${this.path}/messages`, { text }));
-    if (wait) await this.idle(within);
+    if (wait) await this.idle();
     return reply;
   }
 
@@ -146,14 +146,14 @@ export class Chat {
   events(...types) {
     return this.stream.events.filter(({ type, data, entity_id }) => (data?.chat_id ?? entity_id) === this.id && (!types.length || types.includes(type)));
   }
-  heard(type, fits = () => true, within = 30_000) {
-    return waitFor(() => this.events(type).find(({ data }) => fits(data)), { within, every: 5, what: `${type} of ${this.id}: ${fits}` });
+  heard(type, fits = () => true) {
+    return waitFor(() => this.events(type).find(({ data }) => fits(data)), { every: 5, what: `${type} of ${this.id}: ${fits}` });
   }
 
   /// Waits until the turn that was begun last is over: the data of its chat.turn, with `error` if it failed.
-  async idle(within = 30_000) {
+  async idle() {
     const told = () => this.stream.events.slice(this.mark).findLast(({ type, data }) => type === "chat.turn" && data.chat_id === this.id);
-    const last = await waitFor(() => { const event = told(); return event?.data.turn === "idle" && event; }, { within, every: 5, what: `the turn of ${this.id} is over` })
+    const last = await waitFor(() => { const event = told(); return event?.data.turn === "idle" && event; }, { every: 5, what: `the turn of ${this.id} is over` })
       .catch((error) => { throw new Error(`${error.message}\n${this.events().slice(-10).map(({ type, data }) => `${type} ${JSON.stringify(data).slice(0, 300)}`).join("\n")}`); });
     return last.data;
   }

@@ -3,24 +3,24 @@
 // check is one pass: each step must fit between its call and its return, after the step before it.
 import { randomUUID } from "node:crypto";
 import { performance } from "node:perf_hooks";
-import { sleep } from "./basics.mjs";
+import { patience, sleep } from "./basics.mjs";
 
 export class Recorder {
   calls = [];
   retries = 0;
-  constructor({ patience = 60_000 } = {}) { this.patience = patience; this.is_over = false; }
+  is_over = false;
 
   /// Calls until there is an answer, always under the one request id; the daemon may die over it as often as it likes.
   async call(agent, operation, input = {}, request_id = randomUUID()) {
     const call = performance.now();
     for (;;) {
-      const reply = await agent.call(operation, input, { request_id, timeout: 20_000 }).catch(() => null);
+      const reply = await agent.call(operation, input, { request_id }).catch(() => null);
       if (reply?.json && reply.status < 500) {
         const entry = { session: agent.session_id, agent: agent.agent_id, operation, input, call, ret: performance.now(), status: reply.status, reply: reply.json };
         this.calls.push(entry);
         return entry;
       }
-      if (this.is_over || performance.now() - call > this.patience) throw new Error(`${operation} of ${agent.agent_id} got no answer: ${reply?.text}`);
+      if (this.is_over || performance.now() - call > patience) throw new Error(`${operation} of ${agent.agent_id} got no answer: ${reply?.text}`);
       ++this.retries;
       await sleep(15);
     }

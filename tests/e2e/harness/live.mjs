@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import WebSocket from "ws";
 import { ModelServer } from "../fixtures/model_server.mjs";
+import { inTime } from "./basics.mjs";
 import { Crew } from "./crew.mjs";
 
 /// No message may be longer: Godot 3 takes no more.
@@ -55,7 +56,7 @@ export class LiveSocket {
   get mark() { return this.messages.length; }
 
   /// The first message that fits, of those that came already (from `from` on) or will. Fits: a predicate, or its type.
-  waitFor(fits, { within = 15_000, from = 0 } = {}) {
+  waitFor(fits, { from = 0 } = {}) {
     const is = typeof fits === "string" ? ({ type }) => type === fits : fits;
     let next = from;
     return this.until(() => {
@@ -64,43 +65,39 @@ export class LiveSocket {
         if (is(message)) return message;
       }
       return undefined;
-    }, { within, what: String(fits) });
+    }, { what: String(fits) });
   }
 
   /// Waits until `condition()` is truthy, looked at whenever a message comes; gives its value.
-  until(condition, { within = 15_000, what = String(condition) } = {}) {
+  until(condition, { what = String(condition) } = {}) {
     const now = condition();
     if (now) return Promise.resolve(now);
-    return new Promise((resolve, reject) => {
-      const finish = (how, value) => {
-        clearTimeout(timer);
-        this.#waiting.delete(look);
-        how(value);
-      };
-      const fail = (why) => finish(reject, new Error(`${why}: ${what}\nthe last of ${this.messages.length}:\n${this.messages.slice(-12).map(told).join("\n")}`));
-      const timer = setTimeout(() => fail(`not within ${within} ms`), within);
-      const look = () => {
+    const lately = () => `the last of ${this.messages.length}:\n${this.messages.slice(-12).map(told).join("\n")}`;
+    let look;
+    const seen = new Promise((resolve, reject) => {
+      look = () => {
         const value = condition();
-        if (value) finish(resolve, value);
-        else if (this.closed) fail(`closed (${this.closed.code} ${this.closed.reason})`);
+        if (value) resolve(value);
+        else if (this.closed) reject(new Error(`closed (${this.closed.code} ${this.closed.reason}): ${what}\n${lately()}`));
       };
       this.#waiting.add(look);
     });
+    return inTime(seen, what, lately).finally(() => this.#waiting.delete(look));
   }
 
   send(message) { this.ws.send(typeof message === "string" || Buffer.isBuffer(message) ? message : JSON.stringify(message)); }
 
   /// Sends a request and gives its answer, the message with its request_id; an error is an answer.
-  ask(message, { within = 15_000 } = {}) {
+  ask(message) {
     const request_id = `q${++this.#asked}`;
     const from = this.mark;
     this.send({ ...message, request_id });
-    return this.waitFor((answer) => answer.request_id === request_id, { within, from });
+    return this.waitFor((answer) => answer.request_id === request_id, { from });
   }
 
   /// Asks, and the answer must be of this type.
-  async must(type, message, options) {
-    const answer = await this.ask(message, options);
+  async must(type, message) {
+    const answer = await this.ask(message);
     if (answer.type !== type) throw new Error(`${told(answer)} instead of ${type} to ${told(message)}`);
     return answer;
   }
@@ -119,10 +116,10 @@ export class LiveSocket {
   }
 
   /// The first snapshot that came from `from` on, its pages put together.
-  async snapshot({ from = 0, within = 15_000 } = {}) {
-    const first = await this.waitFor(({ type, page }) => type === "world_snapshot" && page === 1, { from, within });
+  async snapshot({ from = 0 } = {}) {
+    const first = await this.waitFor(({ type, page }) => type === "world_snapshot" && page === 1, { from });
     const start = this.messages.indexOf(first);
-    await this.waitFor(({ type, page, pages }) => type === "world_snapshot" && page === pages, { from: start, within });
+    await this.waitFor(({ type, page, pages }) => type === "world_snapshot" && page === pages, { from: start });
     const pages = this.messages.slice(start).filter(({ type }) => type === "world_snapshot").slice(0, first.pages);
     return { ...first, agents: pages.flatMap(({ agents }) => agents), all_pages: pages };
   }
@@ -140,7 +137,7 @@ export class LiveSocket {
     this.ws.resume();
     this.ws.close();
     const timer = setTimeout(() => this.ws.terminate(), 2000);
-    await this.until(() => this.closed, { within: 5000 }).catch(() => this.ws.terminate());
+    await this.until(() => this.closed).catch(() => {});
     clearTimeout(timer);
   }
 }
@@ -167,7 +164,7 @@ export class Minds {
 
   /// What was asked for this agent: the requests, oldest first.
   thoughts(name) { return this.server.requests.filter(({ system }) => system?.includes(JSON.stringify(name))); }
-  thought(name, n = 1, within) { return this.server.when(() => this.thoughts(name).length >= n, within).then(() => this.thoughts(name)[n - 1]); }
+  thought(name, n = 1) { return this.server.when(() => this.thoughts(name).length >= n).then(() => this.thoughts(name)[n - 1]); }
 
   async #reply(request) {
     const [, queue] = [...this.#next].find(([name]) => request.system.includes(JSON.stringify(name))) ?? [];
@@ -227,7 +224,7 @@ export class Live extends Crew {
 
   /// Rows of the database, read without a change to it.
   sql(text) {
-    const { status, stdout, stderr } = spawnSync("sqlite3", ["-readonly", "-json", "-cmd", ".timeout 5000", this.path(".coven/coven.db"), text], { encoding: "utf8" });
+    const { status, stdout, stderr } = spawnSync("sqlite3", ["-readonly", "-json", "-cmd", ".timeout 240000", this.path(".coven/coven.db"), text], { encoding: "utf8" });
     if (status) throw new Error(`sqlite3: ${stderr}`);
     return stdout.trim() ? JSON.parse(stdout) : [];
   }

@@ -2,7 +2,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { cru_bin, waitFor } from "./basics.mjs";
+import { cru_bin, patience, waitFor } from "./basics.mjs";
 
 const clientInfo = { name: "e2e", version: "1" };
 
@@ -21,6 +21,8 @@ export async function httpClient(project, t, { headers = {}, list = true } = {})
 }
 
 async function connected(client, transport, t, list) {
+  const request = client.request.bind(client);
+  client.request = (what, schema, options) => request(what, schema, { timeout: patience, ...options });
   client.trouble = [];
   client.onerror = (error) => client.trouble.push(error.message);
   t?.after(() => client.close().catch(() => {}));
@@ -59,8 +61,8 @@ export class Wire {
   get lines() { return this.child.text.stdout.split("\n").filter(Boolean); }
   get messages() { return this.lines.map((line) => JSON.parse(line)); }
   send(message) { this.child.stdin.write(`${typeof message === "string" ? message : JSON.stringify(message)}\n`); }
-  answer(id, within = 20_000) {
-    return waitFor(() => this.messages.find((message) => message.id === id && !message.method), { within, every: 3, what: `an answer to ${id}` });
+  answer(id) {
+    return waitFor(() => this.messages.find((message) => message.id === id && !message.method), { every: 3, what: `an answer to ${id}` });
   }
   request(method, params, id = this.next_id++) {
     this.send({ jsonrpc: "2.0", id, method, ...(params ? { params } : {}) });

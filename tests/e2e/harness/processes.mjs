@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { cru_bin, waitFor } from "./basics.mjs";
+import { cru_bin, inTime, patience, waitFor, witnesses } from "./basics.mjs";
 import { Client } from "./client.mjs";
 
 export const isAlive = (pid) => {
@@ -32,7 +32,7 @@ export async function noneLeft(project, what = "") {
   const describe = (pid) => {
     try { return `${pid} ${readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").slice(0, 120)} ${readFileSync(`/proc/${pid}/environ`, "utf8").match(/CRU_TASK_ID=[^\0]*/)}`; } catch { return `${pid} gone`; }
   };
-  await waitFor(() => left().length === 0, { within: 15_000, what: "no process of a run is left" }).catch((error) => {
+  await waitFor(() => left().length === 0, { what: "no process of a run is left" }).catch((error) => {
     throw new Error(`${what}: ${error.message}:\n${left().map(describe).join("\n")}`);
   });
 }
@@ -43,6 +43,8 @@ export class Processes extends Client {
     super(root);
     this.env = env;
     this.children = new Set();
+    this.testimony = () => `${this.root}: ${this.daemon?.text.stderr ?? ""}\n${this.log()}`;
+    witnesses.add(this.testimony);
   }
 
   /// What a person sees: the verb on a terminal of its own.
@@ -56,10 +58,12 @@ export class Processes extends Client {
     const child = spawn(argv0, args, { cwd, env: { ...this.env, ...env }, stdio });
     child.text = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"]) child[name]?.setEncoding("utf8").on("data", (text) => { child.text[name] += text; });
-    child.ended = new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal, ...child.text })));
+    const over = new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal, ...child.text })));
+    // Asked for, it is waited for; a child that nobody waits for may stay.
+    Object.defineProperty(child, "ended", { get: () => inTime(over, `${argv0} ${args.join(" ")} ends`, () => `${child.text.stdout.slice(-2000)}${child.text.stderr.slice(-2000)}`) });
     child.on("error", () => {});
     this.children.add(child);
-    child.ended.then(() => this.children.delete(child));
+    over.then(() => this.children.delete(child));
     return child;
   }
 
@@ -69,11 +73,7 @@ export class Processes extends Client {
     const child = this.spawn(args, { ...options, stdio: ["pipe", "pipe", "pipe"] });
     child.stdin.on("error", () => {});
     child.stdin.end(options.input ?? "");
-    const timer = setTimeout(() => child.kill("SIGKILL"), options.within ?? 60_000);
-    const result = await child.ended;
-    clearTimeout(timer);
-    if (result.signal === "SIGKILL") throw new Error(`cru ${args.join(" ")} did not end:\n${result.stdout}${result.stderr}`);
-    return result;
+    return child.ended;
   }
 
   /// A daemon as our own child, so that it can be killed by its exact pid. Waits until it answers.
@@ -94,15 +94,18 @@ export class Processes extends Client {
         refused_at = Date.now();
       } else if (daemon && daemon.exitCode !== null) {
         throw Object.assign(new Error(`the daemon ended (${daemon.exitCode}): ${daemon.text.stderr}`), { final: true });
+      } else if (["SIGABRT", "SIGSEGV"].includes(daemon?.signalCode)) {
+        await daemon.ended;
+        throw Object.assign(new Error(`the daemon died of ${daemon.signalCode}: ${daemon.text.stderr}`), { final: true });
       }
       // Whoever held the lock was dying, and nobody came after it: as a person would, we try again.
       if (refused_at && Date.now() - refused_at > 3000) {
         daemon = this.daemon = this.spawn(["daemon", "run"]);
         refused_at = 0;
       }
-      return (await this.get("/health", { timeout: 2000 })).status === 200;
+      return (await this.get("/health", { timeout: patience / 4 })).status === 200;
     }, { what: "the daemon answers" }).catch((error) => {
-      throw new Error(`${error.message}\n${daemon?.text.stderr ?? ""}\n${this.whoIsHere()}\n${this.log()}`);
+      throw new Error(`${error.message}\n${daemon?.text.stderr ?? ""}\n${this.whoIsHere()}`);
     });
   }
 
@@ -129,7 +132,7 @@ export class Processes extends Client {
     const pid = this.daemonPid;
     if (!pid || !this.#isDaemon(pid)) return died;
     try { process.kill(pid, signal); } catch { return died; }
-    await waitFor(() => !isAlive(pid), { within: 10_000, every: 5, what: `daemon ${pid} is gone` });
+    await waitFor(() => !isAlive(pid), { every: 5, what: `daemon ${pid} is gone` });
     return died + 1;
   }
 
@@ -161,7 +164,7 @@ export class Processes extends Client {
     const pid = this.keeperPid;
     if (!pid || !this.#isKeeper(pid)) throw new Error(`there is no keeper (${pid})`);
     process.kill(pid, "SIGKILL");
-    await waitFor(() => !isAlive(pid), { within: 10_000, every: 2, what: `keeper ${pid} is gone` });
+    await waitFor(() => !isAlive(pid), { every: 2, what: `keeper ${pid} is gone` });
   }
 
   /// The keeper of this project, if it lives: TERM, then KILL.
@@ -172,7 +175,7 @@ export class Processes extends Client {
     try {
       process.kill(pid, "SIGTERM");
       await waitFor(gone, { within: 3000 }).catch(() => process.kill(pid, "SIGKILL"));
-      await waitFor(gone, { within: 5000 });
+      await waitFor(gone);
     } catch { /* gone between two looks */ }
   }
 

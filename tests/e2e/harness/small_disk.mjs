@@ -2,9 +2,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Project } from "../harness.mjs";
-import { cru_bin, sleep } from "./basics.mjs";
+import { cru_bin } from "./basics.mjs";
 
-/// A kind of project whose .coven is a small file system of its own, of `size`, seen by its daemon only.
+/// A kind of project whose .coven is a small file system of its own, of `size`, seen by its daemon only. It is in a user
+/// namespace, so nobody has to be root for it.
 export const onSmallDisk = (Kind) => class extends Kind {
   async startDaemon() {
     const coven = this.path(".coven");
@@ -26,9 +27,8 @@ export const onSmallDisk = (Kind) => class extends Kind {
     }
   }
   async close() {
-    // The pid of a namespaced keeper is its own there; the processes of this project carry its mark here.
-    const keeper = this.keeperPid;
-    if (keeper) try { process.kill(keeper, "SIGTERM"); await sleep(500); } catch { /* gone */ }
+    // The way to the keeper's pid goes with the daemon.
+    await this.endKeeper();
     await super.close();
   }
 };

@@ -18,7 +18,7 @@ export class StandIn {
   get told() { return this.child.text.stdout.split("\n").slice(0, -1).map((line) => JSON.parse(line)); }
   hooks(event) { return this.told.filter(({ hook }) => hook && (!event || hook === event)); }
   async ready() {
-    await waitFor(() => this.told.some(({ ready }) => ready), { within: 20_000, what: `the session begins: ${this.child.text.stderr}` });
+    await waitFor(() => this.told.some(({ ready }) => ready), { what: "the session begins" });
     return this.told.find(({ ready }) => ready);
   }
   /// Gives an order and waits until it is carried out; the tool's own line, if it was a tool.
@@ -26,7 +26,7 @@ export class StandIn {
     const before = this.told.filter(({ done }) => done).length;
     const tools = this.told.filter(({ tool }) => tool).length;
     this.child.stdin.write(`${JSON.stringify(order)}\n`);
-    await waitFor(() => this.told.filter(({ done }) => done).length > before, { within: 20_000, every: 5, what: JSON.stringify(order) });
+    await waitFor(() => this.told.filter(({ done }) => done).length > before, { every: 5, what: JSON.stringify(order) });
     return this.told.filter(({ tool }) => tool)[tools];
   }
   edit(file_path, content = "text") { return this.order({ tool: "Write", input: { file_path, content } }); }
