@@ -65,9 +65,8 @@ const stages = {
   types: async () => single(await run(["node_modules/.bin/tsc", "--noEmit", "-p", "web"])),
   page: async () => fromNodeTest(await run(["node", "web/test.mjs"])),
   async e2e() {
-    mkdirSync(reports, { recursive: true });
-    for (const name of readdirSync(reports)) if (name.startsWith("e2e")) rmSync(join(reports, name));
-    return fromNodeTest(await run(["node", "tests/e2e/run.mjs"], { CRU_E2E_RESULTS: reports }));
+    rmSync(join(reports, "e2e.jsonl"), { force: true });
+    return fromNodeTest(await run(["node", "tests/e2e/run.mjs"], { CRU_TEST_RESULTS: reports }));
   },
   // Last: it counts a scenario only if one of its tests was run. Without both kinds of test it looks at the marks alone.
   async ledger() {

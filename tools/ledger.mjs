@@ -7,7 +7,7 @@
 // written wrong or names no scenario, and, held against the results of a run, when none of a scenario's tests was run
 // and passed: a skipped test proves nothing.
 //   node tools/ledger.mjs                    looks at the marks alone
-//   node tools/ledger.mjs --results FOLDER   and at what was run: GoogleTest's reports *.xml, and e2e*.jsonl of tests/e2e/run.mjs
+//   node tools/ledger.mjs --results FOLDER   and at what was run: GoogleTest's reports *.xml, and e2e.jsonl of tests/e2e/run.mjs
 //   node tools/ledger.mjs --self-test        plants one violation of each rule and proves that it is seen
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -62,7 +62,7 @@ export function resultsIn(folder) {
   const note = (key, outcome) => { if (best.indexOf(outcome) > best.indexOf(outcomes.get(key))) outcomes.set(key, outcome); };
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const reports = names.filter((name) => name.endsWith(".xml"));
-  const journals = names.filter((name) => /^e2e.*\.jsonl$/.test(name));
+  const journals = names.filter((name) => name === "e2e.jsonl");
   for (const name of reports) {
     for (const [, head, , body = ""] of readFileSync(join(folder, name), "utf8").matchAll(/<testcase ([^>]*?)(\/>|>([^]*?)<\/testcase>)/g)) {
       const of = (attribute) => head.match(new RegExp(`\\b${attribute}="([^"]*)"`))?.[1] ?? "";
@@ -130,9 +130,9 @@ function selfTest() {
     "tests/e2e/a.test.mjs": 'test("EX-01, EX-02: it is so", async (t) => {\n  // EX-09 is prose\n});\ntest("as in EX-09, but not it", () => {});\n',
     "src/room/b_test.cc": "// EX-08: prose.\nTEST(Room, IsSmall) {}\n\n// Why it is so.\n// Scenario: EX-03\nTEST_P(Room, HasADoor) {}\n",
     "results/b.xml": `<testsuites>${cpp("Room.IsSmall")}${cpp("All/Room.HasADoor/0")}</testsuites>\n`,
-    "results/e2e-0.jsonl": ran("passed") + ran("skipped", "as in EX-09, but not it"),
+    "results/e2e.jsonl": ran("passed") + ran("skipped", "as in EX-09, but not it"),
   };
-  const mjs = "tests/e2e/a.test.mjs", cc = "src/room/b_test.cc", xml = "results/b.xml", journal = "results/e2e-0.jsonl";
+  const mjs = "tests/e2e/a.test.mjs", cc = "src/room/b_test.cc", xml = "results/b.xml", journal = "results/e2e.jsonl";
   const planted = [
     ["an id in a title that is no mark", { [mjs]: 'test("it is so (EX-01, EX-02)", () => {});\n' }, [/^EX-01 One: no test/, /^EX-02/]],
     ["an id in a comment end to end", { [mjs]: '// EX-01, EX-02: it is so\ntest("it is so", () => {});\n' }, [/^EX-01 One: no test/, /^EX-02/]],

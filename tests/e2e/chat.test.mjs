@@ -1,10 +1,10 @@
-// `cru chat` as people and scripts use it: on pipes, at a terminal, through a dying daemon, without a mind. SA-25, SA-29 … SA-32,
-// SA-39, SA-46 … SA-48 at the terminal's level.
+// `cru chat` as people and scripts use it: on pipes, at a terminal, through a dying daemon, without a mind.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { cru_bin, waitFor } from "./harness/basics.mjs";
+import { cast, spawning } from "./harness/cast.mjs";
 import { checkSessionFolder, Crew } from "./harness/crew.mjs";
 import { ModelServer } from "./fixtures/model_server.mjs";
 
@@ -69,7 +69,8 @@ test("SA-31: a subagent's error is told with its type and severity, and the turn
   const said = await made.cru("chat", "-m", "break it");
   assert.equal(said.code, 0, JSON.stringify(said));
   assert.match(said.stderr, /^✗ broken failed \(invalid_request, (fatal|error)\): too \\x1b\[31mred$/m);
-  assert.match(said.stderr, /^ {4}\.crucible\/sessions\/.*\/broken-\w+\.md$/m);
+  const [file] = said.stderr.match(/^ {4}\.crucible\/sessions\/.*\/broken-\w+\.md$/m);
+  assert.match(readFileSync(made.path(file.trim()), "utf8"), /error_type: "invalid_request"[^]*error_message: [^\n]*red[^]*stack_trace: /, "all of it is in the file");
   assert.match(said.stdout, /In short: /);
 });
 
@@ -90,20 +91,6 @@ test("SA-23, SA-48: several subagents run one after the other, and what waits is
   assert.match(said.stdout, /In short: [^]*lets anyone in[^]*41 tests pass[^]*lets anyone in/, "one answer of all three, in order");
 });
 
-test("progress is seen within 100 ms", async (t) => {
-  const made = await crew(t);
-  const delays = [];
-  for (let n = 0; n < 4; ++n) {
-    const child = made.spawn(["chat", "-m", "please review it"]);
-    let seen;
-    child.stderr.on("data", (text) => { if (!seen && text.includes("→ Running")) seen = Date.now(); });
-    await child.ended;
-    const { timestamp } = (await made.get("/events?since=0&type=subagent.started&limit=1000")).json.at(-1);
-    delays.push(seen - Date.parse(timestamp));
-  }
-  assert.ok(Math.min(...delays) < 100, `${delays} ms`);
-});
-
 /// The verb at a terminal of its own; what it shows is `screen`, without escape sequences `text`.
 class Terminal {
   constructor(made, args, env = {}) {
@@ -116,8 +103,8 @@ class Terminal {
   get text() { return this.screen.replaceAll(/\x1b\[[0-9;?]*[A-Za-z]|\r/g, ""); }
   type(text) { this.child.stdin.write(text); }
   /// Waits until this is on the screen, after what was waited for last.
-  async see(pattern, within = 20_000) {
-    await waitFor(() => this.text.slice(this.from).match(pattern), { within, every: 10, what: `${pattern} on the screen` }).catch((error) => { throw new Error(`${error.message}:\n${this.text.slice(-2000)}`); });
+  async see(pattern) {
+    await waitFor(() => this.text.slice(this.from).match(pattern), { every: 10, what: `${pattern} on the screen` }).catch((error) => { throw new Error(`${error.message}:\n${this.text.slice(-2000)}`); });
     const found = this.text.slice(this.from).match(pattern);
     this.from += found.index + found[0].length;
     return found;

@@ -54,6 +54,38 @@ test("SA-35: a spawn may name another model; it is kept, and a wrong one is refu
   assert.deepEqual([reply.status, codeOf(reply.json), reply.json.field], [400, "invalid_argument", "model"]);
 });
 
+/// A primary that spawns the agent of this name once a turn.
+const spawnsEachTurn = (agent) => ({ assistant: ({ turn }) => (turn % 2 === 0 ? { text: "x", tools: [spawning(agent, "do it")] } : { text: "done" }) });
+
+test("SA-01: a file put into .crucible/agents is an agent: listed by the next invocation, and spawned by a primary", async (t) => {
+  const { crew, asked } = await cast(t, spawnsEachTurn("release-notes"));
+  const chat = await crew.chat({ message: "go" });
+  assert.match(told(asked("assistant"))[0].text, /agent not found/, "not before the file is there");
+  crew.define("release-notes", { prompt: "You are release-notes. Be brief." });
+  const listed = await crew.cru("agents", "list");
+  assert.match(listed.stdout, /^release-notes +\S+ +project +read,search +The release-notes of the tests$/m);
+  await chat.say("again");
+  const [, result] = told(asked("assistant"));
+  assert.equal(result.is_error, false, result.text);
+  assert.match(result.text, /release-notes is done/);
+  assert.deepEqual(asked("release-notes").map(({ system, task }) => [system, task]), [["You are release-notes. Be brief.", "do it"]]);
+});
+
+test("SA-04: of two agents of one name the project's is listed with its path, and is the one that a spawn runs", async (t) => {
+  const { crew, asked } = await cast(t, spawnsEachTurn("tester"), { user_agents: { tester: { prompt: "You are tester. Of the user.", model: "haiku" } } });
+  const chat = await crew.chat({ message: "go" });
+  assert.match((await crew.cru("agents", "list")).stdout, /^tester +haiku +system /m);
+  crew.define("tester", { prompt: "You are tester. Of the project.", model: "sonnet" });
+  const { stdout } = await crew.cru("agents", "list");
+  assert.match(stdout, /^tester +sonnet +project\* /m);
+  assert.match(stdout, /^\* \.crucible\/agents\/tester\.md overrides the system agent$/m);
+  await chat.say("again");
+  assert.deepEqual(asked("tester").map(({ system, model }) => [system, model]), [["You are tester. Of the user.", "model-2"], ["You are tester. Of the project.", "model-1"]]);
+  const by_hand = await crew.cru("run", "tester", "and by hand");
+  assert.equal(by_hand.code, 0, by_hand.stderr);
+  assert.equal(asked("tester").at(-1).system, "You are tester. Of the project.");
+});
+
 test("SA-36, SA-37, SA-38: a disabled agent is not there, and is again once it is enabled", async (t) => {
   const { crew, asked } = await cast(t, { assistant: ({ turn }) => (turn % 2 === 0 ? { text: "x", tools: [spawning("worker", "w"), { name: "get_agent", input: { name: "worker" } }, { name: "list_agents", input: {} }] } : { text: "done" }), worker: { text: report("Fine.") } },
     { agents: { worker: { enabled: false } } });
@@ -66,24 +98,31 @@ test("SA-36, SA-37, SA-38: a disabled agent is not there, and is again once it i
   const reply = await crew.spawnAgent({ agent: "worker", task: "x" });
   assert.equal(reply.status, 404, reply.text);
   assert.match(messageOf(reply.json), /^agent not found/);
+  const isListed = async () => /^worker /m.test((await crew.cru("agents", "list")).stdout);
+  assert.equal(await isListed(), false);
+  await crew.killDaemon("SIGTERM");
   crew.define("worker", { enabled: true });
+  await crew.startDaemon();
+  assert.equal(await isListed(), true);
   await chat.say("again");
   assert.deepEqual(told(asked("assistant")).slice(3).map(({ is_error }) => is_error), [false, false, false]);
   crew.define("worker", {});
+  assert.equal(await isListed(), true);
   await chat.say("without the field");
   assert.equal(told(asked("assistant"))[6].is_error, false);
   assert.equal((await filed(chat)).subagents.length, 2);
 });
 
 test("SA-08: the primary can read a definition, its prompt too", async (t) => {
-  const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [{ name: "get_agent", input: { name: "worker" } }, { name: "list_agents", input: {} }, { name: "get_agent", input: { name: "nobody" } }] }, { text: "done" }], worker: {} },
-    { agents: { worker: { prompt: "You are worker. Use the [[kiln]].", model: "haiku" } } });
+  const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [{ name: "get_agent", input: { name: "worker" } }, { name: "list_agents", input: {} }, { name: "get_agent", input: { name: "nobody" } }, { name: "get_agent", input: { name: "off" } }] }, { text: "done" }], worker: {} },
+    { agents: { worker: { prompt: "You are worker. Use the [[kiln]].", model: "haiku" }, off: { enabled: false } } });
   await crew.chat({ message: "go" });
-  const [got, listed, nobody] = told(asked("assistant"));
+  const [got, listed, nobody, off] = told(asked("assistant"));
+  for (const field of ["name", "description", "permissions", "model", "source", "path"]) assert.ok(got.text.includes(`"${field}"`), `${field}: ${got.text}`);
   assert.match(got.text, /Use the \[\[kiln\]\]/);
   assert.match(got.text, /haiku/);
   assert.match(listed.text, /"worker"/);
-  assert.ok(nobody.is_error && /agent not found/.test(nobody.text));
+  for (const { is_error, text } of [nobody, off]) assert.ok(is_error && /agent not found/.test(text), text);
 });
 
 test("a mind that cannot be had is the subagent's failure, with what to do", async (t) => {
