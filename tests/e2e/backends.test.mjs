@@ -50,7 +50,7 @@ test("an agent without stdin may ask, and the answer is reported as not delivere
   const project = await Project.started({ bin }, t);
   await project.start("deaf", [], { backend: "codex", task: "ask me" });
   const question = await project.pendingQuestion("deaf");
-  const reply = await project.post(`/questions/${question.id}/answer`, { answer: "yes" });
+  const reply = await project.answer(question.id, "yes");
   assert.deepEqual([reply.status, reply.json.status, reply.json.delivered], [200, "answered", false], reply.text);
   assert.match(reply.json.delivery_error, /stdin|standard input|input/i);
   assert.deepEqual((await project.events("?entity=deaf&type=question.undelivered")).length, 1);

@@ -51,7 +51,7 @@ function badValues(tool, name, schema, is_required) {
   return bad;
 }
 
-test("bad input for every tool is an error that names the field, and nothing has changed", { timeout: 120_000 }, async (t) => {
+test("bad input for every tool is an error that names the field, and nothing has changed", async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
   const looker = new Agent(project, "looker");

@@ -4,7 +4,6 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { cru_bin, waitFor } from "./harness/basics.mjs";
-import { cast, spawning } from "./harness/cast.mjs";
 import { checkSessionFolder, Crew } from "./harness/crew.mjs";
 import { ModelServer } from "./fixtures/model_server.mjs";
 

@@ -54,7 +54,7 @@ test("long first words in any script make a valid title, folder and files", asyn
       try { return chat.files(); } catch (error) { problems.push(error.message); }
       if (/nowhere|\[\[x\]\]/.test(message) && problems.every((one) => /leads nowhere/.test(one) && !/\n.*\n/.test(one))) return { session: { front: { session_id: chat.id } }, metadata: { title: "" } };
       throw new Error(problems.join());
-    }, { within: 8000 });
+    });
     assert.equal(session.front.session_id, chat.id);
     assert.doesNotMatch(metadata.title, /\ufffd/, message);
     assert.doesNotMatch(readFileSync(`${chat.folder}/metadata.json`, "utf8"), /\ufffd/, message);
@@ -148,8 +148,8 @@ test("ending a client's chat stops what the client spawned", async (t) => {
   const { chat_id, task_id } = await crew.must(201, crew.spawnAgent({ agent: "slow", task: "s" }, { headers }));
   await server.when(({ requests }) => requests.length === 1);
   await crew.must(200, crew.post(`/chats/${chat_id}/end`));
-  assert.equal((await crew.subagentOver(task_id, 5000)).status, "cancelled");
-  await waitFor(() => checkSessionFolder(crew.path(".crucible/sessions", chat_id)), { within: 5000 });
+  assert.equal((await crew.subagentOver(task_id)).status, "cancelled");
+  await waitFor(() => checkSessionFolder(crew.path(".crucible/sessions", chat_id)));
 });
 
 test("a primary whose mind fails: the turn says why, and the next may go well", async (t) => {

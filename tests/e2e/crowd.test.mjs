@@ -85,7 +85,7 @@ async function judge(project, { recorder, person }, stream) {
   // I1: what was acknowledged is in the log, once, in order, without a gap.
   const grants = firstGrants(calls).map(({ reply }) => reply.fencing_token).sort((a, b) => a - b);
   const told = () => stream.events.filter(({ type }) => type === "lock.acquired").map(({ data }) => data.fencing_token);
-  await waitFor(() => told().length >= grants.length, { within: 20_000, what: "the events of all grants" });
+  await waitFor(() => told().length >= grants.length, { what: "the events of all grants" });
   assert.deepEqual(told().sort((a, b) => a - b), grants, "one event a grant");
   gapless(stream);
   const completed = stream.events.filter(({ type }) => type === "work.completed").length;
@@ -93,7 +93,7 @@ async function judge(project, { recorder, person }, stream) {
   return { grants: grants.length, items: items.length, calls: calls.length, retries: recorder.retries };
 }
 
-test("64 agents lock and work at once, and the history is linearizable", { timeout: 180_000 }, async (t) => {
+test("64 agents lock and work at once, and the history is linearizable", async (t) => {
   const project = await Project.started({}, t);
   const stream = project.stream({ query: "?since=0" });
   const sum = await judge(project, await crowd(project, { rounds: 5 }), stream);
@@ -101,7 +101,7 @@ test("64 agents lock and work at once, and the history is linearizable", { timeo
   assert.ok(sum.grants > 80 && sum.items > 80, JSON.stringify(sum));
 });
 
-test("the same while the daemon is killed again and again", { timeout: 240_000 }, async (t) => {
+test("the same while the daemon is killed again and again", async (t) => {
   const kills = Number(process.env.CRU_CROWD_KILLS ?? 16);
   console.error(`crowd: CRU_SEED=${seed}`);
   const project = await Project.started({}, t);

@@ -24,7 +24,7 @@ test("RT-04: after five seconds of idleness, by default, an agent thinks; not be
   const began = Date.now();
   const id = await live.bring(socket, { name: "Ada" });
   const confirmed = Date.now();
-  const thinking = await socket.state(id, "thinking", { within: 20_000 });
+  const thinking = await socket.state(id, "thinking");
   assert.ok(thinking.at - began >= 4_990, `${thinking.at - began} ms after the request`);
   assert.ok(thinking.at - confirmed < 8_000, `${thinking.at - confirmed} ms after the confirmation`);
   assert.equal(thinking.old_state, "idle");
@@ -69,7 +69,7 @@ test("RT-05: a decision to move is carried out: position, AgentMoved on the bus,
   assert.equal((await other.waitFor(({ type, agent_id }) => type === "agent_moved" && agent_id === id)).seq, moved.seq);
   await waitFor(async () => (await live.agent(id)).position.x === 10, { what: "it arrives" });
   assert.equal(socket.of("agent_moved", ({ agent_id, x }) => agent_id === id && x === 10).length, 1, "one message a walk");
-  await socket.state(watcher, "listening", { within: 5000 });
+  await socket.state(watcher, "listening");
 });
 
 test("speak, collaborate, complete_task and wait are carried out; a code fence is taken off", async (t) => {

@@ -142,7 +142,7 @@ test("500 agents: a snapshot in pages, no message over 60,000 bytes", async (t) 
   for (let n = 0; n < 10; ++n) ids.push(...await Promise.all(Array.from({ length: 50 }, (_, m) => live.bring(socket, { name: `Agent ${n * 50 + m} ${"n".repeat(40)}`, role: `${"ä".repeat(100)}` }))));
   assert.equal(new Set(ids).size, 500);
   const late = await live.connect();
-  const { agents, pages, all_pages } = await late.snapshot({ within: 30_000 });
+  const { agents, pages, all_pages } = await late.snapshot();
   assert.ok(pages > 1, `${pages} pages`);
   assert.deepEqual(all_pages.map(({ page }) => page), Array.from({ length: pages }, (_, n) => n + 1));
   assert.ok(all_pages.slice(1).every((page) => !("layout" in page) && !("users" in page) && !("seats" in page)));
@@ -202,12 +202,12 @@ test("a client that does not read is in nobody's way, and goes on where it stood
     await Promise.all(Array.from({ length: 25 }, (_, m) => fast.must("message_accepted", say(`${n + m} ${text}`))));
     worst = Math.max(worst, Date.now() - began);
   }
-  await fast.until(() => fast.of("chat_broadcast").length === count, { within: 30_000 });
+  await fast.until(() => fast.of("chat_broadcast").length === count);
   t.diagnostic(`${count} messages of 8 kB; the slowest 25 took ${worst} ms; ${slow.messages.length} were read by the sleeper`);
   assert.ok(worst < 10_000);
   assert.ok(slow.of("chat_broadcast").length < count);
   slow.ws.resume();
-  await slow.until(() => slow.of("chat_broadcast").length === count, { within: 60_000, what: "the sleeper has all" });
+  await slow.until(() => slow.of("chat_broadcast").length === count, { what: "the sleeper has all" });
   assert.deepEqual(slow.of("chat_broadcast").map(({ message }) => Number(message.split(" ")[0])), Array.from({ length: count }, (_, n) => n));
   assert.deepEqual([...fast.problems(), ...slow.problems()], []);
   assert.equal(slow.of("world_snapshot").length, 1);

@@ -46,7 +46,7 @@ test("every resource can be read over HTTP, and a subscriber is told of changes"
     await other.ask("acquire_lock", { file_path: "a" });
     await other.ask("release_lock", { file_path: "a" });
     return told.includes("locks://current");
-  }, { within: 10_000, every: 200, what: "the change is told" });
+  }, { every: 200, what: "the change is told" });
 });
 
 test("over HTTP waiting calls tell progress, cancelled ones leave nothing, prompts and completion work", async (t) => {
@@ -56,7 +56,7 @@ test("over HTTP waiting calls tell progress, cancelled ones leave nothing, promp
   await other.ask("acquire_lock", { file_path: "a" });
   const progress = [];
   const taken = use(client, "acquire_lock", { file_path: "a", wait_seconds: 60 }, { onprogress: (step) => progress.push(step) });
-  await waitFor(() => progress.length, { within: 20_000, what: "progress" });
+  await waitFor(() => progress.length, { what: "progress" });
   await other.ask("release_lock", { file_path: "a" });
   assert.equal((await taken).action, "acquired");
   const abort = new AbortController();
@@ -159,10 +159,10 @@ test("subscriptions/listen tells changes for as long as it is open", async (t) =
   const reading = (async () => {
     for await (const chunk of response.body) text += Buffer.from(chunk).toString("utf8");
   })().catch(() => {});
-  await waitFor(() => text.includes("acknowledged"), { within: 5000, what: "the acknowledgement" });
+  await waitFor(() => text.includes("acknowledged"), { what: "the acknowledgement" });
   const other = new Agent(project, "other");
   await other.ask("acquire_lock", { file_path: "a" });
-  await waitFor(() => text.includes("notifications/resources/updated") && text.includes("locks://current"), { within: 5000, what: "the change" });
+  await waitFor(() => text.includes("notifications/resources/updated") && text.includes("locks://current"), { what: "the change" });
   const quiet = text.length;
   await other.ask("write_handoff", { summary: "not asked for" });
   await sleep(300);

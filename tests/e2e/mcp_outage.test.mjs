@@ -14,7 +14,7 @@ function futureSchema(project, sign) {
   assert.equal(status, 0, stderr);
 }
 
-test("CO-04, CO-17: a daemon that cannot start is database_unavailable, and the next call after its recovery works", { timeout: 120_000 }, async (t) => {
+test("CO-04, CO-17: a daemon that cannot start is database_unavailable, and the next call after its recovery works", async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
   const { session_id } = await use(client, "register_session");
@@ -33,20 +33,20 @@ test("CO-04, CO-17: a daemon that cannot start is database_unavailable, and the 
   const back = await waitFor(async () => {
     const reply = await attempt(client, "heartbeat");
     return reply.success && reply;
-  }, { within: 20_000, every: 200, what: "a call works again" });
+  }, { every: 200, what: "a call works again" });
   assert.equal(back.session_id, session_id, "the same session goes on");
   const { handoffs } = await use(client, "read_handoff", { limit: 10 });
   assert.deepEqual(handoffs, [], "what was refused was not done later");
 });
 
-test("a server that is started while no daemon can be had initializes, lists its tools, and works later", { timeout: 120_000 }, async (t) => {
+test("a server that is started while no daemon can be had initializes, lists its tools, and works later", async (t) => {
   const project = await Project.started({}, t);
   await project.killDaemon();
   futureSchema(project, "+");
   const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
   assert.equal((await attempt(client, "register_session")).error, "database_unavailable");
   futureSchema(project, "-");
-  await waitFor(async () => (await attempt(client, "register_session")).success, { within: 20_000, every: 200, what: "it works" });
+  await waitFor(async () => (await attempt(client, "register_session")).success, { every: 200, what: "it works" });
   assert.ok(await new Agent(project, "other").ask("discover_agents").then(({ agents }) => agents.some(({ agent_id }) => agent_id === "ada")));
 });
 
@@ -74,7 +74,7 @@ test("bad lines are answered as the protocol says, and the server lives on", asy
   assert.equal((await wire.end()).code, 0);
 });
 
-test("a daemon that hangs is given up in time, and works when it wakes; what was refused was not done", { timeout: 60_000 }, async (t) => {
+test("a daemon that hangs is given up in time, and works when it wakes; what was refused was not done", async (t) => {
   const project = await Project.started({}, t);
   const { pid } = project.daemon;
   process.kill(pid, "SIGSTOP");
@@ -95,7 +95,7 @@ test("a daemon that hangs is given up in time, and works when it wakes; what was
   assert.equal((await wire.end()).code, 0);
 });
 
-test("a daemon that is stopped stays stopped until the host asks for something", { timeout: 60_000 }, async (t) => {
+test("a daemon that is stopped stays stopped until the host asks for something", async (t) => {
   const project = await Project.started({}, t);
   const wire = new Wire(project, { env: { AGENT_ID: "ada" } });
   await wire.initialize();
@@ -110,7 +110,7 @@ test("a daemon that is stopped stays stopped until the host asks for something",
   assert.equal((await wire.end()).code, 0);
 });
 
-test("the session is ended at a daemon that the client has not spoken to yet", { timeout: 60_000 }, async (t) => {
+test("the session is ended at a daemon that the client has not spoken to yet", async (t) => {
   for (const stop of [(wire) => wire.end(), (wire) => wire.signal("SIGTERM")]) {
     const project = await Project.started({}, t);
     const wire = new Wire(project, { env: { AGENT_ID: "ada" } });
@@ -123,7 +123,7 @@ test("the session is ended at a daemon that the client has not spoken to yet", {
   }
 });
 
-test("lines that no id could tell apart do not delay the end", { timeout: 60_000 }, async (t) => {
+test("lines that no id could tell apart do not delay the end", async (t) => {
   const project = await Project.started({}, t);
   const wire = new Wire(project, { env: { AGENT_ID: "ada" } });
   await wire.initialize("2025-03-26");
@@ -138,7 +138,7 @@ test("lines that no id could tell apart do not delay the end", { timeout: 60_000
   assert.ok(wire.messages.some(({ id }) => id === "a") && wire.lines.every((line) => line.startsWith("{")), wire.lines.join("\n"));
 });
 
-test("an agent id that is too long is refused by name", { timeout: 60_000 }, async (t) => {
+test("an agent id that is too long is refused by name", async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t, { env: { AGENT_ID: "a".repeat(400) } });
   const refused = await attempt(client, "register_session");

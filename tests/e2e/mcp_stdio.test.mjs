@@ -101,23 +101,23 @@ test("a subscriber is told when another agent changes what it watches, and no mo
   for (const uri of ["locks://current", "work://pending", "handoffs://recent"]) await client.subscribeResource({ uri });
   const other = new Agent(project, "other");
   await other.ask("acquire_lock", { file_path: "a" });
-  await waitFor(() => told.includes("locks://current"), { within: 5000 });
+  await waitFor(() => told.includes("locks://current"));
   const { task_id } = await other.ask("submit_work", { task_type: "t", description: "d" });
-  await waitFor(() => told.includes("work://pending"), { within: 5000 });
+  await waitFor(() => told.includes("work://pending"));
   await other.ask("write_handoff", { summary: "s" });
-  await waitFor(() => told.includes("handoffs://recent"), { within: 5000 });
-  await waitFor(() => lists.length, { within: 5000, what: "the list of resources has changed" });
+  await waitFor(() => told.includes("handoffs://recent"));
+  await waitFor(() => lists.length, { what: "the list of resources has changed" });
   // The daemon's death is no reason to miss anything.
   await project.restartDaemon();
   told.length = 0;
   await other.ask("release_lock", { file_path: "a" });
-  await waitFor(() => told.includes("locks://current"), { within: 10_000, what: "told again after the daemon's death" });
+  await waitFor(() => told.includes("locks://current"), { what: "told again after the daemon's death" });
   await client.unsubscribeResource({ uri: "work://pending" });
   await sleep(200);
   told.length = 0;
   await other.ask("cancel_work", { task_id });
   await other.ask("acquire_lock", { file_path: "a" });
-  await waitFor(() => told.includes("locks://current"), { within: 5000 });
+  await waitFor(() => told.includes("locks://current"));
   assert.ok(!told.includes("work://pending"), told.join());
 });
 
@@ -128,7 +128,7 @@ test("a waiting call tells its progress and gets what it waits for", async (t) =
   await other.ask("acquire_lock", { file_path: "a" });
   const progress = [];
   const taken = use(client, "acquire_lock", { file_path: "a", wait_seconds: 60 }, { onprogress: (step) => progress.push(step), resetTimeoutOnProgress: true });
-  await waitFor(() => progress.length >= 2, { within: 20_000, what: "two steps of progress" });
+  await waitFor(() => progress.length >= 2, { what: "two steps of progress" });
   assert.ok(progress[1].progress > progress[0].progress, JSON.stringify(progress));
   await other.ask("release_lock", { file_path: "a" });
   assert.equal((await taken).action, "acquired");
@@ -146,10 +146,10 @@ test("a cancelled call leaves no lock and no claim behind", async (t) => {
   const abort = new AbortController();
   const calls = [["acquire_lock", { file_path: "a", wait_seconds: 30 }], ["get_work", { wait_seconds: 30 }]]
     .map(([name, args]) => assert.rejects(client.callTool({ name, arguments: args }, undefined, { signal: abort.signal })));
-  await waitFor(async () => (await other.ask("check_locks")).result[0].waiters === 1, { within: 5000, what: "it waits" });
+  await waitFor(async () => (await other.ask("check_locks")).result[0].waiters === 1, { what: "it waits" });
   abort.abort();
   await Promise.all(calls);
-  await waitFor(async () => (await other.ask("check_locks")).result[0].waiters === 0, { within: 5000, what: "it has left the queue" });
+  await waitFor(async () => (await other.ask("check_locks")).result[0].waiters === 0, { what: "it has left the queue" });
   await other.ask("release_lock", { file_path: "a" });
   const { task_id } = await other.ask("submit_work", { task_type: "t", description: "d" });
   await sleep(300);
@@ -205,7 +205,7 @@ test("who it is comes from the environment", async (t) => {
   assert.deepEqual([pretending.isError, pretending.field], [true, "agent_id"]);
 });
 
-test("the daemon dies between two calls and during them: each is done exactly once", { timeout: 120_000 }, async (t) => {
+test("the daemon dies between two calls and during them: each is done exactly once", async (t) => {
   const project = await Project.started({}, t);
   const client = await stdioClient(project, t, { env: { AGENT_ID: "ada" } });
   const { session_id } = await use(client, "register_session");
@@ -218,7 +218,7 @@ test("the daemon dies between two calls and during them: each is done exactly on
   const claim = use(client, "get_work", { wait_seconds: 60, task_types: ["wanted"] });
   await sleep(200);
   await project.killDaemon();
-  await waitFor(() => project.get("/health"), { within: 20_000, what: "the client has started it again" });
+  await waitFor(() => project.get("/health"), { what: "the client has started it again" });
   const { task_id } = await other.ask("submit_work", { task_type: "wanted", description: "d" });
   const claimed = await claim;
   assert.equal(claimed.task_id, task_id);

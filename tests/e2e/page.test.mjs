@@ -45,7 +45,7 @@ async function violationsOf(page) {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).slice(0, 3)}`);
 }
 
-test("the page shows runs and live output, answers a question, and survives a restart (EX-01, EX-04, EX-11, EX-12)", { timeout: 120_000 }, async (t) => {
+test("the page shows runs and live output, answers a question, and survives a restart (EX-01, EX-04, EX-11, EX-12)", async (t) => {
   const project = await Project.started({ config: await fixedPort() }, t);
   const { page, complaints, context } = await open(project, t);
   await page.getByRole("heading", { name: "No runs yet" }).waitFor();
@@ -104,7 +104,7 @@ test("the page shows runs and live output, answers a question, and survives a re
   await context.close();
 });
 
-test("a long output stays quick: few rows in the document, following, scrolling back, following again", { timeout: 120_000 }, async (t) => {
+test("a long output stays quick: few rows in the document, following, scrolling back, following again", async (t) => {
   const project = await Project.started({}, t);
   await project.start("long", ["perl", "-e", "$|=1; print qq(row $_\\n) for 1..30000; while (<STDIN>) { print qq(more $_) }"]);
   await waitFor(async () => (await project.run("long")).last_seq >= 30_000);
@@ -124,7 +124,7 @@ test("a long output stays quick: few rows in the document, following, scrolling 
   assert.deepEqual(complaints, []);
 });
 
-test("without its token the page says what to do; its files are cached, compressed and locked down", { timeout: 60_000 }, async (t) => {
+test("without its token the page says what to do; its files are cached, compressed and locked down", async (t) => {
   const project = await Project.started({}, t);
   const { page } = await open(project, t, { path: `${project.url}/` });
   await page.getByRole("heading", { name: "This page needs its token." }).waitFor();
@@ -138,7 +138,7 @@ test("without its token the page says what to do; its files are cached, compress
   assert.equal(again.status, 304);
 });
 
-test("agents, locks, work and handoffs are on the page as they come and go; a person submits and cancels (CO-06, CO-19)", { timeout: 180_000 }, async (t) => {
+test("agents, locks, work and handoffs are on the page as they come and go; a person submits and cancels (CO-06, CO-19)", async (t) => {
   const project = await Project.started({ config: await fixedPort() }, t);
   const { page, complaints } = await open(project, t);
   const region = (name) => page.getByRole("region", { name, exact: true });
@@ -174,7 +174,7 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   const taken = await ada.ask("acquire_lock", { file_path: "src/**/*.cc", reason: "splitting the parser", ttl_minutes: 30 });
   await row("src/**/*.cc").getByText("ada").waitFor();
   await row("src/**/*.cc").getByText(/in (29|30) min/).waitFor();
-  const waiting = bob.call("acquire_lock", { file_path: "src/a.cc", wait_seconds: 60 }, { timeout: 70_000 });
+  const waiting = bob.call("acquire_lock", { file_path: "src/a.cc", wait_seconds: 60 });
   await row("src/**/*.cc").getByText("1 waiting").waitFor();
   await page.screenshot({ path: join(pictures, "locks.png") });
   assert.deepEqual(await violationsOf(page), []);
@@ -255,7 +255,7 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   assert.deepEqual(complaints, []);
 });
 
-test("the demo's agents coordinate for real, through the daemon's death, and the page shows it", { timeout: 180_000 }, async (t) => {
+test("the demo's agents coordinate for real, through the daemon's death, and the page shows it", async (t) => {
   const project = new Project({});
   const demo = project.spawn(["demo"]);
   // One after the other: the demo takes its own daemon, keeper and folder away, if it is let.
@@ -272,8 +272,8 @@ test("the demo's agents coordinate for real, through the daemon's death, and the
   await page.getByTestId("link").getByText(/live|stale/).waitFor();
   await page.screenshot({ path: join(pictures, "demo-locks.png") });
   await page.keyboard.press("2");
-  await page.getByRole("region", { name: "Work: done" }).locator(".task-what").getByText("Write the release note").waitFor({ timeout: 90_000 });
-  await waitFor(() => /serving until|locks left/.test(said), { within: 60_000, what: "the end of the show" });
+  await page.getByRole("region", { name: "Work: done" }).locator(".task-what").getByText("Write the release note").waitFor();
+  await waitFor(() => /serving until|locks left/.test(said), { what: "the end of the show" });
   assert.match(said, /Nothing was lost/);
   assert.match(said, /3 pieces of work ended, 0 open; \d+ handoffs; 0 locks left/);
   await page.screenshot({ path: join(pictures, "demo-board.png") });

@@ -95,7 +95,7 @@ const answer = {
   },
 };
 
-test("the world on the page: everything said by the socket is shown and can be done, an outage is told and made up for", { timeout: 120_000 }, async (t) => {
+test("the world on the page: everything said by the socket is shown and can be done, an outage is told and made up for", async (t) => {
   const world = await PretendedWorld.started({ layout, answer }, t);
   const at = await open(`${world.url}/#token=secret`, t);
   const { page } = at;
@@ -173,7 +173,7 @@ test("the world on the page: everything said by the socket is shown and can be d
   await waitFor(async () => (await at.framesDrawn()) > began + 20);
   await page.screenshot({ path: join(pictures, "world-walk.png") });
   await at.row("cleo").getByText("at 15,5").waitFor();
-  await waitFor(async () => { const before = await at.framesDrawn(); await page.waitForTimeout(700); return (await at.framesDrawn()) === before; }, { within: 20_000 });
+  await waitFor(async () => { const before = await at.framesDrawn(); await page.waitForTimeout(700); return (await at.framesDrawn()) === before; });
   await page.emulateMedia({ reducedMotion: "reduce" });
   const still = await at.framesDrawn();
   world.tell({ type: "agent_moved", agent_id: "agent_1", x: 9, y: 5, path: path.toReversed(), t0: new Date().toISOString(), t0_ms: Date.now(), speed: 3 });
@@ -219,7 +219,7 @@ test("the world on the page: everything said by the socket is shown and can be d
   assert.deepEqual(at.complaints, []);
 });
 
-test("live agents on the page, with the real daemon: spawned, spoken to, given a task, sent away, ended", { timeout: 180_000 }, async (t) => {
+test("live agents on the page, with the real daemon: spawned, spoken to, given a task, sent away, ended", async (t) => {
   // A port of its own, kept over a restart; agents that do nothing unasked.
   const free_port = net.createServer().listen(0, "127.0.0.1");
   await once(free_port, "listening");
@@ -257,7 +257,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   await at.say.getByRole("button", { name: "Say" }).click();
   await at.say.getByRole("status").getByText("said to ada").waitFor();
   await at.notes.getByText("“Where is the atlas?”").waitFor();
-  await at.notes.locator("li.is-said").filter({ has: page.locator("b", { hasText: /^ada$/ }) }).first().waitFor({ timeout: 60_000 });
+  await at.notes.locator("li.is-said").filter({ has: page.locator("b", { hasText: /^ada$/ }) }).first().waitFor();
   await at.row("ada").locator(".is-words").waitFor();
 
   // Sent to a tile by typing; a wall is refused at the field.

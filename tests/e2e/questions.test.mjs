@@ -34,7 +34,7 @@ test("EX-11: pending questions are told again to whoever connects after a restar
     assert.equal(told.data.prompt, "Which DB?");
     assert.equal(told.id, null, "what is told again has no number");
   }
-  const reply = await project.post(`/questions/${question.id}/answer`, { answer: "Postgres" });
+  const reply = await project.answer(question.id, "Postgres");
   assert.deepEqual([reply.status, reply.json.delivered], [200, true]);
   assert.equal((await project.ended("waits")).status, "completed");
   assert.equal((await project.output("waits")).at(-1).data, "got Postgres");
@@ -44,7 +44,7 @@ test("EX-12: an answer reaches the agent's stdin, is kept, and closes the questi
   const project = await Project.started({}, t);
   await project.sh("one", asking);
   const question = await project.pendingQuestion("one");
-  const reply = await project.post(`/questions/${question.id}/answer`, { answer: "SQLite" });
+  const reply = await project.answer(question.id, "SQLite");
   assert.equal(reply.status, 200, reply.text);
   assert.deepEqual([reply.json.question_id, reply.json.task_id, reply.json.status, reply.json.delivered], [question.id, "one", "answered", true]);
   assert.equal(typeof reply.json.message, "string");
@@ -85,7 +85,7 @@ test("an answer that the agent cannot hear is reported as not delivered", async 
   const project = await Project.started({}, t);
   await project.sh("deaf", "exec <&-; echo '::cru-ask hello?'; sleep 600");
   const question = await project.pendingQuestion("deaf");
-  const reply = await project.post(`/questions/${question.id}/answer`, { answer: "hi" });
+  const reply = await project.answer(question.id, "hi");
   assert.equal(reply.status, 200, reply.text);
   assert.equal(reply.json.delivered, false);
   assert.match(reply.json.delivery_error, /./);
@@ -98,11 +98,11 @@ test("Claude Code's questions and permissions are raised and answered in its own
   const question = await project.pendingQuestion("cc");
   assert.deepEqual([question.kind, question.prompt, question.options], ["question", "Which DB?", ["SQLite", "Postgres"]]);
   await project.restartDaemon();
-  assert.equal((await project.post(`/questions/${question.id}/answer`, { answer: "SQLite" })).json.delivered, true);
+  assert.equal((await project.answer(question.id, "SQLite")).json.delivered, true);
   const permission = await waitFor(async () => (await project.questions("?task_id=cc&pending=true")).find(({ kind }) => kind === "permission"));
   assert.match(permission.prompt, /Bash.*touch SHOULD_NOT_EXIST/);
   assert.equal((await project.post(`/questions/${permission.id}/answer`, { answer: "maybe" })).status, 400);
-  assert.equal((await project.post(`/questions/${permission.id}/answer`, { answer: "deny: no shell today" })).json.delivered, true);
+  assert.equal((await project.answer(permission.id, "deny: no shell today")).json.delivered, true);
   const ended = await project.ended("cc");
   assert.equal(ended.status, "completed", JSON.stringify(ended));
   const answers = (await project.output("cc")).map((line) => JSON.parse(line.data)).filter((line) => line.type === "assistant")

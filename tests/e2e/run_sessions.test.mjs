@@ -16,8 +16,8 @@ test("a run that is killed leaves no lock, no claim and no live session behind, 
   assert.equal((await looker.ask("get_work_item", { task_id: "piece" })).claimed_by, "holder");
   await project.post("/agents/holder/kill");
   await project.ended("holder");
-  await waitFor(async () => (await locks(looker)).length === 0, { within: 5000, what: "its lock is free" });
-  await waitFor(async () => (await looker.ask("get_work_item", { task_id: "piece" })).status === "pending", { within: 5000, what: "its work is back" });
+  await waitFor(async () => (await locks(looker)).length === 0, { what: "its lock is free" });
+  await waitFor(async () => (await looker.ask("get_work_item", { task_id: "piece" })).status === "pending", { what: "its work is back" });
   assert.ok(!(await looker.ask("discover_agents")).agents.some(({ agent_id }) => agent_id === "holder"));
 });
 
@@ -31,7 +31,7 @@ test("the same when the daemon was dead while the run ended", async (t) => {
   process.kill(pid, "SIGKILL");
   await project.startDaemon();
   await project.ended("holder");
-  await waitFor(async () => (await locks(looker)).length === 0, { within: 5000, what: "its lock is free" });
+  await waitFor(async () => (await locks(looker)).length === 0, { what: "its lock is free" });
 });
 
 test("a run cannot speak as another's session, by whatever it says", async (t) => {

@@ -42,7 +42,7 @@ test("a client that is gone has its chat ended", async (t) => {
   const client = await stdioClient(crew, t, { env: { AGENT_ID: "ada" } });
   const { chat_id } = await use(client, "spawn_agent", { agent: "worker", task: "work", wait_seconds: 30 });
   await client.close();
-  await waitFor(async () => (await crew.get(`/chats/${chat_id}`)).json.status === "completed", { within: 5000, what: "its chat is completed" });
+  await waitFor(async () => (await crew.get(`/chats/${chat_id}`)).json.status === "completed", { what: "its chat is completed" });
 });
 
 test("what a client may do is the person's to configure", async (t) => {
@@ -73,7 +73,7 @@ test("wait_seconds 0 answers at once; the report is got later, over MCP and HTTP
   assert.equal((await use(client, "get_subagent", { task_id })).status, "running");
   const began = Date.now();
   const asked = use(client, "get_subagent", { task_id, wait_seconds: 30 });
-  const over_http = crew.get(`/subagents/${task_id}?wait_seconds=30`, { timeout: 40_000 });
+  const over_http = crew.get(`/subagents/${task_id}?wait_seconds=30`);
   finish();
   assert.deepEqual([(await asked).status, (await over_http).json.status], ["completed", "completed"]);
   assert.ok(Date.now() - began < 15_000, "the wait ends with the work");
