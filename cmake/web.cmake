@@ -2,7 +2,7 @@
 # Linking cru_web replaces the empty page of edges/http (a weak symbol).
 find_program(NODE node REQUIRED)
 file(GLOB_RECURSE WEB_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/src/*)
-list(FILTER WEB_SOURCES EXCLUDE REGEX "\\.test\\.ts$")
+list(FILTER WEB_SOURCES EXCLUDE REGEX "(\\.test|_fixture)\\.ts$")
 set(WEB_OUT ${CMAKE_BINARY_DIR}/web)
 
 enable_language(ASM)

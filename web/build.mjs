@@ -22,7 +22,7 @@ mkdirSync(out, { recursive: true });
 for (const name of readdirSync(out)) if (name.endsWith(".gz")) rmSync(join(out, name));
 
 const bundle = await build({
-  entryPoints: { app: join(here, "src/main.tsx"), style: join(here, "src/style.css") },
+  entryPoints: { app: join(here, "src/shell/main.tsx"), style: join(here, "src/shell/style.css") },
   bundle: true, minify: true, write: false, format: "esm", target: ["es2022", "chrome109", "firefox115", "safari16"],
   jsx: "automatic", jsxImportSource: "preact", outdir: out, legalComments: "none", logLevel: "warning",
 });
@@ -40,9 +40,9 @@ function add(name, bytes, hashed = true) {
 const links = {
   script: add("app.js", bundle.outputFiles.find(({ path }) => path.endsWith(".js")).contents),
   style: add("style.css", bundle.outputFiles.find(({ path }) => path.endsWith(".css")).contents),
-  favicon: add("favicon.svg", readFileSync(join(here, "src/favicon.svg"))),
+  favicon: add("favicon.svg", readFileSync(join(here, "src/shell/favicon.svg"))),
 };
-const index = readFileSync(join(here, "src/index.html"), "utf8").replace(/\{\{(\w+)\}\}/g, (_, name) => links[name]);
+const index = readFileSync(join(here, "src/shell/index.html"), "utf8").replace(/\{\{(\w+)\}\}/g, (_, name) => links[name]);
 add("/", Buffer.from(index), false);
 
 const total = assets.reduce((sum, { gzip }) => sum + gzip.length, 0);

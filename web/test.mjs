@@ -8,10 +8,10 @@ import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "../build/web-tests");
-const tests = readdirSync(join(here, "src")).filter((name) => name.endsWith(".test.ts"));
+const tests = readdirSync(join(here, "src"), { recursive: true }).filter((name) => name.endsWith(".test.ts")).sort();
 rmSync(out, { recursive: true, force: true });
 await build({
-  entryPoints: tests.map((name) => join(here, "src", name)), outdir: out, outExtension: { ".js": ".mjs" },
+  entryPoints: tests.map((name) => join(here, "src", name)), outdir: out, outbase: join(here, "src"), outExtension: { ".js": ".mjs" },
   bundle: true, platform: "node", format: "esm", target: "node18", sourcemap: "inline", logLevel: "warning",
 });
 const files = tests.map((name) => join(out, name.replace(/\.ts$/, ".mjs")));

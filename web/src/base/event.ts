@@ -1,0 +1,35 @@
+// One event of the daemon's log, as the stream and GET /events carry it.
+
+/// `id` is null for what is not in the log (a heartbeat, a question that is told again to a new client).
+export interface LogEvent {
+  id: number | null;
+  type: string;
+  entity: string;
+  timestamp: string;
+  data: Record<string, unknown>;
+}
+
+/// Reads one frame of the stream. Null for one that is not JSON: a newer daemon's, to be passed over.
+export function readEvent(frame: { event: string; id: string | null; data: string }): LogEvent | null {
+  let body: unknown;
+  try {
+    body = JSON.parse(frame.data);
+  } catch {
+    return null;
+  }
+  if (typeof body !== "object" || body === null) return null;
+  const outer = body as Record<string, unknown>;
+  const data = (typeof outer.data === "object" && outer.data !== null ? outer.data : outer) as Record<string, unknown>;
+  const id = frame.id === null ? null : Number(frame.id);
+  return {
+    id: id === null || !Number.isSafeInteger(id) ? null : id,
+    type: typeof outer.type === "string" ? outer.type : frame.event,
+    entity: String(outer.entity_id ?? data.task_id ?? ""),
+    timestamp: String(outer.timestamp ?? ""),
+    data,
+  };
+}
+
+/// Reads what GET /events lists; entries that cannot be read are left out.
+export const readEvents = (list: readonly { id: number }[]): LogEvent[] =>
+  list.map((event) => readEvent({ event: "", id: String(event.id), data: JSON.stringify(event) })).filter((event): event is LogEvent => event !== null);

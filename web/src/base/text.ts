@@ -1,0 +1,38 @@
+// How values of any kind are written for a person: durations, times, long texts. Pure.
+import { safeText } from "./safe_text.ts";
+
+/// "4 s", "3 min 20 s", "2 h 5 min", "3 d".
+export function duration(ms: number): string {
+  const s = Math.max(0, Math.floor(ms / 1000));
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min${s < 600 && s % 60 ? ` ${s % 60} s` : ""}`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h${s % 3600 >= 60 ? ` ${Math.floor((s % 3600) / 60)} min` : ""}`;
+  return `${Math.floor(s / 86400)} d`;
+}
+
+/// "12 s ago"; empty when there is no such time.
+export function ago(time: string | null | undefined, now: number): string {
+  const at = Date.parse(time ?? "");
+  return Number.isNaN(at) ? "" : `${duration(now - at)} ago`;
+}
+
+/// "in 4 min"; "now" when it is due and only the daemon's word is awaited.
+export function ahead(time: string | null | undefined, now: number): string {
+  const at = Date.parse(time ?? "");
+  if (Number.isNaN(at)) return "";
+  return at <= now ? "now" : `in ${duration(at - now + 999)}`;
+}
+
+/// Many lines as one, safe to show.
+export function oneLine(text: string, longest = 400): string {
+  const line = safeText(text.replace(/\s+/g, " ").trim());
+  return line.length > longest ? `${line.slice(0, longest)}…` : line;
+}
+
+/// Any value as text for a person: text as it is, anything else as JSON.
+export function valueText(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

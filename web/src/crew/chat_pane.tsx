@@ -1,0 +1,149 @@
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { now } from "../base/clock.ts";
+import { safeText } from "../base/safe_text.ts";
+import { ago, oneLine } from "../base/text.ts";
+import { Badge } from "../ui/badge.tsx";
+import { Markdown } from "../ui/markdown.tsx";
+import { TwoPresses } from "../ui/two_presses.tsx";
+import { EntryView } from "./chat_entry.tsx";
+import { Composer } from "./composer.tsx";
+import { chat, chats, chats_loaded, crew, endChat, entries_loaded, entries_trouble, linkAmong, own_subagents, placed } from "./model.ts";
+import { is_beginning, NewChat } from "./new_chat.tsx";
+import type { ChatRow } from "./state.ts";
+import { SubagentCard } from "./subagent_card.tsx";
+import type { ToolResult } from "./wire.ts";
+import { chatState, cost, titleOf, tokens, waitingText } from "./words.ts";
+
+const shown_entries = 200;
+
+const linkOf = linkAmong(own_subagents);
+
+/// What is coming, what it waits for, or why it stopped.
+function Tail({ at, speaker }: { at: ChatRow; speaker: string }) {
+  const { coming } = at;
+  return (
+    <>
+      {at.turn === "running" && (
+        <li class="entry is-assistant is-coming">
+          <p class="entry-who">{safeText(speaker)} <Badge status="running" /></p>
+          {coming?.is_partial && coming.text && <span class="faint">…</span>}
+          {coming?.text && <Markdown text={coming.text} linkOf={linkOf} is_live />}
+          {at.tool && <p class="sub-line"><span class="faint">tool</span> <code>{oneLine(at.tool.name, 60)}</code> {oneLine(at.tool.summary, 200)}</p>}
+          {at.waiting && <p class="sub-line is-waiting">{waitingText(at.waiting, now.value)}</p>}
+        </li>
+      )}
+      {at.error && at.turn !== "running" && (
+        <li class={`entry is-error ${at.error.type === "cancelled" ? "is-cancelled" : ""}`}>
+          <p role="alert"><span aria-hidden="true">{at.error.type === "cancelled" ? "■ " : "✗ "}</span>{at.error.type && <b>{safeText(at.error.type.replace(/_/g, " "))}: </b>}{safeText(at.error.message)}</p>
+        </li>
+      )}
+    </>
+  );
+}
+
+function Transcript({ at }: { at: ChatRow }) {
+  const [shown, show] = useState(shown_entries);
+  const box = useRef<HTMLDivElement>(null);
+  const [follows, follow] = useState(true);
+  const newest = useRef(0);
+  const place = useRef({ top: 0, size: "" });
+  const all = useMemo(() => [...crew.value.entries.values()], [crew.value.entries]);
+  const results = useMemo(() => new Map(all.flatMap((entry) => (entry.results ?? []).map((result): [string, ToolResult] => [result.id, result]))), [all]);
+  const uses = useMemo(() => new Set(all.flatMap((entry) => (entry.tools ?? []).map(({ id }) => id))), [all]);
+  const { by_use, after } = placed.value;
+  // Links are found by the files of subagents, so what was written is looked at again when there are more of them.
+  const links_mark = own_subagents.value.map((one) => one.task_id + (one.file ?? "")).join();
+  const speaker = at.agent || "Agent";
+  useLayoutEffect(() => {
+    const last = all.at(-1);
+    // Whoever says something wants to see the answer.
+    const has_spoken = last?.role === "user" && last.n > newest.current;
+    newest.current = last?.n ?? 0;
+    if (has_spoken && !follows) follow(true);
+    if ((follows || has_spoken) && box.current) box.current.scrollTop = box.current.scrollHeight;
+  });
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element || !follows) return;
+    const observer = new ResizeObserver(() => { element.scrollTop = element.scrollHeight; });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [follows]);
+  const scrolled = () => {
+    const element = box.current!;
+    const before = place.current;
+    place.current = { top: element.scrollTop, size: `${element.clientWidth} ${element.clientHeight}` };
+    if (element.scrollHeight - element.scrollTop - element.clientHeight < 40) follow(true);
+    // A box that changed its size scrolled by itself.
+    else if (element.scrollTop < before.top && place.current.size === before.size) follow(false);
+  };
+  const cards = (n: number) => after.get(n)?.map((one) => <li key={one.task_id} class="entry is-tool"><SubagentCard one={one} linkOf={linkOf} /></li>);
+  const hidden = Math.max(0, all.length - shown);
+  return (
+    <div class="transcript-frame">
+      <div class="transcript" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label="Transcript" data-testid="transcript">
+        {entries_trouble.value && <p class="trouble" role="alert">Could not be read: {entries_trouble.value}</p>}
+        {!entries_loaded.value && !entries_trouble.value && <p class="hint">Loading…</p>}
+        {hidden > 0 && <button type="button" class="button" onClick={() => { follow(false); show(shown + shown_entries); }}>Show earlier ({hidden} more)</button>}
+        <ol class="entries">
+          {cards(0)}
+          {all.slice(hidden).map((entry) => [
+            <EntryView key={entry.n} entry={entry} speaker={speaker} results={results} uses={uses} cards={by_use} linkOf={linkOf} links_mark={links_mark} />, cards(entry.n),
+          ])}
+          {cards(Infinity)}
+          {entries_loaded.value && <Tail at={at} speaker={speaker} />}
+        </ol>
+        {entries_loaded.value && !all.length && at.turn !== "running" && !at.error && <p class="hint">Nothing has been said yet.</p>}
+      </div>
+      {!follows && <button type="button" class="follow" onClick={() => follow(true)}><span aria-hidden="true">↓</span> Follow</button>}
+    </div>
+  );
+}
+
+function Empty() {
+  return (
+    <section class="empty">
+      <h2>{chats_loaded.value ? "No chats yet" : "Loading…"}</h2>
+      {chats_loaded.value && (
+        <>
+          <p>Begin one here, or in a terminal of this project.</p>
+          <pre><code>cru chat</code></pre>
+          <button type="button" class="button is-main" onClick={() => { is_beginning.value = true; }}>New chat</button>
+        </>
+      )}
+    </section>
+  );
+}
+
+export function ChatPane() {
+  const at = chat.value;
+  if (is_beginning.value) return <section class="sheet" aria-label="New chat"><header class="sheet-head"><h2>New chat</h2></header><NewChat /></section>;
+  if (!at) {
+    if (entries_trouble.value) return <section class="empty"><h2>No such chat</h2><p class="trouble" role="alert">{safeText(entries_trouble.value)}</p></section>;
+    return chats.value.length ? <section class="empty"><h2>{crew.value.open ? "Loading…" : "Choose a chat"}</h2></section> : <Empty />;
+  }
+  const facts: [string, string][] = [
+    ["agent", at.agent ?? ""], ["model", [at.model, at.model_version !== at.model && at.model_version].filter(Boolean).join(" · ")],
+    ["used", [tokens(at.total_tokens), cost(at.cost_usd)].filter(Boolean).join(", ")], ["queued", at.queue_depth ? String(at.queue_depth) : ""], ["folder", at.folder ?? ""],
+  ];
+  return (
+    <section class="pane" aria-label={`Chat ${titleOf(at)}`}>
+      <header class="pane-head">
+        <div class="pane-title">
+          <h2>{titleOf(at)}</h2>
+          <Badge status={chatState(at)} />
+          <span class="pane-since">{ago(at.ended_at ?? at.started_at, now.value)}</span>
+          <span class="spring" />
+          {at.status === "active" && at.turn !== "running" && (at.kind ?? "chat") === "chat" && <TwoPresses key={at.id} word="End chat" sure="End it now" act={() => endChat(at.id)} />}
+        </div>
+        <dl class="facts">
+          {facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd title={safeText(value)}>{oneLine(value, 200)}</dd></div>)}
+        </dl>
+      </header>
+      <Transcript key={`t-${at.id}`} at={at} />
+      {(at.kind ?? "chat") === "chat"
+        ? <Composer key={`c-${at.id}`} chat={at} />
+        : <p class="composer faint">{at.kind === "run" ? "Agents that a person spawned" : "Agents that another program spawned"}; there is nobody here to talk to.</p>}
+    </section>
+  );
+}

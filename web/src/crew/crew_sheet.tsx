@@ -1,0 +1,45 @@
+import { useState } from "preact/hooks";
+import { DefinitionTable } from "../definitions/definition_table.tsx";
+import { definitions, definitions_loaded, definitions_trouble, problems } from "../definitions/model.ts";
+import { Problems } from "../definitions/problems.tsx";
+import { isError } from "../definitions/words.ts";
+import { Sheet } from "../ui/sheet.tsx";
+import { linkAmong, subagents } from "./model.ts";
+import { SpawnForm } from "./spawn_form.tsx";
+import { SubagentCard } from "./subagent_card.tsx";
+
+const shown_subagents = 30;
+
+const linkOf = linkAmong(subagents);
+
+/// The agents that can be spawned, what is wrong with those that cannot, and those that were.
+export function CrewSheet() {
+  const [spawning, spawn] = useState<string | null>(null);
+  const all = definitions.value;
+  const invalid = problems.value.filter(isError).length;
+  const recent = subagents.value.slice(0, shown_subagents);
+  return (
+    <Sheet title="Crew" count={`${all.length} agents${invalid ? `, ${invalid} ${invalid === 1 ? "error" : "errors"}` : ""}`}
+      loaded={definitions_loaded.value} trouble={definitions_trouble.value} is_empty={!all.length && !problems.value.length && !recent.length}
+      actions={all.length > 0 && <button type="button" class="button" aria-expanded={spawning !== null} onClick={() => spawn(spawning === null ? "" : null)}>Spawn an agent</button>}
+      nothing={(
+        <>
+          <h2>No agents are defined</h2>
+          <p>An agent is a markdown file with a name, what it is for, and its prompt.</p>
+          <pre><code>cru agents new NAME</code></pre>
+        </>
+      )}>
+      {spawning !== null && <SpawnForm key={spawning} agent={spawning || all[0]?.name || ""} done={() => spawn(null)} />}
+      <Problems />
+      <DefinitionTable spawn={spawn} />
+      {recent.length > 0 && (
+        <section aria-label="Spawned">
+          <h3 class="heading">Spawned</h3>
+          <div class="subs">
+            {recent.map((one) => <SubagentCard key={one.task_id} one={one} linkOf={linkOf} />)}
+          </div>
+        </section>
+      )}
+    </Sheet>
+  );
+}

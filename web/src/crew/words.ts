@@ -1,0 +1,136 @@
+// How chats and subagents are said, and where in a chat a subagent belongs. Pure.
+import type { LogEvent } from "../base/event.ts";
+import { safeText } from "../base/safe_text.ts";
+import { duration, oneLine, valueText } from "../base/text.ts";
+import { addressOf } from "../base/views.ts";
+import type { ChatRow, SubagentRow, Waiting } from "./state.ts";
+import type { Entry } from "./wire.ts";
+
+/// The address of a chat, or of a subagent in it.
+export const chatAddress = (chat: string, subagent = ""): string =>
+  `${addressOf("chats")}&chat=${encodeURIComponent(chat)}${subagent && `&subagent=${encodeURIComponent(subagent)}`}`;
+
+/// "840 tok", "14.1k tok"; empty when none are known.
+export function tokens(count: number | null | undefined): string {
+  if (!count) return "";
+  return `${count < 1000 ? count : count < 999_500 ? `${(count / 1000).toFixed(count < 99_950 ? 1 : 0)}k` : `${(count / 1e6).toFixed(1)}M`} tok`;
+}
+
+/// "$0.42"; "<$0.01" for what rounds to nothing; empty when it is not known.
+export function cost(usd: number | null | undefined): string {
+  if (usd === null || usd === undefined) return "";
+  return usd > 0 && usd < 0.005 ? "<$0.01" : `$${usd.toFixed(2)}`;
+}
+
+export const titleOf = (chat: ChatRow): string => oneLine(chat.title || chat.id, 120);
+
+/// The state that its badge shows: a turn that runs before all else.
+export const chatState = (chat: ChatRow) => (chat.turn === "running" ? "running" : chat.status);
+
+/// "rate limited, tries again in 12 s"
+export function waitingText(waiting: Waiting, now: number): string {
+  const why = safeText(waiting.why.replace(/_/g, " ")) || "waiting";
+  const left = waiting.until - now;
+  return left > 0 ? `${why}, tries again in ${duration(left + 999)}` : `${why}, trying again`;
+}
+
+/// How long a subagent has been what it is, or how long it took.
+export function subagentSince(one: SubagentRow, now: number): string {
+  if (one.status === "queued" || one.status === "running") {
+    const from = Date.parse((one.status === "running" ? one.started_at : undefined) ?? one.spawned_at ?? "");
+    return Number.isNaN(from) ? "" : `for ${duration(now - from)}`;
+  }
+  return typeof one.duration_ms === "number" ? `took ${duration(one.duration_ms)}` : "";
+}
+
+/// A tool's input in a line: the one text that says most, else its JSON.
+export function inputLine(input: unknown): string {
+  if (input && typeof input === "object" && !Array.isArray(input)) {
+    const fields = input as Record<string, unknown>;
+    for (const key of ["task", "path", "file_path", "query", "command", "pattern", "url", "text"]) if (typeof fields[key] === "string") return oneLine(fields[key] as string, 120);
+    if (!Object.keys(fields).length) return "";
+    return oneLine(JSON.stringify(fields), 120);
+  }
+  return oneLine(valueText(input), 120);
+}
+
+const stem = (path: string): string => (path.split("/").at(-1) ?? "").replace(/\.md$/, "");
+
+/// The subagent whose file a wikilink names: [[tester-3f]], [[folder/tester-3f]], [[tester-3f.md]].
+export function linkedSubagent(target: string, among: readonly SubagentRow[]): SubagentRow | undefined {
+  const name = stem((target.split("#")[0] ?? "").trim());
+  return name ? among.find((one) => stem(one.file ?? "") === name || `${one.agent}-${one.task_id}` === name) : undefined;
+}
+
+export interface Placed {
+  /// By the tool use that spawned it.
+  by_use: Map<string, SubagentRow>;
+  /// By the entry that they come after; 0 and Infinity: before and after all.
+  after: Map<number, SubagentRow[]>;
+}
+
+/// Where each subagent belongs: where a note says that it was spawned. Without one the uses are looked at, which do not
+/// name what they made: by the task's id in the answer, then by agent and task, then by agent in the order of spawning.
+export function placeSubagents(entries: Iterable<Entry>, subagents: readonly SubagentRow[]): Placed {
+  const by_use = new Map<string, SubagentRow>();
+  const left = new Set([...subagents].sort((a, b) => (a.spawned_at ?? "").localeCompare(b.spawned_at ?? "") || a.task_id.localeCompare(b.task_id)));
+  const answers = new Map<string, string>();
+  const after = new Map<number, SubagentRow[]>();
+  const put = (n: number, one: SubagentRow) => {
+    after.set(n, [...(after.get(n) ?? []), one]);
+    left.delete(one);
+  };
+  const by_id = new Map(subagents.map((one) => [one.task_id, one]));
+  const uses: { key: string; agent: string; task: string; answer: () => string | undefined }[] = [];
+  for (const entry of entries) {
+    const noted = by_id.get(entry.about ?? "");
+    if (noted && left.has(noted)) put(entry.n, noted);
+    for (const result of entry.results ?? []) answers.set(result.id, result.text);
+    for (const use of entry.tools ?? []) {
+      if (!/(^|__|\.)spawn_agent$/.test(use.name)) continue;
+      const input = (use.input ?? {}) as { agent?: unknown; task?: unknown };
+      uses.push({ key: useKey(entry.n, use.id), agent: String(input.agent ?? ""), task: String(input.task ?? ""), answer: () => answers.get(use.id) });
+    }
+  }
+  const match = (fits: (use: (typeof uses)[number], one: SubagentRow) => boolean) => {
+    for (const use of uses) {
+      if (by_use.has(use.key)) continue;
+      for (const one of left) {
+        if (!fits(use, one)) continue;
+        by_use.set(use.key, one);
+        left.delete(one);
+        break;
+      }
+    }
+  };
+  match((use, one) => (use.answer() ?? "").includes(one.task_id) && use.agent === one.agent);
+  match((use, one) => use.agent === one.agent && !!one.task && one.task === use.task);
+  match((use, one) => use.agent === one.agent && !one.task);
+  for (const one of left) put(one.after ?? Infinity, one);
+  return { by_use, after };
+}
+
+export const useKey = (n: number, id: string): string => `${n}/${id}`;
+
+/// What an event of the crew was about, in a line.
+export function describeCrew(event: LogEvent): string {
+  const { data } = event;
+  const text = (key: string) => (typeof data[key] === "string" ? (data[key] as string) : "");
+  const number = (key: string) => (typeof data[key] === "number" ? (data[key] as number) : undefined);
+  const error = data.error as { message?: string } | undefined;
+  switch (event.type) {
+    case "chat.started": return oneLine([text("agent"), text("title")].filter(Boolean).join(" · "), 200);
+    case "chat.entry": return oneLine([text("role"), text("text") || toolNames(data)].filter(Boolean).join(": "), 200);
+    case "chat.turn": return oneLine(error?.message ?? text("turn"), 200);
+    case "chat.waiting": return oneLine(text("why").replace(/_/g, " "), 200);
+    case "chat.ended": return oneLine(text("status"), 200);
+    case "subagent.entry": return oneLine([text("role"), text("text") || toolNames(data)].filter(Boolean).join(": "), 200);
+    case "subagent.queued": return number("position") ? `position ${number("position")}` : "";
+    case "chat.tool":
+    case "subagent.tool": return oneLine([text("name"), text("summary")].filter(Boolean).join(" · "), 200);
+    default: return oneLine(text("summary") || [text("error_type"), text("message")].filter(Boolean).join(": "), 200);
+  }
+}
+
+const toolNames = (data: Record<string, unknown>): string =>
+  [...((data.tools ?? []) as { name?: string }[]), ...((data.results ?? []) as { name?: string }[])].map(({ name }) => name ?? "").filter(Boolean).join(", ");

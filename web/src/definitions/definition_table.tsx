@@ -1,0 +1,61 @@
+import { useEffect, useState } from "preact/hooks";
+import { safeText } from "../base/safe_text.ts";
+import { messageOf, oneLine } from "../base/text.ts";
+import { Lines } from "../ui/lines.tsx";
+import { definitions, readDefinition } from "./model.ts";
+import type { Definition } from "./wire.ts";
+import { modelOf } from "./words.ts";
+
+/// The prompt, read while somebody looks at it. A definition that changed is another one, and read again.
+function Prompt({ name }: { name: string }) {
+  const [text, setText] = useState("");
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => {
+    readDefinition(name).then(({ prompt }) => { setText(prompt ?? ""); setTrouble(""); }, (error: unknown) => setTrouble(messageOf(error)));
+  }, [name, definitions.value]);
+  return <tr><td colSpan={6} class="is-bare">{trouble ? <p class="trouble" role="alert">{safeText(trouble)}</p> : <p class="sub-task"><Lines text={text} /></p>}</td></tr>;
+}
+
+function Row({ definition, spawn }: { definition: Definition; spawn: () => void }) {
+  const [is_open, open] = useState(false);
+  const about = <span class="unseen"> {safeText(definition.name)}</span>;
+  return (
+    <>
+      <tr>
+        <th scope="row">{safeText(definition.name)}</th>
+        <td data-name="For" class="wide">{oneLine(definition.description)}</td>
+        <td data-name="Model" class="number">{modelOf(definition)}</td>
+        <td data-name="May">
+          {definition.permissions?.length
+            ? <ul class="chips">{definition.permissions.map((word) => <li key={word}>{safeText(word)}</li>)}</ul>
+            : <span class="faint">nothing more</span>}
+        </td>
+        <td data-name="From">
+          <span>
+            {definition.source}{definition.overrides && <span class="faint"> hides {safeText(definition.overrides)}</span>}
+            {definition.path && <span class="text-line faint is-path">{safeText(definition.path)}</span>}
+          </span>
+        </td>
+        <td data-name="">
+          <span class="row-buttons">
+            <button type="button" class="button is-small" aria-expanded={is_open} onClick={() => open(!is_open)}>Prompt{about}</button>
+            <button type="button" class="button is-small" onClick={spawn}>Spawn{about}</button>
+          </span>
+        </td>
+      </tr>
+      {is_open && <Prompt name={definition.name} />}
+    </>
+  );
+}
+
+/// The agents that are defined. `spawn` is asked for one of them, by name.
+export function DefinitionTable({ spawn }: { spawn: (name: string) => void }) {
+  const all = definitions.value;
+  if (!all.length) return null;
+  return (
+    <table class="rows">
+      <thead><tr><th scope="col">Agent</th><th scope="col">For</th><th scope="col">Model</th><th scope="col">May</th><th scope="col">From</th><td /></tr></thead>
+      <tbody>{all.map((definition) => <Row key={definition.name} definition={definition} spawn={() => spawn(definition.name)} />)}</tbody>
+    </table>
+  );
+}

@@ -1,0 +1,27 @@
+// How definitions, their problems and minds are said. Pure.
+import type { LogEvent } from "../base/event.ts";
+import { safeText } from "../base/safe_text.ts";
+import { oneLine } from "../base/text.ts";
+import type { Definition, Mind, Problem } from "./wire.ts";
+
+export const isError = (problem: Problem): boolean => (problem.severity ? problem.severity === "error" : problem.is_error !== false);
+
+/// "PATH:LINE"
+export const placeOf = (problem: Problem): string => safeText(`${problem.path ?? ""}${problem.line ? `:${problem.line}` : ""}`);
+
+/// The model and where it comes from, when the definition does not say.
+export const modelOf = (definition: Definition): string =>
+  safeText(definition.model ?? "") + (definition.model_source === "default" ? " (default)" : definition.model_source === "parent" ? " (its parent's)" : "");
+
+/// Why nothing can think here, and what would mend it; empty if something can. A scripted mind does not count.
+export function noMind(minds: readonly Mind[]): { why: string; fix: string }[] {
+  const real = minds.filter((mind) => mind.kind !== "scripted");
+  if (!real.length || real.some((mind) => mind.works)) return [];
+  return real.filter((mind) => mind.why || mind.fix).map((mind) => ({ why: oneLine(`${mind.provider}: ${mind.why ?? "does not work"}`), fix: oneLine(mind.fix ?? "") }));
+}
+
+/// What an event of the definitions was about, in a line.
+export function describeDefinitions({ data }: LogEvent): string {
+  const number = (key: string) => (typeof data[key] === "number" ? (data[key] as number) : 0);
+  return `${number("agents")} agents${number("skipped") ? `, ${number("skipped")} invalid` : ""}`;
+}

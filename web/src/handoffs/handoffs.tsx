@@ -1,0 +1,71 @@
+import { now } from "../base/clock.ts";
+import { safeText } from "../base/safe_text.ts";
+import { ago, oneLine } from "../base/text.ts";
+import { Note } from "../ui/lines.tsx";
+import { Sheet } from "../ui/sheet.tsx";
+import { chains, handoff_list } from "./model.ts";
+import type { Handoff } from "./wire.ts";
+
+const template = `cru handoffs write "where things stand" \\
+  --completed-work "what is done" \\
+  --in-progress "what is under way" \\
+  --decisions "what was decided, and why" \\
+  --next-steps "what comes next" \\
+  --relevant-files src/main.cc`;
+
+const parts: [keyof Handoff, string][] = [
+  ["completed_work", "Done"], ["in_progress", "Under way"], ["decisions", "Decided"], ["next_steps", "Next"], ["relevant_files", "Files"],
+];
+
+function Body({ handoff }: { handoff: Handoff }) {
+  return (
+    <>
+      <Note text={handoff.summary} />
+      <dl class="parts">
+        {parts.map(([key, name]) => {
+          const items = (handoff[key] ?? []) as string[];
+          return items.length > 0 && (
+            <div key={key} class={`part is-${key}`}>
+              <dt>{name}</dt>
+              <dd><ul>{items.map((item, i) => <li key={i}>{safeText(item)}</li>)}</ul></dd>
+            </div>
+          );
+        })}
+      </dl>
+    </>
+  );
+}
+
+const kindOf = (handoff: Handoff) => (handoff.kind === "final" ? "written by cru when the session ended" : "written by the agent");
+
+export function Handoffs() {
+  const all = chains.value;
+  const count = all.reduce((sum, chain) => sum + chain.handoffs.length, 0);
+  return (
+    <Sheet title="Handoffs" count={`${count} from ${all.length} ${all.length === 1 ? "agent" : "agents"}`} loaded={handoff_list.loaded.value} trouble={handoff_list.trouble.value} is_empty={!count} nothing={(
+      <>
+        <h2>No handoffs yet</h2>
+        <p>A handoff is what one session leaves for whoever goes on: the next session of the same agent reads it first.</p>
+        <pre><code>{template}</code></pre>
+      </>
+    )}>
+      <div class="chains">
+        {all.map(({ agent, handoffs: [newest, ...earlier] }) => newest && (
+          <article class="chain" key={agent} aria-label={`Handoffs of ${safeText(agent)}`}>
+            <header>
+              <h3>{safeText(agent)}</h3>
+              <span class="since">{ago(newest.created_at, now.value)} · {kindOf(newest)}</span>
+            </header>
+            <Body handoff={newest} />
+            {earlier.map((handoff) => (
+              <details key={handoff.id}>
+                <summary><span class="since">{ago(handoff.created_at, now.value)}</span> {oneLine(handoff.summary, 120)}</summary>
+                <Body handoff={handoff} />
+              </details>
+            ))}
+          </article>
+        ))}
+      </div>
+    </Sheet>
+  );
+}

@@ -1,0 +1,67 @@
+import { useState } from "preact/hooks";
+import { CallFailed } from "../base/api.ts";
+import { now } from "../base/clock.ts";
+import { loaded } from "../base/connection.ts";
+import { safeText } from "../base/safe_text.ts";
+import { duration } from "../base/text.ts";
+import { Lines } from "../ui/lines.tsx";
+import { answer, questions } from "./model.ts";
+import type { Question } from "./wire.ts";
+
+type OpenRun = (task_id: string) => void;
+
+function Card({ question, openRun }: { question: Question; openRun: OpenRun }) {
+  const [text, setText] = useState("");
+  const [sending, setSending] = useState(false);
+  const [trouble, setTrouble] = useState("");
+  const permission = question.kind === "permission";
+  const options = question.options?.length || !permission ? question.options ?? [] : ["allow", "deny"];
+  const give = async (choice: string) => {
+    setSending(true);
+    setTrouble("");
+    try {
+      const reply = await answer(question.id, choice);
+      if (!reply.delivered) setTrouble(`Recorded, but not delivered: ${reply.delivery_error ?? "the run does not read"}`);
+    } catch (error) {
+      if (error instanceof CallFailed && error.status === 409) setTrouble("Somebody answered already.");
+      else setTrouble(error instanceof Error ? error.message : String(error));
+    } finally {
+      setSending(false);
+    }
+  };
+  const asked = Date.parse(question.asked_at ?? "");
+  return (
+    <li class="card" id={`question-${question.id}`}>
+      <p class="card-from">
+        <button type="button" class="plain" onClick={() => openRun(question.task_id)}>{question.task_id}</button>
+        <span>{permission ? "asks permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
+      </p>
+      <p class="card-prompt"><Lines text={question.prompt} /></p>
+      {options.length > 0 && (
+        <div class="card-options" role="group" aria-label="Answers">
+          {options.map((option) => (
+            <button type="button" class="button" key={option} disabled={sending} onClick={() => give(option)}>{safeText(option)}</button>
+          ))}
+        </div>
+      )}
+      <form class="card-form" onSubmit={(event) => { event.preventDefault(); if (text.trim()) void give(permission ? `deny: ${text}` : text); }}>
+        <input aria-label={`Answer to ${question.task_id}`} placeholder={permission ? "or deny, with a reason" : options.length ? "or in your words" : "Your answer"}
+          value={text} disabled={sending} onInput={(event) => setText(event.currentTarget.value)} />
+        <button type="submit" class="button is-quiet" disabled={sending || !text.trim()}>{permission ? "Deny" : "Send"}</button>
+      </form>
+      {trouble && <p class="trouble" role="alert">{trouble}</p>}
+    </li>
+  );
+}
+
+/// What needs a person. `openRun` goes to the run that asks.
+export function Inbox({ openRun }: { openRun: OpenRun }) {
+  return (
+    <section class="inbox" aria-label="Needs you">
+      <h2 class="heading">Needs you</h2>
+      {questions.value.length
+        ? <ul class="cards">{questions.value.map((question) => <Card key={question.id} question={question} openRun={openRun} />)}</ul>
+        : <p class="hint">{loaded.value ? "Nothing needs you." : "Loading…"}</p>}
+    </section>
+  );
+}

@@ -1,0 +1,16 @@
+// The questions that wait for a person, as the page shows them, and their answers.
+import { computed, signal } from "@preact/signals";
+import { post } from "../base/api.ts";
+import type { LogEvent } from "../base/event.ts";
+import { applyQuestions, pending } from "./state.ts";
+import type { Question } from "./wire.ts";
+
+const known = signal<ReadonlyMap<string, Question>>(new Map());
+export const questions = computed(() => pending(known.value));
+
+export function takeQuestionEvents(events: readonly LogEvent[]): void {
+  known.value = applyQuestions(known.peek(), events);
+}
+
+export const answer = (id: string, text: string) =>
+  post<{ delivered: boolean; delivery_error?: string | null }>(`/questions/${encodeURIComponent(id)}/answer`, { answer: text });

@@ -1,0 +1,14 @@
+// A question as GET /questions and the events send it.
+
+export interface Question {
+  id: string;
+  task_id: string;
+  kind?: "question" | "permission";
+  prompt: string;
+  options?: string[];
+  status: "pending" | "answered" | "expired";
+  response?: string | null;
+  delivered?: boolean;
+  delivery_error?: string | null;
+  asked_at?: string;
+}

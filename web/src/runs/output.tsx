@@ -1,0 +1,88 @@
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { safeText } from "../base/safe_text.ts";
+import { followAgain, following, output, output_error, readEarlier, run, selected } from "./model.ts";
+import { hasEarlier, last } from "./output_window.ts";
+import { isLive } from "./state.ts";
+import type { Line } from "./wire.ts";
+
+const row_height = 20;
+const spare_rows = 12;
+const widest = 4000;
+const view = signal({ top: 0, height: 600 });
+
+function Row({ line, at }: { line: Line; at: number }) {
+  const text = safeText(line.data);
+  return (
+    <div class={`line is-${line.stream}`} style={{ top: `${at * row_height}px` }}>
+      <span class="line-seq">{line.seq}</span>
+      <span class="line-text">{text.length > widest ? `${text.slice(0, widest)} … ${text.length - widest} more` : text}</span>
+    </div>
+  );
+}
+
+/// A run's output. Only the rows in view are in the document, so a long log stays quick; it
+/// follows the newest line until someone scrolls away, and never pulls them back.
+export function Output() {
+  const box = useRef<HTMLDivElement>(null);
+  const anchor = useRef<{ id: string | null; first: number }>({ id: null, first: 0 });
+  const { lines, known } = output.value;
+  const begin = lines[0]?.seq ?? 0;
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const measure = () => { view.value = { top: element.scrollTop, height: element.clientHeight }; };
+    const observer = new ResizeObserver(() => {
+      if (following.peek()) element.scrollTop = element.scrollHeight;
+      measure();
+    });
+    observer.observe(element);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const before = anchor.current;
+    if (following.value) element.scrollTop = element.scrollHeight;
+    else if (before.id === selected.value && before.first) element.scrollTop += (before.first - begin) * row_height;
+    anchor.current = { id: selected.value, first: begin };
+    view.value = { top: element.scrollTop, height: element.clientHeight };
+  }, [lines, following.value]);
+
+  const scrolled = () => {
+    const element = box.current!;
+    const at_end = element.scrollHeight - element.scrollTop - element.clientHeight < row_height * 1.5;
+    view.value = { top: element.scrollTop, height: element.clientHeight };
+    if (following.value && !at_end) following.value = false;
+    else if (!following.value && at_end && last(output.value) >= output.value.known) following.value = true;
+    if (element.scrollTop < row_height * 40 && hasEarlier(output.value) && !following.value) void readEarlier();
+  };
+
+  const from = Math.max(0, Math.floor(view.value.top / row_height) - spare_rows);
+  const to = Math.min(lines.length, Math.ceil((view.value.top + view.value.height) / row_height) + spare_rows);
+  const unseen = Math.max(0, known - (begin + Math.ceil((view.value.top + view.value.height) / row_height) - 1));
+  const alive = run.value && isLive(run.value);
+
+  return (
+    <div class="output">
+      <div class="output-box" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label="Output" data-testid="output">
+        <div class="output-rows" style={{ height: `${Math.max(1, lines.length) * row_height}px` }}>
+          {lines.slice(from, to).map((line, i) => <Row key={line.seq} line={line} at={from + i} />)}
+        </div>
+        {!lines.length && <p class="hint">{output_error.value || (alive ? "Nothing printed yet." : "It printed nothing.")}</p>}
+      </div>
+      {!following.value && (
+        <button type="button" class="follow" onClick={followAgain}>
+          <span aria-hidden="true">↓</span> {unseen > 0 && alive ? `Follow · ${unseen} new` : "Follow"}
+        </button>
+      )}
+      <p class="output-foot">
+        <span>{known ? `${known.toLocaleString("en")} lines` : "no lines"}</span>
+        <span>{following.value ? (alive ? "following" : "at the end") : "paused"}</span>
+      </p>
+    </div>
+  );
+}

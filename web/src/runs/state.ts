@@ -1,0 +1,86 @@
+// What the page knows of runs, and how each event changes it. Pure: the same events give the same runs.
+import type { LogEvent } from "../base/event.ts";
+import { safeText } from "../base/safe_text.ts";
+import type { Line, Run, Status } from "./wire.ts";
+
+export interface RunRow extends Run {
+  /// The newest line of its output, made safe; undefined when not known yet.
+  last_line?: string;
+}
+
+export type Runs = ReadonlyMap<string, RunRow>;
+
+const kept_runs = 1000;
+
+const statusOf: Record<string, Status> = {
+  "agent.starting": "starting",
+  "agent.started": "running",
+  "agent.completed": "completed",
+  "agent.failed": "failed",
+  "agent.killed": "killed",
+};
+
+export const isLive = (run: Run): boolean => run.status === "starting" || run.status === "running";
+
+const isRunEvent = ({ type }: LogEvent): boolean => (type.startsWith("agent.") && !type.includes("question")) || type === "run.purged" || type === "tasks.purged";
+
+/// The runs after these events, in order; the same object if none of them is about runs.
+export function applyRuns(before: Runs, events: readonly LogEvent[]): Runs {
+  let runs: Map<string, RunRow> | null = null;
+  for (const event of events) {
+    if (event.type === "state.snapshot") runs = fromSnapshot(runs ?? before, event);
+    else if (isRunEvent(event)) applyOne(runs ??= new Map(before), event);
+  }
+  if (!runs) return before;
+  forgetOldest(runs);
+  return runs;
+}
+
+function fromSnapshot(before: Runs, event: LogEvent): Map<string, RunRow> {
+  const runs = new Map<string, RunRow>();
+  for (const run of (event.data.agents ?? []) as Run[]) {
+    const known = before.get(run.task_id)?.last_line;
+    runs.set(run.task_id, known === undefined ? { ...run } : { ...run, last_line: known });
+  }
+  return runs;
+}
+
+function applyOne(runs: Map<string, RunRow>, event: LogEvent): void {
+  if (event.type.endsWith(".purged")) {
+    runs.delete(event.entity);
+    return;
+  }
+  if (!event.entity) return;
+  const before: RunRow = runs.get(event.entity) ?? { task_id: event.entity, status: "starting", created_at: event.timestamp };
+  const { lines, ...facts } = event.data as { lines?: Line[] } & Partial<Run>;
+  const after: RunRow = { ...before };
+  if (event.type === "agent.output") {
+    const newest = lines?.at(-1);
+    after.last_seq = Math.max(before.last_seq ?? 0, newest?.seq ?? facts.last_seq ?? 0);
+    if (newest) after.last_line = safeText(newest.data);
+  } else {
+    // An ended run started again begins anew.
+    if (event.type === "agent.started" || event.type === "agent.starting")
+      Object.assign(after, { exit_code: null, signal: null, error: null, error_detail: null, ended_at: null });
+    Object.assign(after, facts);
+    const status = statusOf[event.type];
+    if (status) after.status = status;
+    if (event.type === "agent.started" && !facts.started_at) after.started_at = event.timestamp;
+    if (!isLive(after) && !after.ended_at) after.ended_at = event.timestamp;
+  }
+  after.task_id = event.entity;
+  runs.set(event.entity, after);
+}
+
+function forgetOldest(runs: Map<string, RunRow>): void {
+  if (runs.size <= kept_runs) return;
+  for (const run of inOrder(runs).slice(kept_runs)) if (!isLive(run)) runs.delete(run.task_id);
+}
+
+const began = (run: Run): string => run.started_at ?? run.created_at ?? "";
+
+/// As the list shows them: live ones first, then newest first.
+export function inOrder(runs: Runs): RunRow[] {
+  return [...runs.values()].sort(
+    (a, b) => Number(isLive(b)) - Number(isLive(a)) || began(b).localeCompare(began(a)) || a.task_id.localeCompare(b.task_id));
+}

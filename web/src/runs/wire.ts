@@ -1,0 +1,39 @@
+// The shapes of runs and their output, as GET /agents and /agents/{id}/output send them.
+
+export type Status = "starting" | "running" | "completed" | "failed" | "killed";
+
+export interface Run {
+  task_id: string;
+  status: Status;
+  backend?: string;
+  argv?: string[];
+  task?: string | null;
+  worktree?: string;
+  branch?: string | null;
+  pid?: number | null;
+  exit_code?: number | null;
+  signal?: number | null;
+  error?: string | null;
+  error_detail?: string | null;
+  line_count?: number;
+  last_seq?: number;
+  created_at?: string;
+  started_at?: string | null;
+  ended_at?: string | null;
+  pty?: boolean;
+}
+
+export interface Line {
+  seq: number;
+  ts: string;
+  stream: "stdout" | "stderr";
+  data: string;
+  eol?: false;
+}
+
+export interface OutputPage {
+  task_id: string;
+  lines: Line[];
+  last_seq: number;
+  more?: boolean;
+}

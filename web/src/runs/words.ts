@@ -1,0 +1,43 @@
+// How runs are said: since when, by which command, why they ended. Pure.
+import type { LogEvent } from "../base/event.ts";
+import { safeText } from "../base/safe_text.ts";
+import { duration } from "../base/text.ts";
+import type { Run } from "./wire.ts";
+
+/// How long a run has been in its state, or how long it took.
+export function since(run: Run, now: number): string {
+  const from = Date.parse(run.started_at ?? run.created_at ?? "");
+  if (Number.isNaN(from)) return "";
+  if (!run.ended_at) return duration(now - from);
+  return `${duration(now - Date.parse(run.ended_at))} ago`;
+}
+
+export function command(run: Run): string {
+  const words = run.task ? `${run.backend && run.backend !== "command" ? `${run.backend}: ` : ""}${run.task}` : (run.argv ?? []).join(" ");
+  return safeText(words.replace(/\s+/g, " "));
+}
+
+/// Why it ended as it did, for a person; empty when there is nothing to explain.
+export function ending(run: Run): string {
+  const parts: string[] = [];
+  if (run.error) parts.push(run.error);
+  if (run.error_detail && run.error_detail !== run.error) parts.push(run.error_detail);
+  else if (!run.error && run.exit_code) parts.push(`exit ${run.exit_code}`);
+  else if (!run.error && run.signal) parts.push(`signal ${run.signal}`);
+  return safeText(parts.join(": "));
+}
+
+/// What an event of a run was about, in a line.
+export function describeRun(event: LogEvent): string {
+  const data = event.data as Record<string, unknown> & { lines?: { seq: number; data: string }[]; prompt?: string };
+  if (event.type === "agent.output") {
+    const lines = data.lines ?? [];
+    const line = safeText(lines.at(-1)?.data ?? "");
+    return lines.length > 1 ? `${lines.length} lines · ${line}` : line;
+  }
+  if (data.prompt) return safeText(data.prompt);
+  if (data.error) return safeText(String(data.error));
+  if (typeof data.exit_code === "number") return `exit ${data.exit_code}`;
+  if (typeof data.pid === "number") return `pid ${data.pid}`;
+  return "";
+}

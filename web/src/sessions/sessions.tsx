@@ -1,0 +1,78 @@
+import { now } from "../base/clock.ts";
+import { safeText } from "../base/safe_text.ts";
+import { ago, oneLine } from "../base/text.ts";
+import { questions } from "../inbox/model.ts";
+import { locks } from "../locks/model.ts";
+import { isRun, openRun } from "../runs/model.ts";
+import { Badge } from "../ui/badge.tsx";
+import { Sheet } from "../ui/sheet.tsx";
+import { work } from "../work/model.ts";
+import { isOpen } from "../work/state.ts";
+import { live_sessions, session_list, sessions } from "./model.ts";
+import type { Session } from "./wire.ts";
+
+const workOf = (session: Session) => [...work.value.values()].filter((item) => isOpen(item) && item.claimed_by_session === session.session_id);
+
+/// What it says that it does, else the work that it has taken.
+const doing = (session: Session) => session.current_task || workOf(session)[0]?.description || "";
+
+/// What a session has in its hands, as links to where it is shown.
+function Hands({ session }: { session: Session }) {
+  const held = locks.value.filter((lock) => lock.session_id === session.session_id).length;
+  const items = workOf(session).length;
+  if (!held && !items) return <span class="faint">nothing</span>;
+  return (
+    <span>
+      {items > 0 && <a href="#view=board">{items} {items === 1 ? "task" : "tasks"}</a>}
+      {items > 0 && held > 0 && ", "}
+      {held > 0 && <a href="#view=locks">{held} {held === 1 ? "lock" : "locks"}</a>}
+    </span>
+  );
+}
+
+function Row({ session, several }: { session: Session; several: boolean }) {
+  const gone = session.status === "disconnected";
+  const is_person = session.agent_type === "person";
+  const asks = questions.value.some((question) => question.task_id === session.agent_id);
+  const name = safeText(session.agent_id);
+  return (
+    <tr class={gone ? "is-gone" : ""}>
+      <th scope="row">
+        {isRun(session.agent_id) ? <button type="button" class="plain" onClick={() => openRun(session.agent_id)}>{name}</button> : name}
+        {" "}<span class="faint">{session.agent_type && safeText(session.agent_type)}{several && ` · ${session.session_id.slice(0, 8)}`}</span>
+      </th>
+      <td data-name="State">
+        <Badge status={session.status} asks={asks && !gone} />
+        {gone && <span class="since"> {ago(session.ended_at, now.value)}{session.why && `: ${oneLine(session.why, 80)}`}</span>}
+      </td>
+      <td data-name="Last heard" class="number">{is_person ? <span class="faint">a person</span> : ago(session.last_heartbeat, now.value)}</td>
+      <td data-name="Doing" class="wide">{doing(session) ? oneLine(doing(session)) : <span class="faint">not said</span>}</td>
+      <td data-name="Can">
+        {session.capabilities?.length
+          ? <ul class="chips">{session.capabilities.map((word) => <li key={word}>{safeText(word)}</li>)}</ul>
+          : <span class="faint">not said</span>}
+      </td>
+      <td data-name="Has"><Hands session={session} /></td>
+    </tr>
+  );
+}
+
+export function Sessions() {
+  const all = sessions.value;
+  const count = new Map<string, number>();
+  for (const { agent_id } of all) count.set(agent_id, (count.get(agent_id) ?? 0) + 1);
+  return (
+    <Sheet title="Agents" count={`${live_sessions.value} here`} loaded={session_list.loaded.value} trouble={session_list.trouble.value} is_empty={!all.length} nothing={(
+      <>
+        <h2>No agents yet</h2>
+        <p>An agent of any vendor appears here as soon as it calls a tool of this server.</p>
+        <pre><code>cru hooks install</code></pre>
+      </>
+    )}>
+      <table class="rows">
+        <thead><tr><th scope="col">Agent</th><th scope="col">State</th><th scope="col">Last heard</th><th scope="col">Doing</th><th scope="col">Can</th><th scope="col">Has</th></tr></thead>
+        <tbody>{all.map((session) => <Row key={session.session_id} session={session} several={(count.get(session.agent_id) ?? 0) > 1} />)}</tbody>
+      </table>
+    </Sheet>
+  );
+}

@@ -1,0 +1,34 @@
+// How each capability says what an event was about. Pure.
+import type { LogEvent } from "../base/event.ts";
+import { safeText } from "../base/safe_text.ts";
+import { describeCrew } from "../crew/words.ts";
+import { describeDefinitions } from "../definitions/words.ts";
+import { describeHandoff } from "../handoffs/words.ts";
+import { describeLock } from "../locks/words.ts";
+import { describeRun } from "../runs/words.ts";
+import { describeSession } from "../sessions/words.ts";
+import { describeWork } from "../work/words.ts";
+import { describeLive } from "../world/words.ts";
+
+/// By the first word of an event's type: who describes it, and the field that names whom or what it is about.
+const kinds: Record<string, { describe: (event: LogEvent) => string; subject?: string }> = {
+  session: { describe: describeSession, subject: "agent_id" },
+  lock: { describe: describeLock, subject: "file_path" },
+  work: { describe: describeWork },
+  handoff: { describe: describeHandoff, subject: "agent_name" },
+  memory: { describe: describeHandoff, subject: "event_type" },
+  chat: { describe: describeCrew },
+  subagent: { describe: describeCrew, subject: "agent" },
+  definitions: { describe: describeDefinitions },
+  live: { describe: describeLive, subject: "name" },
+};
+const kindOf = (event: LogEvent) => kinds[event.type.split(".")[0] ?? ""];
+
+/// What an event was about, in a line.
+export const describe = (event: LogEvent): string => (kindOf(event)?.describe ?? describeRun)(event);
+
+/// Whom or what an event is about, as a person would name it.
+export function subjectOf(event: LogEvent): string {
+  const told = event.data[kindOf(event)?.subject ?? ""];
+  return safeText(typeof told === "string" && told ? told : event.entity);
+}

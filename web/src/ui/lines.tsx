@@ -1,0 +1,25 @@
+import { safeText } from "../base/safe_text.ts";
+
+/// Text that somebody else wrote, line by line, as text.
+export function Lines({ text }: { text: string }) {
+  return <>{text.split("\n").map((line, i) => <span class="text-line" key={i}>{safeText(line)}</span>)}</>;
+}
+
+/// The same with the little that people write into notes: paragraphs, and "- " for lists. Never as markup.
+export function Note({ text }: { text: string }) {
+  const blocks: { list: boolean; lines: string[] }[] = [];
+  for (const line of text.split("\n")) {
+    const item = /^\s*[-*•]\s+(.*)$/.exec(line);
+    const last = blocks.at(-1);
+    if (!line.trim()) blocks.push({ list: false, lines: [] });
+    else if (last && last.list === !!item) last.lines.push(item ? item[1]! : line);
+    else blocks.push({ list: !!item, lines: [item ? item[1]! : line] });
+  }
+  return (
+    <div class="note">
+      {blocks.filter(({ lines }) => lines.length).map(({ list, lines }, i) => list
+        ? <ul key={i}>{lines.map((line, j) => <li key={j}>{safeText(line)}</li>)}</ul>
+        : <p key={i}>{lines.map((line, j) => <span class="text-line" key={j}>{safeText(line)}</span>)}</p>)}
+    </div>
+  );
+}

@@ -1,0 +1,93 @@
+import { useState } from "preact/hooks";
+import { now } from "../base/clock.ts";
+import { safeText } from "../base/safe_text.ts";
+import { ago, ahead, oneLine, valueText } from "../base/text.ts";
+import { Badge } from "../ui/badge.tsx";
+import { Lines } from "../ui/lines.tsx";
+import { Sheet } from "../ui/sheet.tsx";
+import { TwoPresses } from "../ui/two_presses.tsx";
+import { cancelWork, open_work, readWork, work_list } from "./model.ts";
+import { board, columnOf, columns, isOpen } from "./state.ts";
+import { SubmitForm } from "./submit_form.tsx";
+import type { Work } from "./wire.ts";
+import { why } from "./words.ts";
+
+const shown = 50;
+const shown_text = 160;
+
+function More({ work }: { work: Work }) {
+  const facts: [string, string][] = [
+    ["id", work.task_id],
+    ["submitted by", work.submitted_by ?? ""],
+    ["waits for", (work.depends_on ?? []).join(", ")],
+    ["attempts", work.max_attempts ? `${work.attempts ?? 0} of ${work.max_attempts}` : ""],
+    ["lease ends", isOpen(work) ? ahead(work.lease_expires_at, now.value) : ""],
+    ["deadline", work.deadline ?? ""],
+    ["verified by", (work.verify ?? []).join(" ")],
+    ["input", valueText(work.input_data)],
+    ["result", valueText(work.result)],
+    ["evidence", valueText(work.evidence)],
+    ["error", work.error_message ?? ""],
+  ];
+  return (
+    <details class="more" onToggle={(event) => { if (event.currentTarget.open) void readWork(work.task_id); }}>
+      <summary>More<span class="unseen"> about {safeText(work.task_id)}</span></summary>
+      {oneLine(work.description ?? "", shown_text) !== work.description && <p class="more-text"><Lines text={work.description ?? ""} /></p>}
+      <dl>{facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd><Lines text={value} /></dd></div>)}</dl>
+      {isOpen(work) && <TwoPresses word="Cancel" sure="Cancel it now" about={safeText(work.task_id)} act={() => cancelWork(work.task_id)} />}
+    </details>
+  );
+}
+
+function Card({ work }: { work: Work }) {
+  const column = columnOf(work, work_list.items.value, now.value);
+  const reason = why(work, work_list.items.value, now.value);
+  const when = work.completed_at ? ago(work.completed_at, now.value) : ago(work.created_at, now.value);
+  return (
+    <li class={`task is-${column.replace(" ", "-")}`}>
+      <p class="task-head">
+        <Badge status={column === "blocked" ? "blocked" : work.status} />
+        <span class="since">{when}</span>
+      </p>
+      <p class="task-what">{oneLine(work.description ?? "", shown_text)}</p>
+      <p class="task-facts">
+        <span>{safeText(work.task_type ?? "")}</span>
+        <span title="1 is first, 10 is last">priority {work.priority ?? 5}</span>
+        {work.claimed_by && isOpen(work) && <span>with <b>{safeText(work.claimed_by)}</b></span>}
+        {(work.attempts ?? 0) > 1 && <span>attempt {work.attempts}</span>}
+      </p>
+      {reason && <p class="task-why">{safeText(reason)}</p>}
+      <More work={work} />
+    </li>
+  );
+}
+
+export function Board() {
+  const [submitting, submit] = useState(false);
+  const all = board(work_list.items.value, now.value);
+  const total = columns.reduce((sum, column) => sum + all[column].length, 0);
+  return (
+    <Sheet title="Board" count={`${open_work.value} open`} loaded={work_list.loaded.value} trouble={work_list.trouble.value} is_empty={!total && !submitting}
+      actions={<button type="button" class="button" aria-expanded={submitting} onClick={() => submit(!submitting)}>Submit work</button>}
+      nothing={(
+        <>
+          <h2>No work yet</h2>
+          <p>Submit a piece of work, and the next agent that asks for work gets it.</p>
+          <pre><code>cru work submit TYPE "what is to be done"</code></pre>
+        </>
+      )}>
+      {submitting && <SubmitForm done={() => submit(false)} />}
+      <div class="board">
+        {columns.map((column) => (
+          <section class="column" key={column} aria-label={`Work: ${column}`}>
+            <h3 class="heading">{column} <span class="column-count">{all[column].length}</span></h3>
+            {all[column].length
+              ? <ul>{all[column].slice(0, shown).map((work) => <Card key={work.task_id} work={work} />)}</ul>
+              : <p class="hint">None.</p>}
+            {all[column].length > shown && <p class="hint">and {all[column].length - shown} more: <code>cru work list</code></p>}
+          </section>
+        ))}
+      </div>
+    </Sheet>
+  );
+}

@@ -1,0 +1,250 @@
+// The map: tiles, walls and furniture as boxes, whoever is there as a disc with a glyph and a name, bubbles for what is
+// said. Draws a frame only when something changes: while somebody walks or a bubble fades, and somebody can see it.
+import { glyphs } from "../ui/states.ts";
+import { bodyAt, sceneAt, type Body, type Scene, type Spoken } from "./scene.ts";
+import type { World } from "./state.ts";
+import type { Furniture, Layout, Tile } from "./wire.ts";
+
+export interface Shown {
+  world: World;
+  chosen: string | null;
+  aimed_at: Tile | null;
+}
+
+const least_tile = 6;
+const largest_tile = 40;
+const named_from = 14;  // narrower tiles have no room for everybody's name
+
+/// The colours of the page, read from its style so that light, dark and forced colours hold here too.
+const inks = { floor: "--raised", wall: "--line", ink: "--ink", soft: "--soft", faint: "--faint", paper: "--paper", sunk: "--sunk", accent: "--accent", idle: "--completed", listening: "--killed", thinking: "--needs", speaking: "--running", user: "--accent", trouble: "--failed" };
+type Inks = Record<keyof typeof inks, string>;
+
+/// How many tiles a piece of furniture takes; one, if it is not known.
+const sizes: Record<string, readonly [number, number]> = { bookshelf: [1, 2], desk: [2, 2], sofa: [2, 1], table: [3, 2], whiteboard: [2, 1] };
+export const furnitureSize = ({ type }: Pick<Furniture, "type">): readonly [number, number] => sizes[type] ?? [1, 1];
+
+/// The width of a tile in whole pixels, so that the map fits.
+export function tileSize(layout: Pick<Layout, "cols" | "rows">, width: number, height: number): number {
+  const fits = Math.floor(Math.min(width / Math.max(1, layout.cols), height / Math.max(1, layout.rows)));
+  return Math.max(least_tile, Math.min(largest_tile, fits));
+}
+
+/// Words in lines of at most `width`, by what `measure` says of them; what does not fit `most` lines ends in "…".
+export function wrap(text: string, width: number, measure: (text: string) => number, most = 3): string[] {
+  const lines: string[] = [];
+  let line = "";
+  const cut = (word: string) => {
+    let end = word.length;
+    while (end > 1 && measure(word.slice(0, end)) > width) --end;
+    return end;
+  };
+  for (let word of text.split(" ")) {
+    const longer = line ? `${line} ${word}` : word;
+    if (measure(longer) <= width) {
+      line = longer;
+      continue;
+    }
+    if (line) lines.push(line);
+    for (; measure(word) > width && lines.length <= most; word = word.slice(cut(word))) lines.push(word.slice(0, cut(word)));
+    line = word;
+  }
+  if (line) lines.push(line);
+  if (lines.length <= most) return lines;
+  return [...lines.slice(0, most - 1), `${lines[most - 1]!.slice(0, -1)}…`];
+}
+
+export class WorldCanvas {
+  #canvas: HTMLCanvasElement;
+  #floor = document.createElement("canvas");
+  #floor_of: { layout: Layout; tile: number; scale: number; inks: Inks } | null = null;
+  #look: () => Shown;
+  #inks!: Inks;
+  #font = "system-ui";
+  #tile = 0;
+  #scene: Scene = { bodies: [], bubbles: [], next: null };
+  #frame = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #is_seen = true;
+  #still = matchMedia("(prefers-reduced-motion: reduce)");
+  #dark = matchMedia("(prefers-color-scheme: dark)");
+  #resized = new ResizeObserver(() => this.changed());
+  #seen = new IntersectionObserver((entries) => {
+    this.#is_seen = entries.at(-1)?.isIntersecting ?? true;
+    this.changed();
+  });
+  #again = () => this.changed();
+  #recolour = () => {
+    this.#readInks();
+    this.changed();
+  };
+
+  constructor(canvas: HTMLCanvasElement, look: () => Shown) {
+    this.#canvas = canvas;
+    this.#look = look;
+    this.#readInks();
+    this.#resized.observe(canvas.parentElement!);
+    this.#seen.observe(canvas);
+    this.#still.addEventListener("change", this.#again);
+    this.#dark.addEventListener("change", this.#recolour);
+    document.addEventListener("visibilitychange", this.#again);
+  }
+
+  close(): void {
+    cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#timer);
+    this.#resized.disconnect();
+    this.#seen.disconnect();
+    this.#still.removeEventListener("change", this.#again);
+    this.#dark.removeEventListener("change", this.#recolour);
+    document.removeEventListener("visibilitychange", this.#again);
+  }
+
+  /// Something is different: a frame is drawn soon, once for many changes; none while nobody can see it.
+  changed(): void {
+    clearTimeout(this.#timer);
+    if (this.#frame || document.hidden || !this.#is_seen) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#draw();
+    });
+  }
+
+  /// The tile under a point of the window, and who is there; null outside the map.
+  under(client_x: number, client_y: number): { tile: Tile; body: Body | null } | null {
+    const { layout } = this.#look().world;
+    if (!layout || !this.#tile) return null;
+    const box = this.#canvas.getBoundingClientRect();
+    const x = (client_x - box.left) / this.#tile, y = (client_y - box.top) / this.#tile;
+    const tile = { x: Math.floor(x), y: Math.floor(y) };
+    if (tile.x < 0 || tile.y < 0 || tile.x >= layout.cols || tile.y >= layout.rows) return null;
+    return { tile, body: bodyAt(this.#scene, x, y) };
+  }
+
+  #readInks(): void {
+    const style = getComputedStyle(this.#canvas);
+    this.#inks = Object.fromEntries(Object.entries(inks).map(([name, variable]) => [name, style.getPropertyValue(variable).trim()])) as Inks;
+    this.#font = style.fontFamily;
+  }
+
+  #draw(): void {
+    const shown = this.#look();
+    const { layout } = shown.world;
+    const context = this.#canvas.getContext("2d");
+    if (!layout || !context) return;
+    const scale = devicePixelRatio || 1;
+    const tile = this.#tile = tileSize(layout, this.#canvas.parentElement!.clientWidth, Math.max(240, innerHeight * 0.55));
+    const width = layout.cols * tile, height = layout.rows * tile;
+    if (this.#canvas.width !== Math.round(width * scale) || this.#canvas.height !== Math.round(height * scale)) {
+      this.#canvas.width = Math.round(width * scale);
+      this.#canvas.height = Math.round(height * scale);
+      this.#canvas.style.width = `${width}px`;
+      this.#canvas.style.height = `${height}px`;
+    }
+    this.#scene = sceneAt(shown.world, Date.now(), this.#still.matches);
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
+    context.drawImage(this.#floorOf(layout, tile, scale), 0, 0);
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    if (shown.aimed_at) this.#drawAim(context, shown.aimed_at);
+    for (const body of [...this.#scene.bodies].sort((a, b) => a.y - b.y)) this.#drawBody(context, body, body.id === shown.chosen);
+    for (const bubble of this.#scene.bubbles) this.#drawBubble(context, bubble, width);
+    const { next } = this.#scene;
+    if (next === 0) this.changed();
+    else if (next !== null) this.#timer = setTimeout(this.#again, next);
+  }
+
+  /// What does not move is drawn once.
+  #floorOf(layout: Layout, tile: number, scale: number): HTMLCanvasElement {
+    const known = this.#floor_of;
+    if (known && known.layout === layout && known.tile === tile && known.scale === scale && known.inks === this.#inks) return this.#floor;
+    this.#floor_of = { layout, tile, scale, inks: this.#inks };
+    this.#floor.width = Math.round(layout.cols * tile * scale);
+    this.#floor.height = Math.round(layout.rows * tile * scale);
+    const context = this.#floor.getContext("2d");
+    if (!context) return this.#floor;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    for (let row = 0; row < layout.rows; ++row)
+      for (let col = 0; col < layout.cols; ++col) {
+        const kind = layout.tiles[row * layout.cols + col] ?? 8;
+        if (kind === 8) continue;
+        context.fillStyle = kind === 0 ? this.#inks.wall : this.#inks.floor;
+        context.fillRect(col * tile, row * tile, tile, tile);
+        if (kind === 0 || tile < named_from) continue;
+        context.strokeStyle = this.#inks.sunk;
+        context.lineWidth = 1;
+        context.strokeRect(col * tile + 0.5, row * tile + 0.5, tile - 1, tile - 1);
+      }
+    const area = (piece: Furniture) => furnitureSize(piece)[0] * furnitureSize(piece)[1];
+    // What stands on a desk is drawn after it.
+    for (const piece of [...layout.furniture].sort((a, b) => area(b) - area(a))) {
+      const [across, down] = furnitureSize(piece);
+      context.fillStyle = this.#inks.sunk;
+      context.strokeStyle = this.#inks.faint;
+      context.beginPath();
+      context.roundRect(piece.col * tile + 2, piece.row * tile + 2, across * tile - 4, down * tile - 4, 3);
+      context.fill();
+      context.stroke();
+    }
+    return this.#floor;
+  }
+
+  #drawAim(context: CanvasRenderingContext2D, { x, y }: Tile): void {
+    context.strokeStyle = this.#inks.accent;
+    context.lineWidth = 2;
+    context.setLineDash([4, 3]);
+    context.strokeRect(x * this.#tile + 1, y * this.#tile + 1, this.#tile - 2, this.#tile - 2);
+    context.setLineDash([]);
+  }
+
+  #drawBody(context: CanvasRenderingContext2D, body: Body, is_chosen: boolean): void {
+    const tile = this.#tile, radius = tile * 0.38;
+    const x = (body.x + 0.5) * tile, y = (body.y + 0.5) * tile;
+    context.beginPath();
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+    context.fillStyle = this.#inks[body.state];
+    context.fill();
+    context.lineWidth = is_chosen ? 3 : body.is_troubled ? 2.5 : 1;
+    context.strokeStyle = is_chosen ? this.#inks.ink : body.is_troubled ? this.#inks.trouble : this.#inks.paper;
+    context.stroke();
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    if (tile >= named_from) {
+      context.font = `700 ${Math.round(radius * 1.2)}px ${this.#font}`;
+      context.fillStyle = this.#inks.paper;
+      context.fillText(body.is_troubled ? "!" : body.state === "user" ? "@" : glyphs[body.state], x, y + 0.5);
+    }
+    if (tile < named_from && !is_chosen) return;
+    context.font = `${is_chosen ? 700 : 500} 11px ${this.#font}`;
+    context.textBaseline = "top";
+    context.lineWidth = 3;
+    context.strokeStyle = this.#inks.floor;
+    context.strokeText(body.name, x, y + radius + 2);
+    context.fillStyle = this.#inks.ink;
+    context.fillText(body.name, x, y + radius + 2);
+  }
+
+  #drawBubble(context: CanvasRenderingContext2D, bubble: Spoken, width: number): void {
+    const tile = this.#tile, line_height = 14, room = 8;
+    context.font = `12px ${this.#font}`;
+    const lines = wrap(bubble.text, 170, (text) => context.measureText(text).width);
+    const across = Math.max(...lines.map((line) => context.measureText(line).width)) + 2 * room;
+    const down = lines.length * line_height + room;
+    const x = (bubble.x + 0.5) * tile;
+    const left = Math.max(2, Math.min(width - across - 2, x - across / 2));
+    // Above the head; below it where there is no room above.
+    const top = bubble.y * tile - down - 4 >= 2 ? bubble.y * tile - down - 4 : (bubble.y + 1.5) * tile;
+    context.globalAlpha = bubble.opacity;
+    context.fillStyle = this.#inks.paper;
+    context.strokeStyle = this.#inks.soft;
+    context.lineWidth = 1;
+    context.beginPath();
+    context.roundRect(left, top, across, down, 6);
+    context.fill();
+    context.stroke();
+    context.fillStyle = this.#inks.ink;
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    lines.forEach((line, i) => context.fillText(line, left + room, top + room / 2 + (i + 0.5) * line_height));
+    context.globalAlpha = 1;
+  }
+}
