@@ -1,0 +1,52 @@
+// Which folder of src/ may import from which. Each is one capability with its wire, state, model, words and views; what
+// is not in this list is not allowed, so that a capability can be read, changed and tested by itself.
+import { readFileSync, readdirSync } from "node:fs";
+import { join, posix } from "node:path";
+
+const below = ["base", "ui"];
+const capabilities = {
+  inbox: [],
+  runs: ["inbox"],                              // a run that asks is marked
+  locks: [],
+  work: [],
+  handoffs: [],
+  sessions: ["runs", "inbox", "locks", "work"],  // what a session runs, asks, holds and works on
+  definitions: [],
+  crew: ["definitions"],                        // the agents and minds that a chat or a subagent is made from
+  world: ["definitions"],                       // likewise for a live agent
+};
+const allowed = {
+  base: [],
+  ui: ["base"],
+  ...Object.fromEntries(Object.entries(capabilities).map(([name, others]) => [name, [...below, ...others]])),
+  shell: [...below, ...Object.keys(capabilities)],
+};
+
+/// The sources under `root`, as a map from path to text.
+export function sourcesUnder(root) {
+  const names = readdirSync(root, { recursive: true }).filter((name) => /\.(tsx?|css)$/.test(name));
+  return new Map(names.sort().map((name) => [name.replaceAll("\\", "/"), readFileSync(join(root, name), "utf8")]));
+}
+
+/// Every import that is not allowed, as `file:line: why`.
+export function violationsIn(sources) {
+  const found = [];
+  for (const [file, text] of sources) {
+    const [folder] = file.split("/");
+    const say = (line, why) => found.push(`${file}:${line}: ${why}`);
+    if (!file.includes("/") || !(folder in allowed)) {
+      say(1, `"${folder}" is not a folder of the page: add it to web/layering.mjs`);
+      continue;
+    }
+    text.split("\n").forEach((content, i) => {
+      const target = /(?:\bfrom|^\s*import|\bimport\(|@import)\s*"(\.[^"]*)"/.exec(content)?.[1];
+      if (!target) return;
+      const path = posix.join(posix.dirname(file), target);
+      const other = path.split("/")[0];
+      if (!sources.has(path)) say(i + 1, `there is no ${path}`);
+      else if (other !== folder && !allowed[folder].includes(other)) say(i + 1, `${folder}/ may not import from ${other}/`);
+      else if (/_fixture\.tsx?$/.test(path) && !/(\.test|_fixture)\.tsx?$/.test(file)) say(i + 1, "only tests import a fixture");
+    });
+  }
+  return found;
+}
