@@ -65,14 +65,14 @@ test("the page shows runs and live output, answers a question, and survives a re
   await page.getByTestId("link").getByText("live").waitFor();
 
   await project.sh("choose", "echo '::cru-ask {\"prompt\":\"Which database shall it be?\",\"options\":[\"SQLite\",\"Postgres\"]}'; read a; echo \"chose $a\"; sleep 600");
-  const inbox = page.getByRole("region", { name: "Needs you" });
+  const inbox = page.getByRole("region", { name: "Questions for you" });
   await inbox.getByText("Which database shall it be?").waitFor();
-  await page.getByRole("button", { name: /1 needs you/ }).waitFor();
+  await page.getByRole("button", { name: /1 question for you/ }).waitFor();
   await page.screenshot({ path: join(pictures, "question.png") });
   const cursor = page.getByTestId("link");
 
   await project.killDaemon();
-  await cursor.getByText(/stale/).waitFor();
+  await cursor.getByText(/disconnected/).waitFor();
   await page.screenshot({ path: join(pictures, "stale.png") });
   await project.startDaemon();
   await cursor.getByText("live").waitFor();
@@ -81,7 +81,7 @@ test("the page shows runs and live output, answers a question, and survives a re
   assert.equal(await output.getByText("heard live").count(), 1, "nothing is shown twice");
 
   await inbox.getByRole("button", { name: "Postgres" }).click();
-  await inbox.getByText("Nothing needs you").waitFor();
+  await inbox.getByText("No questions").waitFor();
   await list.getByText("choose").click();
   await output.getByText("chose Postgres").waitFor();
   await page.getByRole("button", { name: "Kill", exact: true }).click();
@@ -127,7 +127,7 @@ test("a long output stays quick: few rows in the document, following, scrolling 
 test("without its token the page says what to do; its files are cached, compressed and locked down", async (t) => {
   const project = await Project.started({}, t);
   const { page } = await open(project, t, { path: `${project.url}/` });
-  await page.getByRole("heading", { name: "This page needs its token." }).waitFor();
+  await page.getByRole("heading", { name: "This page needs an access token." }).waitFor();
   const index = await exchange(project.tcp, "GET", "/", {});
   assert.equal(index.status, 200);
   assert.match(index.headers["content-security-policy"], /default-src 'none'|default-src 'self'/);
@@ -188,23 +188,23 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   await ada.ask("submit_work", { task_type: "build", description: "Build the release", task_id: "build-1", priority: 2 });
   await ada.ask("submit_work", { task_type: "test", description: "Test the release", task_id: "test-1", depends_on: ["build-1"] });
   await card("pending", "Build the release").waitFor();
-  await column("blocked").getByText("waits for build-1 (nobody has it)").waitFor();
+  await column("blocked").getByText("waiting for build-1 (not claimed yet)").waitFor();
   const claimed = await bob.ask("get_work", { task_types: ["build"] });
-  await card("in hand", "Build the release").waitFor();
-  await column("blocked").getByText("waits for build-1 (with bob)").waitFor();
+  await card("in progress", "Build the release").waitFor();
+  await column("blocked").getByText("waiting for build-1 (claimed by bob)").waitFor();
   await page.getByRole("button", { name: "Submit work" }).click();
   const form = page.getByRole("form", { name: "Submit work" });
-  await form.getByLabel("Kind").fill("docs");
-  await form.getByLabel("What is to be done").fill("Say in the README what changed");
-  await form.getByLabel("After these ids").fill("no-such-work");
+  await form.getByLabel("Type").fill("docs");
+  await form.getByLabel("Description").fill("Say in the README what changed");
+  await form.getByLabel("Depends on").fill("no-such-work");
   await form.getByRole("button", { name: "Submit" }).click();
   await form.getByRole("alert").waitFor();
-  await form.getByLabel("After these ids").fill("test-1");
+  await form.getByLabel("Depends on").fill("test-1");
   await page.screenshot({ path: join(pictures, "board.png") });
   assert.deepEqual(await violationsOf(page), []);
   await form.getByRole("button", { name: "Submit" }).click();
   await form.waitFor({ state: "detached" });
-  await column("blocked").getByText("waits for test-1 (blocked itself)").waitFor();
+  await column("blocked").getByText("waiting for test-1 (also blocked)").waitFor();
   await bob.ask("complete_work", { task_id: "build-1", success: true, fencing_token: claimed.fencing_token, result: { size: 42 } });
   await card("done", "Build the release").waitFor();
   await card("pending", "Test the release").waitFor();
@@ -234,7 +234,7 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   // What happened while the daemon was away is there when it is back; a reload shows the same.
   await ada.ask("acquire_lock", { file_path: "api:users" });
   await project.killDaemon();
-  await page.getByTestId("link").getByText(/stale/).waitFor();
+  await page.getByTestId("link").getByText(/disconnected/).waitFor();
   await project.startDaemon();
   await again.ask("acquire_lock", { file_path: "db:users" });
   await page.getByTestId("link").getByText("live").waitFor();
@@ -269,7 +269,7 @@ test("the demo's agents coordinate for real, through the daemon's death, and the
   const url = await waitFor(() => /http:\/\/\S+#token=\S+/.exec(said)?.[0], { what: "the page's address" });
   const { page, complaints } = await open(null, t, { path: url });
   await page.keyboard.press("4");
-  await page.getByTestId("link").getByText(/live|stale/).waitFor();
+  await page.getByTestId("link").getByText(/live|disconnected/).waitFor();
   await page.screenshot({ path: join(pictures, "demo-locks.png") });
   await page.keyboard.press("2");
   await page.getByRole("region", { name: "Work: done" }).locator(".task-what").getByText("Write the release note").waitFor();

@@ -39,7 +39,7 @@ async function open(address, t, { scheme = "dark", motion = "no-preference" } = 
     list: page.getByRole("navigation", { name: "Live agents" }),
     row: (name) => page.getByRole("navigation", { name: "Live agents" }).getByRole("button").filter({ has: page.locator(".run-id").getByText(name) }),
     card: (name) => page.getByRole("region", { name: `Agent ${name}`, exact: true }),
-    notes: page.getByRole("list", { name: "Lately" }),
+    notes: page.getByRole("list", { name: "Activity" }),
     say: page.getByRole("form", { name: "Say something" }),
     framesDrawn: () => page.evaluate(() => globalThis.frames_drawn),
     async clickTile(x, y, cols) {
@@ -104,22 +104,22 @@ test("the world on the page: everything said by the socket is shown and can be d
   assert.deepEqual(world.connections, [{ since: 0, token: "secret" }]);
 
   // Spawning: a refusal stands at its field, a warning is shown.
-  await page.getByRole("button", { name: "Spawn one" }).click();
+  await page.getByRole("button", { name: "Spawn an agent" }).click();
   const form = page.getByRole("form", { name: "Spawn a live agent" });
   await form.getByLabel("Name").fill("ada");
   await form.getByLabel("Role").fill("cook");
-  await form.getByLabel("Thinks with").fill("unheard-of");
-  await form.getByLabel("Where").fill("nowhere");
+  await form.getByLabel("Mind").fill("unheard-of");
+  await form.getByLabel("Position").fill("nowhere");
   await form.getByText("two numbers: column,row").waitFor();
   assert.ok(await form.getByRole("button", { name: "Spawn" }).isDisabled());
-  await form.getByLabel("Where").fill("3,2");
+  await form.getByLabel("Position").fill("3,2");
   await form.getByRole("button", { name: "Spawn" }).click();
   await form.getByRole("alert").getByText("there is no mind \"unheard-of\" (cru minds)").waitFor();
-  assert.equal(await form.getByLabel("Thinks with").getAttribute("aria-invalid"), "true");
+  assert.equal(await form.getByLabel("Mind").getAttribute("aria-invalid"), "true");
   assert.deepEqual(await violationsOf(page), []);
   await page.screenshot({ path: join(pictures, "world-refused.png") });
-  await form.getByLabel("Thinks with").fill("small");
-  await form.getByLabel("Made from").selectOption("explorer");
+  await form.getByLabel("Mind").fill("small");
+  await form.getByLabel("Definition").selectOption("explorer");
   await form.getByRole("button", { name: "Spawn" }).click();
   await form.waitFor({ state: "detached" });
   await page.getByRole("status").getByText("small is not installed").waitFor();
@@ -138,7 +138,7 @@ test("the world on the page: everything said by the socket is shown and can be d
   await at.row("cleo").getByText("there is no salt left").waitFor();
   await at.row("<b>dan</b>‹U+202E›").getByText("the model did not answer").waitFor();
   await at.notes.getByText("I have looked at <i>every</i> shelf").waitFor();
-  await page.getByText("4 live, 1 thinking, 1 speaking, 1 in trouble").waitFor();
+  await page.getByText("4 live, 1 thinking, 1 speaking, 1 with errors").waitFor();
   await page.screenshot({ path: join(pictures, "world.png") });
   assert.deepEqual(await violationsOf(page), []);
 
@@ -152,7 +152,7 @@ test("the world on the page: everything said by the socket is shown and can be d
   await at.card("bob").getByRole("textbox", { name: "Send to" }).fill("19,5");
   await page.keyboard.press("Enter");
   await at.card("bob").getByRole("alert").getByText("19,5 is a wall").waitFor();
-  await at.say.getByLabel("Say, as player_0").fill("well done");
+  await at.say.getByLabel("Message (as player_0)").fill("well done");
   await page.keyboard.press("Enter");
   await at.say.getByRole("status").getByText("said to bob").waitFor();
   await at.notes.getByText("acknowledged by bob").waitFor();
@@ -162,7 +162,7 @@ test("the world on the page: everything said by the socket is shown and can be d
   await at.card("cleo").waitFor();
   world.agents.get("agent_1").state = "speaking";
   await at.clickTile(14, 8, cols);
-  await page.getByText("it speaks, and goes when it has finished").first().waitFor();
+  await page.getByText("it is speaking, and will move when it has finished").first().waitFor();
   assert.deepEqual(world.asked.filter(({ type }) => type === "move_agent").map(({ agent_id, x, y }) => [agent_id, x, y]).at(-1), ["agent_1", 14, 8]);
 
   // Frames are drawn while somebody walks, and no longer.
@@ -182,8 +182,8 @@ test("the world on the page: everything said by the socket is shown and can be d
 
   // An outage: said, and made up for from the cursor.
   world.away();
-  await at.link.getByText(/stale \d+ s/).waitFor();
-  await at.say.getByLabel("Say, as player_0").fill("is anybody there?");
+  await at.link.getByText(/disconnected for \d+ s/).waitFor();
+  await at.say.getByLabel("Message (as player_0)").fill("is anybody there?");
   await at.say.getByRole("button", { name: "Say" }).click();
   await at.say.getByRole("alert").getByText("cannot be reached").waitFor();
   const cursor = world.seq;
@@ -231,15 +231,15 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   const agentOf = async (name) => (await project.get("/live")).json.agents.find((agent) => agent.name === name);
   await page.getByRole("heading", { name: "Nobody here yet" }).waitFor();
 
-  await page.getByRole("button", { name: "Spawn one" }).click();
+  await page.getByRole("button", { name: "Spawn an agent" }).click();
   const form = page.getByRole("form", { name: "Spawn a live agent" });
   await form.getByLabel("Name").fill("ada");
   await form.getByLabel("Role").fill("librarian");
-  await form.getByLabel("Thinks with").fill("no-such-mind");
+  await form.getByLabel("Mind").fill("no-such-mind");
   await form.getByRole("button", { name: "Spawn" }).click();
   await form.getByRole("alert").getByText(/no-such-mind/).waitFor();
-  assert.equal(await form.getByLabel("Thinks with").getAttribute("aria-invalid"), "true", "the field that is to blame");
-  await form.getByLabel("Thinks with").fill("mock");
+  assert.equal(await form.getByLabel("Mind").getAttribute("aria-invalid"), "true", "the field that is to blame");
+  await form.getByLabel("Mind").fill("mock");
   await form.getByRole("button", { name: "Spawn" }).click();
   await form.waitFor({ state: "detached" });
   await at.row("ada").getByText("librarian").waitFor();
@@ -250,10 +250,10 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   // A task is given, and shown as its own.
   await at.card("ada").getByRole("textbox", { name: "Task" }).fill("sort the shelves");
   await at.card("ada").getByRole("button", { name: "Assign" }).click();
-  await at.notes.getByText("got a task: sort the shelves").waitFor();
+  await at.notes.getByText("was assigned a task: sort the shelves").waitFor();
 
   // Spoken to, it listens, thinks and answers; the words are in its row and among the notes.
-  await at.say.getByLabel("Say, as player_0").fill("Where is the atlas?");
+  await at.say.getByLabel("Message (as player_0)").fill("Where is the atlas?");
   await at.say.getByRole("button", { name: "Say" }).click();
   await at.say.getByRole("status").getByText("said to ada").waitFor();
   await at.notes.getByText("“Where is the atlas?”").waitFor();
@@ -282,7 +282,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   await at.row("bob").locator(".run-line").getByText(`at ${free.x},${free.y}`).waitFor();
 
   // A person comes in, and is there for others.
-  await page.getByRole("button", { name: "Come in" }).click();
+  await page.getByRole("button", { name: "Join" }).click();
   await page.getByRole("button", { name: "Leave" }).waitFor();
   await waitFor(async () => (await project.get("/world")).json.users.some(({ user_id }) => user_id === "player_0"));
 
@@ -290,7 +290,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   await page.reload();
   await at.row("ada").waitFor();
   await project.killDaemon();
-  await at.link.getByText(/stale \d+ s/).waitFor();
+  await at.link.getByText(/disconnected for \d+ s/).waitFor();
   await project.startDaemon();
   await at.link.getByText("live").waitFor();
   await at.row("ada").click();

@@ -36,7 +36,7 @@ export class CallFailed extends Error {
 }
 
 async function failureOf(response: Response): Promise<CallFailed> {
-  let failure: Failure = { code: "internal", message: `the daemon answered ${response.status}` };
+  let failure: Failure = { code: "internal", message: `the daemon returned HTTP status ${response.status}` };
   try {
     const body = (await response.json()) as { error?: Failure } & Partial<Failure>;
     const told = body.error && typeof body.error === "object" ? body.error : body;

@@ -24,7 +24,7 @@ const quote = /^\s{0,3}>\s?(.*)$/;
 /// One line as it may be shown. A long one is cut: nobody reads it, and the file has it.
 function shownLine(line: string): string {
   const safe = safeText(line.length > longest_line ? line.slice(0, longest_line) : line);
-  return line.length > longest_line ? `${safe} … ${line.length - longest_line} more` : safe;
+  return line.length > longest_line ? `${safe} … ${line.length - longest_line} more characters` : safe;
 }
 
 /// The text's blocks. Line ends of any kind end a line: nothing is written over.

@@ -9,7 +9,7 @@ import type { Entry, ToolResult, ToolUse } from "./wire.ts";
 import { inputLine, useKey } from "./words.ts";
 
 const shown_text = 8000;
-const cut = (text: string) => (text.length > shown_text ? `${text.slice(0, shown_text)}\n… ${text.length - shown_text} characters more` : text);
+const cut = (text: string) => (text.length > shown_text ? `${text.slice(0, shown_text)}\n… ${text.length - shown_text} more characters` : text);
 
 /// A tool's use, folded: its name and what it was asked; what came back when opened.
 function Use({ use, result }: { use: ToolUse; result: ToolResult | undefined }) {
@@ -18,7 +18,7 @@ function Use({ use, result }: { use: ToolUse; result: ToolResult | undefined }) 
       <summary>
         <span aria-hidden="true">{!result ? "◌" : result.is_error ? "✗" : "✓"}</span> <code>{safeText(use.name)}</code> {inputLine(use.input)}
         {result?.is_error && <span class="use-error"> failed: {oneLine(result.text, 120)}</span>}
-        {!result && <span class="faint"> no answer yet</span>}
+        {!result && <span class="faint"> no result yet</span>}
       </summary>
       {use.input !== undefined && <pre tabIndex={0}><code><Lines text={cut(valueText(use.input))} /></code></pre>}
       {result && <pre tabIndex={0}><code><Lines text={cut(result.text)} /></code></pre>}

@@ -14,8 +14,8 @@ export function ChatList() {
         <h2 class="heading">Chats</h2>
         <button type="button" class="button is-small" aria-expanded={is_beginning.value} onClick={() => { is_beginning.value = !is_beginning.value; }}>New chat</button>
       </div>
-      {chats_trouble.value && <p class="trouble" role="alert">Could not be read: {chats_trouble.value}</p>}
-      {!chats.value.length && !chats_trouble.value && <p class="hint">{chats_loaded.value ? "None yet." : "Loading…"}</p>}
+      {chats_trouble.value && <p class="trouble" role="alert">Could not load chats: {chats_trouble.value}</p>}
+      {!chats.value.length && !chats_trouble.value && <p class="hint">{chats_loaded.value ? "No chats yet." : "Loading…"}</p>}
       {chats.value.length > 0 && (
         <ul class="run-list" onKeyDown={move}>
           {chats.value.map((chat) => (

@@ -82,9 +82,9 @@ function Transcript({ at }: { at: ChatRow }) {
   return (
     <div class="transcript-frame">
       <div class="transcript" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label="Transcript" data-testid="transcript">
-        {entries_trouble.value && <p class="trouble" role="alert">Could not be read: {entries_trouble.value}</p>}
+        {entries_trouble.value && <p class="trouble" role="alert">Could not load the transcript: {entries_trouble.value}</p>}
         {!entries_loaded.value && !entries_trouble.value && <p class="hint">Loading…</p>}
-        {hidden > 0 && <button type="button" class="button" onClick={() => { follow(false); show(shown + shown_entries); }}>Show earlier ({hidden} more)</button>}
+        {hidden > 0 && <button type="button" class="button" onClick={() => { follow(false); show(shown + shown_entries); }}>Show {hidden} earlier entries</button>}
         <ol class="entries">
           {cards(0)}
           {all.slice(hidden).map((entry) => [
@@ -93,7 +93,7 @@ function Transcript({ at }: { at: ChatRow }) {
           {cards(Infinity)}
           {entries_loaded.value && <Tail at={at} speaker={speaker} />}
         </ol>
-        {entries_loaded.value && !all.length && at.turn !== "running" && !at.error && <p class="hint">Nothing has been said yet.</p>}
+        {entries_loaded.value && !all.length && at.turn !== "running" && !at.error && <p class="hint">No messages yet.</p>}
       </div>
       {!follows && <button type="button" class="follow" onClick={() => follow(true)}><span aria-hidden="true">↓</span> Follow</button>}
     </div>
@@ -106,7 +106,7 @@ function Empty() {
       <h2>{chats_loaded.value ? "No chats yet" : "Loading…"}</h2>
       {chats_loaded.value && (
         <>
-          <p>Begin one here, or in a terminal of this project.</p>
+          <p>Start one here, or in a terminal in this project:</p>
           <pre><code>cru chat</code></pre>
           <button type="button" class="button is-main" onClick={() => { is_beginning.value = true; }}>New chat</button>
         </>
@@ -119,12 +119,12 @@ export function ChatPane() {
   const at = chat.value;
   if (is_beginning.value) return <section class="sheet" aria-label="New chat"><header class="sheet-head"><h2>New chat</h2></header><NewChat /></section>;
   if (!at) {
-    if (entries_trouble.value) return <section class="empty"><h2>No such chat</h2><p class="trouble" role="alert">{safeText(entries_trouble.value)}</p></section>;
-    return chats.value.length ? <section class="empty"><h2>{crew.value.open ? "Loading…" : "Choose a chat"}</h2></section> : <Empty />;
+    if (entries_trouble.value) return <section class="empty"><h2>Chat not found</h2><p class="trouble" role="alert">{safeText(entries_trouble.value)}</p></section>;
+    return chats.value.length ? <section class="empty"><h2>{crew.value.open ? "Loading…" : "Select a chat"}</h2></section> : <Empty />;
   }
   const facts: [string, string][] = [
     ["agent", at.agent ?? ""], ["model", [at.model, at.model_version !== at.model && at.model_version].filter(Boolean).join(" · ")],
-    ["used", [tokens(at.total_tokens), cost(at.cost_usd)].filter(Boolean).join(", ")], ["queued", at.queue_depth ? String(at.queue_depth) : ""], ["folder", at.folder ?? ""],
+    ["usage", [tokens(at.total_tokens), cost(at.cost_usd)].filter(Boolean).join(", ")], ["queued", at.queue_depth ? String(at.queue_depth) : ""], ["folder", at.folder ?? ""],
   ];
   return (
     <section class="pane" aria-label={`Chat ${titleOf(at)}`}>
@@ -143,7 +143,7 @@ export function ChatPane() {
       <Transcript key={`t-${at.id}`} at={at} />
       {(at.kind ?? "chat") === "chat"
         ? <Composer key={`c-${at.id}`} chat={at} />
-        : <p class="composer faint">{at.kind === "run" ? "Agents that a person spawned" : "Agents that another program spawned"}; there is nobody here to talk to.</p>}
+        : <p class="composer faint">{at.kind === "run" ? "These agents were spawned from the command line or this page." : "These agents were spawned by another program."} You cannot send messages here.</p>}
     </section>
   );
 }

@@ -34,13 +34,13 @@ export function Composer({ chat }: { chat: ChatRow }) {
     field.current?.focus();
   };
   return (
-    <form class="composer" aria-label="Say something" onSubmit={(event) => { event.preventDefault(); if (can_send) void go(); }}>
+    <form class="composer" aria-label="Send a message" onSubmit={(event) => { event.preventDefault(); if (can_send) void go(); }}>
       {trouble && <p class="trouble" role="alert">{safeText(trouble)}</p>}
       <textarea ref={field} aria-label="Your message" rows={1} maxLength={1048576} value={text} readOnly={is_sending}
-        placeholder={is_running ? "It is answering; you can write meanwhile" : chat.status === "active" ? "Say something" : "Say something, and it goes on"}
+        placeholder={is_running ? "The agent is answering. You can already type your next message." : chat.status === "active" ? "Type a message" : "Type a message to resume this chat"}
         onInput={(event) => type(event.currentTarget.value)} onKeyDown={sendsByEnter} />
       <div class="composer-foot">
-        <span class="faint">Enter sends, Shift+Enter makes a new line</span>
+        <span class="faint">Enter to send, Shift+Enter for a new line</span>
         <span class="spring" />
         {is_running && <button type="button" class="button is-danger" onClick={() => { void send(() => stopTurn(chat.id)); }}>Stop</button>}
         <button type="submit" class="button is-main" disabled={!can_send}>Send</button>

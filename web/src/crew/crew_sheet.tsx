@@ -25,7 +25,7 @@ export function CrewSheet() {
       nothing={(
         <>
           <h2>No agents are defined</h2>
-          <p>An agent is a markdown file with a name, what it is for, and its prompt.</p>
+          <p>An agent is defined by a markdown file with a name, a description and a prompt.</p>
           <pre><code>cru agents new NAME</code></pre>
         </>
       )}>
@@ -33,8 +33,8 @@ export function CrewSheet() {
       <Problems />
       <DefinitionTable spawn={spawn} />
       {recent.length > 0 && (
-        <section aria-label="Spawned">
-          <h3 class="heading">Spawned</h3>
+        <section aria-label="Subagents">
+          <h3 class="heading">Subagents</h3>
           <div class="subs">
             {recent.map((one) => <SubagentCard key={one.task_id} one={one} linkOf={linkOf} />)}
           </div>

@@ -30,7 +30,7 @@ export function NewChat() {
   return (
     <form class="submit is-chat" aria-label="New chat" onSubmit={(event) => { event.preventDefault(); if (can_send) void begin(); }}
       onKeyDown={(event) => { if (event.key === "Escape") is_beginning.value = false; }}>
-      <AgentField value={agent} change={setAgent} otherwise="the plain assistant" />
+      <AgentField value={agent} change={setAgent} otherwise="default assistant" />
       <ModelField value={model} change={setModel} />
       {about && <p class="hint is-whole">{oneLine(about)}</p>}
       <label class="field is-whole">First message
@@ -39,7 +39,7 @@ export function NewChat() {
       <NoMind />
       {trouble && <p class="trouble is-whole" role="alert">{safeText(trouble)}</p>}
       <p class="is-whole submit-foot">
-        <button type="submit" class="button is-main" disabled={!can_send}>Begin</button>
+        <button type="submit" class="button is-main" disabled={!can_send}>Start chat</button>
         <button type="button" class="button" onClick={() => { is_beginning.value = false; }}>Close</button>
       </p>
     </form>

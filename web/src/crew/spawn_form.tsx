@@ -19,7 +19,7 @@ export function SpawnForm({ agent: first_agent, done }: { agent: string; done: (
       onKeyDown={(event) => { if (event.key === "Escape") done(); }}>
       <AgentField value={agent} change={setAgent} />
       <ModelField value={model} change={setModel} />
-      <label class="field is-whole">The whole task: it sees nothing else
+      <label class="field is-whole">Task (the agent sees only this text)
         <textarea ref={first} required rows={3} maxLength={65536} value={task} onInput={(event) => setTask(event.currentTarget.value)} />
       </label>
       <NoMind />

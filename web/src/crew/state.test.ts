@@ -77,7 +77,7 @@ test("after the stream was away, pieces that no log holds are not joined over th
 test("a chat begins, fails a turn, goes on, ends, and begins again by saying something", () => {
   let crew = applyCrew(nobody, [event("chat.started", { agent: "lead", model: "opus", title: "Plan", folder: "f", depth: 0 }), event("chat.turn", { turn: "running" }),
     event("chat.waiting", { task_id: null, why: "rate_limited", seconds: 12 })]);
-  assert.equal(waitingText(crew.chats.get("c")!.waiting!, Date.parse("2026-11-16T10:00:02Z")), "rate limited, tries again in 10 s");
+  assert.equal(waitingText(crew.chats.get("c")!.waiting!, Date.parse("2026-11-16T10:00:02Z")), "rate limited, retrying in 10 s");
   crew = applyCrew(crew, [event("chat.turn", { turn: "idle", error: { type: "not_configured", message: "no key" } })]);
   assert.deepEqual([crew.chats.get("c")?.error, crew.chats.get("c")?.waiting], [{ type: "not_configured", message: "no key" }, undefined]);
   crew = applyCrew(crew, [event("chat.turn", { turn: "running" })]);

@@ -12,11 +12,11 @@ import { cost, subagentSince, tokens, waitingText } from "./words.ts";
 
 /// What it is doing, or how it ended, in a sentence or two.
 function State({ one }: { one: SubagentRow }) {
-  if (one.status === "queued") return <p class="sub-line">{one.queue_position ? `number ${one.queue_position} in the queue` : "waits for its turn"}</p>;
+  if (one.status === "queued") return <p class="sub-line">{one.queue_position ? `position ${one.queue_position} in the queue` : "waiting in the queue"}</p>;
   if (one.status === "failed") {
     return (
       <p class="sub-line is-failed">
-        <b>{safeText(one.error_type || "failed")}</b>{one.severity && ` (${safeText(one.severity)})`}: <Lines text={one.error_message || "no reason was given"} />
+        <b>{safeText(one.error_type || "failed")}</b>{one.severity && ` (${safeText(one.severity)})`}: <Lines text={one.error_message || "no reason given"} />
       </p>
     );
   }
@@ -49,7 +49,7 @@ function Report({ one, linkOf, is_open }: { one: SubagentRow; linkOf: LinkOf; is
       {trouble && <p class="trouble" role="alert">{trouble}</p>}
       {one.task && <p class="sub-task"><Lines text={one.task.slice(0, 4000)} /></p>}
       {one.result && <Markdown text={one.result} linkOf={linkOf} />}
-      {one.truncated && <p class="hint">Cut short here; the file holds all of it.</p>}
+      {one.truncated && <p class="hint">Truncated. The file contains the full report.</p>}
     </details>
   );
 }

@@ -27,11 +27,11 @@ export const titleOf = (chat: ChatRow): string => oneLine(chat.title || chat.id,
 /// The state that its badge shows: a turn that runs before all else.
 export const chatState = (chat: ChatRow) => (chat.turn === "running" ? "running" : chat.status);
 
-/// "rate limited, tries again in 12 s"
+/// "rate limited, retrying in 12 s"
 export function waitingText(waiting: Waiting, now: number): string {
   const why = safeText(waiting.why.replace(/_/g, " ")) || "waiting";
   const left = waiting.until - now;
-  return left > 0 ? `${why}, tries again in ${duration(left + 999)}` : `${why}, trying again`;
+  return left > 0 ? `${why}, retrying in ${duration(left + 999)}` : `${why}, retrying`;
 }
 
 /// How long a subagent has been what it is, or how long it took.

@@ -9,7 +9,7 @@ export function NoMind() {
   if (!lacking.length) return null;
   return (
     <div class="notice is-whole" role="note">
-      <p><b>No mind is configured yet.</b> Any one of these will do:</p>
+      <p><b>No mind is configured.</b> Set up one of the following:</p>
       <ul>{lacking.map(({ why, fix }) => <li key={why}>{why}{fix && <>. {fix}</>}</li>)}</ul>
     </div>
   );
@@ -36,7 +36,7 @@ export function ModelField({ value, change }: Choice) {
   return (
     <label class="field">Model
       <select aria-label="Model" value={value} onChange={(event) => change(event.currentTarget.value)}>
-        <option value="">the agent's own</option>
+        <option value="">the agent's default</option>
         {models.value.map((name) => <option key={name} value={name}>{safeText(name)}{name === default_model.value && " (default)"}</option>)}
       </select>
     </label>

@@ -23,16 +23,16 @@ function Row({ definition, spawn }: { definition: Definition; spawn: () => void 
     <>
       <tr>
         <th scope="row">{safeText(definition.name)}</th>
-        <td data-name="For" class="wide">{oneLine(definition.description)}</td>
+        <td data-name="Description" class="wide">{oneLine(definition.description)}</td>
         <td data-name="Model" class="number">{modelOf(definition)}</td>
-        <td data-name="May">
+        <td data-name="Permissions">
           {definition.permissions?.length
             ? <ul class="chips">{definition.permissions.map((word) => <li key={word}>{safeText(word)}</li>)}</ul>
-            : <span class="faint">nothing more</span>}
+            : <span class="faint">defaults only</span>}
         </td>
-        <td data-name="From">
+        <td data-name="Source">
           <span>
-            {definition.source}{definition.overrides && <span class="faint"> hides {safeText(definition.overrides)}</span>}
+            {definition.source}{definition.overrides && <span class="faint"> overrides {safeText(definition.overrides)}</span>}
             {definition.path && <span class="text-line faint is-path">{safeText(definition.path)}</span>}
           </span>
         </td>
@@ -54,7 +54,7 @@ export function DefinitionTable({ spawn }: { spawn: (name: string) => void }) {
   if (!all.length) return null;
   return (
     <table class="rows">
-      <thead><tr><th scope="col">Agent</th><th scope="col">For</th><th scope="col">Model</th><th scope="col">May</th><th scope="col">From</th><td /></tr></thead>
+      <thead><tr><th scope="col">Agent</th><th scope="col">Description</th><th scope="col">Model</th><th scope="col">Permissions</th><th scope="col">Source</th><td /></tr></thead>
       <tbody>{all.map((definition) => <Row key={definition.name} definition={definition} spawn={() => spawn(definition.name)} />)}</tbody>
     </table>
   );

@@ -11,13 +11,13 @@ export const placeOf = (problem: Problem): string => safeText(`${problem.path ??
 
 /// The model and where it comes from, when the definition does not say.
 export const modelOf = (definition: Definition): string =>
-  safeText(definition.model ?? "") + (definition.model_source === "default" ? " (default)" : definition.model_source === "parent" ? " (its parent's)" : "");
+  safeText(definition.model ?? "") + (definition.model_source === "default" ? " (default)" : definition.model_source === "parent" ? " (inherited)" : "");
 
 /// Why nothing can think here, and what would mend it; empty if something can. A scripted mind does not count.
 export function noMind(minds: readonly Mind[]): { why: string; fix: string }[] {
   const real = minds.filter((mind) => mind.kind !== "scripted");
   if (!real.length || real.some((mind) => mind.works)) return [];
-  return real.filter((mind) => mind.why || mind.fix).map((mind) => ({ why: oneLine(`${mind.provider}: ${mind.why ?? "does not work"}`), fix: oneLine(mind.fix ?? "") }));
+  return real.filter((mind) => mind.why || mind.fix).map((mind) => ({ why: oneLine(`${mind.provider}: ${mind.why ?? "not working"}`), fix: oneLine(mind.fix ?? "") }));
 }
 
 /// What an event of the definitions was about, in a line.

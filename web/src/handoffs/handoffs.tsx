@@ -6,15 +6,15 @@ import { Sheet } from "../ui/sheet.tsx";
 import { chains, handoff_list } from "./model.ts";
 import type { Handoff } from "./wire.ts";
 
-const template = `cru handoffs write "where things stand" \\
-  --completed-work "what is done" \\
-  --in-progress "what is under way" \\
+const template = `cru handoffs write "summary of the current state" \\
+  --completed-work "what is completed" \\
+  --in-progress "what is in progress" \\
   --decisions "what was decided, and why" \\
   --next-steps "what comes next" \\
   --relevant-files src/main.cc`;
 
 const parts: [keyof Handoff, string][] = [
-  ["completed_work", "Done"], ["in_progress", "Under way"], ["decisions", "Decided"], ["next_steps", "Next"], ["relevant_files", "Files"],
+  ["completed_work", "Completed"], ["in_progress", "In progress"], ["decisions", "Decisions"], ["next_steps", "Next steps"], ["relevant_files", "Relevant files"],
 ];
 
 function Body({ handoff }: { handoff: Handoff }) {
@@ -45,7 +45,7 @@ export function Handoffs() {
     <Sheet title="Handoffs" count={`${count} from ${all.length} ${all.length === 1 ? "agent" : "agents"}`} loaded={handoff_list.loaded.value} trouble={handoff_list.trouble.value} is_empty={!count} nothing={(
       <>
         <h2>No handoffs yet</h2>
-        <p>A handoff is what one session leaves for whoever goes on: the next session of the same agent reads it first.</p>
+        <p>A handoff is a summary that one session leaves for the next. The next session of the same agent starts by reading it.</p>
         <pre><code>{template}</code></pre>
       </>
     )}>

@@ -21,9 +21,9 @@ function Card({ question, openRun }: { question: Question; openRun: OpenRun }) {
     setTrouble("");
     try {
       const reply = await answer(question.id, choice);
-      if (!reply.delivered) setTrouble(`Recorded, but not delivered: ${reply.delivery_error ?? "the run does not read"}`);
+      if (!reply.delivered) setTrouble(`The answer was saved but not delivered: ${reply.delivery_error ?? "the run is not reading its input"}`);
     } catch (error) {
-      if (error instanceof CallFailed && error.status === 409) setTrouble("Somebody answered already.");
+      if (error instanceof CallFailed && error.status === 409) setTrouble("This question has already been answered.");
       else setTrouble(error instanceof Error ? error.message : String(error));
     } finally {
       setSending(false);
@@ -34,18 +34,18 @@ function Card({ question, openRun }: { question: Question; openRun: OpenRun }) {
     <li class="card" id={`question-${question.id}`}>
       <p class="card-from">
         <button type="button" class="plain" onClick={() => openRun(question.task_id)}>{question.task_id}</button>
-        <span>{permission ? "asks permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
+        <span>{permission ? "asks for permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
       </p>
       <p class="card-prompt"><Lines text={question.prompt} /></p>
       {options.length > 0 && (
-        <div class="card-options" role="group" aria-label="Answers">
+        <div class="card-options" role="group" aria-label="Options">
           {options.map((option) => (
             <button type="button" class="button" key={option} disabled={sending} onClick={() => give(option)}>{safeText(option)}</button>
           ))}
         </div>
       )}
       <form class="card-form" onSubmit={(event) => { event.preventDefault(); if (text.trim()) void give(permission ? `deny: ${text}` : text); }}>
-        <input aria-label={`Answer to ${question.task_id}`} placeholder={permission ? "or deny, with a reason" : options.length ? "or in your words" : "Your answer"}
+        <input aria-label={`Answer to ${question.task_id}`} placeholder={permission ? "Deny with a reason" : options.length ? "Or type an answer" : "Your answer"}
           value={text} disabled={sending} onInput={(event) => setText(event.currentTarget.value)} />
         <button type="submit" class="button is-quiet" disabled={sending || !text.trim()}>{permission ? "Deny" : "Send"}</button>
       </form>
@@ -57,11 +57,11 @@ function Card({ question, openRun }: { question: Question; openRun: OpenRun }) {
 /// What needs a person. `openRun` goes to the run that asks.
 export function Inbox({ openRun }: { openRun: OpenRun }) {
   return (
-    <section class="inbox" aria-label="Needs you">
-      <h2 class="heading">Needs you</h2>
+    <section class="inbox" aria-label="Questions for you">
+      <h2 class="heading">Questions for you</h2>
       {questions.value.length
         ? <ul class="cards">{questions.value.map((question) => <Card key={question.id} question={question} openRun={openRun} />)}</ul>
-        : <p class="hint">{loaded.value ? "Nothing needs you." : "Loading…"}</p>}
+        : <p class="hint">{loaded.value ? "No questions." : "Loading…"}</p>}
     </section>
   );
 }

@@ -12,8 +12,8 @@ function Row({ lock }: { lock: Lock }) {
     <tr>
       <th scope="row" class="path">{safeText(lock.file_path)}</th>
       <td data-name="Holder">{safeText(lock.locked_by)} <span class="faint">{lock.agent_type && safeText(lock.agent_type)}</span></td>
-      <td data-name="Held" class="number">{Number.isNaN(held) ? "" : duration(now.value - held)}</td>
-      <td data-name="Waiting" class={`number ${waiters ? "is-waited" : ""}`}>{waiters ? `${waiters} waiting` : "nobody"}</td>
+      <td data-name="Held for" class="number">{Number.isNaN(held) ? "" : duration(now.value - held)}</td>
+      <td data-name="Waiting" class={`number ${waiters ? "is-waited" : ""}`}>{waiters ? `${waiters} waiting` : "none"}</td>
       <td data-name="Expires" class="number">{ahead(lock.expires_at, now.value)}</td>
       <td data-name="Reason" class="wide">{lock.reason ? oneLine(lock.reason) : <span class="faint">none given</span>}</td>
     </tr>
@@ -27,12 +27,12 @@ export function Locks() {
       <>
         <h2>Nothing is locked</h2>
         <p>A lock keeps other agents from editing what it covers: a file, a folder, a pattern, or a name such as
-          <code> api:users</code>. It ends when its holder releases it, when its time is up, or when its holder dies.</p>
+          <code> api:users</code>. It ends when its holder releases it, when it expires, or when its holder disconnects.</p>
         <pre><code>cru locks acquire src/main.cc --reason "splitting it"</code></pre>
       </>
     )}>
       <table class="rows">
-        <thead><tr><th scope="col">Path</th><th scope="col">Holder</th><th scope="col">Held</th><th scope="col">Waiting</th><th scope="col">Expires</th><th scope="col">Reason</th></tr></thead>
+        <thead><tr><th scope="col">Path</th><th scope="col">Holder</th><th scope="col">Held for</th><th scope="col">Waiting</th><th scope="col">Expires</th><th scope="col">Reason</th></tr></thead>
         <tbody>{all.map((lock) => <Row key={lock.file_path} lock={lock} />)}</tbody>
       </table>
     </Sheet>

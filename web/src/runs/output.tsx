@@ -16,7 +16,7 @@ function Row({ line, at }: { line: Line; at: number }) {
   return (
     <div class={`line is-${line.stream}`} style={{ top: `${at * row_height}px` }}>
       <span class="line-seq">{line.seq}</span>
-      <span class="line-text">{text.length > widest ? `${text.slice(0, widest)} … ${text.length - widest} more` : text}</span>
+      <span class="line-text">{text.length > widest ? `${text.slice(0, widest)} … ${text.length - widest} more characters` : text}</span>
     </div>
   );
 }
@@ -72,7 +72,7 @@ export function Output() {
         <div class="output-rows" style={{ height: `${Math.max(1, lines.length) * row_height}px` }}>
           {lines.slice(from, to).map((line, i) => <Row key={line.seq} line={line} at={from + i} />)}
         </div>
-        {!lines.length && <p class="hint">{output_error.value || (alive ? "Nothing printed yet." : "It printed nothing.")}</p>}
+        {!lines.length && <p class="hint">{output_error.value || (alive ? "No output yet." : "No output.")}</p>}
       </div>
       {!following.value && (
         <button type="button" class="follow" onClick={followAgain}>
@@ -81,7 +81,7 @@ export function Output() {
       )}
       <p class="output-foot">
         <span>{known ? `${known.toLocaleString("en")} lines` : "no lines"}</span>
-        <span>{following.value ? (alive ? "following" : "at the end") : "paused"}</span>
+        <span>{following.value ? (alive ? "following" : "end of output") : "paused"}</span>
       </p>
     </div>
   );

@@ -12,7 +12,7 @@ export function RunList() {
     return (
       <nav class="runs" aria-label="Runs">
         <h2 class="heading">Runs</h2>
-        <p class="hint">{loaded.value ? "None yet." : "Loading…"}</p>
+        <p class="hint">{loaded.value ? "No runs yet." : "Loading…"}</p>
       </nav>
     );
   }

@@ -11,10 +11,10 @@ import { command, ending, since } from "./words.ts";
 function Empty() {
   return (
     <section class="empty">
-      <h2>{loaded.value ? "No runs yet" : "Connecting to the daemon"}</h2>
+      <h2>{loaded.value ? "No runs yet" : "Connecting to the daemon…"}</h2>
       {loaded.value && (
         <>
-          <p>Start one in this project; it appears here at once.</p>
+          <p>Start a run in this project and it appears here immediately.</p>
           <pre><code>cru run -- COMMAND</code></pre>
         </>
       )}
@@ -24,7 +24,7 @@ function Empty() {
 
 export function RunPane() {
   const at = run.value;
-  if (!at) return runs.value.length ? <section class="empty"><h2>Choose a run</h2></section> : <Empty />;
+  if (!at) return runs.value.length ? <section class="empty"><h2>Select a run</h2></section> : <Empty />;
   const why = at.status === "failed" ? ending(at) : "";
   const facts: [string, string][] = [
     ["pid", at.pid && isLive(at) ? String(at.pid) : ""],

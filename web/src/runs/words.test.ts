@@ -10,7 +10,7 @@ test("a live run says for how long, an ended one how long ago", () => {
 
 test("an ending gives the reason and its detail once", () => {
   assert.equal(ending({ task_id: "a", status: "failed", error: "daemon restarted", error_detail: "exit 3" }), "daemon restarted: exit 3");
-  assert.equal(ending({ task_id: "a", status: "failed", exit_code: 2 }), "exit 2");
+  assert.equal(ending({ task_id: "a", status: "failed", exit_code: 2 }), "exit code 2");
   assert.equal(ending({ task_id: "a", status: "completed", exit_code: 0 }), "");
 });
 

@@ -22,7 +22,7 @@ export function ending(run: Run): string {
   const parts: string[] = [];
   if (run.error) parts.push(run.error);
   if (run.error_detail && run.error_detail !== run.error) parts.push(run.error_detail);
-  else if (!run.error && run.exit_code) parts.push(`exit ${run.exit_code}`);
+  else if (!run.error && run.exit_code) parts.push(`exit code ${run.exit_code}`);
   else if (!run.error && run.signal) parts.push(`signal ${run.signal}`);
   return safeText(parts.join(": "));
 }
@@ -37,7 +37,7 @@ export function describeRun(event: LogEvent): string {
   }
   if (data.prompt) return safeText(data.prompt);
   if (data.error) return safeText(String(data.error));
-  if (typeof data.exit_code === "number") return `exit ${data.exit_code}`;
+  if (typeof data.exit_code === "number") return `exit code ${data.exit_code}`;
   if (typeof data.pid === "number") return `pid ${data.pid}`;
   return "";
 }

@@ -20,7 +20,7 @@ const doing = (session: Session) => session.current_task || workOf(session)[0]?.
 function Hands({ session }: { session: Session }) {
   const held = locks.value.filter((lock) => lock.session_id === session.session_id).length;
   const items = workOf(session).length;
-  if (!held && !items) return <span class="faint">nothing</span>;
+  if (!held && !items) return <span class="faint">none</span>;
   return (
     <span>
       {items > 0 && <a href="#view=board">{items} {items === 1 ? "task" : "tasks"}</a>}
@@ -41,18 +41,18 @@ function Row({ session, several }: { session: Session; several: boolean }) {
         {isRun(session.agent_id) ? <button type="button" class="plain" onClick={() => openRun(session.agent_id)}>{name}</button> : name}
         {" "}<span class="faint">{session.agent_type && safeText(session.agent_type)}{several && ` · ${session.session_id.slice(0, 8)}`}</span>
       </th>
-      <td data-name="State">
+      <td data-name="Status">
         <Badge status={session.status} asks={asks && !gone} />
         {gone && <span class="since"> {ago(session.ended_at, now.value)}{session.why && `: ${oneLine(session.why, 80)}`}</span>}
       </td>
-      <td data-name="Last heard" class="number">{is_person ? <span class="faint">a person</span> : ago(session.last_heartbeat, now.value)}</td>
-      <td data-name="Doing" class="wide">{doing(session) ? oneLine(doing(session)) : <span class="faint">not said</span>}</td>
-      <td data-name="Can">
+      <td data-name="Last heartbeat" class="number">{is_person ? <span class="faint">n/a</span> : ago(session.last_heartbeat, now.value)}</td>
+      <td data-name="Current task" class="wide">{doing(session) ? oneLine(doing(session)) : <span class="faint">none</span>}</td>
+      <td data-name="Capabilities">
         {session.capabilities?.length
           ? <ul class="chips">{session.capabilities.map((word) => <li key={word}>{safeText(word)}</li>)}</ul>
-          : <span class="faint">not said</span>}
+          : <span class="faint">none</span>}
       </td>
-      <td data-name="Has"><Hands session={session} /></td>
+      <td data-name="Holds"><Hands session={session} /></td>
     </tr>
   );
 }
@@ -62,15 +62,15 @@ export function Sessions() {
   const count = new Map<string, number>();
   for (const { agent_id } of all) count.set(agent_id, (count.get(agent_id) ?? 0) + 1);
   return (
-    <Sheet title="Agents" count={`${live_sessions.value} here`} loaded={session_list.loaded.value} trouble={session_list.trouble.value} is_empty={!all.length} nothing={(
+    <Sheet title="Agents" count={`${live_sessions.value} connected`} loaded={session_list.loaded.value} trouble={session_list.trouble.value} is_empty={!all.length} nothing={(
       <>
         <h2>No agents yet</h2>
-        <p>An agent of any vendor appears here as soon as it calls a tool of this server.</p>
+        <p>An agent of any vendor appears here as soon as it calls one of this server's MCP tools. To connect Claude Code, run:</p>
         <pre><code>cru hooks install</code></pre>
       </>
     )}>
       <table class="rows">
-        <thead><tr><th scope="col">Agent</th><th scope="col">State</th><th scope="col">Last heard</th><th scope="col">Doing</th><th scope="col">Can</th><th scope="col">Has</th></tr></thead>
+        <thead><tr><th scope="col">Agent</th><th scope="col">Status</th><th scope="col">Last heartbeat</th><th scope="col">Current task</th><th scope="col">Capabilities</th><th scope="col">Holds</th></tr></thead>
         <tbody>{all.map((session) => <Row key={session.session_id} session={session} several={(count.get(session.agent_id) ?? 0) > 1} />)}</tbody>
       </table>
     </Sheet>

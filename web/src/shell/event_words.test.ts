@@ -4,14 +4,14 @@ import { event } from "../base/event_fixture.ts";
 import { describe, subjectOf } from "./event_words.ts";
 
 test("events are described by whoever knows them", () => {
-  assert.equal(describe(event("lock.waiting", { agent_id: "bob", locked_by: "ada" })), "bob · for ada");
+  assert.equal(describe(event("lock.waiting", { agent_id: "bob", locked_by: "ada" })), "bob · waiting for ada");
   assert.equal(describe(event("work.claimed", { claimed_by: "bob", description: "Build" })), "bob · Build");
   assert.equal(describe(event("session.updated", { status: "idle", current_task: "rest" })), "idle · rest");
   assert.equal(describe(event("memory.remembered", { agent_id: "ada", summary: "it leans" })), "ada · it leans");
   assert.equal(describe(event("subagent.tool", { name: "read_note", summary: "a.md" })), "read_note · a.md");
   assert.equal(describe(event("definitions.changed", { agents: 4, skipped: 1 })), "4 agents, 1 invalid");
   assert.equal(describe(event("live.agent_spoke", { content: "hello" })), "hello");
-  assert.equal(describe(event("agent.completed", { exit_code: 0 })), "exit 0");
+  assert.equal(describe(event("agent.completed", { exit_code: 0 })), "exit code 0");
 });
 
 test("the subject is named as a person would, its controls made visible", () => {

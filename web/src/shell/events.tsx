@@ -15,7 +15,7 @@ export function Events() {
         <h2 class="heading">Events</h2>
         <label class="toggle">
           <input type="checkbox" checked={show_output_events.value} onChange={(event) => { show_output_events.value = event.currentTarget.checked; }} />
-          output
+          Show output
         </label>
       </div>
       {list.length ? (
@@ -29,7 +29,7 @@ export function Events() {
             </li>
           ))}
         </ol>
-      ) : <p class="hint">What happens from now on appears here.</p>}
+      ) : <p class="hint">New events appear here.</p>}
     </section>
   );
 }

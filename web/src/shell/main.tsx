@@ -31,7 +31,7 @@ function Refused({ why }: { why: string }) {
   return (
     <main class="empty is-whole">
       <h1>{why}</h1>
-      <p>Open it from a terminal in the project, and the token comes along.</p>
+      <p>Run this command in a terminal in the project. It opens the page with a valid token.</p>
       <pre><code>cru open</code></pre>
     </main>
   );

@@ -43,13 +43,13 @@ export function TopBar() {
           openRun(waiting[0]!.task_id);
           document.getElementById(`question-${waiting[0]!.id}`)?.querySelector<HTMLElement>("button,input")?.focus();
         }}>
-          <span aria-hidden="true">⚑</span> {waiting.length} {waiting.length === 1 ? "needs" : "need"} you
+          <span aria-hidden="true">⚑</span> {waiting.length} {waiting.length === 1 ? "question" : "questions"} for you
         </button>
       )}
       <p class="tally">
         <b>{live_count.value}</b> running <span aria-hidden="true">·</span> <b>{runs.value.length}</b> {runs.value.length === 1 ? "run" : "runs"}
       </p>
-      <LinkState at={link.value} id="link" title={`last heard ${duration(now.value - heard.value)} ago`} />
+      <LinkState at={link.value} id="link" title={`last message from the daemon ${duration(now.value - heard.value)} ago`} />
     </header>
   );
 }

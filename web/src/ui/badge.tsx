@@ -6,7 +6,7 @@ export function Badge({ status, asks }: { status: State; asks?: boolean }) {
   return (
     <span class={`badge is-${kind}`}>
       <span class="badge-glyph" aria-hidden="true">{glyphs[kind]}</span>
-      {asks ? "needs you" : status}
+      {asks ? "needs answer" : status}
     </span>
   );
 }

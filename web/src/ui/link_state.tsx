@@ -6,7 +6,7 @@ import { duration } from "../base/text.ts";
 export function LinkState({ at, id, title }: { at: Link; id: string; title?: string }) {
   return (
     <span class={`link is-${at.kind}`} role="status" aria-live={at.kind === "stale" ? "off" : "polite"} title={title} data-testid={id}>
-      <span class="link-dot" aria-hidden="true" />{at.kind === "stale" ? `stale ${duration(now.value - at.since)}` : at.kind}
+      <span class="link-dot" aria-hidden="true" />{at.kind === "stale" ? `disconnected for ${duration(now.value - at.since)}` : at.kind}
     </span>
   );
 }

@@ -65,7 +65,7 @@ export function Markdown({ text, linkOf, links_mark = "", is_live = false }: { t
   const blocks = useMemo(() => renderBlocks(parseMarkdown(part.text), linkOf), [part.text, links_mark]);
   return (
     <div class="md">
-      {is_live && text.length > shown_characters && <p class="hint">… the beginning is shown when it is whole</p>}
+      {is_live && text.length > shown_characters && <p class="hint">… the beginning is shown when the answer is complete</p>}
       {blocks}
       {part.is_cut && <button type="button" class="button" onClick={() => showWhole(true)}>Show all {Math.ceil(text.length / 1024).toLocaleString("en")} KB</button>}
     </div>

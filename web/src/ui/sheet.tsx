@@ -13,7 +13,7 @@ export function Sheet({ title, count, actions, is_empty, nothing, children, load
         <span class="spring" />
         {loaded && actions}
       </header>
-      {trouble && <p class="trouble" role="alert">Could not be read: {trouble}</p>}
+      {trouble && <p class="trouble" role="alert">Could not load {title.toLowerCase()}: {trouble}</p>}
       {!loaded ? !trouble && <p class="hint">Loading…</p> : is_empty ? <div class="empty">{nothing}</div> : children}
     </section>
   );

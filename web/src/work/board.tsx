@@ -19,11 +19,11 @@ function More({ work }: { work: Work }) {
   const facts: [string, string][] = [
     ["id", work.task_id],
     ["submitted by", work.submitted_by ?? ""],
-    ["waits for", (work.depends_on ?? []).join(", ")],
+    ["depends on", (work.depends_on ?? []).join(", ")],
     ["attempts", work.max_attempts ? `${work.attempts ?? 0} of ${work.max_attempts}` : ""],
-    ["lease ends", isOpen(work) ? ahead(work.lease_expires_at, now.value) : ""],
+    ["lease expires", isOpen(work) ? ahead(work.lease_expires_at, now.value) : ""],
     ["deadline", work.deadline ?? ""],
-    ["verified by", (work.verify ?? []).join(" ")],
+    ["verification", (work.verify ?? []).join(" ")],
     ["input", valueText(work.input_data)],
     ["result", valueText(work.result)],
     ["evidence", valueText(work.evidence)],
@@ -52,8 +52,8 @@ function Card({ work }: { work: Work }) {
       <p class="task-what">{oneLine(work.description ?? "", shown_text)}</p>
       <p class="task-facts">
         <span>{safeText(work.task_type ?? "")}</span>
-        <span title="1 is first, 10 is last">priority {work.priority ?? 5}</span>
-        {work.claimed_by && isOpen(work) && <span>with <b>{safeText(work.claimed_by)}</b></span>}
+        <span title="1 is the highest priority, 10 the lowest">priority {work.priority ?? 5}</span>
+        {work.claimed_by && isOpen(work) && <span>claimed by <b>{safeText(work.claimed_by)}</b></span>}
         {(work.attempts ?? 0) > 1 && <span>attempt {work.attempts}</span>}
       </p>
       {reason && <p class="task-why">{safeText(reason)}</p>}
@@ -72,8 +72,8 @@ export function Board() {
       nothing={(
         <>
           <h2>No work yet</h2>
-          <p>Submit a piece of work, and the next agent that asks for work gets it.</p>
-          <pre><code>cru work submit TYPE "what is to be done"</code></pre>
+          <p>Submit a work item, and the next agent that asks for work receives it.</p>
+          <pre><code>cru work submit TYPE "DESCRIPTION"</code></pre>
         </>
       )}>
       {submitting && <SubmitForm done={() => submit(false)} />}
@@ -84,7 +84,7 @@ export function Board() {
             {all[column].length
               ? <ul>{all[column].slice(0, shown).map((work) => <Card key={work.task_id} work={work} />)}</ul>
               : <p class="hint">None.</p>}
-            {all[column].length > shown && <p class="hint">and {all[column].length - shown} more: <code>cru work list</code></p>}
+            {all[column].length > shown && <p class="hint">{all[column].length - shown} more: run <code>cru work list</code></p>}
           </section>
         ))}
       </div>

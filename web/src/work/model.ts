@@ -50,4 +50,4 @@ export interface Submission {
   depends_on: string[];
 }
 export const submitWork = (submission: Submission) => ask("/work", submission);
-export const cancelWork = (id: string) => ask(`/work/${encodeURIComponent(id)}/cancel`, { reason: "cancelled on the page" });
+export const cancelWork = (id: string) => ask(`/work/${encodeURIComponent(id)}/cancel`, { reason: "cancelled on the web page" });

@@ -14,12 +14,12 @@ test("work moves over the board, and says why it waits", () => {
   ]);
   let columns = board(work, 0);
   assert.deepEqual([columns.pending, columns.blocked].map((list) => list.map(({ task_id }) => task_id)), [["a"], ["b"]]);
-  assert.equal(why(work.get("b")!, work, 0), "waits for a (nobody has it)");
+  assert.equal(why(work.get("b")!, work, 0), "waiting for a (not claimed yet)");
   work = applyWork(work, [event("work.claimed", { task_id: "a", status: "claimed", claimed_by: "ada" })]);
-  assert.equal(why(work.get("b")!, work, 0), "waits for a (with ada)");
+  assert.equal(why(work.get("b")!, work, 0), "waiting for a (claimed by ada)");
   work = applyWork(work, [event("work.verifying", { task_id: "a", status: "running", verify: ["make", "test"] })]);
-  assert.equal(why(work.get("a")!, work, 0), "being verified: make test");
-  assert.equal(board(work, 0)["in hand"].length, 1);
+  assert.equal(why(work.get("a")!, work, 0), "verifying: make test");
+  assert.equal(board(work, 0)["in progress"].length, 1);
   work = applyWork(work, [event("work.completed", { task_id: "a", status: "completed" }), event("work.unblocked", { task_id: "b", status: "pending" })]);
   columns = board(work, 0);
   assert.deepEqual([columns.pending[0]?.task_id, columns.done[0]?.task_id], ["b", "a"]);
@@ -31,7 +31,7 @@ test("work moves over the board, and says why it waits", () => {
 test("of a dependency that is not on the board the list's word counts, until it is unblocked", () => {
   let work: ReadonlyMap<string, Work> = new Map([["b", { task_id: "b", status: "pending", depends_on: ["old", "done"], blocked_by: ["old"] }]]);
   assert.deepEqual(blockers(work.get("b")!, work), ["old"]);
-  assert.equal(why(work.get("b")!, work, 0), "waits for old");
+  assert.equal(why(work.get("b")!, work, 0), "waiting for old");
   work = applyWork(work, [event("work.unblocked", { task_id: "b", status: "pending", depends_on: ["old", "done"] })]);
   assert.deepEqual(board(work, 0).pending.map(({ task_id }) => task_id), ["b"]);
 });
@@ -39,8 +39,8 @@ test("of a dependency that is not on the board the list's word counts, until it 
 test("work that waits for its next attempt says when and why", () => {
   const work: Work = { task_id: "a", status: "pending", retry_at: "2026-11-16T10:00:30Z", error_message: "tests\nfailed" };
   const now = Date.parse("2026-11-16T10:00:00Z");
-  assert.equal(why(work, none, now), "tries again in 30 s after: tests failed");
-  assert.equal(why(work, none, now + 31_000), "came back: tests failed");
+  assert.equal(why(work, none, now), "retrying in 30 s after: tests failed");
+  assert.equal(why(work, none, now + 31_000), "returned to the queue: tests failed");
   const all = new Map([["a", work]]);
   assert.deepEqual([board(all, now).blocked.length, board(all, now + 31_000).pending.length], [1, 1]);
 });

@@ -38,8 +38,8 @@ function applyOne(work: Map<string, Work>, event: LogEvent): void {
 
 // ---- the board
 
-export type Column = "pending" | "blocked" | "in hand" | "done" | "failed";
-export const columns: readonly Column[] = ["pending", "blocked", "in hand", "done", "failed"];
+export type Column = "pending" | "blocked" | "in progress" | "done" | "failed";
+export const columns: readonly Column[] = ["pending", "blocked", "in progress", "done", "failed"];
 
 /// What a piece of work waits for. An event does not say, so it follows from what it depends on; of what is not on the
 /// board any more the list's word counts.
@@ -54,12 +54,12 @@ export function blockers(work: Work, all: ReadonlyMap<string, Work>): string[] {
 export function columnOf(work: Work, all: ReadonlyMap<string, Work>, now: number): Column {
   if (work.status === "pending") return blockers(work, all).length || Date.parse(work.retry_at ?? "") > now ? "blocked" : "pending";
   if (work.status === "completed") return "done";
-  return work.status === "failed" || work.status === "cancelled" ? "failed" : "in hand";
+  return work.status === "failed" || work.status === "cancelled" ? "failed" : "in progress";
 }
 
 /// The board: open work as it will be taken (most urgent, then oldest), ended work newest first.
 export function board(work: ReadonlyMap<string, Work>, now: number): Record<Column, Work[]> {
-  const out: Record<Column, Work[]> = { pending: [], blocked: [], "in hand": [], done: [], failed: [] };
+  const out: Record<Column, Work[]> = { pending: [], blocked: [], "in progress": [], done: [], failed: [] };
   for (const item of work.values()) out[columnOf(item, work, now)].push(item);
   const urgent = (a: Work, b: Work) => (a.priority ?? 5) - (b.priority ?? 5) || (a.created_at ?? "").localeCompare(b.created_at ?? "") || a.task_id.localeCompare(b.task_id);
   const newest = (a: Work, b: Work) => (b.completed_at ?? "").localeCompare(a.completed_at ?? "") || a.task_id.localeCompare(b.task_id);

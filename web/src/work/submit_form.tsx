@@ -25,10 +25,10 @@ export function SubmitForm({ done }: { done: () => void }) {
   return (
     <form class="submit" aria-label="Submit work" onSubmit={(event) => { event.preventDefault(); void send(); }}
       onKeyDown={(event) => { if (event.key === "Escape") done(); }}>
-      <label class="field">Kind<input ref={first} required maxLength={128} value={kind} placeholder="test" onInput={(event) => setKind(event.currentTarget.value)} /></label>
+      <label class="field">Type<input ref={first} required maxLength={128} value={kind} placeholder="e.g. test" onInput={(event) => setKind(event.currentTarget.value)} /></label>
       <label class="field">Priority<input type="number" min={1} max={10} required value={priority} onInput={(event) => setPriority(event.currentTarget.value)} /></label>
-      <label class="field is-wide">After these ids<input value={after} placeholder="none" onInput={(event) => setAfter(event.currentTarget.value)} /></label>
-      <label class="field is-whole">What is to be done<textarea required rows={2} maxLength={65536} value={text} onInput={(event) => setText(event.currentTarget.value)} /></label>
+      <label class="field is-wide">Depends on (task ids)<input value={after} placeholder="none" onInput={(event) => setAfter(event.currentTarget.value)} /></label>
+      <label class="field is-whole">Description<textarea required rows={2} maxLength={65536} value={text} onInput={(event) => setText(event.currentTarget.value)} /></label>
       {trouble && <p class="trouble is-whole" role="alert">{trouble}</p>}
       <p class="is-whole submit-foot">
         <button type="submit" class="button is-main" disabled={sending || !kind.trim() || !text.trim()}>Submit</button>

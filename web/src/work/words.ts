@@ -9,18 +9,18 @@ export function why(work: Work, all: ReadonlyMap<string, Work>, now: number): st
   const error = work.error_message ? oneLine(work.error_message) : "";
   if (work.status === "pending") {
     const waits_for = blockers(work, all);
-    if (waits_for.length) return `waits for ${waits_for.map((id) => `${id}${stateOf(all.get(id), all)}`).join(", ")}`;
-    if (work.retry_at && Date.parse(work.retry_at) > now) return `tries again ${ahead(work.retry_at, now)}${error ? ` after: ${error}` : ""}`;
-    return error ? `came back: ${error}` : "";
+    if (waits_for.length) return `waiting for ${waits_for.map((id) => `${id}${stateOf(all.get(id), all)}`).join(", ")}`;
+    if (work.retry_at && Date.parse(work.retry_at) > now) return `retrying ${ahead(work.retry_at, now)}${error ? ` after: ${error}` : ""}`;
+    return error ? `returned to the queue: ${error}` : "";
   }
-  if (work.status === "running") return work.verify?.length ? `being verified: ${oneLine(work.verify.join(" "))}` : "";
+  if (work.status === "running") return work.verify?.length ? `verifying: ${oneLine(work.verify.join(" "))}` : "";
   return work.status === "failed" || work.status === "cancelled" ? error : "";
 }
 
 function stateOf(blocker: Work | undefined, all: ReadonlyMap<string, Work>): string {
   if (!blocker) return "";
-  if (blocker.status === "pending") return blockers(blocker, all).length ? " (blocked itself)" : " (nobody has it)";
-  if (blocker.status === "claimed" || blocker.status === "running") return ` (${blocker.claimed_by ? `with ${blocker.claimed_by}` : blocker.status})`;
+  if (blocker.status === "pending") return blockers(blocker, all).length ? " (also blocked)" : " (not claimed yet)";
+  if (blocker.status === "claimed" || blocker.status === "running") return ` (${blocker.claimed_by ? `claimed by ${blocker.claimed_by}` : blocker.status})`;
   return ` (${blocker.status})`;
 }
 

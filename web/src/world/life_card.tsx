@@ -33,7 +33,7 @@ function WayForm({ agent }: { agent: AgentRow }) {
   // A click on the map writes over what was typed before it.
   const text = typed.over === aimed_at.value ? typed.text : aimed_at.value ? tileText(aimed_at.value) : "";
   const place = readPlace(text);
-  const blame = text.trim() && !place ? { trouble: "two numbers: column,row", field: "x" } : { trouble, field: /^(x|y)$/.test(fieldOf(field)) ? "x" : field };
+  const blame = text.trim() && !place ? { trouble: "enter two numbers: column,row", field: "x" } : { trouble, field: /^(x|y)$/.test(fieldOf(field)) ? "x" : field };
   const go = async () => {
     if (!place) return;
     setHeld(false);
@@ -44,11 +44,11 @@ function WayForm({ agent }: { agent: AgentRow }) {
   return (
     <form class="one-line" aria-label={`Send ${safeText(agent.name)} to a tile`} onSubmit={(event) => { event.preventDefault(); void go(); }}>
       <Field label="Send to (column,row)" id="way" name="x" blame={blame}>
-        <input id="way-x" {...blamed(blame, "way", "x")} maxLength={12} value={text} placeholder="4,7, or click the map" onInput={(event) => setTyped({ text: event.currentTarget.value, over: aimed_at.value })} />
+        <input id="way-x" {...blamed(blame, "way", "x")} maxLength={12} value={text} placeholder="4,7 or click the map" onInput={(event) => setTyped({ text: event.currentTarget.value, over: aimed_at.value })} />
       </Field>
       <button type="submit" class="button" disabled={is_sending || !place}>Send</button>
       <FormTrouble blame={blame} fields={["x"]} />
-      {held && <p class="hint is-whole" role="status">It speaks, and goes when it has finished.</p>}
+      {held && <p class="hint is-whole" role="status">It is speaking, and will move when it has finished.</p>}
     </form>
   );
 }
@@ -58,8 +58,8 @@ export function LifeCard({ agent }: { agent: AgentRow }) {
   const at = now.value + world.value.offset;
   const name = safeText(agent.name);
   const facts: [string, string][] = [
-    ["id", agent.agent_id], ["place", placeText(agent, at)], ["mind", agent.mind ?? ""], ["definition", agent.definition ?? ""],
-    ["thoughts", agent.thoughts === undefined ? "" : String(agent.thoughts)], ["heard", agent.received === undefined ? "" : String(agent.received)], ["lag", agent.lag === undefined ? "" : String(agent.lag)],
+    ["id", agent.agent_id], ["position", placeText(agent, at)], ["mind", agent.mind ?? ""], ["definition", agent.definition ?? ""],
+    ["thoughts", agent.thoughts === undefined ? "" : String(agent.thoughts)], ["received", agent.received === undefined ? "" : String(agent.received)], ["events behind", agent.lag === undefined ? "" : String(agent.lag)],
   ];
   return (
     <section class="life" aria-label={`Agent ${name}`}>

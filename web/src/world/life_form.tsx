@@ -18,7 +18,7 @@ export function LifeForm({ done }: { done: (warning: string) => void }) {
   const set = (name: keyof typeof wanted) => (event: { currentTarget: { value: string } }) => setWanted({ ...wanted, [name]: event.currentTarget.value });
   const place = readPlace(wanted.place);
   const place_is_bad = wanted.place.trim() !== "" && !place;
-  const blame = place_is_bad ? { trouble: "two numbers: column,row", field: "initial_position" } : { trouble, field: /initial_position/.test(field) ? "initial_position" : fieldOf(field) };
+  const blame = place_is_bad ? { trouble: "enter two numbers: column,row", field: "initial_position" } : { trouble, field: /initial_position/.test(field) ? "initial_position" : fieldOf(field) };
   const backends = [...new Set(["mock", ...models.value, ...minds.value.map(({ provider }) => provider)])];
   const go = async () => {
     const config: NewLife = { name: wanted.name.trim(), ...(place && { initial_position: place }) };
@@ -33,19 +33,19 @@ export function LifeForm({ done }: { done: (warning: string) => void }) {
   return (
     <form class="submit is-chat" aria-label="Spawn a live agent" onSubmit={(event) => { event.preventDefault(); void go(); }} onKeyDown={(event) => { if (event.key === "Escape") done(""); }}>
       <Field label="Name" id={id} name="name" blame={blame}><input ref={first} {...common("name")} required maxLength={64} value={wanted.name} onInput={set("name")} /></Field>
-      <Field label="Role" id={id} name="role" blame={blame}><input {...common("role")} maxLength={256} value={wanted.role} placeholder="what it is for" onInput={set("role")} /></Field>
-      <Field label="Thinks with" id={id} name="cli_backend" blame={blame}>
-        <input {...common("cli_backend")} maxLength={64} list="life-backends" value={wanted.cli_backend} placeholder="by itself, without a model" onInput={set("cli_backend")} />
+      <Field label="Role" id={id} name="role" blame={blame}><input {...common("role")} maxLength={256} value={wanted.role} placeholder="what the agent is for" onInput={set("role")} /></Field>
+      <Field label="Mind" id={id} name="cli_backend" blame={blame}>
+        <input {...common("cli_backend")} maxLength={64} list="life-backends" value={wanted.cli_backend} placeholder="scripted, without a model" onInput={set("cli_backend")} />
         <datalist id="life-backends">{backends.map((name) => <option key={name} value={name} />)}</datalist>
       </Field>
-      <Field label="Made from" id={id} name="definition" blame={blame}>
+      <Field label="Definition" id={id} name="definition" blame={blame}>
         <select {...common("definition")} value={wanted.definition} onChange={set("definition")}>
-          <option value="">no definition</option>
+          <option value="">none</option>
           {definitions.value.map(({ name }) => <option key={name} value={name}>{safeText(name)}</option>)}
         </select>
       </Field>
       <Field label="First task" id={id} name="task" blame={blame}><input {...common("task")} maxLength={1000} value={wanted.task} placeholder="none" onInput={set("task")} /></Field>
-      <Field label="Where (column,row)" id={id} name="initial_position" blame={blame}><input {...common("initial_position")} maxLength={12} value={wanted.place} placeholder="anywhere" onInput={set("place")} /></Field>
+      <Field label="Position (column,row)" id={id} name="initial_position" blame={blame}><input {...common("initial_position")} maxLength={12} value={wanted.place} placeholder="any free tile" onInput={set("place")} /></Field>
       <FormTrouble blame={blame} fields={fields} />
       <p class="is-whole submit-foot">
         <button type="submit" class="button is-main" disabled={is_sending || !wanted.name.trim() || place_is_bad}>Spawn</button>

@@ -7,9 +7,9 @@ import { hearersText, noteText, receiptsText } from "./words.ts";
 /// What was said and done lately, newest first.
 export function Notes() {
   const { notes } = world.value;
-  if (!notes.length) return <p class="hint">What they say and do appears here.</p>;
+  if (!notes.length) return <p class="hint">Messages and actions of the live agents appear here.</p>;
   return (
-    <ol class="life-notes" aria-label="Lately" tabIndex={0}>
+    <ol class="life-notes" aria-label="Activity" tabIndex={0}>
       {[...notes].reverse().map((note) => (
         <li key={note.seq} class={`is-${note.kind}`}>
           <b>{safeText(note.name)}</b>{" "}

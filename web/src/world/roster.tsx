@@ -39,11 +39,11 @@ export function Roster() {
     <nav class="runs" aria-label="Live agents">
       <div class="list-head"><h2 class="heading">Live agents</h2></div>
       {(agents.size >= filtered_from || filter.value) && (
-        <p class="life-filter"><input type="search" aria-label="Only those with these words" placeholder="filter" value={filter.value} onInput={(event) => { filter.value = event.currentTarget.value; }} /></p>
+        <p class="life-filter"><input type="search" aria-label="Filter live agents" placeholder="Filter" value={filter.value} onInput={(event) => { filter.value = event.currentTarget.value; }} /></p>
       )}
-      {!all.length && <p class="hint">{!loaded ? "Loading…" : agents.size ? "None of them." : "None yet."}</p>}
+      {!all.length && <p class="hint">{!loaded ? "Loading…" : agents.size ? "No matches." : "No live agents yet."}</p>}
       {all.length > 0 && <ul class="run-list" onKeyDown={move}>{all.slice(0, most_shown).map((agent) => <Row key={agent.agent_id} agent={agent} />)}</ul>}
-      {all.length > most_shown && <p class="hint">and {all.length - most_shown} more: filter them</p>}
+      {all.length > most_shown && <p class="hint">{all.length - most_shown} more. Use the filter to find them.</p>}
     </nav>
   );
 }

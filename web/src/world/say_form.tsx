@@ -29,18 +29,18 @@ export function SayForm() {
     <form class="one-line is-say" aria-label="Say something" onSubmit={(event) => { event.preventDefault(); void go(); }}>
       <Field label="To" id="say" name="to" blame={blame}>
         <select id="say-to" {...blamed(blame, "say", "to")} value={value} onChange={(event) => setWanted(event.currentTarget.value)}>
-          <option value={near}>whoever is near</option>
-          <option value={everybody}>everybody</option>
+          <option value={near}>everyone nearby</option>
+          <option value={everybody}>everyone</option>
           {chosen && !listed.includes(chosen) && <option value={one + chosen.agent_id}>{safeText(chosen.name)}</option>}
           {listed.map((agent) => <option key={agent.agent_id} value={one + agent.agent_id}>{safeText(agent.name)}</option>)}
         </select>
       </Field>
-      <Field label="Say, as player_0" id="say" name="message" blame={blame}>
+      <Field label="Message (as player_0)" id="say" name="message" blame={blame}>
         <input id="say-message" {...blamed(blame, "say", "message")} maxLength={8000} value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
       </Field>
       <button type="submit" class="button is-main" disabled={is_sending || !text.trim()}>Say</button>
       <FormTrouble blame={blame} fields={["to", "message"]} />
-      {heard_by && <p class="hint is-whole" role="status">said {hearersText(heard_by)}</p>}
+      {heard_by && <p class="hint is-whole" role="status">Said {hearersText(heard_by)}</p>}
     </form>
   );
 }

@@ -64,11 +64,11 @@ export class WorldSocket {
 
   /// Asks for something. Rejects with AskFailed: refused, lost on the way, or not answered in time.
   ask(type: string, fields: Record<string, unknown> = {}): Promise<WorldMessage> {
-    if (!this.#is_open || !this.#wire) return Promise.reject(new AskFailed("disconnected", { message: "the daemon cannot be reached now", hint: "it is tried again all the time" }));
-    if (this.#pending.size >= most_pending) return Promise.reject(new AskFailed("busy", { message: "too much is waiting for an answer" }));
+    if (!this.#is_open || !this.#wire) return Promise.reject(new AskFailed("disconnected", { message: "the daemon cannot be reached", hint: "retrying" }));
+    if (this.#pending.size >= most_pending) return Promise.reject(new AskFailed("busy", { message: "too many requests are waiting for an answer" }));
     const request_id = `page-${++this.#next}`;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#fail(request_id, "no_answer", "there was no answer"), answer_ms);
+      const timer = setTimeout(() => this.#fail(request_id, "no_answer", "the daemon did not answer in time"), answer_ms);
       this.#pending.set(request_id, { resolve, reject, timer });
       this.send(type, { ...fields, request_id });
     });
@@ -112,7 +112,7 @@ export class WorldSocket {
         wire.close();
         this.#is_open = false;
         this.#wire = null;
-        for (const id of [...this.#pending.keys()]) this.#fail(id, "disconnected", "the connection was lost before the answer: look whether it was done");
+        for (const id of [...this.#pending.keys()]) this.#fail(id, "disconnected", "the connection was lost before the daemon answered; check whether the request was carried out");
         done(was_heard);
       };
       wire.onopen = () => {

@@ -31,7 +31,7 @@ test("agents come, change and leave; what is told again changes nothing", () => 
   assert.deepEqual([world.agents.get("b")!.since, world.agents.get("b")!.current_task, troubleOf(world.agents.get("b")!)], [b.since, null, "the model is away"]);
   world = after(world, { type: "agent_left", seq: 14, agent_id: "b", reason: "terminated" });
   assert.deepEqual([...world.agents.keys()], ["a"]);
-  assert.deepEqual(world.notes.map((note) => `${note.name} ${noteText(note)}`), ["n-b came, cook", "n-b left"]);
+  assert.deepEqual(world.notes.map((note) => `${note.name} ${noteText(note)}`), ["n-b joined (cook)", "n-b left"]);
 });
 
 test("heartbeats advance the cursor and set the clock; messages of a newer daemon are passed over", () => {
@@ -86,12 +86,12 @@ test("tasks, held moves and agents that are stuck", () => {
   assert.equal(world.agents.get("a")!.current_task, "sweep", "another task was completed");
   world = after(world, { type: "task_completed", seq: 15, agent_id: "a", task_id: "t1", task_name: "sweep", result: "no broom", status: "failed" }, { type: "agent_state_update", seq: 16, agent_id: "a", state: "idle", position: { x: 1, y: 1 }, current_task: null, error: null });
   assert.deepEqual([world.agents.get("a")!.current_task, troubleOf(world.agents.get("a")!)], [null, ""]);
-  assert.deepEqual(world.notes.map(noteText), ["got a task: sweep", "waits with move to 3,1: it speaks", "is stuck: no answer", "completed a task: x", "failed at a task: sweep: no broom"]);
+  assert.deepEqual(world.notes.map(noteText), ["was assigned a task: sweep", "postponed move to 3,1: it speaks", "is stuck: no answer", "completed a task: x", "failed a task: sweep: no broom"]);
 });
 
 test("what somebody puts on the bus is told as it is", () => {
   const world = after(known(agent("a")), { type: "agent_broadcast", seq: 11, agent_id: "a", data: { mood: "\u001b[31mgood" } });
-  assert.equal(noteText(world.notes[0]!), 'put on the bus: {"mood":"\\u001b[31mgood"}');
+  assert.equal(noteText(world.notes[0]!), 'broadcast: {"mood":"\\u001b[31mgood"}');
 });
 
 test("one that walks in a snapshot arrives where it goes to", () => {
@@ -125,7 +125,7 @@ test("fields of the wrong shape are as if they were not there", () => {
 
 test("how far behind an agent is comes with its state", () => {
   const world = after(known(agent("a")), { type: "agent_state_update", seq: 11, agent_id: "a", state: "speaking", lag: 7 });
-  assert.equal(behind(world.agents.get("a")!), "7 behind");
+  assert.equal(behind(world.agents.get("a")!), "7 events behind");
 });
 
 test("the roster is by name, and can be narrowed", () => {

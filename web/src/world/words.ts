@@ -7,11 +7,11 @@ import type { Tile } from "./wire.ts";
 
 export const tileText = ({ x, y }: Tile): string => `${Math.round(x)},${Math.round(y)}`;
 
-/// "at 4,7", "going to 4,7", "nowhere". `now` is the daemon's.
+/// "at 4,7", "going to 4,7", "no position". `now` is the daemon's.
 export function placeText(agent: AgentRow, now: number): string {
   const end = agent.walk?.path.at(-1);
   if (agent.walk && end && now < agent.walk.t0_ms + ((agent.walk.path.length - 1) / agent.walk.speed) * 1000) return `going to ${tileText(end)}`;
-  return agent.position ? `at ${tileText(agent.position)}` : "nowhere";
+  return agent.position ? `at ${tileText(agent.position)}` : "no position";
 }
 
 /// How long it has been in its state; `now` is the daemon's.
@@ -20,7 +20,7 @@ export function sinceText(agent: AgentRow, now: number): string {
   return Number.isNaN(from) ? "" : duration(now - from);
 }
 
-export const behind = (agent: AgentRow): string => (agent.lag ? `${agent.lag} behind` : "");
+export const behind = (agent: AgentRow): string => (agent.lag ? `${agent.lag} ${agent.lag === 1 ? "event" : "events"} behind` : "");
 
 /// What is wrong with it, in a line; empty if nothing is.
 export const troubleOf = (agent: AgentRow): string => oneLine([agent.error, agent.stuck && `stuck: ${agent.stuck}`].filter(Boolean).join("; "), 200);
@@ -36,12 +36,12 @@ export function noteText(note: Note): string {
   const what = oneLine(note.text, 600);
   switch (note.kind) {
     case "said": return what;
-    case "sent": return `put on the bus: ${what}`;
-    case "task": return `got a task: ${what}`;
-    case "done": return what.startsWith("failed: ") ? `failed at a task: ${what.slice(8)}` : `completed a task: ${what}`;
-    case "held": return `waits with ${what}`;
+    case "sent": return `broadcast: ${what}`;
+    case "task": return `was assigned a task: ${what}`;
+    case "done": return what.startsWith("failed: ") ? `failed a task: ${what.slice(8)}` : `completed a task: ${what}`;
+    case "held": return `postponed ${what}`;
     case "stuck": return `is stuck: ${what}`;
-    case "came": return what ? `came, ${what}` : "came";
+    case "came": return what ? `joined (${what})` : "joined";
     case "left": return what && what !== "terminated" ? `left: ${what}` : "left";
   }
 }

@@ -42,11 +42,11 @@ export function WorldMap() {
   const chosen_name = chosen_agent.value && safeText(chosen_agent.value.name);
   return (
     <div class="map">
-      <canvas ref={canvas} role="img" aria-label={`Map of the office, ${layout?.cols ?? 0} by ${layout?.rows ?? 0} tiles, with ${agents.size} live agents; the list of live agents says the same`} onClick={click} data-testid="map" />
+      <canvas ref={canvas} role="img" aria-label={`Map of the office, ${layout?.cols ?? 0} by ${layout?.rows ?? 0} tiles, with ${agents.size} live agents. The list of live agents contains the same information.`} onClick={click} data-testid="map" />
       <p class="hint">
-        {chosen_name ? `A click sends ${chosen_name} there` : is_inside.value ? "A click takes you there; one on an agent chooses it" : "A click on an agent chooses it"}
+        {chosen_name ? `Click a tile to send ${chosen_name} there` : is_inside.value ? "Click a tile to move there, or an agent to select it" : "Click an agent to select it"}
         {aimed_at.value && ` · ${tileText(aimed_at.value)}`}
-        {held && <span role="status"> · it speaks, and goes when it has finished</span>}
+        {held && <span role="status"> · it is speaking, and will move when it has finished</span>}
       </p>
       {trouble && <p class="trouble" role="alert">{safeText(trouble)}</p>}
     </div>

@@ -10,11 +10,11 @@ import { Notes } from "./notes.tsx";
 import { SayForm } from "./say_form.tsx";
 import { WorldMap } from "./world_map.tsx";
 
-/// "3 live, 1 thinking, 1 in trouble"
+/// "3 live, 1 thinking, 1 with errors"
 function tally(): string {
   const all = [...world.value.agents.values()];
   const count = (word: string, number: number) => (number ? `, ${number} ${word}` : "");
-  return `${all.length} live${count("thinking", all.filter(({ state }) => state === "thinking").length)}${count("speaking", all.filter(({ state }) => state === "speaking").length)}${count("in trouble", all.filter(({ error, stuck }) => error || stuck).length)}`;
+  return `${all.length} live${count("thinking", all.filter(({ state }) => state === "thinking").length)}${count("speaking", all.filter(({ state }) => state === "speaking").length)}${count("with errors", all.filter(({ error, stuck }) => error || stuck).length)}`;
 }
 
 /// The live agents: the map, the one that was chosen, and what is said.
@@ -27,11 +27,11 @@ export function WorldPane() {
   const is_empty = !agents.size && !is_inside.value;
   const chosen = chosen_agent.value;
   return (
-    <Sheet title="World" count={tally()} loaded={loaded} trouble={is_away ? "the daemon does not answer; it is asked again all the time" : ""} is_empty={false} nothing=""
+    <Sheet title="World" count={tally()} loaded={loaded} trouble={is_away ? "the daemon does not respond; retrying" : ""} is_empty={false} nothing=""
       actions={(
         <>
           <LinkState at={world_link.value} id="world-link" />
-          <button type="button" class="button" disabled={is_sending} onClick={() => { void send(() => (is_inside.value ? leave() : enter())); }}>{is_inside.value ? "Leave" : "Come in"}</button>
+          <button type="button" class="button" disabled={is_sending} onClick={() => { void send(() => (is_inside.value ? leave() : enter())); }}>{is_inside.value ? "Leave" : "Join"}</button>
           <button type="button" class="button" aria-expanded={is_spawning} onClick={() => { setWarning(""); spawn(!is_spawning); }}>Spawn</button>
         </>
       )}>
@@ -42,9 +42,9 @@ export function WorldPane() {
       {is_empty ? !is_spawning && (
         <div class="empty">
           <h2>Nobody here yet</h2>
-          <p>A live agent decides, speaks and walks by itself.</p>
+          <p>Live agents decide, speak and move on their own.</p>
           <pre><code>cru spawn --live NAME</code></pre>
-          <button type="button" class="button is-main" onClick={() => spawn(true)}>Spawn one</button>
+          <button type="button" class="button is-main" onClick={() => spawn(true)}>Spawn an agent</button>
         </div>
       ) : (
         <>
@@ -52,7 +52,7 @@ export function WorldPane() {
           <SayForm />
           <div class="world-foot">
             {chosen && <LifeCard key={chosen.agent_id} agent={chosen} />}
-            <section aria-label="What happened" class="life"><h3 class="heading">Lately</h3><Notes /></section>
+            <section aria-label="Recent activity" class="life"><h3 class="heading">Activity</h3><Notes /></section>
           </div>
         </>
       )}
