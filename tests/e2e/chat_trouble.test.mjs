@@ -1,9 +1,10 @@
 // Chats in trouble: stopped at any moment, models that repeat themselves or never end, callers that may not, files in other hands.
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { random, sleep, waitFor } from "./harness.mjs";
 import { cast, filed, isRunning, long, report, running, spawning, told } from "./harness/cast.mjs";
+import { gate } from "./harness/live.mjs";
 
 const three = [1, 2, 3].map((n) => spawning("worker", `part ${n}`));
 const summaries = (requests) => told(requests).map(({ text }) => /## Summary\n\n(.*)/.exec(text)?.[1]);
@@ -12,12 +13,11 @@ test("a turn that is stopped at any moment leaves nothing running, and the chat 
   const { crew, server } = await cast(t, { assistant: ({ text }) => (/^go/.test(text) ? { text: "x", delayMs: 5, tools: three } : { text: "Fine." }), worker: ({ task }) => (task === "part 2" ? { hang: true } : { text: report(task), delayMs: 4 }) });
   const chance = random(5);
   const chat = await crew.chat({ title: "Stopped" });
-  for (let round = 0; round < 25; ++round) {
+  for (let round = 0; round < 15; ++round) {
     await chat.say(`go ${round}`, { wait: false });
     await sleep(chance() * 70);
-    const began = Date.now();
     const [stopped] = await Promise.all([chat.cancel(), chat.cancel()]);
-    assert.ok(stopped.turn === "idle" && Date.now() - began < 5000, `round ${round}`);
+    assert.equal(stopped.turn, "idle", `round ${round}`);
     const left = stopped.subagents.filter(({ status }) => ["queued", "running"].includes(status));
     assert.deepEqual(left, [], `round ${round}`);
   }
@@ -29,18 +29,30 @@ test("a turn that is stopped at any moment leaves nothing running, and the chat 
   await filed(chat);
 });
 
-test("a command ends with its agent, whether that is out of time or stopped", async (t) => {
+/// A crew whose worker runs a command that does not want to end; `ran` tells whether it was begun.
+async function stubborn(t, options) {
   const { crew } = await cast(t, { assistant: ({ turn }) => (turn % 2 === 0 ? { text: "x", tools: [spawning("worker", "w")] } : { text: "done" }),
-    worker: ({ turn }) => (turn === 0 ? { text: "I run it.", tools: [running(`echo x >> ran.txt; trap '' TERM; sleep ${long} & sleep ${long}; true`)] } : { text: report("ran") }) }, { settings: { crew: { delegation_limit: "2s" } } });
-  const ran = () => { try { return readFileSync(crew.path("ran.txt"), "utf8").length / 2; } catch { return 0; } };
+    worker: ({ turn }) => (turn === 0 ? { text: "I run it.", tools: [running(`echo x >> ran.txt; trap '' TERM; sleep ${long} & sleep ${long}; true`)] } : { text: report("ran") }) }, options);
+  return { crew, ran: () => existsSync(crew.path("ran.txt")) };
+}
+
+test("a command ends with its agent that is out of time", async (t) => {
+  const { crew, ran } = await stubborn(t, { settings: { crew: { delegation_limit: "2s" } } });
   const chat = await crew.chat({ message: "go", permissions: ["all"] });
-  assert.equal((await chat.record()).subagents[0].error_type, "timed_out");
+  // On a slow machine the time may be over before the command is begun: then once more.
+  while (!ran()) await chat.say("again");
   await waitFor(() => !isRunning(long), { what: "the command is gone" });
-  await chat.say("again", { wait: false });
-  await waitFor(() => ran() === 2 && isRunning(long));
+  for (const { error_type } of (await chat.record()).subagents) assert.equal(error_type, "timed_out");
+  await filed(chat);
+});
+
+test("a command ends with its agent that is stopped", async (t) => {
+  const { crew, ran } = await stubborn(t);
+  const chat = await crew.chat({ message: "go", permissions: ["all"] }, { wait: false });
+  await waitFor(() => ran() && isRunning(long), { what: "the command runs" });
   await chat.cancel();
   await waitFor(() => !isRunning(long), { what: "the command is gone" });
-  assert.deepEqual((await chat.record()).subagents.map(({ status }) => status), ["failed", "cancelled"]);
+  assert.deepEqual((await chat.record()).subagents.map(({ status }) => status), ["cancelled"]);
   await filed(chat);
 });
 
@@ -74,10 +86,13 @@ test("so has one that gives two uses in a reply one id, or none", async (t) => {
 });
 
 test("two messages at once: one is taken, the other told to wait; a repeated request says it once", async (t) => {
-  const { crew } = await cast(t, { assistant: ({ text }) => ({ text: `You said ${text}`, delayMs: 100 }) });
+  const held = gate();
+  t.after(() => held.open());
+  const { crew } = await cast(t, { assistant: async ({ text }) => { await held.wait; return { text: `You said ${text}` }; } });
   const chat = await crew.chat({ title: "Both" });
   const replies = await Promise.all(["a", "b"].map((text) => crew.post(`${chat.path}/messages`, { text })));
   assert.deepEqual(replies.map(({ status }) => status).sort(), [202, 409]);
+  held.open();
   await chat.idle();
   const headers = { "Cru-Request-Id": "once" };
   await crew.must(202, crew.post(`${chat.path}/messages`, { text: "c" }, { headers }));

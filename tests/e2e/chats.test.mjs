@@ -90,9 +90,7 @@ test("cancel_turn while the primary thinks, or says something, ends it", async (
     const chat = await crew.chat({ message: "go" }, { wait: false });
     await server.when(({ requests }) => requests.length === before + 1);
     if (hang === "middle") await chat.heard("chat.text");
-    const began = Date.now();
-    await chat.cancel();
-    assert.ok(Date.now() - began < 5000);
+    assert.equal((await chat.cancel()).turn, "idle");
     server.script({ text: "Well." });
     await chat.say("and now?");
     assert.equal(await chat.answer(), "Well.");
@@ -188,7 +186,7 @@ test("what a person writes into session.md stays, wherever it is", async (t) => 
 test("prune removes chats that ended long enough ago, with their folders, and tells which", async (t) => {
   const { crew } = await cast(t, { ...echo, worker: { text: report("x") } });
   const [ended, active] = [await crew.chat({ message: "ended" }), await crew.chat({ message: "active" })];
-  const { chat_id, task_id } = await crew.must(201, crew.spawnAgent({ agent: "worker", task: "w", wait_seconds: 20 }));
+  const { chat_id, task_id } = await crew.must(201, crew.spawnAgent({ agent: "worker", task: "w", wait_seconds: 600 }));
   await ended.end();
   const prune = (input) => crew.must(200, crew.post("/chats/prune", input));
   assert.deepEqual((await prune({ older_than_days: 1 })).chats, []);

@@ -1,8 +1,8 @@
 // Agent Completion: EX-07 … EX-09, as a user sees it.
 import assert from "node:assert/strict";
-import { realpathSync, writeFileSync } from "node:fs";
+import { readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { isAlive, Project, sleep, waitFor } from "./harness.mjs";
+import { isAlive, Project, waitFor } from "./harness.mjs";
 
 const untilFile = (path) => `while [ ! -e ${path} ]; do sleep 0.02; done`;
 
@@ -59,11 +59,9 @@ test("EX-08: what ended while the daemon was down has its true status", async (t
   await project.sh("good", `${untilFile(go)}; echo done`);
   await project.sh("bad", `${untilFile(go)}; exit 3`);
   await project.sh("shot", `${untilFile(go)}; kill -9 $$`);
-  const pids = await Promise.all(["good", "bad", "shot"].map(async (id) => (await project.run(id)).pid));
   await project.killDaemon();
   writeFileSync(go, "");
-  await waitFor(() => !pids.some(isAlive));
-  await sleep(300);
+  await waitFor(() => readdirSync(project.path(".coven/exits")).filter((name) => name.endsWith(".json")).length === 3, { what: "the keeper has written down all three ends" });
   await project.startDaemon();
   const good = await project.ended("good");
   assert.deepEqual([good.status, good.exit_code, good.error], ["completed", 0, null]);

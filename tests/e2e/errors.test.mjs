@@ -1,10 +1,10 @@
 // What goes wrong, and how it is said: a clear error, the right exit code or status, nothing changed.
 import assert from "node:assert/strict";
-import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { codeOf, cru_bin, exchange, messageOf, Project, sleep, waitFor } from "./harness.mjs";
+import { codeOf, cru_bin, exchange, messageOf, patience, Project, waitFor } from "./harness.mjs";
 import { SmallDisk } from "./harness/small_disk.mjs";
 
 /// No run was recorded, no event written, no file made.
@@ -44,12 +44,9 @@ test("a disk that fills up under a run makes it wait, and nothing is lost", asyn
   await project.startDaemon();
   project.fill("ballast", 20 << 20);
   await project.start("flood", ["perl", "-e", "print qq(line $_\\n) for 1..150000"]);
-  const size = () => statSync(project.file("flood")).size;
-  await waitFor(async () => {
-    const before = size();
-    await sleep(700);
-    return before > 1e6 && size() === before;
-  }, { what: "the run waits for space" });
+  const free = () => { const { bavail, bsize } = statfsSync(project.path(".coven/output")); return bavail * bsize; };
+  await waitFor(() => statSync(project.file("flood")).size > 1e6 && free() < 65536, { what: "there is no space left" });
+  assert.equal((await project.run("flood")).status, "running", "it waits");
   assert.equal((await project.get("/health")).status, 200);
   rmSync(project.path(".coven/ballast"));
   const run = await project.ended("flood");
@@ -164,7 +161,7 @@ test("a huge request: 413, and the daemon goes on", async (t) => {
     socket.on("data", (chunk) => { text += chunk; });
     socket.on("close", () => resolve(text));
     socket.on("error", () => resolve(text));
-    setTimeout(() => socket.destroy(), 8000).unref();
+    setTimeout(() => socket.destroy(), patience).unref();
   });
   assert.match(announced, /^HTTP\/1\.1 413 /);
   const headers = await exchange(project.unix, "GET", "/health", { headers: { "X-Big": "y".repeat(20_000) } });

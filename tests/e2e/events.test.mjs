@@ -1,7 +1,8 @@
 // Agent Event Logging: EX-17, EX-18, as a user sees it.
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { codeOf, entityOf, EventStream, exchange, Project, sleep, waitFor } from "./harness.mjs";
+import { codeOf, entityOf, EventStream, exchange, Project, waitFor } from "./harness.mjs";
 
 const told_types = ["agent.started", "agent.output", "agent.completed", "agent.failed", "agent.killed"];
 
@@ -65,9 +66,11 @@ test("EX-18: missed events of a run come back by time and entity", async (t) => 
   const project = await Project.started({}, t);
   await project.sh("before", "echo early");
   await project.ended("before");
-  await sleep(20);
+  // A moment that is after all of that and before what comes, by the clock that both have.
+  const last = Math.max(...(await project.events("?since=0")).map(({ timestamp }) => Date.parse(timestamp)));
+  await waitFor(() => Date.now() > last, { every: 1 });
   const from = new Date().toISOString();
-  await sleep(20);
+  await waitFor(() => Date.now() > Date.parse(from), { every: 1 });
   await project.sh("wanted", "echo one; echo two >&2; exit 5");
   await project.sh("other", "echo noise");
   await project.ended("wanted");
@@ -88,14 +91,16 @@ test("a stream goes on from Last-Event-ID, without loss and without repeats, ove
   const project = await Project.started({}, t);
   const stream = project.stream({ query: "?since=0" });
   await waitFor(() => stream.connections);
-  await project.start("counts", ["perl", "-e", "$|=1; for (1..60) { print qq($_\\n); select undef, undef, undef, .03 }"]);
+  await project.start("counts", ["perl", "-e", "$|=1; my $i = 0; until (-e 'stop') { ++$i; print qq($i\\n); select undef, undef, undef, .01 }"]);
   for (let i = 0; i < 4; ++i) {
-    await sleep(200);
+    const before = stream.lines("counts").length;
+    await waitFor(() => stream.lines("counts").length > before + 5, { what: "more is told" });
     await project.restartDaemon();
   }
-  await project.ended("counts");
+  writeFileSync(project.path("stop"), "");
+  const { last_seq } = await project.ended("counts");
   await waitFor(() => stream.events.some((event) => event.type === "agent.completed"));
-  assert.deepEqual(stream.lines("counts").map(({ seq, data }) => [seq, data]), Array.from({ length: 60 }, (_, i) => [i + 1, String(i + 1)]));
+  assert.deepEqual(stream.lines("counts").map(({ seq, data }) => [seq, data]), Array.from({ length: last_seq }, (_, i) => [i + 1, String(i + 1)]));
   const ids = stream.events.map((event) => event.id);
   ids.forEach((id, index) => assert.equal(id, ids[0] + index));
 });
@@ -123,7 +128,9 @@ test("events live as long as configured; a cursor that fell behind is told so", 
     await project.sh(`r${i}`, "echo hi");
     await project.ended(`r${i}`);
   }
-  await sleep(700);
+  // The retention time itself has to pass.
+  const last = Date.parse((await project.events("?since=0")).at(-1).timestamp);
+  await waitFor(() => Date.now() > last + 500);
   await project.restartDaemon();
   const gone = await waitFor(async () => {
     const reply = await project.get("/events?since=1");

@@ -8,7 +8,7 @@ import { sleep, witnesses } from "./harness/basics.mjs";
 import { Processes, processesWith } from "./harness/processes.mjs";
 import { EventStream } from "./harness/sse.mjs";
 
-export { Agent, holdDatabase, stateOf } from "./harness/agents.mjs";
+export { age, Agent, changeDatabase, holdDatabase, stateOf } from "./harness/agents.mjs";
 export * from "./harness/basics.mjs";
 export { bytesOf, codeOf, exchange, messageOf } from "./harness/client.mjs";
 export { isAlive, noneLeft, processesWith } from "./harness/processes.mjs";
@@ -26,6 +26,7 @@ export class Project extends Processes {
     });
     this.home = home;
     this.streams = [];
+    this.guests = new Set();
     mkdirSync(join(root, ".crucible"));
     mkdirSync(join(home, ".config/crucible"), { recursive: true });
     if (config) this.configure(config);
@@ -63,6 +64,8 @@ export class Project extends Processes {
 
   async close() {
     await Promise.all(this.streams.map((stream) => stream.stop()));
+    // Those who say good-bye, while there is somebody to say it to: `cru mcp` waits a second for an answer.
+    await Promise.all([...this.guests].map((guest) => guest.close().catch(() => {})));
     for (const child of this.children) if (child !== this.daemon) child.kill("SIGKILL");
     await this.killDaemon();
     // The keeper first, and its runs with it: a verb waiting inside a run would have the daemon started again.

@@ -58,7 +58,7 @@ test(`the keeper is killed ${rounds} times under ${agents} agents (EX-04, EX-09,
     // What is waited for at the moment of the loss must be answered, not hang: a call, a verb, and starts in flight.
     const follower = project.spawn(["logs", "-f", ids[0]]);
     await waitFor(() => follower.text.stdout.includes("out 3"), { what: "the verb follows" });
-    const waiting = project.get(`/agents/${ids[1]}?wait_seconds=30`).catch((error) => error);
+    const waiting = project.get(`/agents/${ids[1]}?wait_seconds=60`).catch((error) => error);
     const late = Array.from({ length: 3 }, (_, i) => `r${round}-late${i}`);
     const starts = late.map((id) => project.post(`/tasks/${id}/start`, { argv: countingArgv({ stop }) }).catch((error) => error));
     const keeper = project.keeperPid;
@@ -79,8 +79,7 @@ test(`the keeper is killed ${rounds} times under ${agents} agents (EX-04, EX-09,
 
     if (way === "the keeper alone") assert.equal((await waiting).json?.status, "failed", "a waiting call is answered");
     else await waiting;
-    const followed = await Promise.race([follower.ended, sleep(20_000, undefined, { ref: false })]);
-    assert.ok(followed, `${way}: cru logs -f has ended`);
+    await follower.ended;
     for (const [i, start] of starts.entries()) {
       const reply = await start;  // an error means: the daemon died over it
       assert.ok(reply instanceof Error || reply.status === 201 || reply.status >= 422, `${way}: ${reply.status} ${reply.text}`);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
-import { isAlive, processesWith, Project, sleep, waitFor } from "./harness.mjs";
+import { isAlive, processesWith, Project, waitFor } from "./harness.mjs";
 
 test("a run that reaches runs.output_limit is ended: failed, output_limit, its tree gone", async (t) => {
   const project = await Project.started({ config: "runs: {output_limit: 256KiB, kill_grace: 500ms}\n" }, t);
@@ -33,7 +33,8 @@ test("a worktree with uncommitted work survives its run's retention, a clean one
   const clean = await project.cru("run", "--worktree", "--id", "clean", "--", "sh", "-c",
     "echo kept > committed && git add committed && git -c user.name=t -c user.email=t@example.com commit -qm work && echo done");
   assert.deepEqual([clean.code, clean.stdout], [0, "done\n"], JSON.stringify(clean));
-  await sleep(1200);  // the retention time itself has to pass
+  const { ended_at } = await project.run("clean");
+  await waitFor(() => Date.now() > Date.parse(ended_at) + 1000, { what: "the retention time has passed" });
   await project.restartDaemon();
   for (const id of ["dirty", "clean"]) {
     await waitFor(async () => (await project.get(`/agents/${id}`)).status === 404, { what: `the record of ${id} is purged` });

@@ -2,11 +2,11 @@
 // is refused, and it is told why.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Agent, codeOf, Project, waitFor } from "./harness.mjs";
+import { age, Agent, codeOf, Project, waitFor } from "./harness.mjs";
 import { Wire } from "./harness/mcp.mjs";
 
 async function robbed(t) {
-  const project = await Project.started({ config: "coordination: {stale_after: 2s}\n" }, t);
+  const project = await Project.started({}, t);
   const thief = new Agent(project, "bob");
   const sleeper = new Wire(project, { env: { AGENT_ID: "ada" } });
   await sleeper.initialize();
@@ -16,6 +16,9 @@ async function robbed(t) {
   const claim = await sleeper.use("get_work");
   sleeper.child.kill("SIGSTOP");
   t.after(() => sleeper.child.kill("SIGKILL"));
+  await project.killDaemon();
+  age(project, { session_id }, 20);
+  await project.startDaemon();
   await waitFor(async () => (await thief.ask("discover_agents", { status: "disconnected" })).agents.some((agent) => agent.session_id === session_id), { what: "the sleeper is taken for dead" });
   const stolen = await thief.ask("acquire_lock", { file_path: "src/a.cc" });
   assert.ok(stolen.fencing_token > lock.fencing_token, "a newer token");

@@ -1,5 +1,5 @@
 // Agents without a program: coordination calls over the unix socket, with the headers that `cru mcp` would send.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { exchange } from "./client.mjs";
 
@@ -73,6 +73,22 @@ export async function stateOf(agent) {
   const { memories } = await agent.ask("recall", { limit: 1000 });
   const { json: { questions } } = await agent.project.get("/questions");
   return { locks, work, handoffs: handoffs.map(({ id }) => id), memories: memories.map(({ memory_id }) => memory_id), questions: questions.map(({ id }) => id) };
+}
+
+/// One statement at the database; the daemon must be down.
+export function changeDatabase(project, sql) {
+  const { status, stdout, stderr } = spawnSync("sqlite3", [project.path(".coven/coven.db"), sql], { encoding: "utf8" });
+  if (status) throw new Error(`sqlite3: ${stderr}`);
+  return stdout.trim().split("\n");
+}
+
+/// Moves a session's last heartbeat back, on both clocks; the daemon must be down. So an agent is stale without a stale_after
+/// so short that a busy machine would make the others stale too.
+export function age(project, { session_id }, minutes) {
+  const columns = changeDatabase(project, "SELECT name FROM pragma_table_info('agent_sessions') WHERE name LIKE '%heartbeat%' AND name NOT LIKE '%boot_id'");
+  if (columns.length < 2) throw new Error(`the columns of a heartbeat are: ${columns}`);
+  const earlier = columns.map((name) => `${name} = ${name} - ${Math.round(minutes * 60_000)}${/nano|_ns/.test(name) ? "000000" : ""}`);
+  changeDatabase(project, `UPDATE agent_sessions SET ${earlier.join(", ")} WHERE session_id = '${session_id}'`);
 }
 
 /// Another process holds the database's write lock until `letGo` is called.

@@ -174,6 +174,13 @@ export class Minds {
   }
 }
 
+/// Plays a scene that must be over before one of the program's own times is, with longer and longer ones: `scene(time)` says
+/// whether it was. What is asserted in it holds whatever the machine; only how long it takes does not.
+export async function inMoreTime(times, scene) {
+  for (const time of times) if (await scene(time)) return;
+  throw new Error(`not even ${times.at(-1)} was long enough`);
+}
+
 /// A gate that a mind can wait at.
 export function gate() {
   let open;

@@ -10,7 +10,9 @@ const clientInfo = { name: "e2e", version: "1" };
 /// is checked against its schema.
 export async function stdioClient(project, t, { env = {}, cwd = project.root, list = true } = {}) {
   const transport = new StdioClientTransport({ command: cru_bin, args: ["mcp"], cwd, env: { ...project.env, ...env }, stderr: "pipe" });
-  return connected(new Client(clientInfo), transport, t, list);
+  const client = new Client(clientInfo);
+  project.guests.add(client);
+  return connected(client, transport, t, list);
 }
 
 export async function httpClient(project, t, { headers = {}, list = true } = {}) {

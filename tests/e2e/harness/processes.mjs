@@ -136,6 +136,11 @@ export class Processes extends Client {
     return died + 1;
   }
 
+  /// The daemons of this project that there are, by whomever they were started.
+  daemons() {
+    return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => this.#isDaemon(pid));
+  }
+
   async restartDaemon() {
     await this.killDaemon();
     await this.startDaemon();
