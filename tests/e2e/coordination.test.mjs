@@ -189,7 +189,7 @@ test("CO-15, CO-16: cleanup disconnects the stale, frees what they held, counts 
   assert.equal((await live.ask("cleanup_dead_agents", { stale_threshold_minutes: 5 })).agents_cleaned, 0, "once");
 });
 
-test("the same happens by itself when the time is up, and to nobody else", async (t) => {
+test("CO-15: the same happens by itself after 15 minutes, by default, not before, and to nobody else", async (t) => {
   const project = await Project.started({}, t);
   const dead = new Agent(project, "ada"), live = new Agent(project, "bob");
   await dead.ask("acquire_lock", { file_path: "src/dead.cc" });
