@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitFor } from "./harness.mjs";
-import { gate, Live, Minds } from "./harness/live.mjs";
+import { gate, inMoreTime, Live, Minds } from "./harness/live.mjs";
 
 const legal = new Set(["idle listening", "listening thinking", "thinking speaking", "speaking idle", "idle thinking", "thinking listening", "listening idle", "thinking idle"]);
 
@@ -18,17 +18,28 @@ function assertLegal(socket, agent_id) {
   return changes;
 }
 
-test("RT-04: after five seconds of idleness, by default, an agent thinks; not before", async (t) => {
-  const live = await Live.started({ live: null }, t);
+test("RT-04: after five seconds of idleness, by default and not before, it asks its mind and does what that decides, told to all", async (t) => {
+  const minds = await Minds.start(t);
+  minds.decide("Ada", { action: "speak", content: "Is anybody here?" });
+  const live = await Live.started({ live: null, minds }, t);
   const socket = await live.connect();
-  const began = Date.now();
-  const id = await live.bring(socket, { name: "Ada" });
-  const confirmed = Date.now();
+  const bob = await live.bring(socket, { name: "Bob", cli_backend: "mock", initial_position: { x: 8, y: 5 }, listens_to: { senders: ["agent_002"] } });
+  const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
+  assert.equal(id, "agent_002");
+  const { text } = await minds.thought("Ada");
+  assert.match(text, /Analyze situation and decide next action/);
   const thinking = await socket.state(id, "thinking");
-  assert.ok(thinking.at - began >= 4_990, `${thinking.at - began} ms after the request`);
-  assert.ok(thinking.at - confirmed < 8_000, `${thinking.at - confirmed} ms after the confirmation`);
   assert.equal(thinking.old_state, "idle");
-  await socket.waitFor((message) => message.type === "agent_state_update" && message.old_state === "thinking");
+  const speech = await socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === id);
+  assert.deepEqual([speech.content, speech.recipients], ["Is anybody here?", [bob]]);
+  await waitFor(async () => (await live.conversation(bob)).some(({ sender, content }) => sender === id && content === "Is anybody here?"), { what: "the other agent hears it" });
+  await socket.waitFor((message) => message.type === "agent_state_update" && message.agent_id === id && message.old_state === "thinking" && message.state === "speaking");
+  // By the daemon's own times: five seconds from its coming to its first thought.
+  const events = (await live.events(`?entity=${id}&limit=1000`)).filter(({ type }) => type.startsWith("live."));
+  const [joined] = events.filter(({ type }) => type === "live.agent_joined");
+  const [thought] = events.filter(({ type, data }) => type === "live.agent_state_changed" && data.new_state === "thinking");
+  const idle = Date.parse(thought.timestamp) - Date.parse(joined.timestamp);
+  assert.ok(idle >= 4_990, `${idle} ms`);
   assertLegal(socket, id);
 });
 
@@ -57,6 +68,7 @@ test("RT-05: a decision to move is carried out: position, AgentMoved on the bus,
   const minds = await Minds.start(t);
   minds.decide("Ada", { action: "move", x: 10, y: 5, reason: "nearer" });
   const live = await Live.started({ minds, live: { idle: "500ms" } }, t);
+  const began = Date.now();
   const [socket, other] = [await live.connect(), await live.connect()];
   // Out of hearing: a greeting would interrupt the thought whose answer is a move.
   const watcher = await live.bring(socket, { name: "Bob", cli_backend: "mock", initial_position: { x: 18, y: 10 }, listens_to: { types: ["agent_moved"] } });
@@ -65,7 +77,7 @@ test("RT-05: a decision to move is carried out: position, AgentMoved on the bus,
   assert.deepEqual([moved.x, moved.y], [10, 5]);
   assert.deepEqual([moved.path[0], moved.path.at(-1), moved.path.length], [{ x: 7, y: 5 }, { x: 10, y: 5 }, 4]);
   for (let n = 1; n < moved.path.length; ++n) assert.equal(Math.abs(moved.path[n].x - moved.path[n - 1].x) + Math.abs(moved.path[n].y - moved.path[n - 1].y), 1, "4-connected");
-  assert.ok(Math.abs(moved.t0_ms - moved.at) < 5000 && moved.speed > 0 && Date.parse(moved.t0) === moved.t0_ms);
+  assert.ok(moved.t0_ms >= began - 1 && moved.t0_ms <= moved.at + 1 && moved.speed > 0 && Date.parse(moved.t0) === moved.t0_ms, JSON.stringify(moved));
   assert.equal((await other.waitFor(({ type, agent_id }) => type === "agent_moved" && agent_id === id)).seq, moved.seq);
   await waitFor(async () => (await live.agent(id)).position.x === 10, { what: "it arrives" });
   assert.equal(socket.of("agent_moved", ({ agent_id, x }) => agent_id === id && x === 10).length, 1, "one message a walk");
@@ -127,7 +139,7 @@ test("RT-06: a message while it thinks: listening, acknowledged, thinking again,
   const speech = await socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === id, { from });
   assert.equal(speech.content, "I heard you", "the interrupted thought is forgotten");
   slow.open();
-  assert.equal(minds.thoughts("Ada")[0].outcome, "client_gone");
+  await waitFor(() => minds.thoughts("Ada")[0].outcome === "client_gone", { what: "the interrupted thought is given up" });
   const { receipts } = await live.must(200, live.get(`/world/messages/${message_id}`));
   assert.deepEqual(receipts, [{ agent_id: id, status: "acknowledged" }]);
   assertLegal(socket, id);
@@ -148,25 +160,28 @@ test("RT-07: idle, listening, thinking, speaking, idle: an agent that is spoken 
 
 test("RT-08: a move asked for while it speaks is held, logged, and carried out when it is idle; the latest wins", async (t) => {
   const minds = await Minds.start(t);
-  minds.decide("Ada", { action: "speak", content: "A long story." });
-  const live = await Live.started({ minds, live: { idle: "300ms", least_speech: "2s" } }, t);
-  const socket = await live.connect();
-  const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
-  await socket.state(id, "speaking");
-  const first = await socket.must("move_accepted", { type: "move_agent", agent_id: id, x: 9, y: 5 });
-  const second = await socket.must("move_accepted", { type: "move_agent", agent_id: id, x: 10, y: 5 });
-  assert.deepEqual([first.held, second.held], [true, true]);
-  assert.ok(!second.walk);
-  const held = await socket.waitFor("action_held");
-  assert.deepEqual([held.agent_id, held.action, held.x, held.y], [id, "move", 9, 5]);
-  assert.ok(held.reason.length > 0);
-  assert.equal((await live.agent(id)).state, "speaking");
-  const moved = await socket.waitFor("agent_moved");
-  const idle = socket.of("agent_state_update", ({ agent_id, old_state, state }) => agent_id === id && old_state === "speaking" && state === "idle")[0];
-  assert.ok(idle && moved.seq > idle.seq, "only when it is idle");
-  assert.deepEqual([moved.x, moved.y, socket.of("agent_moved").length], [10, 5, 1]);
-  const log = (await live.logged()).split("\n").filter((line) => line.includes(id) && /error/i.test(line));
-  assert.ok(log.some((line) => /speak/.test(line)), "logged as an error");
+  await inMoreTime(["2s", "10s", "1m"], async (speech) => {
+    minds.decide("Ada", { action: "speak", content: "A long story." });
+    const live = await Live.started({ minds, live: { idle: "300ms", least_speech: speech, most_speech: speech } }, t);
+    const socket = await live.connect();
+    const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
+    await socket.state(id, "speaking");
+    const ended = () => socket.of("agent_state_update", ({ agent_id, old_state, state }) => agent_id === id && old_state === "speaking" && state === "idle")[0];
+    const first = await socket.must("move_accepted", { type: "move_agent", agent_id: id, x: 9, y: 5 });
+    const second = await socket.must("move_accepted", { type: "move_agent", agent_id: id, x: 10, y: 5 });
+    if (ended()) return live.close().then(() => false);  // the story was over before both were asked for
+    assert.deepEqual([first.held, second.held], [true, true]);
+    assert.ok(!second.walk);
+    const held = await socket.waitFor("action_held");
+    assert.deepEqual([held.agent_id, held.action, held.x, held.y], [id, "move", 9, 5]);
+    assert.ok(held.reason.length > 0);
+    const moved = await socket.waitFor("agent_moved");
+    assert.ok(ended() && moved.seq > ended().seq, "only when it is idle");
+    assert.deepEqual([moved.x, moved.y, socket.of("agent_moved").length], [10, 5, 1]);
+    const log = (await live.logged()).split("\n").filter((line) => line.includes(id) && /error/i.test(line));
+    assert.ok(log.some((line) => /speak/.test(line)), "logged as an error");
+    return true;
+  });
 });
 
 test("moves that cannot be are refused by field and change nothing", async (t) => {
@@ -196,10 +211,8 @@ test("a slow mind of one agent does not delay another", async (t) => {
   await minds.thought("Slow");
   minds.decide("Quick", { action: "speak", content: "at once", recipient: "player_0" });
   for (const id of others) {
-    const began = Date.now();
     await socket.must("message_accepted", { type: "chat_message", message: "and you?", to: [id] });
-    const { at } = await socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === id);
-    assert.ok(at - began < 3000, `${at - began} ms`);
+    await socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === id);
   }
   assert.equal((await live.agent(sluggish)).state, "thinking");
 });
@@ -208,8 +221,9 @@ test("a mind that does not answer in time is told of, and the agent goes on", as
   const minds = await Minds.start(t);
   const never = gate();
   t.after(() => never.open());
-  minds.decide("Ada", () => never.wait, { action: "speak", content: "back again" });
-  const live = await Live.started({ minds, live: { idle: "300ms", think_limit: "700ms", longest_pause: "300ms" } }, t);
+  // As often as it takes: on a slow machine an answer may be late too.
+  minds.decide("Ada", () => never.wait, ...Array(200).fill({ action: "speak", content: "back again" }));
+  const live = await Live.started({ minds, live: { idle: "300ms", think_limit: "1s", longest_pause: "300ms" } }, t);
   const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada" });
   const stuck = await socket.waitFor("agent_stuck");
@@ -218,5 +232,5 @@ test("a mind that does not answer in time is told of, and the agent goes on", as
   const idle = await socket.state(id, "idle");
   assert.ok(idle.error, "the failure is a field, and the state idle");
   await socket.waitFor(({ content }) => content === "back again");
-  assert.equal((await live.agent(id)).error, null);
+  assert.equal((await socket.state(id, "speaking")).error ?? null, null, "and with it the failure is forgotten");
 });

@@ -64,14 +64,16 @@ test("SA-11, SA-14, SA-16, SA-39, SA-40: the report is a file with all that is k
   await chat.end();
   const { session, subagents: [note, ...more], metadata } = await filed(chat);
   assert.equal(more.length, 0);
-  assert.match(note.name, /^tester-[0-9a-f]+$/);
+  assert.equal(note.name, `tester-${note.front.task_id}`);
+  assert.ok(note.links.includes(`${chat.id}/session`), "the way back");
   assert.ok(session.links.includes(note.name));
   assert.deepEqual([note.front.subagent_of, note.front.agent_name, note.front.model, note.front.model_source, note.front.tokens, note.front.status], [`[[${chat.id}/session]]`, "tester", "sonnet", "default", 1200, "completed"]);
   assert.deepEqual([note.front.cost_usd, note.front.depth, note.front.parent_chain], [0.006, 1, ["user", "assistant", "tester"]]);
   assert.match(note.body, /## Summary\n\n12 tests pass\.\n\n## Findings\n\n- one\n- two\n/);
   assert.match(session.text, /Please test it!/);
   assert.match(session.text, /All green\./);
-  // SA-39
+  assert.deepEqual([metadata.session_id, session.front.session_id], [chat.id, chat.id]);
+  assert.ok(metadata.started_at <= note.front.spawned_at && note.front.completed_at <= metadata.ended_at, "the times of the session hold those of its subagent");
   assert.deepEqual([metadata.status, metadata.total_tokens, metadata.model, metadata.model_version, metadata.depth], ["completed", 1233, "sonnet", "model-1", 0]);
   assert.deepEqual(metadata.subagents.map(({ task_id, file, status }) => [task_id, file, status]), [[note.front.task_id, `${note.name}.md`, "completed"]]);
   const listed = (await crew.must(200, crew.get(`/subagents?chat=${chat.id}`))).subagents;
