@@ -64,8 +64,9 @@ test("bad JSON, an unknown type, a bad field: an error that names it, and the co
   const unknown = await socket.ask({ type: "agent_spwan_request" });
   assert.deepEqual([unknown.type, unknown.code, unknown.field], ["error", "invalid_argument", "type"]);
   assert.match(`${unknown.message} ${unknown.hint ?? ""}`, /agent_spawn_request/, "did you mean");
+  const before = Date.now();
   const pong = await socket.must("pong", { type: "ping" });
-  assert.ok(Math.abs(pong.now_ms - Date.now()) < 10_000 && Date.parse(pong.now) === pong.now_ms);
+  assert.ok(pong.now_ms >= before - 1 && pong.now_ms <= Date.now() + 1 && Date.parse(pong.now) === pong.now_ms, JSON.stringify(pong));
   assert.equal(socket.closed, null);
 });
 
@@ -83,13 +84,14 @@ test("a message over 64 KiB ends its connection with 1009, and no other; binary 
 
 test("a snapshot comes first, with the number from which the deltas go on", async (t) => {
   const live = await Live.started({}, t);
+  const before = Date.now();
   const first = await live.connect();
   const empty = await first.snapshot();
   assert.equal(first.messages[0].type, "world_snapshot");
   assert.deepEqual([empty.page, empty.pages, empty.space_id, empty.agents, empty.users], [1, 1, "office", [], []]);
   assert.deepEqual([empty.layout.version, empty.layout.cols, empty.layout.rows, empty.layout.tiles.length], [1, 20, 11, 220]);
   assert.ok(empty.seats.length > 0 && empty.seats.every((seat) => "uid" in seat && "seatCol" in seat && "seatRow" in seat && "facingDir" in seat && "assigned" in seat));
-  assert.ok(Math.abs(empty.now_ms - Date.now()) < 10_000);
+  assert.ok(empty.now_ms >= before - 1 && empty.now_ms <= Date.now() + 1, `${empty.now_ms}`);
   const ids = await Promise.all(["Ada", "Bob"].map((name) => live.bring(first, { name })));
   const second = await live.connect();
   const { seq, agents } = await second.snapshot();
@@ -113,8 +115,8 @@ test("a cursor resumes: the deltas since, all of them, no snapshot; one that is 
     await whole.must("message_accepted", say(`word ${n}`, [id]));
     await whole.waitFor(({ type, seq }) => type === "agent_speech" && seq > whole.of("chat_broadcast").at(-1).seq);
   }
-  await whole.state(id, "idle", { from: whole.messages.length - 2 }).catch(() => {});
-  await waitFor(async () => (await live.agent(id)).state === "idle");
+  const last_words = whole.of("agent_speech").at(-1).seq;
+  await whole.waitFor(({ type, agent_id, state, seq }) => type === "agent_state_update" && agent_id === id && state === "idle" && seq > last_words);
   const seqs = whole.deltas.map(({ seq }) => seq);
   for (const since of [seqs[0], seqs[Math.floor(seqs.length / 2)], seqs.at(-2)]) {
     const resumed = await live.connect({ query: { since: String(since) } });
@@ -191,24 +193,27 @@ test("a client is told of the agents, the area and the types that it subscribed 
 
 test("a client that does not read is in nobody's way, and goes on where it stood", async (t) => {
   const live = await Live.started({}, t);
-  const [fast, slow] = [await live.connect(), await live.connect()];
+  const fast = await live.connect();
+  let slow = await live.connect();
   await Promise.all([fast.snapshot(), slow.snapshot()]);
   slow.ws.pause();
   const text = "x".repeat(7900);
   const count = 1500;
-  let worst = 0;
-  for (let n = 0; n < count; n += 25) {
-    const began = Date.now();
-    await Promise.all(Array.from({ length: 25 }, (_, m) => fast.must("message_accepted", say(`${n + m} ${text}`))));
-    worst = Math.max(worst, Date.now() - began);
-  }
+  for (let n = 0; n < count; n += 25) await Promise.all(Array.from({ length: 25 }, (_, m) => fast.must("message_accepted", say(`${n + m} ${text}`))));
   await fast.until(() => fast.of("chat_broadcast").length === count);
-  t.diagnostic(`${count} messages of 8 kB; the slowest 25 took ${worst} ms; ${slow.messages.length} were read by the sleeper`);
-  assert.ok(worst < 10_000);
-  assert.ok(slow.of("chat_broadcast").length < count);
-  slow.ws.resume();
-  await slow.until(() => slow.of("chat_broadcast").length === count, { what: "the sleeper has all" });
-  assert.deepEqual(slow.of("chat_broadcast").map(({ message }) => Number(message.split(" ")[0])), Array.from({ length: count }, (_, n) => n));
-  assert.deepEqual([...fast.problems(), ...slow.problems()], []);
-  assert.equal(slow.of("world_snapshot").length, 1);
+  t.diagnostic(`${count} messages of 8 kB; ${slow.messages.length} were read by the sleeper`);
+  assert.ok(slow.of("chat_broadcast").length < count, "the other had all of them before it");
+  const heard = [];
+  for (; ;) {
+    slow.ws.resume();
+    await slow.until(() => heard.length + slow.of("chat_broadcast").length === count || slow.closed, { what: "the sleeper has all" });
+    heard.push(...slow.of("chat_broadcast").map(({ message }) => Number(message.split(" ")[0])));
+    assert.deepEqual(slow.problems(), []);
+    if (heard.length === count) break;
+    // After half a minute without reading it is hung up on, which takes a machine that is slow itself: it resumes by its cursor.
+    slow = await live.connect({ query: { since: String(slow.cursor) } });
+  }
+  assert.deepEqual(heard, Array.from({ length: count }, (_, n) => n));
+  assert.deepEqual(fast.problems(), []);
+  assert.ok(slow.of("world_snapshot").length <= 1);
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
-import { Agent, exchange, Project, sleep, waitFor } from "./harness.mjs";
+import { Agent, exchange, Project, waitFor } from "./harness.mjs";
 import { attempt, httpClient, use } from "./harness/mcp.mjs";
 import { all_tools, everyResource, everyTool } from "./harness/tour.mjs";
 
@@ -59,15 +59,17 @@ test("over HTTP waiting calls tell progress, cancelled ones leave nothing, promp
   await waitFor(() => progress.length, { what: "progress" });
   await other.ask("release_lock", { file_path: "a" });
   assert.equal((await taken).action, "acquired");
+  await use(client, "release_lock", { file_path: "a" });
+  await other.ask("acquire_lock", { file_path: "a" });
   const abort = new AbortController();
-  const call = assert.rejects(client.callTool({ name: "get_work", arguments: { wait_seconds: 30 } }, undefined, { signal: abort.signal }));
-  await sleep(300);
+  const call = assert.rejects(client.callTool({ name: "acquire_lock", arguments: { file_path: "a", wait_seconds: 60 } }, undefined, { signal: abort.signal }));
+  const waiters = async () => (await other.ask("check_locks")).result[0].waiters;
+  await waitFor(async () => (await waiters()) === 1, { what: "it waits" });
   abort.abort();
   await call;
-  await sleep(300);
-  const { task_id } = await other.ask("submit_work", { task_type: "t", description: "d" });
-  await sleep(300);
-  assert.equal((await other.ask("get_work_item", { task_id })).status, "pending");
+  await waitFor(async () => (await waiters()) === 0, { what: "it has left the line" });
+  await other.ask("release_lock", { file_path: "a" });
+  assert.deepEqual((await other.ask("check_locks")).result, []);
   assert.ok((await client.listPrompts()).prompts.length >= 1);
   await client.ping();
   await client.setLoggingLevel("info");
@@ -165,8 +167,10 @@ test("subscriptions/listen tells changes for as long as it is open", async (t) =
   await waitFor(() => text.includes("notifications/resources/updated") && text.includes("locks://current"), { what: "the change" });
   const quiet = text.length;
   await other.ask("write_handoff", { summary: "not asked for" });
-  await sleep(300);
-  assert.ok(!text.slice(quiet).includes("resources/updated"), "only what was asked for");
+  await other.ask("release_lock", { file_path: "a" });
+  // Changes are told in their order: by the time of the second one the handoff was passed over.
+  await waitFor(() => text.slice(quiet).includes("locks://current"), { what: "the next change" });
+  assert.ok(!text.includes("handoffs://"), "only what was asked for");
   abort.abort();
   await reading;
   assert.equal((await project.get("/health")).status, 200);

@@ -39,9 +39,13 @@ export function replyOf(result) {
   try { return JSON.parse(result.content[0].text); } catch { return { text: result.content?.[0]?.text }; }
 }
 
-/// Calls a tool that must succeed.
+/// Calls a tool that must succeed. A daemon that does not greet `cru mcp` in its time is given up until the next call: on a
+/// busy machine that may happen to a good one, and nothing was done.
 export async function use(client, name, args = {}, options) {
-  const result = await client.callTool({ name, arguments: args }, undefined, options);
+  const result = await waitFor(async () => {
+    const answer = await client.callTool({ name, arguments: args }, undefined, options).catch((error) => { throw Object.assign(error, { final: true }); });
+    return /the daemon does not answer \(waited/.test(JSON.stringify(answer)) ? null : answer;
+  }, { every: 500, what: `${name} is answered by the daemon` });
   const reply = replyOf(result);
   if (result.isError || reply.success === false) throw new Error(`${name}: ${JSON.stringify(result)}`);
   return reply;
