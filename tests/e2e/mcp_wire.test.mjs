@@ -24,7 +24,7 @@ async function replay(wire, lines, exchange) {
   return answers;
 }
 
-test("CO-20, CO-21: Claude Code's recorded conversation", async (t) => {
+test("Claude Code's recorded conversation", async (t) => {
   const project = await Project.started({}, t);
   const lines = recorded("claude-mcp-wire.jsonl");
   const session = "9de0a853-35c2-4ac5-b250-2bbf84fb563d";
