@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// Bundles the page and writes what the compiler needs to put it into the binary:
+// Bundles the page and writes the files that embed it in the binary:
 //   OUT/<name>-<hash>.<ext>.gz   the assets, compressed
-//   OUT/web_bytes.S              the same by .incbin
+//   OUT/web_bytes.S              includes them with .incbin
 //   OUT/web_assets.cc            the table cru::edges::page_assets() (src/edges/http/assets.h)
-// The same sources give the same bytes.
+// The output is reproducible: the same sources give the same bytes.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";

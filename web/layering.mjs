@@ -1,19 +1,19 @@
-// Which folder of src/ may import from which. Each is one capability with its wire, state, model, words and views; what
-// is not in this list is not allowed, so that a capability can be read, changed and tested by itself.
+// Which folder of src/ may import from which (see README.md). Imports that are not listed here are not allowed, so that
+// each capability can be read, changed and tested by itself.
 import { readFileSync, readdirSync } from "node:fs";
 import { join, posix } from "node:path";
 
 const below = ["base", "ui"];
 const capabilities = {
   inbox: [],
-  runs: ["inbox"],                              // a run that asks is marked
+  runs: ["inbox"],                              // runs with a question are marked
   locks: [],
   work: [],
   handoffs: [],
-  sessions: ["runs", "inbox", "locks", "work"],  // what a session runs, asks, holds and works on
+  sessions: ["runs", "inbox", "locks", "work"],  // a session's run, questions, locks and work
   definitions: [],
-  crew: ["definitions"],                        // the agents and minds that a chat or a subagent is made from
-  world: ["definitions"],                       // likewise for a live agent
+  crew: ["definitions"],                        // agents and minds for chats and subagents
+  world: ["definitions"],                       // agents and minds for live agents
 };
 const allowed = {
   base: [],
@@ -28,7 +28,7 @@ export function sourcesUnder(root) {
   return new Map(names.sort().map((name) => [name.replaceAll("\\", "/"), readFileSync(join(root, name), "utf8")]));
 }
 
-/// Every import that is not allowed, as `file:line: why`.
+/// All imports that are not allowed, as `file:line: reason`.
 export function violationsIn(sources) {
   const found = [];
   for (const [file, text] of sources) {

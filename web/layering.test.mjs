@@ -10,22 +10,22 @@ const clean = {
   "runs/runs_fixture.ts": "", "runs/runs.test.ts": 'import "./runs_fixture.ts";\n', "locks/model.ts": 'import "../ui/badge.tsx";\n', "shell/main.tsx": 'import "../runs/model.ts";\nimport "../locks/model.ts";\n',
 };
 
-test("the folders of the page import only what they may", () => {
+test("the folders of the page import only what is allowed", () => {
   assert.deepEqual(violationsIn(sourcesUnder(src)), []);
 });
 
-test("a planted violation is seen, whichever it is", () => {
+test("every kind of planted violation is found", () => {
   assert.deepEqual(violationsIn(new Map(Object.entries(clean))), []);
   const planted = [
-    ["base/planted.ts", 'import { Badge } from "../ui/badge.tsx";', "base looks up"],
-    ["ui/planted.tsx", 'import type { Run } from "../runs/model.ts";', "ui looks up, for a type only"],
+    ["base/planted.ts", 'import { Badge } from "../ui/badge.tsx";', "base imports ui"],
+    ["ui/planted.tsx", 'import type { Run } from "../runs/model.ts";', "ui imports a capability, if only a type"],
     ["locks/planted.ts", 'import { runs } from "../runs/model.ts";', "one capability imports another"],
-    ["inbox/planted.ts", 'export { runs } from "../runs/model.ts";', "an edge the wrong way round"],
+    ["inbox/planted.ts", 'export { runs } from "../runs/model.ts";', "an allowed import in the other direction"],
     ["runs/planted.tsx", 'const main = await import("../shell/main.tsx");', "a capability imports the shell"],
-    ["runs/planted.css", '@import "../shell/main.tsx";', "the same in a style"],
+    ["runs/planted.css", '@import "../shell/main.tsx";', "the same in a style sheet"],
     ["runs/planted.ts", 'import "./runs_fixture.ts";', "the page imports a fixture"],
-    ["runs/planted.ts", 'import "./gone.ts";', "a file that is not there"],
-    ["cellar/wine.ts", "", "a folder that nobody planned"],
+    ["runs/planted.ts", 'import "./gone.ts";', "a missing file"],
+    ["cellar/wine.ts", "", "an unknown folder"],
     ["planted.ts", "", "a file outside all folders"],
   ];
   for (const [name, text, why] of planted) {

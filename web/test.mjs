@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Bundles the page's unit tests (src/**/*.test.ts) and runs them, and the check of its folders, with node:test.
+// Bundles the page's unit tests (src/**/*.test.ts) and runs them, and the check of imports, with node:test.
 import { build } from "esbuild";
 import { spawnSync } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";

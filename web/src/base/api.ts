@@ -1,4 +1,4 @@
-// Calls to the daemon that served this page, with its token.
+// HTTP calls to the daemon that served this page, authorized by its token.
 
 export interface Failure {
   code: string;
@@ -8,8 +8,8 @@ export interface Failure {
 
 const key = "cru.token";
 
-/// The token comes after `#token=` in the address, is kept for this tab only, and leaves the
-/// address bar at once, so that it is not copied along with a link or kept in the history.
+/// Moves the token from `#token=` in the address to this tab's session storage, so that it is not copied along with a
+/// link and does not stay in the history.
 export function takeToken(): string {
   const fragment = new URLSearchParams(location.hash.slice(1));
   const given = fragment.get("token");
@@ -39,10 +39,10 @@ async function failureOf(response: Response): Promise<CallFailed> {
   let failure: Failure = { code: "internal", message: `the daemon returned HTTP status ${response.status}` };
   try {
     const body = (await response.json()) as { error?: Failure } & Partial<Failure>;
-    const told = body.error && typeof body.error === "object" ? body.error : body;
-    if (told.message) failure = { ...failure, ...(told as Failure) };
+    const reported = body.error && typeof body.error === "object" ? body.error : body;
+    if (reported.message) failure = { ...failure, ...(reported as Failure) };
   } catch {
-    // Not JSON: the status has to do.
+    // Not JSON: the HTTP status is all we can report.
   }
   return new CallFailed(response.status, failure);
 }

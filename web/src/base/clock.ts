@@ -1,4 +1,4 @@
-// The time, by the second, while someone can see it.
+// The current time, updated every second while the page is visible.
 import { signal } from "@preact/signals";
 
 export const now = signal(Date.now());

@@ -1,43 +1,43 @@
-// The page's one stream of events. Reconnects for ever, from the last event it saw; says how
-// stale the page is while it cannot.
+// The page's connection to the event stream. Reconnects without limit, from the last event it received, and reports since
+// when it has been disconnected.
 import { signal } from "@preact/signals";
 import { headers } from "./api.ts";
 import { readEvent, type LogEvent } from "./event.ts";
 import { FrameParser } from "./sse.ts";
 
-export type Link = { kind: "connecting" } | { kind: "live" } | { kind: "stale"; since: number } | { kind: "refused"; why: string };
+export type Link = { kind: "connecting" } | { kind: "live" } | { kind: "disconnected"; since: number } | { kind: "refused"; why: string };
 
 export const link = signal<Link>({ kind: "connecting" });
-/// The first snapshot has come: what the page shows is what there is.
+/// True once the first snapshot has arrived, so that an empty list means that there is nothing.
 export const loaded = signal(false);
-/// When the daemon was last heard.
-export const heard = signal(Date.now());
+/// When the daemon last sent something.
+export const last_message_at = signal(Date.now());
 
-export const silence_ms = 45_000;  // the daemon sends a heartbeat well within this
-export const soonest_ms = 250;
-export const latest_ms = 5_000;
+export const silence_timeout_ms = 45_000;  // the daemon sends a heartbeat well within this
+export const min_retry_ms = 250;
+export const max_retry_ms = 5_000;
 
-/// Reads the stream for as long as the page lives. `cursor` says where to go on, `deliver` takes what came.
+/// Reads the stream as long as the page is open. `cursor` returns the last event received, `deliver` receives new events.
 export async function follow(cursor: () => number, deliver: (events: LogEvent[]) => void): Promise<never> {
-  let wait = soonest_ms;
+  let wait = min_retry_ms;
   for (;;) {
     try {
       await readOnce(cursor(), (events) => {
-        wait = soonest_ms;
+        wait = min_retry_ms;
         deliver(events);
       });
     } catch {
-      // The daemon is away; the state below says so.
+      // The daemon is unreachable; `link` says so below.
     }
-    if (link.value.kind !== "refused") link.value = { kind: "stale", since: heard.value };
+    if (link.value.kind !== "refused") link.value = { kind: "disconnected", since: last_message_at.value };
     await pause(jittered(wait));
-    wait = Math.min(latest_ms, wait * 2);
+    wait = Math.min(max_retry_ms, wait * 2);
   }
 }
 
 async function readOnce(cursor: number, deliver: (events: LogEvent[]) => void): Promise<void> {
   const abort = new AbortController();
-  let watchdog = setTimeout(() => abort.abort(), silence_ms);
+  let watchdog = setTimeout(() => abort.abort(), silence_timeout_ms);
   try {
     const response = await fetch("/events", {
       headers: headers({ Accept: "text/event-stream", ...(cursor ? { "Last-Event-ID": String(cursor) } : {}) }),
@@ -55,8 +55,8 @@ async function readOnce(cursor: number, deliver: (events: LogEvent[]) => void): 
       const { value, done } = await reader.read();
       if (done) return;
       clearTimeout(watchdog);
-      watchdog = setTimeout(() => abort.abort(), silence_ms);
-      heard.value = Date.now();
+      watchdog = setTimeout(() => abort.abort(), silence_timeout_ms);
+      last_message_at.value = Date.now();
       if (link.value.kind !== "live") link.value = { kind: "live" };
       const events = parser.push(value).map(readEvent).filter((event): event is LogEvent => event !== null);
       if (events.length) deliver(events);
@@ -67,10 +67,10 @@ async function readOnce(cursor: number, deliver: (events: LogEvent[]) => void): 
   }
 }
 
-/// Not all pages at once, when a daemon comes back.
+/// Spreads out the reconnections of many pages when a daemon comes back.
 export const jittered = (ms: number): number => ms * (0.75 + Math.random() / 2);
 
-/// Waits, or less when the tab comes back to the front or the network returns.
+/// Waits, but no longer than until the tab becomes visible or the network returns.
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     const go = () => {

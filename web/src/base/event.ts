@@ -1,6 +1,6 @@
-// One event of the daemon's log, as the stream and GET /events carry it.
+// One event of the daemon's log, as the stream and GET /events send it.
 
-/// `id` is null for what is not in the log (a heartbeat, a question that is told again to a new client).
+/// `id` is null for events that are not in the log (a heartbeat, or a question that is sent again to a new client).
 export interface LogEvent {
   id: number | null;
   type: string;
@@ -9,7 +9,7 @@ export interface LogEvent {
   data: Record<string, unknown>;
 }
 
-/// Reads one frame of the stream. Null for one that is not JSON: a newer daemon's, to be passed over.
+/// Parses one frame of the stream. Returns null if it is not JSON, so that frames of a newer daemon are ignored.
 export function readEvent(frame: { event: string; id: string | null; data: string }): LogEvent | null {
   let body: unknown;
   try {
@@ -30,6 +30,6 @@ export function readEvent(frame: { event: string; id: string | null; data: strin
   };
 }
 
-/// Reads what GET /events lists; entries that cannot be read are left out.
+/// Parses the reply of GET /events, without the entries that cannot be parsed.
 export const readEvents = (list: readonly { id: number }[]): LogEvent[] =>
   list.map((event) => readEvent({ event: "", id: String(event.id), data: JSON.stringify(event) })).filter((event): event is LogEvent => event !== null);

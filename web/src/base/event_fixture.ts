@@ -1,9 +1,9 @@
-// Events as the stream would bring them, numbered one after another.
+// Events as the stream would deliver them, with consecutive ids.
 import type { LogEvent } from "./event.ts";
 
 let next = 0;
 
-/// The number of the last event made here.
+/// The id of the last event created here.
 export const lastId = (): number => next;
 
 export const event = (type: string, data: Record<string, unknown> = {}, entity = "", id: number | null = ++next): LogEvent =>

@@ -6,7 +6,7 @@ import { LiveList } from "./live_list.ts";
 
 interface Item { id: string; word: string }
 
-/// A list whose reads are answered by hand.
+/// A list whose reads are answered by the test.
 function fixture() {
   const asked: { answer: (items: Item[]) => Promise<void>; refuse: (why: string) => Promise<void> }[] = [];
   const settled = () => new Promise<void>((resolve) => { setImmediate(resolve); });
@@ -23,7 +23,7 @@ function fixture() {
 }
 const set = (id: string, word: string): LogEvent => event("item.set", { id, word });
 
-test("events that came while the list was on its way are applied to it", async () => {
+test("events that arrive during a read are applied to its result", async () => {
   const { list, asked, words } = fixture();
   void list.read();
   list.apply([set("a", "newer")]);
@@ -32,7 +32,7 @@ test("events that came while the list was on its way are applied to it", async (
   assert.deepEqual([words(), list.loaded.peek()], [["newer", "other"], true]);
 });
 
-test("a list replaces what was known", async () => {
+test("a read replaces all items", async () => {
   const { list, asked, words } = fixture();
   list.apply([set("gone", "gone")]);
   void list.read();
@@ -40,7 +40,7 @@ test("a list replaces what was known", async () => {
   assert.deepEqual(words(), []);
 });
 
-test("a list that is asked for while it is on its way is read once more, not twice", async () => {
+test("a read that is requested during a read follows once", async () => {
   const { list, asked } = fixture();
   void list.read();
   void list.read();
@@ -52,20 +52,20 @@ test("a list that is asked for while it is on its way is read once more, not twi
   assert.equal(asked.length, 2);
 });
 
-test("trouble is told until a read succeeds; what was known stays", async () => {
+test("an error stays until a read succeeds, and the items stay", async () => {
   const { list, asked, words } = fixture();
   list.apply([set("a", "known")]);
   void list.read();
   await asked[0]!.refuse("no such thing");
-  assert.deepEqual([list.trouble.peek(), list.loaded.peek(), words()], ["no such thing", false, ["known"]]);
-  list.retryIfTroubled();
-  assert.equal(asked.length, 1, "not at once");
-  list.readIfTroubled();
+  assert.deepEqual([list.error.peek(), list.loaded.peek(), words()], ["no such thing", false, ["known"]]);
+  list.retryIfFailed();
+  assert.equal(asked.length, 1, "not immediately");
+  list.readIfFailed();
   await asked[1]!.answer([]);
-  assert.deepEqual([list.trouble.peek(), list.loaded.peek()], ["", true]);
+  assert.deepEqual([list.error.peek(), list.loaded.peek()], ["", true]);
 });
 
-test("events of other lists leave the very same items", () => {
+test("events of other lists do not change the items", () => {
   const { list } = fixture();
   const before = list.items.peek();
   assert.deepEqual([list.apply([event("other.set")]), list.items.peek() === before], [[], true]);

@@ -1,4 +1,4 @@
-// A list of the daemon's that is read once for each connection, then kept current by the events.
+// A list that is read from the daemon once per connection and then updated by events.
 import { signal } from "@preact/signals";
 import type { LogEvent } from "./event.ts";
 import { reader } from "./reader.ts";
@@ -6,61 +6,62 @@ import { reader } from "./reader.ts";
 export interface LiveListOptions<Item> {
   read: () => Promise<Item[]>;
   idOf: (item: Item) => string;
-  /// Whether an event says anything of this list.
+  /// Whether an event changes this list.
   concerns: (event: LogEvent) => boolean;
-  /// What is known after these events, in order. Pure; each event carries the item as it then was.
+  /// The items after these events, in order. Must be pure and idempotent: each event carries the item as it was then.
   apply: (before: ReadonlyMap<string, Item>, events: readonly LogEvent[]) => ReadonlyMap<string, Item>;
 }
 
-const retried_after_ms = 10_000;
+const retry_after_ms = 10_000;
 
 export class LiveList<Item> {
   readonly items = signal<ReadonlyMap<string, Item>>(new Map());
-  /// False until the list has come for the first time.
+  /// True once the list has been read for the first time.
   readonly loaded = signal(false);
-  /// Why the list could not be read; empty if it could.
-  readonly trouble = signal("");
+  /// Why the last read failed; empty if it succeeded.
+  readonly error = signal("");
 
   #options: LiveListOptions<Item>;
-  // Events that came while the list was on its way; null when it is not.
-  #later: LogEvent[] | null = null;
-  #troubled_at = 0;
+  // Events that arrived during a read; null if no read is running.
+  #events_during_read: LogEvent[] | null = null;
+  #failed_at = 0;
 
   constructor(options: LiveListOptions<Item>) {
     this.#options = options;
   }
 
-  /// Applies events. Gives back those that concern this list.
+  /// Applies events. Returns those that change this list.
   apply(events: readonly LogEvent[]): LogEvent[] {
-    const ours = events.filter(this.#options.concerns);
-    if (!ours.length) return ours;
-    this.#later?.push(...ours);
-    this.items.value = this.#options.apply(this.items.peek(), ours);
-    return ours;
+    const relevant = events.filter(this.#options.concerns);
+    if (!relevant.length) return relevant;
+    this.#events_during_read?.push(...relevant);
+    this.items.value = this.#options.apply(this.items.peek(), relevant);
+    return relevant;
   }
 
-  /// Reads the list anew. What came while it was on its way is applied to it again, and ends at the same state.
-  readonly read = reader(this.trouble, async () => {
-    this.#later = [];
+  /// Reads the list again. The reply may be older or newer than the events that arrived meanwhile, so they are applied to
+  /// it once more.
+  readonly read = reader(this.error, async () => {
+    this.#events_during_read = [];
     try {
       const list = await this.#options.read();
-      this.items.value = this.#options.apply(new Map(list.map((item) => [this.#options.idOf(item), item])), this.#later);
+      this.items.value = this.#options.apply(new Map(list.map((item) => [this.#options.idOf(item), item])), this.#events_during_read);
       this.loaded.value = true;
     } catch (error) {
-      this.#troubled_at = Date.now();
+      this.#failed_at = Date.now();
       throw error;
     } finally {
-      this.#later = null;
+      this.#events_during_read = null;
     }
   });
 
-  readIfTroubled(): void {
-    if (this.trouble.peek()) void this.read();
+  readIfFailed(): void {
+    if (this.error.peek()) void this.read();
   }
 
-  /// The same, but not again and again.
-  retryIfTroubled(): void {
-    if (Date.now() - this.#troubled_at > retried_after_ms) this.readIfTroubled();
+  /// Like `readIfFailed`, but waits a while after a failure.
+  retryIfFailed(): void {
+    if (Date.now() - this.#failed_at > retry_after_ms) this.readIfFailed();
   }
 
   set(item: Item): void {
@@ -68,9 +69,9 @@ export class LiveList<Item> {
   }
 }
 
-/// Drops the oldest of those that may go, down to `keep` of them.
-export function forgetOldest<Item>(items: Map<string, Item>, keep: number, may_go: (item: Item) => boolean, when: (item: Item) => string): void {
+/// Removes the oldest of the removable items, so that at most `keep` of them remain.
+export function forgetOldest<Item>(items: Map<string, Item>, keep: number, may_remove: (item: Item) => boolean, when: (item: Item) => string): void {
   if (items.size <= keep) return;
-  const goers = [...items].filter(([, item]) => may_go(item)).sort(([, a], [, b]) => when(b).localeCompare(when(a)));
-  for (const [id] of goers.slice(keep)) items.delete(id);
+  const removable = [...items].filter(([, item]) => may_remove(item)).sort(([, a], [, b]) => when(b).localeCompare(when(a)));
+  for (const [id] of removable.slice(keep)) items.delete(id);
 }

@@ -1,18 +1,18 @@
-// What agents write, taken apart: the part of markdown that they use, and nothing that a page would obey. Pure, and
-// linear in the text: every search that fails is not made again.
-import { inlines, longest_line, type Inline } from "./markdown_inline.ts";
+// Parses the subset of markdown that agents use into blocks. There is no raw HTML, so nothing in the text can become
+// markup of the page. Pure, and linear in the length of the text: a search that failed is not repeated.
+import { inlines, max_line_length, type Inline } from "./markdown_inline.ts";
 import { safeText } from "./safe_text.ts";
 
 export type Block =
   | { kind: "paragraph"; inlines: Inline[] }
-  /// `level` as written, `rank` as it nests: one that no reader of headings stumbles over.
+  /// `level` is the level as written; `rank` is the level for screen readers, which never skips one.
   | { kind: "heading"; level: number; rank: number; inlines: Inline[] }
   | { kind: "code"; language: string; text: string }
   | { kind: "list"; ordered: boolean; start: number; items: Block[][] }
   | { kind: "quote"; blocks: Block[] }
   | { kind: "rule" };
 
-const deepest = 5;
+const max_depth = 5;
 const first_rank = 3;
 
 const fence = /^\s{0,3}(`{3,}|~{3,})\s*([\w+#.-]{0,40})[^`]*$/;
@@ -21,13 +21,13 @@ const heading = /^\s{0,3}(#{1,6})\s+(.+)$/;
 const rule = /^\s{0,3}(?:-\s*-\s*-[-\s]*|\*\s*\*\s*\*[*\s]*|_\s*_\s*_[_\s]*)$/;
 const quote = /^\s{0,3}>\s?(.*)$/;
 
-/// One line as it may be shown. A long one is cut: nobody reads it, and the file has it.
+/// One line, made safe to show. A very long line is truncated; the file contains all of it.
 function shownLine(line: string): string {
-  const safe = safeText(line.length > longest_line ? line.slice(0, longest_line) : line);
-  return line.length > longest_line ? `${safe} … ${line.length - longest_line} more characters` : safe;
+  const safe = safeText(line.length > max_line_length ? line.slice(0, max_line_length) : line);
+  return line.length > max_line_length ? `${safe} … ${line.length - max_line_length} more characters` : safe;
 }
 
-/// The text's blocks. Line ends of any kind end a line: nothing is written over.
+/// The blocks of a text. CR, LF and CRLF all end a line, so a carriage return cannot overwrite text.
 export function parseMarkdown(text: string): Block[] {
   const ranks = { last: first_rank - 1 };
   return blocksOf(text.replace(/\r\n?/g, "\n").split("\n").map(shownLine), 0, ranks);
@@ -66,7 +66,7 @@ interface Taken {
   next: number;
 }
 
-/// What begins at this line, if it is more than a paragraph's.
+/// The block that begins at this line; null if the line belongs to a paragraph.
 function takeBlock(lines: readonly string[], at: number, depth: number, ranks: Ranks, in_paragraph: boolean): Taken | null {
   const line = lines[at]!;
   const fenced = fence.exec(line);
@@ -79,22 +79,22 @@ function takeBlock(lines: readonly string[], at: number, depth: number, ranks: R
   }
   if (rule.test(line)) return { block: { kind: "rule" }, next: at + 1 };
   if (/^\s{0,3}\|/.test(line)) return takeWhile(lines, at, (next) => /^\s{0,3}\|/.test(next), (text) => ({ kind: "code", language: "", text: text.join("\n") }));
-  if (depth >= deepest) return null;
+  if (depth >= max_depth) return null;
   if (quote.test(line))
     return takeWhile(lines, at, (next) => quote.test(next), (text) => ({ kind: "quote", blocks: blocksOf(text.map((each) => quote.exec(each)![1]!), depth + 1, ranks) }));
   const first = item.exec(line);
-  // "1986. A good year" in the middle of a sentence begins no list.
+  // "1986. A good year" in the middle of a paragraph does not begin a list.
   if (!first || (in_paragraph && first[3] !== undefined && first[3] !== "1")) return null;
   return takeList(lines, at, depth, ranks);
 }
 
-function takeWhile(lines: readonly string[], at: number, goes_on: (line: string) => boolean, make: (lines: string[]) => Block): Taken {
+function takeWhile(lines: readonly string[], at: number, belongs: (line: string) => boolean, make: (lines: string[]) => Block): Taken {
   let next = at;
-  while (next < lines.length && goes_on(lines[next]!)) ++next;
+  while (next < lines.length && belongs(lines[next]!)) ++next;
   return { block: make(lines.slice(at, next)), next };
 }
 
-/// A fence that never closes holds the rest: so text that is still coming looks as it will.
+/// An unclosed fence extends to the end of the text, so that code is shown as code while it is still streaming.
 function takeFence(lines: readonly string[], at: number, mark: string, language: string): Taken {
   const end = new RegExp(`^\\s{0,3}\\${mark[0]}{${Math.min(mark.length, 100)},}\\s*$`);
   let next = at + 1;
@@ -118,7 +118,7 @@ function takeList(lines: readonly string[], at: number, depth: number, ranks: Ra
       if (next > at) items.push(blocksOf(own, depth + 1, ranks));
       own = [found[4] ?? ""];
     } else if (!line.trim()) {
-      // A list goes on after an empty line only if what follows belongs to it.
+      // A list continues after an empty line only if the next line belongs to it.
       const after = lines[next + 1] ?? "";
       if (!/^\s{2,}\S/.test(after) && !item.test(after)) break;
       own.push("");
@@ -132,14 +132,14 @@ function takeList(lines: readonly string[], at: number, depth: number, ranks: Ra
   return { block: { kind: "list", ordered, start: Number(first[3] ?? 1), items }, next };
 }
 
-/// The beginning of a long text, cut between lines, and whether there is more.
-export function beginning(text: string, most_characters: number, most_lines: number): { text: string; is_cut: boolean } {
+/// The beginning of a long text, cut at a line end, and whether anything was cut.
+export function beginning(text: string, max_characters: number, max_lines: number): { text: string; is_cut: boolean } {
   let end = -1;
-  for (let count = 0; count < most_lines; ++count) {
+  for (let count = 0; count < max_lines; ++count) {
     const next = text.indexOf("\n", end + 1);
-    if (next < 0 || next > most_characters) {
-      if (next < 0 && text.length <= most_characters) end = text.length;
-      else if (end <= 0) end = most_characters;
+    if (next < 0 || next > max_characters) {
+      if (next < 0 && text.length <= max_characters) end = text.length;
+      else if (end <= 0) end = max_characters;
       break;
     }
     end = next;

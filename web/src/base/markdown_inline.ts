@@ -1,24 +1,24 @@
-// Markdown within a paragraph: emphasis, code and links. Takes text that is safe to show already. Pure.
+// Parses markdown within a paragraph: emphasis, code and links. Expects text that is already safe to show. Pure.
 
 export type Inline =
   | { kind: "text"; text: string }
   | { kind: "code"; text: string }
   | { kind: "strong" | "emphasis" | "deleted"; inlines: Inline[] }
-  /// `host` is told when the label does not say where it leads.
+  /// `host` is the target's host if the label does not show it; otherwise empty.
   | { kind: "link"; href: string; host: string; inlines: Inline[] }
   | { kind: "wikilink"; target: string; label: string };
 
-export const longest_line = 20_000;
-const longest_label = 500;
-const longest_address = 2_000;
-const deepest = 4;
+export const max_line_length = 20_000;
+const max_label_length = 500;
+const max_address_length = 2_000;
+const max_depth = 4;
 
 type Part = Extract<Inline, { inlines: Inline[] }>["kind"];
 const marks: [string, Part][] = [["**", "strong"], ["__", "strong"], ["~~", "deleted"], ["*", "emphasis"], ["_", "emphasis"]];
 
-/// An address that may be followed: http or https, nothing else. Null for all others.
+/// The URL of an http or https address; null for any other address.
 export function safeAddress(address: string): URL | null {
-  if (address.length > longest_address || !/^https?:\/\//i.test(address)) return null;
+  if (address.length > max_address_length || !/^https?:\/\//i.test(address)) return null;
   try {
     const url = new URL(address);
     return url.protocol === "http:" || url.protocol === "https:" ? url : null;
@@ -27,7 +27,7 @@ export function safeAddress(address: string): URL | null {
   }
 }
 
-/// The host that an address leads to, if what is shown of it does not begin with it plainly.
+/// The host of a URL, unless the label visibly begins with it.
 const hidden = (url: URL, shown: string): string => (shown === url.protocol + "//" + url.host || shown.startsWith(`${url.protocol}//${url.host}/`) ? "" : url.host);
 
 export function inlines(text: string, depth = 0): Inline[] {
@@ -38,13 +38,13 @@ class Reader {
   #at = 0;
   #plain = "";
   readonly #out: Inline[] = [];
-  /// Marks that have no partner further on.
-  readonly #lonely = new Set<string>();
+  /// Marks without a closing counterpart in the rest of the text.
+  readonly #unmatched = new Set<string>();
 
   constructor(readonly text: string, readonly depth: number) {}
 
   read(): Inline[] {
-    if (this.depth > deepest) return [{ kind: "text", text: this.text }];
+    if (this.depth > max_depth) return [{ kind: "text", text: this.text }];
     while (this.#at < this.text.length) {
       const taken = this.#take();
       if (!taken) this.#plain += this.text[this.#at++];
@@ -80,7 +80,7 @@ class Reader {
     return false;
   }
 
-  /// Marks without a meaning are text, all of a run at once: so "****" is not looked at four times.
+  /// Treats a run of marks such as "****" as plain text, all at once, so that each mark is not tried separately.
   #skipRun(mark: string): boolean {
     let end = this.#at;
     while (this.text[end] === mark) ++end;
@@ -98,11 +98,11 @@ class Reader {
     return this.#push({ kind: "code", text: this.text.slice(start, end).replace(/^ (.*\S.*) $/s, "$1") }, end + ticks.length);
   }
 
-  /// Where the next such mark stands that will do; -1 if there is none, and then it is not looked for again.
-  #partner(mark: string, from: number, will_do: (at: number) => boolean): number {
-    if (this.#lonely.has(mark)) return -1;
-    for (let at = this.text.indexOf(mark, from); at >= 0; at = this.text.indexOf(mark, at + 1)) if (will_do(at)) return at;
-    this.#lonely.add(mark);
+  /// The index of the next such mark that is suitable; -1 if there is none, which is remembered.
+  #partner(mark: string, from: number, is_suitable: (at: number) => boolean): number {
+    if (this.#unmatched.has(mark)) return -1;
+    for (let at = this.text.indexOf(mark, from); at >= 0; at = this.text.indexOf(mark, at + 1)) if (is_suitable(at)) return at;
+    this.#unmatched.add(mark);
     return -1;
   }
 
@@ -111,7 +111,7 @@ class Reader {
     if (!text.startsWith(mark, this.#at)) return false;
     const start = this.#at + mark.length;
     if (/\s/.test(text[start] ?? " ") || text[start] === mark[0]) return false;
-    // snake_case_names hold no emphasis.
+    // There is no emphasis in snake_case_names.
     if (mark[0] === "_" && /[\p{L}\p{N}]/u.test(text[this.#at - 1] ?? "")) return false;
     const end = this.#partner(mark, start + 1, (at) =>
       !/\s/.test(text[at - 1]!) && (mark.length > 1 || (text[at + 1] !== mark && text[at - 1] !== mark))
@@ -122,20 +122,20 @@ class Reader {
 
   #wikilink(): boolean {
     if (!this.text.startsWith("[[", this.#at)) return false;
-    const found = /^\[\[([^\][|\n]{1,300})(?:\|([^\][|\n]{1,300}))?\]\]/.exec(this.text.slice(this.#at, this.#at + 2 * longest_label));
+    const found = /^\[\[([^\][|\n]{1,300})(?:\|([^\][|\n]{1,300}))?\]\]/.exec(this.text.slice(this.#at, this.#at + 2 * max_label_length));
     if (!found) return false;
     const target = found[1]!.trim();
     return this.#push({ kind: "wikilink", target, label: found[2]?.trim() || target }, this.#at + found[0].length);
   }
 
-  /// A link, or a picture: which is never loaded, only linked to.
+  /// A link or an image. Images are never loaded, only linked.
   #link(): boolean {
-    const rest = this.text.slice(this.#at, this.#at + longest_label + longest_address);
+    const rest = this.text.slice(this.#at, this.#at + max_label_length + max_address_length);
     const found = /^!?\[([^\][\n]{0,500})\]\(\s*<?([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)?)>?(?:\s+"[^"\n]{0,300}")?\s*\)/.exec(rest);
     if (!found) return false;
     const url = safeAddress(found[2]!);
     const label = found[1]!.trim() || found[2]!;
-    // Where it may not lead is shown, not followed.
+    // An unsafe address is shown as text.
     if (!url) return this.#push({ kind: "text", text: found[2] ? `${label} (${found[2]})` : label }, this.#at + found[0].length);
     const host = label === found[2] ? hidden(url, label) : url.host;
     return this.#push({ kind: "link", href: url.href, host, inlines: [{ kind: "text", text: label }] }, this.#at + found[0].length);
@@ -145,7 +145,7 @@ class Reader {
     const angled = this.text[this.#at] === "<";
     const start = angled ? this.#at + 1 : this.#at;
     if (this.text[start] !== "h" || /\w/.test(this.text[start - 1] ?? "")) return false;
-    const found = /^https?:\/\/[^\s<>"'`|\\^{}]{1,2000}/.exec(this.text.slice(start, start + longest_address));
+    const found = /^https?:\/\/[^\s<>"'`|\\^{}]{1,2000}/.exec(this.text.slice(start, start + max_address_length));
     if (!found) return false;
     let address = found[0];
     while (/[.,;:!?*_~]$/.test(address) || (address.endsWith(")") && !address.includes("(")) || (address.endsWith("]") && !address.includes("["))) address = address.slice(0, -1);

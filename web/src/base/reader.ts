@@ -1,22 +1,22 @@
-// Reads that are asked for whenever something changes.
+// Reads that are requested whenever something changes.
 import { messageOf } from "./text.ts";
 
-/// A read that is never under way twice at once, and is done once more if it was asked for meanwhile. `trouble` tells
-/// why it failed.
-export function reader(trouble: { value: string }, read: () => Promise<void>): () => Promise<void> {
+/// A function that runs `read`, but never twice at the same time: if it is called while a read is running, one more read
+/// follows. `error` receives the message of a failed read, and is empty after a successful one.
+export function reader(error: { value: string }, read: () => Promise<void>): () => Promise<void> {
   let is_reading = false;
-  let again = false;
+  let read_again = false;
   return async () => {
-    again = true;
+    read_again = true;
     if (is_reading) return;
     is_reading = true;
-    while (again) {
-      again = false;
+    while (read_again) {
+      read_again = false;
       try {
         await read();
-        trouble.value = "";
-      } catch (error) {
-        trouble.value = messageOf(error);
+        error.value = "";
+      } catch (failure) {
+        error.value = messageOf(failure);
       }
     }
     is_reading = false;

@@ -1,10 +1,10 @@
-// Output of programs, made safe to show: what a terminal would obey is taken out, what could
-// deceive the eye is made visible. The file keeps the bytes; this is only how they are shown.
+// Makes text from programs safe to show: terminal escape sequences are removed, and characters that could mislead the
+// reader are made visible. Only the display changes; files keep the original bytes.
 
-// CSI, OSC/DCS/PM/APC/SOS up to their end, and the two- and three-byte escapes.
+// CSI sequences, OSC/DCS/PM/APC/SOS strings up to their end, and two- and three-byte escapes.
 const escapes =
   /\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_](?:[^\x07\x1b]|\x1b(?!\\))*(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]|\x9b[0-?]*[ -/]*[@-~]/g;
-// Marks that reorder text, and characters that take no room.
+// Characters that reorder text, and zero-width characters.
 const deceptive = /[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g;
 const controls = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 
@@ -12,7 +12,7 @@ export function stripEscapes(text: string): string {
   return text.includes("\x1b") || text.includes("\x9b") ? text.replace(escapes, "") : text;
 }
 
-/// What a terminal would show of one line: after a carriage return the line is written anew.
+/// The line as a terminal would show it: the text after a carriage return overwrites the line.
 function lastRewrite(text: string): string {
   if (!text.includes("\r")) return text;
   const parts = text.split("\r");
@@ -20,7 +20,7 @@ function lastRewrite(text: string): string {
   return "";
 }
 
-/// One line of output as it may stand on the page.
+/// One line of output, safe to show on the page.
 export function safeText(text: string): string {
   return lastRewrite(stripEscapes(text))
     .replace(controls, (c) => (c === "\t" ? c : String.fromCharCode(c.charCodeAt(0) < 0x20 ? 0x2400 + c.charCodeAt(0) : 0xfffd)))

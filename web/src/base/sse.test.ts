@@ -4,7 +4,7 @@ import { FrameParser } from "./sse.ts";
 
 const stream = 'event: agent.output\nid: 7\ndata: {"a":1}\n\n: hello\n\nevent: heartbeat\ndata: one\ndata: two\n\n';
 
-test("frames come out whole, whatever the pieces they arrive in", () => {
+test("frames are complete, however the text is split", () => {
   const whole = new FrameParser().push(stream);
   assert.deepEqual(whole, [
     { event: "agent.output", id: "7", data: '{"a":1}' },
@@ -16,7 +16,7 @@ test("frames come out whole, whatever the pieces they arrive in", () => {
   }
 });
 
-test("a CRLF cut in two is one line end", () => {
+test("a CRLF that is split is one line end", () => {
   const text = "event: a\r\ndata: x\r\n\r\n";
   for (let cut = 1; cut < text.length; ++cut) {
     const parser = new FrameParser();
@@ -24,11 +24,11 @@ test("a CRLF cut in two is one line end", () => {
   }
 });
 
-test("a frame without its blank line is not a frame yet", () => {
+test("a frame is incomplete without its blank line", () => {
   assert.deepEqual(new FrameParser().push("data: half\n"), []);
 });
 
-test("a frame without data is none, and leaves no name behind", () => {
+test("a frame without data is ignored, including its event name", () => {
   const parser = new FrameParser();
   assert.deepEqual(parser.push("event: ghost\nid: 3\n\ndata: real\n\n"), [{ event: "message", id: null, data: "real" }]);
 });

@@ -1,4 +1,4 @@
-// Server-sent events from bytes that arrive in any pieces. Pure: no network, no clock.
+// Parses server-sent events from text that arrives in arbitrary chunks. Pure: no network, no clock.
 
 export interface Frame {
   event: string;
@@ -6,7 +6,7 @@ export interface Frame {
   data: string;
 }
 
-/// Feed it text in any pieces; it gives back the frames that became whole.
+/// Accepts text in arbitrary chunks and returns the frames that they complete.
 export class FrameParser {
   #rest = "";
   #event = "";
@@ -16,7 +16,7 @@ export class FrameParser {
   push(text: string): Frame[] {
     const frames: Frame[] = [];
     this.#rest += text;
-    // A lone CR at the very end may be the first half of CRLF: leave it for the next piece.
+    // A CR at the end may be the first half of a CRLF: leave it for the next chunk.
     const lines = this.#rest.split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {

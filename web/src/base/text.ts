@@ -1,4 +1,4 @@
-// How values of any kind are written for a person: durations, times, long texts. Pure.
+// Formats values for people: durations, times, long texts. Pure.
 import { safeText } from "./safe_text.ts";
 
 /// "4 s", "3 min 20 s", "2 h 5 min", "3 d".
@@ -10,26 +10,26 @@ export function duration(ms: number): string {
   return `${Math.floor(s / 86400)} d`;
 }
 
-/// "12 s ago"; empty when there is no such time.
+/// "12 s ago"; empty if there is no such time.
 export function ago(time: string | null | undefined, now: number): string {
   const at = Date.parse(time ?? "");
   return Number.isNaN(at) ? "" : `${duration(now - at)} ago`;
 }
 
-/// "in 4 min"; "now" when it is due and only the daemon's word is awaited.
+/// "in 4 min"; "now" if the time has passed; empty if there is no such time.
 export function ahead(time: string | null | undefined, now: number): string {
   const at = Date.parse(time ?? "");
   if (Number.isNaN(at)) return "";
   return at <= now ? "now" : `in ${duration(at - now + 999)}`;
 }
 
-/// Many lines as one, safe to show.
-export function oneLine(text: string, longest = 400): string {
+/// Text on a single line, safe to show, at most `max_length` characters long.
+export function oneLine(text: string, max_length = 400): string {
   const line = safeText(text.replace(/\s+/g, " ").trim());
-  return line.length > longest ? `${line.slice(0, longest)}…` : line;
+  return line.length > max_length ? `${line.slice(0, max_length)}…` : line;
 }
 
-/// Any value as text for a person: text as it is, anything else as JSON.
+/// Any value as text: strings unchanged, everything else as JSON.
 export function valueText(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);

@@ -2,17 +2,17 @@ import { useMemo, useRef } from "preact/hooks";
 import { safeText } from "../base/safe_text.ts";
 import { oneLine, valueText } from "../base/text.ts";
 import { Lines } from "../ui/lines.tsx";
-import { Markdown, type LinkOf } from "../ui/markdown.tsx";
+import { Markdown, type ResolveLink } from "../ui/markdown.tsx";
 import type { SubagentRow } from "./state.ts";
 import { SubagentCard } from "./subagent_card.tsx";
 import type { Entry, ToolResult, ToolUse } from "./wire.ts";
-import { inputLine, useKey } from "./words.ts";
+import { inputLine, toolUseKey } from "./words.ts";
 
 const shown_text = 8000;
 const cut = (text: string) => (text.length > shown_text ? `${text.slice(0, shown_text)}\n… ${text.length - shown_text} more characters` : text);
 
-/// A tool's use, folded: its name and what it was asked; what came back when opened.
-function Use({ use, result }: { use: ToolUse; result: ToolResult | undefined }) {
+/// A use of a tool: its name and input, and the result when opened.
+function ToolUseView({ use, result }: { use: ToolUse; result: ToolResult | undefined }) {
   return (
     <details class={`fold use ${result?.is_error ? "is-failed" : ""}`}>
       <summary>
@@ -26,7 +26,7 @@ function Use({ use, result }: { use: ToolUse; result: ToolResult | undefined }) 
   );
 }
 
-/// The same list for as long as it holds the same.
+/// Returns the previous list as long as the items are the same.
 function useSame<Item>(list: Item[]): Item[] {
   const last = useRef(list);
   if (last.current.length !== list.length || list.some((item, i) => item !== last.current[i])) last.current = list;
@@ -35,24 +35,24 @@ function useSame<Item>(list: Item[]): Item[] {
 
 const speakers: Record<Entry["role"], string> = { user: "You", assistant: "Agent", tool: "Tools", note: "" };
 
-/// One entry of a chat. It never changes, so it is made anew only when what belongs to it does.
-export function EntryView({ entry, speaker, results, uses, cards, linkOf, links_mark }: {
-  entry: Entry; speaker: string; results: ReadonlyMap<string, ToolResult>; uses: ReadonlySet<string>; cards: ReadonlyMap<string, SubagentRow>; linkOf: LinkOf; links_mark: string;
+/// One entry of a chat. Entries never change, so it is rendered again only when its results or subagents change.
+export function EntryView({ entry, speaker, results, uses, cards, resolveLink, links_version }: {
+  entry: Entry; speaker: string; results: ReadonlyMap<string, ToolResult>; uses: ReadonlySet<string>; cards: ReadonlyMap<string, SubagentRow>; resolveLink: ResolveLink; links_version: string;
 }) {
-  // What the tools answered stands with their uses; only an answer that has none is shown by itself.
-  const lonely = (entry.results ?? []).filter(({ id }) => !uses.has(id)).map(({ id, name }): ToolUse => ({ id, name: name ?? "tool" }));
-  const own = [...(entry.tools ?? []), ...lonely].map((use) => ({ use, result: results.get(use.id), card: cards.get(useKey(entry.n, use.id)) }));
+  // Results are shown with their tool uses; a result without a known use is shown by itself.
+  const orphans = (entry.results ?? []).filter(({ id }) => !uses.has(id)).map(({ id, name }): ToolUse => ({ id, name: name ?? "tool" }));
+  const own = [...(entry.tools ?? []), ...orphans].map((use) => ({ use, result: results.get(use.id), card: cards.get(toolUseKey(entry.n, use.id)) }));
   const marks = own.flatMap(({ result, card }) => [result, card]);
   return useMemo(() => {
     const text = entry.role === "tool" || entry.about ? "" : entry.text ?? "";
     if (!text.trim() && !own.length) return null;
-    if (entry.role === "note") return <li class="entry is-note"><Markdown text={text} linkOf={linkOf} links_mark={links_mark} /></li>;
+    if (entry.role === "note") return <li class="entry is-note"><Markdown text={text} resolveLink={resolveLink} links_version={links_version} /></li>;
     return (
       <li class={`entry is-${entry.role}`}>
         <p class="entry-who">{entry.role === "assistant" ? safeText(speaker) : speakers[entry.role] ?? safeText(entry.role)}</p>
-        {text && <Markdown text={text} linkOf={linkOf} links_mark={links_mark} />}
-        {own.map(({ use, result, card }) => card ? <SubagentCard key={use.id} one={card} linkOf={linkOf} /> : <Use key={use.id} use={use} result={result} />)}
+        {text && <Markdown text={text} resolveLink={resolveLink} links_version={links_version} />}
+        {own.map(({ use, result, card }) => card ? <SubagentCard key={use.id} subagent={card} resolveLink={resolveLink} /> : <ToolUseView key={use.id} use={use} result={result} />)}
       </li>
     );
-  }, [entry, speaker, links_mark, useSame(marks)]);
+  }, [entry, speaker, links_version, useSame(marks)]);
 }

@@ -3,12 +3,12 @@ import { now } from "../base/clock.ts";
 import { safeText } from "../base/safe_text.ts";
 import { ago, oneLine } from "../base/text.ts";
 import { Badge } from "../ui/badge.tsx";
+import { ConfirmButton } from "../ui/confirm_button.tsx";
 import { Markdown } from "../ui/markdown.tsx";
-import { TwoPresses } from "../ui/two_presses.tsx";
 import { EntryView } from "./chat_entry.tsx";
 import { Composer } from "./composer.tsx";
-import { chat, chats, chats_loaded, crew, endChat, entries_loaded, entries_trouble, linkAmong, own_subagents, placed } from "./model.ts";
-import { is_beginning, NewChat } from "./new_chat.tsx";
+import { chat, chat_subagents, chats, chats_loaded, crew, endChat, entries_error, entries_loaded, placement, subagentLinks } from "./model.ts";
+import { is_new_chat_open, NewChat } from "./new_chat.tsx";
 import type { ChatRow } from "./state.ts";
 import { SubagentCard } from "./subagent_card.tsx";
 import type { ToolResult } from "./wire.ts";
@@ -16,18 +16,18 @@ import { chatState, cost, titleOf, tokens, waitingText } from "./words.ts";
 
 const shown_entries = 200;
 
-const linkOf = linkAmong(own_subagents);
+const resolveLink = subagentLinks(chat_subagents);
 
-/// What is coming, what it waits for, or why it stopped.
-function Tail({ at, speaker }: { at: ChatRow; speaker: string }) {
-  const { coming } = at;
+/// The state of the current turn: its text so far, what it waits for, or why it failed.
+function TurnStatus({ at, speaker }: { at: ChatRow; speaker: string }) {
+  const { streaming } = at;
   return (
     <>
       {at.turn === "running" && (
-        <li class="entry is-assistant is-coming">
+        <li class="entry is-assistant is-streaming">
           <p class="entry-who">{safeText(speaker)} <Badge status="running" /></p>
-          {coming?.is_partial && coming.text && <span class="faint">…</span>}
-          {coming?.text && <Markdown text={coming.text} linkOf={linkOf} is_live />}
+          {streaming?.is_partial && streaming.text && <span class="faint">…</span>}
+          {streaming?.text && <Markdown text={streaming.text} resolveLink={resolveLink} is_live />}
           {at.tool && <p class="sub-line"><span class="faint">tool</span> <code>{oneLine(at.tool.name, 60)}</code> {oneLine(at.tool.summary, 200)}</p>}
           {at.waiting && <p class="sub-line is-waiting">{waitingText(at.waiting, now.value)}</p>}
         </li>
@@ -50,17 +50,17 @@ function Transcript({ at }: { at: ChatRow }) {
   const all = useMemo(() => [...crew.value.entries.values()], [crew.value.entries]);
   const results = useMemo(() => new Map(all.flatMap((entry) => (entry.results ?? []).map((result): [string, ToolResult] => [result.id, result]))), [all]);
   const uses = useMemo(() => new Set(all.flatMap((entry) => (entry.tools ?? []).map(({ id }) => id))), [all]);
-  const { by_use, after } = placed.value;
-  // Links are found by the files of subagents, so what was written is looked at again when there are more of them.
-  const links_mark = own_subagents.value.map((one) => one.task_id + (one.file ?? "")).join();
+  const { by_use, after } = placement.value;
+  // Wikilinks name files of subagents, so the entries are rendered again when there are more of them.
+  const links_version = chat_subagents.value.map((subagent) => subagent.task_id + (subagent.file ?? "")).join();
   const speaker = at.agent || "Agent";
   useLayoutEffect(() => {
     const last = all.at(-1);
-    // Whoever says something wants to see the answer.
-    const has_spoken = last?.role === "user" && last.n > newest.current;
+    // Scroll to the end when the user has sent a message.
+    const has_sent = last?.role === "user" && last.n > newest.current;
     newest.current = last?.n ?? 0;
-    if (has_spoken && !follows) follow(true);
-    if ((follows || has_spoken) && box.current) box.current.scrollTop = box.current.scrollHeight;
+    if (has_sent && !follows) follow(true);
+    if ((follows || has_sent) && box.current) box.current.scrollTop = box.current.scrollHeight;
   });
   useLayoutEffect(() => {
     const element = box.current;
@@ -74,24 +74,24 @@ function Transcript({ at }: { at: ChatRow }) {
     const before = place.current;
     place.current = { top: element.scrollTop, size: `${element.clientWidth} ${element.clientHeight}` };
     if (element.scrollHeight - element.scrollTop - element.clientHeight < 40) follow(true);
-    // A box that changed its size scrolled by itself.
+    // A change of size also scrolls.
     else if (element.scrollTop < before.top && place.current.size === before.size) follow(false);
   };
-  const cards = (n: number) => after.get(n)?.map((one) => <li key={one.task_id} class="entry is-tool"><SubagentCard one={one} linkOf={linkOf} /></li>);
+  const cards = (n: number) => after.get(n)?.map((subagent) => <li key={subagent.task_id} class="entry is-tool"><SubagentCard subagent={subagent} resolveLink={resolveLink} /></li>);
   const hidden = Math.max(0, all.length - shown);
   return (
     <div class="transcript-frame">
       <div class="transcript" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label="Transcript" data-testid="transcript">
-        {entries_trouble.value && <p class="trouble" role="alert">Could not load the transcript: {entries_trouble.value}</p>}
-        {!entries_loaded.value && !entries_trouble.value && <p class="hint">Loading…</p>}
+        {entries_error.value && <p class="error" role="alert">Could not load the transcript: {entries_error.value}</p>}
+        {!entries_loaded.value && !entries_error.value && <p class="hint">Loading…</p>}
         {hidden > 0 && <button type="button" class="button" onClick={() => { follow(false); show(shown + shown_entries); }}>Show {hidden} earlier entries</button>}
         <ol class="entries">
           {cards(0)}
           {all.slice(hidden).map((entry) => [
-            <EntryView key={entry.n} entry={entry} speaker={speaker} results={results} uses={uses} cards={by_use} linkOf={linkOf} links_mark={links_mark} />, cards(entry.n),
+            <EntryView key={entry.n} entry={entry} speaker={speaker} results={results} uses={uses} cards={by_use} resolveLink={resolveLink} links_version={links_version} />, cards(entry.n),
           ])}
           {cards(Infinity)}
-          {entries_loaded.value && <Tail at={at} speaker={speaker} />}
+          {entries_loaded.value && <TurnStatus at={at} speaker={speaker} />}
         </ol>
         {entries_loaded.value && !all.length && at.turn !== "running" && !at.error && <p class="hint">No messages yet.</p>}
       </div>
@@ -108,7 +108,7 @@ function Empty() {
         <>
           <p>Start one here, or in a terminal in this project:</p>
           <pre><code>cru chat</code></pre>
-          <button type="button" class="button is-main" onClick={() => { is_beginning.value = true; }}>New chat</button>
+          <button type="button" class="button is-main" onClick={() => { is_new_chat_open.value = true; }}>New chat</button>
         </>
       )}
     </section>
@@ -117,9 +117,9 @@ function Empty() {
 
 export function ChatPane() {
   const at = chat.value;
-  if (is_beginning.value) return <section class="sheet" aria-label="New chat"><header class="sheet-head"><h2>New chat</h2></header><NewChat /></section>;
+  if (is_new_chat_open.value) return <section class="sheet" aria-label="New chat"><header class="sheet-head"><h2>New chat</h2></header><NewChat /></section>;
   if (!at) {
-    if (entries_trouble.value) return <section class="empty"><h2>Chat not found</h2><p class="trouble" role="alert">{safeText(entries_trouble.value)}</p></section>;
+    if (entries_error.value) return <section class="empty"><h2>Chat not found</h2><p class="error" role="alert">{safeText(entries_error.value)}</p></section>;
     return chats.value.length ? <section class="empty"><h2>{crew.value.open ? "Loading…" : "Select a chat"}</h2></section> : <Empty />;
   }
   const facts: [string, string][] = [
@@ -133,8 +133,8 @@ export function ChatPane() {
           <h2>{titleOf(at)}</h2>
           <Badge status={chatState(at)} />
           <span class="pane-since">{ago(at.ended_at ?? at.started_at, now.value)}</span>
-          <span class="spring" />
-          {at.status === "active" && at.turn !== "running" && (at.kind ?? "chat") === "chat" && <TwoPresses key={at.id} word="End chat" sure="End it now" act={() => endChat(at.id)} />}
+          <span class="spacer" />
+          {at.status === "active" && at.turn !== "running" && (at.kind ?? "chat") === "chat" && <ConfirmButton key={at.id} label="End chat" confirm_label="End it now" act={() => endChat(at.id)} />}
         </div>
         <dl class="facts">
           {facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd title={safeText(value)}>{oneLine(value, 200)}</dd></div>)}

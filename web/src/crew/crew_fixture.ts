@@ -1,7 +1,7 @@
-// Events and states of chats as the daemon would tell them.
-import { event as anEvent, lastId } from "../base/event_fixture.ts";
+// Events and states of chats, as the daemon would send them.
 import type { LogEvent } from "../base/event.ts";
-import { nobody, openedChat, takeChat, type Crew } from "./state.ts";
+import { event as anEvent, lastId } from "../base/event_fixture.ts";
+import { empty_crew, mergeChat, openedChat, type Crew } from "./state.ts";
 import type { Entry } from "./wire.ts";
 
 /// An event of the chat "c".
@@ -11,6 +11,6 @@ export const entry = (n: number, role: Entry["role"] = "assistant", text = `entr
 export const piece = (n: number, text: string, more = {}) => event("chat.text", { task_id: null, n, text, ...more });
 /// An event of the subagent "3f".
 export const sub = (what: string, data = {}) => event(`subagent.${what}`, { task_id: "3f", agent: "tester", ...data });
-export const opened = (): Crew => takeChat(openedChat(nobody, "c"), { id: "c", status: "active", turn: "idle", entries: [entry(1, "user")], subagents: [] }, lastId());
-export const coming = (crew: Crew) => crew.chats.get("c")?.coming;
+export const opened = (): Crew => mergeChat(openedChat(empty_crew, "c"), { id: "c", status: "active", turn: "idle", entries: [entry(1, "user")], subagents: [] }, lastId());
+export const streaming = (crew: Crew) => crew.chats.get("c")?.streaming;
 export const numbers = (crew: Crew) => [...crew.entries.keys()];

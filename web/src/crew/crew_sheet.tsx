@@ -1,18 +1,18 @@
 import { useState } from "preact/hooks";
 import { DefinitionTable } from "../definitions/definition_table.tsx";
-import { definitions, definitions_loaded, definitions_trouble, problems } from "../definitions/model.ts";
+import { definitions, definitions_error, definitions_loaded, problems } from "../definitions/model.ts";
 import { Problems } from "../definitions/problems.tsx";
 import { isError } from "../definitions/words.ts";
 import { Sheet } from "../ui/sheet.tsx";
-import { linkAmong, subagents } from "./model.ts";
+import { subagentLinks, subagents } from "./model.ts";
 import { SpawnForm } from "./spawn_form.tsx";
 import { SubagentCard } from "./subagent_card.tsx";
 
 const shown_subagents = 30;
 
-const linkOf = linkAmong(subagents);
+const resolveLink = subagentLinks(subagents);
 
-/// The agents that can be spawned, what is wrong with those that cannot, and those that were.
+/// The defined agents, the problems in their files, and the spawned subagents.
 export function CrewSheet() {
   const [spawning, spawn] = useState<string | null>(null);
   const all = definitions.value;
@@ -20,9 +20,9 @@ export function CrewSheet() {
   const recent = subagents.value.slice(0, shown_subagents);
   return (
     <Sheet title="Crew" count={`${all.length} agents${invalid ? `, ${invalid} ${invalid === 1 ? "error" : "errors"}` : ""}`}
-      loaded={definitions_loaded.value} trouble={definitions_trouble.value} is_empty={!all.length && !problems.value.length && !recent.length}
+      loaded={definitions_loaded.value} error={definitions_error.value} is_empty={!all.length && !problems.value.length && !recent.length}
       actions={all.length > 0 && <button type="button" class="button" aria-expanded={spawning !== null} onClick={() => spawn(spawning === null ? "" : null)}>Spawn an agent</button>}
-      nothing={(
+      empty={(
         <>
           <h2>No agents are defined</h2>
           <p>An agent is defined by a markdown file with a name, a description and a prompt.</p>
@@ -36,7 +36,7 @@ export function CrewSheet() {
         <section aria-label="Subagents">
           <h3 class="heading">Subagents</h3>
           <div class="subs">
-            {recent.map((one) => <SubagentCard key={one.task_id} one={one} linkOf={linkOf} />)}
+            {recent.map((subagent) => <SubagentCard key={subagent.task_id} subagent={subagent} resolveLink={resolveLink} />)}
           </div>
         </section>
       )}

@@ -1,49 +1,49 @@
-// The living state of chats and subagents: read once for each connection, then kept current by the events.
+// Signals and actions for chats and subagents. They are read once per connection and then updated by events.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { get, post } from "../base/api.ts";
 import { readEvents, type LogEvent } from "../base/event.ts";
 import { reader } from "../base/reader.ts";
 import { messageOf } from "../base/text.ts";
 import { view } from "../base/views.ts";
-import { applyCrew, chatsInOrder, newestFirst, nobody, openedChat, reconnected, takeChat, takeChats, takeSubagents, withEarlier, type Crew, type SubagentRow } from "./state.ts";
+import { applyCrew, chatsInOrder, empty_crew, mergeChat, mergeChats, mergeSubagents, newestFirst, openedChat, reconnected, withMissedText, type Crew, type SubagentRow } from "./state.ts";
 import type { Chat, ChatReply, Subagent } from "./wire.ts";
 import { chatAddress, linkedSubagent, placeSubagents } from "./words.ts";
 
-export const crew = signal<Crew>(nobody);
+export const crew = signal<Crew>(empty_crew);
 export const chats = computed(() => chatsInOrder(crew.value.chats));
 export const busy_chats = computed(() => chats.value.filter((chat) => chat.turn === "running").length);
 export const chat = computed(() => (crew.value.open ? crew.value.chats.get(crew.value.open) ?? null : null));
 export const subagents = computed(() => newestFirst(crew.value.subagents));
-export const own_subagents = computed(() => subagents.value.filter((one) => one.chat_id === crew.value.open));
-export const placed = computed(() => placeSubagents(crew.value.entries.values(), own_subagents.value));
+export const chat_subagents = computed(() => subagents.value.filter((subagent) => subagent.chat_id === crew.value.open));
+export const placement = computed(() => placeSubagents(crew.value.entries.values(), chat_subagents.value));
 
-/// Where a wikilink leads: to the subagent of these whose file it names.
-export const linkAmong = (among: { peek(): readonly SubagentRow[] }) => (target: string): string => {
-  const one = linkedSubagent(target, among.peek());
-  return one?.chat_id ? chatAddress(one.chat_id, one.task_id) : "";
+/// Resolves a wikilink to the address of the subagent whose file it names.
+export const subagentLinks = (among: { peek(): readonly SubagentRow[] }) => (target: string): string => {
+  const subagent = linkedSubagent(target, among.peek());
+  return subagent?.chat_id ? chatAddress(subagent.chat_id, subagent.task_id) : "";
 };
 
-/// False until the list has come for the first time; the trouble when it could not be read.
+/// Whether the list of chats has been read, and why the last read failed.
 export const chats_loaded = signal(false);
-export const chats_trouble = signal("");
-/// Of the chat that is looked at.
+export const chats_error = signal("");
+/// The same for the entries of the open chat.
 export const entries_loaded = signal(false);
-export const entries_trouble = signal("");
-/// The subagent that a link leads to; its card shows itself, then forgets it.
-export const pointed_at = signal<string | null>(null);
-/// What is typed but not sent, by chat.
+export const entries_error = signal("");
+/// The id of the subagent that a link leads to. Its card scrolls into view, then resets this.
+export const focused_subagent = signal<string | null>(null);
+/// Unsent messages, by chat id.
 export const drafts = new Map<string, string>();
 
-const pathOf = (room: string, id: string): string => `/${room}/${encodeURIComponent(id)}`;
+const pathOf = (collection: string, id: string): string => `/${collection}/${encodeURIComponent(id)}`;
 
-/// Chats are worth seeing without them.
+/// Never fails: the chats are useful without the subagents.
 const readSubagents = (): Promise<Subagent[]> => get<{ subagents?: Subagent[] }>("/subagents?limit=100").then((reply) => reply.subagents ?? [], () => []);
 
-const readChats = reader(chats_trouble, async () => {
+const readChats = reader(chats_error, async () => {
   const asked_at = crew.peek().seen;
   const [{ chats: list }, spawned] = await Promise.all([get<{ chats: Chat[] }>("/chats?limit=100"), readSubagents()]);
   batch(() => {
-    crew.value = takeSubagents(takeChats(crew.peek(), list, asked_at), spawned);
+    crew.value = mergeSubagents(mergeChats(crew.peek(), list, asked_at), spawned);
     chats_loaded.value = true;
   });
 });
@@ -53,9 +53,9 @@ export const readCrew = (): void => {
   if (crew.peek().open) void readEntries();
 };
 
-// ---- the chat that is looked at
+// ---- the open chat
 const page_size = 200;
-const most_entries = 5000;
+const max_entries = 5000;
 let reading: AbortController | null = null;
 
 export function openChat(id: string | null): void {
@@ -63,7 +63,7 @@ export function openChat(id: string | null): void {
   batch(() => {
     crew.value = openedChat(crew.peek(), id);
     entries_loaded.value = false;
-    entries_trouble.value = "";
+    entries_error.value = "";
   });
   if (id) void readEntries();
   else reading?.abort();
@@ -75,85 +75,85 @@ async function readEntries(): Promise<void> {
   reading?.abort();
   const mine = reading = new AbortController();
   try {
-    for (let after = 0, more = true; more && after < most_entries;) {
+    for (let after = 0, more = true; more && after < max_entries;) {
       const asked_at = crew.peek().seen;
       const reply: ChatReply = await get<ChatReply>(`${pathOf("chats", id)}?after=${after}&limit=${page_size}`, mine.signal);
-      // The beginning of an id leads to its chat; from here on it goes by its whole name.
+      // The address may contain only the beginning of an id; from here on, the full id is used.
       if (reply.id !== id && crew.peek().open === id) crew.value = openedChat(crew.peek(), reply.id);
-      crew.value = takeChat(crew.peek(), reply, asked_at);
+      crew.value = mergeChat(crew.peek(), reply, asked_at);
       const last = reply.entries?.at(-1)?.n ?? 0;
       more = !!reply.more && last > after;
       after = last;
     }
     batch(() => {
       entries_loaded.value = true;
-      entries_trouble.value = "";
+      entries_error.value = "";
     });
-    if (crew.peek().chats.get(id)?.coming?.is_partial) await readComing(id, mine.signal);
+    if (crew.peek().chats.get(id)?.streaming?.is_partial) await readStreaming(id, mine.signal);
   } catch (error) {
-    if (!mine.signal.aborted) entries_trouble.value = messageOf(error);
+    if (!mine.signal.aborted) entries_error.value = messageOf(error);
   }
 }
 
-const looked_back = 2000;
+const events_to_search = 2000;
 
-/// The pieces of the entry that is coming, if the log has them: a reload in the middle of an answer shows it whole.
-async function readComing(id: string, signal: AbortSignal): Promise<void> {
+/// Reads the missed chunks of the streaming entry from the log, so that a reload during an answer shows all of it.
+async function readStreaming(id: string, signal: AbortSignal): Promise<void> {
   try {
-    const since = Math.max(0, crew.peek().seen - looked_back);
+    const since = Math.max(0, crew.peek().seen - events_to_search);
     const list = await get<{ id: number }[]>(`/events?entity=${encodeURIComponent(id)}&type=chat.text,chat.entry,chat.turn,chat.restarted&since=${since}`, signal);
-    crew.value = withEarlier(crew.peek(), id, readEvents(list));
+    crew.value = withMissedText(crew.peek(), id, readEvents(list));
   } catch {
-    // Older than the log goes back: what comes is shown, and the whole when it is there.
+    // They are no longer in the log: the rest is shown as it arrives, and the full entry at its end.
   }
 }
 
 // ---- events
-const gathered_ms = 250;
+const batch_ms = 250;
 let is_due = false;
 
-/// Only replies tell what things cost, so the list is read again when something has ended, once for many.
+/// Events do not contain costs, so the list is read again soon after something has ended.
 function readSoon(): void {
   if (is_due) return;
   is_due = true;
   setTimeout(() => {
     is_due = false;
     void readChats();
-  }, gathered_ms);
+  }, batch_ms);
 }
 
-/// An entry of the open chat that was too long for an event.
-const isCutEntry = ({ type, entity, data }: LogEvent): boolean =>
+/// Whether an event contains an entry of the open chat that was truncated because of its length.
+const isTruncatedEntry = ({ type, entity, data }: LogEvent): boolean =>
   type === "chat.entry" && entity === crew.peek().open && [data, ...((data.results ?? []) as { text?: string }[])].some(({ text }) => /more bytes[^\]\n]*\]$/.test(String(text ?? "")));
 
 export function applyCrewEvents(events: readonly LogEvent[]): void {
   crew.value = applyCrew(crew.peek(), events);
   if (events.some(({ type, data }) => /^(chat\.(started|ended)|subagent\.(queued|completed|failed|cancelled))$/.test(type) || (type === "chat.turn" && data.turn !== "running"))) readSoon();
-  if (events.some(isCutEntry)) void readEntries();
+  if (events.some(isTruncatedEntry)) void readEntries();
 }
 
-/// The stream is back after it was away.
+/// Called when the event stream is connected again.
 export function crewReconnected(): void {
   crew.value = reconnected(crew.peek());
   readCrew();
 }
 
-/// Somebody turns to a view that could not be read.
-export function readCrewIfTroubled(): void {
-  if (chats_trouble.peek()) void readChats();
-  if (entries_trouble.peek()) void readEntries();
+/// Called when a view of chats or subagents becomes visible.
+export function readCrewIfFailed(): void {
+  if (chats_error.peek()) void readChats();
+  if (entries_error.peek()) void readEntries();
 }
 
-/// The newest chat is what a person most likely came for.
+/// Opens the newest chat if none is open.
 export function startCrew(): void {
   effect(() => { if (view.value === "chats" && !crew.value.open && chats.value[0]) openChat(chats.value[0].id); });
 }
 
-// ---- things a person does
-async function act(path: string, body: unknown = {}, begins_turn = false): Promise<string> {
+// ---- actions
+async function act(path: string, body: unknown = {}, starts_turn = false): Promise<string> {
   const asked_at = crew.peek().seen;
   const reply = await post<ChatReply>(path, body);
-  crew.value = takeChat(crew.peek(), reply, asked_at, begins_turn);
+  crew.value = mergeChat(crew.peek(), reply, asked_at, starts_turn);
   return reply.id;
 }
 
@@ -162,16 +162,16 @@ export interface NewChat {
   model?: string;
   message?: string;
 }
-export const startChat = (wanted: NewChat): Promise<string> => act("/chats", wanted, true);
-export const say = (id: string, text: string): Promise<string> => act(`${pathOf("chats", id)}/messages`, { text }, true);
+export const startChat = (request: NewChat): Promise<string> => act("/chats", request, true);
+export const sendMessage = (id: string, text: string): Promise<string> => act(`${pathOf("chats", id)}/messages`, { text }, true);
 export const stopTurn = (id: string): Promise<string> => act(`${pathOf("chats", id)}/cancel`);
 export const endChat = (id: string): Promise<string> => act(`${pathOf("chats", id)}/end`);
 
-async function takeOne(answer: Promise<Subagent>): Promise<Subagent> {
-  const one = await answer;
-  crew.value = takeSubagents(crew.peek(), [one]);
-  return one;
+async function mergeReply(answer: Promise<Subagent>): Promise<Subagent> {
+  const subagent = await answer;
+  crew.value = mergeSubagents(crew.peek(), [subagent]);
+  return subagent;
 }
-export const spawnAgent = (wanted: { agent: string; task: string; model?: string }) => takeOne(post<Subagent>("/subagents", { ...wanted, wait_seconds: 0 }));
-export const readSubagent = (id: string) => takeOne(get<Subagent>(pathOf("subagents", id)));
-export const cancelSubagent = (id: string) => takeOne(post<Subagent>(`${pathOf("subagents", id)}/cancel`));
+export const spawnAgent = (request: { agent: string; task: string; model?: string }) => mergeReply(post<Subagent>("/subagents", { ...request, wait_seconds: 0 }));
+export const readSubagent = (id: string) => mergeReply(get<Subagent>(pathOf("subagents", id)));
+export const cancelSubagent = (id: string) => mergeReply(post<Subagent>(`${pathOf("subagents", id)}/cancel`));

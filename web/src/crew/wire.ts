@@ -1,4 +1,4 @@
-// The shapes of subagents and chats, as GET /subagents and /chats send them.
+// Subagents and chats, as sent by GET /subagents and /chats.
 
 export interface ToolUse {
   id: string;
@@ -20,7 +20,7 @@ export interface Entry {
   text?: string;
   tools?: ToolUse[];
   results?: ToolResult[];
-  /// Of a note: the subagent that was spawned here.
+  /// In a note: the id of the subagent that was spawned here.
   about?: string;
 }
 
@@ -57,7 +57,7 @@ export interface Chat {
   id: string;
   title?: string;
   folder?: string;
-  /// "run" and "client" are no chats to talk in: what a person or another program spawned agents from.
+  /// "run" and "client" are not conversations: they group the agents that were spawned by a person or another program.
   kind?: "chat" | "run" | "client";
   status: "active" | "completed" | "failed";
   turn?: "idle" | "running";
@@ -71,9 +71,9 @@ export interface Chat {
   cost_usd?: number | null;
   started_at?: string;
   ended_at?: string | null;
-  /// The number of the last event that this reply knows of.
+  /// The id of the last event that this reply takes into account.
   last_event?: number;
-  /// How its last turn failed.
+  /// Why its last turn failed.
   error?: { type: string; message: string };
 }
 

@@ -1,4 +1,4 @@
-// How chats and subagents are said, and where in a chat a subagent belongs. Pure.
+// Texts about chats and subagents, and where in a chat a subagent is shown. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
 import { duration, oneLine, valueText } from "../base/text.ts";
@@ -10,13 +10,13 @@ import type { Entry } from "./wire.ts";
 export const chatAddress = (chat: string, subagent = ""): string =>
   `${addressOf("chats")}&chat=${encodeURIComponent(chat)}${subagent && `&subagent=${encodeURIComponent(subagent)}`}`;
 
-/// "840 tok", "14.1k tok"; empty when none are known.
+/// "840 tok", "14.1k tok"; empty if unknown.
 export function tokens(count: number | null | undefined): string {
   if (!count) return "";
   return `${count < 1000 ? count : count < 999_500 ? `${(count / 1000).toFixed(count < 99_950 ? 1 : 0)}k` : `${(count / 1e6).toFixed(1)}M`} tok`;
 }
 
-/// "$0.42"; "<$0.01" for what rounds to nothing; empty when it is not known.
+/// "$0.42"; "<$0.01" for less than that; empty if unknown.
 export function cost(usd: number | null | undefined): string {
   if (usd === null || usd === undefined) return "";
   return usd > 0 && usd < 0.005 ? "<$0.01" : `$${usd.toFixed(2)}`;
@@ -24,7 +24,7 @@ export function cost(usd: number | null | undefined): string {
 
 export const titleOf = (chat: ChatRow): string => oneLine(chat.title || chat.id, 120);
 
-/// The state that its badge shows: a turn that runs before all else.
+/// The state for the badge: a running turn comes before the status.
 export const chatState = (chat: ChatRow) => (chat.turn === "running" ? "running" : chat.status);
 
 /// "rate limited, retrying in 12 s"
@@ -34,16 +34,16 @@ export function waitingText(waiting: Waiting, now: number): string {
   return left > 0 ? `${why}, retrying in ${duration(left + 999)}` : `${why}, retrying`;
 }
 
-/// How long a subagent has been what it is, or how long it took.
-export function subagentSince(one: SubagentRow, now: number): string {
-  if (one.status === "queued" || one.status === "running") {
-    const from = Date.parse((one.status === "running" ? one.started_at : undefined) ?? one.spawned_at ?? "");
+/// For how long a subagent has been queued or running, or how long it took.
+export function subagentSince(subagent: SubagentRow, now: number): string {
+  if (subagent.status === "queued" || subagent.status === "running") {
+    const from = Date.parse((subagent.status === "running" ? subagent.started_at : undefined) ?? subagent.spawned_at ?? "");
     return Number.isNaN(from) ? "" : `for ${duration(now - from)}`;
   }
-  return typeof one.duration_ms === "number" ? `took ${duration(one.duration_ms)}` : "";
+  return typeof subagent.duration_ms === "number" ? `took ${duration(subagent.duration_ms)}` : "";
 }
 
-/// A tool's input in a line: the one text that says most, else its JSON.
+/// A tool's input in one line: its most telling field, else its JSON.
 export function inputLine(input: unknown): string {
   if (input && typeof input === "object" && !Array.isArray(input)) {
     const fields = input as Record<string, unknown>;
@@ -59,28 +59,28 @@ const stem = (path: string): string => (path.split("/").at(-1) ?? "").replace(/\
 /// The subagent whose file a wikilink names: [[tester-3f]], [[folder/tester-3f]], [[tester-3f.md]].
 export function linkedSubagent(target: string, among: readonly SubagentRow[]): SubagentRow | undefined {
   const name = stem((target.split("#")[0] ?? "").trim());
-  return name ? among.find((one) => stem(one.file ?? "") === name || `${one.agent}-${one.task_id}` === name) : undefined;
+  return name ? among.find((subagent) => stem(subagent.file ?? "") === name || `${subagent.agent}-${subagent.task_id}` === name) : undefined;
 }
 
-export interface Placed {
-  /// By the tool use that spawned it.
+export interface Placement {
+  /// By the tool use that spawned the subagent.
   by_use: Map<string, SubagentRow>;
-  /// By the entry that they come after; 0 and Infinity: before and after all.
+  /// By the number of the entry that they are shown after; 0 is before all entries, Infinity after all.
   after: Map<number, SubagentRow[]>;
 }
 
-/// Where each subagent belongs: where a note says that it was spawned. Without one the uses are looked at, which do not
-/// name what they made: by the task's id in the answer, then by agent and task, then by agent in the order of spawning.
-export function placeSubagents(entries: Iterable<Entry>, subagents: readonly SubagentRow[]): Placed {
+/// Where to show each subagent: at the note about its spawning. Without a note, it is matched to a use of spawn_agent: by
+/// the task id in the tool's result, then by agent and task, then by agent in the order of spawning.
+export function placeSubagents(entries: Iterable<Entry>, subagents: readonly SubagentRow[]): Placement {
   const by_use = new Map<string, SubagentRow>();
   const left = new Set([...subagents].sort((a, b) => (a.spawned_at ?? "").localeCompare(b.spawned_at ?? "") || a.task_id.localeCompare(b.task_id)));
   const answers = new Map<string, string>();
   const after = new Map<number, SubagentRow[]>();
-  const put = (n: number, one: SubagentRow) => {
-    after.set(n, [...(after.get(n) ?? []), one]);
-    left.delete(one);
+  const put = (n: number, subagent: SubagentRow) => {
+    after.set(n, [...(after.get(n) ?? []), subagent]);
+    left.delete(subagent);
   };
-  const by_id = new Map(subagents.map((one) => [one.task_id, one]));
+  const by_id = new Map(subagents.map((subagent) => [subagent.task_id, subagent]));
   const uses: { key: string; agent: string; task: string; answer: () => string | undefined }[] = [];
   for (const entry of entries) {
     const noted = by_id.get(entry.about ?? "");
@@ -89,30 +89,30 @@ export function placeSubagents(entries: Iterable<Entry>, subagents: readonly Sub
     for (const use of entry.tools ?? []) {
       if (!/(^|__|\.)spawn_agent$/.test(use.name)) continue;
       const input = (use.input ?? {}) as { agent?: unknown; task?: unknown };
-      uses.push({ key: useKey(entry.n, use.id), agent: String(input.agent ?? ""), task: String(input.task ?? ""), answer: () => answers.get(use.id) });
+      uses.push({ key: toolUseKey(entry.n, use.id), agent: String(input.agent ?? ""), task: String(input.task ?? ""), answer: () => answers.get(use.id) });
     }
   }
-  const match = (fits: (use: (typeof uses)[number], one: SubagentRow) => boolean) => {
+  const match = (fits: (use: (typeof uses)[number], subagent: SubagentRow) => boolean) => {
     for (const use of uses) {
       if (by_use.has(use.key)) continue;
-      for (const one of left) {
-        if (!fits(use, one)) continue;
-        by_use.set(use.key, one);
-        left.delete(one);
+      for (const subagent of left) {
+        if (!fits(use, subagent)) continue;
+        by_use.set(use.key, subagent);
+        left.delete(subagent);
         break;
       }
     }
   };
-  match((use, one) => (use.answer() ?? "").includes(one.task_id) && use.agent === one.agent);
-  match((use, one) => use.agent === one.agent && !!one.task && one.task === use.task);
-  match((use, one) => use.agent === one.agent && !one.task);
-  for (const one of left) put(one.after ?? Infinity, one);
+  match((use, subagent) => (use.answer() ?? "").includes(subagent.task_id) && use.agent === subagent.agent);
+  match((use, subagent) => use.agent === subagent.agent && !!subagent.task && subagent.task === use.task);
+  match((use, subagent) => use.agent === subagent.agent && !subagent.task);
+  for (const subagent of left) put(subagent.after ?? Infinity, subagent);
   return { by_use, after };
 }
 
-export const useKey = (n: number, id: string): string => `${n}/${id}`;
+export const toolUseKey = (n: number, id: string): string => `${n}/${id}`;
 
-/// What an event of the crew was about, in a line.
+/// A description of an event about a chat or a subagent in one line.
 export function describeCrew(event: LogEvent): string {
   const { data } = event;
   const text = (key: string) => (typeof data[key] === "string" ? (data[key] as string) : "");

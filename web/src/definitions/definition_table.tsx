@@ -6,19 +6,19 @@ import { definitions, readDefinition } from "./model.ts";
 import type { Definition } from "./wire.ts";
 import { modelOf } from "./words.ts";
 
-/// The prompt, read while somebody looks at it. A definition that changed is another one, and read again.
+/// The prompt of a definition. It is read when it is opened, and again when the definitions change.
 function Prompt({ name }: { name: string }) {
   const [text, setText] = useState("");
-  const [trouble, setTrouble] = useState("");
+  const [error, setError] = useState("");
   useEffect(() => {
-    readDefinition(name).then(({ prompt }) => { setText(prompt ?? ""); setTrouble(""); }, (error: unknown) => setTrouble(messageOf(error)));
+    readDefinition(name).then(({ prompt }) => { setText(prompt ?? ""); setError(""); }, (error: unknown) => setError(messageOf(error)));
   }, [name, definitions.value]);
-  return <tr><td colSpan={6} class="is-bare">{trouble ? <p class="trouble" role="alert">{safeText(trouble)}</p> : <p class="sub-task"><Lines text={text} /></p>}</td></tr>;
+  return <tr><td colSpan={6} class="is-bare">{error ? <p class="error" role="alert">{safeText(error)}</p> : <p class="sub-task"><Lines text={text} /></p>}</td></tr>;
 }
 
 function Row({ definition, spawn }: { definition: Definition; spawn: () => void }) {
   const [is_open, open] = useState(false);
-  const about = <span class="unseen"> {safeText(definition.name)}</span>;
+  const about = <span class="visually-hidden"> {safeText(definition.name)}</span>;
   return (
     <>
       <tr>
@@ -48,7 +48,7 @@ function Row({ definition, spawn }: { definition: Definition; spawn: () => void 
   );
 }
 
-/// The agents that are defined. `spawn` is asked for one of them, by name.
+/// The table of defined agents. `spawn` is called with the name of the agent to spawn.
 export function DefinitionTable({ spawn }: { spawn: (name: string) => void }) {
   const all = definitions.value;
   if (!all.length) return null;

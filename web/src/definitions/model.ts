@@ -1,4 +1,4 @@
-// The agents that are defined and the minds that can be had, as the page shows them.
+// Signals for agent definitions and minds.
 import { batch, signal } from "@preact/signals";
 import { get } from "../base/api.ts";
 import type { LogEvent } from "../base/event.ts";
@@ -11,11 +11,11 @@ export const minds = signal<Mind[]>([]);
 export const models = signal<string[]>([]);
 export const default_model = signal("");
 
-/// False until the lists have come for the first time; the trouble when they could not be read.
+/// Whether the definitions have been read, and why the last read failed.
 export const definitions_loaded = signal(false);
-export const definitions_trouble = signal("");
+export const definitions_error = signal("");
 
-const read = reader(definitions_trouble, async () => {
+const read = reader(definitions_error, async () => {
   const [{ agents }, found] = await Promise.all([get<{ agents: Definition[] }>("/definitions"), get<{ problems: Problem[] }>("/definitions/validate")]);
   batch(() => {
     definitions.value = agents;
@@ -30,12 +30,12 @@ export function applyDefinitionEvents(events: readonly LogEvent[]): void {
   if (events.some(({ type }) => type === "definitions.changed")) void read();
 }
 
-/// Somebody turns to a view that could not be read.
-export function readDefinitionsIfTroubled(): void {
-  if (definitions_trouble.peek()) void read();
+/// Called when a view of definitions becomes visible.
+export function readDefinitionsIfFailed(): void {
+  if (definitions_error.peek()) void read();
 }
 
-/// Which minds can be had: asked when somebody is about to use one.
+/// Reads the available minds. Called when a form that needs one is opened.
 export async function readMinds(): Promise<void> {
   try {
     const reply = await get<{ minds: Mind[]; models: ({ name: string } | string)[]; default_model?: string }>("/minds");
@@ -45,7 +45,7 @@ export async function readMinds(): Promise<void> {
       default_model.value = reply.default_model ?? "";
     });
   } catch {
-    // The choice is then only what the agents say; the daemon tells what is wrong when a chat begins.
+    // The form then offers no models; the daemon reports what is wrong when the form is sent.
   }
 }
 

@@ -17,7 +17,7 @@ function ProblemItem({ problem }: { problem: Problem }) {
   );
 }
 
-/// What is wrong with the files of agents.
+/// The problems in the agents' files.
 export function Problems() {
   if (!problems.value.length) return null;
   return (

@@ -1,4 +1,4 @@
-// The shapes of definitions and minds, as GET /definitions, /definitions/validate and /minds send them.
+// Definitions and minds, as sent by GET /definitions, /definitions/validate and /minds.
 
 export interface Definition {
   name: string;
@@ -9,12 +9,12 @@ export interface Definition {
   enabled?: boolean;
   source?: "system" | "project";
   path?: string;
-  /// The path of what it hides.
+  /// The path of the definition that this one overrides.
   overrides?: string | null;
   prompt?: string;
 }
 
-/// What is wrong with a definition's file, where, and what would mend it.
+/// A problem in a definition's file, and a suggestion how to fix it.
 export interface Problem {
   path?: string;
   line?: number;

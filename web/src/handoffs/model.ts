@@ -1,9 +1,9 @@
-// The handoffs that agents left, as the page shows them.
+// Signals for handoffs.
 import { computed } from "@preact/signals";
 import { get } from "../base/api.ts";
 import type { LogEvent } from "../base/event.ts";
 import { LiveList } from "../base/live_list.ts";
-import { applyHandoffs, chainsOf, handoffIn, isHandoffEvent } from "./state.ts";
+import { applyHandoffs, chainsOf, handoffIdIn, isHandoffEvent } from "./state.ts";
 import type { Handoff } from "./wire.ts";
 
 export const handoff_list = new LiveList<Handoff>({
@@ -14,12 +14,12 @@ export const handoff_list = new LiveList<Handoff>({
 });
 export const chains = computed(() => chainsOf(handoff_list.items.value));
 
-const read_one_by_one = 4;
+const max_single_reads = 4;
 
-/// Applies events, and reads what they leave out.
-export function takeHandoffEvents(events: readonly LogEvent[]): void {
-  const written = handoff_list.apply(events).map(handoffIn).filter(Boolean);
-  if (written.length > read_one_by_one) void handoff_list.read();
+/// Applies events, and reads the full handoffs, which events do not contain.
+export function applyHandoffEvents(events: readonly LogEvent[]): void {
+  const written = handoff_list.apply(events).map(handoffIdIn).filter(Boolean);
+  if (written.length > max_single_reads) void handoff_list.read();
   else for (const id of written) void readHandoff(id);
 }
 
@@ -27,6 +27,6 @@ async function readHandoff(id: string): Promise<void> {
   try {
     handoff_list.set(await get<Handoff>(`/handoffs/${encodeURIComponent(id)}`));
   } catch {
-    // Its beginning has to do.
+    // The beginning from the event stays.
   }
 }

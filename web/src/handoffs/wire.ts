@@ -1,4 +1,4 @@
-// A handoff as GET /handoffs sends it.
+// A handoff, as sent by GET /handoffs.
 
 export interface Handoff {
   id: string;

@@ -3,7 +3,7 @@ import { CallFailed } from "../base/api.ts";
 import { now } from "../base/clock.ts";
 import { loaded } from "../base/connection.ts";
 import { safeText } from "../base/safe_text.ts";
-import { duration } from "../base/text.ts";
+import { duration, messageOf } from "../base/text.ts";
 import { Lines } from "../ui/lines.tsx";
 import { answer, questions } from "./model.ts";
 import type { Question } from "./wire.ts";
@@ -13,18 +13,18 @@ type OpenRun = (task_id: string) => void;
 function Card({ question, openRun }: { question: Question; openRun: OpenRun }) {
   const [text, setText] = useState("");
   const [sending, setSending] = useState(false);
-  const [trouble, setTrouble] = useState("");
+  const [error, setError] = useState("");
   const permission = question.kind === "permission";
   const options = question.options?.length || !permission ? question.options ?? [] : ["allow", "deny"];
-  const give = async (choice: string) => {
+  const send = async (choice: string) => {
     setSending(true);
-    setTrouble("");
+    setError("");
     try {
       const reply = await answer(question.id, choice);
-      if (!reply.delivered) setTrouble(`The answer was saved but not delivered: ${reply.delivery_error ?? "the run is not reading its input"}`);
+      if (!reply.delivered) setError(`The answer was saved but not delivered: ${reply.delivery_error ?? "the run is not reading its input"}`);
     } catch (error) {
-      if (error instanceof CallFailed && error.status === 409) setTrouble("This question has already been answered.");
-      else setTrouble(error instanceof Error ? error.message : String(error));
+      if (error instanceof CallFailed && error.status === 409) setError("This question has already been answered.");
+      else setError(messageOf(error));
     } finally {
       setSending(false);
     }
@@ -40,21 +40,21 @@ function Card({ question, openRun }: { question: Question; openRun: OpenRun }) {
       {options.length > 0 && (
         <div class="card-options" role="group" aria-label="Options">
           {options.map((option) => (
-            <button type="button" class="button" key={option} disabled={sending} onClick={() => give(option)}>{safeText(option)}</button>
+            <button type="button" class="button" key={option} disabled={sending} onClick={() => send(option)}>{safeText(option)}</button>
           ))}
         </div>
       )}
-      <form class="card-form" onSubmit={(event) => { event.preventDefault(); if (text.trim()) void give(permission ? `deny: ${text}` : text); }}>
+      <form class="card-form" onSubmit={(event) => { event.preventDefault(); if (text.trim()) void send(permission ? `deny: ${text}` : text); }}>
         <input aria-label={`Answer to ${question.task_id}`} placeholder={permission ? "Deny with a reason" : options.length ? "Or type an answer" : "Your answer"}
           value={text} disabled={sending} onInput={(event) => setText(event.currentTarget.value)} />
         <button type="submit" class="button is-quiet" disabled={sending || !text.trim()}>{permission ? "Deny" : "Send"}</button>
       </form>
-      {trouble && <p class="trouble" role="alert">{trouble}</p>}
+      {error && <p class="error" role="alert">{error}</p>}
     </li>
   );
 }
 
-/// What needs a person. `openRun` goes to the run that asks.
+/// The questions to the user. `openRun` opens the run that asks.
 export function Inbox({ openRun }: { openRun: OpenRun }) {
   return (
     <section class="inbox" aria-label="Questions for you">

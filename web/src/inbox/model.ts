@@ -1,4 +1,4 @@
-// The questions that wait for a person, as the page shows them, and their answers.
+// Signals and actions for questions to the user.
 import { computed, signal } from "@preact/signals";
 import { post } from "../base/api.ts";
 import type { LogEvent } from "../base/event.ts";
@@ -8,7 +8,7 @@ import type { Question } from "./wire.ts";
 const known = signal<ReadonlyMap<string, Question>>(new Map());
 export const questions = computed(() => pending(known.value));
 
-export function takeQuestionEvents(events: readonly LogEvent[]): void {
+export function applyQuestionEvents(events: readonly LogEvent[]): void {
   known.value = applyQuestions(known.peek(), events);
 }
 

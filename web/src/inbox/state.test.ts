@@ -12,13 +12,13 @@ test("a snapshot replaces the questions", () => {
   assert.deepEqual(pending(questions).map(({ id }) => id), ["q1"]);
 });
 
-test("a question waits until it is answered; one told again without a number counts", () => {
+test("a question is pending until it is answered, also one that was sent again without an id", () => {
   let questions = applyQuestions(none, [event("agent.question", { id: "q1", task_id: "a", prompt: "Which?", options: ["x"], status: "pending" }, "a", null)]);
   assert.equal(pending(questions)[0]?.prompt, "Which?");
   questions = applyQuestions(questions, [event("agent.question.answered", { id: "q1", status: "answered" }, "a")]);
   assert.equal(pending(questions).length, 0);
 });
 
-test("events of other things leave the very same questions", () => {
+test("other events do not change the questions", () => {
   assert.equal(applyQuestions(none, [event("agent.started", {}, "a")]), none);
 });

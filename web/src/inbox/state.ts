@@ -1,11 +1,11 @@
-// The questions that wait for a person, and how each event changes them. Pure.
+// How events change the questions to the user. Pure.
 import type { LogEvent } from "../base/event.ts";
 import type { Question } from "./wire.ts";
 
 const isPending = (question: Question): boolean => question.status === "pending";
 export const isQuestionEvent = (event: LogEvent): boolean => event.type.includes("question");
 
-/// The questions after these events, in order; the same object if none of them is about questions.
+/// The questions after these events, in order; the same object if none of the events is about questions.
 export function applyQuestions(before: ReadonlyMap<string, Question>, events: readonly LogEvent[]): ReadonlyMap<string, Question> {
   let questions: Map<string, Question> | null = null;
   for (const event of events) {
@@ -24,7 +24,7 @@ function applyOne(questions: Map<string, Question>, event: LogEvent): void {
   else questions.delete(id);
 }
 
-/// The questions that wait, oldest first.
+/// The unanswered questions, oldest first.
 export function pending(questions: ReadonlyMap<string, Question>): Question[] {
   return [...questions.values()].filter(isPending).sort((a, b) => (a.asked_at ?? "").localeCompare(b.asked_at ?? ""));
 }

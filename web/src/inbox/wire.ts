@@ -1,4 +1,4 @@
-// A question as GET /questions and the events send it.
+// A question, as sent by GET /questions and in the data of events.
 
 export interface Question {
   id: string;

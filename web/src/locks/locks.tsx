@@ -23,7 +23,7 @@ function Row({ lock }: { lock: Lock }) {
 export function Locks() {
   const all = locks.value;
   return (
-    <Sheet title="Locks" count={`${all.length} held`} loaded={lock_list.loaded.value} trouble={lock_list.trouble.value} is_empty={!all.length} nothing={(
+    <Sheet title="Locks" count={`${all.length} held`} loaded={lock_list.loaded.value} error={lock_list.error.value} is_empty={!all.length} empty={(
       <>
         <h2>Nothing is locked</h2>
         <p>A lock keeps other agents from editing what it covers: a file, a folder, a pattern, or a name such as

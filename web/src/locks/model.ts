@@ -1,4 +1,4 @@
-// The locks that are held, as the page shows them.
+// Signals for locks.
 import { computed } from "@preact/signals";
 import { get } from "../base/api.ts";
 import type { LogEvent } from "../base/event.ts";
@@ -14,16 +14,16 @@ export const lock_list = new LiveList<Lock>({
 });
 export const locks = computed(() => locksInOrder(lock_list.items.value));
 
-const gathered_ms = 250;
+const batch_ms = 250;
 let is_due = false;
 
-/// Who waits for a lock is no event of its own. While somebody looks it is read again when the daemon says something,
-/// never by a clock.
+/// Events do not report how many agents wait for a lock. While the view is visible, the list is read again whenever the
+/// daemon sends something, not periodically.
 export function keepLocksFresh(events: readonly LogEvent[]): void {
   if (is_due || !lock_list.loaded.peek() || !events.some((event) => isLockEvent(event) || event.type === "heartbeat")) return;
   is_due = true;
   setTimeout(() => {
     is_due = false;
     void lock_list.read();
-  }, gathered_ms);
+  }, batch_ms);
 }

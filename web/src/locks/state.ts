@@ -1,4 +1,4 @@
-// How each event changes the locks that the page knows of. Pure.
+// How events change the locks. Pure.
 import type { LogEvent } from "../base/event.ts";
 import type { Lock } from "./wire.ts";
 
@@ -12,12 +12,12 @@ export function applyLocks(before: ReadonlyMap<string, Lock>, events: readonly L
 
 function applyOne(locks: Map<string, Lock>, event: LogEvent): void {
   const what = event.type.split(".")[1];
-  if (what === "waiting") return;  // tells whom somebody waits for, perhaps by another path: the list knows how many
+  if (what === "waiting") return;  // may name another path than the lock's; the list contains the number of waiters
   const data = event.data as Partial<Lock>;
   const path = String(data.file_path ?? event.entity);
   const known = locks.get(path);
   if (what === "released" || what === "expired") {
-    // The end of an earlier holder's lock, told again, does not end the present one's.
+    // A repeated event about an earlier holder does not end the present lock.
     if (known?.fencing_token && data.fencing_token && data.fencing_token < known.fencing_token) return;
     locks.delete(path);
     return;

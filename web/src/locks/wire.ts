@@ -1,4 +1,4 @@
-// A lock as GET /locks sends it. An event's data is the lock in the same shape.
+// A lock, as sent by GET /locks and in the data of events.
 
 export interface Lock {
   file_path: string;

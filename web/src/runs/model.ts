@@ -1,4 +1,4 @@
-// The runs as the page shows them: the list, the one that is selected, and the part of its output that is held.
+// Signals and actions for runs: the list, the selected run, and the loaded part of its output.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { get, post } from "../base/api.ts";
 import { loaded } from "../base/connection.ts";
@@ -6,7 +6,7 @@ import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
 import { messageOf } from "../base/text.ts";
 import { view } from "../base/views.ts";
-import { append, first, isBehind, last, nothing, page_size, prepend, type OutputWindow } from "./output_window.ts";
+import { append, empty_window, first, isBehind, last, page_size, prepend, type OutputWindow } from "./output_window.ts";
 import { applyRuns, inOrder, isLive, type Runs } from "./state.ts";
 import type { Line, OutputPage } from "./wire.ts";
 
@@ -17,7 +17,7 @@ export const isRun = (id: string): boolean => known.value.has(id);
 
 export const selected = signal<string | null>(null);
 export const run = computed(() => (selected.value ? known.value.get(selected.value) ?? null : null));
-export const output = signal<OutputWindow>(nothing);
+export const output = signal<OutputWindow>(empty_window);
 export const output_error = signal("");
 export const following = signal(true);
 
@@ -25,12 +25,12 @@ const outputPath = (id: string, query: string): string => `/agents/${encodeURICo
 
 // ---- events
 
-export function takeRunEvents(fresh: readonly LogEvent[]): void {
+export function applyRunEvents(fresh: readonly LogEvent[]): void {
   known.value = applyRuns(known.peek(), fresh);
 }
 
-/// Adds the lines of the selected run's output, those told again too: the window knows what it holds.
-export function takeOutputEvents(events: readonly LogEvent[]): void {
+/// Adds output of the selected run. Repeated events are harmless: the window ignores lines that it already contains.
+export function applyOutputEvents(events: readonly LogEvent[]): void {
   let window = output.peek();
   for (const event of events)
     if (event.type === "agent.output" && event.entity === selected.peek())
@@ -49,14 +49,14 @@ export function select(id: string | null): void {
   busy = false;
   batch(() => {
     selected.value = id;
-    output.value = nothing;
+    output.value = empty_window;
     output_error.value = "";
     following.value = true;
   });
-  if (id) void readPage(id, `tail=${page_size}`, (page) => append(nothing, page.lines)).then(catchUp);
+  if (id) void readPage(id, `tail=${page_size}`, (page) => append(empty_window, page.lines)).then(catchUp);
 }
 
-/// Selects a run and goes to it; whoever asks without being a run is nowhere to be shown.
+/// Selects a run and shows it. Does nothing if there is no such run: questions may also come from other sessions.
 export function openRun(id: string): void {
   if (!known.peek().has(id)) return;
   view.value = "runs";
@@ -85,13 +85,13 @@ async function readPage(id: string, query: string, take: (page: OutputPage) => O
   }
 }
 
-/// Reads on from where the window ends until it holds everything that is known to exist.
+/// Reads from the end of the window until it contains the newest known line.
 export async function catchUp(): Promise<void> {
   for (let id = selected.value; id && id === selected.value && isBehind(output.value);)
     if (!(await readPage(id, `since=${last(output.value)}&limit=${page_size}`, (page) => append(output.value, page.lines)))) return;
 }
 
-/// The same, if the newest lines are what somebody looks at.
+/// Like `catchUp`, but only while the output is followed.
 export function catchUpIfFollowing(): void {
   if (selected.peek() && isBehind(output.peek()) && following.peek()) void catchUp();
 }
@@ -104,21 +104,21 @@ export async function readEarlier(): Promise<void> {
   await readPage(id, `since=${since}&limit=${start - 1 - since}`, (page) => prepend(output.value, page.lines));
 }
 
-/// Back to the newest lines, wherever the window is.
+/// Returns to the newest lines.
 export function followAgain(): void {
   following.value = true;
   const id = selected.value;
   if (!id || !isBehind(output.value)) return;
   if (output.value.known - last(output.value) <= 5 * page_size) void catchUp();
-  else void readPage(id, `tail=${page_size}`, (page) => append(nothing, page.lines));
+  else void readPage(id, `tail=${page_size}`, (page) => append(empty_window, page.lines));
 }
 
-// ---- things a person does
+// ---- actions
 export const kill = (id: string) => post(`/agents/${encodeURIComponent(id)}/kill`);
 
-// ---- the last line of runs that have not printed since the page was opened
+// ---- the last line of runs that have printed nothing since the page was opened
 const asked = new Set<string>();
-async function learnLastLines(): Promise<void> {
+async function readLastLines(): Promise<void> {
   for (const row of runs.value.slice(0, 40)) {
     if (row.last_line !== undefined || !row.last_seq || asked.has(row.task_id)) continue;
     asked.add(row.task_id);
@@ -133,13 +133,13 @@ async function learnLastLines(): Promise<void> {
   }
 }
 
-/// Selects a run as soon as there is one: the one that is `wanted`, else the one that asks, else the first.
-export function startRuns(wanted: string | null, asking: () => string | undefined): void {
+/// Selects a run as soon as there is one: the `requested` run, else one that has a question, else the first.
+export function startRuns(requested: string | null, asking: () => string | undefined): void {
   effect(() => {
     if (!loaded.value) return;
     const list = runs.value;
     if (selected.peek() === null && list.length)
-      select([wanted, asking(), list[0]!.task_id].find((id) => id && known.peek().has(id)) ?? null);
+      select([requested, asking(), list[0]!.task_id].find((id) => id && known.peek().has(id)) ?? null);
   });
-  effect(() => { if (loaded.value) void learnLastLines(); });
+  effect(() => { if (loaded.value) void readLastLines(); });
 }

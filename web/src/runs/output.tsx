@@ -8,21 +8,21 @@ import type { Line } from "./wire.ts";
 
 const row_height = 20;
 const spare_rows = 12;
-const widest = 4000;
-const view = signal({ top: 0, height: 600 });
+const max_line_length = 4000;
+const viewport = signal({ top: 0, height: 600 });
 
 function Row({ line, at }: { line: Line; at: number }) {
   const text = safeText(line.data);
   return (
     <div class={`line is-${line.stream}`} style={{ top: `${at * row_height}px` }}>
       <span class="line-seq">{line.seq}</span>
-      <span class="line-text">{text.length > widest ? `${text.slice(0, widest)} … ${text.length - widest} more characters` : text}</span>
+      <span class="line-text">{text.length > max_line_length ? `${text.slice(0, max_line_length)} … ${text.length - max_line_length} more characters` : text}</span>
     </div>
   );
 }
 
-/// A run's output. Only the rows in view are in the document, so a long log stays quick; it
-/// follows the newest line until someone scrolls away, and never pulls them back.
+/// A run's output. Only the visible rows are in the document, so that a long output stays fast. It follows the newest line
+/// until the user scrolls away.
 export function Output() {
   const box = useRef<HTMLDivElement>(null);
   const anchor = useRef<{ id: string | null; first: number }>({ id: null, first: 0 });
@@ -32,7 +32,7 @@ export function Output() {
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
-    const measure = () => { view.value = { top: element.scrollTop, height: element.clientHeight }; };
+    const measure = () => { viewport.value = { top: element.scrollTop, height: element.clientHeight }; };
     const observer = new ResizeObserver(() => {
       if (following.peek()) element.scrollTop = element.scrollHeight;
       measure();
@@ -49,21 +49,21 @@ export function Output() {
     if (following.value) element.scrollTop = element.scrollHeight;
     else if (before.id === selected.value && before.first) element.scrollTop += (before.first - begin) * row_height;
     anchor.current = { id: selected.value, first: begin };
-    view.value = { top: element.scrollTop, height: element.clientHeight };
+    viewport.value = { top: element.scrollTop, height: element.clientHeight };
   }, [lines, following.value]);
 
   const scrolled = () => {
     const element = box.current!;
     const at_end = element.scrollHeight - element.scrollTop - element.clientHeight < row_height * 1.5;
-    view.value = { top: element.scrollTop, height: element.clientHeight };
+    viewport.value = { top: element.scrollTop, height: element.clientHeight };
     if (following.value && !at_end) following.value = false;
     else if (!following.value && at_end && last(output.value) >= output.value.known) following.value = true;
     if (element.scrollTop < row_height * 40 && hasEarlier(output.value) && !following.value) void readEarlier();
   };
 
-  const from = Math.max(0, Math.floor(view.value.top / row_height) - spare_rows);
-  const to = Math.min(lines.length, Math.ceil((view.value.top + view.value.height) / row_height) + spare_rows);
-  const unseen = Math.max(0, known - (begin + Math.ceil((view.value.top + view.value.height) / row_height) - 1));
+  const from = Math.max(0, Math.floor(viewport.value.top / row_height) - spare_rows);
+  const to = Math.min(lines.length, Math.ceil((viewport.value.top + viewport.value.height) / row_height) + spare_rows);
+  const unseen = Math.max(0, known - (begin + Math.ceil((viewport.value.top + viewport.value.height) / row_height) - 1));
   const alive = run.value && isLive(run.value);
 
   return (

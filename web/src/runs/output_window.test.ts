@@ -1,33 +1,33 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { append, first, hasEarlier, isBehind, last, nothing, prepend } from "./output_window.ts";
+import { append, empty_window, first, hasEarlier, isBehind, last, prepend } from "./output_window.ts";
 import type { Line } from "./wire.ts";
 
 const lines = (from: number, to: number): Line[] =>
   Array.from({ length: to - from + 1 }, (_, i) => ({ seq: from + i, ts: "", stream: "stdout", data: `${from + i}` }));
 
-test("lines held already are not held twice", () => {
-  const window = append(append(nothing, lines(1, 5)), lines(3, 8));
+test("lines are not duplicated", () => {
+  const window = append(append(empty_window, lines(1, 5)), lines(3, 8));
   assert.deepEqual(window.lines.map((line) => line.seq), [1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
-test("lines beyond a gap are only known to exist", () => {
-  const window = append(append(nothing, lines(1, 5)), lines(9, 12));
+test("lines after a gap are known but not loaded", () => {
+  const window = append(append(empty_window, lines(1, 5)), lines(9, 12));
   assert.equal(last(window), 5);
   assert.ok(isBehind(window));
   assert.ok(!isBehind(append(window, lines(6, 12))));
 });
 
-test("an earlier page goes before, if it fits without a gap", () => {
-  const window = append(nothing, lines(1001, 1010));
+test("an earlier page is added if it leaves no gap", () => {
+  const window = append(empty_window, lines(1001, 1010));
   assert.ok(hasEarlier(window));
   assert.equal(first(prepend(window, lines(1, 1000))), 1);
   assert.equal(first(prepend(window, lines(1, 900))), 1001);
 });
 
-test("the window is bounded at either end", () => {
-  assert.equal(append(append(nothing, lines(1, 20_000)), lines(20_001, 20_100)).lines.length, 20_000);
-  const back = prepend(append(nothing, lines(1001, 21_000)), lines(1, 1000));
+test("the window is limited at both ends", () => {
+  assert.equal(append(append(empty_window, lines(1, 20_000)), lines(20_001, 20_100)).lines.length, 20_000);
+  const back = prepend(append(empty_window, lines(1001, 21_000)), lines(1, 1000));
   assert.equal(back.lines.length, 20_000);
   assert.ok(isBehind(back));
 });

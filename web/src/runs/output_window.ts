@@ -1,40 +1,40 @@
-// The part of a run's output that the page holds: a run of lines without gaps, bounded, that
-// grows at its end while it is followed and at its start when someone scrolls back. Pure.
+// The loaded part of a run's output: a limited range of lines without gaps. It grows at its end while the output is
+// followed, and at its start when the user scrolls back. Pure.
 import type { Line } from "./wire.ts";
 
 export interface OutputWindow {
-  /// Consecutive in seq.
+  /// With consecutive `seq`.
   lines: readonly Line[];
-  /// The highest seq known to exist, whether held or not.
+  /// The highest `seq` known to exist, loaded or not.
   known: number;
 }
 
 export const page_size = 1000;
-const most = 20_000;
+const max_lines = 20_000;
 
-export const nothing: OutputWindow = { lines: [], known: 0 };
+export const empty_window: OutputWindow = { lines: [], known: 0 };
 export const first = (window: OutputWindow): number => window.lines[0]?.seq ?? 0;
 export const last = (window: OutputWindow): number => window.lines.at(-1)?.seq ?? 0;
-/// Lines exist after the window that it does not hold.
+/// There are lines after the window.
 export const isBehind = (window: OutputWindow): boolean => last(window) < window.known;
-/// Lines exist before the window.
+/// There are lines before the window.
 export const hasEarlier = (window: OutputWindow): boolean => first(window) > 1;
 
-/// Adds what belongs at the end. Lines held already are passed over; lines beyond a gap are not
-/// taken, only known to exist, and are fetched in order.
+/// Appends lines. Lines that are already loaded are ignored. Lines after a gap only update `known`; they are read later, in
+/// order.
 export function append(window: OutputWindow, lines: readonly Line[]): OutputWindow {
   const known = Math.max(window.known, lines.at(-1)?.seq ?? 0);
   const end = last(window);
   const fresh = window.lines.length ? lines.filter((line) => line.seq > end) : lines;
   if (!fresh.length || (window.lines.length && fresh[0]!.seq !== end + 1)) return { ...window, known };
   const joined = [...window.lines, ...fresh];
-  return { lines: joined.length > most ? joined.slice(joined.length - most) : joined, known };
+  return { lines: joined.length > max_lines ? joined.slice(joined.length - max_lines) : joined, known };
 }
 
-/// Adds an earlier page before the window; the far end is let go when it grows too long.
+/// Adds an earlier page before the window, and drops lines at the end if the window grows too long.
 export function prepend(window: OutputWindow, lines: readonly Line[]): OutputWindow {
   const start = first(window);
   const earlier = lines.filter((line) => line.seq < start);
   if (!earlier.length || earlier.at(-1)!.seq !== start - 1) return window;
-  return { ...window, lines: [...earlier, ...window.lines].slice(0, most) };
+  return { ...window, lines: [...earlier, ...window.lines].slice(0, max_lines) };
 }

@@ -2,11 +2,11 @@ import { now } from "../base/clock.ts";
 import { loaded } from "../base/connection.ts";
 import { questions } from "../inbox/model.ts";
 import { Badge } from "../ui/badge.tsx";
-import { TwoPresses } from "../ui/two_presses.tsx";
+import { ConfirmButton } from "../ui/confirm_button.tsx";
 import { kill, run, runs } from "./model.ts";
 import { Output } from "./output.tsx";
 import { isLive } from "./state.ts";
-import { command, ending, since } from "./words.ts";
+import { command, endReason, since } from "./words.ts";
 
 function Empty() {
   return (
@@ -25,7 +25,7 @@ function Empty() {
 export function RunPane() {
   const at = run.value;
   if (!at) return runs.value.length ? <section class="empty"><h2>Select a run</h2></section> : <Empty />;
-  const why = at.status === "failed" ? ending(at) : "";
+  const why = at.status === "failed" ? endReason(at) : "";
   const facts: [string, string][] = [
     ["pid", at.pid && isLive(at) ? String(at.pid) : ""],
     ["branch", at.branch ?? ""],
@@ -36,10 +36,10 @@ export function RunPane() {
       <header class="pane-head">
         <div class="pane-title">
           <h2>{at.task_id}</h2>
-          <Badge status={at.status} asks={questions.value.some((question) => question.task_id === at.task_id)} />
+          <Badge status={at.status} needs_answer={questions.value.some((question) => question.task_id === at.task_id)} />
           <span class="pane-since">{since(at, now.value)}</span>
-          <span class="spring" />
-          {isLive(at) && <TwoPresses key={at.task_id} word="Kill" sure="Kill it now" act={() => kill(at.task_id)} />}
+          <span class="spacer" />
+          {isLive(at) && <ConfirmButton key={at.task_id} label="Kill" confirm_label="Kill it now" act={() => kill(at.task_id)} />}
         </div>
         <p class="pane-command"><code>{command(at)}</code></p>
         {why && <p class="pane-why"><span aria-hidden="true">✗ </span>{why}</p>}

@@ -6,7 +6,7 @@ import { applyRuns, inOrder, type Runs } from "./state.ts";
 const none: Runs = new Map();
 const line = (seq: number, data: string) => ({ seq, ts: "", stream: "stdout", data });
 
-test("a run lives from started to completed", () => {
+test("a run goes from started to completed", () => {
   let runs = applyRuns(none, [event("agent.started", { pid: 9, task_id: "a" }, "a")]);
   assert.deepEqual([runs.get("a")?.status, runs.get("a")?.pid], ["running", 9]);
   runs = applyRuns(runs, [event("agent.output", { lines: [line(1, "x"), line(2, "\x1b[1my")] }, "a")]);
@@ -16,13 +16,13 @@ test("a run lives from started to completed", () => {
   assert.ok(runs.get("a")?.ended_at);
 });
 
-test("a snapshot replaces the runs, and keeps what only output told", () => {
+test("a snapshot replaces the runs and keeps their last lines", () => {
   const before = applyRuns(none, [event("agent.started", {}, "gone"), event("agent.output", { lines: [line(1, "hello")] }, "b")]);
   const runs = applyRuns(before, [event("state.snapshot", { agents: [{ task_id: "b", status: "running" }] })]);
   assert.deepEqual([...runs.values()], [{ task_id: "b", status: "running", last_line: "hello" }]);
 });
 
-test("an ended run that is started again shows no old ending", () => {
+test("a run that is started again shows no earlier end", () => {
   const runs = applyRuns(none, [event("agent.started", {}, "a"), event("agent.failed", { error: "boom", exit_code: 1 }, "a"), event("agent.started", {}, "a")]);
   const { status, error, ended_at } = runs.get("a")!;
   assert.deepEqual([status, error, ended_at], ["running", null, null]);
@@ -33,7 +33,7 @@ test("live runs come first, then the newest", () => {
   assert.deepEqual(inOrder(runs).map((run) => run.task_id), ["older-live", "new", "old"]);
 });
 
-test("a purged run is gone; a run's question and other events leave the very same runs", () => {
+test("a purged run is removed; questions and other events do not change the runs", () => {
   const runs = applyRuns(none, [event("agent.started", {}, "a")]);
   assert.equal(applyRuns(runs, [event("agent.question", { id: "q" }, "a"), event("lock.acquired")]), runs);
   assert.equal(applyRuns(runs, [event("run.purged", {}, "a")]).size, 0);

@@ -1,16 +1,16 @@
-// What the page knows of runs, and how each event changes it. Pure: the same events give the same runs.
+// How events change the runs. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
 import type { Line, Run, Status } from "./wire.ts";
 
 export interface RunRow extends Run {
-  /// The newest line of its output, made safe; undefined when not known yet.
+  /// The newest line of its output, safe to show; undefined if not known yet.
   last_line?: string;
 }
 
 export type Runs = ReadonlyMap<string, RunRow>;
 
-const kept_runs = 1000;
+const max_runs = 1000;
 
 const statusOf: Record<string, Status> = {
   "agent.starting": "starting",
@@ -24,7 +24,7 @@ export const isLive = (run: Run): boolean => run.status === "starting" || run.st
 
 const isRunEvent = ({ type }: LogEvent): boolean => (type.startsWith("agent.") && !type.includes("question")) || type === "run.purged" || type === "tasks.purged";
 
-/// The runs after these events, in order; the same object if none of them is about runs.
+/// The runs after these events, in order; the same object if none of the events is about runs.
 export function applyRuns(before: Runs, events: readonly LogEvent[]): Runs {
   let runs: Map<string, RunRow> | null = null;
   for (const event of events) {
@@ -59,7 +59,7 @@ function applyOne(runs: Map<string, RunRow>, event: LogEvent): void {
     after.last_seq = Math.max(before.last_seq ?? 0, newest?.seq ?? facts.last_seq ?? 0);
     if (newest) after.last_line = safeText(newest.data);
   } else {
-    // An ended run started again begins anew.
+    // A task id can be started again: forget how the earlier run ended.
     if (event.type === "agent.started" || event.type === "agent.starting")
       Object.assign(after, { exit_code: null, signal: null, error: null, error_detail: null, ended_at: null });
     Object.assign(after, facts);
@@ -73,13 +73,13 @@ function applyOne(runs: Map<string, RunRow>, event: LogEvent): void {
 }
 
 function forgetOldest(runs: Map<string, RunRow>): void {
-  if (runs.size <= kept_runs) return;
-  for (const run of inOrder(runs).slice(kept_runs)) if (!isLive(run)) runs.delete(run.task_id);
+  if (runs.size <= max_runs) return;
+  for (const run of inOrder(runs).slice(max_runs)) if (!isLive(run)) runs.delete(run.task_id);
 }
 
 const began = (run: Run): string => run.started_at ?? run.created_at ?? "";
 
-/// As the list shows them: live ones first, then newest first.
+/// In the order of the list: live runs first, then newest first.
 export function inOrder(runs: Runs): RunRow[] {
   return [...runs.values()].sort(
     (a, b) => Number(isLive(b)) - Number(isLive(a)) || began(b).localeCompare(began(a)) || a.task_id.localeCompare(b.task_id));

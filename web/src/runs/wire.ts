@@ -1,4 +1,4 @@
-// The shapes of runs and their output, as GET /agents and /agents/{id}/output send them.
+// Runs and their output, as sent by GET /agents and /agents/{id}/output.
 
 export type Status = "starting" | "running" | "completed" | "failed" | "killed";
 

@@ -1,10 +1,10 @@
-// How runs are said: since when, by which command, why they ended. Pure.
+// Texts about runs: time, command, why they ended. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
 import { duration } from "../base/text.ts";
 import type { Run } from "./wire.ts";
 
-/// How long a run has been in its state, or how long it took.
+/// For how long a run has been running, or how long ago it ended.
 export function since(run: Run, now: number): string {
   const from = Date.parse(run.started_at ?? run.created_at ?? "");
   if (Number.isNaN(from)) return "";
@@ -17,8 +17,8 @@ export function command(run: Run): string {
   return safeText(words.replace(/\s+/g, " "));
 }
 
-/// Why it ended as it did, for a person; empty when there is nothing to explain.
-export function ending(run: Run): string {
+/// Why a run ended; empty if there is nothing to explain.
+export function endReason(run: Run): string {
   const parts: string[] = [];
   if (run.error) parts.push(run.error);
   if (run.error_detail && run.error_detail !== run.error) parts.push(run.error_detail);
@@ -27,7 +27,7 @@ export function ending(run: Run): string {
   return safeText(parts.join(": "));
 }
 
-/// What an event of a run was about, in a line.
+/// A description of a run's event in one line.
 export function describeRun(event: LogEvent): string {
   const data = event.data as Record<string, unknown> & { lines?: { seq: number; data: string }[]; prompt?: string };
   if (event.type === "agent.output") {

@@ -1,4 +1,4 @@
-// The sessions of agents, as the page shows them.
+// Signals for sessions.
 import { computed } from "@preact/signals";
 import { get } from "../base/api.ts";
 import { LiveList } from "../base/live_list.ts";
@@ -20,8 +20,8 @@ export const live_sessions = computed(() => sessions.value.filter((session) => s
 const read_every_ms = 10_000;
 let read_at = 0;
 
-/// When a session was last heard is no event of its own. While somebody looks it is read again when the daemon says
-/// something, never by a clock.
+/// Events do not report heartbeats. While the view is visible, the list is read again whenever the daemon sends something,
+/// not periodically.
 export function keepSessionsFresh(): void {
   if (!session_list.loaded.peek() || Date.now() - read_at <= read_every_ms) return;
   read_at = Date.now();

@@ -13,11 +13,11 @@ import type { Session } from "./wire.ts";
 
 const workOf = (session: Session) => [...work.value.values()].filter((item) => isOpen(item) && item.claimed_by_session === session.session_id);
 
-/// What it says that it does, else the work that it has taken.
-const doing = (session: Session) => session.current_task || workOf(session)[0]?.description || "";
+/// The task that the session reports, else the work that it has claimed.
+const currentTask = (session: Session) => session.current_task || workOf(session)[0]?.description || "";
 
-/// What a session has in its hands, as links to where it is shown.
-function Hands({ session }: { session: Session }) {
+/// The number of work items and locks that a session holds, with links to them.
+function Holdings({ session }: { session: Session }) {
   const held = locks.value.filter((lock) => lock.session_id === session.session_id).length;
   const items = workOf(session).length;
   if (!held && !items) return <span class="faint">none</span>;
@@ -30,7 +30,7 @@ function Hands({ session }: { session: Session }) {
   );
 }
 
-function Row({ session, several }: { session: Session; several: boolean }) {
+function Row({ session, has_siblings }: { session: Session; has_siblings: boolean }) {
   const gone = session.status === "disconnected";
   const is_person = session.agent_type === "person";
   const asks = questions.value.some((question) => question.task_id === session.agent_id);
@@ -39,20 +39,20 @@ function Row({ session, several }: { session: Session; several: boolean }) {
     <tr class={gone ? "is-gone" : ""}>
       <th scope="row">
         {isRun(session.agent_id) ? <button type="button" class="plain" onClick={() => openRun(session.agent_id)}>{name}</button> : name}
-        {" "}<span class="faint">{session.agent_type && safeText(session.agent_type)}{several && ` · ${session.session_id.slice(0, 8)}`}</span>
+        {" "}<span class="faint">{session.agent_type && safeText(session.agent_type)}{has_siblings && ` · ${session.session_id.slice(0, 8)}`}</span>
       </th>
       <td data-name="Status">
-        <Badge status={session.status} asks={asks && !gone} />
+        <Badge status={session.status} needs_answer={asks && !gone} />
         {gone && <span class="since"> {ago(session.ended_at, now.value)}{session.why && `: ${oneLine(session.why, 80)}`}</span>}
       </td>
       <td data-name="Last heartbeat" class="number">{is_person ? <span class="faint">n/a</span> : ago(session.last_heartbeat, now.value)}</td>
-      <td data-name="Current task" class="wide">{doing(session) ? oneLine(doing(session)) : <span class="faint">none</span>}</td>
+      <td data-name="Current task" class="wide">{currentTask(session) ? oneLine(currentTask(session)) : <span class="faint">none</span>}</td>
       <td data-name="Capabilities">
         {session.capabilities?.length
           ? <ul class="chips">{session.capabilities.map((word) => <li key={word}>{safeText(word)}</li>)}</ul>
           : <span class="faint">none</span>}
       </td>
-      <td data-name="Holds"><Hands session={session} /></td>
+      <td data-name="Holds"><Holdings session={session} /></td>
     </tr>
   );
 }
@@ -62,7 +62,7 @@ export function Sessions() {
   const count = new Map<string, number>();
   for (const { agent_id } of all) count.set(agent_id, (count.get(agent_id) ?? 0) + 1);
   return (
-    <Sheet title="Agents" count={`${live_sessions.value} connected`} loaded={session_list.loaded.value} trouble={session_list.trouble.value} is_empty={!all.length} nothing={(
+    <Sheet title="Agents" count={`${live_sessions.value} connected`} loaded={session_list.loaded.value} error={session_list.error.value} is_empty={!all.length} empty={(
       <>
         <h2>No agents yet</h2>
         <p>An agent of any vendor appears here as soon as it calls one of this server's MCP tools. To connect Claude Code, run:</p>
@@ -71,7 +71,7 @@ export function Sessions() {
     )}>
       <table class="rows">
         <thead><tr><th scope="col">Agent</th><th scope="col">Status</th><th scope="col">Last heartbeat</th><th scope="col">Current task</th><th scope="col">Capabilities</th><th scope="col">Holds</th></tr></thead>
-        <tbody>{all.map((session) => <Row key={session.session_id} session={session} several={(count.get(session.agent_id) ?? 0) > 1} />)}</tbody>
+        <tbody>{all.map((session) => <Row key={session.session_id} session={session} has_siblings={(count.get(session.agent_id) ?? 0) > 1} />)}</tbody>
       </table>
     </Sheet>
   );

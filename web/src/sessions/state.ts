@@ -1,11 +1,11 @@
-// How each event changes the sessions that the page knows of. Pure.
+// How events change the sessions. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { forgetOldest } from "../base/live_list.ts";
 import type { Session } from "./wire.ts";
 
-const kept_gone = 100;
+const max_disconnected = 100;
 
-/// Whoever takes a lock, takes work or writes a handoff is alive.
+/// A session that takes a lock, claims work or writes a handoff is alive.
 const isSignOfLife = (event: LogEvent): boolean => /^(lock\.(acquired|refreshed)|work\.claimed|handoff\.written)$/.test(event.type);
 
 export const concernsSessions = (event: LogEvent): boolean => event.type.startsWith("session.") || isSignOfLife(event);
@@ -14,9 +14,9 @@ export function applySessions(before: ReadonlyMap<string, Session>, events: read
   const sessions = new Map(before);
   for (const event of events) {
     if (event.type.startsWith("session.")) applyOne(sessions, event);
-    else if (isSignOfLife(event)) seeAlive(sessions, event);
+    else if (isSignOfLife(event)) recordSignOfLife(sessions, event);
   }
-  forgetOldest(sessions, kept_gone, (session) => session.status === "disconnected", (session) => session.ended_at ?? session.last_heartbeat ?? "");
+  forgetOldest(sessions, max_disconnected, (session) => session.status === "disconnected", (session) => session.ended_at ?? session.last_heartbeat ?? "");
   return sessions;
 }
 
@@ -33,15 +33,15 @@ function applyOne(sessions: Map<string, Session>, event: LogEvent): void {
   sessions.set(id, after);
 }
 
-function seeAlive(sessions: Map<string, Session>, event: LogEvent): void {
+function recordSignOfLife(sessions: Map<string, Session>, event: LogEvent): void {
   const data = event.data as { session_id?: string; claimed_by_session?: string; kind?: string };
-  if (data.kind === "final") return;  // the daemon wrote it when the session was over
+  if (data.kind === "final") return;  // written by the daemon after the session ended
   const known = sessions.get(data.claimed_by_session ?? data.session_id ?? "");
   if (known && known.status !== "disconnected" && event.timestamp > (known.last_heartbeat ?? ""))
     sessions.set(known.session_id, { ...known, last_heartbeat: event.timestamp });
 }
 
-/// Live agents first, each agent's sessions together.
+/// Connected sessions first, people after agents, sessions of one agent together.
 export function sessionsInOrder(sessions: ReadonlyMap<string, Session>): Session[] {
   const gone = (session: Session) => Number(session.status === "disconnected");
   const person = (session: Session) => Number(session.agent_type === "person");

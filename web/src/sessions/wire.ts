@@ -1,4 +1,4 @@
-// A session as GET /sessions sends it. An event's data is the session in the same shape.
+// A session, as sent by GET /sessions and in the data of events.
 
 export interface Session {
   agent_id: string;
@@ -10,6 +10,6 @@ export interface Session {
   last_heartbeat?: string;
   started_at?: string;
   ended_at?: string | null;
-  /// Why it ended; only an event says.
+  /// Why it ended; only in events.
   why?: string;
 }

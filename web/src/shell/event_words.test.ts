@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { event } from "../base/event_fixture.ts";
 import { describe, subjectOf } from "./event_words.ts";
 
-test("events are described by whoever knows them", () => {
+test("events are described by their capability", () => {
   assert.equal(describe(event("lock.waiting", { agent_id: "bob", locked_by: "ada" })), "bob · waiting for ada");
   assert.equal(describe(event("work.claimed", { claimed_by: "bob", description: "Build" })), "bob · Build");
   assert.equal(describe(event("session.updated", { status: "idle", current_task: "rest" })), "idle · rest");
@@ -14,7 +14,7 @@ test("events are described by whoever knows them", () => {
   assert.equal(describe(event("agent.completed", { exit_code: 0 })), "exit code 0");
 });
 
-test("the subject is named as a person would, its controls made visible", () => {
+test("the subject has a readable name, with control characters made visible", () => {
   assert.equal(subjectOf(event("lock.acquired", { file_path: "src/\u202egnp.exe" })), "src/‹U+202E›gnp.exe");
   assert.equal(subjectOf(event("work.claimed", {}, "w1")), "w1");
   assert.equal(subjectOf(event("live.agent_joined", { name: "Ada" }, "agent_001")), "Ada");

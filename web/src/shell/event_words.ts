@@ -1,4 +1,4 @@
-// How each capability says what an event was about. Pure.
+// Describes events of all capabilities. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
 import { describeCrew } from "../crew/words.ts";
@@ -10,7 +10,7 @@ import { describeSession } from "../sessions/words.ts";
 import { describeWork } from "../work/words.ts";
 import { describeLive } from "../world/words.ts";
 
-/// By the first word of an event's type: who describes it, and the field that names whom or what it is about.
+/// By the first word of an event's type: the function that describes it, and the field with the name of its subject.
 const kinds: Record<string, { describe: (event: LogEvent) => string; subject?: string }> = {
   session: { describe: describeSession, subject: "agent_id" },
   lock: { describe: describeLock, subject: "file_path" },
@@ -24,11 +24,11 @@ const kinds: Record<string, { describe: (event: LogEvent) => string; subject?: s
 };
 const kindOf = (event: LogEvent) => kinds[event.type.split(".")[0] ?? ""];
 
-/// What an event was about, in a line.
+/// A description of an event in one line.
 export const describe = (event: LogEvent): string => (kindOf(event)?.describe ?? describeRun)(event);
 
-/// Whom or what an event is about, as a person would name it.
+/// The name of what an event is about.
 export function subjectOf(event: LogEvent): string {
-  const told = event.data[kindOf(event)?.subject ?? ""];
-  return safeText(typeof told === "string" && told ? told : event.entity);
+  const name = event.data[kindOf(event)?.subject ?? ""];
+  return safeText(typeof name === "string" && name ? name : event.entity);
 }

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { describe, subjectOf } from "./event_words.ts";
-import { openSubject } from "./navigation.ts";
+import { openEventSubject } from "./navigation.ts";
 import { log } from "./stream.ts";
 
 const shown = 60;
@@ -24,7 +24,7 @@ export function Events() {
             <li key={event.id} class={`event is-${event.type.split(".")[1] ?? "other"}`}>
               <time dateTime={event.timestamp}>{event.timestamp.slice(11, 19)}</time>
               <span class="event-type">{event.type}</span>
-              {event.entity && <button type="button" class="plain" onClick={() => openSubject(event)}>{subjectOf(event)}</button>}
+              {event.entity && <button type="button" class="plain" onClick={() => openEventSubject(event)}>{subjectOf(event)}</button>}
               <span class="event-text">{describe(event)}</span>
             </li>
           ))}

@@ -2,7 +2,7 @@ import { render } from "preact";
 import { takeToken } from "../base/api.ts";
 import { startClock } from "../base/clock.ts";
 import { link } from "../base/connection.ts";
-import { view, wordIn, type View } from "../base/views.ts";
+import { parameterIn, view, type View } from "../base/views.ts";
 import { ChatList } from "../crew/chat_list.tsx";
 import { ChatPane } from "../crew/chat_pane.tsx";
 import { CrewSheet } from "../crew/crew_sheet.tsx";
@@ -54,10 +54,10 @@ function App() {
 
 takeToken();
 render(<App />, document.getElementById("app")!);
-const wanted_run = wordIn(location.hash, "run");
+const requested_run = parameterIn(location.hash, "run");
 startNavigation();
 startClock();
-startRuns(wanted_run, () => questions.peek()[0]?.task_id);
+startRuns(requested_run, () => questions.peek()[0]?.task_id);
 startCrew();
 startWorld();
 startStream();

@@ -1,9 +1,9 @@
-// What is shown follows from the address, and the other way round; keys and events lead to views.
+// Keeps the address and the shown view in step, and handles the keyboard shortcuts.
 import { batch, effect } from "@preact/signals";
 import { loaded } from "../base/connection.ts";
 import type { LogEvent } from "../base/event.ts";
-import { addressOf, view, viewIn, wordIn } from "../base/views.ts";
-import { crew, openChat, pointed_at } from "../crew/model.ts";
+import { addressOf, parameterIn, view, viewIn } from "../base/views.ts";
+import { crew, focused_subagent, openChat } from "../crew/model.ts";
 import { chatAddress } from "../crew/words.ts";
 import { isRun, openRun, select, selected } from "../runs/model.ts";
 import { viewOf, viewOfKey } from "./routes.ts";
@@ -12,21 +12,21 @@ function isField(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
-/// Goes to what an event is about.
-export function openSubject(event: LogEvent): void {
+/// Opens the view of what an event is about.
+export function openEventSubject(event: LogEvent): void {
   const where = viewOf(event);
   if (where === "chats") location.hash = chatAddress(event.entity, typeof event.data.task_id === "string" ? event.data.task_id : "");
   else if (where && where !== "runs") location.hash = addressOf(where);
   else openRun(event.entity);
 }
 
-function takeAddress(): void {
+function applyAddress(): void {
   const { hash } = location;
-  const wanted_chat = wordIn(hash, "chat");
+  const requested_chat = parameterIn(hash, "chat");
   batch(() => {
     view.value = viewIn(hash);
-    if (wanted_chat) openChat(wanted_chat);
-    pointed_at.value = wordIn(hash, "subagent");
+    if (requested_chat) openChat(requested_chat);
+    focused_subagent.value = parameterIn(hash, "subagent");
   });
 }
 
@@ -37,11 +37,11 @@ function address(): string {
 }
 
 export function startNavigation(): void {
-  takeAddress();
+  applyAddress();
   addEventListener("hashchange", () => {
-    const wanted = wordIn(location.hash, "run");
-    if (wanted && isRun(wanted)) select(wanted);
-    takeAddress();
+    const requested = parameterIn(location.hash, "run");
+    if (requested && isRun(requested)) select(requested);
+    applyAddress();
   });
   effect(() => {
     if (!loaded.value) return;
@@ -49,10 +49,10 @@ export function startNavigation(): void {
     if (shown && shown !== location.hash) history.replaceState(null, "", shown);
   });
   addEventListener("keydown", (event) => {
-    const wanted = viewOfKey(event, isField(event.target));
-    if (!wanted) return;
+    const requested = viewOfKey(event, isField(event.target));
+    if (!requested) return;
     event.preventDefault();
-    location.hash = addressOf(wanted);
+    location.hash = addressOf(requested);
     document.getElementById("main")?.focus();
   });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { viewIn, wordIn } from "../base/views.ts";
+import { parameterIn, viewIn } from "../base/views.ts";
 import { chatAddress } from "../crew/words.ts";
 import { viewOf, viewOfKey } from "./routes.ts";
 
@@ -9,15 +9,15 @@ const key = (name: string, more = {}) => ({ key: name, ctrlKey: false, metaKey: 
 test("addresses lead to views, and to a chat and a subagent in it", () => {
   assert.deepEqual([viewIn("#view=board"), viewIn("#view=world"), viewIn("#run=x"), viewIn(""), viewIn("#view=nonsense")], ["board", "world", "runs", "runs", "runs"]);
   const address = chatAddress("2026-11-16-a b", "3f");
-  assert.deepEqual([viewIn(address), wordIn(address, "chat"), wordIn(address, "subagent")], ["chats", "2026-11-16-a b", "3f"]);
+  assert.deepEqual([viewIn(address), parameterIn(address, "chat"), parameterIn(address, "subagent")], ["chats", "2026-11-16-a b", "3f"]);
 });
 
-test("the keys 1 to 8 lead to views, unless they mean something else", () => {
+test("the keys 1 to 8 lead to views, except with a modifier or in a field", () => {
   assert.deepEqual(["4", "6", "7", "8", "9", "x"].map((name) => viewOfKey(key(name), false)), ["locks", "chats", "crew", "world", null, null]);
   assert.deepEqual([viewOfKey(key("4"), true), viewOfKey(key("4", { ctrlKey: true }), false)], [null, null]);
 });
 
-test("events lead to the view that shows what they are about", () => {
+test("events lead to the view of their subject", () => {
   const types = ["work.claimed", "agent.output", "memory.remembered", "subagent.tool", "definitions.changed", "live.agent_spoke"];
   assert.deepEqual(types.map((type) => viewOf({ type })), ["board", "runs", null, "chats", "crew", "world"]);
 });

@@ -1,4 +1,4 @@
-// The views that events and keys lead to. Pure.
+// Maps events and keys to views. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { views, type View } from "../base/views.ts";
 
@@ -7,12 +7,12 @@ const views_of_events: Record<string, View> = {
   agent: "runs", work: "board", session: "agents", lock: "locks", handoff: "handoffs", chat: "chats", subagent: "chats", definitions: "crew", live: "world",
 };
 
-/// The view that shows what an event is about; null for one that none shows.
+/// The view that shows the subject of an event; null if there is none.
 export function viewOf(event: Pick<LogEvent, "type">): View | null {
   return views_of_events[event.type.split(".")[0] ?? ""] ?? null;
 }
 
-/// The view that a key leads to; null for keys that mean something else or are meant for a field.
+/// The view for a keyboard shortcut; null for other keys, and for keys typed into a field.
 export function viewOfKey(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">, in_field: boolean): View | null {
   if (in_field || event.ctrlKey || event.metaKey || event.altKey || !/^[1-9]$/.test(event.key)) return null;
   return views[Number(event.key) - 1] ?? null;

@@ -1,5 +1,5 @@
 import { now } from "../base/clock.ts";
-import { heard, link } from "../base/connection.ts";
+import { last_message_at, link } from "../base/connection.ts";
 import { duration } from "../base/text.ts";
 import { addressOf, view, views, type View } from "../base/views.ts";
 import { busy_chats } from "../crew/model.ts";
@@ -37,7 +37,7 @@ export function TopBar() {
     <header class="top">
       <h1 class="mark">cru</h1>
       <Views />
-      <span class="spring" />
+      <span class="spacer" />
       {waiting.length > 0 && (
         <button class="flag" type="button" onClick={() => {
           openRun(waiting[0]!.task_id);
@@ -49,7 +49,7 @@ export function TopBar() {
       <p class="tally">
         <b>{live_count.value}</b> running <span aria-hidden="true">·</span> <b>{runs.value.length}</b> {runs.value.length === 1 ? "run" : "runs"}
       </p>
-      <LinkState at={link.value} id="link" title={`last message from the daemon ${duration(now.value - heard.value)} ago`} />
+      <LinkState at={link.value} id="link" title={`last message from the daemon ${duration(now.value - last_message_at.value)} ago`} />
     </header>
   );
 }

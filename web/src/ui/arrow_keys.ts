@@ -1,5 +1,5 @@
-/// Moves through a list of buttons by the arrow keys, or j and k, and presses the one arrived at.
-export function move(event: KeyboardEvent): void {
+/// Moves through a list of buttons with the arrow keys, or j and k, and activates the button that receives the focus.
+export function moveByKey(event: KeyboardEvent): void {
   const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
   if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
   const rows = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLButtonElement>("button")];

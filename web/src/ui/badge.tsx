@@ -1,12 +1,12 @@
 import { glyphs, type State } from "./states.ts";
 
-/// State as glyph, word and colour at once: none of the three is needed to read it.
-export function Badge({ status, asks }: { status: State; asks?: boolean }) {
-  const kind = asks ? "needs-you" : status;
+/// Shows a state as glyph, word and colour, so that it is readable without any one of them.
+export function Badge({ status, needs_answer }: { status: State; needs_answer?: boolean }) {
+  const kind = needs_answer ? "needs-answer" : status;
   return (
     <span class={`badge is-${kind}`}>
       <span class="badge-glyph" aria-hidden="true">{glyphs[kind]}</span>
-      {asks ? "needs answer" : status}
+      {needs_answer ? "needs answer" : status}
     </span>
   );
 }

@@ -1,30 +1,30 @@
 import type { ComponentChildren } from "preact";
 import { safeText } from "../base/safe_text.ts";
 
-/// What went wrong, and whether a field of the form is to blame.
-export interface Blame {
-  trouble: string;
+/// Why a form was rejected, and which of its fields is invalid, if any.
+export interface FormFailure {
+  error: string;
   field: string;
 }
 
-export const isBlamed = (blame: Blame, name: string): boolean => blame.trouble !== "" && blame.field === name;
+export const isInvalid = (failure: FormFailure, name: string): boolean => failure.error !== "" && failure.field === name;
 
-/// What a field is given so that its trouble is announced with it.
-export const blamed = (blame: Blame, id: string, name: string) => (isBlamed(blame, name) ? { "aria-invalid": true, "aria-describedby": `${id}-${name}-trouble` } as const : {});
+/// The attributes of an input that associate it with its error message.
+export const invalidProps = (failure: FormFailure, id: string, name: string) => (isInvalid(failure, name) ? { "aria-invalid": true, "aria-describedby": `${id}-${name}-error` } as const : {});
 
-/// A field with its label, and what was wrong with it.
-export function Field({ label, id, name, blame, wide, children }: { label: string; id: string; name: string; blame: Blame; wide?: boolean; children: ComponentChildren }) {
+/// A form field with its label and its error message.
+export function Field({ label, id, name, failure, wide, children }: { label: string; id: string; name: string; failure: FormFailure; wide?: boolean; children: ComponentChildren }) {
   return (
     <div class={`field ${wide ? "is-whole" : ""}`}>
       <label for={`${id}-${name}`}>{label}</label>
       {children}
-      {isBlamed(blame, name) && <p class="trouble" role="alert" id={`${id}-${name}-trouble`}>{safeText(blame.trouble)}</p>}
+      {isInvalid(failure, name) && <p class="error" role="alert" id={`${id}-${name}-error`}>{safeText(failure.error)}</p>}
     </div>
   );
 }
 
-/// What went wrong with the whole, or with a field that this form does not have.
-export function FormTrouble({ blame, fields }: { blame: Blame; fields: readonly string[] }) {
-  if (!blame.trouble || fields.includes(blame.field)) return null;
-  return <p class="trouble is-whole" role="alert">{blame.field && <><code>{safeText(blame.field)}</code>: </>}{safeText(blame.trouble)}</p>;
+/// An error message that belongs to no field of this form.
+export function FormError({ failure, fields }: { failure: FormFailure; fields: readonly string[] }) {
+  if (!failure.error || fields.includes(failure.field)) return null;
+  return <p class="error is-whole" role="alert">{failure.field && <><code>{safeText(failure.field)}</code>: </>}{safeText(failure.error)}</p>;
 }

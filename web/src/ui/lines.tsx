@@ -1,12 +1,12 @@
 import { safeText } from "../base/safe_text.ts";
 
-/// Text that somebody else wrote, line by line, as text.
+/// Untrusted text, line by line, without any markup.
 export function Lines({ text }: { text: string }) {
   return <>{text.split("\n").map((line, i) => <span class="text-line" key={i}>{safeText(line)}</span>)}</>;
 }
 
-/// The same with the little that people write into notes: paragraphs, and "- " for lists. Never as markup.
-export function Note({ text }: { text: string }) {
+/// Untrusted text with paragraphs and "- " lists.
+export function ParagraphText({ text }: { text: string }) {
   const blocks: { list: boolean; lines: string[] }[] = [];
   for (const line of text.split("\n")) {
     const item = /^\s*[-*•]\s+(.*)$/.exec(line);

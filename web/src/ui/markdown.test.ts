@@ -10,8 +10,8 @@ const plain = (list: readonly Inline[]): string =>
 
 interface Node { type: unknown; props: Record<string, unknown> }
 
-/// Every element that a text becomes, as the page makes it.
-function elements(text: string, linkOf = (_: string) => ""): Node[] {
+/// Every element that the page creates for a text.
+function elements(text: string, resolveLink = (_: string) => ""): Node[] {
   const found: Node[] = [];
   const walk = (node: unknown): void => {
     if (Array.isArray(node)) return node.forEach(walk);
@@ -20,7 +20,7 @@ function elements(text: string, linkOf = (_: string) => ""): Node[] {
     found.push({ type, props });
     walk(props.children);
   };
-  walk(renderBlocks(parseMarkdown(text), linkOf));
+  walk(renderBlocks(parseMarkdown(text), resolveLink));
   return found;
 }
 const leads = (text: string) => elements(text, (target) => `#view=chats&chat=c&subagent=${target}`).filter(({ type }) => type === "a").map(({ props }) => String(props.href));
@@ -31,23 +31,23 @@ test("headings, paragraphs, code, lists, quotes and rules", () => {
   assert.deepEqual(parseMarkdown("```cpp\nint x;\n\n# no heading\n```"), [{ kind: "code", language: "cpp", text: "int x;\n\n# no heading" }]);
 });
 
-test("a list holds lists, code and paragraphs of its own", () => {
+test("a list item contains lists, code and paragraphs", () => {
   const [list] = parseMarkdown("1. one\n   - inner\n   - other\n\n   ```\n   code\n   ```\n2. two") as Extract<Block, { kind: "list" }>[];
   assert.equal(list?.ordered, true);
   assert.deepEqual(list?.items.map((item) => item.map(({ kind }) => kind)), [["paragraph", "list", "code"], ["paragraph"]]);
 });
 
-test("a fence that is not closed yet is code to the end", () => {
+test("an unclosed fence is code to the end", () => {
   assert.deepEqual(parseMarkdown("so:\n```js\nlet a = **1**;"), [
     { kind: "paragraph", inlines: [{ kind: "text", text: "so:" }] }, { kind: "code", language: "js", text: "let a = **1**;" }]);
 });
 
-test("headings nest without a gap, whatever an agent wrote", () => {
+test("heading ranks never skip a level", () => {
   const ranks = parseMarkdown("### first\n###### second\n# third\n#### fourth").map((block) => (block.kind === "heading" ? [block.level, block.rank] : null));
   assert.deepEqual(ranks, [[3, 3], [6, 4], [1, 3], [4, 4]]);
 });
 
-test("emphasis within emphasis, and none in names and sums", () => {
+test("emphasis can be nested, and is not found in names and formulas", () => {
   assert.deepEqual(inlines("a **b *c* d**"), [
     { kind: "text", text: "a " },
     { kind: "strong", inlines: [{ kind: "text", text: "b " }, { kind: "emphasis", inlines: [{ kind: "text", text: "c" }] }, { kind: "text", text: " d" }] }]);
@@ -56,7 +56,7 @@ test("emphasis within emphasis, and none in names and sums", () => {
   assert.deepEqual(inlines("`a **b**` ``c ` d``"), [{ kind: "code", text: "a **b**" }, { kind: "text", text: " " }, { kind: "code", text: "c ` d" }]);
 });
 
-test("links lead to http and https only, and say where when the label does not", () => {
+test("only http and https are linked, and the host is shown if the label hides it", () => {
   assert.deepEqual(inlines("[docs](https://example.org/a_(b))"), [{ kind: "link", href: "https://example.org/a_(b)", host: "example.org", inlines: [{ kind: "text", text: "docs" }] }]);
   assert.deepEqual(inlines("see https://example.org/x."), [
     { kind: "text", text: "see " }, { kind: "link", href: "https://example.org/x", host: "", inlines: [{ kind: "text", text: "https://example.org/x" }] }, { kind: "text", text: "." }]);
@@ -66,7 +66,7 @@ test("links lead to http and https only, and say where when the label does not",
   assert.ok(hidden?.kind === "link" && hidden.host === "evil.example");
 });
 
-test("an address that could do something is shown and leads nowhere", () => {
+test("an unsafe address is shown and not linked", () => {
   const hostile = ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,<script>alert(1)</script>", "vbscript:x", "file:///etc/passwd", "//evil.example", "/agents/x/kill", "#view=crew", "java\tscript:alert(1)", "\x01javascript:alert(1)", "https:"];
   for (const address of hostile) {
     assert.equal(safeAddress(address), null, address);
@@ -76,13 +76,13 @@ test("an address that could do something is shown and leads nowhere", () => {
   assert.equal(elements("![x](https://example.org/a.png)").filter(({ type }) => type === "img").length, 0, "no picture is loaded");
 });
 
-test("wikilinks lead to a subagent in the page, or nowhere", () => {
+test("a wikilink leads to a subagent on the page, or nowhere", () => {
   assert.deepEqual(leads("see [[tester-3f]] and [[a/b|that]]"), ["#view=chats&chat=c&subagent=tester-3f", "#view=chats&chat=c&subagent=a/b"]);
   assert.equal(elements("[[tester-3f]]").filter(({ type }) => type === "a").length, 0);
   assert.equal(plain(inlines("[[x|<b>label</b>]]")), "<b>label</b>");
 });
 
-test("markup is text: only our own elements, only our own properties", () => {
+test("markup in the text stays text: only known elements and properties are created", () => {
   const text = "<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n# <b onclick=x>t</b>\n\n- <iframe src=//evil>\n\n```html\n</code></pre><script>x</script>\n```\n\n[<img src=x>](https://example.org) **<svg onload=x>**";
   const ours = new Set(["p", "pre", "code", "ul", "ol", "li", "span", "strong", "em", "del", "a", "blockquote", "hr"]);
   const properties = new Set(["children", "class", "role", "aria-level", "tabIndex", "start", "href", "target", "rel", "title"]);
@@ -93,7 +93,7 @@ test("markup is text: only our own elements, only our own properties", () => {
   assert.equal(plain((parseMarkdown("<script>alert(1)</script>")[0] as Extract<Block, { kind: "paragraph" }>).inlines), "<script>alert(1)</script>");
 });
 
-test("what a terminal would obey and what deceives the eye is taken out or made visible", () => {
+test("escape sequences are removed and misleading characters are made visible", () => {
   const shown = (text: string) => plain((parseMarkdown(text)[0] as Extract<Block, { kind: "paragraph" }>).inlines);
   assert.equal(shown("\x1b[31mred\x1b[0m \x1b]8;;http://evil/\x07x\x1b]8;;\x07"), "red x");
   assert.equal(shown("a\u202eb \u2066c"), "a‹U+202E›b ‹U+2066›c");
@@ -101,7 +101,7 @@ test("what a terminal would obey and what deceives the eye is taken out or made 
   assert.deepEqual(parseMarkdown("```\n\u202ex\x07\n```"), [{ kind: "code", language: "", text: "‹U+202E›x␇" }]);
 });
 
-test("hostile lengths take no long time and no deep stack", () => {
+test("hostile input takes neither long nor a deep stack", () => {
   const many = 200_000;
   const texts = ["*", "**a ", "_", "`", "` ``  ``` ", "[", "[a](", "![", "[[", "h", "https://a ", "https://" + ")", "> ", "- ", "  - ", "\\", "~~a", "**a*b_", "#", "# ", "|", "\x1b]", "<", "1. ", "***a** ", "_a_b"].map((piece) => piece.repeat(Math.ceil(many / piece.length)));
   texts.push(...["- ", "> ", "* a\n", "**a\n", "[\n", "```\n", "|a|\n", "1. x\n", "  ".repeat(50) + "- a\n", "a\n\n"].map((piece) => piece.repeat(20_000)));
@@ -114,13 +114,13 @@ test("hostile lengths take no long time and no deep stack", () => {
   }
 });
 
-test("a huge line is cut, and says by how much", () => {
+test("a huge line is truncated and shows how much is missing", () => {
   const [block] = parseMarkdown("x".repeat(1_000_000));
   assert.ok(block?.kind === "paragraph");
   assert.match(plain(block.inlines), /^x{20000} … 980000 more characters$/);
 });
 
-test("the beginning of a long text ends between lines", () => {
+test("the beginning of a long text ends at a line end", () => {
   assert.deepEqual(beginning("a\nb\nc", 100, 100), { text: "a\nb\nc", is_cut: false });
   assert.deepEqual(beginning("a\nb\nc", 100, 2), { text: "a\nb", is_cut: true });
   assert.deepEqual(beginning("aaaa\nbbbb\ncccc", 10, 100), { text: "aaaa\nbbbb", is_cut: true });

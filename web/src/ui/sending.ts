@@ -1,24 +1,25 @@
 import { useState } from "preact/hooks";
+import { messageOf } from "../base/text.ts";
 
-/// Something that is sent to the daemon: whether it is under way, and what went wrong (with which field, if one is to blame).
-export function useSending(): { is_sending: boolean; trouble: string; field: string; send: (act: () => Promise<unknown>) => Promise<boolean> } {
+/// State of a request to the daemon: whether it is running, and why it failed (`field` names the invalid field, if any).
+export function useSending(): { is_sending: boolean; error: string; field: string; send: (act: () => Promise<unknown>) => Promise<boolean> } {
   const [is_sending, setSending] = useState(false);
-  const [trouble, setTrouble] = useState("");
+  const [error, setError] = useState("");
   const [field, setField] = useState("");
   const send = async (act: () => Promise<unknown>) => {
     setSending(true);
-    setTrouble("");
+    setError("");
     setField("");
     try {
       await act();
       return true;
     } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error));
+      setError(messageOf(error));
       setField((error as { field?: string } | null)?.field ?? "");
       return false;
     } finally {
       setSending(false);
     }
   };
-  return { is_sending, trouble, field, send };
+  return { is_sending, error, field, send };
 }

@@ -3,14 +3,14 @@ import { now } from "../base/clock.ts";
 import { safeText } from "../base/safe_text.ts";
 import { ago, ahead, oneLine, valueText } from "../base/text.ts";
 import { Badge } from "../ui/badge.tsx";
+import { ConfirmButton } from "../ui/confirm_button.tsx";
 import { Lines } from "../ui/lines.tsx";
 import { Sheet } from "../ui/sheet.tsx";
-import { TwoPresses } from "../ui/two_presses.tsx";
 import { cancelWork, open_work, readWork, work_list } from "./model.ts";
 import { board, columnOf, columns, isOpen } from "./state.ts";
 import { SubmitForm } from "./submit_form.tsx";
 import type { Work } from "./wire.ts";
-import { why } from "./words.ts";
+import { explanationOf } from "./words.ts";
 
 const shown = 50;
 const shown_text = 160;
@@ -31,17 +31,17 @@ function More({ work }: { work: Work }) {
   ];
   return (
     <details class="more" onToggle={(event) => { if (event.currentTarget.open) void readWork(work.task_id); }}>
-      <summary>More<span class="unseen"> about {safeText(work.task_id)}</span></summary>
+      <summary>More<span class="visually-hidden"> about {safeText(work.task_id)}</span></summary>
       {oneLine(work.description ?? "", shown_text) !== work.description && <p class="more-text"><Lines text={work.description ?? ""} /></p>}
       <dl>{facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd><Lines text={value} /></dd></div>)}</dl>
-      {isOpen(work) && <TwoPresses word="Cancel" sure="Cancel it now" about={safeText(work.task_id)} act={() => cancelWork(work.task_id)} />}
+      {isOpen(work) && <ConfirmButton label="Cancel" confirm_label="Cancel it now" about={safeText(work.task_id)} act={() => cancelWork(work.task_id)} />}
     </details>
   );
 }
 
 function Card({ work }: { work: Work }) {
   const column = columnOf(work, work_list.items.value, now.value);
-  const reason = why(work, work_list.items.value, now.value);
+  const reason = explanationOf(work, work_list.items.value, now.value);
   const when = work.completed_at ? ago(work.completed_at, now.value) : ago(work.created_at, now.value);
   return (
     <li class={`task is-${column.replace(" ", "-")}`}>
@@ -67,9 +67,9 @@ export function Board() {
   const all = board(work_list.items.value, now.value);
   const total = columns.reduce((sum, column) => sum + all[column].length, 0);
   return (
-    <Sheet title="Board" count={`${open_work.value} open`} loaded={work_list.loaded.value} trouble={work_list.trouble.value} is_empty={!total && !submitting}
+    <Sheet title="Board" count={`${open_work.value} open`} loaded={work_list.loaded.value} error={work_list.error.value} is_empty={!total && !submitting}
       actions={<button type="button" class="button" aria-expanded={submitting} onClick={() => submit(!submitting)}>Submit work</button>}
-      nothing={(
+      empty={(
         <>
           <h2>No work yet</h2>
           <p>Submit a work item, and the next agent that asks for work receives it.</p>

@@ -1,4 +1,4 @@
-// The work that was submitted, as the page shows it, and what a person does with it.
+// Signals and actions for work items.
 import { computed } from "@preact/signals";
 import { CallFailed, get, post } from "../base/api.ts";
 import { LiveList } from "../base/live_list.ts";
@@ -17,18 +17,18 @@ export const work_list = new LiveList<Work>({
 export const work = work_list.items;
 export const open_work = computed(() => [...work.value.values()].filter(isOpen).length);
 
-/// One item with what events leave out.
+/// Reads the details of an item that events do not contain.
 export async function readWork(id: string): Promise<void> {
   try {
     const item = await get<Work>(`/work/${encodeURIComponent(id)}`);
     const known = work.peek().get(id);
     if (known && known.status === item.status) work_list.set({ ...known, ...item });
   } catch {
-    // What is known has to do.
+    // The details stay unknown.
   }
 }
 
-// ---- things a person does
+// ---- actions
 interface Answer {
   success?: boolean;
   task_id?: string;
@@ -36,7 +36,7 @@ interface Answer {
   message?: string;
 }
 
-/// A refusal may come as a reply: `success` is false and `reason` says why.
+/// Throws also if the request is refused by a reply with `success: false` and a `reason`.
 async function ask(path: string, body: unknown): Promise<Answer> {
   const reply = await post<Answer>(path, body);
   if (reply.success === false) throw new CallFailed(200, { code: reply.reason ?? "refused", message: reply.message ?? reply.reason ?? "refused" });

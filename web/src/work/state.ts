@@ -1,9 +1,9 @@
-// How each event changes the work that the page knows of, and where on the board it belongs. Pure.
+// How events change the work items, and in which column of the board they are. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { forgetOldest } from "../base/live_list.ts";
 import type { Work, WorkStatus } from "./wire.ts";
 
-const kept_closed = 300;
+const max_closed = 300;
 
 export const isWorkEvent = (event: LogEvent): boolean => event.type.startsWith("work.");
 export const isOpen = (work: Work): boolean => work.status === "pending" || work.status === "claimed" || work.status === "running";
@@ -16,7 +16,7 @@ const statuses: Record<string, WorkStatus> = {
 export function applyWork(before: ReadonlyMap<string, Work>, events: readonly LogEvent[]): ReadonlyMap<string, Work> {
   const work = new Map(before);
   for (const event of events) if (isWorkEvent(event)) applyOne(work, event);
-  forgetOldest(work, kept_closed, (item) => !isOpen(item), (item) => item.completed_at ?? item.created_at ?? "");
+  forgetOldest(work, max_closed, (item) => !isOpen(item), (item) => item.completed_at ?? item.created_at ?? "");
   return work;
 }
 
@@ -41,8 +41,8 @@ function applyOne(work: Map<string, Work>, event: LogEvent): void {
 export type Column = "pending" | "blocked" | "in progress" | "done" | "failed";
 export const columns: readonly Column[] = ["pending", "blocked", "in progress", "done", "failed"];
 
-/// What a piece of work waits for. An event does not say, so it follows from what it depends on; of what is not on the
-/// board any more the list's word counts.
+/// The ids that an item waits for. Events do not contain them, so they follow from the status of its dependencies, or from
+/// the last list for dependencies that are no longer on the board.
 export function blockers(work: Work, all: ReadonlyMap<string, Work>): string[] {
   if (work.status !== "pending") return [];
   return (work.depends_on ?? work.blocked_by ?? []).filter((id) => {
@@ -57,7 +57,7 @@ export function columnOf(work: Work, all: ReadonlyMap<string, Work>, now: number
   return work.status === "failed" || work.status === "cancelled" ? "failed" : "in progress";
 }
 
-/// The board: open work as it will be taken (most urgent, then oldest), ended work newest first.
+/// The board: open items in the order in which they will be claimed (priority, then age), closed items newest first.
 export function board(work: ReadonlyMap<string, Work>, now: number): Record<Column, Work[]> {
   const out: Record<Column, Work[]> = { pending: [], blocked: [], "in progress": [], done: [], failed: [] };
   for (const item of work.values()) out[columnOf(item, work, now)].push(item);

@@ -1,4 +1,4 @@
-// A piece of work as GET /work sends it. An event's data is the item in the same shape.
+// A work item, as sent by GET /work and in the data of events.
 
 export type WorkStatus = "pending" | "claimed" | "running" | "completed" | "failed" | "cancelled";
 

@@ -1,15 +1,15 @@
-// How work is said: why it waits, what an event was about. Pure.
+// Texts about work items: why they wait, what an event is about. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { ahead, oneLine } from "../base/text.ts";
 import { blockers } from "./state.ts";
 import type { Work } from "./wire.ts";
 
-/// Why a piece of work is where it is, in a sentence; empty when there is nothing to explain.
-export function why(work: Work, all: ReadonlyMap<string, Work>, now: number): string {
+/// Why an item is in its column; empty if there is nothing to explain.
+export function explanationOf(work: Work, all: ReadonlyMap<string, Work>, now: number): string {
   const error = work.error_message ? oneLine(work.error_message) : "";
   if (work.status === "pending") {
-    const waits_for = blockers(work, all);
-    if (waits_for.length) return `waiting for ${waits_for.map((id) => `${id}${stateOf(all.get(id), all)}`).join(", ")}`;
+    const blocking = blockers(work, all);
+    if (blocking.length) return `waiting for ${blocking.map((id) => `${id}${stateOf(all.get(id), all)}`).join(", ")}`;
     if (work.retry_at && Date.parse(work.retry_at) > now) return `retrying ${ahead(work.retry_at, now)}${error ? ` after: ${error}` : ""}`;
     return error ? `returned to the queue: ${error}` : "";
   }
@@ -24,7 +24,7 @@ function stateOf(blocker: Work | undefined, all: ReadonlyMap<string, Work>): str
   return ` (${blocker.status})`;
 }
 
-/// What an event of work was about, in a line.
+/// A description of a work item's event in one line.
 export function describeWork({ data }: LogEvent): string {
   const text = (key: string) => (typeof data[key] === "string" ? (data[key] as string) : "");
   return oneLine([text("claimed_by"), text("error_message") || text("description")].filter(Boolean).join(" · "), 200);

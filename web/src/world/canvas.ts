@@ -1,36 +1,37 @@
-// The map: tiles, walls and furniture as boxes, whoever is there as a disc with a glyph and a name, bubbles for what is
-// said. Draws a frame only when something changes: while somebody walks or a bubble fades, and somebody can see it.
+// Draws the map: tiles, walls and furniture as boxes, agents and people as discs with a glyph and a name, and speech
+// bubbles. A frame is drawn only when something has changed, while somebody walks or a bubble fades, and if it is visible.
 import { glyphs } from "../ui/states.ts";
 import { bodyAt, sceneAt, type Body, type Scene, type Spoken } from "./scene.ts";
 import type { World } from "./state.ts";
 import type { Furniture, Layout, Tile } from "./wire.ts";
 
-export interface Shown {
+export interface MapState {
   world: World;
-  chosen: string | null;
-  aimed_at: Tile | null;
+  selected: string | null;
+  target_tile: Tile | null;
 }
 
-const least_tile = 6;
-const largest_tile = 40;
-const named_from = 14;  // narrower tiles have no room for everybody's name
+const min_tile = 6;
+const max_tile = 40;
+const named_from = 14;  // smaller tiles have no room for names
 
-/// The colours of the page, read from its style so that light, dark and forced colours hold here too.
-const inks = { floor: "--raised", wall: "--line", ink: "--ink", soft: "--soft", faint: "--faint", paper: "--paper", sunk: "--sunk", accent: "--accent", idle: "--completed", listening: "--killed", thinking: "--needs", speaking: "--running", user: "--accent", trouble: "--failed" };
-type Inks = Record<keyof typeof inks, string>;
+/// The CSS variables of the colours, so that the map follows the light and dark schemes.
+const colours = { floor: "--raised", wall: "--line", ink: "--ink", soft: "--soft", faint: "--faint", paper: "--paper", sunk: "--sunk", accent: "--accent", idle: "--completed", listening: "--killed", thinking: "--needs", speaking: "--running", user: "--accent", error: "--failed" };
+type Colours = Record<keyof typeof colours, string>;
 
-/// How many tiles a piece of furniture takes; one, if it is not known.
+/// The size of a piece of furniture in tiles; one tile if its type is unknown.
 const sizes: Record<string, readonly [number, number]> = { bookshelf: [1, 2], desk: [2, 2], sofa: [2, 1], table: [3, 2], whiteboard: [2, 1] };
 export const furnitureSize = ({ type }: Pick<Furniture, "type">): readonly [number, number] => sizes[type] ?? [1, 1];
 
-/// The width of a tile in whole pixels, so that the map fits.
+/// The size of a tile in whole pixels, so that the map fits.
 export function tileSize(layout: Pick<Layout, "cols" | "rows">, width: number, height: number): number {
   const fits = Math.floor(Math.min(width / Math.max(1, layout.cols), height / Math.max(1, layout.rows)));
-  return Math.max(least_tile, Math.min(largest_tile, fits));
+  return Math.max(min_tile, Math.min(max_tile, fits));
 }
 
-/// Words in lines of at most `width`, by what `measure` says of them; what does not fit `most` lines ends in "…".
-export function wrap(text: string, width: number, measure: (text: string) => number, most = 3): string[] {
+/// Breaks text into at most `max_lines` lines that are at most `width` wide, as measured by `measure`. Truncated text ends
+/// with "…".
+export function wrap(text: string, width: number, measure: (text: string) => number, max_lines = 3): string[] {
   const lines: string[] = [];
   let line = "";
   const cut = (word: string) => {
@@ -45,20 +46,20 @@ export function wrap(text: string, width: number, measure: (text: string) => num
       continue;
     }
     if (line) lines.push(line);
-    for (; measure(word) > width && lines.length <= most; word = word.slice(cut(word))) lines.push(word.slice(0, cut(word)));
+    for (; measure(word) > width && lines.length <= max_lines; word = word.slice(cut(word))) lines.push(word.slice(0, cut(word)));
     line = word;
   }
   if (line) lines.push(line);
-  if (lines.length <= most) return lines;
-  return [...lines.slice(0, most - 1), `${lines[most - 1]!.slice(0, -1)}…`];
+  if (lines.length <= max_lines) return lines;
+  return [...lines.slice(0, max_lines - 1), `${lines[max_lines - 1]!.slice(0, -1)}…`];
 }
 
 export class WorldCanvas {
   #canvas: HTMLCanvasElement;
   #floor = document.createElement("canvas");
-  #floor_of: { layout: Layout; tile: number; scale: number; inks: Inks } | null = null;
-  #look: () => Shown;
-  #inks!: Inks;
+  #floor_of: { layout: Layout; tile: number; scale: number; colours: Colours } | null = null;
+  #state: () => MapState;
+  #colours!: Colours;
   #font = "system-ui";
   #tile = 0;
   #scene: Scene = { bodies: [], bubbles: [], next: null };
@@ -67,21 +68,21 @@ export class WorldCanvas {
   #is_seen = true;
   #still = matchMedia("(prefers-reduced-motion: reduce)");
   #dark = matchMedia("(prefers-color-scheme: dark)");
-  #resized = new ResizeObserver(() => this.changed());
+  #resized = new ResizeObserver(() => this.redraw());
   #seen = new IntersectionObserver((entries) => {
     this.#is_seen = entries.at(-1)?.isIntersecting ?? true;
-    this.changed();
+    this.redraw();
   });
-  #again = () => this.changed();
+  #again = () => this.redraw();
   #recolour = () => {
-    this.#readInks();
-    this.changed();
+    this.#readColours();
+    this.redraw();
   };
 
-  constructor(canvas: HTMLCanvasElement, look: () => Shown) {
+  constructor(canvas: HTMLCanvasElement, state: () => MapState) {
     this.#canvas = canvas;
-    this.#look = look;
-    this.#readInks();
+    this.#state = state;
+    this.#readColours();
     this.#resized.observe(canvas.parentElement!);
     this.#seen.observe(canvas);
     this.#still.addEventListener("change", this.#again);
@@ -99,8 +100,8 @@ export class WorldCanvas {
     document.removeEventListener("visibilitychange", this.#again);
   }
 
-  /// Something is different: a frame is drawn soon, once for many changes; none while nobody can see it.
-  changed(): void {
+  /// Requests a frame. Several requests result in one frame; there is none while the map is not visible.
+  redraw(): void {
     clearTimeout(this.#timer);
     if (this.#frame || document.hidden || !this.#is_seen) return;
     this.#frame = requestAnimationFrame(() => {
@@ -109,9 +110,9 @@ export class WorldCanvas {
     });
   }
 
-  /// The tile under a point of the window, and who is there; null outside the map.
-  under(client_x: number, client_y: number): { tile: Tile; body: Body | null } | null {
-    const { layout } = this.#look().world;
+  /// The tile at a point of the window, and who is there; null outside the map.
+  tileAt(client_x: number, client_y: number): { tile: Tile; body: Body | null } | null {
+    const { layout } = this.#state().world;
     if (!layout || !this.#tile) return null;
     const box = this.#canvas.getBoundingClientRect();
     const x = (client_x - box.left) / this.#tile, y = (client_y - box.top) / this.#tile;
@@ -120,15 +121,15 @@ export class WorldCanvas {
     return { tile, body: bodyAt(this.#scene, x, y) };
   }
 
-  #readInks(): void {
+  #readColours(): void {
     const style = getComputedStyle(this.#canvas);
-    this.#inks = Object.fromEntries(Object.entries(inks).map(([name, variable]) => [name, style.getPropertyValue(variable).trim()])) as Inks;
+    this.#colours = Object.fromEntries(Object.entries(colours).map(([name, variable]) => [name, style.getPropertyValue(variable).trim()])) as Colours;
     this.#font = style.fontFamily;
   }
 
   #draw(): void {
-    const shown = this.#look();
-    const { layout } = shown.world;
+    const state = this.#state();
+    const { layout } = state.world;
     const context = this.#canvas.getContext("2d");
     if (!layout || !context) return;
     const scale = devicePixelRatio || 1;
@@ -140,24 +141,24 @@ export class WorldCanvas {
       this.#canvas.style.width = `${width}px`;
       this.#canvas.style.height = `${height}px`;
     }
-    this.#scene = sceneAt(shown.world, Date.now(), this.#still.matches);
+    this.#scene = sceneAt(state.world, Date.now(), this.#still.matches);
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
     context.drawImage(this.#floorOf(layout, tile, scale), 0, 0);
     context.setTransform(scale, 0, 0, scale, 0, 0);
-    if (shown.aimed_at) this.#drawAim(context, shown.aimed_at);
-    for (const body of [...this.#scene.bodies].sort((a, b) => a.y - b.y)) this.#drawBody(context, body, body.id === shown.chosen);
+    if (state.target_tile) this.#drawTarget(context, state.target_tile);
+    for (const body of [...this.#scene.bodies].sort((a, b) => a.y - b.y)) this.#drawBody(context, body, body.id === state.selected);
     for (const bubble of this.#scene.bubbles) this.#drawBubble(context, bubble, width);
     const { next } = this.#scene;
-    if (next === 0) this.changed();
+    if (next === 0) this.redraw();
     else if (next !== null) this.#timer = setTimeout(this.#again, next);
   }
 
-  /// What does not move is drawn once.
+  /// The floor and the furniture, drawn once and then reused.
   #floorOf(layout: Layout, tile: number, scale: number): HTMLCanvasElement {
     const known = this.#floor_of;
-    if (known && known.layout === layout && known.tile === tile && known.scale === scale && known.inks === this.#inks) return this.#floor;
-    this.#floor_of = { layout, tile, scale, inks: this.#inks };
+    if (known && known.layout === layout && known.tile === tile && known.scale === scale && known.colours === this.#colours) return this.#floor;
+    this.#floor_of = { layout, tile, scale, colours: this.#colours };
     this.#floor.width = Math.round(layout.cols * tile * scale);
     this.#floor.height = Math.round(layout.rows * tile * scale);
     const context = this.#floor.getContext("2d");
@@ -167,19 +168,19 @@ export class WorldCanvas {
       for (let col = 0; col < layout.cols; ++col) {
         const kind = layout.tiles[row * layout.cols + col] ?? 8;
         if (kind === 8) continue;
-        context.fillStyle = kind === 0 ? this.#inks.wall : this.#inks.floor;
+        context.fillStyle = kind === 0 ? this.#colours.wall : this.#colours.floor;
         context.fillRect(col * tile, row * tile, tile, tile);
         if (kind === 0 || tile < named_from) continue;
-        context.strokeStyle = this.#inks.sunk;
+        context.strokeStyle = this.#colours.sunk;
         context.lineWidth = 1;
         context.strokeRect(col * tile + 0.5, row * tile + 0.5, tile - 1, tile - 1);
       }
     const area = (piece: Furniture) => furnitureSize(piece)[0] * furnitureSize(piece)[1];
-    // What stands on a desk is drawn after it.
+    // Small pieces, which may stand on a desk, are drawn after large ones.
     for (const piece of [...layout.furniture].sort((a, b) => area(b) - area(a))) {
       const [across, down] = furnitureSize(piece);
-      context.fillStyle = this.#inks.sunk;
-      context.strokeStyle = this.#inks.faint;
+      context.fillStyle = this.#colours.sunk;
+      context.strokeStyle = this.#colours.faint;
       context.beginPath();
       context.roundRect(piece.col * tile + 2, piece.row * tile + 2, across * tile - 4, down * tile - 4, 3);
       context.fill();
@@ -188,38 +189,38 @@ export class WorldCanvas {
     return this.#floor;
   }
 
-  #drawAim(context: CanvasRenderingContext2D, { x, y }: Tile): void {
-    context.strokeStyle = this.#inks.accent;
+  #drawTarget(context: CanvasRenderingContext2D, { x, y }: Tile): void {
+    context.strokeStyle = this.#colours.accent;
     context.lineWidth = 2;
     context.setLineDash([4, 3]);
     context.strokeRect(x * this.#tile + 1, y * this.#tile + 1, this.#tile - 2, this.#tile - 2);
     context.setLineDash([]);
   }
 
-  #drawBody(context: CanvasRenderingContext2D, body: Body, is_chosen: boolean): void {
+  #drawBody(context: CanvasRenderingContext2D, body: Body, is_selected: boolean): void {
     const tile = this.#tile, radius = tile * 0.38;
     const x = (body.x + 0.5) * tile, y = (body.y + 0.5) * tile;
     context.beginPath();
     context.arc(x, y, radius, 0, 2 * Math.PI);
-    context.fillStyle = this.#inks[body.state];
+    context.fillStyle = this.#colours[body.state];
     context.fill();
-    context.lineWidth = is_chosen ? 3 : body.is_troubled ? 2.5 : 1;
-    context.strokeStyle = is_chosen ? this.#inks.ink : body.is_troubled ? this.#inks.trouble : this.#inks.paper;
+    context.lineWidth = is_selected ? 3 : body.has_error ? 2.5 : 1;
+    context.strokeStyle = is_selected ? this.#colours.ink : body.has_error ? this.#colours.error : this.#colours.paper;
     context.stroke();
     context.textAlign = "center";
     context.textBaseline = "middle";
     if (tile >= named_from) {
       context.font = `700 ${Math.round(radius * 1.2)}px ${this.#font}`;
-      context.fillStyle = this.#inks.paper;
-      context.fillText(body.is_troubled ? "!" : body.state === "user" ? "@" : glyphs[body.state], x, y + 0.5);
+      context.fillStyle = this.#colours.paper;
+      context.fillText(body.has_error ? "!" : body.state === "user" ? "@" : glyphs[body.state], x, y + 0.5);
     }
-    if (tile < named_from && !is_chosen) return;
-    context.font = `${is_chosen ? 700 : 500} 11px ${this.#font}`;
+    if (tile < named_from && !is_selected) return;
+    context.font = `${is_selected ? 700 : 500} 11px ${this.#font}`;
     context.textBaseline = "top";
     context.lineWidth = 3;
-    context.strokeStyle = this.#inks.floor;
+    context.strokeStyle = this.#colours.floor;
     context.strokeText(body.name, x, y + radius + 2);
-    context.fillStyle = this.#inks.ink;
+    context.fillStyle = this.#colours.ink;
     context.fillText(body.name, x, y + radius + 2);
   }
 
@@ -231,17 +232,17 @@ export class WorldCanvas {
     const down = lines.length * line_height + room;
     const x = (bubble.x + 0.5) * tile;
     const left = Math.max(2, Math.min(width - across - 2, x - across / 2));
-    // Above the head; below it where there is no room above.
+    // Above the disc, or below it if there is no room.
     const top = bubble.y * tile - down - 4 >= 2 ? bubble.y * tile - down - 4 : (bubble.y + 1.5) * tile;
     context.globalAlpha = bubble.opacity;
-    context.fillStyle = this.#inks.paper;
-    context.strokeStyle = this.#inks.soft;
+    context.fillStyle = this.#colours.paper;
+    context.strokeStyle = this.#colours.soft;
     context.lineWidth = 1;
     context.beginPath();
     context.roundRect(left, top, across, down, 6);
     context.fill();
     context.stroke();
-    context.fillStyle = this.#inks.ink;
+    context.fillStyle = this.#colours.ink;
     context.textAlign = "left";
     context.textBaseline = "middle";
     lines.forEach((line, i) => context.fillText(line, left + room, top + room / 2 + (i + 0.5) * line_height));

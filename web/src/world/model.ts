@@ -1,55 +1,56 @@
-// The living state of the world: signals, the socket that moves them, and what a person does in it. The socket is open
-// while somebody looks at the view, and goes on from its cursor when they come back.
+// Signals and actions for the world of the live agents. The socket is open while the view is shown, and continues from
+// its cursor when the view is shown again.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { get, post, tokenOfTab } from "../base/api.ts";
 import type { Link } from "../base/connection.ts";
 import type { LogEvent } from "../base/event.ts";
 import { view } from "../base/views.ts";
 import { WorldSocket } from "./socket.ts";
-import { applyWorld, empty_world, hearersOf, inRoster, type Hearers, type World } from "./state.ts";
+import { applyWorld, empty_world, filteredAgents, recipientsOf, type Recipients, type World } from "./state.ts";
 import type { Tile, WorldMessage } from "./wire.ts";
 
 export const world = signal<World>(empty_world);
 export const world_link = signal<Link>({ kind: "connecting" });
 export const filter = signal("");
-export const roster = computed(() => inRoster(world.value.agents, filter.value));
-export const chosen = signal<string | null>(null);
-export const chosen_agent = computed(() => (chosen.value ? world.value.agents.get(chosen.value) ?? null : null));
-/// The tile that was clicked, for the form that sends somebody there.
-export const aimed_at = signal<Tile | null>(null);
+export const roster = computed(() => filteredAgents(world.value.agents, filter.value));
+export const selected = signal<string | null>(null);
+export const selected_agent = computed(() => (selected.value ? world.value.agents.get(selected.value) ?? null : null));
+/// The tile that was clicked as the target of a movement.
+export const target_tile = signal<Tile | null>(null);
 
-export const me = "player_0";
-/// The person wants to be seen in the world: said again on each connection, for a connection's end is a leaving.
-export const is_inside = signal(false);
+export const own_user_id = "player_0";
+/// Whether the user has joined the world. The daemon removes users when their connection ends, so the page joins again on
+/// every connection.
+export const has_joined = signal(false);
 
-/// How many live, for those who look at another view.
+/// The number of live agents while another view is shown.
 const population = signal(0);
 export const live_agents = computed(() => (view.value === "world" && world.value.loaded ? world.value.agents.size : population.value));
 
-// ---- messages: gathered for a moment, applied at once
-const gathered_ms = 40;
-const gathered_in_a_crowd_ms = 200;
+// ---- messages, applied in small batches
+const batch_ms = 40;
+const crowded_batch_ms = 200;
 const crowd = 200;
-let waiting: WorldMessage[] = [];
+let pending: WorldMessage[] = [];
 let is_due = false;
 
 function deliver(message: WorldMessage): void {
-  waiting.push(message);
+  pending.push(message);
   if (is_due) return;
   is_due = true;
-  setTimeout(flush, document.hidden ? 500 : world.peek().agents.size > crowd ? gathered_in_a_crowd_ms : gathered_ms);
+  setTimeout(flush, document.hidden ? 500 : world.peek().agents.size > crowd ? crowded_batch_ms : batch_ms);
 }
 
 function flush(): void {
   is_due = false;
-  const messages = waiting;
-  waiting = [];
+  const messages = pending;
+  pending = [];
   const before = world.peek();
   batch(() => {
     world.value = applyWorld(before, messages, Date.now());
-    // Who was chosen and left is chosen no more; who was just spawned may be chosen before it is known.
-    const id = chosen.peek();
-    if (id && before.agents.has(id) && !world.peek().agents.has(id)) chosen.value = null;
+    // An agent that has left is no longer selected; one that was just spawned may be selected before it joins.
+    const id = selected.peek();
+    if (id && before.agents.has(id) && !world.peek().agents.has(id)) selected.value = null;
   });
 }
 
@@ -58,23 +59,23 @@ const socket = new WorldSocket({
     const query = new URLSearchParams({ token: tokenOfTab(), ...(since > 0 && { since: String(since) }) });
     return new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws?${query}`);
   },
-  // What is gathered but not applied is seen already.
+  // Messages that are not applied yet have been received.
   cursor: () => {
     flush();
     return world.peek().loaded ? world.peek().cursor : 0;
   },
   deliver,
-  tell: (link) => { if (link.kind !== "live" || world_link.peek().kind !== "live") world_link.value = link; },
-  opened: () => { if (is_inside.peek()) enter(world.peek().users.get(me)?.position).catch(() => { is_inside.value = false; }); },
+  onLink: (link) => { if (link.kind !== "live" || world_link.peek().kind !== "live") world_link.value = link; },
+  onOpen: () => { if (has_joined.peek()) join(world.peek().users.get(own_user_id)?.position).catch(() => { has_joined.value = false; }); },
 });
 
 export function startWorld(): void {
   effect(() => (view.value === "world" ? socket.start() : socket.stop()));
 }
 
-// ---- how many there are, by the page's stream of events
+// ---- the number of live agents, updated by the page's event stream
 let is_counting = false;
-export function countLive(events: readonly LogEvent[]): void {
+export function countLiveAgents(events: readonly LogEvent[]): void {
   if (is_counting || !events.some(({ type }) => /^(state\.snapshot|live\.agent_(joined|removed))$/.test(type))) return;
   is_counting = true;
   setTimeout(async () => {
@@ -83,13 +84,13 @@ export function countLive(events: readonly LogEvent[]): void {
       const { total, agents } = await get<{ total?: number; agents: unknown[] }>("/live?limit=1");
       population.value = total ?? agents.length;
     } catch {
-      // Only a number in the bar.
+      // It is only a number in the top bar.
     }
   }, 250);
 }
 
-// ---- things a person does
-export interface NewLife {
+// ---- actions
+export interface LiveAgentConfig {
   name: string;
   role?: string;
   cli_backend?: string;
@@ -97,31 +98,31 @@ export interface NewLife {
   task?: string;
   initial_position?: Tile;
 }
-/// Gives back the id, and a warning if it thinks with something else than was asked for.
-export async function spawnLive(agent_config: NewLife): Promise<{ agent_id: string; mind: string; warning: string }> {
-  const { agent_id, mind, warning } = await socket.ask("agent_spawn_request", { agent_config });
+/// Returns the id, and a warning if the agent uses another mind than requested.
+export async function spawnLive(agent_config: LiveAgentConfig): Promise<{ agent_id: string; mind: string; warning: string }> {
+  const { agent_id, mind, warning } = await socket.request("agent_spawn_request", { agent_config });
   return { agent_id: String(agent_id ?? ""), mind: String(mind ?? ""), warning: typeof warning === "string" ? warning : "" };
 }
-export const terminate = (agent_id: string) => socket.ask("agent_terminate_request", { agent_id });
-export const assignTask = (agent_id: string, task_name: string) => socket.ask("assign_task", { agent_id, task_name });
-/// True if it speaks, and goes when it has finished.
-export const sendTo = async (agent_id: string, { x, y }: Tile): Promise<boolean> => (await socket.ask("move_agent", { agent_id, x, y })).held === true;
+export const terminate = (agent_id: string) => socket.request("agent_terminate_request", { agent_id });
+export const assignTask = (agent_id: string, task_name: string) => socket.request("assign_task", { agent_id, task_name });
+/// Returns true if the agent is speaking, and will move when it has finished.
+export const moveAgent = async (agent_id: string, { x, y }: Tile): Promise<boolean> => (await socket.request("move_agent", { agent_id, x, y })).held === true;
 
 export type Audience = { kind: "near" } | { kind: "everybody" } | { kind: "one"; id: string };
-/// Gives back who it went to.
-export async function sayTo(hearers: Audience, text: string): Promise<Hearers> {
-  const reply = hearers.kind === "everybody"
-    ? await post<{ recipients?: unknown; recipient_count?: unknown }>("/world/say", { content: text, everybody: true, user_id: me })
-    : await socket.ask("chat_message", { message: text, ...(hearers.kind === "one" && { to: [hearers.id] }) });
-  return hearersOf(world.peek(), Array.isArray(reply.recipients) ? reply.recipients.map(String) : [], Number(reply.recipient_count) || 0);
+/// Returns the recipients.
+export async function say(audience: Audience, text: string): Promise<Recipients> {
+  const reply = audience.kind === "everybody"
+    ? await post<{ recipients?: unknown; recipient_count?: unknown }>("/world/say", { content: text, everybody: true, user_id: own_user_id })
+    : await socket.request("chat_message", { message: text, ...(audience.kind === "one" && { to: [audience.id] }) });
+  return recipientsOf(world.peek(), Array.isArray(reply.recipients) ? reply.recipients.map(String) : [], Number(reply.recipient_count) || 0);
 }
 
-export async function enter(at?: Tile | null): Promise<void> {
-  await socket.ask("join_space", { space_id: world.peek().space_id, user_id: me, ...at });
-  is_inside.value = true;
+export async function join(at?: Tile | null): Promise<void> {
+  await socket.request("join_space", { space_id: world.peek().space_id, user_id: own_user_id, ...at });
+  has_joined.value = true;
 }
 export async function leave(): Promise<void> {
-  is_inside.value = false;
-  await socket.ask("leave_space");
+  has_joined.value = false;
+  await socket.request("leave_space");
 }
-export const goTo = ({ x, y }: Tile) => post("/world/users/position", { user_id: me, x, y });
+export const moveTo = ({ x, y }: Tile) => post("/world/users/position", { user_id: own_user_id, x, y });

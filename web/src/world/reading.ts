@@ -1,10 +1,10 @@
-// What the socket sends, read carefully: a field of the wrong shape is as if it were not there. Pure.
+// Validates what the socket sends: a field of the wrong type is treated as missing. Pure.
 import type { Layout, LiveAgent, LiveState, Tile, Walk, WorldUser } from "./wire.ts";
 
-const longest_words = 8000;
-const most_tiles = 256;  // across and down: the daemon has 64
+const max_text_length = 8000;
+const max_tiles = 256;  // in each direction; the daemon allows 64
 
-export const text = (value: unknown): string => (typeof value === "string" ? value.slice(0, longest_words) : "");
+export const text = (value: unknown): string => (typeof value === "string" ? value.slice(0, max_text_length) : "");
 export const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : []);
 export const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 
@@ -13,7 +13,7 @@ export function readTile(value: unknown): Tile | null {
   return tile && typeof tile === "object" && isNumber(tile.x) && isNumber(tile.y) ? { x: tile.x, y: tile.y } : null;
 }
 
-/// Null for one that leads nowhere: whoever has it stands.
+/// Null for an invalid walk, or one of less than two tiles.
 export function readWalk(value: unknown): Walk | null {
   const walk = value as (Partial<Walk> & { t0?: string }) | null;
   if (!walk || typeof walk !== "object" || !Array.isArray(walk.path)) return null;
@@ -30,7 +30,7 @@ export function readAgent(value: unknown): LiveAgent | null {
   const agent = value as LiveAgent | null;
   if (!agent || typeof agent.agent_id !== "string") return null;
   const walk = readWalk(agent.walk);
-  // Of one that walks, where it goes to: where it is now follows from the walk.
+  // While an agent walks, its position is the destination; the walk tells where it is now.
   return { ...agent, name: text(agent.name) || agent.agent_id, state: readState(agent.state), position: walk?.path.at(-1) ?? readTile(agent.position), walk };
 }
 
@@ -41,7 +41,7 @@ export function readUser(value: unknown): WorldUser | null {
 
 export function readLayout(value: unknown): Layout | null {
   const layout = value as Layout | null;
-  const isSize = (size: unknown) => isNumber(size) && size >= 1 && size <= most_tiles;
+  const isSize = (size: unknown) => isNumber(size) && size >= 1 && size <= max_tiles;
   if (!layout || !isSize(layout.cols) || !isSize(layout.rows) || !Array.isArray(layout.tiles)) return null;
   return { ...layout, furniture: Array.isArray(layout.furniture) ? layout.furniture : [] };
 }

@@ -5,7 +5,7 @@ import { bodyAt, bubble_ms, fade_ms, sceneAt } from "./scene.ts";
 import { applyWorld } from "./state.ts";
 import { after, agent, known, local, walk } from "./world_fixture.ts";
 
-test("a scene asks for frames only while somebody walks or a bubble fades", () => {
+test("frames are requested only while somebody walks or a bubble fades", () => {
   let world = known(agent("a"));
   assert.equal(sceneAt(world, local, false).next, null);
   world = after(world, { type: "agent_moved", seq: 11, agent_id: "a", x: 2, y: 2, ...walk });
@@ -22,19 +22,19 @@ test("a scene asks for frames only while somebody walks or a bubble fades", () =
   assert.deepEqual([sceneAt(world, said + bubble_ms + fade_ms, false).next, sceneAt(world, said + bubble_ms + fade_ms, false).bubbles.length], [null, 0]);
 });
 
-test("in a crowd that talks the newest words are seen", () => {
+test("if many agents speak, the newest bubbles are shown", () => {
   let world = known(...Array.from({ length: 30 }, (_, i) => agent(`a${i}`)));
   for (let i = 0; i < 30; ++i) world = applyWorld(world, [{ type: "agent_speech", seq: 11 + i, agent_id: `a${29 - i}`, content: `word ${i}`, recipients: [] }], local + i);
   const { bubbles } = sceneAt(world, local + 100, false);
   assert.deepEqual([bubbles.length, bubbles[0]!.text, bubbles.at(-1)!.text], [12, "word 18", "word 29"]);
 });
 
-test("a click finds who is there", () => {
+test("a click finds the agent at its position", () => {
   const scene = sceneAt(known(agent("a"), agent("b", { position: { x: 2, y: 1 } }), agent("nowhere", { position: null })), local, false);
   assert.deepEqual([scene.bodies.length, bodyAt(scene, 2.4, 1.6)?.id, bodyAt(scene, 0.2, 0.2)], [2, "b", null]);
 });
 
-test("the map fits, in whole pixels; bubbles break into lines", () => {
+test("the map fits, in whole pixels; text in bubbles is wrapped", () => {
   assert.deepEqual([tileSize({ cols: 20, rows: 11 }, 655, 900), tileSize({ cols: 64, rows: 64 }, 300, 300), tileSize({ cols: 2, rows: 2 }, 900, 900)], [32, 6, 40]);
   const measure = (text: string) => text.length;
   assert.deepEqual(wrap("one two three", 7, measure), ["one two", "three"]);

@@ -1,6 +1,6 @@
-// What is to be seen at a moment: bodies, bubbles, and when to look again. Pure.
+// What the map shows at a given time: discs, bubbles, and when to draw again. Pure.
 import { oneLine } from "../base/text.ts";
-import { placeAt, type Bubble, type World } from "./state.ts";
+import { positionAt, type Bubble, type World } from "./state.ts";
 import type { Direction, LiveState, Tile } from "./wire.ts";
 
 export interface Body extends Tile {
@@ -9,30 +9,30 @@ export interface Body extends Tile {
   state: LiveState | "user";
   direction: Direction;
   is_walking: boolean;
-  is_troubled: boolean;
+  has_error: boolean;
 }
 
 export interface Spoken extends Tile {
   text: string;
   /// When it was said, by this machine's clock.
   at: number;
-  /// 1 until it fades, then less.
+  /// 1 until it begins to fade.
   opacity: number;
 }
 
 export interface Scene {
   bodies: Body[];
   bubbles: Spoken[];
-  /// How long this stays as it is, in ms: 0 means a frame from now, null until something happens.
+  /// When to draw again, in ms: 0 is the next frame, null is not before something changes.
   next: number | null;
 }
 
 export const bubble_ms = 6000;
 export const fade_ms = 1200;
-const longest_bubble = 90;
-const most_bubbles = 12;  // in a crowd the newest; the notes have them all
+const max_bubble_length = 90;
+const max_bubbles = 12;  // the newest; the activity list contains all
 
-/// How visible a bubble is, and when that changes.
+/// The opacity of a bubble, and when that changes; null if it is not visible any more.
 function fading(bubble: Bubble, local_ms: number, is_still: boolean): { opacity: number; next: number } | null {
   const age = local_ms - bubble.at;
   if (age < bubble_ms) return { opacity: 1, next: Math.max(1, bubble_ms - age) };
@@ -40,8 +40,8 @@ function fading(bubble: Bubble, local_ms: number, is_still: boolean): { opacity:
   return { opacity: 1 - (age - bubble_ms) / fade_ms, next: 0 };
 }
 
-/// The scene at `local_ms` by this machine's clock. `is_still` is for people who want no motion: whoever walks is where
-/// it goes to, and bubbles go without fading.
+/// The scene at `local_ms` of this machine's clock. `is_still` is for reduced motion: agents appear at their destination,
+/// and bubbles disappear without fading.
 export function sceneAt(world: World, local_ms: number, is_still: boolean): Scene {
   const scene: Scene = { bodies: [], bubbles: [], next: null };
   const again = (ms: number) => { scene.next = scene.next === null ? ms : Math.min(scene.next, ms); };
@@ -49,27 +49,27 @@ export function sceneAt(world: World, local_ms: number, is_still: boolean): Scen
   const say = (bubble: Bubble | undefined, at: Tile) => {
     const shown = bubble && fading(bubble, local_ms, is_still);
     if (!shown) return;
-    scene.bubbles.push({ x: at.x, y: at.y, text: oneLine(bubble.text, longest_bubble), at: bubble.at, opacity: shown.opacity });
+    scene.bubbles.push({ x: at.x, y: at.y, text: oneLine(bubble.text, max_bubble_length), at: bubble.at, opacity: shown.opacity });
     again(shown.next);
   };
   for (const user of world.users.values()) {
     if (!user.position) continue;
-    scene.bodies.push({ ...user.position, id: user.user_id, name: oneLine(user.name || user.user_id, 24), state: "user", direction: user.direction ?? "down", is_walking: false, is_troubled: false });
+    scene.bodies.push({ ...user.position, id: user.user_id, name: oneLine(user.name || user.user_id, 24), state: "user", direction: user.direction ?? "down", is_walking: false, has_error: false });
     say(user.bubble, user.position);
   }
   for (const agent of world.agents.values()) {
-    const place = placeAt(agent, is_still ? Infinity : server_ms);
+    const place = positionAt(agent, is_still ? Infinity : server_ms);
     if (!place) continue;
-    scene.bodies.push({ ...place, id: agent.agent_id, name: oneLine(agent.name, 24), state: agent.state, is_troubled: !!(agent.error || agent.stuck) });
+    scene.bodies.push({ ...place, id: agent.agent_id, name: oneLine(agent.name, 24), state: agent.state, has_error: !!(agent.error || agent.stuck) });
     say(agent.bubble, place);
     if (place.is_walking) again(0);
   }
-  // The newest is drawn last, above the others.
-  scene.bubbles = scene.bubbles.sort((a, b) => a.at - b.at).slice(-most_bubbles);
+  // The newest bubble is drawn last, above the others.
+  scene.bubbles = scene.bubbles.sort((a, b) => a.at - b.at).slice(-max_bubbles);
   return scene;
 }
 
-/// Who is at this point of the map, in tiles; the one nearest to it.
+/// The disc nearest to a point of the map, in tiles; null if there is none at that point.
 export function bodyAt(scene: Scene, x: number, y: number): Body | null {
   let best: Body | null = null;
   let least = 0.6;

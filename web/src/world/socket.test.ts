@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Link } from "../base/connection.ts";
-import { AskFailed, WorldSocket, type Wire } from "./socket.ts";
+import { RequestFailed, WorldSocket, type SocketLike } from "./socket.ts";
 import type { WorldMessage } from "./wire.ts";
 
-class PretendedWire implements Wire {
-  onopen: Wire["onopen"] = null;
-  onmessage: Wire["onmessage"] = null;
-  onclose: Wire["onclose"] = null;
+class FakeSocket implements SocketLike {
+  onopen: SocketLike["onopen"] = null;
+  onmessage: SocketLike["onmessage"] = null;
+  onclose: SocketLike["onclose"] = null;
   sent: WorldMessage[] = [];
   is_closed = false;
   constructor(readonly since: number) {}
@@ -24,18 +24,18 @@ class PretendedWire implements Wire {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-function room() {
-  const at = { wires: [] as PretendedWire[], delivered: [] as WorldMessage[], links: [] as Link[], waits: [] as number[], cursor: 0, now: 1000, go: () => {} };
+function fixture() {
+  const at = { wires: [] as FakeSocket[], delivered: [] as WorldMessage[], links: [] as Link[], waits: [] as number[], cursor: 0, now: 1000, go: () => {} };
   const socket = new WorldSocket({
-    connect: (since) => { const wire = new PretendedWire(since); at.wires.push(wire); return wire; },
-    cursor: () => at.cursor, deliver: (message) => at.delivered.push(message), tell: (link) => at.links.push(link), now: () => at.now,
+    connect: (since) => { const wire = new FakeSocket(since); at.wires.push(wire); return wire; },
+    cursor: () => at.cursor, deliver: (message) => at.delivered.push(message), onLink: (link) => at.links.push(link), now: () => at.now,
     wait: (ms) => { at.waits.push(ms); return new Promise((resolve) => { at.go = () => resolve(); }); },
   });
   return { at, socket, wire: () => at.wires.at(-1)! };
 }
 
-test("a lost connection is made again from the cursor, later each time, and says since when it is stale", async () => {
-  const { at, socket, wire } = room();
+test("a lost connection is retried from the cursor, with growing delays, and reports since when it is disconnected", async () => {
+  const { at, socket, wire } = fixture();
   socket.start();
   wire().open();
   wire().say({ type: "world_snapshot", seq: 5 });
@@ -45,7 +45,7 @@ test("a lost connection is made again from the cursor, later each time, and says
   for (let i = 0; i < 8; ++i) {
     wire().close();
     await settled();
-    assert.deepEqual(at.links.at(-1), { kind: "stale", since: 1000 });
+    assert.deepEqual(at.links.at(-1), { kind: "disconnected", since: 1000 });
     at.go();
     await settled();
     assert.equal(wire().since, 5);
@@ -55,34 +55,34 @@ test("a lost connection is made again from the cursor, later each time, and says
   wire().say({ type: "heartbeat", seq: 6 });
   wire().close();
   await settled();
-  assert.ok(at.waits.at(-1)! < 350, "after a connection that worked it is quick again");
+  assert.ok(at.waits.at(-1)! < 350, "after a connection that worked the delay is short again");
   socket.stop();
   at.go();
 });
 
-test("answers go to those who asked; a refusal names the field; what is no JSON is passed over", async () => {
-  const { at, socket, wire } = room();
+test("replies are matched to requests; a refusal names the field; invalid JSON is ignored", async () => {
+  const { at, socket, wire } = fixture();
   socket.start();
   wire().open();
-  const spawned = socket.ask("agent_spawn_request", { agent_config: { name: "ada" } });
-  const refused = socket.ask("move_agent", { agent_id: "a", x: 99, y: 0 });
+  const spawned = socket.request("agent_spawn_request", { agent_config: { name: "ada" } });
+  const refused = socket.request("move_agent", { agent_id: "a", x: 99, y: 0 });
   wire().say("{");
   wire().say("null");
   wire().say({ type: "error", code: "invalid_argument", field: "x", message: "outside", hint: "0 to 19", request_id: wire().asked("move_agent").request_id });
   wire().say({ type: "agent_spawned", agent_id: "a1", request_id: wire().asked("agent_spawn_request").request_id });
   assert.equal((await spawned).agent_id, "a1");
-  await assert.rejects(refused, (error: AskFailed) => error.field === "x" && error.code === "invalid_argument" && error.message === "outside (0 to 19)");
+  await assert.rejects(refused, (error: RequestFailed) => error.field === "x" && error.code === "invalid_argument" && error.message === "outside (0 to 19)");
   assert.deepEqual(at.delivered.map(({ type }) => type), ["error", "agent_spawned"]);
   socket.stop();
 });
 
-test("without a connection nothing is asked; what was asked on one that is lost may have been done", async () => {
-  const { at, socket, wire } = room();
-  await assert.rejects(socket.ask("ping"), /cannot be reached/);
+test("requests fail without a connection, and if it is lost before the reply", async () => {
+  const { at, socket, wire } = fixture();
+  await assert.rejects(socket.request("ping"), /cannot be reached/);
   socket.start();
-  await assert.rejects(socket.ask("ping"), /cannot be reached/, "not open yet");
+  await assert.rejects(socket.request("ping"), /cannot be reached/, "not open yet");
   wire().open();
-  const asked = socket.ask("assign_task", { agent_id: "a", task_name: "t" });
+  const asked = socket.request("assign_task", { agent_id: "a", task_name: "t" });
   wire().close();
   await assert.rejects(asked, /check whether the request was carried out/);
   await settled();
@@ -90,8 +90,8 @@ test("without a connection nothing is asked; what was asked on one that is lost 
   at.go();
 });
 
-test("a socket that nobody looks at is closed, and goes on from its cursor when they come back", async () => {
-  const { at, socket, wire } = room();
+test("a stopped socket is closed, and continues from its cursor when started again", async () => {
+  const { at, socket, wire } = fixture();
   socket.start();
   wire().open();
   at.cursor = 7;
@@ -105,12 +105,12 @@ test("a socket that nobody looks at is closed, and goes on from its cursor when 
   socket.stop();
 });
 
-test("not more than a few questions wait for an answer", async () => {
-  const { socket, wire } = room();
+test("the number of pending requests is limited", async () => {
+  const { socket, wire } = fixture();
   socket.start();
   wire().open();
-  const many = Array.from({ length: 64 }, () => socket.ask("ping").catch((error: AskFailed) => error.code));
-  await assert.rejects(socket.ask("ping"), /too many requests/);
+  const many = Array.from({ length: 64 }, () => socket.request("ping").catch((error: RequestFailed) => error.code));
+  await assert.rejects(socket.request("ping"), /too many requests/);
   socket.stop();
   assert.deepEqual(new Set(await Promise.all(many)), new Set(["disconnected"]));
 });

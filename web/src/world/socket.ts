@@ -1,10 +1,10 @@
-// The page's socket to the live agents: reconnects for ever from the last event it saw, and matches answers to what was
-// asked. Knows nothing of what the messages mean.
-import { jittered, latest_ms, pause, silence_ms, soonest_ms, type Link } from "../base/connection.ts";
+// The WebSocket connection to the live agents. Reconnects without limit, from the last event it received, and matches
+// replies to requests. It does not interpret the messages.
+import { jittered, max_retry_ms, min_retry_ms, pause, silence_timeout_ms, type Link } from "../base/connection.ts";
 import type { SocketError, WorldMessage } from "./wire.ts";
 
-/// A request that was refused, or whose answer did not come. `field` is the request's, where one is to blame.
-export class AskFailed extends Error {
+/// A request that was refused or not answered. `field` names the invalid field of the request, if any.
+export class RequestFailed extends Error {
   readonly field: string;
   constructor(readonly code: string, { message, hint, field }: SocketError) {
     super(`${message || code}${hint ? ` (${hint})` : ""}`);
@@ -12,37 +12,37 @@ export class AskFailed extends Error {
   }
 }
 
-/// As much of a WebSocket as is used here.
-export type Wire = Pick<WebSocket, "send" | "close" | "onopen" | "onmessage" | "onclose">;
+/// The part of WebSocket that is used here.
+export type SocketLike = Pick<WebSocket, "send" | "close" | "onopen" | "onmessage" | "onclose">;
 
 export interface SocketOptions {
-  /// A connection that goes on after event `since`; 0 asks for a snapshot.
-  connect: (since: number) => Wire;
+  /// Opens a connection that continues after event `since`; 0 requests a snapshot.
+  connect: (since: number) => SocketLike;
   cursor: () => number;
   deliver: (message: WorldMessage) => void;
-  tell: (link: Link) => void;
-  /// Called for each connection as soon as it can be written to.
-  opened?: () => void;
+  onLink: (link: Link) => void;
+  /// Called when a connection is open.
+  onOpen?: () => void;
   now?: () => number;
   wait?: (ms: number) => Promise<void>;
 }
 
 interface Pending {
-  resolve: (answer: WorldMessage) => void;
-  reject: (error: AskFailed) => void;
+  resolve: (reply: WorldMessage) => void;
+  reject: (error: RequestFailed) => void;
   timer: ReturnType<typeof setTimeout>;
 }
 
-const answer_ms = 20_000;
-const most_pending = 64;
+const reply_timeout_ms = 20_000;
+const max_pending = 64;
 
 export class WorldSocket {
   #options: SocketOptions;
-  #wire: Wire | null = null;
+  #socket: SocketLike | null = null;
   #is_open = false;
   #is_wanted = false;
   #is_running = false;
-  #heard = 0;
+  #last_message_at = 0;
   #next = 0;
   #pending = new Map<string, Pending>();
 
@@ -50,95 +50,96 @@ export class WorldSocket {
     this.#options = options;
   }
 
-  /// Connects, and again whenever the connection is lost, until `stop`.
+  /// Connects, and reconnects whenever the connection is lost, until `stop`.
   start(): void {
     this.#is_wanted = true;
-    if (!this.#is_open) this.#options.tell({ kind: "connecting" });
+    if (!this.#is_open) this.#options.onLink({ kind: "connecting" });
     if (!this.#is_running) void this.#run();
   }
 
   stop(): void {
     this.#is_wanted = false;
-    this.#wire?.close();
+    this.#socket?.close();
   }
 
-  /// Asks for something. Rejects with AskFailed: refused, lost on the way, or not answered in time.
-  ask(type: string, fields: Record<string, unknown> = {}): Promise<WorldMessage> {
-    if (!this.#is_open || !this.#wire) return Promise.reject(new AskFailed("disconnected", { message: "the daemon cannot be reached", hint: "retrying" }));
-    if (this.#pending.size >= most_pending) return Promise.reject(new AskFailed("busy", { message: "too many requests are waiting for an answer" }));
+  /// Sends a request and resolves with its reply. Rejects with RequestFailed if it is refused, the connection is lost, or
+  /// there is no reply in time.
+  request(type: string, fields: Record<string, unknown> = {}): Promise<WorldMessage> {
+    if (!this.#is_open || !this.#socket) return Promise.reject(new RequestFailed("disconnected", { message: "the daemon cannot be reached", hint: "retrying" }));
+    if (this.#pending.size >= max_pending) return Promise.reject(new RequestFailed("busy", { message: "too many requests are waiting for an answer" }));
     const request_id = `page-${++this.#next}`;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#fail(request_id, "no_answer", "the daemon did not answer in time"), answer_ms);
+      const timer = setTimeout(() => this.#fail(request_id, "no_answer", "the daemon did not answer in time"), reply_timeout_ms);
       this.#pending.set(request_id, { resolve, reject, timer });
       this.send(type, { ...fields, request_id });
     });
   }
 
-  /// Says something that is not answered, if there is a connection.
+  /// Sends a message without waiting for a reply. Does nothing if there is no connection.
   send(type: string, fields: Record<string, unknown> = {}): void {
-    if (this.#is_open) this.#wire?.send(JSON.stringify({ type, ...fields }));
+    if (this.#is_open) this.#socket?.send(JSON.stringify({ type, ...fields }));
   }
 
   async #run(): Promise<void> {
     const now = this.#options.now ?? Date.now;
     this.#is_running = true;
-    this.#heard = now();
-    let wait = soonest_ms;
+    this.#last_message_at = now();
+    let wait = min_retry_ms;
     while (this.#is_wanted) {
-      if (await this.#live()) wait = soonest_ms;
+      if (await this.#runConnection()) wait = min_retry_ms;
       if (!this.#is_wanted) break;
-      this.#options.tell({ kind: "stale", since: this.#heard });
+      this.#options.onLink({ kind: "disconnected", since: this.#last_message_at });
       await (this.#options.wait ?? pause)(jittered(wait));
-      wait = Math.min(latest_ms, wait * 2);
+      wait = Math.min(max_retry_ms, wait * 2);
     }
     this.#is_running = false;
   }
 
-  /// One connection, from its beginning to its end. True if anything was heard on it.
-  #live(): Promise<boolean> {
+  /// Runs one connection until it ends. Resolves with true if a message was received.
+  #runConnection(): Promise<boolean> {
     return new Promise((done) => {
-      let was_heard = false;
-      let wire: Wire;
+      let has_received = false;
+      let socket: SocketLike;
       try {
-        wire = this.#options.connect(this.#options.cursor());
+        socket = this.#options.connect(this.#options.cursor());
       } catch {
         return done(false);
       }
-      this.#wire = wire;
-      let watchdog = setTimeout(() => end(), silence_ms);
+      this.#socket = socket;
+      let watchdog = setTimeout(() => end(), silence_timeout_ms);
       const end = () => {
         clearTimeout(watchdog);
-        wire.onopen = wire.onmessage = wire.onclose = null;
-        wire.close();
+        socket.onopen = socket.onmessage = socket.onclose = null;
+        socket.close();
         this.#is_open = false;
-        this.#wire = null;
+        this.#socket = null;
         for (const id of [...this.#pending.keys()]) this.#fail(id, "disconnected", "the connection was lost before the daemon answered; check whether the request was carried out");
-        done(was_heard);
+        done(has_received);
       };
-      wire.onopen = () => {
+      socket.onopen = () => {
         this.#is_open = true;
-        this.#hear();
-        // A connection that goes on from a cursor may have nothing to tell: an answer shows that it works, and the time.
+        this.#markReceived();
+        // A connection that continues from a cursor may receive nothing at first: the reply shows that it works, and the time.
         this.send("ping");
-        this.#options.opened?.();
+        this.#options.onOpen?.();
       };
-      wire.onmessage = ({ data }: MessageEvent) => {
-        was_heard = true;
+      socket.onmessage = ({ data }: MessageEvent) => {
+        has_received = true;
         clearTimeout(watchdog);
-        watchdog = setTimeout(() => end(), silence_ms);
-        this.#hear();
-        this.#take(data);
+        watchdog = setTimeout(() => end(), silence_timeout_ms);
+        this.#markReceived();
+        this.#receive(data);
       };
-      wire.onclose = end;
+      socket.onclose = end;
     });
   }
 
-  #hear(): void {
-    this.#heard = (this.#options.now ?? Date.now)();
-    this.#options.tell({ kind: "live" });
+  #markReceived(): void {
+    this.#last_message_at = (this.#options.now ?? Date.now)();
+    this.#options.onLink({ kind: "live" });
   }
 
-  #take(data: unknown): void {
+  #receive(data: unknown): void {
     let message: WorldMessage;
     try {
       message = JSON.parse(String(data)) as WorldMessage;
@@ -151,7 +152,7 @@ export class WorldSocket {
     if (!pending) return;
     this.#pending.delete(message.request_id!);
     clearTimeout(pending.timer);
-    if (message.type === "error") pending.reject(new AskFailed(String(message.code ?? "refused"), message as SocketError));
+    if (message.type === "error") pending.reject(new RequestFailed(String(message.code ?? "refused"), message as SocketError));
     else pending.resolve(message);
   }
 
@@ -160,6 +161,6 @@ export class WorldSocket {
     if (!pending) return;
     this.#pending.delete(request_id);
     clearTimeout(pending.timer);
-    pending.reject(new AskFailed(code, { message }));
+    pending.reject(new RequestFailed(code, { message }));
   }
 }

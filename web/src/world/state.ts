@@ -1,39 +1,39 @@
-// The world as the page knows it, and how each message of the socket changes it. Pure: the same messages at the same
-// times give the same world. Whatever draws it (the map here, an office with sprites) asks `placeAt` where somebody is.
+// How messages of the socket change the world. Pure: the time of arrival is an argument. Whatever draws the world asks
+// `positionAt` where somebody is.
 import { safeText } from "../base/safe_text.ts";
 import { isNumber, readAgent, readLayout, readState, readTile, readUser, readWalk, text, texts } from "./reading.ts";
 import type { Direction, Layout, LiveAgent, Seat, Tile, Walk, WorldMessage, WorldUser } from "./wire.ts";
 
-/// What was said or happened lately, newest last.
-export interface Note {
-  /// The number of its event.
+/// One item of the activity list: something that was said or happened.
+export interface Activity {
+  /// The id of its event.
   seq: number;
-  kind: "said" | "sent" | "task" | "done" | "held" | "stuck" | "came" | "left";
-  /// Whose: an agent's or a user's id, and how it is called.
+  kind: "said" | "sent" | "task" | "done" | "held" | "stuck" | "joined" | "left";
+  /// The id and name of the agent or user.
   who: string;
   name: string;
   text: string;
-  /// To whom it was said, as they were called then.
-  to?: Hearers;
-  /// When it came, by this machine's clock.
+  /// To whom it was said.
+  to?: Recipients;
+  /// When it arrived, by this machine's clock.
   at: number;
   message_id?: string;
-  /// Of a direct message: what became of it, by recipient.
+  /// The delivery status of a direct message, by recipient.
   receipts?: Readonly<Record<string, { name: string; status: string }>>;
 }
 
-/// The first few of those who heard something, and how many there were.
-export interface Hearers {
+/// The recipients of a message: the names of the first few, and the total number.
+export interface Recipients {
   names: readonly string[];
   count: number;
 }
-const named_hearers = 3;
-export const hearersOf = (world: Pick<World, "agents" | "users">, ids: readonly string[], count = ids.length): Hearers =>
-  ({ names: ids.slice(0, named_hearers).map((id) => nameOf(world, id)), count: Math.max(count, ids.length) });
+const max_named_recipients = 3;
+export const recipientsOf = (world: Pick<World, "agents" | "users">, ids: readonly string[], count = ids.length): Recipients =>
+  ({ names: ids.slice(0, max_named_recipients).map((id) => nameOf(world, id)), count: Math.max(count, ids.length) });
 
 export interface AgentRow extends LiveAgent {
   stuck?: string | null;
-  /// What it says at the moment: the map's bubble.
+  /// What it is saying, for the map.
   bubble?: Bubble;
 }
 
@@ -41,7 +41,7 @@ export interface UserRow extends WorldUser {
   bubble?: Bubble;
 }
 
-/// `at` is when it came, by this machine's clock.
+/// `at` is when it arrived, by this machine's clock.
 export interface Bubble {
   text: string;
   at: number;
@@ -51,90 +51,91 @@ export interface World {
   loaded: boolean;
   space_id: string;
   layout: Layout | null;
-  /// What is wrong with the layout; empty if nothing is.
+  /// A problem with the layout; empty if there is none.
   warning: string;
   seats: readonly Seat[];
   agents: ReadonlyMap<string, AgentRow>;
   users: ReadonlyMap<string, UserRow>;
-  notes: readonly Note[];
-  /// The number of the last event seen: where a new connection goes on.
+  activities: readonly Activity[];
+  /// The id of the last event received; a new connection continues after it.
   cursor: number;
-  /// The daemon's clock less this machine's.
+  /// The daemon's clock minus this machine's.
   offset: number;
-  /// Pages of a snapshot of which more are to come.
-  arriving: World | null;
+  /// The pages of an incomplete snapshot.
+  incoming_snapshot: World | null;
 }
 
 export const empty_world: World = {
-  loaded: false, space_id: "office", layout: null, warning: "", seats: [], agents: new Map(), users: new Map(), notes: [], cursor: 0, offset: 0, arriving: null,
+  loaded: false, space_id: "office", layout: null, warning: "", seats: [], agents: new Map(), users: new Map(), activities: [], cursor: 0, offset: 0, incoming_snapshot: null,
 };
 
-const kept_notes = 100;
-const far_off_ms = 1000;
+const max_activities = 100;
+const max_drift_ms = 1000;
 
-/// A sample of the daemon's clock is late by its way here, never early; one that is far off means that a clock was set.
+/// A sample of the daemon's clock is delayed by transmission but never early, so the largest offset is the best. A sample
+/// that differs a lot means that a clock was set.
 export function clockOffset(known: number, now_ms: number, local_ms: number): number {
   const sample = now_ms - local_ms;
-  return Math.abs(sample - known) > far_off_ms ? sample : Math.max(sample, known);
+  return Math.abs(sample - known) > max_drift_ms ? sample : Math.max(sample, known);
 }
 
-// ---- the world after messages
+// ---- messages
 
-/// The world after these messages, in order, which came at `local_ms`.
+/// The world after these messages, in order, which arrived at `local_ms`.
 export function applyWorld(world: World, messages: readonly WorldMessage[], local_ms: number): World {
   if (!messages.length) return world;
-  const next: Draft = { ...world, agents: new Map(world.agents), users: new Map(world.users), notes: [...world.notes] };
+  const next: Draft = { ...world, agents: new Map(world.agents), users: new Map(world.users), activities: [...world.activities] };
   for (const message of messages) applyOne(next, message, local_ms);
-  if (next.notes.length > kept_notes) next.notes.splice(0, next.notes.length - kept_notes);
+  if (next.activities.length > max_activities) next.activities.splice(0, next.activities.length - max_activities);
   return next;
 }
 
 interface Draft extends World {
   agents: Map<string, AgentRow>;
   users: Map<string, UserRow>;
-  notes: Note[];
+  activities: Activity[];
 }
 
 function applyOne(world: Draft, message: WorldMessage, local_ms: number): void {
   if (isNumber(message.now_ms)) world.offset = clockOffset(world.offset, message.now_ms, local_ms);
-  if (message.type === "world_snapshot") return takePage(world, message);
+  if (message.type === "world_snapshot") return applySnapshotPage(world, message);
   if (message.type === "agent_state") {
     const known = world.agents.get(text(message.agent_id));
     if (known) world.agents.set(known.agent_id, { ...known, ...counts(message) });
     return;
   }
   if (!isNumber(message.seq)) return;
-  // A reconnection may tell again what is known already.
+  // A reconnection may repeat messages.
   if (message.seq <= world.cursor) return;
   world.cursor = message.seq;
   const change = changes[message.type];
   if (change) change(world, message, local_ms);
 }
 
-/// A snapshot counts even when its number is lower: then this is another log, and the old cursor means nothing.
-function takePage(world: Draft, message: WorldMessage): void {
+/// A snapshot with a lower number is from another log, so the old cursor is meaningless.
+function applySnapshotPage(world: Draft, message: WorldMessage): void {
   const page = isNumber(message.page) ? message.page : 1;
   const pages = isNumber(message.pages) ? message.pages : 1;
-  if (page > 1 && !world.arriving) return;  // its beginning was lost with an earlier connection
+  if (page > 1 && !world.incoming_snapshot) return;  // the first page was lost with an earlier connection
   const base: World = page === 1
     ? { ...empty_world, space_id: text(message.space_id) || "office", layout: readLayout(message.layout), warning: text(message.warning) }
-    : world.arriving!;
-  const arriving: World = {
+    : world.incoming_snapshot!;
+  const incoming_snapshot: World = {
     ...base, cursor: isNumber(message.seq) ? message.seq : 0,
     seats: [...base.seats, ...(Array.isArray(message.seats) ? message.seats as Seat[] : [])],
     users: new Map([...base.users, ...byId(message.users, readUser, "user_id")]),
     agents: new Map([...base.agents, ...byId(message.agents, readAgent, "agent_id")]),
   };
   if (page < pages) {
-    world.arriving = arriving;
+    world.incoming_snapshot = incoming_snapshot;
     return;
   }
-  // What is being said goes on being shown.
-  const agents = [...arriving.agents].map(([id, agent]): [string, AgentRow] => {
+  // Bubbles stay visible.
+  const agents = [...incoming_snapshot.agents].map(([id, agent]): [string, AgentRow] => {
     const bubble = world.agents.get(id)?.bubble;
     return [id, bubble ? { ...agent, bubble } : agent];
   });
-  Object.assign(world, { ...arriving, agents: new Map(agents), users: new Map(arriving.users), notes: world.notes, offset: world.offset, loaded: true, arriving: null });
+  Object.assign(world, { ...incoming_snapshot, agents: new Map(agents), users: new Map(incoming_snapshot.users), activities: world.activities, offset: world.offset, loaded: true, incoming_snapshot: null });
 }
 
 function byId<Row, Key extends keyof Row>(value: unknown, read: (item: unknown) => Row | null, key: Key): Map<string, Row> {
@@ -142,34 +143,34 @@ function byId<Row, Key extends keyof Row>(value: unknown, read: (item: unknown) 
   return new Map(rows.map((row) => [String(row[key]), row]));
 }
 
-/// How far behind an agent is, how often it has thought, as far as it is told.
-function counts(told: Record<string, unknown>): Partial<LiveAgent> {
+/// The counters of an agent that a message contains.
+function counts(message: Record<string, unknown>): Partial<LiveAgent> {
   const found: Partial<LiveAgent> = {};
-  for (const key of ["lag", "received", "thoughts"] as const) if (isNumber(told[key])) found[key] = told[key];
+  for (const key of ["lag", "received", "thoughts"] as const) if (isNumber(message[key])) found[key] = message[key];
   return found;
 }
 
 type Change = (world: Draft, message: WorldMessage, local_ms: number) => void;
 
-/// Changes one agent, if it is known.
+/// A change of one agent, if it exists.
 const ofAgent = (change: (agent: AgentRow, message: WorldMessage, world: Draft, local_ms: number) => Partial<AgentRow>): Change => (world, message, local_ms) => {
   const known = world.agents.get(text(message.agent_id));
   if (known) world.agents.set(known.agent_id, { ...known, ...change(known, message, world, local_ms) });
 };
 
-function note(world: Draft, message: WorldMessage, kind: Note["kind"], local_ms: number, said: string, to?: Hearers): void {
+function addActivity(world: Draft, message: WorldMessage, kind: Activity["kind"], local_ms: number, said: string, to?: Recipients): void {
   const who = text(message.agent_id) || text(message.user_id);
   const name = world.agents.get(who)?.name ?? (text(message.name) || who);
   const message_id = text(message.message_id);
-  world.notes.push({ seq: message.seq!, kind, who, name, text: said, ...(to && { to }), at: local_ms, ...(message_id && { message_id }) });
+  world.activities.push({ seq: message.seq!, kind, who, name, text: said, ...(to && { to }), at: local_ms, ...(message_id && { message_id }) });
 }
 
-const heardBy = (world: Draft, { recipients, recipient_count }: WorldMessage): Hearers => hearersOf(world, texts(recipients), isNumber(recipient_count) ? recipient_count : 0);
+const recipientsIn = (world: Draft, { recipients, recipient_count }: WorldMessage): Recipients => recipientsOf(world, texts(recipients), isNumber(recipient_count) ? recipient_count : 0);
 
 const isOnPath = (walk: Walk, { x, y }: Tile): boolean => walk.path.some((tile) => tile.x === x && tile.y === y);
 
-/// Where it is said to be: on its walk means that it still walks, or has; anywhere else, that it does not.
-function placed(agent: AgentRow, position: Tile | null): Partial<AgentRow> {
+/// Applies a reported position. A position on the current walk does not end the walk; any other does.
+function atPosition(agent: AgentRow, position: Tile | null): Partial<AgentRow> {
   if (!position || (agent.walk && isOnPath(agent.walk, position))) return {};
   return { position, walk: null };
 }
@@ -179,16 +180,16 @@ const changes: Record<string, Change> = {
     const agent = readAgent(message.agent);
     if (!agent) return;
     world.agents.set(agent.agent_id, agent);
-    note(world, { ...message, agent_id: agent.agent_id }, "came", local_ms, text(agent.role));
+    addActivity(world, { ...message, agent_id: agent.agent_id }, "joined", local_ms, text(agent.role));
   },
   agent_left(world, message, local_ms) {
-    note(world, message, "left", local_ms, text(message.reason));
+    addActivity(world, message, "left", local_ms, text(message.reason));
     world.agents.delete(text(message.agent_id));
   },
   agent_state_update: ofAgent((agent, message, world, local_ms) => {
     const state = readState(message.state);
     return {
-      ...placed(agent, readTile(message.position)), state, stuck: null,
+      ...atPosition(agent, readTile(message.position)), state, stuck: null,
       error: text(message.error) || null,
       ...counts(message),
       ...("current_task" in message && { current_task: text(message.current_task) || null }),
@@ -201,37 +202,37 @@ const changes: Record<string, Change> = {
     return { walk, position: end };
   }),
   agent_speech(world, message, local_ms) {
-    note(world, message, "said", local_ms, text(message.content), heardBy(world, message));
+    addActivity(world, message, "said", local_ms, text(message.content), recipientsIn(world, message));
     ofAgent(() => ({ last_message: text(message.content), bubble: { text: text(message.content), at: local_ms } }))(world, message, local_ms);
   },
   chat_broadcast(world, message, local_ms) {
-    note(world, message, "said", local_ms, text(message.message), heardBy(world, message));
+    addActivity(world, message, "said", local_ms, text(message.message), recipientsIn(world, message));
     const user = world.users.get(text(message.user_id));
     if (user) world.users.set(user.user_id, { ...user, bubble: { text: text(message.message), at: local_ms } });
   },
   task_assigned(world, message, local_ms) {
-    note(world, message, "task", local_ms, text(message.task_name));
+    addActivity(world, message, "task", local_ms, text(message.task_name));
     ofAgent(() => ({ current_task: text(message.task_name), task_id: text(message.task_id) }))(world, message, local_ms);
   },
   task_completed(world, message, local_ms) {
-    note(world, message, "done", local_ms, [text(message.status) === "failed" ? "failed" : "", text(message.task_name), text(message.result)].filter(Boolean).join(": "));
+    addActivity(world, message, "done", local_ms, [text(message.status) === "failed" ? "failed" : "", text(message.task_name), text(message.result)].filter(Boolean).join(": "));
     ofAgent((agent) => (agent.task_id && agent.task_id !== message.task_id ? {} : { current_task: null, task_id: null }))(world, message, local_ms);
   },
   action_held(world, message, local_ms) {
     const where = isNumber(message.x) && isNumber(message.y) ? ` to ${message.x},${message.y}` : "";
-    note(world, message, "held", local_ms, `${text(message.action)}${where}: ${text(message.reason)}`);
+    addActivity(world, message, "held", local_ms, `${text(message.action)}${where}: ${text(message.reason)}`);
   },
   agent_stuck(world, message, local_ms) {
-    note(world, message, "stuck", local_ms, text(message.reason));
+    addActivity(world, message, "stuck", local_ms, text(message.reason));
     ofAgent(() => ({ stuck: text(message.reason) || "stuck" }))(world, message, local_ms);
   },
   agent_broadcast(world, message, local_ms) {
-    note(world, message, "sent", local_ms, text(typeof message.data === "string" ? message.data : JSON.stringify(message.data ?? null)));
+    addActivity(world, message, "sent", local_ms, text(typeof message.data === "string" ? message.data : JSON.stringify(message.data ?? null)));
   },
   message_receipt(world, message) {
-    const at = world.notes.map(({ message_id }) => message_id ?? null).lastIndexOf(text(message.message_id));
-    const known = world.notes[at];
-    if (known) world.notes[at] = { ...known, receipts: { ...known.receipts, [text(message.agent_id)]: { name: nameOf(world, text(message.agent_id)), status: text(message.status) } } };
+    const at = world.activities.map(({ message_id }) => message_id ?? null).lastIndexOf(text(message.message_id));
+    const known = world.activities[at];
+    if (known) world.activities[at] = { ...known, receipts: { ...known.receipts, [text(message.agent_id)]: { name: nameOf(world, text(message.agent_id)), status: text(message.status) } } };
   },
   user_joined(world, message) {
     const user = readUser(message);
@@ -247,20 +248,20 @@ const changes: Record<string, Change> = {
   },
 };
 
-// ---- where somebody is
+// ---- positions
 export interface Place extends Tile {
   direction: Direction;
   is_walking: boolean;
 }
 
-const directionOf = (from: Tile, to: Tile, otherwise: Direction): Direction => {
+const directionOf = (from: Tile, to: Tile, fallback: Direction): Direction => {
   const dx = to.x - from.x, dy = to.y - from.y;
-  if (!dx && !dy) return otherwise;
+  if (!dx && !dy) return fallback;
   return Math.abs(dx) > Math.abs(dy) ? (dx < 0 ? "left" : "right") : dy < 0 ? "up" : "down";
 };
 
-/// Where along its walk somebody is at `server_ms` by the daemon's clock.
-export function alongWalk(walk: Walk, server_ms: number, facing: Direction = "down"): Place {
+/// The position on a walk at `server_ms` of the daemon's clock.
+export function positionOnWalk(walk: Walk, server_ms: number, facing: Direction = "down"): Place {
   const { path } = walk;
   let left = Math.max(0, (walk.speed * (server_ms - walk.t0_ms)) / 1000);
   for (let i = 1; i < path.length; ++i) {
@@ -274,29 +275,29 @@ export function alongWalk(walk: Walk, server_ms: number, facing: Direction = "do
   return { x: end.x, y: end.y, direction: facing, is_walking: false };
 }
 
-/// Where somebody is at `server_ms`; null if it has no place. Who arrived stands where it was sent.
-export function placeAt(one: Pick<LiveAgent, "position" | "direction" | "walk">, server_ms: number): Place | null {
-  const facing = one.direction ?? "down";
-  if (one.walk) {
-    const place = alongWalk(one.walk, server_ms, facing);
-    if (place.is_walking || !one.position) return place;
-    return { ...one.position, direction: place.direction, is_walking: false };
+/// The position at `server_ms` of the daemon's clock; null if there is none. After a walk, it is the reported position.
+export function positionAt(body: Pick<LiveAgent, "position" | "direction" | "walk">, server_ms: number): Place | null {
+  const facing = body.direction ?? "down";
+  if (body.walk) {
+    const place = positionOnWalk(body.walk, server_ms, facing);
+    if (place.is_walking || !body.position) return place;
+    return { ...body.position, direction: place.direction, is_walking: false };
   }
-  return one.position ? { ...one.position, direction: facing, is_walking: false } : null;
+  return body.position ? { ...body.position, direction: facing, is_walking: false } : null;
 }
 
-// There may be thousands, many times a second: a collation is too dear.
+// Fast comparison: there may be thousands of agents, sorted many times a second.
 const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-/// The roster: by name, then by id; only those with these words in their name, role, task or state.
-export function inRoster(agents: ReadonlyMap<string, AgentRow>, words = ""): AgentRow[] {
+/// The agents by name, then by id; only those whose name, role, task, state or id contains `words`.
+export function filteredAgents(agents: ReadonlyMap<string, AgentRow>, words = ""): AgentRow[] {
   const wanted = words.trim().toLowerCase();
   const has = ({ name, role, current_task, state, agent_id }: AgentRow) => `${name} ${role ?? ""} ${current_task ?? ""} ${state} ${agent_id}`.toLowerCase().includes(wanted);
   return [...agents.values()].filter((agent) => !wanted || has(agent))
     .sort((a, b) => byText(a.name, b.name) || byText(a.agent_id, b.agent_id));
 }
 
-/// How somebody is called, safe to show.
+/// The name of an agent or user, safe to show.
 export function nameOf(world: Pick<World, "agents" | "users">, id: string): string {
   return safeText(world.agents.get(id)?.name ?? world.users.get(id)?.name ?? id);
 }

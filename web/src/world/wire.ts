@@ -1,4 +1,4 @@
-// The shapes of the socket /ws (docs/formats/websocket.md): what the page is told of the live agents and their office.
+// Messages of the WebSocket /ws about the live agents and their office (docs/formats/websocket.md).
 
 export type LiveState = "idle" | "listening" | "thinking" | "speaking";
 export type Direction = "down" | "left" | "right" | "up";
@@ -8,7 +8,7 @@ export interface Tile {
   y: number;
 }
 
-/// A movement, told once: at time t it is `speed·(t−t0)` tiles along the path.
+/// A movement: at time t, the position is `speed·(t−t0)` tiles along the path.
 export interface Walk {
   path: Tile[];
   t0_ms: number;
@@ -72,7 +72,7 @@ export interface Seat {
   assigned?: boolean;
 }
 
-/// One message of the socket; what its type does not have is not there.
+/// One message of the socket; its other fields depend on its type.
 export interface WorldMessage {
   type: string;
   seq?: number;
@@ -80,7 +80,7 @@ export interface WorldMessage {
   [field: string]: unknown;
 }
 
-/// How a request is refused.
+/// Why a request was refused.
 export interface SocketError {
   code?: string;
   field?: string;

@@ -1,8 +1,8 @@
-// A small world and its messages, as the socket would send them.
+// A small world and messages, as the socket would send them.
 import { applyWorld, empty_world, type World } from "./state.ts";
 import type { LiveAgent, WorldMessage } from "./wire.ts";
 
-/// This machine's time when the snapshot comes; all that is told later comes half a second after it.
+/// This machine's time when the snapshot arrives. All later messages arrive half a second after it.
 export const local = 1_000_000;
 export const agent = (id: string, more: Partial<LiveAgent> = {}): LiveAgent => ({ agent_id: id, name: `n-${id}`, state: "idle", position: { x: 1, y: 1 }, ...more });
 const layout = { version: 1, cols: 4, rows: 3, tiles: [0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0], furniture: [] };

@@ -3,52 +3,52 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { safeText } from "../base/safe_text.ts";
 import { useSending } from "../ui/sending.ts";
 import { WorldCanvas } from "./canvas.ts";
-import { aimed_at, chosen, chosen_agent, goTo, is_inside, sendTo, world } from "./model.ts";
+import { has_joined, moveAgent, moveTo, selected, selected_agent, target_tile, world } from "./model.ts";
 import { tileText } from "./words.ts";
 
-/// The office from above. All that it shows is in the roster, and all that a click does is in the forms.
+/// The map of the office. The roster shows the same information, and the forms offer the same actions.
 export function WorldMap() {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const drawing = useRef<WorldCanvas | null>(null);
-  const [held, setHeld] = useState(false);
-  const { trouble, send } = useSending();
+  const map = useRef<WorldCanvas | null>(null);
+  const [is_postponed, setPostponed] = useState(false);
+  const { error, send } = useSending();
   useEffect(() => {
-    const shown = new WorldCanvas(canvas.current!, () => ({ world: world.peek(), chosen: chosen.peek(), aimed_at: aimed_at.peek() }));
-    drawing.current = shown;
+    const drawing = new WorldCanvas(canvas.current!, () => ({ world: world.peek(), selected: selected.peek(), target_tile: target_tile.peek() }));
+    map.current = drawing;
     const stop = effect(() => {
-      void [world.value, chosen.value, aimed_at.value];
-      shown.changed();
+      void [world.value, selected.value, target_tile.value];
+      drawing.redraw();
     });
     return () => {
       stop();
-      shown.close();
+      drawing.close();
     };
   }, []);
   const click = (event: MouseEvent) => {
-    const at = drawing.current?.under(event.clientX, event.clientY);
+    const at = map.current?.tileAt(event.clientX, event.clientY);
     if (!at) return;
-    setHeld(false);
+    setPostponed(false);
     if (at.body && world.peek().agents.has(at.body.id)) {
-      chosen.value = at.body.id;
-      aimed_at.value = null;
+      selected.value = at.body.id;
+      target_tile.value = null;
       return;
     }
-    const agent = chosen_agent.peek();
-    if (!agent && !is_inside.peek()) return;
-    aimed_at.value = at.tile;
-    void send(async () => (agent ? setHeld(await sendTo(agent.agent_id, at.tile)) : goTo(at.tile)));
+    const agent = selected_agent.peek();
+    if (!agent && !has_joined.peek()) return;
+    target_tile.value = at.tile;
+    void send(async () => (agent ? setPostponed(await moveAgent(agent.agent_id, at.tile)) : moveTo(at.tile)));
   };
   const { agents, layout } = world.value;
-  const chosen_name = chosen_agent.value && safeText(chosen_agent.value.name);
+  const selected_name = selected_agent.value && safeText(selected_agent.value.name);
   return (
     <div class="map">
       <canvas ref={canvas} role="img" aria-label={`Map of the office, ${layout?.cols ?? 0} by ${layout?.rows ?? 0} tiles, with ${agents.size} live agents. The list of live agents contains the same information.`} onClick={click} data-testid="map" />
       <p class="hint">
-        {chosen_name ? `Click a tile to send ${chosen_name} there` : is_inside.value ? "Click a tile to move there, or an agent to select it" : "Click an agent to select it"}
-        {aimed_at.value && ` · ${tileText(aimed_at.value)}`}
-        {held && <span role="status"> · it is speaking, and will move when it has finished</span>}
+        {selected_name ? `Click a tile to send ${selected_name} there` : has_joined.value ? "Click a tile to move there, or an agent to select it" : "Click an agent to select it"}
+        {target_tile.value && ` · ${tileText(target_tile.value)}`}
+        {is_postponed && <span role="status"> · it is speaking, and will move when it has finished</span>}
       </p>
-      {trouble && <p class="trouble" role="alert">{safeText(trouble)}</p>}
+      {error && <p class="error" role="alert">{safeText(error)}</p>}
     </div>
   );
 }

@@ -3,11 +3,11 @@ import { safeText } from "../base/safe_text.ts";
 import { LinkState } from "../ui/link_state.tsx";
 import { useSending } from "../ui/sending.ts";
 import { Sheet } from "../ui/sheet.tsx";
-import { LifeCard } from "./life_card.tsx";
-import { LifeForm } from "./life_form.tsx";
-import { chosen_agent, enter, is_inside, leave, world, world_link } from "./model.ts";
-import { Notes } from "./notes.tsx";
+import { ActivityList } from "./activity_list.tsx";
+import { LiveAgentCard } from "./live_agent_card.tsx";
+import { has_joined, join, leave, selected_agent, world, world_link } from "./model.ts";
 import { SayForm } from "./say_form.tsx";
+import { SpawnLiveForm } from "./spawn_live_form.tsx";
 import { WorldMap } from "./world_map.tsx";
 
 /// "3 live, 1 thinking, 1 with errors"
@@ -17,26 +17,26 @@ function tally(): string {
   return `${all.length} live${count("thinking", all.filter(({ state }) => state === "thinking").length)}${count("speaking", all.filter(({ state }) => state === "speaking").length)}${count("with errors", all.filter(({ error, stuck }) => error || stuck).length)}`;
 }
 
-/// The live agents: the map, the one that was chosen, and what is said.
+/// The view of the world: the map, the selected agent, and the activity.
 export function WorldPane() {
   const [is_spawning, spawn] = useState(false);
   const [warning, setWarning] = useState("");
-  const { is_sending, trouble, send } = useSending();
+  const { is_sending, error, send } = useSending();
   const { loaded, agents, warning: layout_warning } = world.value;
-  const is_away = world_link.value.kind === "stale" && !loaded;
-  const is_empty = !agents.size && !is_inside.value;
-  const chosen = chosen_agent.value;
+  const is_unreachable = world_link.value.kind === "disconnected" && !loaded;
+  const is_empty = !agents.size && !has_joined.value;
+  const selected = selected_agent.value;
   return (
-    <Sheet title="World" count={tally()} loaded={loaded} trouble={is_away ? "the daemon does not respond; retrying" : ""} is_empty={false} nothing=""
+    <Sheet title="World" count={tally()} loaded={loaded} error={is_unreachable ? "the daemon does not respond; retrying" : ""} is_empty={false} empty=""
       actions={(
         <>
           <LinkState at={world_link.value} id="world-link" />
-          <button type="button" class="button" disabled={is_sending} onClick={() => { void send(() => (is_inside.value ? leave() : enter())); }}>{is_inside.value ? "Leave" : "Join"}</button>
+          <button type="button" class="button" disabled={is_sending} onClick={() => { void send(() => (has_joined.value ? leave() : join())); }}>{has_joined.value ? "Leave" : "Join"}</button>
           <button type="button" class="button" aria-expanded={is_spawning} onClick={() => { setWarning(""); spawn(!is_spawning); }}>Spawn</button>
         </>
       )}>
-      {trouble && <p class="trouble" role="alert">{safeText(trouble)}</p>}
-      {is_spawning && <LifeForm done={(told) => { setWarning(told); spawn(false); }} />}
+      {error && <p class="error" role="alert">{safeText(error)}</p>}
+      {is_spawning && <SpawnLiveForm done={(text) => { setWarning(text); spawn(false); }} />}
       {layout_warning && <p class="notice" role="note">{safeText(layout_warning)}</p>}
       {warning && <p class="notice" role="status">{safeText(warning)}</p>}
       {is_empty ? !is_spawning && (
@@ -51,8 +51,8 @@ export function WorldPane() {
           <WorldMap />
           <SayForm />
           <div class="world-foot">
-            {chosen && <LifeCard key={chosen.agent_id} agent={chosen} />}
-            <section aria-label="Recent activity" class="life"><h3 class="heading">Activity</h3><Notes /></section>
+            {selected && <LiveAgentCard key={selected.agent_id} agent={selected} />}
+            <section aria-label="Recent activity" class="life"><h3 class="heading">Activity</h3><ActivityList /></section>
           </div>
         </>
       )}

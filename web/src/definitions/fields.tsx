@@ -1,16 +1,16 @@
 import { useEffect, useRef } from "preact/hooks";
 import { safeText } from "../base/safe_text.ts";
 import { default_model, definitions, minds, models, readMinds } from "./model.ts";
-import { noMind } from "./words.ts";
+import { missingMinds } from "./words.ts";
 
-/// Says how to get a mind, if there is none.
-export function NoMind() {
-  const lacking = noMind(minds.value);
-  if (!lacking.length) return null;
+/// Explains how to set up a mind if none works.
+export function MissingMind() {
+  const missing = missingMinds(minds.value);
+  if (!missing.length) return null;
   return (
     <div class="notice is-whole" role="note">
       <p><b>No mind is configured.</b> Set up one of the following:</p>
-      <ul>{lacking.map(({ why, fix }) => <li key={why}>{why}{fix && <>. {fix}</>}</li>)}</ul>
+      <ul>{missing.map(({ why, fix }) => <li key={why}>{why}{fix && <>. {fix}</>}</li>)}</ul>
     </div>
   );
 }
@@ -20,12 +20,12 @@ interface Choice {
   change: (value: string) => void;
 }
 
-/// `otherwise` is what it is called to choose none.
-export function AgentField({ value, change, otherwise }: Choice & { otherwise?: string }) {
+/// `none_label` is the label of the option without an agent; without it, there is no such option.
+export function AgentField({ value, change, none_label }: Choice & { none_label?: string }) {
   return (
     <label class="field">Agent
       <select aria-label="Agent" value={value} onChange={(event) => change(event.currentTarget.value)}>
-        {otherwise && <option value="">{otherwise}</option>}
+        {none_label && <option value="">{none_label}</option>}
         {definitions.value.map(({ name }) => <option key={name} value={name}>{safeText(name)}</option>)}
       </select>
     </label>
@@ -43,7 +43,7 @@ export function ModelField({ value, change }: Choice) {
   );
 }
 
-/// The field to begin with, of a form that asks for a mind.
+/// Focuses the first field of a form that needs a mind, and reads the available minds.
 export function useFirstField<Kind extends HTMLElement = HTMLTextAreaElement>() {
   const first = useRef<Kind>(null);
   useEffect(() => {
