@@ -3,11 +3,11 @@
 #include <string_view>
 
 #include "daemon/daemon.h"
-#include "edges/cli/cli.h"
+#include "edges/cli/core/cli.h"
 #include "edges/hooks/hook.h"
 #include "edges/mcp/stdio.h"
 #include "keeper/keeper.h"
-#include "platform/confine.h"
+#include "platform/sandbox/confine.h"
 
 int main(int argc, char** argv) {
   std::string_view verb = argc > 1 ? argv[1] : "";

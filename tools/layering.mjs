@@ -16,21 +16,50 @@ const rooms = {
   minds: ["runs"],
   definitions: [],
   world: [],
-  coordination: ["runs"],
+  sessions: [],
+  locks: ["sessions"],
+  work: ["sessions", "runs"],
+  handoffs: ["sessions"],
+  guardrails: [],
+  teams: ["sessions", "runs"],
   crew: ["definitions", "minds", "notes", "inbox", "runs"],
   autonomy: ["definitions", "minds", "world"],
   auto_mode: ["definitions", "autonomy", "minds", "world"],
 };
 const below = ["base", "platform", "store"];
 const all = [...below, ...Object.keys(rooms), "api", "edges", "daemon", "keeper"];
+// A session's end is what these do together, so their tests may see each other.
+const coordination = ["sessions", "locks", "work", "handoffs", "teams"];
+
+// Rooms within rooms: what each folder may include of its siblings, "." being the files beside them.
+const within = {
+  platform: { loop: [], files: ["loop"], process: ["loop", "files"], sandbox: ["files"], net: ["loop", "files"] },
+  "platform/net": { http: ["."], ".": ["http"] },
+  store: { sqlite: ["."], ".": [] },
+  runs: { adapters: [], ".": ["adapters"] },
+  api: { handlers: ["."], ".": [] },
+  edges: { ".": [], cli: [".", "hooks", "mcp"], hooks: [".", "cli/core"], mcp: [".", "cli/core"], ws: ["."], http: [".", "mcp", "ws"] },
+  "edges/cli": {
+    core: [], terminal: ["core"], chat: ["core", "terminal"], demo: ["core", "terminal"],
+    verbs: ["core", "terminal", "chat", "demo"],
+  },
+};
+// Of the edges' command line, only its verbs know the other edges.
+const verbsOnly = ["edges/hooks", "edges/mcp"];
 
 // Headers that a rules file must not name: rules do no I/O, read no clock and roll no die.
 const io = /^(unistd\.h|fcntl\.h|sys\/|sqlite3\.h|fstream|iostream|filesystem|thread|mutex|random|spdlog\/|linux\/)/;
+// Headers of the operating system: platform and keeper wrap them for everybody else.
+const posix = /^((unistd|fcntl|poll|signal|dirent|dlfcn|netdb|pwd|grp|sched|spawn|termios|pty|pthread|sys\/[a-z_]+)\.h|(netinet|arpa|linux|net)\/.*)$/;
+// Programs of their own at the rim (a terminal, a hook, a proxy, the daemon's process) talk to the system themselves.
+const mayUsePosix = [/^platform\//, /^keeper\//, /^daemon\//, /^edges\/(cli|hooks|mcp)\//, /^edges\/identity\.cc$/, /^main\.cc$/, /(_test\.cc|_fixture\.h)$/];
+
+const isTest = (file) => /(_test\.cc|_fixture\.h)$/.test(file);
 
 /// The folders that a file may include from, or a function that says so of one include.
 function allowed(file) {
   const [room, sub] = file.split("/");
-  const test = /(_test\.cc|_fixture\.h)$/.test(file);
+  const test = isTest(file);
   switch (room) {
     case "base": return ["base"];
     case "platform": return ["base", "platform"];
@@ -41,7 +70,23 @@ function allowed(file) {
     case "daemon": return [...below, ...Object.keys(rooms), "api", "edges", "daemon"];
     case "main.cc": return all;
   }
-  return room in rooms ? [...below, room, ...rooms[room]] : null;
+  if (!(room in rooms)) return null;
+  return [...below, room, ...rooms[room], ...(test && coordination.includes(room) ? coordination : [])];
+}
+
+/// Why a file may not include another of the same room, or nothing.
+function againstSiblings(file, own) {
+  for (const [folder, plan] of Object.entries(within)) {
+    if (!file.startsWith(`${folder}/`) || !own.startsWith(`${folder}/`)) continue;
+    const part = (path) => { const rest = path.slice(folder.length + 1); return rest.includes("/") ? rest.split("/")[0] : "."; };
+    const from = part(file), to = part(own);
+    if (from === to || isTest(file)) continue;
+    if (!(from in plan)) return `"${folder}/${from}" is not a planned part of ${folder}/: add it to tools/layering.mjs`;
+    const may = plan[from].some((place) => place === to || own.startsWith(`${folder}/${place}/`));
+    if (!may) return `${folder}/${from} may not include "${own}" (of ${folder}/ it may include ${plan[from].join(", ") || "nothing"})`;
+  }
+  if (file.startsWith("edges/cli/") && !file.startsWith("edges/cli/verbs/") && verbsOnly.some((edge) => own.startsWith(`${edge}/`)))
+    return `only edges/cli/verbs may include "${own}"`;
 }
 
 function filesUnder(folder) {
@@ -85,7 +130,9 @@ export function check(root) {
         if (/^boost\/asio\b/.test(system) && room !== "platform") say(line, `only platform/ includes Asio (<${system}>)`);
         if (/^boost\/beast\b/.test(system) && room !== "platform" && !file.startsWith("edges/http/"))
           say(line, `only platform/ and edges/http/ include Beast (<${system}>)`);
-        if (isRules(file) && io.test(system)) say(line, `a rules file does no I/O, and includes <${system}>`);
+        if (posix.test(system) && !mayUsePosix.some((place) => place.test(file)))
+          say(line, `only platform/ and keeper/ talk to the operating system (<${system}>)`);
+        else if (isRules(file) && io.test(system)) say(line, `a rules file does no I/O, and includes <${system}>`);
       }
       const own = content.match(/^\s*#\s*include\s*"([^"]+)"/)?.[1];
       if (!own) return;
@@ -96,6 +143,7 @@ export function check(root) {
       }
       if (!may.some((place) => own === place || own.startsWith(`${place}/`)))
         say(line, `${room}/ may not include "${own}" (it may include ${may.join(", ")})`);
+      else if (againstSiblings(file, own)) say(line, againstSiblings(file, own));
       else if (isRules(file) && target !== "base" && !isRules(own))
         say(line, `a rules file includes base/ and other rules only, not "${own}"`);
     });
@@ -105,20 +153,32 @@ export function check(root) {
 
 function selfTest() {
   const clean = {
-    "base/time.h": "", "platform/loop.h": "#include <boost/asio/io_context.hpp>\n#include \"base/time.h\"\n",
-    "store/store.h": "#include \"platform/loop.h\"\n", "store/event_log.h": "",
+    "base/time.h": "", "platform/loop/loop.h": "#include <boost/asio/io_context.hpp>\n#include \"base/time.h\"\n",
+    "platform/files/files.h": "#include <fcntl.h>\n#include \"platform/loop/loop.h\"\n",
+    "sessions/session.h": "", "locks/lock.h": "#include \"sessions/session.h\"\n",
+    "sessions/session_test.cc": "#include <sys/stat.h>\n#include \"locks/lock.h\"\n",
+    "edges/cli/core/client.h": "#include <poll.h>\n", "edges/cli/verbs/run.cc": "#include \"edges/cli/core/client.h\"\n#include \"edges/mcp/stdio.h\"\n",
+    "edges/mcp/stdio.h": "#include \"edges/cli/core/client.h\"\n",
+    "store/store.h": "#include \"platform/loop/loop.h\"\n", "store/event_log.h": "",
     "inbox/question.h": "#pragma once\n/// Questions. Rules only.\n#include \"base/time.h\"\n", "inbox/service.h": "/// The service.\n#include \"store/store.h\"\n",
-    "runs/run.h": "#include \"inbox/question.h\"\n", "keeper/keeper.h": "#include \"platform/loop.h\"\n",
+    "runs/run.h": "#include \"inbox/question.h\"\n", "keeper/keeper.h": "#include \"platform/loop/loop.h\"\n",
     "api/operation.h": "#include \"base/time.h\"\n", "api/handlers/runs.cc": "#include \"runs/run.h\"\n",
     "edges/http/server.cc": "#include \"store/event_log.h\"\n#include \"api/operation.h\"\n",
     "daemon/daemon.cc": "#include \"runs/run.h\"\n#include \"edges/http/x.h\"\n", "main.cc": "#include \"daemon/daemon.h\"\n",
   };
   const planted = [
-    ["base/json.h", "#include \"platform/loop.h\"", "base looks up"],
-    ["platform/files.h", "#include \"store/store.h\"", "platform looks up"],
+    ["base/json.h", "#include \"platform/loop/loop.h\"", "base looks up"],
+    ["platform/files/log.h", "#include \"store/store.h\"", "platform looks up"],
     ["store/tx.h", "#include \"runs/run.h\"", "store includes a room"],
     ["inbox/ask.h", "#include \"runs/run.h\"", "a room edge that is not drawn"],
-    ["coordination/lock.h", "#include \"crew/spawn.h\"", "another one"],
+    ["locks/path.h", "#include \"crew/spawn.h\"", "another one"],
+    ["sessions/ending.h", "#include \"locks/lock.h\"", "a session that knows the locks"],
+    ["platform/loop/task.h", "#include \"platform/files/files.h\"", "a part of a room that looks up"],
+    ["edges/cli/core/render.h", "#include \"edges/cli/verbs/run.h\"", "the core of the command line that knows a verb"],
+    ["edges/cli/demo/demo.cc", "#include \"edges/mcp/stdio.h\"", "another edge outside the verbs"],
+    ["platform/audio/sound.h", "#include \"platform/loop/loop.h\"", "a part of a room that nobody planned"],
+    ["notes/files.cc", "#include <sys/stat.h>", "a room that talks to the operating system"],
+    ["api/clock.h", "#include <unistd.h>", "the table that does"],
     ["keeper/main.cc", "#include \"store/store.h\"", "the keeper includes the store"],
     ["api/engine.h", "#include \"runs/run.h\"", "the table includes a room"],
     ["edges/http/route.cc", "#include \"runs/run.h\"", "an edge includes a room"],

@@ -27,7 +27,7 @@
 #include "autonomy/runtime.h"
 #include "figures.h"
 #include "inbox/question_table.h"
-#include "platform/asio_loop.h"
+#include "platform/loop/asio_loop.h"
 #include "runs/keeper_client.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"

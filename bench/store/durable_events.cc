@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "platform/asio_loop.h"
+#include "platform/loop/asio_loop.h"
 #include "store/event_table.h"
 #include "store/sqlite/sqlite_store.h"
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "api/operation.h"
-#include "platform/task.h"
+#include "platform/loop/task.h"
 #include "store/store.h"
 
 namespace cru::api {

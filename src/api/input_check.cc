@@ -6,6 +6,7 @@
 
 #include "api/operation.h"
 #include "base/id.h"
+#include "base/text.h"
 
 namespace cru::api {
 namespace {
@@ -18,21 +19,6 @@ std::unexpected<Error> refuse(const Field& field, std::string_view reason, std::
               std::move(hint));
 }
 
-/// How many letters must change to make one word of the other.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
 /// The one of `words` that `word` is most likely a slip of; empty if none is near.
 template <class Words>
 std::string_view nearest(std::string_view word, const Words& words) {
@@ -40,7 +26,7 @@ std::string_view nearest(std::string_view word, const Words& words) {
   std::string_view best;
   size_t least = std::max<size_t>(word.size() / 3, 1) + 1;
   for (std::string_view each : words) {
-    auto changes = distance(word, each);
+    auto changes = edit_distance(word, each);
     if (changes < least) {
       least = changes;
       best = each;
@@ -57,29 +43,6 @@ std::vector<std::string_view> split_choices(std::string_view text) {
     if (end == std::string_view::npos) return out;
     text.remove_prefix(end + 1);
   }
-}
-
-/// Unicode as UTF-8 proper: no surrogates, no overlong forms, nothing beyond U+10FFFF.
-bool is_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    auto at = [&](size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0u; };
-    auto tail = [&](size_t k) { return (at(k) & 0xC0u) == 0x80u; };
-    unsigned first = at(0);
-    if (first < 0x80) {
-      i += 1;
-    } else if (first >= 0xC2 && first < 0xE0 && tail(1)) {
-      i += 2;
-    } else if (first >= 0xE0 && first < 0xF0 && tail(1) && tail(2)) {
-      if ((first == 0xE0 && at(1) < 0xA0) || (first == 0xED && at(1) >= 0xA0)) return false;
-      i += 3;
-    } else if (first >= 0xF0 && first < 0xF5 && tail(1) && tail(2) && tail(3)) {
-      if ((first == 0xF0 && at(1) < 0x90) || (first == 0xF4 && at(1) >= 0x90)) return false;
-      i += 4;
-    } else {
-      return false;
-    }
-  }
-  return true;
 }
 
 /// What holds for every text: it can be stored, shown and, as an argument or path, handed to the kernel.
@@ -234,10 +197,7 @@ Result<> refuse_unknown(const Operation& operation, std::string_view key) {
     hint = fmt::format("{} takes no fields", operation.name);
   else
     hint = fmt::format("it takes {}", fmt::join(names, ", "));
-  auto end = std::min<size_t>(key.size(), 64);
-  while (end < key.size() && (static_cast<unsigned char>(key[end]) & 0xC0u) == 0x80u)
-    --end;  // whole characters
-  std::string shown(is_utf8(key) ? key.substr(0, end) : "?");
+  std::string shown(is_utf8(key) ? cut_at_character(key, 64) : "?");
   return fail(Code::invalid_argument, fmt::format("{} has no field {}", operation.name, shown), shown, hint);
 }
 

@@ -5,17 +5,13 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "platform/files.h"
+#include "base/text.h"
+#include "platform/files/files.h"
 
 namespace cru::api {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string trimmed(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
-  return text;
-}
 
 /// The main tree of the worktree at `folder`, whose `.git` is a file. Empty for a submodule (it has
 /// no common dir: it is a project of its own), a bare repository, or anything unreadable.
@@ -23,11 +19,11 @@ std::optional<fs::path> main_tree(const fs::path& folder) {
   auto pointer = read_file((folder / ".git").string(), 4096);
   constexpr std::string_view key = "gitdir: ";
   if (!pointer || !pointer->starts_with(key)) return {};
-  fs::path git_dir = folder / trimmed(pointer->substr(key.size()));
+  fs::path git_dir = folder / std::string(trim(pointer->substr(key.size())));
   auto common = read_file((git_dir / "commondir").string(), 4096);
   if (!common) return {};
   std::error_code error;
-  auto common_dir = fs::canonical(git_dir / trimmed(*common), error);
+  auto common_dir = fs::canonical(git_dir / std::string(trim(*common)), error);
   if (error || common_dir.filename() != ".git") return {};
   return common_dir.parent_path();
 }

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "platform/files.h"
+#include "platform/files/files.h"
 
 namespace cru::api {
 namespace {

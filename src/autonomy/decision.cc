@@ -6,23 +6,17 @@
 #include <array>
 #include <span>
 
+#include "base/text.h"
 namespace cru::autonomy {
 namespace {
 
 constexpr size_t longest_words = 256 * 1024;  ///< of a mind; more is no decision
 constexpr size_t longest_id = 128;
 constexpr int64_t most_coordinate = 63;
-constexpr std::string_view blank = " \t\r\n";
 constexpr std::string_view fence = "```";
 constexpr std::string_view cut_mark = " […]";
 
 constexpr std::array<std::string_view, 5> actions{"move", "wait", "speak", "collaborate", "complete_task"};
-
-std::string_view trim(std::string_view text) {
-  auto first = text.find_first_not_of(blank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
 
 std::unexpected<Error> wrong(std::string_view field, std::string_view reason) {
   return fail(Code::invalid_argument, fmt::format("{}: {}", field, reason), std::string(field));
@@ -181,8 +175,7 @@ json::object members_of(const CompleteTask& complete) {
 std::string cut_words(std::string_view text, size_t longest) {
   if (text.size() <= longest) return std::string(text);
   auto keep = longest - std::min(longest, cut_mark.size());
-  while (keep > 0 && (text[keep] & 0xC0) == 0x80) --keep;
-  return std::string(text.substr(0, keep)) + std::string(cut_mark);
+  return std::string(cut_at_character(text, keep)) + std::string(cut_mark);
 }
 
 std::string_view action(const Decision& decision) { return actions[decision.index()]; }

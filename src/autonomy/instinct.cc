@@ -7,6 +7,7 @@
 #include <span>
 
 #include "autonomy/decision.h"
+#include "base/text.h"
 #include "minds/reply_builder.h"
 
 namespace cru::autonomy {
@@ -66,7 +67,7 @@ std::string line(Lines lines, uint64_t& seed, const Parts&... parts) {
 
 /// In a few words, in quotation marks.
 std::string quote(std::string_view text) {
-  auto words = cut_words(minds::valid_utf8(text), longest_quote);
+  auto words = cut_words(valid_utf8(text), longest_quote);
   std::ranges::replace(words, '\n', ' ');
   return fmt::format("“{}”", words);
 }
@@ -123,7 +124,7 @@ Decision be_idle(const Situation& situation, uint64_t& seed) {
     return Move{pick(std::span(situation.free_nearby), seed), line(walks, seed)};
   if (chance >= 25 && chance < 35)
     if (const auto* other = company(situation, seed)) {
-      auto name = minds::valid_utf8(other->name);
+      auto name = valid_utf8(other->name);
       if (chance < 33) return Speak{line(greetings, seed, name), other->id};
       return Collaborate{other->id, line(proposals, seed, name)};
     }

@@ -1,6 +1,6 @@
 #include "autonomy/journal.h"
 
-#include "platform/log.h"
+#include "platform/files/log.h"
 #include "store/persist.h"
 
 namespace cru::autonomy {

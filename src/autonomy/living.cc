@@ -93,7 +93,7 @@ std::string AgentRuntime::resolve(std::string_view wanted) const {
   // A player may be watching from outside, without having joined or said anything.
   if (bodies_.contains(wanted) || users_.contains(wanted) || wanted.starts_with("player_"))
     return std::string(wanted);
-  auto [first, last] = names_.equal_range(in_lower_case(wanted));
+  auto [first, last] = names_.equal_range(to_lower(wanted));
   return first != last && std::next(first) == last ? at(first->second).id() : std::string();
 }
 

@@ -22,13 +22,6 @@ std::unexpected<Error> no_agent(std::string_view id) {
 
 }  // namespace
 
-std::string in_lower_case(std::string_view text) {
-  std::string out(text);
-  for (auto& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 AgentRuntime::AgentRuntime(Loop& loop, Store& store, Random& random, definitions::Registry& registry,
                            minds::Minds& minds, RuntimeOptions options)
     : loop_(loop),
@@ -75,7 +68,7 @@ Body AgentRuntime::enter(std::unique_ptr<LiveAgent> agent, Filter filter, int64_
     free_bodies_.pop_back();
   }
   bodies_.emplace(agent->id(), body);
-  names_.emplace(in_lower_case(agent->nature->name), body);
+  names_.emplace(to_lower(agent->nature->name), body);
   slots_[body].agent = std::move(agent);
   bus_.join(body, cursor, std::move(filter));
   return body;
@@ -208,7 +201,7 @@ Task<Result<json::object>> AgentRuntime::terminate(std::string id, std::string r
   if (!slot.agent->seat.empty()) seated_.erase(slot.agent->seat);
   bus_.leave(body);
   bodies_.erase(id);
-  auto [first, last] = names_.equal_range(in_lower_case(slot.agent->nature->name));
+  auto [first, last] = names_.equal_range(to_lower(slot.agent->nature->name));
   for (auto name = first; name != last; ++name)
     if (name->second == body) {
       names_.erase(name);

@@ -1,8 +1,9 @@
 #pragma once
 /// The runtime's own parts, shared by its files.
 #include "autonomy/runtime.h"
-#include "platform/log.h"
-#include "platform/stop.h"
+#include "base/text.h"
+#include "platform/files/log.h"
+#include "platform/loop/stop.h"
 #include "store/persist.h"
 
 namespace cru::autonomy {
@@ -33,7 +34,6 @@ inline LiveAgent& AgentRuntime::at(Body body) { return *slots_[body].agent; }
 inline const LiveAgent& AgentRuntime::at(Body body) const { return *slots_[body].agent; }
 
 /// For comparing names.
-std::string in_lower_case(std::string_view text);
 
 /// The mind that comes with the program, which needs no model.
 inline constexpr std::string_view scripted = "scripted";

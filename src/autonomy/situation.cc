@@ -6,6 +6,7 @@
 #include <span>
 
 #include "autonomy/decision.h"
+#include "base/text.h"
 #include "minds/reply_builder.h"
 
 namespace cru::autonomy {
@@ -27,7 +28,7 @@ Do not repeat yourself, and do not thank for thanks: where nothing is left to sa
 
 /// As JSON: one line, and nothing in it ends the quotation.
 std::string in_quotes(std::string_view text, size_t longest = longest_line) {
-  return to_text(json::string(cut_words(minds::valid_utf8(text), longest)));
+  return to_text(json::string(cut_words(valid_utf8(text), longest)));
 }
 
 template <class T, class Line>
@@ -107,8 +108,7 @@ std::string system_prompt(const Situation& situation) {
       "you "
       "say is heard by those near you.\n";
   if (!situation.persona.empty())
-    out +=
-        fmt::format("\nWho you are:\n{}\n", cut_words(minds::valid_utf8(situation.persona), longest_persona));
+    out += fmt::format("\nWho you are:\n{}\n", cut_words(valid_utf8(situation.persona), longest_persona));
   return out + "\n" + std::string(format) + "\n";
 }
 

@@ -9,7 +9,7 @@
 namespace cru::autonomy {
 namespace {
 
-const Time noon = *parse_rfc3339("2026-11-15T12:00:00.000Z");
+const Time midday = *parse_rfc3339("2026-11-15T12:00:00.000Z");
 
 Situation some_situation() {
   Situation situation;
@@ -23,10 +23,10 @@ Situation some_situation() {
   situation.neighbours = {{"agent_002", "Bo", "writer", "speaking", {4, 5}}};
   for (int i = 1; i <= 5; ++i)
     situation.recent.push_back(
-        {noon - 10s + i * 1s, "agent_002", fmt::format("sentence {}.", i), "agent_001"});
+        {midday - 10s + i * 1s, "agent_002", fmt::format("sentence {}.", i), "agent_001"});
   situation.unanswered = {situation.recent.back()};
-  situation.task = TaskInHand{"t-17", "water the plants", "in_progress", noon - 1min};
-  situation.now = noon;
+  situation.task = TaskInHand{"t-17", "water the plants", "in_progress", midday - 1min};
+  situation.now = midday;
   return situation;
 }
 
@@ -80,7 +80,7 @@ TEST(Situation, TheUserPromptHasTheLastFiveMessagesAndTheTask) {
 // RT-14
 TEST(Situation, OfMoreMessagesOnlyTheLastFiveAreInThePrompt) {
   auto situation = some_situation();
-  situation.recent.insert(situation.recent.begin(), {noon - 1h, "agent_009", "long ago", ""});
+  situation.recent.insert(situation.recent.begin(), {midday - 1h, "agent_009", "long ago", ""});
   auto prompt = user_prompt(situation);
   EXPECT_EQ(prompt.find("long ago"), std::string::npos);
   EXPECT_EQ(times(prompt, "\"content\":"), 5u);

@@ -135,10 +135,7 @@ std::string truncate(std::string_view text, size_t width) {
   return out + "…";
 }
 
-namespace {
-
-/// Edits, with a swap of neighbours as one: most typing mistakes are a single edit.
-size_t distance(std::string_view a, std::string_view b) {
+size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
   for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
@@ -152,8 +149,6 @@ size_t distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-}  // namespace
-
 std::string closest(std::string_view word, std::span<const std::string> candidates) {
   if (word.empty() || word.size() > 64) return {};
   std::string best;
@@ -161,13 +156,59 @@ std::string closest(std::string_view word, std::span<const std::string> candidat
   for (const auto& candidate : candidates) {
     if (candidate.size() > 64) continue;
     bool begins = word.size() >= 2 && candidate.starts_with(word);
-    size_t found = begins ? 1 : distance(word, candidate);
+    size_t found = begins ? 1 : edit_distance(word, candidate);
     if (found < best_distance) {
       best = candidate;
       best_distance = found;
     }
   }
   return best;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    auto point = first_code_point(text);
+    if (!point.valid) return false;
+    text.remove_prefix(point.length);
+  }
+  return true;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    auto point = first_code_point(text);
+    out += point.valid ? text.substr(0, point.length) : "\xEF\xBF\xBD";
+    text.remove_prefix(point.length);
+  }
+  return out;
+}
+
+size_t character_start(std::string_view text, size_t at) {
+  if (at >= text.size()) return text.size();
+  auto start = at;
+  // A character has at most three bytes after its first; more of them are not UTF-8 and may be cut anywhere.
+  for (int steps = 0; start > 0 && steps < 3 && (text[start] & 0xC0) == 0x80; ++steps) --start;
+  return (text[start] & 0xC0) == 0x80 ? at : start;
+}
+
+std::string_view skip_partial_character(std::string_view text) {
+  size_t rest = 0;
+  while (rest < text.size() && rest < 3 && (text[rest] & 0xC0) == 0x80) ++rest;
+  return text.substr(rest);
+}
+
+std::string_view trim(std::string_view text, std::string_view blanks) {
+  auto first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::string to_lower(std::string_view text) {
+  std::string out(text);
+  for (auto& c : out) c = to_lower(c);
+  return out;
 }
 
 }  // namespace cru

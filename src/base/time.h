@@ -1,6 +1,6 @@
 #pragma once
 /// Time as values: milliseconds UTC in the store, RFC 3339 with milliseconds
-/// and `Z` on the wire. Reads no clock: see platform/clock.h.
+/// and `Z` on the wire. Reads no clock: see platform/loop/clock.h.
 #include <chrono>
 #include <cstdint>
 #include <optional>

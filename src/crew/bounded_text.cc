@@ -8,25 +8,6 @@
 
 namespace cru::crew {
 
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    auto point = first_code_point(text);
-    out += point.valid ? text.substr(0, point.length) : "\xEF\xBF\xBD";
-    text.remove_prefix(point.length);
-  }
-  return out;
-}
-
-size_t character_start(std::string_view text, size_t at) {
-  if (at >= text.size()) return text.size();
-  auto start = at;
-  // A character has at most three bytes after its first; more of them are not UTF-8 and may be cut anywhere.
-  for (int steps = 0; start > 0 && steps < 3 && (text[start] & 0xC0) == 0x80; ++steps) --start;
-  return (text[start] & 0xC0) == 0x80 ? at : start;
-}
-
 std::string cut_to(std::string text, size_t limit) {
   if (text.size() <= limit) return text;
   auto keep = character_start(text, limit);
@@ -50,7 +31,7 @@ std::string KeptOutput::text() const {
   if (left_out <= 0) return valid_utf8(head_ + tail_);
   std::string_view last = tail_;
   last.remove_prefix(tail_.size() - std::min(tail_.size(), half_));
-  while (!last.empty() && (last.front() & 0xC0) == 0x80) last.remove_prefix(1);
+  last = skip_partial_character(last);
   auto first = std::string_view(head_).substr(0, head_.size());
   auto whole = character_start(head_, head_.size() - std::min<size_t>(head_.size(), 1));
   if (!head_.empty() && !first_code_point(first.substr(whole)).valid) first = first.substr(0, whole);

@@ -6,10 +6,6 @@
 
 namespace cru::crew {
 
-/// `text` with every byte that is not UTF-8 replaced by U+FFFD.
-std::string valid_utf8(std::string_view text);
-/// The largest place at or before `at` where a character begins: cutting there splits none.
-size_t character_start(std::string_view text, size_t at);
 /// At most `limit` bytes of `text`, and then `[… N more bytes]`.
 std::string cut_to(std::string text, size_t limit);
 

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/text.h"
 #include "crew/conversation.h"
 
 namespace cru::crew {
@@ -280,8 +281,7 @@ json::object to_json(const Subagent& subagent, const std::string& folder) {
 std::string bounded(std::string text, size_t most, std::string_view where) {
   if (text.size() <= most) return text;
   // The marker counts too.
-  size_t end = most - std::min(most, where.size() + 48);
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // never half a character
+  size_t end = character_start(text, most - std::min(most, where.size() + 48));
   auto left_out = text.size() - end;
   text.resize(end);
   return fmt::format("{}\n\n[… {} more bytes{}{}]", text, left_out, where.empty() ? "" : " in ", where);

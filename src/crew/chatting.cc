@@ -7,7 +7,7 @@
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
-#include "platform/detached.h"
+#include "platform/loop/detached.h"
 
 namespace cru::crew {
 

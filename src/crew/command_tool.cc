@@ -14,9 +14,9 @@
 
 #include "crew/bounded_text.h"
 #include "crew/off_limits.h"
-#include "platform/beneath.h"
-#include "platform/confine.h"
-#include "platform/files.h"
+#include "platform/files/beneath.h"
+#include "platform/files/files.h"
+#include "platform/sandbox/confine.h"
 
 namespace cru::crew {
 namespace {

@@ -1,14 +1,14 @@
 #pragma once
-/// Command tool: runs one program for an agent, confined (platform/confine.h), and collects what it says.
-/// Holds no thread while the program runs. Everything that the program started has ended when it has.
+/// Command tool: runs one program for an agent, confined (platform/sandbox/confine.h), and collects what it
+/// says. Holds no thread while the program runs. Everything that the program started has ended when it has.
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "platform/pool.h"
-#include "platform/stop.h"
+#include "platform/loop/pool.h"
+#include "platform/loop/stop.h"
 
 namespace cru::crew {
 

@@ -5,11 +5,11 @@
 
 #include <filesystem>
 
-#include "platform/confine_fixture.h"
-#include "platform/files.h"
-#include "platform/landlock.h"
-#include "platform/loop_thread.h"
-#include "platform/temporary_folder.h"
+#include "platform/files/files.h"
+#include "platform/files/temporary_folder_fixture.h"
+#include "platform/loop/loop_thread.h"
+#include "platform/sandbox/confine_fixture.h"
+#include "platform/sandbox/landlock.h"
 
 namespace cru::crew {
 namespace {

@@ -62,16 +62,10 @@ struct Section {
   std::string text;
 };
 
-std::string_view trimmed(std::string_view text) {
-  auto begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
-
-std::string title_of(std::string_view line) {
+std::string heading_of(std::string_view line) {
   auto hashes = std::min(line.find_first_not_of('#'), line.size());
   if (hashes == 0 || hashes > 6 || hashes == line.size() || line[hashes] != ' ') return {};
-  auto title = trimmed(line.substr(hashes));
+  auto title = trim(line.substr(hashes));
   while (title.ends_with(':') || title.ends_with('*')) title.remove_suffix(1);
   while (title.starts_with('*')) title.remove_prefix(1);
   std::string lower(title);
@@ -87,8 +81,8 @@ std::vector<Section> split(std::string_view text) {
   while (!text.empty()) {
     auto end = std::min(text.find('\n'), text.size());
     auto line = text.substr(0, end);
-    if (trimmed(line).starts_with("```")) fenced = !fenced;
-    auto title = fenced ? std::string() : title_of(line);
+    if (trim(line).starts_with("```")) fenced = !fenced;
+    auto title = fenced ? std::string() : heading_of(line);
     bool ours = title == "summary" || title == "findings";
     if (ours)
       sections.push_back({title, {}});
@@ -105,7 +99,7 @@ Report read_report(std::string_view text) {
   Report report;
   std::string before;
   for (auto& section : split(text)) {
-    auto body = std::string(trimmed(section.text));
+    auto body = std::string(trim(section.text));
     if (section.title == "summary")
       report.summary += (report.summary.empty() ? "" : "\n\n") + body;
     else if (section.title == "findings")
@@ -114,8 +108,8 @@ Report read_report(std::string_view text) {
       before = body;
   }
   if (report.summary.empty()) {
-    auto body = trimmed(report.findings.empty() ? std::string_view(before) : report.findings);
-    report.summary = std::string(trimmed(body.substr(0, body.find("\n\n"))));
+    auto body = trim(report.findings.empty() ? std::string_view(before) : report.findings);
+    report.summary = std::string(trim(body.substr(0, body.find("\n\n"))));
     if (report.findings.empty()) report.findings = before;
   } else if (report.findings.empty()) {
     report.findings = before.empty() ? report.summary : before;

@@ -1,7 +1,7 @@
 #pragma once
 /// The crew's own parts, shared by its files.
 #include "crew/crew_service.h"
-#include "platform/log.h"
+#include "platform/files/log.h"
 #include "store/persist.h"
 
 namespace cru::crew {

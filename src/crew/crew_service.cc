@@ -9,7 +9,7 @@
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
-#include "platform/detached.h"
+#include "platform/loop/detached.h"
 #include "store/once.h"
 
 namespace cru::crew {

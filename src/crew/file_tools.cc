@@ -9,7 +9,7 @@
 #include "crew/bounded_text.h"
 #include "crew/off_limits.h"
 #include "crew/text_edit.h"
-#include "platform/beneath.h"
+#include "platform/files/beneath.h"
 
 namespace cru::crew {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "platform/files.h"
-#include "platform/temporary_folder.h"
+#include "platform/files/files.h"
+#include "platform/files/temporary_folder_fixture.h"
 
 namespace cru::crew {
 namespace {

@@ -6,7 +6,7 @@
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
-#include "platform/files.h"
+#include "platform/files/files.h"
 
 namespace cru::crew {
 namespace {

@@ -29,23 +29,24 @@ bool decides_rights(std::string_view path) {
   return path.starts_with(".claude/settings") && path.ends_with(".json");
 }
 
-std::unexpected<Error> refuse(std::string_view path, std::string_view why) {
+std::unexpected<Error> refuse_path(std::string_view path, std::string_view why) {
   return fail(Code::forbidden, fmt::format("{} is off limits for agents: {}", path, why), "path");
 }
 
 }  // namespace
 
 Result<> check_readable(std::string_view path, std::string_view own_chat) {
-  if (has_part(path, ".coven")) return refuse(path, "it belongs to the daemon");
+  if (has_part(path, ".coven")) return refuse_path(path, "it belongs to the daemon");
   bool is_own = !own_chat.empty() && is_or_is_below(path, fmt::format("{}/{}", chats, own_chat));
-  if (is_or_is_below(path, chats) && !is_own) return refuse(path, "it is another conversation");
+  if (is_or_is_below(path, chats) && !is_own) return refuse_path(path, "it is another conversation");
   return {};
 }
 
 Result<> check_writable(std::string_view path) {
   if (auto readable = check_readable(path); !readable) return readable;
-  if (has_part(path, ".git")) return refuse(path, "only git writes there");
-  if (decides_rights(path)) return refuse(path, "it decides what agents may do; ask a person to change it");
+  if (has_part(path, ".git")) return refuse_path(path, "only git writes there");
+  if (decides_rights(path))
+    return refuse_path(path, "it decides what agents may do; ask a person to change it");
   return {};
 }
 

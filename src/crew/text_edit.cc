@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "base/text.h"
 #include "crew/bounded_text.h"
 
 namespace cru::crew {
@@ -39,12 +40,6 @@ size_t line_of(std::string_view text, size_t at) {
   return 1 + static_cast<size_t>(std::ranges::count(text.substr(0, at), '\n'));
 }
 
-std::string_view trimmed(std::string_view line) {
-  auto first = line.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
-}
-
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> out;
   while (!text.empty() && out.size() < most_compared) {
@@ -74,14 +69,14 @@ double likeness(const std::set<std::pair<char, char>>& wanted, std::string_view 
 std::string nearest_line(std::string_view text, std::string_view old_text) {
   std::string_view wanted;
   for (auto line : lines_of(old_text))
-    if (wanted = trimmed(line); !wanted.empty()) break;
+    if (wanted = trim(line); !wanted.empty()) break;
   auto wanted_pairs = pairs_of(wanted);
   double best = 0.4;
   std::string answer;
   size_t number = 0;
   for (auto line : lines_of(text)) {
     ++number;
-    auto found = trimmed(line);
+    auto found = trim(line);
     if (!wanted.empty() && found == wanted)
       return fmt::format("line {} has its first line; what differs is white space or a later line", number);
     if (auto like = likeness(wanted_pairs, found); like > best) {

@@ -5,8 +5,8 @@
 
 #include "crew/tool.h"
 #include "notes/notes_service.h"
-#include "platform/pool.h"
-#include "platform/stop.h"
+#include "platform/loop/pool.h"
+#include "platform/loop/stop.h"
 
 namespace cru::crew {
 

@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "platform/marked_processes.h"
-#include "platform/peer_process.h"
+#include "platform/process/marked_processes.h"
+#include "platform/process/peer_process.h"
 
 namespace cru::daemon {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "api/engine.h"
 #include "edges/http/http_edge.h"
-#include "platform/pool.h"
+#include "platform/loop/pool.h"
 #include "runs/keeper.h"
 #include "runs/runs_service.h"
 

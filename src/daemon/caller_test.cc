@@ -4,10 +4,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "platform/child_process.h"
-#include "platform/http/listen.h"
-#include "platform/marked_processes.h"
-#include "platform/peer_process.h"
+#include "platform/net/http/listen.h"
+#include "platform/process/child_process_fixture.h"
+#include "platform/process/marked_processes.h"
+#include "platform/process/peer_process.h"
 #include "runs/runs_fixture.h"
 #include "store/store_fixture.h"
 

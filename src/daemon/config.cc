@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "platform/files.h"
+#include "platform/files/files.h"
 
 namespace cru::daemon {
 void ConfigReader::read(const YamlNode& root) {

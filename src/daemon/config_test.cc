@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "platform/files.h"
-#include "platform/temporary_folder.h"
+#include "platform/files/files.h"
+#include "platform/files/temporary_folder_fixture.h"
 
 namespace cru::daemon {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "daemon/agent_gate.h"
-#include "platform/log.h"
+#include "platform/files/log.h"
 
 namespace cru::daemon {
 namespace {

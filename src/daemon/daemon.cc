@@ -15,11 +15,11 @@
 #include "daemon/state_folder.h"
 #include "edges/http/http_edge.h"
 #include "edges/mcp/socket.h"
-#include "platform/asio_loop.h"
-#include "platform/files.h"
-#include "platform/http/listen.h"
-#include "platform/log.h"
-#include "platform/unix_socket.h"
+#include "platform/files/files.h"
+#include "platform/files/log.h"
+#include "platform/loop/asio_loop.h"
+#include "platform/net/http/listen.h"
+#include "platform/net/unix_socket.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace cru::daemon {

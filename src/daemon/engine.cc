@@ -6,12 +6,12 @@
 #include <cstring>
 
 #include "autonomy/live_table.h"
-#include "coordination/memory_table.h"
 #include "crew/crew_table.h"
 #include "daemon/agent_gate.h"
+#include "handoffs/memory_table.h"
 #include "inbox/question_table.h"
-#include "platform/files.h"
-#include "platform/log.h"
+#include "platform/files/files.h"
+#include "platform/files/log.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
 #include "store/replies_table.h"
@@ -131,10 +131,11 @@ Task<void> end_sessions_of(coordination::Sessions& sessions, std::string task_id
 
 std::vector<Migration> all_migrations() {
   std::vector<Migration> all;
-  for (auto room : {event_migrations(), inbox::migrations(), runs::migrations(), reply_migrations(),
-                    coordination::session_migrations(), coordination::lock_migrations(),
-                    coordination::work_migrations(), coordination::handoff_migrations(),
-                    coordination::memory_migrations(), crew::migrations(), autonomy::migrations()})
+  for (auto room :
+       {event_migrations(), inbox::migrations(), runs::migrations(), reply_migrations(),
+        coordination::session_migrations(), coordination::fencing_migrations(),
+        coordination::lock_migrations(), coordination::work_migrations(), coordination::handoff_migrations(),
+        coordination::memory_migrations(), crew::migrations(), autonomy::migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }

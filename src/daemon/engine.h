@@ -12,7 +12,7 @@
 #include "daemon/config.h"
 #include "daemon/coordination_tools.h"
 #include "inbox/inbox_service.h"
-#include "platform/pool.h"
+#include "platform/loop/pool.h"
 #include "runs/keeper_client.h"
 #include "runs/output.h"
 #include "runs/retention.h"

@@ -8,8 +8,8 @@
 #include <cerrno>
 
 #include "base/id.h"
-#include "platform/clock.h"
-#include "platform/files.h"
+#include "platform/files/files.h"
+#include "platform/loop/clock.h"
 
 namespace cru::daemon {
 

@@ -2,7 +2,7 @@
 /// The state folder `.coven/`: made, guarded by its lock, and given its token.
 #include "api/project.h"
 #include "base/time.h"
-#include "platform/fd.h"
+#include "platform/files/fd.h"
 
 namespace cru::daemon {
 

@@ -15,14 +15,6 @@ constexpr size_t longest_name = 48;
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-char to_lower(char c) { return is_upper(c) ? static_cast<char>(c + 32) : c; }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), to_lower);
-  return out;
-}
-
 /// A text as YAML reads it back: plain where that is safe, for it is nicer to edit.
 std::string as_yaml(const std::string& text) {
   bool plain = text.find(' ') != std::string::npos && (is_upper(text[0]) || is_lower_or_digit(text[0])) &&
@@ -106,11 +98,11 @@ std::optional<Permission> permission_of_tool(std::string_view tool) {
 
 std::string meant_permission(std::string_view written) {
   if (auto permission = permission_of_tool(written)) return std::string(name(*permission));
-  auto bare = lower(written);
+  auto bare = to_lower(written);
   std::erase_if(bare, [](char c) { return c == '_' || c == '-' || c == ' '; });
   for (int i = 0; i < permission_count; ++i) {
     auto permission = static_cast<Permission>(i);
-    if (bare == lower(name(permission)) || bare == short_name(permission))
+    if (bare == to_lower(name(permission)) || bare == short_name(permission))
       return std::string(name(permission));
   }
   return closest(written, permission_names());

@@ -27,12 +27,6 @@ const std::vector<std::string>& known_fields() {
   return names;
 }
 
-std::string_view trimmed(std::string_view text) {
-  auto first = text.find_first_not_of(" \t\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\n") + 1 - first);
-}
-
 /// At commas, but not inside brackets: `Bash(git diff:*, git log:*), Read`.
 std::vector<std::string> at_commas(std::string_view text) {
   std::vector<std::string> parts(1);
@@ -44,7 +38,7 @@ std::vector<std::string> at_commas(std::string_view text) {
     else
       parts.back() += c;
   }
-  for (auto& part : parts) part = std::string(trimmed(part));
+  for (auto& part : parts) part = std::string(trim(part));
   std::erase(parts, "");
   return parts;
 }
@@ -206,7 +200,7 @@ class FieldReader {
         required(root, "description", "say in one sentence what it is for and when to use it");
     const auto* text = scalar(found);
     if (!text) return;
-    out_.description = std::string(trimmed(text->text));
+    out_.description = std::string(trim(text->text));
     if (out_.description.empty())
       return error(found->line, "description", "is empty", "say in one sentence what it is for");
     // Claude Code's own are often longer: they hold examples.
@@ -318,10 +312,10 @@ class FieldReader {
     if (value.kind == Kind::scalar && cut) {
       for (auto& part : at_commas(value.text)) out.push_back({std::move(part), found->line});
     } else if (value.kind == Kind::scalar) {
-      out.push_back({std::string(trimmed(value.text)), found->line});
+      out.push_back({std::string(trim(value.text)), found->line});
     } else if (value.kind == Kind::list) {
       for (const auto& item : value.items) {
-        auto text = trimmed(item.text);
+        auto text = trim(item.text);
         if (item.kind != Kind::scalar || text.empty())
           error(item.line, key, "every entry must be a text that is not empty");
         else

@@ -13,12 +13,12 @@
 
 #include "base/text.h"
 #include "definitions/frontmatter.h"
-#include "platform/fd.h"
+#include "platform/files/fd.h"
 
 namespace cru::definitions {
 namespace {
 
-constexpr size_t most_entries = 100'000;
+constexpr size_t most_files_seen = 100'000;
 constexpr int64_t settling_ns = 2'000'000'000;
 
 int64_t to_ns(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
@@ -33,20 +33,20 @@ bool is_settled(const FileState& state) {
   return to_ns(now) - std::max(state.changed_ns, state.modified_ns) > settling_ns;
 }
 
-struct Names {
+struct FileNames {
   std::set<std::string> names;  ///< the first, in order
   bool more = false;
   int trouble = 0;
 };
 
-Names names_in(const std::string& folder) {
-  Names out;
+FileNames names_in(const std::string& folder) {
+  FileNames out;
   DIR* open = ::opendir(folder.c_str());
   if (!open) {
     out.trouble = errno == ENOENT ? 0 : errno;
     return out;
   }
-  for (size_t seen = 0; seen < most_entries; ++seen) {
+  for (size_t seen = 0; seen < most_files_seen; ++seen) {
     const auto* entry = ::readdir(open);
     if (!entry) break;
     std::string_view name = entry->d_name;

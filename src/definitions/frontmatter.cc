@@ -42,7 +42,7 @@ bool is_fence(std::string_view line) {
   return line.starts_with("---") && line.find_first_not_of(" \t", 3) == std::string_view::npos;
 }
 
-std::string trimmed(std::string_view text) {
+std::string trimmed_body(std::string_view text) {
   // Empty lines go, the indentation of the first line stays.
   auto first = text.find_first_not_of(" \t\n");
   if (first == std::string_view::npos) return {};
@@ -109,7 +109,7 @@ std::expected<Document, Flaw> split_document(std::string_view text) {
     return std::unexpected(
         Flaw{1, "the frontmatter has no end", "put a line --- between the fields and the prompt"});
   auto behind = std::min(plain.find('\n', end), plain.size() - 1) + 1;
-  return Document{plain.substr(begin, end - begin), trimmed(std::string_view(plain).substr(behind)),
+  return Document{plain.substr(begin, end - begin), trimmed_body(std::string_view(plain).substr(behind)),
                   line_at(plain, end) + 1};
 }
 

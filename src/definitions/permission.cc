@@ -8,17 +8,17 @@
 namespace cru::definitions {
 namespace {
 
-struct Names {
+struct PermissionNames {
   std::string_view whole, brief;
 };
 // In the order of the enumeration.
-constexpr std::array<Names, permission_count> all_names = {{{"FilesystemRead", "read"},
-                                                            {"FilesystemWrite", "write"},
-                                                            {"SemanticSearch", "search"},
-                                                            {"DatabaseRead", "db-read"},
-                                                            {"DatabaseWrite", "db-write"},
-                                                            {"NetworkAccess", "net"},
-                                                            {"ProcessSpawn", "exec"}}};
+constexpr std::array<PermissionNames, permission_count> all_names = {{{"FilesystemRead", "read"},
+                                                                      {"FilesystemWrite", "write"},
+                                                                      {"SemanticSearch", "search"},
+                                                                      {"DatabaseRead", "db-read"},
+                                                                      {"DatabaseWrite", "db-write"},
+                                                                      {"NetworkAccess", "net"},
+                                                                      {"ProcessSpawn", "exec"}}};
 
 }  // namespace
 

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "definitions/folder_scan.h"
-#include "platform/files.h"
-#include "platform/log.h"
+#include "platform/files/files.h"
+#include "platform/files/log.h"
 
 namespace cru::definitions {
 namespace {

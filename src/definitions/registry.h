@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "definitions/catalog.h"
-#include "platform/folder_watch.h"
-#include "platform/pool.h"
+#include "platform/files/folder_watch.h"
+#include "platform/loop/pool.h"
 #include "store/store.h"
 
 namespace cru::definitions {

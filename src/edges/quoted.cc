@@ -9,13 +9,6 @@
 
 namespace cru::edges {
 
-std::string cut(std::string text, size_t longest) {
-  if (text.size() <= longest) return text;
-  while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xc0) == 0x80) --longest;
-  text.resize(longest);
-  return text;
-}
-
 std::string note(std::string_view text, size_t longest) {
   std::string out;
   auto safe = safe_for_terminal(text);
@@ -24,7 +17,7 @@ std::string note(std::string_view text, size_t longest) {
                       (safe[i + 1] == '/' || std::isalpha(static_cast<unsigned char>(safe[i + 1])));
     out += begins_tag ? std::string("‹") : std::string(1, safe[i]);
   }
-  return out.size() > longest ? cut(std::move(out), longest) + "…" : out;
+  return out.size() > longest ? std::string(cut_at_character(out, longest)) + "…" : out;
 }
 
 namespace {

@@ -2,7 +2,7 @@
 /// Inbox: asks, waits for and records answers. Delivering an answer to the
 /// agent is the runs' business; it reports the outcome back here.
 #include "inbox/question.h"
-#include "platform/loop.h"
+#include "platform/loop/loop.h"
 #include "store/store.h"
 
 namespace cru::inbox {

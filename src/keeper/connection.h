@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "keeper/peer.h"
-#include "platform/fd.h"
+#include "platform/files/fd.h"
 
 namespace cru {
 

@@ -5,7 +5,7 @@
 
 #include "base/id.h"
 #include "keeper/tree.h"
-#include "platform/fd.h"
+#include "platform/files/fd.h"
 
 namespace cru {
 namespace {

@@ -20,8 +20,8 @@
 #include "base/json.h"
 #include "keeper/keeper.h"
 #include "keeper/tree.h"
-#include "platform/fd.h"
-#include "platform/line_log.h"
+#include "platform/files/fd.h"
+#include "platform/files/line_log.h"
 
 namespace cru {
 

@@ -9,7 +9,7 @@
 
 #include "base/id.h"
 #include "base/result.h"
-#include "platform/line_log.h"
+#include "platform/files/line_log.h"
 
 namespace cru {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "platform/line_log.h"
+#include "platform/files/line_log.h"
 
 namespace cru {
 namespace {

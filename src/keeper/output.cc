@@ -8,7 +8,7 @@
 
 #include <cerrno>
 
-#include "platform/line_log.h"
+#include "platform/files/line_log.h"
 
 namespace cru {
 

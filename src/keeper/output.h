@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "platform/fd.h"
+#include "platform/files/fd.h"
 
 namespace cru {
 

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "keeper/tree.h"
-#include "platform/fd.h"
+#include "platform/files/fd.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77  // since Linux 6.5

@@ -13,7 +13,7 @@
 #include "keeper/spawn.h"
 #include "keeper/stdin_queue.h"
 #include "keeper/tree.h"
-#include "platform/fd.h"
+#include "platform/files/fd.h"
 
 namespace cru {
 

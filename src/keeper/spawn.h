@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "platform/fd.h"
+#include "platform/files/fd.h"
 
 namespace cru {
 

@@ -10,7 +10,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "platform/fd.h"
+#include "platform/files/fd.h"
 
 namespace cru {
 namespace {

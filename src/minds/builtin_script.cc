@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 namespace cru::minds {
 namespace {
 
@@ -25,24 +26,9 @@ constexpr std::string_view introduction =
     "words, and search the project's notes. For a mind that thinks, set ANTHROPIC_API_KEY or install the "
     "claude program; `cru doctor` tells more.";
 
-std::string to_lower(std::string_view text) {
-  std::string out(text);
-  for (auto& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 /// `text` cut to `size` bytes, never within a character.
 std::string cut(std::string_view text, size_t size) {
-  if (text.size() <= size) return std::string(text);
-  while (size > 0 && (text[size] & 0xc0) == 0x80) --size;
-  return std::string(text.substr(0, size)) + "…";
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
+  return text.size() <= size ? std::string(text) : std::string(cut_at_character(text, size)) + "…";
 }
 
 const ToolSpec* find_tool(const Request& request, std::string_view name) {

@@ -2,7 +2,7 @@
 /// A mind behind an HTTP API: Anthropic's messages, or chat completions. Streams, and tries again what may
 /// pass: a limit, an overload, a lost connection.
 #include "minds/keys.h"
-#include "platform/web_client.h"
+#include "platform/net/web_client.h"
 
 namespace cru::minds {
 

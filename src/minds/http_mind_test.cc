@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "minds/mind_fixture.h"
-#include "platform/loop_thread.h"
-#include "platform/scripted_server.h"
+#include "platform/loop/loop_thread.h"
+#include "platform/net/scripted_server_fixture.h"
 
 namespace cru::minds {
 namespace {

@@ -8,7 +8,8 @@
 #include <cctype>
 #include <filesystem>
 
-#include "platform/files.h"
+#include "base/text.h"
+#include "platform/files/files.h"
 
 namespace cru::minds {
 namespace {
@@ -21,12 +22,6 @@ constexpr size_t most_key_bytes = 4096;
 bool is_key(std::string_view text) {
   return !text.empty() && text.size() <= most_key_bytes &&
          std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
-}
-
-std::string_view trim(std::string_view text) {
-  auto from = text.find_first_not_of(" \t\r\n");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
 }
 
 bool is_inside(const std::string& path, const std::string& folder) {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "minds/mind.h"
-#include "platform/pool.h"
+#include "platform/loop/pool.h"
 
 namespace cru::minds {
 

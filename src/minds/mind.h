@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "minds/message.h"
-#include "platform/stop.h"
-#include "platform/task.h"
+#include "platform/loop/stop.h"
+#include "platform/loop/task.h"
 
 namespace cru::minds {
 

@@ -8,8 +8,8 @@
 #include "minds/keys.h"
 #include "minds/program_mind.h"
 #include "minds/scripted_mind.h"
-#include "platform/subprocess.h"
-#include "platform/web_client.h"
+#include "platform/net/web_client.h"
+#include "platform/process/subprocess.h"
 
 namespace cru::minds {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/id.h"
 #include "minds/mind.h"
-#include "platform/clock.h"
-#include "platform/pool.h"
+#include "platform/loop/clock.h"
+#include "platform/loop/pool.h"
 #include "runs/runs_service.h"
 
 namespace cru::minds {

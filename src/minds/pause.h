@@ -1,7 +1,7 @@
 #pragma once
 /// A wait that a stop cuts short.
-#include "platform/loop.h"
-#include "platform/stop.h"
+#include "platform/loop/loop.h"
+#include "platform/loop/stop.h"
 
 namespace cru::minds {
 

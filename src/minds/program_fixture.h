@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "minds/mind_fixture.h"
-#include "platform/files.h"
-#include "platform/loop.h"
+#include "platform/files/files.h"
+#include "platform/loop/loop.h"
 #include "runs/keeper.h"
 
 namespace cru::minds {

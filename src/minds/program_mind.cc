@@ -9,8 +9,8 @@
 #include "minds/program_call.h"
 #include "minds/program_lines.h"
 #include "minds/program_rights.h"
-#include "platform/files.h"
-#include "platform/line_log.h"
+#include "platform/files/files.h"
+#include "platform/files/line_log.h"
 
 namespace cru::minds {
 namespace {

@@ -2,7 +2,7 @@
 /// A mind that is a program: claude, codex, gemini or any command, run as a supervised run whose output is
 /// followed. It outlives the daemon: the next one follows the same run from its beginning.
 #include "minds/mind.h"
-#include "platform/pool.h"
+#include "platform/loop/pool.h"
 #include "runs/runs_service.h"
 
 namespace cru::minds {

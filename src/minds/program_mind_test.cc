@@ -7,7 +7,7 @@
 #include "minds/program_call.h"
 #include "minds/program_fixture.h"
 #include "minds/program_rights.h"
-#include "platform/http/listen.h"
+#include "platform/net/http/listen.h"
 #include "runs/runs_fixture.h"
 #include "store/store_fixture.h"
 

@@ -87,22 +87,6 @@ Result<std::vector<ToolUse>> finish_uses(const std::vector<PartialUse>& uses, bo
   return whole;
 }
 
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    auto character = first_code_point(text);
-    if (character.valid)
-      out.append(text.substr(0, character.length));
-    else
-      out.append("\xef\xbf\xbd");
-    text.remove_prefix(character.length);
-  }
-  return out;
-}
-
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
-
 json::object schema_of(const ToolSpec& tool) {
   auto schema = tool.input_schema;
   if (!schema.contains("type")) schema["type"] = "object";

@@ -2,6 +2,7 @@
 /// What a provider's stream and refusals make of a reply: the parts that the APIs share. Rules only.
 #include <memory>
 
+#include "base/text.h"
 #include "minds/message.h"
 #include "minds/sse.h"
 
@@ -32,9 +33,6 @@ struct PartialUse {
 /// cut at its limit of tokens.
 Result<std::vector<ToolUse>> finish_uses(const std::vector<PartialUse>& uses, bool was_cut);
 
-/// Texts as the APIs take them: bytes that are no UTF-8 are replaced.
-std::string valid_utf8(std::string_view text);
-bool is_blank(std::string_view text);
 /// A tool's schema, which must be an object's.
 json::object schema_of(const ToolSpec& tool);
 

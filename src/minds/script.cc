@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "minds/builtin_script.h"
 
 namespace cru::minds {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool contains(std::string_view text, std::string_view part) {
-  return std::ranges::search(text, part, {}, lower, lower).begin() != text.end() || part.empty();
+  return std::ranges::search(text, part, [](char a, char b) { return to_lower(a) == to_lower(b); }).begin() !=
+             text.end() ||
+         part.empty();
 }
 
 int64_t turns_before(std::span<const Message> messages) {
@@ -162,7 +163,7 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;
       from = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || lower(pattern[p]) == lower(text[t]))) {
+    } else if (p < pattern.size() && (pattern[p] == '?' || to_lower(pattern[p]) == to_lower(text[t]))) {
       ++p, ++t;
     } else if (star != std::string_view::npos) {
       p = star + 1;

@@ -6,7 +6,7 @@
 
 #include "minds/pause.h"
 #include "minds/script.h"
-#include "platform/files.h"
+#include "platform/files/files.h"
 
 namespace cru::minds {
 namespace {

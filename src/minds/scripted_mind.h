@@ -1,7 +1,7 @@
 #pragma once
 /// The scripted mind: says what a script says (script.h), as slowly as it says it. Calls nobody.
 #include "minds/mind.h"
-#include "platform/pool.h"
+#include "platform/loop/pool.h"
 
 namespace cru::minds {
 

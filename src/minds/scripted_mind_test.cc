@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "minds/mind_fixture.h"
-#include "platform/files.h"
-#include "platform/loop_thread.h"
-#include "platform/temporary_folder.h"
+#include "platform/files/files.h"
+#include "platform/files/temporary_folder_fixture.h"
+#include "platform/loop/loop_thread.h"
 
 namespace cru::minds {
 namespace {

@@ -12,8 +12,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/text.h"
 #include "notes/note_text.h"
-#include "platform/files.h"
+#include "platform/files/files.h"
 
 namespace cru::notes {
 namespace {
@@ -44,7 +45,7 @@ std::string resolved(const std::string& root, const std::string& path) {
 }
 
 Error no_way(const std::string& path, int code) {
-  auto name = valid_text(path);
+  auto name = valid_utf8(path);
   if (code == EXDEV || code == ELOOP)
     return {Code::invalid_argument, fmt::format("\"{}\" leads out of the project", name), "path"};
   if (code == ENOENT || code == ENOTDIR || code == ENAMETOOLONG)
@@ -88,7 +89,7 @@ Result<std::string> NoteFiles::inside(const std::string& path) const {
   if (plain.starts_with('/') || plain == ".." || plain.starts_with("../") || plain.contains('\0') ||
       plain.size() > longest_path)
     return fail(Code::invalid_argument,
-                fmt::format("\"{}\" is outside the project", valid_text(path.substr(0, 200))), "path",
+                fmt::format("\"{}\" is outside the project", valid_utf8(path.substr(0, 200))), "path",
                 "give a path relative to the project's root");
   return plain;
 }
@@ -124,11 +125,11 @@ Result<Fd> NoteFiles::open_file(const std::string& path, Links links) const {
   if (fd) return fd;
   if (errno != ELOOP) return fail(no_way(path, errno));
   if (links == Links::refused)
-    return fail(Code::invalid_argument, fmt::format("\"{}\" is a link", valid_text(path)), "path");
+    return fail(Code::invalid_argument, fmt::format("\"{}\" is a link", valid_utf8(path)), "path");
   if (!open_below(root, path, O_PATH, 0)) return fail(no_way(path, errno));
   auto real = resolved(root_, path);
   if (!may_be_note(real))
-    return fail(Code::invalid_argument, fmt::format("\"{}\" leads to what is no note", valid_text(path)),
+    return fail(Code::invalid_argument, fmt::format("\"{}\" leads to what is no note", valid_utf8(path)),
                 "path");
   fd = open_below(root, real, O_RDONLY, RESOLVE_NO_SYMLINKS);
   if (!fd) return fail(no_way(path, errno));

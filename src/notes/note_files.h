@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "platform/fd.h"
+#include "platform/files/fd.h"
 
 namespace cru::notes {
 

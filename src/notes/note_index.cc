@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/text.h"
 #include "notes/note_text.h"
 
 namespace cru::notes {
@@ -171,7 +172,7 @@ void NoteIndex::add(const Stamp& stamp, const std::string& text) {
                        {stamp.path, title, stamp.bytes, stamp.changed_ns, stamp.inode});
   auto last_id = [this] { return only_row("SELECT last_insert_rowid()").integer(0); };
   auto note = last_id();
-  auto named = title + " " + valid_text(name_of(stamp.path));
+  auto named = title + " " + valid_utf8(name_of(stamp.path));
   for (const auto& piece : split(text)) {
     Meaning meaning;
     if (options_.table)
@@ -181,7 +182,7 @@ void NoteIndex::add(const Stamp& stamp, const std::string& text) {
         {note, int64_t(piece.line), meaning.is_known() ? Value(to_bytes(meaning)) : Value()});
     auto id = last_id();
     connection_->execute("INSERT INTO words(rowid, title, heading, body) VALUES(?, ?, ?, ?)",
-                         {id, named, piece.heading, valid_text(piece.text)});
+                         {id, named, piece.heading, valid_utf8(piece.text)});
     if (holds_meanings_ && meaning.is_known()) held_.push_back({id, note, meaning});
   }
 }

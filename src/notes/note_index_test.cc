@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "notes/failing_writes.h"
-#include "platform/files.h"
-#include "platform/temporary_folder.h"
+#include "notes/failing_writes_fixture.h"
+#include "platform/files/files.h"
+#include "platform/files/temporary_folder_fixture.h"
 
 namespace cru::notes {
 namespace {

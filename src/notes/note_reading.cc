@@ -56,7 +56,7 @@ Error not_found(const std::string& name, const std::vector<Stamp>& notes) {
       hint = fmt::format("did you mean {}?", note.path);
       break;
     }
-  return {Code::not_found, fmt::format("there is no note \"{}\"", valid_text(name)), "path", hint};
+  return {Code::not_found, fmt::format("there is no note \"{}\"", valid_utf8(name)), "path", hint};
 }
 
 /// The path of the note that `name` means.
@@ -111,15 +111,8 @@ Result<Section> find_section(const NoteFiles& files, const std::string& path, co
   std::vector<std::string> headings;
   for (const auto& section : sections) headings.push_back(section.heading);
   auto near = closest(heading, headings);
-  return fail(Code::not_found, fmt::format("\"{}\" has no heading \"{}\"", path, valid_text(heading)), "path",
+  return fail(Code::not_found, fmt::format("\"{}\" has no heading \"{}\"", path, valid_utf8(heading)), "path",
               near.empty() ? "" : fmt::format("did you mean #{}?", near));
-}
-
-/// Bytes at the front that are the rest of a character that began before.
-size_t rest_of_character(std::string_view bytes) {
-  size_t rest = 0;
-  while (rest < bytes.size() && rest < 3 && (static_cast<unsigned char>(bytes[rest]) & 0xC0) == 0x80) ++rest;
-  return rest;
 }
 
 }  // namespace
@@ -144,13 +137,13 @@ Result<Note> read_note(const Options& options, const std::string& wanted, int64_
   if (!part || !top) return fail(part ? top.error() : part.error());
   end = std::min(end, part->stamp.bytes);
   std::string_view bytes = part->bytes;
-  auto skipped = begin > 0 && offset > 0 ? rest_of_character(bytes) : 0;
+  auto skipped = begin > 0 && offset > 0 ? bytes.size() - skip_partial_character(bytes).size() : 0;
   bytes.remove_prefix(skipped);
-  bytes = bytes.substr(0, whole_characters(bytes, static_cast<size_t>(most)));
+  bytes = bytes.substr(0, character_start(bytes, static_cast<size_t>(most)));
   auto next = begin + static_cast<int64_t>(skipped + bytes.size());
   return Note{.path = *path,
               .title = title_of(top->bytes, *path),
-              .text = valid_text(bytes),
+              .text = valid_utf8(bytes),
               .bytes = part->stamp.bytes,
               .truncated = next < end,
               .next_offset = next,

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "notes/note_index.h"
 #include "notes/note_text.h"
 #include "notes/word_query.h"
@@ -26,7 +27,7 @@ std::string in_one_line(std::string_view text) {
   }
   while (line.ends_with(' ')) line.pop_back();
   if (line.size() > excerpt_bytes) {
-    line.resize(whole_characters(line, excerpt_bytes));
+    line.resize(character_start(line, excerpt_bytes));
     line += "…";
   }
   return line;

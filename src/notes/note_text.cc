@@ -10,17 +10,10 @@ namespace {
 
 constexpr size_t piece_bytes = 1500;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_word(char c) {
-  c = lower(c);
+  c = to_lower(c);
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
-}
-
-std::string_view trimmed(std::string_view text) {
-  auto begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
 /// Lines of a text with where they begin; says which are within a fence.
@@ -33,7 +26,7 @@ class Lines {
     auto newline = text_.find('\n', at_);
     end_ = newline == std::string_view::npos ? text_.size() : newline + 1;
     ++number_;
-    auto bare = trimmed(line());
+    auto bare = trim(line());
     bool is_fence = bare.starts_with("```") || bare.starts_with("~~~");
     is_code_ = in_fence_ || is_fence;
     if (is_fence) in_fence_ = !in_fence_;
@@ -52,11 +45,11 @@ class Lines {
     return static_cast<int>(level);
   }
   std::string heading() const {
-    auto text = trimmed(line());
+    auto text = trim(line());
     text.remove_prefix(std::min(text.find_first_not_of('#'), text.size()));
     while (text.ends_with('#')) text.remove_suffix(1);
-    text = trimmed(text);
-    return valid_text(text.substr(0, whole_characters(text, 200)));
+    text = trim(text);
+    return valid_utf8(text.substr(0, character_start(text, 200)));
   }
 
  private:
@@ -82,7 +75,7 @@ std::string_view front_value(std::string_view front, std::string_view key) {
     auto line = front.substr(at, newline - at);
     at = newline + 1;
     if (!line.starts_with(key) || line.size() <= key.size() || line[key.size()] != ':') continue;
-    auto value = trimmed(line.substr(key.size() + 1));
+    auto value = trim(line.substr(key.size() + 1));
     if (value.size() >= 2 && (value[0] == '"' || value[0] == '\'') && value.back() == value[0])
       value = value.substr(1, value.size() - 2);
     return value;
@@ -113,9 +106,7 @@ void add_parts(std::string_view word, std::vector<std::string>& words) {
     bool cut = at == word.size() || (is_upper(word[at]) && !is_upper(word[at - 1]));
     if (!cut) continue;
     if (begin > 0 || at < word.size()) {
-      std::string part(word.substr(begin, at - begin));
-      std::transform(part.begin(), part.end(), part.begin(), lower);
-      words.push_back(std::move(part));
+      words.push_back(to_lower(word.substr(begin, at - begin)));
     }
     begin = at;
   }
@@ -126,8 +117,7 @@ void add_parts(std::string_view word, std::vector<std::string>& words) {
 bool is_markdown(std::string_view name) {
   auto dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return false;
-  std::string ending(name.substr(dot + 1));
-  std::transform(ending.begin(), ending.end(), ending.begin(), lower);
+  auto ending = to_lower(name.substr(dot + 1));
   return ending == "md" || ending == "markdown";
 }
 
@@ -158,13 +148,13 @@ std::string title_of(std::string_view text, std::string_view path) {
   auto body = after_frontmatter(text);
   for (auto key : {"title", "name"})
     if (auto value = front_value(text.substr(0, body), key); !value.empty())
-      return valid_text(value.substr(0, whole_characters(value, 200)));
+      return valid_utf8(value.substr(0, character_start(value, 200)));
   Lines lines(text.substr(body));
   while (lines.next())
     if (lines.heading_level() > 0) {
       if (auto heading = lines.heading(); !heading.empty()) return heading;
     }
-  return valid_text(name_of(path));
+  return valid_utf8(name_of(path));
 }
 
 std::vector<Piece> split(std::string_view text, size_t most) {
@@ -174,7 +164,7 @@ std::vector<Piece> split(std::string_view text, size_t most) {
       .heading = {}, .line = 1, .text = std::string(front_value(text.substr(0, body), "description"))};
   if (!piece.text.empty()) piece.text += "\n";
   auto finish = [&] {
-    if (!trimmed(piece.text).empty() || !piece.heading.empty()) pieces.push_back(piece);
+    if (!trim(piece.text).empty() || !piece.heading.empty()) pieces.push_back(piece);
     piece.text.clear();
   };
   auto above = static_cast<int>(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(body), '\n'));
@@ -189,7 +179,7 @@ std::vector<Piece> split(std::string_view text, size_t most) {
       continue;
     }
     while (line.size() > piece_bytes && pieces.size() < most) {
-      auto part = whole_characters(line, piece_bytes);
+      auto part = character_start(line, piece_bytes);
       piece.text = line.substr(0, part);
       line.remove_prefix(part);
       finish();
@@ -232,7 +222,7 @@ std::vector<std::string> words_of(std::string_view text, size_t most) {
     at = end;
     std::string plain;
     for (char c : word)
-      if (c != '\'') plain += lower(c);
+      if (c != '\'') plain += to_lower(c);
     if (plain.ends_with('s') && word.size() > 2 && word[word.size() - 2] == '\'') plain.pop_back();
     words.push_back(std::move(plain));
     add_parts(word, words);
@@ -256,30 +246,6 @@ std::string any_of(const std::vector<std::string>& words) {
     query += (query.empty() ? "\"" : " OR \"") + word + "\"";
   }
   return query;
-}
-
-size_t whole_characters(std::string_view text, size_t at) {
-  if (at >= text.size()) return text.size();
-  size_t end = at;
-  for (int back = 0; back < 4 && end > 0; ++back) {
-    if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80) return end;
-    --end;
-  }
-  return at;  // no character is that long: these bytes are not text
-}
-
-std::string valid_text(std::string_view text) {
-  std::string valid;
-  valid.reserve(text.size());
-  while (!text.empty()) {
-    auto point = first_code_point(text);
-    if (point.valid)
-      valid += text.substr(0, point.length);
-    else
-      valid += "\xEF\xBF\xBD";
-    text.remove_prefix(point.length);
-  }
-  return valid;
 }
 
 }  // namespace cru::notes

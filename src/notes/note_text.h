@@ -48,9 +48,4 @@ bool is_stop_word(std::string_view word);
 /// most 32.
 std::string any_of(const std::vector<std::string>& words);
 
-/// The largest end ≤ `at` that splits no character of `text`.
-size_t whole_characters(std::string_view text, size_t at);
-/// `text` with bytes that are not UTF-8 replaced.
-std::string valid_text(std::string_view text);
-
 }  // namespace cru::notes

@@ -8,8 +8,8 @@
 #include "notes/note_reading.h"
 #include "notes/note_text.h"
 #include "notes/strand.h"
-#include "platform/folder_watch.h"
-#include "platform/log.h"
+#include "platform/files/folder_watch.h"
+#include "platform/files/log.h"
 
 namespace cru::notes {
 namespace {

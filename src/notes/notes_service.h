@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "platform/pool.h"
+#include "platform/loop/pool.h"
 #include "store/store.h"
 
 namespace cru::notes {

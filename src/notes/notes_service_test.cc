@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
-#include "notes/failing_writes.h"
+#include "notes/failing_writes_fixture.h"
 #include "notes/strand.h"
-#include "platform/files.h"
+#include "platform/files/files.h"
 #include "store/store_fixture.h"
 
 namespace cru::notes {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "platform/pool.h"
+#include "platform/loop/pool.h"
 #include "store/tx.h"
 
 namespace cru::notes {

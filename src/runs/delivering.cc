@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "platform/log.h"
+#include "platform/files/log.h"
 #include "runs/live.h"
 
 namespace cru::runs {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/id.h"
-#include "platform/log.h"
+#include "platform/files/log.h"
 #include "runs/live.h"
 
 namespace cru::runs {
@@ -12,7 +12,7 @@ namespace {
 constexpr Duration between_events = 100ms;
 constexpr Duration before_retry = 1s;
 constexpr Duration starting_limit = 5s;
-constexpr size_t page_bytes = 256 << 10;
+constexpr size_t follow_bytes = 256 << 10;
 constexpr size_t longest_question = 1 << 20;
 
 }  // namespace
@@ -156,7 +156,7 @@ Task<Result<Runs::Scan>> Runs::find_questions(const LivePtr& live, int64_t to) {
   scan.scanned_seq = since;
   std::string line;
   while (since < to) {
-    auto page = co_await output_.read(live->output_file, since, 4096, page_bytes);
+    auto page = co_await output_.read(live->output_file, since, 4096, follow_bytes);
     if (!page) co_return fail(std::move(page.error()));
     if (page->lines.empty()) break;
     for (const auto& record : page->lines) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "platform/task.h"
+#include "platform/loop/task.h"
 #include "runs/run.h"
 
 namespace cru::runs {

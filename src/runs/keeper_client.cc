@@ -8,11 +8,11 @@
 #include <filesystem>
 
 #include "base/id.h"
-#include "platform/detach.h"
-#include "platform/files.h"
-#include "platform/log.h"
-#include "platform/marked_processes.h"
-#include "platform/unix_socket.h"
+#include "platform/files/files.h"
+#include "platform/files/log.h"
+#include "platform/net/unix_socket.h"
+#include "platform/process/detach.h"
+#include "platform/process/marked_processes.h"
 
 namespace cru::runs {
 namespace {

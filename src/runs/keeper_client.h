@@ -6,9 +6,9 @@
 #include <string>
 
 #include "base/json.h"
-#include "platform/fd.h"
-#include "platform/loop.h"
-#include "platform/pool.h"
+#include "platform/files/fd.h"
+#include "platform/loop/loop.h"
+#include "platform/loop/pool.h"
 #include "runs/keeper.h"
 
 namespace cru::runs {

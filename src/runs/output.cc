@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "platform/files.h"
+#include "platform/files/files.h"
 
 namespace cru::runs {
 namespace {

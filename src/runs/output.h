@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "platform/line_log.h"
-#include "platform/pool.h"
+#include "platform/files/line_log.h"
+#include "platform/loop/pool.h"
 
 namespace cru::runs {
 

@@ -2,7 +2,7 @@
 #include <map>
 #include <set>
 
-#include "platform/log.h"
+#include "platform/files/log.h"
 #include "runs/live.h"
 #include "runs/recovery.h"
 

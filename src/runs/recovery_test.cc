@@ -5,14 +5,14 @@
 namespace cru::runs {
 namespace {
 
-const ProcessIdentity process{42, 1000, "boot"};
+const ProcessIdentity recorded_process{42, 1000, "boot"};
 const Exit exit_three{.code = 3, .signal = {}, .reason = "exited", .last_seq = 5};
 
 Run recorded(Status status, bool kill_requested = false) {
   Run run;
   run.status = status;
   run.kill_requested = kill_requested;
-  if (status == Status::running) run.process = process;
+  if (status == Status::running) run.process = recorded_process;
   return run;
 }
 
@@ -31,12 +31,13 @@ TEST(Recover, TakesTheRecordedEndAsTheTruth) {
       EXPECT_EQ(ended->exit.code, 3);
       EXPECT_TRUE(ended->while_daemon_was_down);
     }
-  EXPECT_TRUE(std::holds_alternative<Ended>(recover(recorded(Status::running), {true, process, exit_three})))
+  EXPECT_TRUE(
+      std::holds_alternative<Ended>(recover(recorded(Status::running), {true, recorded_process, exit_three})))
       << "an end counts more than a process";
 }
 
 TEST(Recover, GoesOnWithALivingProcess) {
-  auto decision = recover(recorded(Status::running), {true, process, {}});
+  auto decision = recover(recorded(Status::running), {true, recorded_process, {}});
   const auto* reattach = std::get_if<Reattach>(&decision);
   ASSERT_NE(reattach, nullptr);
   EXPECT_FALSE(reattach->announce_start);
@@ -44,12 +45,12 @@ TEST(Recover, GoesOnWithALivingProcess) {
 }
 
 TEST(Recover, AnnouncesAStartThatWasNotCommitted) {
-  auto decision = recover(recorded(Status::starting), {true, process, {}});
+  auto decision = recover(recorded(Status::starting), {true, recorded_process, {}});
   EXPECT_TRUE(std::get<Reattach>(decision).announce_start);
 }
 
 TEST(Recover, KillsAgainWhatWasToBeKilled) {
-  auto decision = recover(recorded(Status::running, true), {true, process, {}});
+  auto decision = recover(recorded(Status::running, true), {true, recorded_process, {}});
   EXPECT_TRUE(std::get<Reattach>(decision).kill_again);
 }
 

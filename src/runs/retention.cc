@@ -4,7 +4,7 @@
 
 #include "base/id.h"
 #include "inbox/question_table.h"
-#include "platform/log.h"
+#include "platform/files/log.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
 

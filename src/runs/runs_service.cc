@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "platform/log.h"
+#include "platform/files/log.h"
 #include "runs/live.h"
 
 namespace cru::runs {

@@ -8,7 +8,7 @@
 
 #include "base/id.h"
 #include "inbox/inbox_service.h"
-#include "platform/loop.h"
+#include "platform/loop/loop.h"
 #include "runs/adapters/adapter.h"
 #include "runs/keeper.h"
 #include "runs/output.h"

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "base/id.h"
-#include "platform/log.h"
-#include "platform/subprocess.h"
+#include "platform/files/log.h"
+#include "platform/process/subprocess.h"
 #include "runs/live.h"
 
 namespace cru::runs {

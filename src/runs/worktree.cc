@@ -2,15 +2,14 @@
 
 #include <filesystem>
 
-#include "platform/files.h"
-#include "platform/subprocess.h"
+#include "base/text.h"
+#include "platform/files/files.h"
+#include "platform/process/subprocess.h"
 
 namespace cru::runs {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 class GitWorktrees final : public Worktrees {
  public:
@@ -52,7 +51,8 @@ class GitWorktrees final : public Worktrees {
       }
       if (auto content = read_file(head.string(), 4096)) {
         constexpr std::string_view prefix = "ref: refs/heads/";
-        return content->starts_with(prefix) ? first_line(*content).substr(prefix.size()) : std::string();
+        return content->starts_with(prefix) ? std::string(first_line(*content).substr(prefix.size()))
+                                            : std::string();
       }
       if (at == at.root_path()) break;
     }
@@ -75,7 +75,8 @@ class GitWorktrees final : public Worktrees {
     auto added = run_program(argv, root);
     if (!added) return fail(added.error());
     if (added->exit_code != 0)
-      return fail(Code::internal, "git cannot add a worktree: " + first_line(added->err), "worktree");
+      return fail(Code::internal, "git cannot add a worktree: " + std::string(first_line(added->err)),
+                  "worktree");
     return folder;
   }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "platform/pool.h"
+#include "platform/loop/pool.h"
 
 namespace cru::runs {
 

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/files.h"
-#include "platform/loop_thread.h"
-#include "platform/subprocess.h"
-#include "platform/temporary_folder.h"
+#include "platform/files/files.h"
+#include "platform/files/temporary_folder_fixture.h"
+#include "platform/loop/loop_thread.h"
+#include "platform/process/subprocess.h"
 
 namespace cru::runs {
 namespace {

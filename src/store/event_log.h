@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "base/time.h"
-#include "platform/loop.h"
+#include "platform/loop/loop.h"
 
 namespace cru {
 

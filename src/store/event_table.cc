@@ -9,7 +9,7 @@ constexpr int64_t entity_block = 4096;
 constexpr int64_t mark_block = 1024;
 constexpr int64_t most_scanned = 4096;
 
-constexpr Migration migrations[] = {{"events", 1, R"(
+constexpr Migration event_schema[] = {{"events", 1, R"(
 CREATE TABLE events(seq INTEGER PRIMARY KEY, type TEXT NOT NULL, entity TEXT NOT NULL, at INTEGER NOT NULL, data TEXT NOT NULL);
 CREATE TABLE event_entities(entity TEXT NOT NULL, block INTEGER NOT NULL, PRIMARY KEY(entity, block)) WITHOUT ROWID;
 CREATE TABLE event_marks(block INTEGER PRIMARY KEY, latest INTEGER NOT NULL);
@@ -32,7 +32,7 @@ std::optional<int64_t> next_place(Reader& reader, const std::string& entity, int
 
 }  // namespace
 
-std::span<const Migration> event_migrations() { return migrations; }
+std::span<const Migration> event_migrations() { return event_schema; }
 
 EventBounds read_bounds(Reader& reader) {
   auto stored = reader.row("SELECT floor, last FROM event_bounds");

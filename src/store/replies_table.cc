@@ -3,14 +3,14 @@
 namespace cru {
 namespace {
 
-constexpr Migration migrations[] = {{"replies", 1, R"(
+constexpr Migration replies_schema[] = {{"replies", 1, R"(
 CREATE TABLE replies(key TEXT PRIMARY KEY, at INTEGER NOT NULL, input_hash TEXT NOT NULL, text TEXT, failed INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX replies_by_age ON replies(at);
 )"}};
 
 }  // namespace
 
-std::span<const Migration> reply_migrations() { return migrations; }
+std::span<const Migration> reply_migrations() { return replies_schema; }
 
 Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::string& input_hash) {
   tx.exec("DELETE FROM replies WHERE at < ?", tx.now() - std::chrono::hours(24));

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "platform/loop.h"
+#include "platform/loop/loop.h"
 #include "store/event_log.h"
 #include "store/tx.h"
 

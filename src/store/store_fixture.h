@@ -2,8 +2,8 @@
 /// For tests: a SQLite store in a folder of its own, with its loop, asked from the test's thread.
 #include <gtest/gtest.h>
 
-#include "platform/loop_thread.h"
-#include "platform/temporary_folder.h"
+#include "platform/files/temporary_folder_fixture.h"
+#include "platform/loop/loop_thread.h"
 #include "store/event_table.h"
 #include "store/sqlite/sqlite_store.h"
 

@@ -1,7 +1,7 @@
 // Small texts from outside: a Retry-After, and the address of a provider, whose host and port are read as
 // strictly as could be, since they decide whether a key is sent in the clear.
 #include "minds/reply_builder.h"
-#include "platform/web_client.h"
+#include "platform/net/web_client.h"
 
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 // Globs against a slow reader that tries everything. Two patterns and a path, a line each.
-#include "coordination/glob.h"
+#include "base/glob.h"
 
 #include "fuzz.h"
 

@@ -1,10 +1,10 @@
 // Shell text: every word is where it says, what is nested comes before, and reading stays linear. A guardrail
 // looks at anything, and what it finds can be told.
-#include "coordination/shell_words.h"
+#include "guardrails/shell_words.h"
 
-#include "coordination/guardrail.h"
-#include "coordination/guardrail_paths.h"
 #include "fuzz.h"
+#include "guardrails/guardrail.h"
+#include "guardrails/guardrail_paths.h"
 
 namespace cru::fuzz {
 

@@ -1,6 +1,6 @@
 // A client's frames say the same however their bytes are cut; what is heard is UTF-8 and bounded, and memory
 // is held only in the middle of something.
-#include "platform/websocket_reader.h"
+#include "platform/net/websocket_reader.h"
 
 #include "fuzz.h"
 

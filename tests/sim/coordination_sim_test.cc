@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "coordination/handoff_table.h"
-#include "coordination/locks_service.h"
-#include "coordination/memory_table.h"
-#include "coordination/work_service.h"
+#include "handoffs/handoff_table.h"
+#include "handoffs/memory_table.h"
+#include "locks/locks_service.h"
 #include "sim_runs.h"
 #include "sim_seeds.h"
+#include "work/work_service.h"
 
 namespace cru::sim {
 namespace {
@@ -25,8 +25,8 @@ bool covers_same(std::string_view a, std::string_view b) {
 }
 
 std::vector<Migration> migrations() {
-  return with_runs({reply_migrations(), session_migrations(), lock_migrations(), work_migrations(),
-                    handoff_migrations(), memory_migrations()});
+  return with_runs({reply_migrations(), session_migrations(), fencing_migrations(), lock_migrations(),
+                    work_migrations(), handoff_migrations(), memory_migrations()});
 }
 
 class PlainPaths final : public Paths {

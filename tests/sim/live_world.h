@@ -8,8 +8,8 @@
 
 #include "autonomy/live_table.h"
 #include "autonomy/runtime.h"
-#include "platform/files.h"
-#include "platform/temporary_folder.h"
+#include "platform/files/files.h"
+#include "platform/files/temporary_folder_fixture.h"
 #include "sim_runs.h"
 #include "sim_seeds.h"
 

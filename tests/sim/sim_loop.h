@@ -5,7 +5,7 @@
 #include <deque>
 #include <map>
 
-#include "platform/loop.h"
+#include "platform/loop/loop.h"
 
 namespace cru::sim {
 

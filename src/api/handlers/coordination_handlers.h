@@ -2,13 +2,13 @@
 /// Handlers of the coordination rows. Like all handlers they decide nothing.
 #include "api/engine.h"
 #include "api/handlers/input.h"
-#include "coordination/guardrail.h"
-#include "coordination/handoffs_service.h"
-#include "coordination/locks_service.h"
-#include "coordination/sessions_service.h"
-#include "coordination/teams_service.h"
-#include "coordination/work_service.h"
+#include "guardrails/guardrail.h"
+#include "handoffs/handoffs_service.h"
 #include "inbox/inbox_service.h"
+#include "locks/locks_service.h"
+#include "sessions/sessions_service.h"
+#include "teams/teams_service.h"
+#include "work/work_service.h"
 
 namespace cru::api {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "api/handlers/coordination_handlers.h"
-#include "platform/files.h"
+#include "platform/files/files.h"
 
 namespace cru::api {
 namespace {

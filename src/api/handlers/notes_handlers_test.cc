@@ -4,20 +4,21 @@
 #include <algorithm>
 
 #include "api/handlers/coordination_handlers.h"
-#include "coordination/lock_table.h"
-#include "coordination/work_table.h"
 #include "inbox/question_table.h"
-#include "platform/files.h"
+#include "locks/lock_table.h"
+#include "platform/files/files.h"
 #include "store/store_fixture.h"
+#include "work/work_table.h"
 
 namespace cru::api {
 namespace {
 
 std::vector<Migration> room_migrations() {
   std::vector<Migration> all;
-  for (auto room : {reply_migrations(), inbox::migrations(), coordination::session_migrations(),
-                    coordination::lock_migrations(), coordination::work_migrations(),
-                    coordination::handoff_migrations(), coordination::memory_migrations()})
+  for (auto room :
+       {reply_migrations(), inbox::migrations(), coordination::session_migrations(),
+        coordination::fencing_migrations(), coordination::lock_migrations(), coordination::work_migrations(),
+        coordination::handoff_migrations(), coordination::memory_migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }

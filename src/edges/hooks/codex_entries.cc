@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "edges/hooks/entries.h"
 
 namespace cru::hooks {
@@ -13,19 +14,20 @@ namespace {
 
 constexpr std::string_view opening = "# >>> cru >>>\n";
 constexpr std::string_view closing = "# <<< cru <<<\n";
-constexpr std::string_view joined = "# The line break before this block is part of it.\n";
+constexpr std::string_view joined_line = "# The line break before this block is part of it.\n";
 constexpr std::string_view kept_empty = "# The file was there before, and empty.\n";
 
-struct Event {
+struct CodexEvent {
   std::string_view name, verb, matcher;
   int timeout;
 };
 // Codex has no SessionEnd: a session that stops is found by its missing heartbeat.
-constexpr std::array<Event, 5> events = {{{"SessionStart", "session-start", "", 5},
-                                          {"UserPromptSubmit", "user-prompt-submit", "", 2},
-                                          {"PreToolUse", "pre-tool-use", "^(Bash|apply_patch)$", 2},
-                                          {"PostToolUse", "post-tool-use", "", 2},
-                                          {"Stop", "stop", "", 2}}};
+constexpr std::array<CodexEvent, 5> codex_events = {
+    {{"SessionStart", "session-start", "", 5},
+     {"UserPromptSubmit", "user-prompt-submit", "", 2},
+     {"PreToolUse", "pre-tool-use", "^(Bash|apply_patch)$", 2},
+     {"PostToolUse", "post-tool-use", "", 2},
+     {"Stop", "stop", "", 2}}};
 
 /// A basic string: TOML reads JSON's escapes.
 std::string toml_text(std::string_view text) { return to_text(json::value(text)); }
@@ -33,7 +35,7 @@ std::string toml_text(std::string_view text) { return to_text(json::value(text))
 std::string block_for(const Installation& installation) {
   std::string out = "# Written by: cru hooks install --codex. Taken away by: cru hooks uninstall --codex.\n";
   out += fmt::format("[mcp_servers.cru]\ncommand = {}\nargs = [\"mcp\"]\n", toml_text(installation.program));
-  for (const auto& event : events) {
+  for (const auto& event : codex_events) {
     out += fmt::format("\n[[hooks.{}]]\n", event.name);
     if (!event.matcher.empty()) out += fmt::format("matcher = {}\n", toml_text(event.matcher));
     out += fmt::format("[[hooks.{}.hooks]]\ntype = \"command\"\ncommand = {}\ntimeout = {}\n", event.name,
@@ -64,24 +66,17 @@ Result<std::optional<Block>> find_block(std::string_view text) {
   return Block{begin, end + closing.size()};
 }
 
-std::string_view trimmed(std::string_view line) {
-  while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-  while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r'))
-    line.remove_suffix(1);
-  return line;
-}
-
 /// What in the user's own part would make the block wrong TOML: a key cannot be said twice. Empty if nothing.
 std::string contradiction(std::string_view text) {
   std::string table;
   int number = 0;
   while (!text.empty()) {
     auto end = std::min(text.find('\n'), text.size());
-    auto line = trimmed(text.substr(0, end));
+    auto line = trim(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     ++number;
     if (line.starts_with('[')) table = line.substr(0, line.find(']') + 1);
-    auto key = trimmed(line.substr(0, line.find('=')));
+    auto key = trim(line.substr(0, line.find('=')));
     auto says = [&](std::string_view what) {
       return fmt::format("line {}: it has {} of its own", number, what);
     };
@@ -90,7 +85,7 @@ std::string contradiction(std::string_view text) {
     if (table.empty() && (key == "mcp_servers" || key.starts_with("mcp_servers.cru"))) return says(key);
     if (table == "[mcp_servers]" && (key == "cru" || key.starts_with("cru."))) return says("mcp_servers.cru");
     if (table.empty() && key == "hooks") return says("hooks");
-    for (const auto& event : events)
+    for (const auto& event : codex_events)
       if ((table == "[hooks]" && key == event.name) ||
           (table.empty() && key == fmt::format("hooks.{}", event.name)))
         return says(fmt::format("hooks.{}", event.name));
@@ -110,7 +105,7 @@ Result<FileText> add_to_codex(const FileText& before, const Installation& instal
   if (*clean && text.empty()) notes += kept_empty;
   if (!text.empty() && !text.ends_with('\n')) {
     text += '\n';
-    notes += joined;
+    notes += joined_line;
   }
   text += fmt::format("{}{}{}{}", opening, notes, block_for(installation), closing);
   // The block may stand anywhere, as long as it says the same.
@@ -125,7 +120,7 @@ Result<FileText> take_from_codex(const FileText& before) {
   if (!*block) return before;
   auto [begin, end] = **block;
   auto body = std::string_view(*before).substr(begin + opening.size(), end - begin - opening.size());
-  bool has_break = body.starts_with(joined) && begin > 0 && end == before->size();
+  bool has_break = body.starts_with(joined_line) && begin > 0 && end == before->size();
   bool was_there = body.starts_with(kept_empty);
   auto text = before->substr(0, begin - (has_break ? 1 : 0)) + before->substr(end);
   if (text.empty() && !was_there) return FileText();

@@ -11,11 +11,11 @@
 namespace cru::hooks {
 namespace {
 
-struct Event {
+struct ClaudeEvent {
   std::string_view name, verb, matcher;
   int64_t timeout;  ///< seconds; SessionEnd is cut at 1.5 s unless it names one
 };
-constexpr std::array<Event, 6> events = {
+constexpr std::array<ClaudeEvent, 6> claude_events = {
     {{"SessionStart", "session-start", "", 5},
      {"SessionEnd", "session-end", "", 3},
      {"UserPromptSubmit", "user-prompt-submit", "", 2},
@@ -26,14 +26,14 @@ constexpr std::array<Event, 6> events = {
 /// Set behind the mark where a list, an object or a file was there before and empty, so that it stays.
 constexpr std::string_view keep = "--keep=";
 
-std::string command_for(const Event& event, const Installation& installation, std::string_view kept) {
+std::string command_for(const ClaudeEvent& event, const Installation& installation, std::string_view kept) {
   auto text = fmt::format("{} hook {}{} {}", shell_word(installation.program), event.verb,
                           installation.for_user ? " --user" : "", mark);
   if (!kept.empty()) text += fmt::format(" {}{}", keep, kept);
   return text;
 }
 
-json::object group_for(const Event& event, const Installation& installation, std::string_view kept) {
+json::object group_for(const ClaudeEvent& event, const Installation& installation, std::string_view kept) {
   json::object group;
   if (!event.matcher.empty()) group["matcher"] = event.matcher;
   group["hooks"] = json::array{json::object{
@@ -75,7 +75,7 @@ size_t index_in(const JsonPlace& list, const JsonPlace* child) {
   return static_cast<size_t>(child - list.children.data());
 }
 
-Result<std::string> add_event(std::string text, const Event& event, const Installation& installation,
+Result<std::string> add_event(std::string text, const ClaudeEvent& event, const Installation& installation,
                               bool is_new) {
   auto root = object_in(text);
   if (!root) return fail(root.error());
@@ -106,7 +106,7 @@ Result<FileText> take_one(const std::string& text, std::string& kept) {
   auto hooks = object_at_root(text, *root, "hooks");
   if (!hooks) return fail(hooks.error());
   if (!*hooks) return FileText();
-  for (auto event = events.rbegin(); event != events.rend(); ++event) {
+  for (auto event = claude_events.rbegin(); event != claude_events.rend(); ++event) {
     const auto* list = (*hooks)->member(event->name);
     if (!list || list->kind != JsonPlace::Kind::array) continue;
     for (size_t g = list->children.size(); g-- > 0;) {
@@ -135,7 +135,7 @@ Result<FileText> take_one(const std::string& text, std::string& kept) {
 bool is_current(const std::string& text, const Installation& installation) {
   auto root = object_in(text);
   const auto* hooks = root ? root->member("hooks") : nullptr;
-  return hooks && std::ranges::all_of(events, [&](const Event& event) {
+  return hooks && std::ranges::all_of(claude_events, [&](const ClaudeEvent& event) {
            const auto* list = hooks->member(event.name);
            return list && std::ranges::any_of(list->children, [&](const JsonPlace& group) {
                     auto value =
@@ -203,7 +203,7 @@ Result<FileText> add_to_settings(const FileText& before, const Installation& ins
   if (!clean) return clean;
   bool is_new = !*clean;
   std::string text = is_new ? "{}\n" : **clean;
-  for (const auto& event : events) {
+  for (const auto& event : claude_events) {
     auto added = add_event(std::move(text), event, installation, is_new);
     if (!added) return fail(added.error());
     text = std::move(*added);
@@ -231,7 +231,7 @@ Result<Installed> in_settings(const FileText& text) {
   auto hooks = object_at_root(*text, *root, "hooks");
   if (!hooks) return fail(hooks.error());
   size_t found = 0;
-  for (const auto& event : events) {
+  for (const auto& event : claude_events) {
     const auto* list = *hooks ? (*hooks)->member(event.name) : nullptr;
     bool ours = false;
     for (const auto& group : list ? list->children : std::vector<JsonPlace>())
@@ -239,7 +239,7 @@ Result<Installed> in_settings(const FileText& text) {
         for (const auto& hook : entries->children) ours = ours || is_ours(hook);
     found += ours;
   }
-  return found == 0 ? Installed::no : found == events.size() ? Installed::yes : Installed::partly;
+  return found == 0 ? Installed::no : found == claude_events.size() ? Installed::yes : Installed::partly;
 }
 
 Result<FileText> add_to_servers(const FileText& before, const Installation& installation) {

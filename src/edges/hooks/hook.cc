@@ -7,11 +7,11 @@
 #include <filesystem>
 
 #include "base/id.h"
-#include "edges/cli/client.h"
+#include "edges/cli/core/client.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/hook_input.h"
 #include "edges/identity.h"
-#include "platform/clock.h"
+#include "platform/loop/clock.h"
 
 namespace cru::hooks {
 namespace {

@@ -10,9 +10,9 @@
 #include <array>
 
 #include "base/json.h"
-#include "platform/clock.h"
-#include "platform/fd.h"
-#include "platform/files.h"
+#include "platform/files/fd.h"
+#include "platform/files/files.h"
+#include "platform/loop/clock.h"
 
 namespace cru::hooks {
 namespace {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "edges/quoted.h"
 
 namespace cru::hooks {
 namespace {
 
-using edges::cut;
 using edges::note;
 
 constexpr size_t most_files = 256, longest_context = 8192, most_listed = 10;
@@ -30,7 +30,7 @@ void add_patched(std::string_view patch, std::vector<std::string>& files) {
 }
 
 /// The texts of a member that is a text or a list of texts.
-std::string joined(const json::object& input, std::string_view key) {
+std::string joined_text(const json::object& input, std::string_view key) {
   std::string out(text_or(input, key));
   if (const auto* words = array_at(input, key))
     for (const auto& word : *words)
@@ -71,12 +71,12 @@ std::vector<std::string> edited_files(const HookInput& input) {
     for (auto key : {"file_path", "notebook_path"})
       if (auto path = text_or(input.tool_input, key); !path.empty()) files.emplace_back(path);
     // Codex knows its one tool by these names too.
-    if (files.empty()) add_patched(joined(input.tool_input, "command"), files);
+    if (files.empty()) add_patched(joined_text(input.tool_input, "command"), files);
   } else if (input.tool_name == "apply_patch") {
-    for (auto key : {"command", "input", "patch"}) add_patched(joined(input.tool_input, key), files);
+    for (auto key : {"command", "input", "patch"}) add_patched(joined_text(input.tool_input, key), files);
   } else if (input.tool_name == "Bash") {
     // A patch that is given to the program by way of the shell.
-    auto command = joined(input.tool_input, "command");
+    auto command = joined_text(input.tool_input, "command");
     if (command.find("apply_patch") != std::string::npos &&
         command.find("*** Begin Patch") != std::string::npos)
       add_patched(command, files);
@@ -88,7 +88,9 @@ std::vector<std::string> edited_files(const HookInput& input) {
 }
 
 std::string shell_command(const HookInput& input, size_t longest) {
-  return input.tool_name == "Bash" ? cut(joined(input.tool_input, "command"), longest) : std::string();
+  return input.tool_name == "Bash"
+             ? std::string(cut_at_character(joined_text(input.tool_input, "command"), longest))
+             : std::string();
 }
 
 json::object denial(std::string_view reason) {
@@ -151,7 +153,7 @@ std::string context_text(const Situation& situation) {
       "stop.\n";
   out += handoff_text(situation);
   if (out.size() > longest_context)
-    out = cut(std::move(out), longest_context - 32) + "…\n(cut; see read_handoff)\n";
+    out = std::string(cut_at_character(out, longest_context - 32)) + "…\n(cut; see read_handoff)\n";
   return out;
 }
 

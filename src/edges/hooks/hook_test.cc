@@ -6,10 +6,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "edges/cli/fake_daemon.h"
+#include "edges/cli/core/fake_daemon_fixture.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/hook_input.h"
-#include "platform/clock.h"
+#include "platform/loop/clock.h"
 
 namespace cru::hooks {
 namespace {

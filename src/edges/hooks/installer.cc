@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "edges/hooks/diff.h"
-#include "platform/files.h"
+#include "platform/files/files.h"
 
 namespace cru::hooks {
 namespace {

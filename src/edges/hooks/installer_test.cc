@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
-#include "platform/files.h"
-#include "platform/temporary_folder.h"
+#include "platform/files/files.h"
+#include "platform/files/temporary_folder_fixture.h"
 
 namespace cru::hooks {
 namespace {

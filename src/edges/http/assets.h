@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "platform/http/message.h"
+#include "platform/net/http/message.h"
 
 namespace cru::edges {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "edges/http/http_edge.h"
-#include "platform/http/test_client.h"
+#include "platform/net/http/test_client_fixture.h"
 #include "store/event_table.h"
 #include "store/replies_table.h"
 #include "store/sqlite/sqlite_store.h"

@@ -6,7 +6,7 @@
 
 #include "api/engine.h"
 #include "edges/ws/words.h"
-#include "platform/http/server.h"
+#include "platform/net/http/server.h"
 #include "store/event_log.h"
 
 namespace cru::edges {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "platform/http/message.h"
+#include "platform/net/http/message.h"
 
 namespace cru::edges {
 

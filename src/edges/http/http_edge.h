@@ -14,7 +14,7 @@
 #include "edges/http/router.h"
 #include "edges/mcp/http_transport.h"
 #include "edges/ws/hub.h"
-#include "platform/http/server.h"
+#include "platform/net/http/server.h"
 #include "store/event_log.h"
 
 namespace cru::edges {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/operation.h"
-#include "platform/http/message.h"
+#include "platform/net/http/message.h"
 
 namespace cru::edges {
 

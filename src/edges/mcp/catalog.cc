@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "base/id.h"
-#include "platform/http/message.h"
+#include "platform/net/http/message.h"
 
 namespace cru::mcp {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "platform/loop.h"
+#include "platform/loop/loop.h"
 #include "store/event_log.h"
 
 namespace cru::mcp {

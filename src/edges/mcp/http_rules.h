@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "platform/http/message.h"
+#include "platform/net/http/message.h"
 
 namespace cru::mcp {
 

@@ -9,7 +9,7 @@
 
 #include "api/engine.h"
 #include "edges/mcp/server.h"
-#include "platform/http/server.h"
+#include "platform/net/http/server.h"
 
 namespace cru::mcp {
 

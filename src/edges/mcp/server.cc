@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 8> levels{"debug", "info",     "notice", 
 /// Clients read the whole list again when it changes, so a busy queue tells of it now and then only.
 constexpr Duration list_pause = 2s;
 
-RpcError bad(std::string message) { return {invalid_params, std::move(message)}; }
+RpcError bad_request(std::string message) { return {invalid_params, std::move(message)}; }
 
 }  // namespace
 
@@ -197,7 +197,7 @@ std::expected<Server::Request, RpcError> Server::read_terms(Message message, con
                  json::object{{"supported", std::move(supported)}, {"requested", *given}}});
   }
   if (!object_at(*meta, capabilities_key))
-    return std::unexpected(bad(fmt::format("_meta has no {}", capabilities_key)));
+    return std::unexpected(bad_request(fmt::format("_meta has no {}", capabilities_key)));
   request.version = Version::v2026_07_28;
   request.log_level = text_or(*meta, log_level_key);
   return request;
@@ -256,7 +256,7 @@ void Server::take_notification(const Message& message) {
 
 Server::RpcResult Server::initialize(const json::object& params) {
   const auto* wanted = params.if_contains("protocolVersion");
-  if (!wanted || !wanted->is_string()) return std::unexpected(bad("protocolVersion is missing"));
+  if (!wanted || !wanted->is_string()) return std::unexpected(bad_request("protocolVersion is missing"));
   auto known = version_from(wanted->get_string());
   version_ = known && !is_modern(*known) ? *known : newest_with_handshake;
   return initialize_result(*version_);
@@ -266,7 +266,7 @@ Server::RpcResult Server::set_level(const json::object& params) {
   auto level = text_or(params, "level");
   if (std::ranges::find(levels, level) == levels.end())
     return std::unexpected(
-        bad("level is one of debug, info, notice, warning, error, critical, alert, emergency"));
+        bad_request("level is one of debug, info, notice, warning, error, critical, alert, emergency"));
   log_level_ = level;
   return "{}";
 }
@@ -281,7 +281,7 @@ Server::RpcResult Server::subscribe(const Request& request, bool on) {
     return "{}";
   }
   if (subscribed_.size() >= most_subscriptions && !subscribed_.contains(uri))
-    return std::unexpected(bad(fmt::format("at most {} subscriptions", most_subscriptions)));
+    return std::unexpected(bad_request(fmt::format("at most {} subscriptions", most_subscriptions)));
   subscribed_.insert(uri);
   follow_changes();
   if (resumed_ && notifications_)
@@ -291,7 +291,7 @@ Server::RpcResult Server::subscribe(const Request& request, bool on) {
 
 void Server::listen(Request request, Answer answer) {
   const auto* wanted = object_at(request.message.params, "notifications");
-  if (!wanted) return answer.error(bad("notifications is missing"));
+  if (!wanted) return answer.error(bad_request("notifications is missing"));
   std::set<std::string> uris;
   json::array agreed_uris;
   if (const auto* list = array_at(*wanted, "resourceSubscriptions")) {

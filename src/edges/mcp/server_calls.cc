@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "edges/mcp/server.h"
 #include "edges/quoted.h"
 
@@ -12,7 +13,7 @@ namespace {
 constexpr Duration progress_pause = 5s;
 constexpr size_t most_completions = 100, longest_quoted = 8192;
 
-RpcError bad(std::string message) { return {invalid_params, std::move(message)}; }
+RpcError bad_params(std::string message) { return {invalid_params, std::move(message)}; }
 
 RpcError unavailable(const Error& error) { return {internal_error, error.message, cru::to_json(error)}; }
 
@@ -77,7 +78,7 @@ std::string prompt_result(std::string_view description, std::string text, Versio
 std::string resume_text(const json::object& handoff) {
   auto quoted = edges::quoted_handoff(handoff);
   if (quoted.size() > longest_quoted)
-    quoted = edges::cut(std::move(quoted), longest_quoted) + "…\n(cut; see read_handoff)\n";
+    quoted = std::string(cut_at_character(quoted, longest_quoted)) + "…\n(cut; see read_handoff)\n";
   return fmt::format(
       "Continue the work that {} handed over at {}. {}\n\n{}\nCall register_session, check that the files "
       "are "
@@ -144,10 +145,10 @@ void Server::call_tool(Request request, Answer answer) {
   auto& params = request.message.params;
   auto name = text_or(params, "name");
   const auto* operation = find_tool(name);
-  if (!operation) return answer.error(bad(fmt::format("there is no tool {}", name.substr(0, 200))));
+  if (!operation) return answer.error(bad_params(fmt::format("there is no tool {}", name.substr(0, 200))));
   json::object input;
   if (auto* arguments = params.if_contains("arguments"); arguments && !arguments->is_null()) {
-    if (!arguments->is_object()) return answer.error(bad("arguments must be an object"));
+    if (!arguments->is_object()) return answer.error(bad_params("arguments must be an object"));
     input = std::move(arguments->get_object());
   }
   auto wait = wait_of(*operation, input);
@@ -262,14 +263,15 @@ Task<Server::RpcResult> Server::get_prompt(Request request) {
   const auto& arguments = given ? *given : none;
   for (const auto& argument : arguments)
     if (!argument.value().is_string())
-      co_return std::unexpected(bad(fmt::format("{} must be a text", std::string_view(argument.key()))));
+      co_return std::unexpected(
+          bad_params(fmt::format("{} must be a text", std::string_view(argument.key()))));
   if (name == "plan_work") {
     auto goal = text_or(arguments, "goal");
-    if (goal.empty()) co_return std::unexpected(bad("goal is missing"));
+    if (goal.empty()) co_return std::unexpected(bad_params("goal is missing"));
     co_return prompt_result("Split a goal into pieces of work", plan_text(goal), request.version);
   }
   if (name != "resume_from_handoff")
-    co_return std::unexpected(bad(fmt::format("there is no prompt {}", name.substr(0, 200))));
+    co_return std::unexpected(bad_params(fmt::format("there is no prompt {}", name.substr(0, 200))));
   json::object input{{"limit", 1}};
   std::string agent(text_or(arguments, "agent_name"));
   if (!agent.empty()) input["agent_name"] = agent;
@@ -305,7 +307,7 @@ Task<Server::RpcResult> Server::complete(Request request) {
   const auto& params = request.message.params;
   const auto* ref = object_at(params, "ref");
   const auto* argument = object_at(params, "argument");
-  if (!ref || !argument) co_return std::unexpected(bad("ref and argument are needed"));
+  if (!ref || !argument) co_return std::unexpected(bad_params("ref and argument are needed"));
   auto type = text_or(*ref, "type");
   auto name = text_or(*argument, "name");
   std::string typed(text_or(*argument, "value"));
@@ -313,7 +315,7 @@ Task<Server::RpcResult> Server::complete(Request request) {
   if (type == "ref/prompt") {
     auto prompt = text_or(*ref, "name");
     if (prompt != "resume_from_handoff" && prompt != "plan_work")
-      co_return std::unexpected(bad(fmt::format("there is no prompt {}", prompt.substr(0, 200))));
+      co_return std::unexpected(bad_params(fmt::format("there is no prompt {}", prompt.substr(0, 200))));
     if (prompt == "resume_from_handoff" && name == "agent_name") {
       values = co_await known("list_handoffs", {{"limit", 1000}}, "handoffs", "agent_name", request.call);
       auto agents = co_await known("discover_agents", {}, "agents", "agent_id", request.call);
@@ -330,10 +332,10 @@ Task<Server::RpcResult> Server::complete(Request request) {
     } else if (uri == "locks://path/{+path}") {
       if (name == "path") values = co_await known("check_locks", {}, "result", "file_path", request.call);
     } else if (!resource_call(uri).operation) {
-      co_return std::unexpected(bad("there is no such resource"));
+      co_return std::unexpected(bad_params("there is no such resource"));
     }
   } else {
-    co_return std::unexpected(bad("ref is a ref/prompt or a ref/resource"));
+    co_return std::unexpected(bad_params("ref is a ref/prompt or a ref/resource"));
   }
   co_return completion_result(std::move(values), typed, request.version);
 }

@@ -9,7 +9,7 @@
 #include <charconv>
 #include <list>
 
-#include "platform/log.h"
+#include "platform/files/log.h"
 
 namespace cru::mcp {
 namespace {

@@ -16,9 +16,9 @@
 
 #include "api/engine.h"
 #include "edges/mcp/server.h"
-#include "platform/fd.h"
-#include "platform/http/message.h"
-#include "platform/loop.h"
+#include "platform/files/fd.h"
+#include "platform/loop/loop.h"
+#include "platform/net/http/message.h"
 
 namespace cru::mcp {
 

@@ -13,14 +13,14 @@
 #include <cstdio>
 
 #include "base/id.h"
-#include "edges/cli/client.h"
-#include "edges/cli/signals.h"
+#include "edges/cli/core/client.h"
+#include "edges/cli/core/signals.h"
 #include "edges/identity.h"
 #include "edges/mcp/kept_lines.h"
 #include "edges/mcp/local_server.h"
 #include "edges/mcp/peek.h"
 #include "edges/mcp/stream.h"
-#include "platform/unix_socket.h"
+#include "platform/net/unix_socket.h"
 
 namespace cru::mcp {
 namespace {

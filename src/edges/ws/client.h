@@ -14,7 +14,7 @@
 #include "edges/ws/messages.h"
 #include "edges/ws/snapshots.h"
 #include "edges/ws/words.h"
-#include "platform/websocket.h"
+#include "platform/net/websocket.h"
 #include "store/event_log.h"
 
 namespace cru::edges {

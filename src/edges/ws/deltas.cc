@@ -118,7 +118,7 @@ std::string_view subject_of(const json::object& data) {
   return text_or(data, "user_id");
 }
 
-std::unexpected<Error> refuse(std::string field, std::string_view reason) {
+std::unexpected<Error> refuse_field(std::string field, std::string_view reason) {
   return fail(Code::invalid_argument, fmt::format("{} {}", field, reason), field);
 }
 
@@ -129,14 +129,14 @@ Result<std::optional<std::vector<std::string>>> read_texts(const json::object& i
   const auto* value = input.if_contains(field);
   if (!value || value->is_null()) return std::nullopt;
   const auto* list = value->if_array();
-  if (!list) return refuse(field, "must be a list of texts");
-  if (list->size() > most) return refuse(field, fmt::format("has more than {} entries", most));
+  if (!list) return refuse_field(field, "must be a list of texts");
+  if (list->size() > most) return refuse_field(field, fmt::format("has more than {} entries", most));
   std::vector<std::string> out;
   for (const auto& entry : *list) {
     auto place = fmt::format("{}[{}]", field, out.size());
-    if (!entry.is_string()) return refuse(place, "must be a text");
+    if (!entry.is_string()) return refuse_field(place, "must be a text");
     std::string_view text = entry.get_string();
-    if (std::string_view reason = check(text); !reason.empty()) return refuse(place, reason);
+    if (std::string_view reason = check(text); !reason.empty()) return refuse_field(place, reason);
     out.emplace_back(text);
   }
   std::ranges::sort(out);
@@ -146,12 +146,12 @@ Result<std::optional<std::vector<std::string>>> read_texts(const json::object& i
 Result<int64_t> read_number(const json::object& area, std::string_view name, int64_t least) {
   auto field = fmt::format("area.{}", name);
   const auto* value = area.if_contains(name);
-  if (!value) return refuse(field, "is missing");
+  if (!value) return refuse_field(field, "is missing");
   json::error_code error;
   auto number = value->to_number<int64_t>(error);
-  if (error) return refuse(field, "must be a whole number");
+  if (error) return refuse_field(field, "must be a whole number");
   if (number < least || number > farthest)
-    return refuse(field, fmt::format("must be from {} to {}", least, farthest));
+    return refuse_field(field, fmt::format("must be from {} to {}", least, farthest));
   return number;
 }
 
@@ -159,7 +159,7 @@ Result<std::optional<Area>> read_area(const json::object& input) {
   const auto* value = input.if_contains("area");
   if (!value || value->is_null()) return std::nullopt;
   const auto* object = value->if_object();
-  if (!object) return refuse("area", "must be an object");
+  if (!object) return refuse_field("area", "must be an object");
   Area area;
   struct Part {
     std::string_view name;

@@ -7,9 +7,9 @@
 namespace cru::edges {
 namespace {
 
-json::object object_of(std::string_view text) { return parse_json(text)->as_object(); }
+json::object as_object(std::string_view text) { return parse_json(text)->as_object(); }
 
-struct Row {
+struct DeltaRow {
   std::string_view event, data, message;
 };
 
@@ -17,54 +17,64 @@ struct Row {
 TEST(Deltas, TellOfEventsInTheClientsWords) {
   for (
       const auto& [event, data, message] : {
-          Row{"live.agent_joined", R"({"agent":{"agent_id":"a"},"agent_id":"a","position":null})",
-              R"({"type":"agent_joined","seq":7,"agent":{"agent_id":"a"}})"},
-          Row{"live.agent_removed", R"({"agent_id":"a","reason":"terminated","position":null})",
-              R"({"type":"agent_left","seq":7,"agent_id":"a","reason":"terminated"})"},
-          Row{"live.agent_state_changed",
+          DeltaRow{"live.agent_joined", R"({"agent":{"agent_id":"a"},"agent_id":"a","position":null})",
+                   R"({"type":"agent_joined","seq":7,"agent":{"agent_id":"a"}})"},
+          DeltaRow{"live.agent_removed", R"({"agent_id":"a","reason":"terminated","position":null})",
+                   R"({"type":"agent_left","seq":7,"agent_id":"a","reason":"terminated"})"},
+          DeltaRow{
+              "live.agent_state_changed",
               R"({"agent_id":"a","old_state":"idle","new_state":"thinking","position":{"x":12,"y":8},
                    "current_task":"t","error":null,"lag":3,"received":9,"thoughts":4})",
               R"({"type":"agent_state_update","seq":7,"agent_id":"a","state":"thinking","old_state":"idle",
                    "position":{"x":12,"y":8},"current_task":"t","error":null,"lag":3,"received":9,"thoughts":4})"},
-          Row{"live.agent_spoke",
+          DeltaRow{
+              "live.agent_spoke",
               R"({"agent_id":"a","sender_kind":"agent","name":"Ann","content":"hi","recipients":["player_0"],
                    "recipient_count":1,"everybody":false,"message_id":"m","position":{"x":1,"y":2},"direct":false})",
               R"({"type":"agent_speech","seq":7,"agent_id":"a","content":"hi","recipients":["player_0"],
                    "recipient_count":1,"everybody":false,"message_id":"m","position":{"x":1,"y":2}})"},
-          Row{"live.agent_spoke",
+          DeltaRow{
+              "live.agent_spoke",
               R"({"agent_id":"u","sender_kind":"user","name":"Ann","content":"hi","recipients":["a"],
                    "recipient_count":1,"everybody":true,"message_id":"m","position":null,"direct":true})",
               R"({"type":"chat_broadcast","seq":7,"user_id":"u","name":"Ann","message":"hi","recipients":["a"],
                    "recipient_count":1,"everybody":true,"message_id":"m","position":null})"},
-          Row{"live.agent_moved",
+          DeltaRow{
+              "live.agent_moved",
               R"({"agent_id":"a","x":3,"y":2,"path":[{"x":1,"y":2},{"x":3,"y":2}],"t0":"…Z","t0_ms":5,"speed":3,
                    "position":{"x":1,"y":2}})",
               R"({"type":"agent_moved","seq":7,"agent_id":"a","x":3,"y":2,"path":[{"x":1,"y":2},{"x":3,"y":2}],
                    "t0":"…Z","t0_ms":5,"speed":3})"},
-          Row{"live.task_assigned", R"({"agent_id":"a","task_id":"t","task_name":"n","position":null})",
-              R"({"type":"task_assigned","seq":7,"agent_id":"a","task_id":"t","task_name":"n"})"},
-          Row{"live.task_completed",
+          DeltaRow{"live.task_assigned", R"({"agent_id":"a","task_id":"t","task_name":"n","position":null})",
+                   R"({"type":"task_assigned","seq":7,"agent_id":"a","task_id":"t","task_name":"n"})"},
+          DeltaRow{
+              "live.task_completed",
               R"({"agent_id":"a","task_id":"t","task_name":"n","result":"r","status":"completed"})",
               R"({"type":"task_completed","seq":7,"agent_id":"a","task_id":"t","task_name":"n","result":"r",
                    "status":"completed"})"},
-          Row{"live.agent_broadcast", R"({"agent_id":"a","data":[1]})",
-              R"({"type":"agent_broadcast","seq":7,"agent_id":"a","data":[1]})"},
-          Row{"live.message_receipt", R"({"agent_id":"a","message_id":"m","status":"delivered"})",
+          DeltaRow{"live.agent_broadcast", R"({"agent_id":"a","data":[1]})",
+                   R"({"type":"agent_broadcast","seq":7,"agent_id":"a","data":[1]})"},
+          DeltaRow{
+              "live.message_receipt", R"({"agent_id":"a","message_id":"m","status":"delivered"})",
               R"({"type":"message_receipt","seq":7,"agent_id":"a","message_id":"m","status":"delivered"})"},
-          Row{"live.action_held", R"({"agent_id":"a","action":"move","x":1,"y":2,"reason":"speaks"})",
+          DeltaRow{
+              "live.action_held", R"({"agent_id":"a","action":"move","x":1,"y":2,"reason":"speaks"})",
               R"({"type":"action_held","seq":7,"agent_id":"a","action":"move","x":1,"y":2,"reason":"speaks"})"},
-          Row{"live.agent_stuck", R"({"agent_id":"a","reason":"r","since":"…Z"})",
-              R"({"type":"agent_stuck","seq":7,"agent_id":"a","reason":"r","since":"…Z"})"},
-          Row{"live.user_joined", R"({"user_id":"u","name":"n","is_agent":false,"position":{"x":1,"y":2}})",
+          DeltaRow{"live.agent_stuck", R"({"agent_id":"a","reason":"r","since":"…Z"})",
+                   R"({"type":"agent_stuck","seq":7,"agent_id":"a","reason":"r","since":"…Z"})"},
+          DeltaRow{
+              "live.user_joined", R"({"user_id":"u","name":"n","is_agent":false,"position":{"x":1,"y":2}})",
               R"({"type":"user_joined","seq":7,"user_id":"u","name":"n","is_agent":false,"position":{"x":1,"y":2}})"},
-          Row{"live.user_left", R"({"user_id":"u","name":"n","is_agent":false,"position":null})",
+          DeltaRow{
+              "live.user_left", R"({"user_id":"u","name":"n","is_agent":false,"position":null})",
               R"({"type":"user_left","seq":7,"user_id":"u","name":"n","is_agent":false,"position":null})"},
-          Row{"live.user_moved", R"({"user_id":"u","x":1,"y":2,"direction":"up","position":{"x":1,"y":2}})",
-              R"({"type":"position_update","seq":7,"user_id":"u","x":1,"y":2,"direction":"up"})"},
+          DeltaRow{"live.user_moved",
+                   R"({"user_id":"u","x":1,"y":2,"direction":"up","position":{"x":1,"y":2}})",
+                   R"({"type":"position_update","seq":7,"user_id":"u","x":1,"y":2,"direction":"up"})"},
       }) {
     auto delta = to_delta(7, event, data);
     ASSERT_TRUE(delta) << event;
-    EXPECT_EQ(object_of(delta->text), object_of(message)) << event;
+    EXPECT_EQ(as_object(delta->text), as_object(message)) << event;
     EXPECT_EQ(delta->seq, 7);
     EXPECT_FALSE(delta->subject.empty()) << event;
   }
@@ -103,7 +113,7 @@ TEST(Deltas, AreNeverLongerThanAClientTakes) {
 }
 
 Subscription subscription(std::string_view text) {
-  auto read = read_subscription(object_of(text));
+  auto read = read_subscription(as_object(text));
   EXPECT_TRUE(read) << (read ? "" : read.error().message);
   return read ? *read : Subscription{};
 }
@@ -150,7 +160,7 @@ TEST(Subscriptions, PassTheRosterWhereverItIsAndTypesAlone) {
 
 TEST(Subscriptions, AreRefusedNamingTheField) {
   auto field = [](std::string_view text) {
-    auto read = read_subscription(object_of(text));
+    auto read = read_subscription(as_object(text));
     return read ? "none" : read.error().field;
   };
   EXPECT_EQ(field(R"({"agents":"a"})"), "agents");
@@ -167,9 +177,9 @@ TEST(Subscriptions, AreRefusedNamingTheField) {
 }
 
 TEST(Subscriptions, AreToldAsTheyAre) {
-  EXPECT_EQ(to_json(subscription("{}")), object_of(R"({"agents":null,"area":null,"types":null})"));
+  EXPECT_EQ(to_json(subscription("{}")), as_object(R"({"agents":null,"area":null,"types":null})"));
   EXPECT_EQ(to_json(subscription(R"({"agents":["a"],"area":{"x":1,"y":2,"width":3,"height":4}})")),
-            object_of(R"({"agents":["a"],"area":{"x":1,"y":2,"width":3,"height":4},"types":null})"));
+            as_object(R"({"agents":["a"],"area":{"x":1,"y":2,"width":3,"height":4},"types":null})"));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "edges/ws/client.h"
-#include "platform/http/server.h"
+#include "platform/net/http/server.h"
 
 namespace cru::edges {
 

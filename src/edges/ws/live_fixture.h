@@ -3,7 +3,7 @@
 #include <list>
 
 #include "edges/http/edge_fixture.h"
-#include "platform/websocket_fixture.h"
+#include "platform/net/websocket_fixture.h"
 
 namespace cru::edges {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "api/engine.h"
-#include "platform/loop.h"
-#include "platform/websocket.h"
+#include "platform/loop/loop.h"
+#include "platform/net/websocket.h"
 #include "store/event_log.h"
 
 namespace cru::edges {

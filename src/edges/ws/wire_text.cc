@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 namespace cru::edges {
 namespace {
 
@@ -29,8 +30,7 @@ void cut_text(json::string& text, size_t excess) {
   auto written = weight(json::value(text));
   auto kept = excess + 64 >= written ? 0 : text.size() * (written - excess - 64) / written;
   kept = std::min(kept, text.size() - 1);
-  while (kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xC0u) == 0x80u) --kept;  // whole characters
-  text.resize(kept);
+  text.resize(character_start(text, kept));
 }
 
 void shorten(json::object& message, size_t excess) {

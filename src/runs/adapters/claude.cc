@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "runs/adapters/adapters.h"
 
 namespace cru::runs {
@@ -27,11 +28,7 @@ std::string describe_tool(std::string_view tool, const json::object& input) {
   for (auto key : {"command", "file_path", "path", "url", "pattern", "query"})
     if (auto text = text_or(input, key); !text.empty()) return fmt::format("Allow {}: {}", tool, text);
   auto text = to_text(input);
-  if (text.size() > 2000) {
-    size_t end = 2000;
-    while ((text[end] & 0xc0) == 0x80) --end;  // never half a character
-    text = text.substr(0, end) + "…";
-  }
+  if (text.size() > 2000) text = std::string(cut_at_character(text, 2000)) + "…";
   return fmt::format("Allow {}: {}", tool, text);
 }
 

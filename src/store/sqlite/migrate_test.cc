@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/temporary_folder.h"
+#include "platform/files/temporary_folder_fixture.h"
 
 namespace cru::sqlite {
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "platform/pool.h"
+#include "platform/loop/pool.h"
 #include "store/sqlite/committer.h"
 
 namespace cru::sqlite {

@@ -2,7 +2,7 @@
 
 #include <latch>
 
-#include "platform/files.h"
+#include "platform/files/files.h"
 #include "store/store_fixture.h"
 
 namespace cru::sqlite {

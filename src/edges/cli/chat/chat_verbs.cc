@@ -1,0 +1,160 @@
+// `cru chat`: at a terminal line by line, elsewhere message by message.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "edges/cli/chat/chat.h"
+#include "edges/cli/chat/chat_minds.h"
+#include "edges/cli/chat/chat_prompt.h"
+#include "edges/cli/chat/chat_session.h"
+#include "platform/process/terminal.h"
+
+namespace cru::cli {
+namespace {
+
+constexpr size_t longest_message = 1 << 20;
+
+/// All of standard input, as one message.
+Result<std::string> read_input() {
+  std::string text;
+  char bytes[65536];
+  for (ssize_t count = 0; (count = ::read(STDIN_FILENO, bytes, sizeof bytes)) > 0;) {
+    text.append(bytes, static_cast<size_t>(count));
+    if (text.size() > longest_message)
+      return fail(Code::too_large, "the message is longer than 1 MiB", "message",
+                  "put it in a file and name the file");
+  }
+  while (text.ends_with('\n')) text.pop_back();
+  if (text.empty())
+    return fail(Code::invalid_argument, "chat: there is nothing to say", "message",
+                "cru chat -m \"what to do\", or write it to standard input");
+  return text;
+}
+
+int exit_of(ChatSession::End end) {
+  switch (end) {
+    case ChatSession::End::well:
+      return 0;
+    case ChatSession::End::failed:
+      return exit_run_failed;
+    case ChatSession::End::cancelled:
+    case ChatSession::End::left:
+      break;
+  }
+  return exit_interrupted;
+}
+
+/// No mind: what is missing and how to mend it, with the way to go on without.
+Error without_mind(Context& context, Error error) {
+  if (!is_about_minds(error) || context.json) return error;
+  if (!error.hint.contains("--model scripted"))
+    error.hint += fmt::format("{}or go on without a mind: --model scripted", error.hint.empty() ? "" : "\n");
+  if (auto minds = context.client().get("/minds")) error.hint += "\n" + missing_minds(*minds);
+  return error;
+}
+
+/// Every message, one after the other. The first that fails is the last.
+Result<int> say_all(Context& context, ChatSession& chat, const std::vector<std::string>& messages) {
+  int code = 0;
+  for (const auto& message : messages) {
+    auto end = chat.say(message);
+    if (!end) {
+      (void)chat.end();
+      return fail(without_mind(context, end.error()));
+    }
+    code = exit_of(*end);
+    if (code != 0) break;
+  }
+  if (auto ended = chat.end(); !ended) return fail(ended.error());
+  context.note(fmt::format("{}; go on with: cru chat --resume {}", chat.folder(), chat.id()));
+  return code;
+}
+
+/// The newest chat with a primary agent.
+Result<std::string> newest_chat(Context& context) {
+  auto reply = context.client().get("/chats?limit=100");
+  if (!reply) return fail(reply.error());
+  const auto* chats = array_at(*reply, "chats");
+  for (const auto& chat : chats ? *chats : json::array())
+    if (chat.is_object() && text_or(chat.get_object(), "kind", "chat") == "chat")
+      return std::string(text_or(chat.get_object(), "id"));
+  return fail(Code::not_found, "there is no chat to resume", {}, "begin one with: cru chat");
+}
+
+Result<int> chat_verb(Context& context, const Args& args) {
+  bool resuming = args.has("resume");
+  bool at_terminal =
+      is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO) && !context.json && !args.has("message");
+  if (resuming && (args.has("model") || args.has("permit") || args.has("title")))
+    return fail(Code::invalid_argument, "chat: a resumed chat keeps its model, its permissions and its title",
+                "resume");
+  json::object wanted;
+  if (args.has("agent") && !resuming) wanted["agent"] = args.get("agent");
+  if (args.has("title")) wanted["title"] = args.get("title");
+  add_mind_fields(args, wanted);
+  auto messages = args.all("message");
+  if (!at_terminal && messages.empty()) {
+    auto input = read_input();
+    if (!input) return fail(input.error());
+    messages.push_back(*std::move(input));
+  }
+  // A name that is none is told before anything is typed.
+  if (wanted.contains("agent"))
+    if (auto known = context.client().get("/definitions/" + percent_encode(args.get("agent"))); !known)
+      return fail(known.error());
+  offer_keys(context);
+  Signals signals({SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT});
+  ChatSession chat(context, signals, std::move(wanted), context.out.tty && !context.json);
+  if (resuming) {
+    auto id = args.has("agent") ? Result<std::string>(args.get("agent")) : newest_chat(context);
+    if (!id) return fail(id.error());
+    if (at_terminal)
+      if (auto shown = show_last_words(context, *id); !shown) return fail(shown.error());
+    auto taken_up = chat.resume(*id);
+    if (!taken_up) return fail(taken_up.error());
+    if (*taken_up == ChatSession::End::left) return exit_interrupted;
+  }
+  return at_terminal ? hold_chat(context, signals, chat) : say_all(context, chat, messages);
+}
+
+}  // namespace
+
+void add_chat_commands(std::vector<Command>& table) {
+  Command chat{
+      .path = "chat",
+      .group = "Agents",
+      .summary = "Talks with an agent, which hands work to others",
+      .arguments = {{.name = "agent",
+                     .summary =
+                         "the primary agent, the plain assistant if left out; with --resume the chat's id",
+                     .required = false}},
+      .flags = mind_flags("what it may do beyond its definition: FilesystemWrite, ProcessSpawn, …, or all"),
+      .examples = {"cru chat", "cru chat code-reviewer --model opus",
+                   "cru chat -m \"where is the login checked?\"", "git diff | cru chat code-reviewer",
+                   "cru chat --resume", "cru chat --resume 2026-11-15-login"},
+      .run = chat_verb};
+  chat.flags.push_back(
+      {.name = "resume", .letter = 'r', .summary = "take up a chat: the one named, or the newest"});
+  chat.flags.push_back(
+      {.name = "message",
+       .letter = 'm',
+       .kind = Kind::text,
+       .value = "TEXT",
+       .summary = "say this, show the answer and leave; several are said one after the other",
+       .repeats = true});
+  chat.flags.push_back({.name = "title",
+                        .kind = Kind::text,
+                        .value = "TEXT",
+                        .summary = "what the chat's folder is named after"});
+  chat.details =
+      "At a terminal: line editing, history, /help for its commands; Ctrl-C stops a turn, Ctrl-D leaves.\n"
+      "Elsewhere all of standard input is one message; the answer goes to standard output as it is, "
+      "progress\n"
+      "to standard error, and --json prints one object a turn. Ends with 0, or 6 if a turn failed.\n"
+      "Everything said is kept in .crucible/sessions. With --model scripted it needs no key.";
+  table.push_back(std::move(chat));
+  add_sessions_commands(table);
+  add_config_commands(table);
+}
+
+}  // namespace cru::cli

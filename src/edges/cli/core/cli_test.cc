@@ -1,0 +1,216 @@
+#include "edges/cli/core/cli.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "edges/cli/core/command.h"
+#include "edges/cli/core/fake_daemon_fixture.h"
+
+namespace cru::cli {
+namespace {
+
+class Cli : public CliTest {};
+
+constexpr auto run_a =
+    R"({"task_id":"alpha-1","status":"completed","argv":["echo","a b"],"exit_code":0,"last_seq":2,
+  "pid":7,"started_at":"2026-11-15T10:00:00.000Z"})";
+constexpr auto run_b = R"({"task_id":"beta-1","status":"failed","argv":["false"],"exit_code":1,"last_seq":0,
+  "pid":8,"error":"exited with code 1","started_at":null})";
+
+/// Two runs, and the rest not found.
+FakeReply two_runs(const FakeRequest& request) {
+  if (request.target == "/version") return {};
+  if (request.target == "/agents" || request.target.starts_with("/agents?"))
+    return {200, fmt::format(R"({{"agents":[{},{}]}})", run_a, run_b)};
+  if (request.target.starts_with("/agents/alpha-1")) return {200, run_a};
+  if (request.target.starts_with("/agents/beta-1")) return {200, run_b};
+  return {404, R"({"error":"not_found","message":"no such run"})"};
+}
+
+TEST_F(Cli, ListsRunsAsATable) {
+  FakeDaemon daemon(project, two_runs);
+  auto ps = cru({"ps", "--limit", "5"});
+  EXPECT_EQ(ps.code, 0);
+  EXPECT_EQ(ps.err, "");
+  EXPECT_EQ(ps.out,
+            "RUN      STATUS     PID  EXIT  LINES  STARTED                   COMMAND\n"
+            "alpha-1  completed  7    0     2      2026-11-15T10:00:00.000Z  echo 'a b'\n"
+            "beta-1   failed     8    1     0      -                         false\n");
+  EXPECT_EQ(daemon.requests().back().target, "/agents?limit=5");
+}
+
+TEST_F(Cli, PrintsTheDaemonsJsonAndNothingElse) {
+  FakeDaemon daemon(project, two_runs);
+  auto show = cru({"show", "alpha-1", "--json"});
+  EXPECT_EQ(show.code, 0);
+  EXPECT_EQ(show.out, std::string(run_a) + "\n");
+  EXPECT_EQ(show.err, "");
+}
+
+TEST_F(Cli, TakesTheBeginningOfAnId) {
+  FakeDaemon daemon(project, two_runs);
+  auto show = cru({"show", "al"});
+  EXPECT_EQ(show.code, 0);
+  EXPECT_NE(show.out.find("alpha-1"), std::string::npos);
+  auto unknown = cru({"show", "gamma"});
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_NE(unknown.err.find("run not found: \"gamma\""), std::string::npos) << unknown.err;
+  auto near = cru({"show", "alhpa-1"});
+  EXPECT_NE(near.err.find("did you mean: alpha-1"), std::string::npos) << near.err;
+}
+
+TEST_F(Cli, SaysWhichRunsAnAmbiguousBeginningMeans) {
+  FakeDaemon daemon(project, [](const FakeRequest& request) -> FakeReply {
+    if (request.target.starts_with("/agents?"))
+      return {200, R"({"agents":[{"task_id":"a1"},{"task_id":"a2"}]})"};
+    return {404, R"({"error":"not_found","message":"no"})"};
+  });
+  auto show = cru({"kill", "a"});
+  EXPECT_EQ(show.code, 2);
+  EXPECT_NE(show.err.find("a1, a2"), std::string::npos) << show.err;
+}
+
+TEST_F(Cli, WritesExactBytesToAPipe) {
+  FakeDaemon daemon(project, [](const FakeRequest& request) -> FakeReply {
+    if (request.target.find("since=0") == std::string::npos)
+      return {200, R"({"task_id":"r","lines":[],"last_seq":3,"status":"completed"})"};
+    return {200, R"({"task_id":"r","last_seq":3,"more":false,"status":"completed","lines":[
+      {"seq":1,"stream":"stdout","data":"\u001b[31mred"},{"seq":2,"stream":"stdout","data":"\ufffd","raw":"/w==","eol":false},
+      {"seq":3,"stream":"stderr","data":"oops"}]})"};
+  });
+  auto logs = cru({"logs", "r"});
+  EXPECT_EQ(logs.code, 0);
+  EXPECT_EQ(logs.out, "\x1b[31mred\n\xff");
+  EXPECT_EQ(logs.err, "oops\n");
+}
+
+TEST_F(Cli, FollowsARunAcrossLostConnectionsWithoutRepeatingALine) {
+  int polls = 0;
+  FakeDaemon daemon(project, [&polls](const FakeRequest& request) -> FakeReply {
+    if (request.method == "POST") return {201, R"({"task_id":"r","status":"running"})"};
+    if (request.target == "/agents/r")
+      return {200, R"({"task_id":"r","status":"failed","error":"exited with code 3"})"};
+    if (request.target == "/version") return {};
+    ++polls;
+    if (polls % 2 == 1) return {.hang_up = true};
+    if (request.target.find("since=0&") != std::string::npos)
+      return {200, R"({"lines":[{"seq":1,"stream":"stdout","data":"one"}],"last_seq":1,"status":"running"})"};
+    if (request.target.find("since=1&") != std::string::npos)
+      return {200, R"({"lines":[{"seq":2,"stream":"stdout","data":"two"}],"last_seq":2,"status":"failed"})"};
+    return {200, R"({"lines":[],"last_seq":2,"status":"failed"})"};
+  });
+  auto ran = cru({"run", "--env", "A=b", "--", "sh", "-c", "[a,b]", ""});
+  EXPECT_EQ(ran.code, 6);
+  EXPECT_EQ(ran.out, "one\ntwo\n");
+  EXPECT_NE(ran.err.find("r failed: exited with code 3"), std::string::npos) << ran.err;
+  for (const auto& request : daemon.requests()) {
+    if (request.method != "POST") continue;
+    auto body = parse_json(request.body)->as_object();
+    EXPECT_EQ(request.target, "/tasks");
+    EXPECT_EQ(body["argv"], (json::array{"sh", "-c", "[a,b]", ""}));
+    EXPECT_EQ(body["env"].as_object()["A"], "b");
+    EXPECT_NE(request.head.find("Cru-Request-Id: "), std::string::npos);
+  }
+}
+
+TEST_F(Cli, RepeatsAWriteUnderTheSameRequestId) {
+  int posts = 0;
+  FakeDaemon daemon(project, [&posts](const FakeRequest& request) -> FakeReply {
+    if (request.method == "POST" && ++posts == 1) return {.hang_up = true};
+    return {200, R"({"delivered":true})"};
+  });
+  EXPECT_EQ(cru({"send", "r", "hello"}).code, 0);
+  std::vector<std::string> ids;
+  for (const auto& request : daemon.requests())
+    if (request.method == "POST") ids.push_back(request.head.substr(request.head.find("Cru-Request-Id")));
+  ASSERT_EQ(ids.size(), 2u);
+  EXPECT_EQ(ids[0], ids[1]);
+}
+
+TEST_F(Cli, MapsErrorsToExitCodesAndSaysWhatNext) {
+  FakeDaemon daemon(project, [](const FakeRequest&) -> FakeReply {
+    return {403, R"({"error":"forbidden","message":"only a person may answer","hint":"ask one"})"};
+  });
+  auto denied = cru({"questions", "answer", "q", "yes"});
+  EXPECT_EQ(denied.code, 4);
+  EXPECT_EQ(denied.err, "cru: only a person may answer\n  ask one\n");
+  auto json = cru({"questions", "answer", "q", "yes", "--json"});
+  EXPECT_EQ(json.code, 4);
+  EXPECT_EQ(json.err, "");
+  EXPECT_EQ(text_or(parse_json(json.out)->as_object(), "error"), "forbidden");
+}
+
+TEST_F(Cli, WaitsForAnAnswerAndGivesUpInTime) {
+  int asks = 0;
+  FakeDaemon daemon(project, [&asks](const FakeRequest& request) -> FakeReply {
+    if (request.method == "POST") return {201, R"({"id":"q1","status":"pending"})"};
+    if (request.target == "/version") return {};
+    return ++asks < 3 ? FakeReply{200, R"({"id":"q1","status":"pending"})"}
+                      : FakeReply{200, R"({"id":"q1","status":"answered","response":"blue"})"};
+  });
+  auto asked = cru({"ask", "Which?", "--option", "red", "--option", "blue"});
+  EXPECT_EQ(asked.code, 0);
+  EXPECT_EQ(asked.out, "blue\n");
+  asks = -1000;
+  EXPECT_EQ(cru({"ask", "Which?", "--timeout", "0"}).code, 7);
+}
+
+TEST_F(Cli, ReportsAWaitThatTimedOut) {
+  FakeDaemon daemon(project, [](const FakeRequest&) -> FakeReply {
+    return {200, R"({"task_id":"r","status":"running"})"};
+  });
+  EXPECT_EQ(cru({"wait", "r", "--timeout", "0"}).code, 7);
+}
+
+TEST_F(Cli, WarnsOfAnotherVersionWhileRunsLive) {
+  FakeDaemon daemon(project, [](const FakeRequest& request) -> FakeReply {
+    if (request.target.find("status=live") != std::string::npos)
+      return {200, R"({"agents":[{"task_id":"x"}]})"};
+    return two_runs(request);
+  });
+  daemon.version = "0.0.1";
+  auto ps = cru({"ps"});
+  EXPECT_EQ(ps.code, 0);
+  EXPECT_NE(ps.err.find("the daemon is version 0.0.1"), std::string::npos) << ps.err;
+  EXPECT_EQ(cru({"ps", "--json"}).err, "");
+}
+
+TEST_F(Cli, SuggestsTheNearestVerbAndOption) {
+  auto verb = cru({"lgos"});
+  EXPECT_EQ(verb.code, 2);
+  EXPECT_NE(verb.err.find("did you mean: cru logs"), std::string::npos) << verb.err;
+  auto sub = cru({"questions", "lst"});
+  EXPECT_NE(sub.err.find("did you mean: cru questions list"), std::string::npos) << sub.err;
+  auto flag = cru({"ps", "--stauts", "live"});
+  EXPECT_EQ(flag.code, 2);
+  EXPECT_NE(flag.err.find("did you mean: --status"), std::string::npos) << flag.err;
+  EXPECT_EQ(cru({"logs"}).code, 2);
+  EXPECT_EQ(cru({"ps", "stray"}).code, 2);
+  EXPECT_EQ(cru({"logs", "r", "--tail", "many"}).code, 2);
+  EXPECT_EQ(cru({"run", "ls", "-l"}).code, 2);
+}
+
+TEST_F(Cli, SaysWhyTheDaemonDidNotStart) {
+  // The test program stands in for cru: it does not know `daemon run`, and ends at once.
+  std::filesystem::create_directories(project.state());
+  auto stop = cru({"daemon", "stop"});
+  EXPECT_EQ(stop.code, 0);
+  EXPECT_NE(stop.err.find("was not running"), std::string::npos);
+  EXPECT_EQ(cru({"daemon", "status"}).code, 5);
+}
+
+TEST_F(Cli, HasHelpAndCandidatesForEveryCommand) {
+  for (const auto& command : commands()) {
+    EXPECT_FALSE(command.summary.empty()) << command.path;
+    EXPECT_TRUE(command.run) << command.path;
+  }
+  EXPECT_EQ(cru({"run", "--help"}).code, 0);
+  auto words = cru({"completion", "words", "--", "ps", "--status"});
+  EXPECT_NE(words.out.find("live\n"), std::string::npos);
+  auto verbs = cru({"completion", "words", "--", "questions"});
+  EXPECT_NE(verbs.out.find("answer\n"), std::string::npos) << verbs.out;
+  EXPECT_EQ(cru({"completion", "tcsh"}).code, 2);
+}
+
+}  // namespace
+}  // namespace cru::cli

@@ -1,0 +1,128 @@
+#include "edges/cli/core/help.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "edges/cli/core/command.h"
+
+namespace cru::cli {
+namespace {
+
+constexpr std::string_view global_options = R"(Options everywhere:
+  --json          print the daemon's JSON and nothing else
+  --project DIR   the project; by default the one around this folder
+  --no-color      no colours; NO_COLOR does the same
+  -h, --help      this help
+)";
+
+std::string upper(std::string text) {
+  for (auto& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  return text;
+}
+
+std::string usage_of(const Command& command) {
+  auto out = "cru " + command.path;
+  if (!command.flags.empty()) out += " [options]";
+  for (const auto& argument : command.arguments) {
+    auto name = upper(argument.name);
+    bool runs = command.path == "run" || command.path == "spawn";
+    if (argument.rest) name = runs ? "AGENT TASK |" : name + "…";
+    if (argument.behind_dashes) name = "-- " + name + "…";
+    out += argument.required || argument.rest || runs ? " " + name : " [" + name + "]";
+  }
+  return out;
+}
+
+std::string line(const std::string& left, const std::string& right, size_t width) {
+  auto have = display_width(left);
+  return fmt::format("  {}{}  {}\n", left, std::string(have < width ? width - have : 0, ' '), right);
+}
+
+std::string lines_of(const std::vector<const Command*>& list) {
+  size_t width = 0;
+  for (const auto* command : list) width = std::max(width, display_width(command->path));
+  std::string out;
+  for (const auto* command : list) out += line(command->path, command->summary, width);
+  return out;
+}
+
+}  // namespace
+
+std::string help_overview() {
+  std::string out = "cru supervises a crew of AI agents on this machine.\n\nUsage: cru VERB [options]\n";
+  std::vector<std::string> groups;
+  for (const auto& command : commands())
+    if (!command.hidden && std::ranges::find(groups, command.group) == groups.end())
+      groups.push_back(command.group);
+  for (const auto& group : groups) {
+    std::vector<const Command*> list;
+    for (const auto& command : commands())
+      if (!command.hidden && command.group == group) list.push_back(&command);
+    out += fmt::format("\n{}:\n{}", group, lines_of(list));
+  }
+  out += fmt::format("\n{}\n", global_options);
+  out +=
+      "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 denied, 5 daemon unreachable,\n"
+      "6 the run failed, 7 timed out, 130 interrupted.\n\n"
+      "More about a verb: cru VERB --help\n";
+  return out;
+}
+
+std::string help_short() {
+  return "cru supervises a crew of AI agents on this machine.\n\n"
+         "  cru run -- COMMAND…                  run a command that outlives this terminal\n"
+         "  cru run --backend claude \"TASK\"      give an agent a task\n"
+         "  cru ps                               what runs, and what ran\n"
+         "  cru logs -f ID                       a run's output\n"
+         "  cru questions                        what waits for your answer\n"
+         "  cru demo                             see it at work\n\n"
+         "Everything: cru --help\n";
+}
+
+std::string help_for(const Command& command) {
+  auto out = fmt::format("{}\n\nUsage: {}\n", command.summary, usage_of(command));
+  if (command.path == "run") out += "       cru run [options] --backend NAME TASK\n";
+  if (!command.details.empty()) out += fmt::format("\n{}\n", command.details);
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const auto& argument : command.arguments)
+    if (!argument.summary.empty()) rows.emplace_back(upper(argument.name), argument.summary);
+  size_t width = 0;
+  for (const auto& row : rows) width = std::max(width, display_width(row.first));
+  if (!rows.empty()) out += "\nArguments:\n";
+  for (const auto& [left, right] : rows) out += line(left, right, width);
+  rows.clear();
+  width = 0;
+  for (const auto& flag : command.flags) {
+    auto left =
+        flag.letter ? fmt::format("-{}, --{}", flag.letter, flag.name) : fmt::format("    --{}", flag.name);
+    if (flag.kind != Kind::switched) left += " " + flag.value;
+    auto right = flag.summary;
+    if (flag.repeats) right += " (may be repeated)";
+    if (!flag.one_of.empty()) {
+      auto choices = flag.one_of;
+      std::ranges::replace(choices, '|', ' ');
+      right += fmt::format(" [{}]", choices);
+    }
+    rows.emplace_back(left, right);
+    width = std::max(width, display_width(left));
+  }
+  if (!rows.empty()) out += "\nOptions:\n";
+  for (const auto& [left, right] : rows) out += line(left, right, width);
+  if (!command.examples.empty()) out += "\nExamples:\n";
+  for (const auto& example : command.examples) out += "  " + example + "\n";
+  return out + fmt::format("\n{}", global_options);
+}
+
+std::string help_for_group(const std::string& word) {
+  std::vector<const Command*> list;
+  for (const auto& command : commands())
+    if (!command.hidden && (command.path == word || command.path.starts_with(word + " ")))
+      list.push_back(&command);
+  return fmt::format("Usage: cru {} VERB\n\n{}\nMore about one: cru {} VERB --help\n", word, lines_of(list),
+                     word);
+}
+
+}  // namespace cru::cli

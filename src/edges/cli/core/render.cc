@@ -1,0 +1,180 @@
+#include "edges/cli/core/render.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "base/text.h"
+
+namespace cru::cli {
+namespace {
+
+bool is_time_field(std::string_view field) {
+  return field.ends_with("_at") || field == "ts" || field == "timestamp" || field == "last_heartbeat";
+}
+
+std::string heading(std::string_view field) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> known = {{{"task_id", "RUN"},
+                                                                                   {"exit_code", "EXIT"},
+                                                                                   {"last_seq", "LINES"},
+                                                                                   {"entity_id", "ENTITY"},
+                                                                                   {"timestamp", "TIME"}}};
+  for (auto [name, title] : known)
+    if (name == field) return std::string(title);
+  if (field.ends_with("_at")) field.remove_suffix(3);
+  std::string out(field);
+  for (auto& c : out) c = c == '_' ? ' ' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  return out;
+}
+
+std::string quoted(std::string_view word) {
+  bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$`&|;<>()*?[]#~!{}") == std::string_view::npos;
+  if (plain) return std::string(word);
+  std::string out = "'";
+  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string plain_text(const json::value& value) {
+  if (value.is_null()) return "-";
+  if (value.is_string()) return std::string(value.get_string());
+  if (value.is_bool()) return value.get_bool() ? "yes" : "no";
+  if (value.is_array()) {
+    std::string out;
+    for (const auto& item : value.get_array()) out += (out.empty() ? "" : ", ") + plain_text(item);
+    return out.empty() ? "-" : out;
+  }
+  if (const auto* place = value.if_object();
+      place && place->size() == 2 && place->contains("x") && place->contains("y"))
+    return fmt::format("{},{}", int_or(*place, "x"), int_or(*place, "y"));
+  if (value.is_double()) return fmt::format("{:.3g}", value.get_double());  // a score, for people
+  return to_text(value);
+}
+
+std::string padded(const std::string& text, size_t width) {
+  auto have = display_width(text);
+  return have < width ? text + std::string(width - have, ' ') : text;
+}
+
+}  // namespace
+
+std::string Style::paint(std::string_view text, Colour which) const {
+  constexpr std::array<std::string_view, 7> codes = {"", "1", "2", "31", "32", "33", "36"};
+  if (!colour || which == Colour::none) return std::string(text);
+  return fmt::format("\x1b[{}m{}\x1b[0m", codes[static_cast<size_t>(which)], text);
+}
+
+Colour status_colour(std::string_view status) {
+  if (status == "running" || status == "answered" || status == "ok" || status == "active" ||
+      status == "claimed" || status == "installed")
+    return Colour::green;
+  if (status == "failed" || status == "fail") return Colour::red;
+  if (status == "killed" || status == "expired" || status == "warn" || status == "cancelled" ||
+      status == "disconnected" || status == "partly")
+    return Colour::yellow;
+  if (status == "starting" || status == "pending") return Colour::cyan;
+  return Colour::none;
+}
+
+std::string relative_time(Time time, Time now) {
+  auto distance = now - time;
+  bool past = distance >= Duration(0);
+  auto seconds = std::abs(distance.count()) / 1000;
+  if (seconds < 1) return "now";
+  std::string size;
+  if (seconds < 60)
+    size = fmt::format("{}s", seconds);
+  else if (seconds < 3600)
+    size = fmt::format("{}m", seconds / 60);
+  else if (seconds < 48 * 3600)
+    size = fmt::format("{}h", seconds / 3600);
+  else
+    size = fmt::format("{}d", seconds / 86400);
+  return past ? size + " ago" : "in " + size;
+}
+
+std::string command_of(const json::object& run) {
+  auto backend = text_or(run, "backend", "command");
+  if (backend != "command" && !text_or(run, "task").empty())
+    return fmt::format("{}: {}", backend, text_or(run, "task"));
+  std::string out;
+  if (const auto* argv = array_at(run, "argv"))
+    for (const auto& word : *argv)
+      if (word.is_string()) out += (out.empty() ? "" : " ") + quoted(word.get_string());
+  return out;
+}
+
+std::string cell(std::string_view field, const json::value& value, const Style& style) {
+  if (style.tty && is_time_field(field) && value.is_string())
+    if (auto time = parse_rfc3339(value.get_string())) return relative_time(*time, style.now);
+  return safe_for_terminal(plain_text(value));
+}
+
+std::string table(std::span<const std::string_view> columns, const json::array& rows, const Style& style) {
+  std::vector<std::vector<std::string>> cells(1);
+  // A column is a field, and behind a space its title where it is not the usual one.
+  std::vector<std::string_view> fields;
+  for (auto column : columns) {
+    auto space = column.find(' ');
+    fields.push_back(column.substr(0, space));
+    cells[0].push_back(space == std::string_view::npos ? heading(column)
+                                                       : std::string(column.substr(space + 1)));
+  }
+  for (const auto& row : rows) {
+    if (!row.is_object()) continue;
+    const auto& object = row.get_object();
+    auto& line = cells.emplace_back();
+    for (auto column : fields) {
+      const auto* value = object.if_contains(column);
+      if (column == "command" && (!value || object.contains("argv")))
+        line.push_back(safe_for_terminal(command_of(object)));
+      else
+        line.push_back(value ? cell(column, *value, style) : "-");
+    }
+  }
+  std::vector<size_t> widths(columns.size());
+  for (const auto& line : cells)
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], display_width(line[i]));
+  std::string out;
+  for (size_t number = 0; number < cells.size(); ++number) {
+    std::string text;
+    size_t used = 0;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      bool last = i + 1 == columns.size();
+      size_t left = style.width > used ? style.width - used : 1;
+      auto shown = style.tty ? truncate(cells[number][i], left) : cells[number][i];
+      auto filled = last ? shown : padded(shown, std::min(widths[i], style.tty ? left : widths[i]));
+      auto colour = number == 0              ? Colour::bold
+                    : columns[i] == "status" ? status_colour(cells[number][i])
+                                             : Colour::none;
+      text += style.paint(filled, colour);
+      if (!last) text += "  ";
+      used += display_width(filled) + 2;
+      if (style.tty && used >= style.width) break;
+    }
+    while (text.ends_with(' ')) text.pop_back();
+    out += text + "\n";
+  }
+  return out;
+}
+
+std::string record(const json::object& object, const Style& style) {
+  size_t width = 0;
+  for (const auto& [key, value] : object) width = std::max(width, key.size());
+  std::string out;
+  for (const auto& [key, value] : object) {
+    std::string_view name = key;
+    bool repeated = name == "command" && object.contains("argv");  // the same, but quoted, is shown for argv
+    if (value.is_null() || repeated) continue;
+    auto shown = cell(name, value, style);
+    if (name == "argv") shown = safe_for_terminal(command_of({{"argv", value}}));
+    auto colour = name == "status" ? status_colour(shown) : Colour::none;
+    auto label = fmt::format("{:<{}}", name, width);
+    out += fmt::format("{}  {}\n", style.paint(label, Colour::dim), style.paint(shown, colour));
+  }
+  return out;
+}
+
+}  // namespace cru::cli

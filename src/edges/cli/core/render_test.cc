@@ -1,0 +1,45 @@
+#include "edges/cli/core/render.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace cru::cli {
+namespace {
+
+const Time noon = from_millis(1763208000000);
+
+TEST(Render, TellsTimesRelativelyOnATerminalOnly) {
+  json::value at(to_rfc3339(noon - 3min));
+  EXPECT_EQ(cell("started_at", at, {.tty = true, .now = noon}), "3m ago");
+  EXPECT_EQ(cell("started_at", at, {.now = noon}), to_rfc3339(noon - 3min));
+  EXPECT_EQ(relative_time(noon + 5s, noon), "in 5s");
+  EXPECT_EQ(relative_time(noon, noon), "now");
+}
+
+TEST(Render, CutsATableToTheTerminal) {
+  std::array<std::string_view, 2> columns = {"id", "prompt"};
+  json::array rows{{{"id", "q1"}, {"prompt", "a rather long question"}}};
+  EXPECT_EQ(table(columns, rows, {.tty = true, .width = 12}), "ID  PROMPT\nq1  a rathe…\n");
+  EXPECT_EQ(table(columns, rows, {}), "ID  PROMPT\nq1  a rather long question\n");
+}
+
+TEST(Render, KeepsOneRowOnOneLineAndHarmless) {
+  std::array<std::string_view, 1> columns = {"prompt"};
+  json::array rows{{{"prompt", "two\nlines\x1b[2J"}}};
+  EXPECT_EQ(table(columns, rows, {}), "PROMPT\ntwo\\nlines\\x1b[2J\n");
+}
+
+TEST(Render, ColoursOnlyWhenAsked) {
+  EXPECT_EQ((Style{}.paint("x", Colour::red)), "x");
+  EXPECT_EQ((Style{.colour = true}.paint("x", Colour::red)), "\x1b[31mx\x1b[0m");
+}
+
+TEST(Render, ShowsARecordWithoutItsNulls) {
+  json::object run{
+      {"task_id", "a"}, {"argv", {"echo", "a b"}}, {"error", nullptr}, {"options", json::array{}}};
+  EXPECT_EQ(record(run, {}), "task_id  a\nargv     echo 'a b'\noptions  -\n");
+}
+
+}  // namespace
+}  // namespace cru::cli

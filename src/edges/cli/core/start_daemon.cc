@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "edges/cli/core/client.h"
+#include "platform/files/files.h"
+#include "platform/loop/clock.h"
+#include "platform/net/unix_socket.h"
+#include "platform/process/detach.h"
+
+namespace cru::cli {
+namespace {
+
+constexpr Duration start_limit = 10s;
+
+/// This program's file; still reachable by its /proc name after an upgrade has replaced it.
+std::string own_executable() {
+  char path[PATH_MAX];
+  ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
+  std::string name(path, length > 0 ? static_cast<size_t>(length) : 0);
+  return !name.empty() && ::access(name.c_str(), X_OK) == 0 ? name : "/proc/self/exe";
+}
+
+Fd open_pidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+
+std::string last_lines(const std::string& text, size_t count) {
+  size_t at = text.size();
+  while (at > 0 && text[at - 1] == '\n') --at;
+  size_t end = at;
+  for (; at > 0; --at)
+    if (text[at - 1] == '\n' && --count == 0) break;
+  return text.substr(at, end - at);
+}
+
+/// What the daemon itself said about its end: its start-up error, else the end of its log.
+std::string reason_of_failure(const api::Project& project, bool died) {
+  if (auto said = read_file(project.start_error_file()); said && !said->empty()) return last_lines(*said, 8);
+  auto what = died ? "it ended at once" : "it did not open its socket within 10 s";
+  auto log = read_file(project.log_file());
+  return log && !log->empty() ? fmt::format("{}; its log ends:\n{}", what, last_lines(*log, 5)) : what;
+}
+
+/// Waits for the socket. `process` may be empty (started by the keeper).
+Result<> wait_for_socket(const api::Project& project, const Fd& process) {
+  Fd changes(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  ::inotify_add_watch(changes.get(), project.state().c_str(), IN_CREATE | IN_MOVED_TO | IN_ATTRIB);
+  auto now = [] { return system_clock().boot(); };
+  auto deadline = now() + start_limit;
+  bool died = false;
+  int nap = 2;
+  while (now() < deadline) {
+    if (connect_unix(project.socket())) return {};
+    pollfd polled[] = {{changes.get(), POLLIN, 0}, {died ? -1 : process.get(), POLLIN, 0}};
+    // A socket is bound before it listens, and that tells nobody: hence the short, growing naps.
+    ::poll(polled, 2, nap);
+    nap = std::min(nap * 2, 50);
+    char bytes[4096];
+    while (::read(changes.get(), bytes, sizeof bytes) > 0) {
+    }
+    if (!died && process && (polled[1].revents & POLLIN)) {
+      // It may have lost the race against another start, whose daemon is about to answer.
+      died = true;
+      deadline = std::min(deadline, now() + Duration(1500));
+    }
+  }
+  return fail(Code::daemon_unreachable, "the daemon did not start: " + reason_of_failure(project, died), {},
+              "see why with: cru daemon run");
+}
+
+}  // namespace
+
+Result<json::object> ask_keeper(const api::Project& project, const json::object& request) {
+  auto unreachable = [](std::string why) { return fail(Code::daemon_unreachable, std::move(why)); };
+  auto socket = connect_unix(project.keeper_socket());
+  if (!socket) return unreachable("the keeper is not running");
+  auto line = to_text(request) + "\n";
+  if (::send(socket->get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
+    return unreachable("the keeper does not listen");
+  std::string reply;
+  while (reply.find('\n') == std::string::npos && reply.size() < (4u << 20)) {
+    pollfd polled{socket->get(), POLLIN, 0};
+    if (::poll(&polled, 1, 2000) <= 0) return unreachable("the keeper does not answer");
+    char bytes[4096];
+    ssize_t count = ::recv(socket->get(), bytes, sizeof bytes, 0);
+    if (count <= 0) return unreachable("the keeper hung up");
+    reply.append(bytes, static_cast<size_t>(count));
+  }
+  auto value = parse_json(std::string_view(reply).substr(0, reply.find('\n')));
+  if (!value || !value->is_object()) return unreachable("the keeper spoke no JSON");
+  if (value->get_object().contains("error")) return fail(error_from_json(value->get_object()));
+  return std::move(value->get_object());
+}
+
+Result<> start_daemon(const api::Project& project, const std::string& executable,
+                      const std::vector<std::string>& options) {
+  if (auto made = make_folder(project.state(), 0700); !made) {
+    auto error = made.error();
+    error.hint = "the project's state lives there: make it writable, or name another project with --project";
+    return fail(std::move(error));
+  }
+  ::unlink(project.start_error_file().c_str());
+  // Inside a run whatever we start would count as the run's, to the keeper too: only the keeper may start it.
+  if (api::own_environment("CRU_RUN")) {
+    auto asked = ask_keeper(project, {{"op", "start_daemon"}, {"id", 1}});
+    if (!asked)
+      return fail(Code::daemon_unreachable, "the keeper cannot start the daemon: " + asked.error().message);
+    return wait_for_socket(project, Fd());
+  }
+  auto program = executable.empty() ? own_executable() : executable;
+  std::vector<std::string> argv{program, "daemon", "run", "--project", project.root};
+  argv.insert(argv.end(), options.begin(), options.end());
+  auto pid = start_detached(argv, clean_environment(), project.root);
+  if (!pid) return fail(Code::daemon_unreachable, pid.error().message);
+  return wait_for_socket(project, open_pidfd(*pid));
+}
+
+bool wait_for_end(pid_t pid, Duration limit) {
+  Fd process = open_pidfd(pid);
+  if (!process) return errno == ESRCH;
+  pollfd polled{process.get(), POLLIN, 0};
+  auto deadline = system_clock().boot() + limit;
+  for (;;) {
+    auto left = deadline - system_clock().boot();
+    if (left <= Duration(0)) return false;
+    if (::poll(&polled, 1, static_cast<int>(left.count())) > 0) return true;
+  }
+}
+
+}  // namespace cru::cli

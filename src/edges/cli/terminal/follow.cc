@@ -1,0 +1,183 @@
+#include "edges/cli/terminal/follow.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <memory>
+#include <set>
+
+#include "base/text.h"
+#include "edges/cli/core/ids.h"
+#include "edges/cli/core/signals.h"
+#include "edges/cli/terminal/question_watch.h"
+#include "platform/process/terminal.h"
+
+namespace cru::cli {
+namespace {
+
+class Follower {
+ public:
+  Follower(Context& context, std::string id, const FollowOptions& options)
+      : context_(context),
+        client_(context.client()),
+        id_(std::move(id)),
+        options_(options),
+        printer_(context, options.print),
+        signals_({SIGINT, SIGTERM, SIGHUP}) {
+    if (options_.show_questions) watch_ = std::make_unique<QuestionWatch>(context.quiet_client(), id_);
+    hear_questions(true);
+  }
+  ~Follower() { client_.interrupt_on({}); }
+
+  Result<Followed> follow() {
+    auto since = options_.since;
+    for (;;) {
+      auto page = read_page(client_, {.id = id_, .since = since, .stream = options_.stream, .wait = 30s});
+      if (!page && !client_.interrupted()) return fail(page.error());
+      if (int signal = signals_.take(); signal != 0 && !go_on_after(signal))
+        return Followed{.interrupted = true};
+      if (watch_ && watch_->take())
+        if (!show_questions()) return Followed{.interrupted = true};
+      if (!page) continue;
+      const auto* lines = array_at(*page, "lines");
+      if (lines && !lines->empty()) show(*lines);
+      since = std::max(since, int_or(*page, "last_seq", since));
+      // Only an empty page after the end is the last: lines may stand between the status and the page.
+      bool drained = !bool_or(*page, "more") && (!lines || lines->empty());
+      if (drained && has_ended(text_or(*page, "status"))) break;
+    }
+    printer_.finish();
+    client_.interrupt_on({});
+    auto run = client_.get(run_path(id_));
+    if (!run) return fail(run.error());
+    return Followed{.run = std::move(*run), .interrupted = kill_sent_};
+  }
+
+ private:
+  void show(const json::array& lines) {
+    if (options_.json_lines)
+      for (const auto& line : lines) context_.print_json(to_text(line));
+    else if (!options_.quiet)
+      printer_.print(lines);
+  }
+
+  /// False to leave. Hang-up and TERM leave the run alone: it is not ours to end with our terminal.
+  bool go_on_after(int signal) {
+    printer_.finish();
+    if (signal != SIGINT || !options_.kill_on_interrupt) return false;
+    if (std::exchange(kill_sent_, true)) {
+      context_.note(fmt::format("left; the run is ending: cru show {}", id_));
+      return false;
+    }
+    context_.note(fmt::format("ending {}; Ctrl-C again to leave at once", id_));
+    hear_questions(false);
+    auto killed = client_.post(run_path(id_) + "/kill", {});
+    bool left = client_.interrupted();
+    hear_questions(true);
+    if (!killed && !left && killed.error().code != Code::not_running) context_.show(killed.error());
+    return true;
+  }
+
+  /// A question ends a wait for output; it must not end the call that answers another.
+  void hear_questions(bool hear) {
+    std::vector<int> interrupts{signals_.fd()};
+    if (watch_ && hear) interrupts.push_back(watch_->fd());
+    client_.interrupt_on(interrupts);
+  }
+
+  bool show_questions() {
+    hear_questions(false);
+    bool go_on = show_pending();
+    hear_questions(true);
+    return go_on;
+  }
+
+  bool show_pending() {
+    auto reply = client_.get("/questions?pending=true&task_id=" + percent_encode(id_));
+    const auto* questions = reply ? array_at(*reply, "questions") : nullptr;
+    if (!questions) return true;
+    for (const auto& value : *questions)
+      if (value.is_object() && shown_.insert(std::string(text_or(value.get_object(), "id"))).second)
+        if (!show_question(value.get_object())) return false;
+    return true;
+  }
+
+  bool show_question(const json::object& question) {
+    printer_.finish();
+    std::string id(text_or(question, "id"));
+    auto text = fmt::format("{} {}\n", context_.err.paint("?", Colour::cyan),
+                            safe_for_terminal(text_or(question, "prompt"), Newlines::keep));
+    size_t number = 0;
+    if (const auto* options = array_at(question, "options"))
+      for (const auto& option : *options)
+        if (option.is_string())
+          text += fmt::format("  {}) {}\n", ++number, safe_for_terminal(option.get_string()));
+    text += fmt::format("  → cru questions answer {} …\n", id);
+    write_out(STDERR_FILENO, text);
+    return !is_terminal(STDIN_FILENO) || ask_here(id);
+  }
+
+  /// Reads the answer from the terminal, unless it is given elsewhere first.
+  bool ask_here(const std::string& id) {
+    write_out(STDERR_FILENO, "answer: ");
+    for (;;) {
+      pollfd polled[] = {{STDIN_FILENO, POLLIN, 0}, {signals_.fd(), POLLIN, 0}};
+      int ready = ::poll(polled, 2, 1000);
+      if (ready > 0 && (polled[1].revents & POLLIN)) {
+        write_out(STDERR_FILENO, "\n");
+        int signal = signals_.take();
+        return signal == 0 || go_on_after(signal);
+      }
+      if (ready > 0) {
+        char bytes[4096];
+        ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
+        if (count <= 0) return true;
+        std::string answer(bytes, static_cast<size_t>(count));
+        while (answer.ends_with('\n')) answer.pop_back();
+        auto sent = client_.post(question_path(id) + "/answer", {{"answer", answer}});
+        if (sent) return true;
+        context_.show(sent.error());
+        if (sent.error().code != Code::invalid_argument) return true;
+        write_out(STDERR_FILENO, "answer: ");
+        continue;
+      }
+      auto now = client_.get(question_path(id));
+      if (now && text_or(*now, "status") != "pending") {
+        write_out(STDERR_FILENO,
+                  fmt::format("\ncru: the question was {} elsewhere\n", text_or(*now, "status")));
+        return true;
+      }
+    }
+  }
+
+  Context& context_;
+  Client& client_;
+  std::string id_;
+  FollowOptions options_;
+  OutputPrinter printer_;
+  Signals signals_;
+  std::unique_ptr<QuestionWatch> watch_;
+  std::set<std::string> shown_;
+  bool kill_sent_ = false;
+};
+
+}  // namespace
+
+Result<Followed> follow(Context& context, const std::string& id, const FollowOptions& options) {
+  return Follower(context, id, options).follow();
+}
+
+int report_end(const Context& context, const json::object& run) {
+  auto status = text_or(run, "status");
+  if (status == "completed") return 0;
+  std::string why(text_or(run, "error"));
+  if (auto detail = text_or(run, "error_detail"); !detail.empty()) why += fmt::format(" ({})", detail);
+  if (why.empty() && int_or(run, "signal") > 0) why = fmt::format("signal {}", int_or(run, "signal"));
+  if (why.empty() && run.contains("exit_code"))
+    why = fmt::format("exit code {}", int_or(run, "exit_code", -1));
+  context.note(fmt::format("{} {}: {}", text_or(run, "task_id"), status, why));
+  return exit_run_failed;
+}
+
+}  // namespace cru::cli

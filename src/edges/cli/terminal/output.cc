@@ -1,0 +1,76 @@
+#include "edges/cli/terminal/output.h"
+
+#include <fmt/format.h>
+
+#include "base/id.h"
+#include "base/text.h"
+#include "edges/cli/core/context.h"
+#include "edges/cli/core/ids.h"
+
+namespace cru::cli {
+
+std::string bytes_of(const json::object& line) {
+  if (auto raw = text_or(line, "raw"); !raw.empty())
+    if (auto bytes = from_base64(raw)) return std::move(*bytes);
+  return std::string(text_or(line, "data"));
+}
+
+void OutputPrinter::print(const json::array& lines) {
+  for (const auto& line : lines)
+    if (line.is_object()) print_line(line.get_object());
+  flush();
+}
+
+void OutputPrinter::print_line(const json::object& line) {
+  int fd = text_or(line, "stream") == "stderr" ? 2 : 1;
+  const Style& style = fd == 2 ? context_.err : context_.out;
+  if (fd != fd_ || pending_.size() > (64u << 10)) flush();
+  fd_ = fd;
+  bool ends = bool_or(line, "eol", true);
+  if (options_.timestamps && !line_open_[fd]) {
+    std::string_view ts = text_or(line, "ts");
+    pending_ += style.paint(ts, Colour::dim) + " ";
+  }
+  if (style.tty && !options_.raw) {
+    auto text = bytes_of(line);
+    if (ends && text.ends_with('\r')) text.pop_back();  // a line of CRLF
+    pending_ += safe_for_terminal(text);
+  } else {
+    pending_ += bytes_of(line);
+  }
+  if (ends) pending_ += '\n';
+  line_open_[fd] = !ends;
+}
+
+void OutputPrinter::flush() {
+  if (!pending_.empty()) write_out(fd_, pending_);
+  pending_.clear();
+}
+
+void OutputPrinter::finish() {
+  flush();
+  for (int fd : {1, 2}) {
+    const Style& style = fd == 2 ? context_.err : context_.out;
+    if (line_open_[fd] && style.tty) write_out(fd, "\n");
+    line_open_[fd] = false;
+  }
+}
+
+std::string page_target(const PageRequest& request) {
+  auto target =
+      fmt::format("{}/output?since={}&limit={}", run_path(request.id), request.since, request.limit);
+  if (!request.stream.empty()) target += "&stream=" + percent_encode(request.stream);
+  if (request.tail > 0) target += fmt::format("&tail={}", request.tail);
+  if (request.wait.count() > 0) target += fmt::format("&wait_seconds={}", request.wait.count());
+  return target;
+}
+
+Result<json::object> read_page(Client& client, const PageRequest& request) {
+  return client.get(page_target(request), 30s + request.wait);
+}
+
+bool has_ended(std::string_view status) {
+  return status == "completed" || status == "failed" || status == "killed";
+}
+
+}  // namespace cru::cli

@@ -1,0 +1,33 @@
+#pragma once
+/// QuestionWatch: a thread that listens for a run's questions and makes a
+/// descriptor readable when there may be a new one.
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "edges/cli/core/client.h"
+#include "platform/files/fd.h"
+
+namespace cru::cli {
+
+class QuestionWatch {
+ public:
+  QuestionWatch(Client client, std::string run_id);
+  ~QuestionWatch();
+  QuestionWatch(const QuestionWatch&) = delete;
+  QuestionWatch& operator=(const QuestionWatch&) = delete;
+
+  int fd() const { return asked_.get(); }
+  /// True if something was asked since the last call.
+  bool take();
+
+ private:
+  void listen();
+  Client client_;
+  std::string run_id_;
+  Fd asked_, stop_;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cru::cli

@@ -1,0 +1,202 @@
+// `cru daemon …`: the daemon's own life. `daemon run` is the program's, not ours.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/text.h"
+#include "edges/cli/core/command.h"
+#include "edges/cli/core/context.h"
+#include "edges/cli/core/signals.h"
+#include "platform/files/files.h"
+
+namespace cru::cli {
+namespace {
+
+std::string first_line_of(const std::string& path) {
+  auto text = read_file(path, 65536);
+  return text ? text->substr(0, text->find('\n')) : "";
+}
+
+/// What can be said about the daemon now; `running` is false when nobody listens.
+Result<json::object> describe_daemon(const Context& context) {
+  json::object out{{"running", false}, {"project", context.project.root}};
+  auto client = context.quiet_client();
+  auto version = client.get("/version", 5s);
+  if (!version && version.error().code != Code::daemon_unreachable) return fail(version.error());
+  if (!version) return out;
+  out["running"] = true;
+  out["pid"] = client.daemon_pid();
+  for (const auto& [key, value] : *version)
+    if (!out.contains(key)) out[key] = value;
+  out["socket"] = context.project.socket();
+  if (auto url = first_line_of(context.project.url_file()); !url.empty()) out["url"] = url;
+  auto live = client.get("/agents?status=live&limit=1000", 5s);
+  if (const auto* runs = live ? array_at(*live, "agents") : nullptr) out["live_runs"] = runs->size();
+  return out;
+}
+
+Result<int> show_daemon(Context& context) {
+  auto state = describe_daemon(context);
+  if (!state) return fail(state.error());
+  bool running = bool_or(*state, "running");
+  if (context.json)
+    context.print_json(to_text(*state));
+  else if (running)
+    context.print(record(*state, context.out));
+  else
+    context.print(fmt::format("not running in {}\n", safe_for_terminal(context.project.root)));
+  return running ? 0 : exit_code(Code::daemon_unreachable);
+}
+
+std::vector<std::string> run_options(const Args& args) {
+  std::vector<std::string> out;
+  if (args.has("port")) out = {"--port", args.get("port")};
+  return out;
+}
+
+Result<int> say_started(Context& context, std::string_view what) {
+  if (context.json) return show_daemon(context);
+  auto state = describe_daemon(context);
+  if (!state) return fail(state.error());
+  auto url = text_or(*state, "url");
+  context.note(
+      fmt::format("{} (pid {}){}", what, int_or(*state, "pid"), url.empty() ? "" : fmt::format(", {}", url)));
+  return 0;
+}
+
+Result<int> start_verb(Context& context, const Args& args) {
+  auto client = context.quiet_client();
+  if (client.connect()) return say_started(context, "the daemon is running already");
+  if (auto started = start_daemon(context.project, {}, run_options(args)); !started)
+    return fail(started.error());
+  return say_started(context, "started the daemon");
+}
+
+Result<int> stop_verb(Context& context, const Args&) {
+  auto client = context.quiet_client();
+  bool was_running = static_cast<bool>(client.connect());
+  if (was_running)
+    if (auto stopped = client.stop(); !stopped) return fail(stopped.error());
+  if (context.json)
+    context.print_json(to_text(json::object{{"running", false}, {"was_running", was_running}}));
+  else
+    context.note(was_running ? "stopped the daemon; runs go on" : "the daemon was not running");
+  return 0;
+}
+
+Result<int> restart_verb(Context& context, const Args& args) {
+  auto client = context.quiet_client();
+  if (client.connect())
+    if (auto stopped = client.stop(); !stopped) return fail(stopped.error());
+  if (auto started = start_daemon(context.project, {}, run_options(args)); !started)
+    return fail(started.error());
+  return say_started(context, "restarted the daemon");
+}
+
+/// `daemon run` after global options: the program takes it only as its first words, so begin anew with those.
+Result<int> run_verb(Context& context, const Args& args) {
+  std::vector<std::string> words{"cru", "daemon", "run", "--project", context.project.root};
+  for (auto& word : run_options(args)) words.push_back(std::move(word));
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv("/proc/self/exe", argv.data());
+  return fail(system_error(errno, "run the daemon"));
+}
+
+/// The log as it grows, through rotations: a new file with the old name is read from its start.
+Result<int> follow_log(Context& context, Fd file, const std::string& path) {
+  Signals signals({SIGINT, SIGTERM, SIGHUP});
+  Fd changes(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  ::inotify_add_watch(changes.get(), context.project.log_folder().c_str(),
+                      IN_MODIFY | IN_CREATE | IN_MOVED_TO);
+  for (;;) {
+    char bytes[65536];
+    for (ssize_t count; (count = ::read(file.get(), bytes, sizeof bytes)) > 0;) {
+      std::string_view text(bytes, static_cast<size_t>(count));
+      context.print(context.out.tty ? safe_for_terminal(text, Newlines::keep) : std::string(text));
+    }
+    struct stat mine{}, named{};
+    if (::fstat(file.get(), &mine) == 0 && ::stat(path.c_str(), &named) == 0 && mine.st_ino != named.st_ino) {
+      file = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+      continue;
+    }
+    pollfd polled[] = {{signals.fd(), POLLIN, 0}, {changes.get(), POLLIN, 0}};
+    ::poll(polled, 2, -1);
+    if (polled[0].revents & POLLIN) return exit_interrupted;
+    while (::read(changes.get(), bytes, sizeof bytes) > 0) {
+    }
+  }
+}
+
+Result<int> daemon_logs_verb(Context& context, const Args& args) {
+  auto path = context.project.log_file();
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file)
+    return fail(Code::not_found, fmt::format("no log yet: {}", path), {},
+                "start the daemon with: cru daemon start");
+  // Start `tail` lines before the end, reading at most the last megabyte.
+  auto lines = static_cast<size_t>(args.number("tail").value_or(50));
+  off_t size = ::lseek(file.get(), 0, SEEK_END);
+  off_t from = std::max<off_t>(0, size - (1 << 20));
+  std::string text(static_cast<size_t>(size - from), '\0');
+  ssize_t count = ::pread(file.get(), text.data(), text.size(), from);
+  text.resize(count > 0 ? static_cast<size_t>(count) : 0);
+  size_t at = text.size();
+  for (size_t seen = 0; at > 0; --at)
+    if (text[at - 1] == '\n' && at < text.size() && ++seen == lines) break;
+  auto shown = std::string_view(text).substr(lines == 0 ? text.size() : at);
+  context.print(context.out.tty ? safe_for_terminal(shown, Newlines::keep) : std::string(shown));
+  if (!args.has("follow")) return 0;
+  ::lseek(file.get(), from + static_cast<off_t>(text.size()), SEEK_SET);
+  return follow_log(context, std::move(file), path);
+}
+
+}  // namespace
+
+void add_daemon_commands(std::vector<Command>& table) {
+  const std::string group = "Daemon";
+  Flag port{.name = "port",
+            .kind = Kind::number,
+            .value = "N",
+            .summary = "TCP port of the page; 8765 or the next free one"};
+  table.push_back({.path = "daemon start",
+                   .group = group,
+                   .summary = "Starts the daemon; verbs do so by themselves",
+                   .flags = {port},
+                   .run = start_verb});
+  table.push_back(
+      {.path = "daemon stop", .group = group, .summary = "Stops the daemon; runs go on", .run = stop_verb});
+  table.push_back({.path = "daemon restart",
+                   .group = group,
+                   .summary = "Stops and starts the daemon; runs go on",
+                   .flags = {port},
+                   .run = restart_verb});
+  table.push_back({.path = "daemon status",
+                   .group = group,
+                   .summary = "Tells whether the daemon runs, and where",
+                   .run = [](Context& context, const Args&) { return show_daemon(context); },
+                   .details = "Ends with 0 if it runs, else 5."});
+  table.push_back({.path = "daemon logs",
+                   .group = group,
+                   .summary = "Shows the daemon's own log",
+                   .flags = {{.name = "follow", .letter = 'f', .summary = "go on as it grows"},
+                             {.name = "tail",
+                              .letter = 'n',
+                              .kind = Kind::number,
+                              .value = "N",
+                              .summary = "the last lines; 50 by default"}},
+                   .run = daemon_logs_verb});
+  table.push_back({.path = "daemon run",
+                   .group = group,
+                   .summary = "Runs the daemon in the foreground",
+                   .flags = {port},
+                   .run = run_verb});
+}
+
+}  // namespace cru::cli

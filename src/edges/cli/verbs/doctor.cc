@@ -1,0 +1,141 @@
+#include "edges/cli/verbs/doctor.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "edges/cli/core/context.h"
+#include "platform/files/files.h"
+
+namespace cru::cli {
+namespace {
+
+struct Check {
+  std::string name, status, message, fix = {};
+};
+
+Check check_state(const api::Project& project) {
+  auto folder = project.state();
+  if (::access(folder.c_str(), F_OK) != 0) {
+    if (::access(project.root.c_str(), W_OK) == 0)
+      return {"state folder", "ok", folder + " will be made by the first run"};
+    return {"state folder", "fail", project.root + " is not writable",
+            "choose another project with --project"};
+  }
+  if (::access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return {"state folder", "ok", folder};
+  return {"state folder", "fail", folder + " is not writable", "chmod u+rwx " + folder};
+}
+
+Check check_daemon(const Context& context) {
+  auto client = context.quiet_client();
+  auto version = client.get("/version", 5s);
+  if (!version && version.error().code == Code::daemon_unreachable) {
+    if (auto said = read_file(context.project.start_error_file()); said && !said->empty())
+      return {"daemon", "fail", "its last start failed: " + *said, "cru daemon run"};
+    return {"daemon", "ok", "not running; verbs start it"};
+  }
+  if (!version) return {"daemon", "fail", version.error().message, "cru daemon restart"};
+  auto theirs = text_or(*version, "version");
+  auto where = fmt::format("version {}, pid {}", theirs, client.daemon_pid());
+  if (!theirs.empty() && theirs != CRU_VERSION)
+    return {"daemon", "warn", fmt::format("{}; this is {}", where, CRU_VERSION), "cru daemon restart"};
+  return {"daemon", "ok", where};
+}
+
+Check check_keeper(const api::Project& project) {
+  auto hello = ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
+  if (hello) {
+    const auto* runs = array_at(*hello, "runs");
+    return {"keeper", "ok",
+            fmt::format("version {}, pid {}, {} runs", text_or(*hello, "version"), int_or(*hello, "pid"),
+                        runs ? runs->size() : 0)};
+  }
+  if (hello.error().message == "the keeper is not running")
+    return {"keeper", "ok", "not running; the first run starts it"};
+  return {"keeper", "warn", hello.error().message, "cru daemon logs"};
+}
+
+std::string found_on_path(const std::string& program) {
+  auto path = api::own_environment("PATH").value_or("");
+  std::string_view rest = path;
+  while (!rest.empty()) {
+    auto folder = rest.substr(0, rest.find(':'));
+    auto file = fmt::format("{}/{}", folder, program);
+    if (!folder.empty() && ::access(file.c_str(), X_OK) == 0) return file;
+    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+  }
+  return {};
+}
+
+/// What the daemon says of each mind; none where it does not answer.
+std::vector<Check> check_minds(const Context& context) {
+  auto client = context.quiet_client();
+  auto reply = client.get("/minds", 10s);
+  const auto* minds = reply ? array_at(*reply, "minds") : nullptr;
+  if (!minds) return {{"minds", "ok", "told by the daemon, which is not running", "cru daemon start"}};
+  std::vector<Check> checks;
+  bool any = false;
+  for (const auto& each : *minds) {
+    if (!each.is_object()) continue;
+    const auto& mind = each.get_object();
+    bool works = bool_or(mind, "works");
+    any = any || (works && text_or(mind, "kind") != "scripted");
+    std::string models;
+    if (const auto* names = array_at(mind, "models"))
+      for (const auto& name : *names)
+        if (name.is_string())
+          models += (models.empty() ? "; models " : ", ") + std::string(name.get_string());
+    checks.push_back({fmt::format("mind {}", text_or(mind, "provider")), works ? "ok" : "off",
+                      std::string(text_or(mind, "why")) + (works ? models : ""),
+                      works ? "" : std::string(text_or(mind, "fix"))});
+  }
+  if (!any)
+    checks.push_back({"minds", "warn", "none works but the script, so agents cannot think",
+                      "mend one of the above, or use --model scripted"});
+  return checks;
+}
+
+Check check_program(const std::string& program, std::string what_for) {
+  auto file = found_on_path(program);
+  if (!file.empty()) return {program, "ok", file};
+  return {program, "warn", "not on PATH", "install it " + std::move(what_for)};
+}
+
+}  // namespace
+
+Result<int> examine(Context& context) {
+  std::vector<Check> checks{{"cru", "ok", fmt::format("version {}", CRU_VERSION)},
+                            {"project", "ok", context.project.root},
+                            check_state(context.project),
+                            check_daemon(context),
+                            check_keeper(context.project),
+                            check_program("git", "to use --worktree"),
+                            check_program("claude", "to use --backend claude"),
+                            check_program("codex", "to use --backend codex"),
+                            check_program("gemini", "to use --backend gemini")};
+  for (auto& check : check_minds(context)) checks.push_back(std::move(check));
+  bool failed = false;
+  size_t width = 0;
+  for (const auto& check : checks) width = std::max(width, check.name.size());
+  json::array rows;
+  std::string text;
+  for (const auto& check : checks) {
+    failed = failed || check.status == "fail";
+    rows.push_back({{"name", check.name},
+                    {"status", check.status},
+                    {"message", check.message},
+                    {"fix", json_or_null(check.fix)}});
+    text += fmt::format("{}  {:<{}} {}\n",
+                        context.out.paint(fmt::format("{:<4}", check.status), status_colour(check.status)),
+                        safe_for_terminal(check.name), width, safe_for_terminal(check.message));
+    if (!check.fix.empty())
+      text += fmt::format("      {:<{}} → {}\n", "", width, safe_for_terminal(check.fix));
+  }
+  if (context.json)
+    context.print_json(to_text(json::object{{"ok", !failed}, {"checks", std::move(rows)}}));
+  else
+    context.print(text);
+  return failed ? 1 : 0;
+}
+
+}  // namespace cru::cli

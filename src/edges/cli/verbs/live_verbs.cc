@@ -1,0 +1,203 @@
+// spawn --live, say, world, live: agents that live.
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/text.h"
+#include "edges/cli/chat/chat.h"
+#include "edges/cli/core/context.h"
+#include "edges/cli/terminal/world_map.h"
+#include "edges/cli/verbs/live.h"
+
+namespace cru::cli {
+namespace {
+
+/// "X,Y". Errors: invalid_argument.
+Result<std::pair<int64_t, int64_t>> read_place(const std::string& text) {
+  std::pair<int64_t, int64_t> out;
+  const char* end = text.data() + text.size();
+  auto first = std::from_chars(text.data(), end, out.first);
+  if (first.ec == std::errc() && first.ptr != end && *first.ptr == ',') {
+    auto second = std::from_chars(first.ptr + 1, end, out.second);
+    if (second.ec == std::errc() && second.ptr == end) return out;
+  }
+  return fail(Code::invalid_argument, fmt::format("--at takes X,Y, not \"{}\"", text), "at",
+              "for example --at 10,5");
+}
+
+Result<int> say_verb(Context& context, const Args& args) {
+  json::object body{{"content", args.get("text")}};
+  if (args.has("to")) body["to"] = json::value_from(args.all("to"));
+  if (args.has("everybody")) body["everybody"] = true;
+  if (args.has("as")) body["user_id"] = args.get("as");
+  auto text = context.client().call_text("POST", "/world/say", to_text(body));
+  if (!text) return fail(text.error());
+  if (context.json) {
+    context.print_json(*text);
+    return 0;
+  }
+  auto reply = parse_json(*text);
+  if (!reply || !reply->is_object()) return fail(Code::internal, "the daemon's reply is no message");
+  auto count = int_or(reply->get_object(), "recipient_count");
+  context.print(fmt::format("{}\n", text_or(reply->get_object(), "message_id")));
+  context.note(count == 0
+                   ? "nobody is within hearing; say it to somebody with --to, or to all with --everybody"
+                   : fmt::format("heard by {}; see what came of it with: cru world", count));
+  return 0;
+}
+
+void show_world(Context& context, const json::object& world) {
+  const auto* agents = array_at(world, "agents");
+  context.print(draw_map(world, context.out));
+  if (agents && !agents->empty())
+    context.print("\n" + draw_roster(world, context.out));
+  else
+    context.note("nobody here yet; bring somebody to life with: cru spawn --live --name Ada");
+  if (auto warning = text_or(world, "warning"); !warning.empty())
+    context.note(fmt::format("warning: {}", safe_for_terminal(warning)));
+}
+
+/// One line of what happens, for people; empty for what is not worth one.
+std::string line_of(const ServerEvent& event) {
+  auto parsed = parse_json(event.data);
+  if (!parsed || !parsed->is_object()) return {};
+  const auto* data = object_at(parsed->get_object(), "data");
+  if (!data) return {};
+  auto who = text_or(*data, "agent_id", text_or(*data, "user_id"));
+  auto what = std::string_view(event.type).substr(std::min<size_t>(event.type.size(), 5));
+  if (what == "agent_state_changed") return fmt::format("{}  {}", who, text_or(*data, "new_state"));
+  if (what == "agent_spoke") {
+    auto to = text_or(*data, "recipient");
+    return fmt::format("{}{}  “{}”", who, to.empty() ? "" : fmt::format(" to {}", to),
+                       text_or(*data, "content"));
+  }
+  if (what == "agent_moved")
+    return fmt::format("{}  walks to {},{}", who, int_or(*data, "x"), int_or(*data, "y"));
+  if (what == "agent_joined") return fmt::format("{}  is here", who);
+  if (what == "agent_removed") return fmt::format("{}  has left: {}", who, text_or(*data, "reason"));
+  if (what == "task_assigned") return fmt::format("{}  is to do: {}", who, text_or(*data, "task_name"));
+  if (what == "task_completed")
+    return fmt::format("{}  {}: {}", who, text_or(*data, "status"), text_or(*data, "result"));
+  if (what == "agent_stuck" || what == "action_held")
+    return fmt::format("{}  {}", who, text_or(*data, "reason"));
+  return {};
+}
+
+Result<int> follow_world(Context& context) {
+  std::string last;
+  for (;;) {
+    auto streamed = context.client().stream("/events?type=live.*", last, [&](const ServerEvent& event) {
+      if (!event.id.empty()) last = event.id;
+      if (!event.type.starts_with("live.")) return true;
+      if (context.json)
+        context.print_json(event.data);
+      else if (auto line = line_of(event); !line.empty())
+        context.print(safe_for_terminal(line) + "\n");
+      return true;
+    });
+    if (context.client().interrupted()) return exit_interrupted;
+    if (!streamed && streamed.error().code != Code::daemon_unreachable) return fail(streamed.error());
+    if (auto again = context.client().connect(); !again) return fail(again.error());
+  }
+}
+
+Result<int> world_verb(Context& context, const Args& args) {
+  auto text = context.client().call_text("GET", "/world");
+  if (!text) return fail(text.error());
+  auto world = parse_json(*text);
+  if (!world || !world->is_object()) return fail(Code::internal, "the daemon's reply is no world");
+  if (context.json && !args.has("follow"))
+    context.print_json(*text);
+  else if (!context.json)
+    show_world(context, world->get_object());
+  return args.has("follow") ? follow_world(context) : Result<int>(0);
+}
+
+}  // namespace
+
+std::vector<Flag> live_flags() {
+  return {
+      {.name = "live", .summary = "bring it to life in the world: it decides, speaks and moves by itself"},
+      {.name = "name", .kind = Kind::text, .value = "NAME", .summary = "with --live: what it is called"},
+      {.name = "role", .kind = Kind::text, .value = "TEXT", .summary = "with --live: what it is for"},
+      {.name = "task", .kind = Kind::text, .value = "TEXT", .summary = "with --live: its first task"},
+      {.name = "at", .kind = Kind::text, .value = "X,Y", .summary = "with --live: the tile it starts on"}};
+}
+
+Result<int> spawn_live(Context& context, const Args& args) {
+  const auto& words = args.all("words");
+  if (words.size() > 1 || args.has("command"))
+    return fail(Code::invalid_argument, "spawn --live takes one definition, or none", "words",
+                "cru spawn --live code-reviewer, or: cru spawn --live --name Ada --role helper");
+  json::object body;
+  if (!words.empty()) body["definition"] = words[0];
+  for (const char* flag : {"name", "role", "task"})
+    if (args.has(flag)) body[flag] = args.get(flag);
+  // A model is a mind as well as a program is.
+  for (const char* flag : {"backend", "model"})
+    if (args.has(flag)) body["cli_backend"] = args.get(flag);
+  if (args.has("at")) {
+    auto place = read_place(args.get("at"));
+    if (!place) return fail(place.error());
+    body["x"] = place->first;
+    body["y"] = place->second;
+  }
+  auto text = context.client().call_text("POST", "/live", to_text(body));
+  if (!text) {
+    auto error = text.error();
+    if (error.code == Code::not_found && !words.empty())
+      error.hint += fmt::format("{}without a definition: cru spawn --live --name {}",
+                                error.hint.empty() ? "" : "\n", words[0]);
+    return fail(std::move(error));
+  }
+  if (context.json) {
+    context.print_json(*text);
+    return 0;
+  }
+  auto reply = parse_json(*text);
+  if (!reply || !reply->is_object()) return fail(Code::internal, "the daemon's reply is no agent");
+  const auto& spawned = reply->get_object();
+  context.print(fmt::format("{}\n", text_or(spawned, "agent_id")));
+  if (auto warning = text_or(spawned, "warning"); !warning.empty())
+    context.note(fmt::format("warning: {}", safe_for_terminal(warning)));
+  context.note(fmt::format("thinks with {}; watch it with: cru world --follow", text_or(spawned, "mind")));
+  return 0;
+}
+
+void add_live_commands(std::vector<Command>& table) {
+  table.push_back(
+      {.path = "world",
+       .group = "Live agents",
+       .summary = "Shows the world: its map, and who is in it",
+       .flags = {{.name = "follow", .letter = 'f', .summary = "go on with what happens, a line each"}},
+       .examples = {"cru world", "cru world --follow", "cru world --json"},
+       .run = world_verb,
+       .details = "Letters on the map are agents, @ are people. The map is .crucible/layout.json, or the\n"
+                  "office that comes with cru."});
+  table.push_back({.path = "say",
+                   .group = "Live agents",
+                   .summary = "Says something to live agents: to one, or to whoever is near",
+                   .arguments = {{.name = "text", .summary = "what to say"}},
+                   .flags = {{.name = "to",
+                              .kind = Kind::text,
+                              .value = "AGENT",
+                              .summary = "its id or name",
+                              .repeats = true},
+                             {.name = "everybody", .summary = "to all of them, however far"},
+                             {.name = "as",
+                              .kind = Kind::text,
+                              .value = "NAME",
+                              .summary = "who speaks; player_0 if left out"}},
+                   .examples = {"cru say \"good morning\"", "cru say --to Ada \"how far are you?\""},
+                   .run = say_verb,
+                   .details = "Prints the message's id; cru live message ID shows whether it was heard."});
+  for (const char* row : {"list_live_agents", "get_live_agent", "terminate_live_agent", "move_live_agent",
+                          "assign_live_task", "complete_live_task", "list_live_tasks",
+                          "list_live_conversation", "list_live_states", "get_live_message"}) {
+    auto command = generic_command(row);
+    command.group = "Live agents";
+    table.push_back(std::move(command));
+  }
+}
+
+}  // namespace cru::cli

@@ -1,0 +1,254 @@
+// What a person does with a run: logs, attach, send, kill, show, wait.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/id.h"
+#include "edges/cli/core/command.h"
+#include "edges/cli/core/context.h"
+#include "edges/cli/core/ids.h"
+#include "edges/cli/core/signals.h"
+#include "edges/cli/terminal/attach.h"
+#include "edges/cli/terminal/follow.h"
+#include "platform/loop/clock.h"
+
+namespace cru::cli {
+namespace {
+
+Result<int> show_pages(Context& context, PageRequest request, OutputPrinter::Options options) {
+  OutputPrinter printer(context, options);
+  for (;;) {
+    auto page = read_page(context.client(), request);
+    if (!page) return fail(page.error());
+    const auto* lines = array_at(*page, "lines");
+    if (lines) printer.print(*lines);
+    if (auto damaged = int_or(*page, "damaged"); damaged > 0)
+      context.note(fmt::format("{} damaged lines were skipped", damaged));
+    auto last = int_or(*page, "last_seq", request.since);
+    if (!bool_or(*page, "more") || !lines || lines->empty() || last <= request.since) break;
+    request.since = last;
+    request.tail = 0;
+  }
+  printer.finish();
+  return 0;
+}
+
+Result<int> logs_verb(Context& context, const Args& args) {
+  PageRequest request{.id = args.get("id"),
+                      .since = args.number("since").value_or(0),
+                      .limit = args.number("tail") ? 10000 : 1000,
+                      .tail = args.number("tail").value_or(0),
+                      .stream = args.get("stream")};
+  bool follows = args.has("follow");
+  OutputPrinter::Options print{.timestamps = args.has("timestamps"), .raw = args.has("raw")};
+  if (context.json && !follows) request.limit = 10000;
+  auto first = with_id(context.client(), Named::run, request.id, [&](const std::string& id) {
+    request.id = id;
+    return context.client().call_text("GET", page_target(request));
+  });
+  if (!first) return fail(first.error());
+  if (context.json && !follows) {
+    context.print_json(*first);
+    return 0;
+  }
+  if (!follows) return show_pages(context, request, print);
+  FollowOptions options{
+      .since = request.since, .stream = request.stream, .print = print, .json_lines = context.json};
+  if (request.tail > 0) {
+    auto page = parse_json(*first);
+    const auto* lines = page && page->is_object() ? array_at(page->get_object(), "lines") : nullptr;
+    if (lines && !lines->empty() && lines->front().is_object())
+      options.since = int_or(lines->front().get_object(), "seq", 1) - 1;
+    else if (page && page->is_object())
+      options.since = int_or(page->get_object(), "last_seq");
+  }
+  auto followed = follow(context, request.id, options);
+  if (!followed) return fail(followed.error());
+  if (!followed->run) return exit_interrupted;
+  if (!context.json && context.err.tty)
+    context.note(fmt::format("{} {}", request.id, text_or(*followed->run, "status")));
+  return 0;
+}
+
+Result<int> attach_verb(Context& context, const Args& args) {
+  auto id = args.get("id");
+  return with_id(context.client(), Named::run, id,
+                 [&](const std::string& whole) { return attach(context, whole); });
+}
+
+Result<std::string> read_stdin() {
+  std::string text;
+  char bytes[65536];
+  for (ssize_t count; (count = ::read(STDIN_FILENO, bytes, sizeof bytes)) > 0;) {
+    text.append(bytes, static_cast<size_t>(count));
+    if (text.size() > (1u << 20)) return fail(Code::too_large, "more than 1 MiB on standard input");
+  }
+  return text;
+}
+
+Result<int> send_verb(Context& context, const Args& args) {
+  json::object body;
+  if (args.has("raw")) body["raw"] = true;
+  if (args.has("eof")) body["eof"] = true;
+  if (args.get("text") == "-") {
+    auto text = read_stdin();
+    if (!text) return fail(text.error());
+    body["data"] = to_base64(*text);
+    body["raw"] = true;
+  } else if (args.has("text")) {
+    body["text"] = args.get("text");
+  } else if (!args.has("eof")) {
+    return fail(Code::invalid_argument, "nothing to send", "text", "cru send ID TEXT, or cru send ID --eof");
+  }
+  auto id = args.get("id");
+  auto sent = with_id(context.client(), Named::run, id, [&](const std::string& whole) {
+    return context.client().call_text("POST", run_path(whole) + "/input", to_text(body));
+  });
+  if (!sent) return fail(sent.error());
+  if (context.json) context.print_json(*sent);
+  return 0;
+}
+
+/// The run once it has ended. Errors: timed_out; internal with "interrupted" for Ctrl-C.
+Result<std::optional<json::object>> wait_for_run(Context& context, std::string id,
+                                                 std::optional<int64_t> seconds) {
+  Signals signals({SIGINT, SIGTERM, SIGHUP});
+  auto& client = context.client();
+  client.interrupt_on({signals.fd()});
+  auto start = system_clock().boot();
+  for (;;) {
+    auto wait = 30s;
+    if (seconds) {
+      auto left = start + std::chrono::seconds(*seconds) - system_clock().boot();
+      wait = std::min<std::chrono::seconds>(
+          wait, std::chrono::ceil<std::chrono::seconds>(std::max(left, Duration(0))));
+    }
+    auto run = with_id(client, Named::run, id, [&](const std::string& whole) {
+      return client.get(fmt::format("{}?wait_seconds={}", run_path(whole), wait.count()), 30s + wait);
+    });
+    if (!run && client.interrupted()) return std::nullopt;
+    if (!run) return fail(run.error());
+    if (has_ended(text_or(*run, "status"))) return std::optional(std::move(*run));
+    if (seconds && wait.count() == 0)
+      return fail(Code::timed_out,
+                  fmt::format("run {} is still {} after {} s", id, text_or(*run, "status"), *seconds));
+  }
+}
+
+Result<int> wait_verb(Context& context, const Args& args) {
+  auto run = wait_for_run(context, args.get("id"), args.number("timeout"));
+  context.client().interrupt_on({});
+  if (!run) return fail(run.error());
+  if (!*run) return exit_interrupted;
+  if (context.json)
+    context.print_json(to_text(**run));
+  else
+    context.print(fmt::format("{}\n", text_or(**run, "status")));
+  return report_end(context, **run);
+}
+
+Result<int> kill_verb(Context& context, const Args& args) {
+  json::object body;
+  if (auto grace = args.number("grace-seconds")) body["grace_seconds"] = *grace;
+  auto id = args.get("id");
+  auto killed = with_id(context.client(), Named::run, id, [&](const std::string& whole) {
+    return context.client().call_text("POST", run_path(whole) + "/kill", to_text(body));
+  });
+  if (!killed) return fail(killed.error());
+  if (!args.has("wait")) {
+    if (context.json)
+      context.print_json(*killed);
+    else
+      context.print(id + "\n");
+    return 0;
+  }
+  auto run = wait_for_run(context, id, std::nullopt);
+  if (!run) return fail(run.error());
+  if (!*run) return exit_interrupted;
+  if (context.json)
+    context.print_json(to_text(**run));
+  else
+    context.print(fmt::format("{} {}\n", id, text_or(**run, "status")));
+  return 0;
+}
+
+const Argument id_argument{.name = "id", .summary = "the run's task id, or the beginning of it"};
+
+}  // namespace
+
+void add_output_commands(std::vector<Command>& table) {
+  auto list = generic_command("list_runs");
+  list.flags.insert(list.flags.begin(),
+                    {.name = "all", .letter = 'a', .summary = "as many as there are, up to 1000"});
+  list.run = [inner = list.run](Context& context, const Args& args) {
+    auto changed = args;
+    if (args.has("all") && !args.has("limit")) changed.add("limit", "1000");
+    return inner(context, changed);
+  };
+  list.examples = {"cru ps", "cru ps --status live", "cru ps --json"};
+  table.push_back(std::move(list));
+
+  table.push_back(
+      {.path = "logs",
+       .group = "Runs",
+       .summary = "Shows a run's output",
+       .arguments = {id_argument},
+       .flags = {{.name = "follow", .letter = 'f', .summary = "go on until the run ends"},
+                 {.name = "since",
+                  .kind = Kind::number,
+                  .value = "SEQ",
+                  .summary = "only lines after this number"},
+                 {.name = "stream",
+                  .kind = Kind::text,
+                  .value = "NAME",
+                  .summary = "stdout or stderr only",
+                  .one_of = "stdout|stderr"},
+                 {.name = "tail",
+                  .letter = 'n',
+                  .kind = Kind::number,
+                  .value = "N",
+                  .summary = "only the last lines"},
+                 {.name = "timestamps", .summary = "the time before each line"},
+                 {.name = "raw", .summary = "as it is, escape sequences and all"}},
+       .examples = {"cru logs nightly", "cru logs -f nightly", "cru logs nightly --stream stderr --tail 20"},
+       .run = logs_verb});
+  table.push_back({.path = "attach",
+                   .group = "Runs",
+                   .summary = "Takes over the terminal of a run started with --pty",
+                   .arguments = {id_argument},
+                   .examples = {"cru run --pty --detach --id shell -- bash", "cru attach shell"},
+                   .run = attach_verb,
+                   .details = "Ctrl-] d detaches and leaves the run alive; Ctrl-] twice sends one Ctrl-]."});
+  table.push_back(
+      {.path = "send",
+       .group = "Runs",
+       .summary = "Writes a line to a run's standard input",
+       .arguments = {id_argument,
+                     {.name = "text", .summary = "the text; - reads standard input", .required = false}},
+       .flags = {{.name = "raw", .summary = "add no newline"},
+                 {.name = "eof", .summary = "close its standard input afterwards"}},
+       .examples = {"cru send nightly yes", "cru send nightly - < answers.txt", "cru send nightly --eof"},
+       .run = send_verb});
+  auto kill = generic_command("kill_run");
+  kill.flags.push_back({.name = "wait", .summary = "return when the run has ended"});
+  kill.examples = {"cru kill nightly", "cru kill nightly --grace-seconds 0 --wait"};
+  kill.run = kill_verb;
+  table.push_back(std::move(kill));
+  auto show = generic_command("get_run");
+  std::erase_if(show.flags, [](const Flag& flag) { return flag.name == "wait-seconds"; });
+  show.examples = {"cru show nightly", "cru show nightly --json"};
+  table.push_back(std::move(show));
+  table.push_back(
+      {.path = "wait",
+       .group = "Runs",
+       .summary = "Waits until a run has ended",
+       .arguments = {id_argument},
+       .flags = {{.name = "timeout",
+                  .kind = Kind::number,
+                  .value = "SECONDS",
+                  .summary = "give up after this long"}},
+       .examples = {"cru wait nightly --timeout 600"},
+       .run = wait_verb,
+       .details = "Ends with 0 if the run completed, 6 if it failed or was killed, 7 on timeout."});
+}
+
+}  // namespace cru::cli

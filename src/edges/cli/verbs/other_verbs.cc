@@ -1,0 +1,133 @@
+// version, open, completion, doctor, demo: what is about cru itself.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include "edges/cli/core/command.h"
+#include "edges/cli/core/completion.h"
+#include "edges/cli/core/context.h"
+#include "edges/cli/demo/demo.h"
+#include "edges/cli/verbs/doctor.h"
+#include "edges/mcp/stdio.h"
+#include "platform/files/files.h"
+#include "platform/process/detach.h"
+
+namespace cru::cli {
+namespace {
+
+Result<int> version_verb(Context& context, const Args&) {
+  if (context.json)
+    context.print_json(to_text(json::object{{"version", CRU_VERSION}}));
+  else
+    context.print(fmt::format("cru {}\n", CRU_VERSION));
+  return 0;
+}
+
+/// Opens a browser where there is a desktop; whether it worked is the desktop's to show.
+void try_browser(const Context& context, const std::string& url) {
+  bool desktop = api::own_environment("DISPLAY") || api::own_environment("WAYLAND_DISPLAY");
+  if (!context.out.tty || !desktop) return;
+  auto environment = clean_environment();
+  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "BROWSER"})
+    if (auto value = api::own_environment(name)) environment.push_back(fmt::format("{}={}", name, *value));
+  for (const char* program : {"/usr/bin/xdg-open", "/usr/local/bin/xdg-open"})
+    if (::access(program, X_OK) == 0) {
+      (void)start_detached({program, url}, environment, context.project.root);
+      return;
+    }
+}
+
+}  // namespace
+
+Result<std::string> page_url(Context& context) {
+  if (auto running = context.client().connect(); !running) return fail(running.error());
+  auto trimmed = [](Result<std::string> text) {
+    while (text && (text->ends_with('\n') || text->ends_with('/'))) text->pop_back();
+    return text;
+  };
+  auto url = trimmed(read_file(context.project.url_file(), 4096));
+  auto token = trimmed(read_file(context.project.token_file(), 4096));
+  if (!url || !token)
+    return fail(Code::not_found, "the daemon serves no page: " + (url ? token : url).error().message, {},
+                "see why with: cru daemon logs");
+  return fmt::format("{}/#token={}", *url, *token);
+}
+
+namespace {
+
+Result<int> open_verb(Context& context, const Args&) {
+  auto url = page_url(context);
+  if (!url) return fail(url.error());
+  if (context.json)
+    context.print_json(to_text(json::object{{"url", *url}}));
+  else
+    context.print(*url + "\n");
+  try_browser(context, *url);
+  return 0;
+}
+
+Result<int> demo_verb(Context& context, const Args& args) {
+  double speed = 1;
+  auto text = args.get("speed", "1");
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
+  if (error != std::errc() || end != text.data() + text.size() || !(speed >= 0.1 && speed <= 20))
+    return fail(Code::invalid_argument, fmt::format("demo: --speed is 0.1 to 20, not \"{}\"", text));
+  return run_demo(context, args.has("once"), speed);
+}
+
+}  // namespace
+
+void add_other_commands(std::vector<Command>& table) {
+  table.push_back({.path = "open",
+                   .group = "Daemon",
+                   .summary = "Prints the page's address, and opens it on a desktop",
+                   .run = open_verb,
+                   .details = "The address carries the project's token: treat it as a password."});
+  table.push_back({.path = "demo",
+                   .group = "cru",
+                   .summary = "Shows cru at work in a throw-away project",
+                   .flags = {{.name = "once", .summary = "end with the show instead of serving the page"},
+                             {.name = "speed",
+                              .kind = Kind::text,
+                              .value = "FACTOR",
+                              .summary = "0.1 to 20: how much faster than usual"}},
+                   .run = demo_verb,
+                   .needs_project = false});
+  table.push_back(
+      {.path = "mcp",
+       .group = "cru",
+       .summary = "Serves the project's tools over stdio, for agents that speak MCP",
+       .examples = {"claude mcp add cru -- cru mcp", "codex mcp add cru -- cru mcp"},
+       .run = [](Context& context, const Args&) -> Result<int> { return mcp::run_stdio(context.project); },
+       .details = "An agent starts it. Whom it speaks for comes from its environment: AGENT_ID, AGENT_TYPE, "
+                  "SESSION_ID, AGENT_CAPABILITIES, LOCK_TTL_MINUTES. The same tools are at /mcp over HTTP."});
+  table.push_back({.path = "doctor",
+                   .group = "cru",
+                   .summary = "Checks that everything cru needs is there",
+                   .run = [](Context& context, const Args&) { return examine(context); },
+                   .details = "Ends with 1 if something is broken."});
+  table.push_back(
+      {.path = "completion",
+       .group = "cru",
+       .summary = "Prints a completion script for a shell",
+       .arguments = {{.name = "shell", .summary = "bash, zsh or fish"}},
+       .examples = {"source <(cru completion bash)", "cru completion zsh > ~/.zfunc/_cru",
+                    "cru completion fish > ~/.config/fish/completions/cru.fish"},
+       .run = [](Context& context, const Args& args) { return print_completion(context, args.get("shell")); },
+       .needs_project = false});
+  table.push_back(
+      {.path = "completion words",
+       .group = "cru",
+       .summary = "Prints what may follow the words typed",
+       .arguments = {{.name = "words", .summary = "", .required = false, .rest = true}},
+       .run = [](Context& context, const Args& args) { return print_candidates(context, args.all("words")); },
+       .hidden = true});
+  table.push_back({.path = "version",
+                   .group = "cru",
+                   .summary = "Prints the version",
+                   .run = version_verb,
+                   .needs_project = false});
+}
+
+}  // namespace cru::cli

@@ -1,0 +1,109 @@
+// Questions: the person's side (list, show, answer), and `cru ask`, the run's side.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "edges/cli/core/command.h"
+#include "edges/cli/core/context.h"
+#include "edges/cli/core/ids.h"
+#include "edges/cli/core/signals.h"
+#include "platform/loop/clock.h"
+
+namespace cru::cli {
+namespace {
+
+/// What the answer to our question has become.
+Result<int> wait_for_answer(Context& context, const std::string& id, std::optional<int64_t> seconds) {
+  Signals signals({SIGINT, SIGTERM, SIGHUP});
+  auto& client = context.client();
+  client.interrupt_on({signals.fd()});
+  auto start = system_clock().boot();
+  for (;;) {
+    std::chrono::seconds wait = 30s;
+    if (seconds) {
+      auto left = std::max(start + std::chrono::seconds(*seconds) - system_clock().boot(), Duration(0));
+      wait = std::min(wait, std::chrono::ceil<std::chrono::seconds>(left));
+    }
+    auto text = client.call_text("GET", fmt::format("{}?wait_seconds={}", question_path(id), wait.count()),
+                                 {}, 30s + wait);
+    if (!text && client.interrupted()) return exit_interrupted;
+    if (!text) return fail(text.error());
+    auto value = parse_json(*text);
+    if (!value || !value->is_object()) return fail(Code::internal, "the daemon's reply is no question");
+    const auto& question = value->get_object();
+    auto status = text_or(question, "status");
+    if (status == "answered") {
+      if (context.json)
+        context.print_json(*text);
+      else
+        context.print(fmt::format("{}\n", text_or(question, "response")));
+      return 0;
+    }
+    if (status != "pending") return fail(Code::conflict, fmt::format("question {} has {}", id, status));
+    if (seconds && wait.count() == 0)
+      return fail(Code::timed_out, fmt::format("nobody answered question {} within {} s", id, *seconds));
+  }
+}
+
+Result<int> ask_verb(Context& context, const Args& args) {
+  json::object body{{"prompt", args.get("prompt")}};
+  if (args.has("option")) body["options"] = json::value_from(args.all("option"));
+  if (args.has("run")) body["task_id"] = args.get("run");
+  auto asked = context.client().post("/questions", body);
+  if (!asked) {
+    auto error = asked.error();
+    if (error.hint.empty() && error.code == Code::invalid_argument && !api::own_environment("CRU_RUN"))
+      error.hint = "cru ask is for programs inside a run; elsewhere name one with --run ID";
+    return fail(std::move(error));
+  }
+  return wait_for_answer(context, std::string(text_or(*asked, "id")), args.number("timeout"));
+}
+
+}  // namespace
+
+void add_question_commands(std::vector<Command>& table) {
+  auto list = generic_command("list_questions");
+  list.examples = {"cru questions list --pending", "cru questions list --task-id nightly --json"};
+  auto bare = list;
+  bare.path = "questions";
+  bare.summary = "Lists what waits for an answer";
+  bare.flags.clear();
+  bare.examples = {"cru questions", "cru questions answer q1 yes"};
+  bare.run = [inner = list.run](Context& context, const Args& args) {
+    auto pending = args;
+    pending.add("pending", "true");
+    return inner(context, pending);
+  };
+  table.push_back(std::move(bare));
+  table.push_back(std::move(list));
+  auto show = generic_command("get_question");
+  std::erase_if(show.flags, [](const Flag& flag) { return flag.name == "wait-seconds"; });
+  table.push_back(std::move(show));
+  auto answer = generic_command("answer_question");
+  answer.examples = {"cru questions answer q1 yes", "cru questions answer q1 2"};
+  answer.details = "An option may be named by its text or its number, from 1.";
+  table.push_back(std::move(answer));
+  table.push_back({.path = "ask",
+                   .group = "Questions",
+                   .summary = "Asks a person from inside a run, waits, and prints the answer",
+                   .arguments = {{.name = "prompt", .summary = "the question"}},
+                   .flags = {{.name = "option",
+                              .letter = 'o',
+                              .kind = Kind::text,
+                              .value = "TEXT",
+                              .summary = "an answer to choose from",
+                              .repeats = true},
+                             {.name = "timeout",
+                              .kind = Kind::number,
+                              .value = "SECONDS",
+                              .summary = "give up after this long"},
+                             {.name = "run",
+                              .kind = Kind::text,
+                              .value = "ID",
+                              .summary = "the asking run; our own if left out"}},
+                   .examples = {"cru ask \"Deploy now?\" --option yes --option no",
+                                "answer=$(cru ask \"Which branch?\")"},
+                   .run = ask_verb});
+}
+
+}  // namespace cru::cli

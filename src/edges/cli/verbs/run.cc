@@ -1,0 +1,242 @@
+// `cru run`: starts a command or an agent CLI, and stays with it unless told otherwise.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "edges/cli/chat/chat.h"
+#include "edges/cli/core/command.h"
+#include "edges/cli/core/context.h"
+#include "edges/cli/core/ids.h"
+#include "edges/cli/terminal/attach.h"
+#include "edges/cli/terminal/follow.h"
+#include "edges/cli/verbs/live.h"
+#include "platform/process/terminal.h"
+
+extern char** environ;
+
+namespace cru::cli {
+namespace {
+
+/// A pattern ends in `*` for a family of names.
+bool matches(std::string_view name, std::string_view pattern) {
+  if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
+  return name == pattern;
+}
+
+/// Our variables that a run may see: what a program needs to find its way, and its backend's own.
+json::object allowed_environment(std::string_view backend) {
+  constexpr std::array<std::string_view, 15> always = {
+      "PATH", "HOME",   "USER",  "LOGNAME",       "SHELL",     "LANG",   "LC_*", "TERM",
+      "TZ",   "TMPDIR", "XDG_*", "SSH_AUTH_SOCK", "COLORTERM", "EDITOR", "PAGER"};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> by_backend = {
+      {{"claude", "ANTHROPIC_*"},
+       {"claude", "CLAUDE_*"},
+       {"codex", "OPENAI_*"},
+       {"codex", "CODEX_*"},
+       {"gemini", "GEMINI_*"},
+       {"gemini", "GOOGLE_*"}}};
+  json::object out;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    std::string_view text = *entry;
+    auto equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    auto name = text.substr(0, equals);
+    bool allowed = std::ranges::any_of(always, [&](auto pattern) { return matches(name, pattern); }) ||
+                   std::ranges::any_of(by_backend, [&](const auto& row) {
+                     return row.first == backend && matches(name, row.second);
+                   });
+    if (allowed) out[name] = text.substr(equals + 1);
+  }
+  return out;
+}
+
+std::vector<std::string> command_words(const Args& args) {
+  auto words = args.all("words");
+  for (const auto& word : args.all("command")) words.push_back(word);
+  return words;
+}
+
+Result<json::object> request_body(const Args& args) {
+  auto backend = args.get("backend");
+  auto words = command_words(args);
+  json::object body;
+  if (!backend.empty()) {
+    if (words.size() != 1)
+      return fail(Code::invalid_argument, "a backend takes one task", "task",
+                  fmt::format("cru run --backend {} \"what to do\"", backend));
+    body["backend"] = backend;
+    body["task"] = words[0];
+  } else if (words.empty()) {
+    return fail(Code::invalid_argument, "nothing to run", "command",
+                "cru run AGENT \"what to do\"\ncru run -- COMMAND…\ncru run --backend claude \"what to do\"");
+  } else {
+    body["argv"] = json::value_from(words);
+  }
+  auto variables = allowed_environment(backend);
+  for (const auto& entry : args.all("env")) {
+    auto equals = entry.find('=');
+    auto name = entry.substr(0, equals);
+    if (name.empty()) return fail(Code::invalid_argument, "--env takes NAME or NAME=VALUE", "env");
+    if (equals != std::string::npos)
+      variables[name] = entry.substr(equals + 1);
+    else if (auto value = api::own_environment(name))
+      variables[name] = *value;
+    else
+      return fail(Code::invalid_argument, fmt::format("--env {}: no such variable here", name), "env");
+  }
+  body["env"] = std::move(variables);
+  std::error_code error;
+  auto folder = std::filesystem::canonical(args.get("cwd", "."), error);
+  if (error) return fail(Code::invalid_argument, "no such folder: " + args.get("cwd", "."), "cwd");
+  body["cwd"] = folder.string();
+  for (const char* name : {"worktree", "pty"})
+    if (args.has(name)) body[name] = true;
+  if (args.has("no-stdin")) body["stdin"] = false;
+  return body;
+}
+
+bool on_a_terminal() { return is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO); }
+
+bool is_program(const std::string& word) {
+  if (word.contains('/')) return true;
+  auto path = api::own_environment("PATH").value_or("");
+  for (std::string_view rest = path; !rest.empty();) {
+    auto folder = rest.substr(0, rest.find(':'));
+    if (!folder.empty() && ::access(fmt::format("{}/{}", folder, word).c_str(), X_OK) == 0) return true;
+    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+  }
+  return false;
+}
+
+/// The agent that the words name, if they do; empty where they are a command.
+Result<std::string> agent_of(Context& context, const Args& args) {
+  const auto& words = args.all("words");
+  bool wants_agent = args.has("model") || args.has("permit");
+  constexpr std::array commands_only = {"id", "backend", "worktree", "pty", "no-stdin", "env", "cwd", "raw"};
+  for (const char* flag : commands_only)
+    if (args.has(flag) && wants_agent)
+      return fail(Code::invalid_argument, fmt::format("run: --{} is for commands, not for agents", flag),
+                  flag);
+    else if (args.has(flag))
+      return "";
+  if (words.empty() || args.has("command")) {
+    if (!wants_agent) return "";
+    return fail(Code::invalid_argument, "run: --model and --permit are for agents", "model",
+                "cru run AGENT \"what to do\"");
+  }
+  bool fits = words.size() == 2, runs = is_program(words[0]);
+  if (!wants_agent && runs && !fits) return "";
+  auto found = context.client().get("/definitions/" + percent_encode(words[0]));
+  if (found && !fits)
+    return fail(Code::invalid_argument, fmt::format("run: {} is an agent and takes one task", words[0]),
+                "task", fmt::format("cru run {} \"what to do\"", words[0]));
+  if (found) return words[0];
+  bool unknown = found.error().code == Code::not_found || found.error().code == Code::invalid_argument;
+  if (!unknown || wants_agent) return fail(found.error());
+  if (runs) return "";
+  return fail(Code::not_found, fmt::format("\"{}\" is neither an agent nor a program", words[0]), "agent",
+              fmt::format("agents: {}\n{}programs: nothing of this name is on PATH", found.error().message,
+                          found.error().hint.empty() ? "" : found.error().hint + "\n"));
+}
+
+Result<int> run_verb(Context& context, const Args& args) {
+  auto agent = agent_of(context, args);
+  if (!agent) return fail(agent.error());
+  if (!agent->empty()) return run_agent(context, args, *agent, args.all("words")[1]);
+  auto body = request_body(args);
+  if (!body) return fail(body.error());
+  if (auto size = terminal_size(STDOUT_FILENO); size && args.has("pty")) {
+    (*body)["rows"] = size->rows;
+    (*body)["cols"] = size->cols;
+  }
+  auto& client = context.client();
+  auto id = args.get("id");
+  FollowOptions options{.kill_on_interrupt = true};
+  // A finished id that is started again goes on numbering: only what comes now is ours to show.
+  if (!id.empty())
+    if (auto before = client.get(run_path(id))) options.since = int_or(*before, "last_seq");
+  auto target = id.empty() ? "/tasks" : fmt::format("/tasks/{}/start", percent_encode(id));
+  auto text = client.call_text("POST", target, to_text(*body), 60s);
+  if (!text) return fail(text.error());
+  auto run = parse_json(*text);
+  if (!run || !run->is_object()) return fail(Code::internal, "the daemon's reply is no run");
+  id = text_or(run->get_object(), "task_id", id);
+  if (args.has("detach")) {
+    if (context.json)
+      context.print_json(*text);
+    else
+      context.print(id + "\n");
+    return 0;
+  }
+  if (args.has("pty") && on_a_terminal() && !context.json) return attach(context, id);
+  options.quiet = context.json;
+  options.print.raw = args.has("raw");
+  options.show_questions = context.err.tty && !context.json;
+  auto ended = follow(context, id, options);
+  if (!ended) return fail(ended.error());
+  if (!ended->run) return exit_interrupted;
+  if (context.json) context.print_json(to_text(*ended->run));
+  int code = report_end(context, *ended->run);
+  return ended->interrupted ? exit_interrupted : code;
+}
+
+}  // namespace
+
+void add_run_commands(std::vector<Command>& table) {
+  Command run{
+      .path = "run",
+      .group = "Runs",
+      .summary = "Hands a task to an agent, or runs a command or an agent CLI under supervision",
+      .arguments = {{.name = "words",
+                     .summary = "an agent and its task; or a backend's task; or a command",
+                     .required = false,
+                     .rest = true},
+                    {.name = "command", .summary = "the command", .required = false, .behind_dashes = true}},
+      .flags =
+          {{.name = "id", .kind = Kind::text, .value = "ID", .summary = "name the run; made up if left out"},
+           {.name = "detach", .letter = 'd', .summary = "print the id and leave the run to itself"},
+           {.name = "backend",
+            .letter = 'b',
+            .kind = Kind::text,
+            .value = "NAME",
+            .summary = "claude, codex, gemini, or a name from the configuration"},
+           {.name = "worktree", .letter = 'w', .summary = "give the run its own git worktree and branch"},
+           {.name = "pty", .letter = 't', .summary = "run it on a terminal of its own"},
+           {.name = "no-stdin", .summary = "give it no standard input"},
+           {.name = "env",
+            .letter = 'e',
+            .kind = Kind::text,
+            .value = "NAME[=VALUE]",
+            .summary = "a variable for the run, ours or a new one",
+            .repeats = true},
+           {.name = "cwd",
+            .kind = Kind::text,
+            .value = "DIR",
+            .summary = "working folder; this one if left out"},
+           {.name = "raw", .summary = "show its output as it is, escape sequences and all"}},
+      .examples = {"cru run tester \"cover the login fix\"", "cru run -- make test",
+                   "cru run --id nightly --detach -- ./nightly.sh --all",
+                   "cru run --backend claude --worktree \"fix the login bug\""},
+      .run = run_verb,
+      .details =
+          "Without --detach it shows the output and ends as the run does: 0, or 6 if it failed.\n"
+          "The first Ctrl-C ends the run, the second leaves it. The run itself does not depend on\n"
+          "this command, nor on the daemon: find it again with cru ps, cru logs and cru show.\n"
+          "An agent's report is in .crucible/sessions: see it with cru sessions show."};
+  for (auto& flag : mind_flags("of an agent: grant it only this, of all that you may"))
+    run.flags.push_back(std::move(flag));
+  table.push_back(run);
+  run.path = "spawn";
+  run.hidden = true;
+  run.examples = {"cru spawn --live code-reviewer", "cru spawn --live --name Ada --role helper --at 10,5"};
+  for (auto& flag : live_flags()) run.flags.push_back(std::move(flag));
+  run.run = [](Context& context, const Args& args) {
+    return args.has("live") ? spawn_live(context, args) : run_verb(context, args);
+  };
+  table.push_back(std::move(run));
+}
+
+}  // namespace cru::cli

@@ -1,0 +1,36 @@
+#include "handoffs/full_text.h"
+
+namespace cru::coordination {
+namespace {
+
+constexpr int most_words = 32;
+
+/// Everything beyond ASCII counts as part of a word; the tokenizer of FTS5 knows better and splits it itself.
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+}  // namespace
+
+std::string full_text_query(std::string_view text, Words words) {
+  std::string query;
+  int count = 0;
+  for (size_t at = 0; at < text.size() && count < most_words;) {
+    if (!is_word(text[at])) {
+      ++at;
+      continue;
+    }
+    size_t end = at;
+    while (end < text.size() && is_word(text[end])) ++end;
+    if (count++ > 0) query += words == Words::all ? " " : " OR ";
+    query += '"';
+    query += text.substr(at, end - at);
+    query += '"';
+    at = end;
+  }
+  if (count > 0) query += '*';
+  return query;
+}
+
+}  // namespace cru::coordination

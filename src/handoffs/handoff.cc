@@ -1,0 +1,140 @@
+#include "handoffs/handoff.h"
+
+#include <fmt/format.h>
+
+#include <span>
+
+#include "base/text.h"
+
+namespace cru::coordination {
+namespace {
+
+constexpr size_t most_bytes = 256u << 10;
+constexpr size_t most_list_bytes = 32u << 10;  ///< of one list of a final handoff
+constexpr size_t longest_item = 200;           ///< columns, of a final handoff
+
+/// Short enough in columns and, whatever takes no column, in bytes.
+std::string cut(std::string_view text) {
+  size_t bytes = 0;
+  while (bytes < text.size() && bytes < 4 * longest_item)
+    bytes += first_code_point(text.substr(bytes)).length;
+  return truncate(bytes < text.size() ? std::string(text.substr(0, bytes)) + "…" : text, longest_item);
+}
+
+size_t bytes_of(const std::vector<std::string>& texts) {
+  size_t bytes = 0;
+  for (const auto& text : texts) bytes += text.size();
+  return bytes;
+}
+
+bool is_made_up(std::string_view agent_id) {
+  for (std::string_view prefix : {"agent-", "claude-", "codex-"}) {
+    if (!agent_id.starts_with(prefix) || agent_id.size() != prefix.size() + 8) continue;
+    return std::ranges::all_of(agent_id.substr(prefix.size()),
+                               [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  }
+  return false;
+}
+
+std::string duration_in_words(Duration duration) {
+  auto minutes = std::chrono::duration_cast<std::chrono::minutes>(duration).count();
+  if (minutes < 1) return "less than a minute";
+  if (minutes < 60) return fmt::format("{} min", minutes);
+  return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
+}
+
+std::string count_of(size_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string work_in_words(size_t completed, size_t open) {
+  auto pieces = [](size_t count) { return count_of(count, "piece of work", "pieces of work"); };
+  auto is = open == 1 ? "is" : "are";
+  if (completed == 0) return open == 0 ? "" : fmt::format("{} {} open", pieces(open), is);
+  auto text = "completed " + pieces(completed);
+  return open == 0 ? text : fmt::format("{}, {} {} open", text, open, is);
+}
+
+std::vector<std::string> fit(const std::vector<std::string>& texts, std::string_view before = "") {
+  std::vector<std::string> fitted;
+  size_t bytes = 0;
+  for (const auto& text : texts) {
+    auto item = cut(fmt::format("{}{}", before, text));
+    bytes += item.size();
+    if (fitted.size() == 200 || bytes > most_list_bytes) {
+      fitted.push_back(fmt::format("and {} more", texts.size() - fitted.size()));
+      break;
+    }
+    fitted.push_back(std::move(item));
+  }
+  return fitted;
+}
+
+}  // namespace
+
+json::object to_json(const Handoff& handoff) {
+  return {{"id", handoff.id},
+          {"agent_name", handoff.agent_name},
+          {"session_id", handoff.session_id},
+          {"summary", handoff.summary},
+          {"completed_work", json::value_from(handoff.completed_work)},
+          {"in_progress", json::value_from(handoff.in_progress)},
+          {"decisions", json::value_from(handoff.decisions)},
+          {"next_steps", json::value_from(handoff.next_steps)},
+          {"relevant_files", json::value_from(handoff.relevant_files)},
+          {"kind", handoff.is_final ? "final" : "written"},
+          {"created_at", to_rfc3339(handoff.created_at)}};
+}
+
+std::string handoff_name(std::string_view agent_id, std::string_view agent_type) {
+  return std::string(is_made_up(agent_id) && !agent_type.empty() ? agent_type : agent_id);
+}
+
+bool has_summary(const Handoff& handoff) {
+  return handoff.summary.find_first_not_of(" \t\r\n\v\f") != std::string::npos;
+}
+
+Result<> check_size(const Handoff& handoff) {
+  std::pair<std::string_view, size_t> fields[] = {{"summary", handoff.summary.size()},
+                                                  {"completed_work", bytes_of(handoff.completed_work)},
+                                                  {"in_progress", bytes_of(handoff.in_progress)},
+                                                  {"decisions", bytes_of(handoff.decisions)},
+                                                  {"next_steps", bytes_of(handoff.next_steps)},
+                                                  {"relevant_files", bytes_of(handoff.relevant_files)}};
+  size_t total = 0;
+  auto largest = fields[0];
+  for (const auto& field : fields) {
+    total += field.second;
+    if (field.second > largest.second) largest = field;
+  }
+  if (total <= most_bytes) return {};
+  return fail(Code::too_large,
+              fmt::format("a handoff holds at most {} bytes; this one has {}, {} of them in {}", most_bytes,
+                          total, largest.second, largest.first),
+              std::string(largest.first), "keep the detail in files and name them in relevant_files");
+}
+
+Handoff final_handoff(const SessionFacts& facts, std::string id) {
+  std::string summary = "Worked " + duration_in_words(facts.ended_at - facts.started_at);
+  if (!facts.current_task.empty()) summary += " on " + cut(facts.current_task);
+  if (auto work = work_in_words(facts.completed.size(), facts.open.size()); !work.empty())
+    summary += "; " + work;
+  summary +=
+      "; touched " + (facts.files.empty() ? "no files" : count_of(facts.files.size(), "file", "files"));
+  if (!facts.locks.empty()) summary += "; released " + count_of(facts.locks.size(), "lock", "locks");
+  if (!facts.why.empty()) summary += "; ended: " + cut(facts.why);
+  auto next_steps = fit(facts.open, "Finish: ");
+  if (!facts.current_task.empty()) next_steps.push_back("Continue: " + cut(facts.current_task));
+  return {.id = std::move(id),
+          .agent_name = facts.agent_name,
+          .session_id = facts.session_id,
+          .summary = summary + ".",
+          .completed_work = fit(facts.completed),
+          .in_progress = fit(facts.open),
+          .next_steps = std::move(next_steps),
+          .relevant_files = fit(facts.files),
+          .is_final = true,
+          .created_at = facts.ended_at};
+}
+
+}  // namespace cru::coordination

@@ -1,0 +1,69 @@
+#include "handoffs/handoffs_service.h"
+
+#include "base/id.h"
+
+namespace cru::coordination {
+namespace {
+
+Done summary_required() {
+  return {.reply = {{"success", false},
+                    {"error", "summary_required"},
+                    {"field", "summary"},
+                    {"message", "a handoff needs a summary: where things stand, in a sentence or more"}},
+          .changed = false,
+          .status = 400};
+}
+
+Done as_list(const std::vector<Handoff>& handoffs) {
+  json::array list;
+  for (const auto& handoff : handoffs) list.push_back(to_json(handoff));
+  return {.reply = {{"handoffs", std::move(list)}}, .changed = false};
+}
+
+}  // namespace
+
+Task<Result<Done>> Handoffs::write(Who who, Handoff handoff) {
+  handoff.id = uuid_from(random_.bytes16());
+  handoff.agent_name = handoff_name(who.agent_id, who.agent_type);
+  handoff.session_id = who.session_id;
+  auto now = sessions_.now();
+  auto once = who.once;
+  co_return co_await write_once(
+      store_, once, [listeners = sessions_.listeners(), who, handoff, now](Tx& tx) -> Result<Done> {
+        auto moment = now;
+        moment.wall = tx.now();
+        if (auto session = admit_session(tx, who, moment, *listeners); !session)
+          return fail(std::move(session.error()));
+        if (!has_summary(handoff)) return summary_required();
+        if (auto sized = check_size(handoff); !sized) return fail(std::move(sized.error()));
+        auto written = handoff;
+        written.created_at = tx.now();
+        insert_handoff(tx, written);
+        return Done{.reply = {{"success", true}, {"handoff_id", written.id}}};
+      });
+}
+
+Task<Result<Done>> Handoffs::read(Who who, std::string agent_name, int64_t limit) {
+  if (agent_name.empty()) agent_name = handoff_name(who.agent_id, who.agent_type);
+  co_return co_await list(std::move(who), std::move(agent_name), {}, limit);
+}
+
+Task<Result<Done>> Handoffs::list(Who who, std::string agent_name, std::string query, int64_t limit) {
+  if (auto seen = co_await sessions_.seen(std::move(who)); !seen) co_return fail(std::move(seen.error()));
+  co_return co_await store_.read([agent_name, query, limit](Reader& reader) -> Result<Done> {
+    return as_list(list_handoffs(reader, agent_name, query, limit));
+  });
+}
+
+Task<Result<Done>> Handoffs::find(Who who, std::string id) {
+  if (auto seen = co_await sessions_.seen(std::move(who)); !seen) co_return fail(std::move(seen.error()));
+  co_return co_await store_.read([id](Reader& reader) -> Result<Done> {
+    auto found = find_handoff(reader, id);
+    if (!found)
+      return fail(Code::not_found, "no handoff has the id " + id + ", or more than one begins with it", "id",
+                  "see: cru handoffs list");
+    return Done{.reply = to_json(*found), .changed = false};
+  });
+}
+
+}  // namespace cru::coordination

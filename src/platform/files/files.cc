@@ -1,0 +1,96 @@
+#include "platform/files/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace cru {
+
+Error system_error(int errno_value, std::string_view doing) {
+  Code code = Code::internal;
+  if (errno_value == ENOENT) code = Code::not_found;
+  if (errno_value == EACCES || errno_value == EPERM || errno_value == EROFS) code = Code::forbidden;
+  if (errno_value == ENOSPC || errno_value == EDQUOT) code = Code::disk_full;
+  return {code, fmt::format("cannot {}: {}", doing, std::strerror(errno_value))};
+}
+
+Result<std::string> read_file(const std::string& path, size_t limit) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return fail(system_error(errno, "open " + path));
+  std::string content;
+  char buffer[16384];
+  for (;;) {
+    ssize_t count = ::read(fd.get(), buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail(system_error(errno, "read " + path));
+    if (count == 0) return content;
+    content.append(buffer, static_cast<size_t>(count));
+    if (content.size() > limit) return fail(Code::too_large, fmt::format("{} is over {} bytes", path, limit));
+  }
+}
+
+namespace {
+
+Result<> write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    ssize_t count = ::write(fd, content.data(), content.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail(system_error(errno, "write " + path));
+    content.remove_prefix(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> write_file(const std::string& path, std::string_view content, unsigned mode) {
+  auto temporary = fmt::format("{}.tmp.{}", path, ::getpid());
+  Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
+  if (!fd) return fail(system_error(errno, "create " + temporary));
+  auto written = write_all(fd.get(), content, temporary);
+  if (written && (::fchmod(fd.get(), mode) != 0 || ::fsync(fd.get()) != 0))
+    written = fail(system_error(errno, "sync " + temporary));
+  if (written && ::rename(temporary.c_str(), path.c_str()) != 0)
+    written = fail(system_error(errno, "rename to " + path));
+  if (!written) {
+    ::unlink(temporary.c_str());
+    return written;
+  }
+  return sync_folder(std::filesystem::path(path).parent_path().string());
+}
+
+Result<> make_folder(const std::string& path, unsigned mode) {
+  if (::mkdir(path.c_str(), mode) == 0) return {};
+  if (errno == ENOENT) {
+    auto parent = std::filesystem::path(path).parent_path().string();
+    if (auto made = make_folder(parent); !made) return made;
+    if (::mkdir(path.c_str(), mode) == 0) return {};
+  }
+  int reason = errno;
+  struct stat status{};
+  if (reason == EEXIST && ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return {};
+  return fail(system_error(reason, "create folder " + path));
+}
+
+Result<> sync_folder(const std::string& path) {
+  Fd fd(::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0) return fail(system_error(errno, "sync folder " + path));
+  return {};
+}
+
+Result<Fd> lock_file(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd) return fail(system_error(errno, "open " + path));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return fail(Code::conflict, path + " is held by another process");
+    return fail(system_error(errno, "lock " + path));
+  }
+  return fd;
+}
+
+}  // namespace cru

@@ -1,0 +1,93 @@
+#include "platform/files/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "platform/files/temporary_folder_fixture.h"
+
+namespace cru {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public testing::Test {
+ protected:
+  unsigned mode_of(const std::string& path) {
+    struct stat status{};
+    EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+    return status.st_mode & 0777u;
+  }
+  size_t entries() {
+    return static_cast<size_t>(
+        std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()));
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(Files, AreReadWhole) {
+  std::string content(100000, 'x');
+  content += std::string("\0\xff", 2);
+  ASSERT_TRUE(write_file(folder / "f", content));
+  EXPECT_EQ(read_file(folder / "f"), content);
+}
+
+TEST_F(Files, AreRefusedBeyondTheLimit) {
+  ASSERT_TRUE(write_file(folder / "f", "12345"));
+  EXPECT_TRUE(read_file(folder / "f", 5));
+  auto refused = read_file(folder / "f", 4);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::too_large);
+}
+
+TEST_F(Files, AreReplacedWithTheModeAskedForAndLeaveNothingBeside) {
+  ASSERT_TRUE(write_file(folder / "token", "old"));
+  ASSERT_TRUE(write_file(folder / "token", "new", 0600));
+  EXPECT_EQ(read_file(folder / "token"), "new");
+  EXPECT_EQ(mode_of(folder / "token"), 0600u);
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, ThatCannotBeReplacedStayAndLeaveNothingBeside) {
+  fs::create_directories(folder / "taken/inside");
+  auto refused = write_file(folder / "taken", "x");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find(folder / "taken"), std::string::npos) << refused.error().message;
+  EXPECT_TRUE(fs::is_directory(folder / "taken/inside"));
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, ErrorsNameThePathAndTheReason) {
+  auto absent = read_file(folder / "absent");
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code, Code::not_found);
+  EXPECT_EQ(absent.error().message, "cannot open " + (folder / "absent") + ": No such file or directory");
+  EXPECT_EQ(system_error(ENOSPC, "x").code, Code::disk_full);
+  EXPECT_EQ(system_error(EDQUOT, "x").code, Code::disk_full);
+  EXPECT_EQ(system_error(EROFS, "x").code, Code::forbidden);
+  EXPECT_EQ(system_error(EACCES, "x").code, Code::forbidden);
+  EXPECT_EQ(system_error(EIO, "x").code, Code::internal);
+}
+
+TEST_F(Files, FoldersAreMadeWithTheirParents) {
+  ASSERT_TRUE(make_folder(folder / "a/b/c", 0700));
+  EXPECT_EQ(mode_of(folder / "a/b/c"), 0700u);
+  EXPECT_TRUE(make_folder(folder / "a/b/c")) << "one that is there is no error";
+  ASSERT_TRUE(write_file(folder / "file", ""));
+  EXPECT_FALSE(make_folder(folder / "file"));
+  EXPECT_FALSE(make_folder(folder / "file/below"));
+}
+
+TEST_F(Files, ALockHasOneHolder) {
+  auto first = lock_file(folder / "pid");
+  ASSERT_TRUE(first);
+  auto second = lock_file(folder / "pid");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::conflict);
+  first->reset();
+  EXPECT_TRUE(lock_file(folder / "pid"));
+}
+
+}  // namespace
+}  // namespace cru

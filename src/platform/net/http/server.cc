@@ -1,0 +1,188 @@
+#include "platform/net/http/server.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <list>
+
+#include "platform/net/http/connection.h"
+
+namespace cru::http {
+namespace {
+
+struct Listener {
+  Fd fd;
+  bool is_unix = false;
+  std::unique_ptr<Watch> watch = {};
+  Loop::TimerId pause = 0;
+};
+
+/// Says why without waiting, as far as that goes: there is no room to keep this peer.
+void turn_away(const Fd& fd) {
+  static const std::string refusal = [] {
+    auto body =
+        error_response({Code::overloaded, "too many connections", {}, "close some, then try again"}).body;
+    return fmt::format(
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {}\r\n"
+        "Retry-After: 1\r\nConnection: close\r\n\r\n{}",
+        body.size(), body);
+  }();
+  char sink[4096];
+  while (::recv(fd.get(), sink, sizeof sink, MSG_DONTWAIT) > 0) {
+  }
+  (void)::send(fd.get(), refusal.data(), refusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  ::shutdown(fd.get(), SHUT_WR);
+}
+
+Task<void> serve(Shared& shared, Fd fd, Peer peer) {
+  Connection connection(shared, std::move(fd), peer);
+  co_await connection.run();
+}
+
+}  // namespace
+
+struct Server::Impl {
+  Shared shared;
+  std::list<Listener> listeners;
+
+  Impl(Loop& loop, ServerConfig config, Admit admit, Handler handler)
+      : shared{.loop = loop,
+               .config = config,
+               .admit = std::move(admit),
+               .handler = std::move(handler),
+               .quieter = Signal(loop)} {}
+
+  void arm(Listener& listener) {
+    listener.watch->when_readable([this, &listener] { accept_some(listener); });
+  }
+
+  void accept_some(Listener& listener) {
+    // A bounded burst: a storm of connections must not keep the loop from everything else.
+    for (int i = 0; i < 32; ++i) {
+      sockaddr_storage address{};
+      socklen_t size = sizeof address;
+      Fd fd(::accept4(listener.fd.get(), reinterpret_cast<sockaddr*>(&address), &size,
+                      SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!fd) {
+        if (errno == EAGAIN || errno == EWOULDBLOCK) break;
+        if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO) continue;
+        // Out of descriptors or memory: the peer stays in the queue and would wake us at once, for ever.
+        listener.pause = shared.loop.set_timer(shared.config.accept_pause, [this, &listener] {
+          listener.pause = 0;
+          arm(listener);
+        });
+        return;
+      }
+      if (shared.connections.size() >= shared.config.connections) {
+        turn_away(fd);
+        continue;
+      }
+      auto peer = identify(listener, fd, address);
+      peer.connection = ++last_connection;
+      shared.loop.spawn(serve(shared, std::move(fd), peer));
+    }
+    arm(listener);
+  }
+
+  static Peer identify(const Listener& listener, const Fd& fd, const sockaddr_storage& address) {
+    Peer peer;
+    peer.is_unix = listener.is_unix;
+    if (listener.is_unix) {
+      ucred credentials{};
+      socklen_t size = sizeof credentials;
+      if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
+        peer.pid = credentials.pid;
+        peer.uid = credentials.uid;
+      }
+    } else {
+      int on = 1;
+      ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      peer.port = ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+    }
+    return peer;
+  }
+
+  uint64_t last_connection = 0;
+
+  void stop_listening() {
+    for (auto& listener : listeners)
+      if (listener.pause) shared.loop.cancel_timer(listener.pause);
+    listeners.clear();
+  }
+};
+
+Server::Server(Loop& loop, ServerConfig config, Admit admit, Handler handler)
+    : impl_(std::make_unique<Impl>(loop, config, std::move(admit), std::move(handler))) {}
+
+Server::~Server() {
+  CRU_ASSERT(impl_->shared.connections.empty());
+  impl_->stop_listening();
+  if (impl_->shared.sweep_timer) impl_->shared.loop.cancel_timer(impl_->shared.sweep_timer);
+}
+
+void Server::listen(Fd listening) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  ::getsockname(listening.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  auto& listener = impl_->listeners.emplace_back(std::move(listening), address.ss_family == AF_UNIX);
+  listener.watch = impl_->shared.loop.watch(listener.fd.get());
+  impl_->arm(listener);
+}
+
+size_t Server::connections() const { return impl_->shared.connections.size(); }
+
+Task<void> Server::drain(Duration limit) {
+  auto& shared = impl_->shared;
+  impl_->stop_listening();
+  shared.draining = true;
+  auto known = shared.connections;
+  for (auto* connection : known)
+    if (shared.connections.contains(connection) && !connection->is_busy()) connection->expire();
+  auto end = shared.loop.clock().boot() + limit;
+  for (;;) {
+    auto left = end - shared.loop.clock().boot();
+    bool busy = std::ranges::any_of(shared.connections, [](auto* c) { return c->is_busy(); });
+    if (!busy || left <= Duration(0)) co_return;
+    co_await shared.quieter.wait(left);
+  }
+}
+
+void Shared::arm_sweep() {
+  if (!sweep_timer) sweep_timer = loop.set_timer(config.sweep, [this] { sweep(); });
+}
+
+/// Ends what is late. Goes on only while somebody has a deadline: an idle daemon never wakes up.
+void Shared::sweep() {
+  sweep_timer = 0;
+  auto now = loop.clock().boot();
+  std::vector<Connection*> late;
+  for (auto* connection : connections)
+    if (connection->is_late(now)) late.push_back(connection);
+  for (auto* connection : late)
+    if (connections.contains(connection) && connection->is_late(now)) connection->expire();
+  if (std::ranges::any_of(connections, [](auto* c) { return c->has_deadline(); })) arm_sweep();
+}
+
+const std::string& Shared::date() {
+  static constexpr const char* days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  static constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                           "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  auto second = to_millis(loop.clock().wall()) / 1000;
+  if (second != date_second) {
+    date_second = second;
+    std::time_t time = second;
+    std::tm tm{};
+    ::gmtime_r(&time, &tm);
+    date_line = fmt::format("Date: {}, {:02} {} {} {:02}:{:02}:{:02} GMT\r\n", days[tm.tm_wday], tm.tm_mday,
+                            months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+  }
+  return date_line;
+}
+
+}  // namespace cru::http

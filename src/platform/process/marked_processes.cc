@@ -1,0 +1,102 @@
+#include "platform/process/marked_processes.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <map>
+
+#include "platform/files/fd.h"
+#include "platform/files/files.h"
+
+namespace cru {
+namespace {
+
+std::vector<int> all_processes() {
+  std::vector<int> pids;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    auto name = entry.path().filename().string();
+    int pid = 0;
+    auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (problem == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  return pids;
+}
+
+}  // namespace
+
+namespace {
+
+/// A process in the middle of an exec shows an empty environment for an instant; one that has no program (a
+/// zombie, a kernel thread) shows one for ever.
+Result<std::string> read_environment(int pid) {
+  for (int attempt = 0;; ++attempt) {
+    auto environment = read_file(fmt::format("/proc/{}/environ", pid), 4u << 20);
+    char target[8];
+    bool has_program = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), target, sizeof target) > 0;
+    if (!environment || !environment->empty() || !has_program || attempt == 5) return environment;
+    ::usleep(300);
+  }
+}
+
+}  // namespace
+
+std::string mark_of(int pid, const std::string& name) {
+  auto environment = read_environment(pid);
+  if (!environment) return {};
+  std::string_view rest = *environment;
+  while (!rest.empty()) {
+    auto entry = rest.substr(0, rest.find('\0'));
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=')
+      return std::string(entry.substr(name.size() + 1));
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+  }
+  return {};
+}
+
+namespace {
+
+/// One of the numbers of /proc/PID/stat, by its place in proc(5): 4 is the first. 0 if there is no such
+/// process.
+int64_t stat_number(int pid, int place) {
+  auto stat = read_file(fmt::format("/proc/{}/stat", pid), 4096);
+  if (!stat) return 0;
+  // The name, in brackets, may hold anything; what follows the last bracket is "S PPID …".
+  auto at = stat->rfind(')');
+  if (at == std::string::npos) return 0;
+  for (int i = 2; i < place && at != std::string::npos; ++i) at = stat->find(' ', at + 1);
+  if (at == std::string::npos) return 0;
+  int64_t number = 0;
+  std::from_chars(stat->data() + at + 1, stat->data() + stat->size(), number);
+  return number;
+}
+
+}  // namespace
+
+int parent_of(int pid) { return static_cast<int>(stat_number(pid, 4)); }
+int session_of(int pid) { return static_cast<int>(stat_number(pid, 6)); }
+int64_t start_time_of(int pid) { return stat_number(pid, 22); }
+
+size_t kill_marked(const std::string& name, const std::set<std::string>& values) {
+  std::map<int, Fd> stopped;
+  for (bool found_new = true; found_new;) {
+    found_new = false;
+    for (int pid : all_processes()) {
+      if (pid == ::getpid() || stopped.contains(pid) || !values.contains(mark_of(pid, name))) continue;
+      Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+      // The pid may have been reused before the pidfd held it: look at the mark once more.
+      if (!handle || !values.contains(mark_of(pid, name))) continue;
+      ::syscall(SYS_pidfd_send_signal, handle.get(), SIGSTOP, nullptr, 0);
+      stopped.emplace(pid, std::move(handle));
+      found_new = true;
+    }
+  }
+  for (auto& [pid, handle] : stopped) ::syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0);
+  return stopped.size();
+}
+
+}  // namespace cru

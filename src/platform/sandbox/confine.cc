@@ -1,0 +1,254 @@
+#include "platform/sandbox/confine.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+
+#include "platform/files/files.h"
+#include "platform/sandbox/confine_paths.h"
+#include "platform/sandbox/landlock.h"
+#include "platform/sandbox/namespaces.h"
+#include "platform/sandbox/socket_filter.h"
+
+namespace cru {
+namespace {
+
+constexpr int leash = 3;
+constexpr int cannot_confine = 125, cannot_execute = 127;
+
+void tell(bool leashed, const std::string& text) {
+  if (leashed) (void)!::write(leash, text.data(), text.size());
+}
+
+int refuse(const ConfineRequest& request, const std::string& why, int code) {
+  tell(request.leashed, "failed " + why + "\n");
+  auto line = "cru confine: " + why + "\n";
+  if (!request.leashed) (void)!::write(2, line.data(), line.size());
+  return code;
+}
+
+/// Without namespaces for mounts nothing can be hidden in a folder that is open: its neighbours are allowed
+/// one by one, so nothing new can be made beside them.
+void add_all_but(std::vector<std::string>& out, const std::string& folder,
+                 const std::vector<std::string>& not_these) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    auto path = entry.path().string();
+    if (!entry.is_symlink(error) && std::ranges::find(not_these, path) == not_these.end())
+      out.push_back(path);
+  }
+}
+
+LandlockWishes landlock_wishes(const ConfineRequest& request, const std::string& temporary, bool has_mounts) {
+  LandlockWishes wishes;
+  wishes.writable = {temporary,     "/dev/null",    "/dev/zero", "/dev/full", "/dev/tty",
+                     "/dev/random", "/dev/urandom", "/dev/pts",  "/dev/ptmx"};
+  if (has_mounts) wishes.writable.push_back("/dev/shm");
+  if (!has_mounts) wishes.unreadable = secret_paths(request.root);
+  if (request.read_only) return wishes;
+  if (auto cache = cache_folder(); !cache.empty()) wishes.writable.push_back(cache);
+  if (has_mounts) {
+    wishes.writable.push_back(request.root);
+    return wishes;
+  }
+  auto closed = guarded_paths(request.root);
+  closed.push_back(request.root + "/.coven");
+  closed.push_back(request.root + "/.git");
+  add_all_but(wishes.writable, request.root, closed);
+  add_all_but(wishes.writable, request.root + "/.git", closed);
+  return wishes;
+}
+
+/// In the process that will become the program. Returns only if it cannot.
+int become(const ConfineRequest& request, const std::string& temporary, Namespaces spaces) {
+  bool must = request.read_only || request.no_network;
+  ::setsid();  // what it does to its own group must not meet us
+  (void)!drop_capabilities();
+  rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  auto confined =
+      landlock_version() > 0
+          ? apply_landlock(landlock_wishes(request, temporary, spaces.mounts))
+          : fail(Code::cannot_execute, "this kernel has no Landlock, which keeps commands from writing");
+  if (!confined && must)
+    return refuse(request,
+                  confined.error().message +
+                      "; such a command needs the permissions FilesystemWrite and NetworkAccess here",
+                  cannot_confine);
+  if (request.no_network)
+    if (auto closed = refuse_sockets(spaces.network); !closed)
+      return refuse(request, closed.error().message, cannot_confine);
+  ::setenv("TMPDIR", temporary.c_str(), 1);
+  std::vector<char*> words;
+  for (const auto& word : request.argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  ::execvp(words[0], words.data());
+  return refuse(request, fmt::format("cannot run {}: {}", request.argv[0], std::strerror(errno)),
+                cannot_execute);
+}
+
+/// Waits for `child`, reaping all others that come along.
+int wait_for(pid_t child) {
+  for (int status = 0;;) {
+    pid_t ended = ::waitpid(-1, &status, 0);
+    if (ended == child) return status;
+    if (ended < 0 && errno != EINTR) return 0;
+  }
+}
+
+int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+
+/// Starts the program, waits for it and tells how it ended.
+int run(const ConfineRequest& request, const std::string& temporary, Namespaces spaces) {
+  pid_t child = ::fork();
+  if (child == 0) ::_exit(become(request, temporary, spaces));
+  if (child < 0) return refuse(request, system_error(errno, "start a process").message, cannot_confine);
+  int status = wait_for(child);
+  // Only the first line counts: after a "failed" this one says nothing.
+  tell(request.leashed, WIFSIGNALED(status) ? fmt::format("signal {}\n", WTERMSIG(status))
+                                            : fmt::format("exit {}\n", WEXITSTATUS(status)));
+  return exit_code_of(status);
+}
+
+/// The first of its processes: when it ends, the kernel ends all the others.
+[[noreturn]] void be_first(const ConfineRequest& request, const std::string& temporary, Namespaces spaces) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (spaces.mounts) mount_own_proc();
+  ::_exit(run(request, temporary, spaces));
+}
+
+/// Everything below us; orphans come to us, so it ends when there are no children any more.
+void kill_all_below() {
+  for (;;) {
+    auto list = read_file(fmt::format("/proc/self/task/{}/children", ::gettid()), 1 << 20);
+    for (const char* at = list ? list->c_str() : ""; *at;) {
+      char* end = nullptr;
+      auto pid = static_cast<pid_t>(::strtol(at, &end, 10));
+      if (end == at) break;
+      ::kill(pid, SIGKILL);
+      at = *end ? end + 1 : end;
+    }
+    if (::waitpid(-1, nullptr, list && !list->empty() ? 0 : WNOHANG) <= 0 && errno != EINTR) return;
+  }
+}
+
+/// Until the process ends or the leash is let go.
+int watch(pid_t child, bool leashed) {
+  Fd process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  pollfd polls[2] = {{process.get(), POLLIN, 0}, {leashed ? leash : -1, POLLIN, 0}};
+  while (::poll(polls, 2, -1) < 0 && errno == EINTR) {
+  }
+  if (polls[1].revents) ::kill(child, SIGKILL);
+  int status = wait_for(child);
+  kill_all_below();
+  return exit_code_of(status);
+}
+
+int confine(const ConfineRequest& request, const std::string& temporary) {
+  auto guarded = request.read_only ? std::vector<std::string>() : guarded_paths(request.root);
+  std::vector<std::string> writable = {temporary};
+  if (!request.read_only) {
+    auto cache = cache_folder();
+    if (!cache.empty() && make_folder(cache, 0700)) writable.push_back(cache);
+    writable.push_back(request.root);
+  }
+  auto spaces = enter_namespaces({.empty_network = request.no_network,
+                                  .writable = std::move(writable),
+                                  .hidden = hidden_paths(request.root),
+                                  .kept = {request.root + "/.git"},
+                                  .readonly = std::move(guarded)});
+  // Without a namespace orphans would leave us, and be taken for a person's.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  pid_t first = ::fork();
+  if (first == 0) be_first(request, temporary, spaces);
+  if (first < 0) return refuse(request, system_error(errno, "start a process").message, cannot_confine);
+  return watch(first, request.leashed);
+}
+
+}  // namespace
+
+Result<ConfineRequest> parse_confine(int argc, char** argv) {
+  ConfineRequest request;
+  int at = 0;
+  for (; at < argc; ++at) {
+    std::string_view word = argv[at];
+    if (word == "--") break;
+    if (word == "--read-only") {
+      request.read_only = true;
+    } else if (word == "--no-network") {
+      request.no_network = true;
+    } else if (word == "--leash") {
+      request.leashed = true;
+    } else if (word == "--root" && at + 1 < argc) {
+      request.root = argv[++at];
+    } else {
+      return fail(Code::invalid_argument, fmt::format("unknown option {}", word), std::string(word));
+    }
+  }
+  for (++at; at < argc; ++at) request.argv.emplace_back(argv[at]);
+  if (request.argv.empty()) return fail(Code::invalid_argument, "no program after --", "argv");
+  std::error_code error;
+  auto root = std::filesystem::canonical(request.root, error).string();
+  if (error || root.size() < 2)
+    return fail(Code::invalid_argument, "--root must be a folder, and not / itself", "--root");
+  request.root = root;
+  return request;
+}
+
+ConfineReport parse_confine_report(const std::string& text) {
+  ConfineReport report;
+  auto number = [&](std::string_view word) {
+    int out = 0;
+    std::from_chars(text.data() + word.size(), text.data() + text.size(), out);
+    return out;
+  };
+  if (text.starts_with("exit ")) {
+    report.exit_code = number("exit ");
+  } else if (text.starts_with("signal ")) {
+    report.signal = number("signal ");
+  } else if (text.starts_with("failed ")) {
+    report.failure = text.substr(7, text.find('\n') - 7);
+  } else {
+    report.signal = SIGKILL;  // it was killed before it could say
+  }
+  return report;
+}
+
+int confine_main(int argc, char** argv) {
+  auto request = parse_confine(argc, argv);
+  if (!request) return refuse({}, request.error().message, cannot_confine);
+  if (request->leashed && ::fcntl(leash, F_SETFD, FD_CLOEXEC) != 0) request->leashed = false;
+  ::close_range(request->leashed ? leash + 1 : leash, ~0u, 0);
+  ::signal(SIGPIPE, SIG_DFL);
+  std::error_code error;
+  auto temporary = std::filesystem::temp_directory_path(error).string() + "/cru-command-XXXXXX";
+  if (error || !::mkdtemp(temporary.data()))
+    return refuse(*request, system_error(errno, "make " + temporary).message, cannot_confine);
+  auto absent = request->read_only ? std::vector<std::string>() : absent_paths(request->root);
+  // Whoever enters the namespaces cannot remove the folder any more: it is a mount point there.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  pid_t warden = ::fork();
+  if (warden == 0) ::_exit(confine(*request, temporary));
+  int code = warden < 0 ? refuse(*request, system_error(errno, "start a process").message, cannot_confine)
+                        : exit_code_of(wait_for(warden));
+  kill_all_below();
+  std::filesystem::remove_all(temporary, error);
+  if (auto told = set_aside_new(absent); !told.empty()) (void)!::write(2, told.data(), told.size());
+  ::_exit(code);  // what runs at an exit cannot where no process can be made any more
+}
+
+}  // namespace cru

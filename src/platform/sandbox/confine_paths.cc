@@ -1,0 +1,88 @@
+#include "platform/sandbox/confine_paths.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "platform/files/files.h"
+
+namespace cru {
+namespace {
+
+bool is_there(const std::string& path) {
+  struct stat about{};
+  return ::lstat(path.c_str(), &about) == 0;
+}
+
+/// A folder that a variable names, else one below the home folder.
+std::string home_folder(const char* variable, const char* below_home) {
+  const char* set = ::getenv(variable);
+  if (set && set[0] == '/') return set;
+  const char* home = ::getenv("HOME");
+  return home && home[0] == '/' ? std::string(home) + below_home : std::string();
+}
+
+std::vector<std::string> candidates(const std::string& root) {
+  std::vector<std::string> paths = {root + "/.coven", root + "/.crucible/sessions"};
+  // Links are followed: what is hidden is where it really stands.
+  std::error_code error;
+  auto keys =
+      std::filesystem::canonical(home_folder("XDG_CONFIG_HOME", "/.config") + "/crucible/keys", error);
+  if (!error && keys.is_absolute()) paths.push_back(keys.string());
+  return paths;
+}
+
+}  // namespace
+
+std::vector<std::string> guarded_paths(const std::string& root) {
+  return {root + "/.crucible", root + "/.claude", root + "/.mcp.json", root + "/.git/hooks",
+          root + "/.git/config"};
+}
+
+std::vector<std::string> hidden_paths(const std::string& root) {
+  auto paths = candidates(root);
+  for (std::string path : {"/run/user", "/run/dbus", "/run/docker.sock", "/run/containerd", "/run/podman"})
+    if (!root.starts_with(path + "/")) paths.push_back(path);
+  return paths;
+}
+
+std::vector<std::string> secret_paths(const std::string& root) {
+  auto paths = candidates(root);
+  std::erase_if(paths, [](const std::string& path) { return !is_there(path); });
+  return paths;
+}
+
+std::string cache_folder() { return home_folder("XDG_CACHE_HOME", "/.cache"); }
+
+std::vector<std::string> absent_paths(const std::string& root) {
+  auto paths = guarded_paths(root);
+  // A repository that is made anew has hooks and a configuration of its own.
+  bool has_git = is_there(root + "/.git");
+  std::erase_if(paths, [&](const std::string& path) {
+    return is_there(path) || (!has_git && path.starts_with(root + "/.git/"));
+  });
+  return paths;
+}
+
+std::string set_aside_new(const std::vector<std::string>& absent) {
+  std::string told;
+  for (const auto& path : absent) {
+    if (!is_there(path)) continue;
+    auto aside = path + ".refused";
+    for (int number = 2; is_there(aside) && number < 1000; ++number)
+      aside = fmt::format("{}.refused-{}", path, number);
+    if (::rename(path.c_str(), aside.c_str()) == 0)
+      told += fmt::format("cru confine: a command may not make {}; it is now {}\n", path, aside);
+    else
+      told +=
+          fmt::format("cru confine: a command made {}, which it may not, and it cannot be moved aside: {}\n",
+                      path, std::strerror(errno));
+  }
+  return told;
+}
+
+}  // namespace cru

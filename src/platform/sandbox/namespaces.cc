@@ -1,0 +1,150 @@
+#include "platform/sandbox/namespaces.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <linux/mount.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "platform/files/fd.h"
+
+namespace cru {
+namespace {
+
+bool mount_at(const char* source, const std::string& target, const char* type, unsigned long flags,
+              const char* options) {
+  return ::syscall(SYS_mount, source, target.c_str(), type, flags, options) == 0;
+}
+
+bool write_text(const char* file, const std::string& text) {
+  Fd fd(::open(file, O_WRONLY | O_CLOEXEC));
+  return fd && ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+/// The user stays who he is, with nobody else there.
+bool map_own_ids(uid_t uid, gid_t gid) {
+  return write_text("/proc/self/setgroups", "deny") &&
+         write_text("/proc/self/uid_map", fmt::format("{} {} 1", uid, uid)) &&
+         write_text("/proc/self/gid_map", fmt::format("{} {} 1", gid, gid));
+}
+
+bool enter(int flags) {
+  auto uid = ::geteuid();
+  auto gid = ::getegid();
+  // A superuser needs no user namespace, in which other people's files would be out of his reach.
+  if (uid == 0 && ::unshare(flags) == 0) return true;
+  return ::unshare(flags | CLONE_NEWUSER) == 0 && map_own_ids(uid, gid);
+}
+
+bool hide(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return true;
+  if (!S_ISDIR(status.st_mode)) return mount_at("/dev/null", path, nullptr, MS_BIND, nullptr);
+  return mount_at("tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,mode=0755");
+}
+
+Fd clone_tree(const std::string& path) {
+  return Fd(static_cast<int>(
+      ::syscall(SYS_open_tree, AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
+}
+bool make_readonly(int at, const char* path, unsigned flags) {
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_RDONLY;
+  return ::syscall(SYS_mount_setattr, at, path, flags | AT_RECURSIVE, &attributes, sizeof attributes) == 0;
+}
+bool put_tree(const Fd& tree, const std::string& path) {
+  return tree && ::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, path.c_str(),
+                           MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS) == 0;
+}
+
+/// Mounted upon itself: the kernel lets nobody move or remove a mount point.
+bool keep(const std::string& path, bool readonly) {
+  if (::access(path.c_str(), F_OK) != 0) return true;
+  auto tree = clone_tree(path);
+  return tree && (!readonly || make_readonly(tree.get(), "", AT_EMPTY_PATH)) && put_tree(tree, path);
+}
+
+/// Copies of the writable trees are taken as they are, put back upon a world that is read-only.
+bool make_all_readonly_but(const std::vector<std::string>& writable) {
+  std::vector<std::pair<Fd, std::string>> trees;
+  for (const auto& path : writable)
+    if (::access(path.c_str(), F_OK) == 0) trees.emplace_back(clone_tree(path), path);
+  bool good = make_readonly(AT_FDCWD, "/", 0);
+  for (const auto& [tree, path] : trees) good = good && put_tree(tree, path);
+  return good;
+}
+
+/// We still stand on what is below the new mounts: the same folder must be entered anew.
+bool enter_folder_again() {
+  struct stat before{}, after{};
+  char path[4096];
+  return ::stat(".", &before) == 0 && ::getcwd(path, sizeof path) && ::chdir(path) == 0 &&
+         ::stat(".", &after) == 0 && before.st_dev == after.st_dev && before.st_ino == after.st_ino;
+}
+
+bool arrange_mounts(const NamespaceWishes& wishes) {
+  bool good = mount_at(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) &&
+              make_all_readonly_but(wishes.writable) && enter_folder_again();
+  for (const auto& path : wishes.kept) good = good && keep(path, false);
+  for (const auto& path : wishes.readonly) good = good && keep(path, true);
+  for (const auto& path : wishes.hidden) good = good && hide(path);
+  // Shared memory with others would be a way out, and a place to write.
+  return good && mount_at("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+}
+
+/// An empty network has a loopback interface that is down.
+void raise_loopback() {
+  Fd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  request.ifr_name[0] = 'l';
+  request.ifr_name[1] = 'o';
+  request.ifr_flags = IFF_UP;
+  if (fd) (void)::ioctl(fd.get(), SIOCSIFFLAGS, &request);
+}
+
+}  // namespace
+
+Namespaces enter_namespaces(const NamespaceWishes& wishes) {
+  Namespaces out;
+  int flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | (wishes.empty_network ? CLONE_NEWNET : 0);
+  if (!enter(flags)) return out;
+  out.processes = true;
+  out.network = wishes.empty_network;
+  if (out.network) raise_loopback();
+  out.mounts = arrange_mounts(wishes);
+  return out;
+}
+
+void mount_own_proc() { mount_at("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr); }
+
+bool drop_capabilities() {
+  constexpr std::array kept = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID,
+                               CAP_KILL,  CAP_SETGID,       CAP_SETUID};
+  uint32_t low = 0;
+  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
+    if (std::ranges::find(kept, capability) != kept.end())
+      low |= 1u << capability;
+    else
+      (void)::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);  // an ordinary user may not, and has none
+  }
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct have[2] = {};
+  if (::syscall(SYS_capget, &header, have) != 0) return false;
+  have[0].effective &= low;
+  have[0].permitted &= low;
+  have[1] = {};
+  have[0].inheritable = 0;
+  return ::syscall(SYS_capset, &header, have) == 0;
+}
+
+}  // namespace cru

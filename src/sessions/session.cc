@@ -1,0 +1,105 @@
+#include "sessions/session.h"
+
+#include <fmt/format.h>
+
+namespace cru::coordination {
+namespace {
+
+Result<> check_owner(const Session& session, const Who& who) {
+  // A name in use is no key to what it holds.
+  if (session.is_live() && session.agent_id != who.agent_id)
+    return fail(Code::forbidden,
+                fmt::format("session {} belongs to agent {}", session.session_id, session.agent_id),
+                "Cru-Session-Id", "use a session id of your own");
+  if (session.owner == who.owner) return {};
+  return fail(Code::forbidden, fmt::format("session {} belongs to another run", session.session_id),
+              "Cru-Session-Id", "use a session id of your own");
+}
+
+Session alive(Session session, const Moment& now) {
+  if (!session.is_live()) {
+    session.gone_because.clear();
+    session.gone_with_run = false;
+    session.ended_at.reset();
+  }
+  session.presence = Presence::active;
+  session.last_heartbeat = now;
+  return session;
+}
+
+std::string counted(int64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+}  // namespace
+
+std::string_view name(Presence presence) {
+  switch (presence) {
+    case Presence::active:
+      return "active";
+    case Presence::idle:
+      return "idle";
+    case Presence::disconnected:
+      return "disconnected";
+  }
+  return "disconnected";
+}
+
+Presence presence_from(std::string_view name) {
+  if (name == "active") return Presence::active;
+  return name == "idle" ? Presence::idle : Presence::disconnected;
+}
+
+Session new_session(const Who& who, const Moment& now) {
+  return {.session_id = who.session_id,
+          .agent_id = who.agent_id,
+          .agent_type = who.agent_type,
+          .owner = who.owner,
+          .capabilities = who.capabilities,
+          .folder = who.cwd,
+          .last_heartbeat = now,
+          .started_at = now.wall};
+}
+
+Result<Session> admit(Session session, const Who& who, const Moment& now) {
+  if (auto checked = check_owner(session, who); !checked) return fail(std::move(checked.error()));
+  if (!session.is_live() && !session.gone_with_run && !session.is_person())
+    return fail(Code::session_expired, fmt::format("this session was disconnected: {}", session.gone_because),
+                "", "call register_session");
+  return alive(std::move(session), now);
+}
+
+Result<Session> revive(Session session, const Who& who, const Moment& now) {
+  if (auto checked = check_owner(session, who); !checked) return fail(std::move(checked.error()));
+  session.agent_id = who.agent_id;
+  return alive(std::move(session), now);
+}
+
+bool is_stale(const Session& session, const Moment& now, Duration threshold) {
+  return session.is_live() && !session.is_person() && passed(after(session.last_heartbeat, threshold), now);
+}
+
+Session disconnect(Session session, std::string_view why, const Freed& freed, const Moment& now) {
+  session.presence = Presence::disconnected;
+  session.gone_because =
+      fmt::format("{}; {} released, {} requeued", why, counted(freed.locks, "lock", "locks"),
+                  counted(freed.work, "piece of work", "pieces of work"));
+  session.kept_by_hook = false;
+  session.ended_at = now.wall;
+  ++session.epoch;
+  return session;
+}
+
+json::object to_json(const Session& session) {
+  return {{"agent_id", session.agent_id},
+          {"agent_type", session.agent_type},
+          {"session_id", session.session_id},
+          {"capabilities", json::value_from(session.capabilities)},
+          {"status", name(session.presence)},
+          {"current_task", json_or_null(session.current_task)},
+          {"last_heartbeat", to_rfc3339(session.last_heartbeat.wall)},
+          {"started_at", to_rfc3339(session.started_at)},
+          {"ended_at", session.ended_at ? json::value(to_rfc3339(*session.ended_at)) : json::value(nullptr)}};
+}
+
+}  // namespace cru::coordination

@@ -1,0 +1,57 @@
+#pragma once
+/// Rules of sessions: who is live, who is stale, and what a call does to a session.
+#include <optional>
+
+#include "base/json.h"
+#include "sessions/who.h"
+
+namespace cru::coordination {
+
+enum class Presence { active, idle, disconnected };
+std::string_view name(Presence presence);
+Presence presence_from(std::string_view name);
+
+struct Session {
+  std::string session_id;
+  std::string agent_id;
+  std::string agent_type;
+  std::string owner;  ///< the run that began it; empty: outside
+  std::vector<std::string> capabilities = {};
+  std::string current_task = {};
+  Presence presence = Presence::active;
+  int64_t epoch = 1;              ///< raised whenever the session is disconnected or ended
+  bool kept_by_hook = false;      ///< outlives its MCP server
+  std::string gone_because = {};  ///< why it is disconnected, in words
+  bool gone_with_run = false;     ///< it ended with its run: a run that begins again under that id goes on
+  std::string folder = {};        ///< where it works; the project's root if empty
+  std::string base_commit = {};   ///< HEAD when it began; empty outside git
+  Moment last_heartbeat = {};
+  Time started_at = {};
+  std::optional<Time> ended_at = {};
+
+  bool is_live() const { return presence != Presence::disconnected; }
+  bool is_person() const { return agent_type == "person"; }
+};
+
+/// The session of whoever was not known before.
+Session new_session(const Who& who, const Moment& now);
+/// A call that is not a registration or a heartbeat.
+/// Outcomes: the session, active, its heartbeat now; session_expired saying why if it is disconnected;
+/// forbidden if it belongs to another run. A person, and a run that begins again, need not register.
+Result<Session> admit(Session session, const Who& who, const Moment& now);
+/// A registration or heartbeat: revives a disconnected session, without what it held.
+Result<Session> revive(Session session, const Who& who, const Moment& now);
+/// A person has no heartbeat and is never stale.
+bool is_stale(const Session& session, const Moment& now, Duration threshold);
+
+/// What ending a session set free.
+struct Freed {
+  int64_t locks = 0, work = 0;
+};
+/// The session, over: `why` and what was set free are what a later call of it is told.
+Session disconnect(Session session, std::string_view why, const Freed& freed, const Moment& now);
+
+/// The wire form of discover_agents.
+json::object to_json(const Session& session);
+
+}  // namespace cru::coordination

@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "base/id.h"
+#include "platform/files/log.h"
+#include "platform/process/subprocess.h"
+#include "sessions/sessions_impl.h"
+
+namespace cru::coordination {
+namespace {
+
+constexpr int64_t most_looked_at = 20'000;
+constexpr Duration after_trouble = 30s;
+
+json::object ended_reply(const std::string& session_id, const Ended& ended, std::string_view reason) {
+  return {{"success", true},
+          {"session_id", session_id},
+          {"locks_released", ended.freed.locks},
+          {"work_requeued", ended.freed.work},
+          {"handoff_id", json_or_null(ended.handoff_id)},
+          {"reason", json_or_null(std::string(reason))}};
+}
+
+}  // namespace
+
+Task<std::string> Sessions::Impl::head_of(std::string folder) {
+  if (folder.empty()) folder = options.root;
+  co_return co_await pool.run([folder]() -> std::string {
+    // Whoever ends a session is not kept waiting for a git that hangs.
+    auto head = run_program({"git", "rev-parse", "--verify", "--quiet", "HEAD"}, folder, 800ms);
+    if (!head || head->exit_code != 0) return {};
+    return head->out.substr(0, head->out.find('\n'));
+  });
+}
+
+Task<Ending> Sessions::Impl::make_ending(std::string why, std::string folder) {
+  Ending ending{.why = std::move(why),
+                .requeue = true,
+                .handoff_id = uuid_from(random.bytes16()),
+                .changeset_id = uuid_from(random.bytes16())};
+  ending.head_commit = co_await head_of(std::move(folder));
+  co_return ending;
+}
+
+void Sessions::Impl::forget(const std::string& session_id, const Freed& set_free) {
+  heartbeats.erase(session_id);
+  if (set_free.locks + set_free.work == 0) return;
+  for (const auto& tell : freed) tell();
+}
+
+Task<Result<Done>> Sessions::Impl::end(Who who, std::string reason, std::string via) {
+  struct Known {
+    std::optional<Done> earlier;
+    std::optional<Session> session;
+  };
+  auto known = co_await store.read([who](Reader& reader) -> Result<Known> {
+    auto earlier = find_reply(reader, who.once);
+    if (!earlier) return fail(std::move(earlier.error()));
+    return Known{*std::move(earlier), find_session(reader, who.session_id)};
+  });
+  if (!known) co_return fail(std::move(known.error()));
+  if (known->earlier) co_return *std::move(known->earlier);
+  if (!known->session || !known->session->is_live())
+    co_return Done{
+        .reply = ended_reply(who.session_id, {}, known->session ? "already_ended" : "session_not_found"),
+        .changed = false};
+  auto ending =
+      co_await make_ending(reason.empty() ? "it ended" : "it ended: " + reason, known->session->folder);
+  ending.requeue = options.requeue_at_end;
+  auto ended = co_await store.write(
+      [listeners = listeners, who, via, ending, at = now()](Tx& tx) -> Result<std::pair<Done, Freed>> {
+        auto nothing = [&](std::string_view why) {
+          return std::pair(Done{.reply = ended_reply(who.session_id, {}, why), .changed = false}, Freed{});
+        };
+        auto earlier = find_reply(tx, who.once);
+        if (!earlier) return fail(std::move(earlier.error()));
+        if (*earlier) return std::pair(**std::move(earlier), Freed{});
+        auto session = find_session(tx, who.session_id);
+        if (!session || !session->is_live()) return nothing("already_ended");
+        if (auto allowed = revive(*session, who, at); !allowed) return fail(std::move(allowed.error()));
+        if (via == "mcp" && session->kept_by_hook) return nothing("kept_by_hook");
+        auto over = end_session(tx, *session, ending, at, *listeners);
+        Done done{ended_reply(who.session_id, over, "")};
+        keep_reply(tx, who.once, done);
+        return std::pair(std::move(done), over.freed);
+      });
+  if (!ended) co_return fail(std::move(ended.error()));
+  if (ended->first.changed) forget(who.session_id, ended->second);
+  co_return std::move(ended->first);
+}
+
+Task<Result<>> Sessions::Impl::end_of_run(std::string task_id, std::string why) {
+  auto begun = co_await store.read([task_id](Reader& reader) -> Result<std::vector<Session>> {
+    return list_sessions_of_run(reader, task_id);
+  });
+  if (!begun) co_return fail(std::move(begun.error()));
+  for (const auto& one : *begun) {
+    auto ending = co_await make_ending(why, one.folder);
+    ending.with_run = true;
+    auto ended = co_await store.write(
+        [listeners = listeners, id = one.session_id, task_id, ending, at = now()](Tx& tx) -> Result<Ended> {
+          auto session = find_session(tx, id);
+          if (!session || !session->is_live() || session->owner != task_id) return Ended{};
+          return end_session(tx, *session, ending, at, *listeners);
+        });
+    if (!ended) co_return fail(std::move(ended.error()));
+    forget(one.session_id, ended->freed);
+  }
+  co_return Result<>();
+}
+
+Task<Result<Sessions::Impl::Swept>> Sessions::Impl::sweep(Duration threshold) {
+  auto at = now();
+  auto live = co_await store.read([](Reader& reader) -> Result<std::vector<Session>> {
+    return list_live_sessions(reader, most_looked_at);
+  });
+  if (!live) co_return fail(std::move(live.error()));
+  Swept swept;
+  for (auto& one : *live) {
+    one = heartbeats.latest(std::move(one));
+    if (!is_stale(one, at, threshold)) {
+      auto left = until(after(one.last_heartbeat, options.stale_after), at);
+      look_at(at.boot + std::max(left, Duration(0)));
+      continue;
+    }
+    auto silent = format_duration(-until(one.last_heartbeat, at));
+    auto ending = co_await make_ending(fmt::format("no heartbeat for {}", silent), one.folder);
+    ending.is_proper = false;
+    // What was heard only in memory counts, also what came since.
+    auto heard = heartbeats.last_of(one.session_id);
+    auto ended = co_await store.write([listeners = listeners, id = one.session_id, heard, ending, threshold,
+                                       at = now()](Tx& tx) -> Result<std::optional<Ended>> {
+      auto session = find_session(tx, id);
+      if (!session) return std::nullopt;
+      if (heard && until(*heard, session->last_heartbeat) > Duration(0)) session->last_heartbeat = *heard;
+      if (!is_stale(*session, at, threshold)) return std::nullopt;
+      return end_session(tx, *session, ending, at, *listeners);
+    });
+    if (!ended) co_return fail(std::move(ended.error()));
+    if (!*ended) {
+      look_at(at.boot + options.stale_after);
+      continue;
+    }
+    ++swept.sessions;
+    swept.freed.locks += (*ended)->freed.locks;
+    swept.freed.work += (*ended)->freed.work;
+    forget(one.session_id, (*ended)->freed);
+  }
+  heartbeats.forget_old(now(), options.stale_after);
+  co_return swept;
+}
+
+void Sessions::Impl::look_at(BootTime at) {
+  if (timer && timer_at <= at) return;
+  if (timer) loop.cancel_timer(timer);
+  timer_at = at;
+  timer = loop.set_timer(std::max(at - loop.clock().boot(), Duration(0)) + 1ms, [this] {
+    timer = 0;
+    loop.spawn(look());
+  });
+}
+
+Task<void> Sessions::Impl::look() {
+  auto swept = co_await sweep(options.stale_after);
+  if (swept) co_return;
+  log_error("looking for dead agents", swept.error());
+  look_at(loop.clock().boot() + after_trouble);
+}
+
+}  // namespace cru::coordination

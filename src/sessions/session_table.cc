@@ -1,0 +1,234 @@
+#include "sessions/session_table.h"
+
+namespace cru::coordination {
+namespace {
+
+constexpr int64_t most_live_sessions = 10'000;
+constexpr int64_t most_files = 10'000;
+constexpr Duration heartbeats_apart = 1s;
+
+constexpr Migration session_schema[] = {{"sessions", 1, R"(
+CREATE TABLE agent_sessions(
+  session_id TEXT PRIMARY KEY, agent_id TEXT NOT NULL, agent_type TEXT NOT NULL, owner TEXT NOT NULL,
+  capabilities TEXT NOT NULL, current_task TEXT NOT NULL, status TEXT NOT NULL, epoch INTEGER NOT NULL,
+  kept_by_hook INTEGER NOT NULL, gone_because TEXT NOT NULL, gone_with_run INTEGER NOT NULL, folder TEXT NOT NULL,
+  base_commit TEXT NOT NULL, last_heartbeat INTEGER NOT NULL, heartbeat_boot_id TEXT NOT NULL,
+  heartbeat_boot INTEGER NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER);
+CREATE INDEX agent_sessions_live ON agent_sessions(last_heartbeat) WHERE status <> 'disconnected';
+CREATE INDEX agent_sessions_ended ON agent_sessions(ended_at) WHERE status = 'disconnected';
+CREATE INDEX agent_sessions_of_run ON agent_sessions(owner) WHERE owner <> '';
+CREATE TABLE session_files(
+  session_id TEXT NOT NULL, epoch INTEGER NOT NULL, path TEXT NOT NULL, first_at INTEGER NOT NULL,
+  last_at INTEGER NOT NULL, edits INTEGER NOT NULL, PRIMARY KEY(session_id, epoch, path)) WITHOUT ROWID;
+CREATE TABLE changesets(
+  id TEXT PRIMARY KEY, session_id TEXT NOT NULL, base TEXT, head TEXT, files TEXT NOT NULL,
+  created_at INTEGER NOT NULL);
+CREATE INDEX changesets_of_session ON changesets(session_id, created_at);
+CREATE INDEX changesets_by_age ON changesets(created_at);
+)"}};
+
+#define SESSION_COLUMNS                                                                                   \
+  "session_id, agent_id, agent_type, owner, capabilities, current_task, status, epoch, kept_by_hook, "    \
+  "gone_because, gone_with_run, folder, base_commit, last_heartbeat, heartbeat_boot_id, heartbeat_boot, " \
+  "started_at, ended_at"
+
+Session to_session(const Row& row) {
+  Session session{.session_id = row.text(0),
+                  .agent_id = row.text(1),
+                  .agent_type = row.text(2),
+                  .owner = row.text(3),
+                  .capabilities = {},
+                  .current_task = row.text(5),
+                  .presence = presence_from(row.text(6)),
+                  .epoch = row.integer(7),
+                  .kept_by_hook = row.boolean(8),
+                  .gone_because = row.text(9),
+                  .gone_with_run = row.boolean(10),
+                  .folder = row.text(11),
+                  .base_commit = row.text(12),
+                  .last_heartbeat = {row.time(13), row.text(14), BootTime(row.integer(15))},
+                  .started_at = row.time(16),
+                  .ended_at = row.maybe_time(17)};
+  if (auto list = parse_json(row.text(4)); list && list->is_array())
+    for (const auto& word : list->get_array()) session.capabilities.emplace_back(word.as_string());
+  return session;
+}
+
+std::vector<Session> to_sessions(const std::vector<Row>& rows) {
+  std::vector<Session> sessions;
+  for (const auto& row : rows) sessions.push_back(to_session(row));
+  return sessions;
+}
+
+Result<Session> begin(Tx& tx, const Who& who, const Moment& now,
+                      const std::function<void(Session&)>& change) {
+  auto live = tx.row("SELECT count(*) FROM agent_sessions WHERE status <> 'disconnected'")->integer(0);
+  if (live >= most_live_sessions)
+    return fail(Code::overloaded, "there are too many live sessions", "",
+                "end some, or call cleanup_dead_agents");
+  auto begun = new_session(who, now);
+  if (change) change(begun);
+  put_session(tx, begun);
+  tx.emit({"session.started", begun.session_id, to_json(begun)});
+  return begun;
+}
+
+/// What admission and revival have in common: `rule` is what tells them apart.
+Result<Session> let_in(Tx& tx, const Who& who, Moment now,
+                       Result<Session> (*rule)(Session, const Who&, const Moment&),
+                       const SessionListeners& listeners, const std::function<void(Session&)>& change = {},
+                       bool tell = false) {
+  now.wall = tx.now();
+  auto found = find_session(tx, who.session_id);
+  if (!found) return begin(tx, who, now, change);
+  auto before = found->presence;
+  auto last_heartbeat = found->last_heartbeat;
+  auto session = rule(*std::move(found), who, now);
+  if (!session) return session;
+  // A sign of life a moment after another says nothing new, and is not worth its row.
+  if (!change && !tell && before == session->presence && until(now, last_heartbeat) < heartbeats_apart)
+    return session;
+  if (change) change(*session);
+  put_session(tx, *session);
+  if (tell || before != session->presence)
+    tx.emit({"session.updated", session->session_id, to_json(*session)});
+  for (const auto& listener : listeners.heartbeat) listener(tx, *session, now);
+  return session;
+}
+
+}  // namespace
+
+std::span<const Migration> session_migrations() { return session_schema; }
+
+std::optional<Session> find_session(Reader& reader, std::string_view session_id) {
+  auto row = reader.row("SELECT " SESSION_COLUMNS " FROM agent_sessions WHERE session_id = ?", session_id);
+  if (!row) return {};
+  return to_session(*row);
+}
+
+void put_session(Tx& tx, const Session& session) {
+  tx.exec("INSERT OR REPLACE INTO agent_sessions(" SESSION_COLUMNS
+          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          session.session_id, session.agent_id, session.agent_type, session.owner,
+          to_text(json::value_from(session.capabilities)), session.current_task, name(session.presence),
+          session.epoch, session.kept_by_hook, session.gone_because, session.gone_with_run, session.folder,
+          session.base_commit, session.last_heartbeat.wall, session.last_heartbeat.boot_id,
+          session.last_heartbeat.boot.count(), session.started_at, session.ended_at);
+}
+
+std::vector<Session> list_live_sessions(Reader& reader, int64_t most) {
+  return to_sessions(reader.rows("SELECT " SESSION_COLUMNS
+                                 " FROM agent_sessions WHERE status <> 'disconnected' AND agent_type <> "
+                                 "'person' ORDER BY last_heartbeat LIMIT ?",
+                                 most));
+}
+
+std::vector<Session> list_sessions_of_run(Reader& reader, std::string_view owner) {
+  if (owner.empty()) return {};
+  return to_sessions(reader.rows("SELECT " SESSION_COLUMNS
+                                 " FROM agent_sessions WHERE owner = ? AND owner <> '' AND status <> "
+                                 "'disconnected'",
+                                 owner));
+}
+
+std::vector<Session> list_sessions(Reader& reader, bool disconnected, int64_t most) {
+  if (disconnected)
+    return to_sessions(reader.rows("SELECT " SESSION_COLUMNS
+                                   " FROM agent_sessions WHERE status = 'disconnected' ORDER BY ended_at "
+                                   "DESC LIMIT ?",
+                                   most));
+  return to_sessions(reader.rows("SELECT " SESSION_COLUMNS
+                                 " FROM agent_sessions WHERE status <> 'disconnected' ORDER BY "
+                                 "last_heartbeat DESC LIMIT ?",
+                                 most));
+}
+
+std::vector<std::string> owners_of_live_sessions(Reader& reader) {
+  std::vector<std::string> owners;
+  for (const auto& row : reader.rows(
+           "SELECT DISTINCT owner FROM agent_sessions WHERE owner <> '' AND status <> 'disconnected'"))
+    owners.push_back(row.text(0));
+  return owners;
+}
+
+int64_t remove_old_sessions(Tx& tx, Time cutoff, int64_t most) {
+  int64_t removed = 0;
+  for (const auto& row :
+       tx.rows("SELECT session_id FROM agent_sessions WHERE (status = 'disconnected' AND ended_at < ?1) OR "
+               "(status "
+               "<> 'disconnected' AND agent_type = 'person' AND last_heartbeat < ?1) LIMIT ?2",
+               cutoff, most)) {
+    tx.exec("DELETE FROM session_files WHERE session_id = ?", row.text(0));
+    removed += tx.exec("DELETE FROM agent_sessions WHERE session_id = ?", row.text(0));
+  }
+  removed +=
+      tx.exec("DELETE FROM changesets WHERE id IN (SELECT id FROM changesets WHERE created_at < ? LIMIT ?)",
+              cutoff, most);
+  return removed;
+}
+
+Result<Session> admit_session(Tx& tx, const Who& who, const Moment& now, const SessionListeners& listeners) {
+  return let_in(tx, who, now, admit, listeners);
+}
+Result<Session> revive_session(Tx& tx, const Who& who, const Moment& now, const SessionListeners& listeners,
+                               const std::function<void(Session&)>& change, bool tell) {
+  return let_in(tx, who, now, revive, listeners, change, tell);
+}
+
+Ended end_session(Tx& tx, const Session& session, const Ending& ending, const Moment& at,
+                  const SessionListeners& listeners) {
+  SessionEnd end{.session = session, .ending = ending, .now = at};
+  end.now.wall = tx.now();
+  end.files = files_of(tx, session);
+  for (const auto& listener : listeners.end) listener(tx, end);
+
+  bool moved = !session.base_commit.empty() && ending.head_commit != session.base_commit;
+  bool has_changes = moved || !end.files.empty();
+  if (has_changes)
+    add_changeset(tx, ending.changeset_id, session.session_id, session.base_commit, ending.head_commit,
+                  end.files);
+  auto gone = disconnect(session, ending.why, end.freed, end.now);
+  gone.gone_with_run = ending.with_run;
+  put_session(tx, gone);
+  auto data = to_json(gone);
+  data["why"] = ending.why;
+  data["locks_released"] = end.freed.locks;
+  data["work_requeued"] = end.freed.work;
+  data["handoff_id"] = json_or_null(end.handoff_id);
+  data["changeset_id"] = json_or_null(has_changes ? ending.changeset_id : std::string());
+  tx.emit({ending.is_proper ? "session.ended" : "session.disconnected", gone.session_id, std::move(data)});
+  return {end.freed, end.handoff_id};
+}
+
+void note_file(Tx& tx, const Session& session, std::string_view path) {
+  if (tx.exec(
+          "UPDATE session_files SET last_at = ?, edits = edits + 1 WHERE session_id = ? AND epoch = ? AND "
+          "path = ?",
+          tx.now(), session.session_id, session.epoch, path) > 0)
+    return;
+  tx.exec(
+      "INSERT INTO session_files(session_id, epoch, path, first_at, last_at, edits) SELECT ?1, ?2, ?3, ?4, "
+      "?4, "
+      "1 WHERE (SELECT count(*) FROM session_files WHERE session_id = ?1 AND epoch = ?2) < ?5",
+      session.session_id, session.epoch, path, tx.now(), most_files);
+}
+
+std::vector<std::string> files_of(Reader& reader, const Session& session) {
+  std::vector<std::string> paths;
+  for (const auto& row : reader.rows(
+           "SELECT path FROM session_files WHERE session_id = ? AND epoch = ? ORDER BY first_at, path",
+           session.session_id, session.epoch))
+    paths.push_back(row.text(0));
+  return paths;
+}
+
+void add_changeset(Tx& tx, std::string_view id, std::string_view session_id, std::string_view base,
+                   std::string_view head, const std::vector<std::string>& files) {
+  auto or_null = [](std::string_view text) {
+    return text.empty() ? std::nullopt : std::optional<std::string>(text);
+  };
+  tx.exec("INSERT INTO changesets(id, session_id, base, head, files, created_at) VALUES(?, ?, ?, ?, ?, ?)",
+          id, session_id, or_null(base), or_null(head), to_text(json::value_from(files)), tx.now());
+}
+
+}  // namespace cru::coordination

@@ -1,0 +1,160 @@
+#include "sessions/session.h"
+
+#include <gtest/gtest.h>
+
+#include "sessions/heartbeats.h"
+
+namespace cru::coordination {
+namespace {
+
+const Moment noon{Time(1'000'000h), "boot-1", BootTime(10h)};
+const Who ann{.agent_id = "ann", .session_id = "s-ann", .capabilities = {"cpp"}, .cwd = "/w"};
+Moment boot_later(Duration later) { return after(noon, later); }
+Moment wall_jump(Moment moment, Duration by) {
+  moment.wall += by;
+  return moment;
+}
+Session anns() { return new_session(ann, noon); }
+Session gone() { return disconnect(anns(), "no heartbeat for 15m00s", {2, 1}, boot_later(15min)); }
+
+TEST(Session, BeginsActiveWithWhatItsEnvironmentSays) {
+  auto session = anns();
+  EXPECT_EQ(session.presence, Presence::active);
+  EXPECT_EQ(session.capabilities, (std::vector<std::string>{"cpp"}));
+  EXPECT_EQ(session.epoch, 1);
+  EXPECT_EQ(session.folder, "/w");
+}
+
+TEST(Session, IsStaleAtTheThresholdAndNotBefore) {
+  EXPECT_FALSE(is_stale(anns(), boot_later(15min - 1ms), 15min));  // CO-16
+  EXPECT_TRUE(is_stale(anns(), boot_later(15min), 15min));         // CO-15
+  EXPECT_FALSE(is_stale(gone(), boot_later(24h), 15min)) << "it is gone already";
+}
+
+TEST(Session, AJumpOfTheWallClockMakesNobodyStaleAndKeepsNobody) {
+  for (auto jump : {-87'600h, 87'600h}) {
+    EXPECT_FALSE(is_stale(anns(), wall_jump(boot_later(1min), jump), 15min));
+    EXPECT_TRUE(is_stale(anns(), wall_jump(boot_later(16min), jump), 15min));
+  }
+}
+
+TEST(Session, AcrossABootTheWallClockDecides) {
+  Moment rebooted{noon.wall + 20min, "boot-2", BootTime(1s)};
+  EXPECT_TRUE(is_stale(anns(), rebooted, 15min));
+  rebooted.wall = noon.wall + 10min;
+  EXPECT_FALSE(is_stale(anns(), rebooted, 15min));
+}
+
+TEST(Session, OfAPersonIsNeverStaleAndNeedsNoRegistration) {
+  auto person = ann;
+  person.agent_type = "person";
+  EXPECT_FALSE(is_stale(new_session(person, noon), boot_later(1000h), 15min));
+  auto back = admit(disconnect(new_session(person, noon), "it ended", {}, noon), person, noon);
+  ASSERT_TRUE(back);
+  EXPECT_TRUE(back->is_live());
+}
+
+TEST(Session, ACallIsAHeartbeatAndMakesItActive) {
+  auto idle = anns();
+  idle.presence = Presence::idle;
+  auto admitted = admit(idle, ann, boot_later(3min));
+  ASSERT_TRUE(admitted);
+  EXPECT_EQ(admitted->presence, Presence::active);
+  EXPECT_EQ(until(admitted->last_heartbeat, noon), 3min);
+}
+
+TEST(Session, ThatWasDisconnectedIsToldWhyAndWhatItLost) {
+  auto refused = admit(gone(), ann, boot_later(20min));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::session_expired);
+  EXPECT_EQ(
+      refused.error().message,
+      "this session was disconnected: no heartbeat for 15m00s; 2 locks released, 1 piece of work requeued");
+  EXPECT_EQ(refused.error().hint, "call register_session");
+}
+
+TEST(Session, RevivesByHeartbeatOrRegistrationInANewEpoch) {
+  EXPECT_EQ(gone().epoch, 2);
+  auto back = revive(gone(), ann, boot_later(20min));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->presence, Presence::active);
+  EXPECT_EQ(back->epoch, 2);
+  EXPECT_EQ(back->gone_because, "");
+  EXPECT_FALSE(back->ended_at);
+}
+
+TEST(Session, BelongsToTheRunThatBeganIt) {
+  auto thief = ann;
+  thief.owner = "run-2";
+  for (auto answer : {admit(anns(), thief, noon), revive(anns(), thief, noon)}) {
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::forbidden);
+  }
+}
+
+TEST(Session, ThatEndedWithItsRunGoesOnWithTheNextRunOfThatId) {
+  auto ended = gone();
+  ended.gone_with_run = true;
+  EXPECT_TRUE(admit(ended, ann, noon));
+}
+
+TEST(Session, OnTheWireHasWhatDiscoveryPromises) {
+  auto shown = to_json(anns());
+  for (auto name : {"agent_id", "agent_type", "session_id", "capabilities", "status", "current_task",
+                    "last_heartbeat", "started_at"})
+    EXPECT_TRUE(shown.contains(name)) << name;
+  EXPECT_EQ(shown.at("status"), "active");
+}
+
+using Heard = Heartbeats::Heard;
+
+TEST(Heartbeats, AreWrittenEveryFiveSecondsAtTheMost) {
+  Heartbeats heartbeats;
+  EXPECT_EQ(heartbeats.hear(ann, noon), Heard::unknown);
+  heartbeats.put(anns());
+  EXPECT_EQ(heartbeats.hear(ann, boot_later(4999ms)), Heard::kept);
+  EXPECT_EQ(heartbeats.hear(ann, boot_later(5s)), Heard::to_be_written);
+  EXPECT_EQ(heartbeats.hear(ann, boot_later(6s)), Heard::kept) << "one write at a time";
+  heartbeats.written("s-ann", boot_later(5s));
+  EXPECT_EQ(heartbeats.hear(ann, boot_later(9s)), Heard::kept);
+  EXPECT_EQ(heartbeats.hear(ann, boot_later(10s)), Heard::to_be_written);
+  heartbeats.not_written("s-ann");
+  EXPECT_EQ(heartbeats.hear(ann, boot_later(11s)), Heard::to_be_written) << "what failed is tried again";
+}
+
+TEST(Heartbeats, OfAnIdleSessionAreWrittenAtOnceBecauseItIsActiveNow) {
+  Heartbeats heartbeats;
+  auto idle = anns();
+  idle.presence = Presence::idle;
+  heartbeats.put(idle);
+  EXPECT_EQ(heartbeats.hear(ann, noon), Heard::to_be_written);
+}
+
+TEST(Heartbeats, CountForWhatIsReadFromTheStore) {
+  Heartbeats heartbeats;
+  heartbeats.put(anns());
+  heartbeats.hear(ann, boot_later(4s));
+  EXPECT_EQ(until(heartbeats.latest(anns()).last_heartbeat, noon), 4s);
+  auto newer = anns();
+  newer.last_heartbeat = boot_later(8s);
+  EXPECT_EQ(until(heartbeats.latest(newer).last_heartbeat, noon), 8s);
+  auto thief = ann;
+  thief.owner = "run-2";
+  EXPECT_EQ(heartbeats.hear(thief, noon), Heard::unknown) << "the rule decides";
+}
+
+TEST(Heartbeats, AreBounded) {
+  Heartbeats heartbeats;
+  for (size_t i = 0; i < Heartbeats::most + 5; ++i) {
+    auto session = anns();
+    session.session_id = std::to_string(i);
+    heartbeats.put(session);
+  }
+  EXPECT_TRUE(heartbeats.is_full());
+  EXPECT_FALSE(heartbeats.last_of(std::to_string(Heartbeats::most + 1)));
+  heartbeats.forget_old(boot_later(1h), 15min);
+  EXPECT_FALSE(heartbeats.is_full());
+}
+
+}  // namespace
+}  // namespace cru::coordination

@@ -1,0 +1,45 @@
+#pragma once
+/// What the parts of Sessions share: answering calls (sessions_service.cc) and ending sessions, asked for or
+/// by the timer (session_sweeping.cc).
+#include "sessions/heartbeats.h"
+#include "sessions/sessions_service.h"
+
+namespace cru::coordination {
+
+struct Sessions::Impl {
+  Loop& loop;
+  Store& store;
+  Pool& pool;
+  Random& random;
+  const SessionOptions options;
+  Heartbeats heartbeats = {};
+  std::vector<std::function<void()>> freed = {};
+  const std::shared_ptr<SessionListeners> listeners = std::make_shared<SessionListeners>();
+  Loop::TimerId timer = 0;
+  BootTime timer_at = {};
+
+  ~Impl() {
+    if (timer) loop.cancel_timer(timer);
+  }
+  Moment now() const { return {loop.clock().wall(), loop.clock().boot_id(), loop.clock().boot()}; }
+  /// Looks for stale sessions at `at`, or sooner if that was planned before.
+  void look_at(BootTime at);
+  Task<void> look();
+
+  /// HEAD of the tree at `folder`; empty outside git.
+  Task<std::string> head_of(std::string folder);
+  Task<Ending> make_ending(std::string why, std::string folder);
+  /// After the commit that ended it.
+  void forget(const std::string& session_id, const Freed& set_free);
+  Task<void> write_heartbeat(Who who);
+
+  struct Swept {
+    int64_t sessions = 0;
+    Freed freed = {};
+  };
+  Task<Result<Swept>> sweep(Duration threshold);
+  Task<Result<Done>> end(Who who, std::string reason, std::string via);
+  Task<Result<>> end_of_run(std::string task_id, std::string why);
+};
+
+}  // namespace cru::coordination

@@ -1,0 +1,216 @@
+#include "sessions/sessions_service.h"
+
+#include "platform/loop/detached.h"
+#include "sessions/sessions_impl.h"
+
+namespace cru::coordination {
+namespace {
+
+constexpr int64_t most_listed = 1000;
+
+json::object session_reply(const Session& session) {
+  return {{"success", true},
+          {"session_id", session.session_id},
+          {"agent_id", session.agent_id},
+          {"status", name(session.presence)},
+          {"reason", nullptr}};
+}
+
+Done session_not_found(const Who& who) {
+  return {.reply = {{"success", false},
+                    {"session_id", who.session_id},
+                    {"error", "session_not_found"},
+                    {"reason", "session_not_found"},
+                    {"message", "no session has the id " + who.session_id},
+                    {"hint", "call register_session"}},
+          .changed = false,
+          .status = 404};
+}
+
+Task<Result<std::optional<Session>>> read_session(Store& store, std::string session_id) {
+  co_return co_await store.read([session_id](Reader& reader) -> Result<std::optional<Session>> {
+    return find_session(reader, session_id);
+  });
+}
+
+/// A person at a command line is no peer to be found, unless it says what it does.
+bool is_listed(const Session& session, std::string_view capability, std::string_view status) {
+  if (session.is_person() && session.capabilities.empty() && session.current_task.empty()) return false;
+  if (!status.empty() && name(session.presence) != status) return false;
+  return capability.empty() ||
+         std::ranges::find(session.capabilities, capability) != session.capabilities.end();
+}
+
+}  // namespace
+
+Sessions::Sessions(Loop& loop, Store& store, Pool& pool, Random& random, SessionOptions options)
+    : impl_(new Impl{loop, store, pool, random, std::move(options)}) {}
+Sessions::~Sessions() = default;
+
+Moment Sessions::now() const {
+  auto now = impl_->now();
+  // Whoever asks may begin a session, and that cannot be stale any sooner than this.
+  impl_->look_at(now.boot + impl_->options.stale_after);
+  return now;
+}
+
+void Sessions::when_freed(std::function<void()> freed) { impl_->freed.push_back(std::move(freed)); }
+void Sessions::on_heartbeat(std::function<void(Tx&, const Session&, const Moment&)> listener) {
+  impl_->listeners->heartbeat.push_back(std::move(listener));
+}
+void Sessions::on_end(std::function<void(Tx&, SessionEnd&)> listener) {
+  impl_->listeners->end.push_back(std::move(listener));
+}
+
+std::shared_ptr<const SessionListeners> Sessions::listeners() const { return impl_->listeners; }
+
+Task<Result<>> Sessions::seen(Who who) {
+  if (who.is_person()) co_return Result<>();  // a person who only looks, on the page say, is no agent
+  auto& heartbeats = impl_->heartbeats;
+  auto now = this->now();
+  auto heard = heartbeats.hear(who, now);
+  if (heard == Heartbeats::Heard::unknown) {
+    auto found = co_await read_session(impl_->store, who.session_id);
+    if (!found) co_return fail(std::move(found.error()));
+    bool must_write = !*found || !(*found)->is_live() || heartbeats.is_full();
+    if (must_write) {
+      auto admitted = co_await impl_->store.write(
+          [listeners = listeners(), who, now](Tx& tx) { return admit_session(tx, who, now, *listeners); });
+      if (!admitted) co_return fail(std::move(admitted.error()));
+      heartbeats.put(*admitted);
+      co_return Result<>();
+    }
+    if (auto admitted = admit(**found, who, now); !admitted) co_return fail(std::move(admitted.error()));
+    heartbeats.put(**found);
+    heard = heartbeats.hear(who, now);
+  }
+  if (heard == Heartbeats::Heard::to_be_written) impl_->loop.spawn(impl_->write_heartbeat(who));
+  co_return Result<>();
+}
+
+Task<void> Sessions::Impl::write_heartbeat(Who who) {
+  auto at = now();
+  auto written = co_await store.write(
+      [listeners = listeners, who, at](Tx& tx) { return admit_session(tx, who, at, *listeners); });
+  if (written) {
+    heartbeats.written(who.session_id, at);
+  } else if (written.error().code == Code::session_expired || written.error().code == Code::forbidden) {
+    heartbeats.erase(who.session_id);  // it ended meanwhile: the next call is told
+  } else {
+    heartbeats.not_written(who.session_id);  // the next call tries again
+  }
+}
+
+Task<Result<Done>> Sessions::register_session(Who who, Registration registration) {
+  auto now = this->now();
+  auto known = co_await read_session(impl_->store, who.session_id);
+  if (!known) co_return fail(std::move(known.error()));
+  bool begins = !*known || !(*known)->is_live() || (*known)->base_commit.empty();
+  std::string head;
+  if (begins) head = co_await impl_->head_of(who.cwd);
+  auto done =
+      co_await write_once(impl_->store, who.once,
+                          [listeners = listeners(), who, registration, now, head](Tx& tx) -> Result<Done> {
+                            auto change = [&](Session& session) {
+                              if (registration.capabilities)
+                                session.capabilities = *registration.capabilities;
+                              if (registration.current_task)
+                                session.current_task = *registration.current_task;
+                              session.kept_by_hook = session.kept_by_hook || registration.kept_by_hook;
+                              if (!head.empty()) session.base_commit = head;
+                              if (!who.cwd.empty()) session.folder = who.cwd;
+                            };
+                            auto session = revive_session(tx, who, now, *listeners, change, true);
+                            if (!session) return fail(std::move(session.error()));
+                            return Done{session_reply(*session)};
+                          });
+  co_return done;
+}
+
+Task<Result<Done>> Sessions::heartbeat(Who who, std::string status) {
+  auto now = this->now();
+  auto presence = status == "idle" ? Presence::idle : Presence::active;
+  struct Beat {
+    Done done;
+    std::optional<Session> session;
+  };
+  auto beat =
+      co_await impl_->store.write([listeners = listeners(), who, now, presence](Tx& tx) -> Result<Beat> {
+        if (!find_session(tx, who.session_id)) return Beat{session_not_found(who), {}};
+        auto session =
+            revive_session(tx, who, now, *listeners, [&](Session& changed) { changed.presence = presence; });
+        if (!session) return fail(std::move(session.error()));
+        return Beat{{session_reply(*session)}, *session};
+      });
+  if (!beat) co_return fail(std::move(beat.error()));
+  if (beat->session) impl_->heartbeats.put(*beat->session);
+  co_return std::move(beat->done);
+}
+
+Task<Result<Done>> Sessions::discover(Who who, std::string capability, std::string status) {
+  if (auto alive = co_await seen(who); !alive) co_return fail(std::move(alive.error()));
+  bool disconnected = status == "disconnected";
+  auto found = co_await impl_->store.read([disconnected](Reader& reader) -> Result<std::vector<Session>> {
+    return list_sessions(reader, disconnected, most_listed);
+  });
+  if (!found) co_return fail(std::move(found.error()));
+  for (auto& session : *found) session = impl_->heartbeats.latest(std::move(session));
+  // By age, for two boots have no order but that.
+  std::ranges::sort(*found, std::greater(), [now = now()](const Session& session) {
+    return std::pair(until(session.last_heartbeat, now), session.session_id);
+  });
+  json::array agents;
+  for (const auto& session : *found)
+    if (is_listed(session, capability, status)) {
+      agents.push_back(to_json(session));
+      agents.back().get_object()["is_self"] = session.session_id == who.session_id;
+    }
+  co_return Done{.reply = {{"agents", std::move(agents)}}, .changed = false};
+}
+
+Task<Result<Done>> Sessions::end(Who who, std::string reason, std::string via) {
+  return detached(impl_->loop, impl_->end(std::move(who), std::move(reason), std::move(via)));
+}
+
+Task<Result<Done>> Sessions::cleanup(Who who, Duration threshold) {
+  if (auto alive = co_await seen(who); !alive) co_return fail(std::move(alive.error()));
+  auto earlier =
+      co_await impl_->store.read([once = who.once](Reader& reader) { return find_reply(reader, once); });
+  if (!earlier) co_return fail(std::move(earlier.error()));
+  if (*earlier) co_return **std::move(earlier);
+  auto swept = co_await detached(impl_->loop, impl_->sweep(threshold));
+  if (!swept) co_return fail(std::move(swept.error()));
+  Done done{.reply = {{"success", true},
+                      {"agents_cleaned", swept->sessions},
+                      {"locks_released", swept->freed.locks},
+                      {"work_requeued", swept->freed.work}}};
+  if (who.once.key.empty()) co_return done;
+  co_return co_await write_once(impl_->store, who.once, [done](Tx&) -> Result<Done> { return done; });
+}
+
+Task<Result<>> Sessions::end_of_run(std::string task_id, std::string why) {
+  return detached(impl_->loop, impl_->end_of_run(std::move(task_id), std::move(why)));
+}
+
+Task<Result<>> Sessions::recover(std::function<bool(const std::string& task_id)> is_live) {
+  auto owners = co_await impl_->store.read(
+      [](Reader& reader) -> Result<std::vector<std::string>> { return owners_of_live_sessions(reader); });
+  if (!owners) co_return fail(std::move(owners.error()));
+  for (const auto& owner : *owners)
+    if (!is_live(owner)) {
+      auto ended = co_await impl_->end_of_run(owner, "its run is over");
+      if (!ended) co_return ended;
+    }
+  auto swept = co_await impl_->sweep(impl_->options.stale_after);
+  if (!swept) co_return fail(std::move(swept.error()));
+  co_return Result<>();
+}
+
+Task<Result<bool>> Sessions::purge(Duration keep) {
+  constexpr int64_t most_rows = 500;
+  co_return co_await impl_->store.write([keep](Tx& tx) -> Result<bool> {
+    return remove_old_sessions(tx, tx.now() - keep, most_rows) >= most_rows;
+  });
+}
+
+}  // namespace cru::coordination

@@ -1,0 +1,146 @@
+#pragma once
+/// For tests: a work queue on a real store, with a verifier that says what the test wants.
+#include "handoffs/handoff_table.h"
+#include "locks/lock_table.h"
+#include "store/store_fixture.h"
+#include "work/work_service.h"
+
+namespace cru::coordination {
+
+class FakeVerifier final : public Verifier {
+ public:
+  explicit FakeVerifier(Loop& loop) : changed_(loop) {}
+  Task<Verdict> verify(Verification verification, bool resumed) override {
+    jobs.push_back(verification);
+    resumed_.push_back(resumed);
+    changed_.notify();
+    while (!verdict) co_await changed_.wait();
+    co_return *verdict;
+  }
+  Task<void> cancel(std::string run) override {
+    cancelled.push_back(std::move(run));
+    verdict = Verdict{.error = "was killed"};
+    changed_.notify();
+    co_return;
+  }
+  void decide(Verdict said) {
+    verdict = std::move(said);
+    changed_.notify();
+  }
+  std::vector<Verification> jobs;
+  std::vector<bool> resumed_;
+  std::vector<std::string> cancelled;
+  std::optional<Verdict> verdict;
+
+ private:
+  Signal changed_;
+};
+
+inline std::vector<Migration> work_test_migrations() {
+  std::vector<Migration> all;
+  for (auto room : {reply_migrations(), session_migrations(), fencing_migrations(), lock_migrations(),
+                    work_migrations(), handoff_migrations()})
+    all.insert(all.end(), room.begin(), room.end());
+  return all;
+}
+
+class WorkFixture : public StoreFixture {
+ public:
+  WorkFixture() : StoreFixture(work_test_migrations()) { begin(); }
+  ~WorkFixture() override { end(); }
+
+  void begin() {
+    thread->on_loop([&] {
+      pool = std::make_unique<Pool>(thread->loop, 1);
+      sessions = std::make_unique<Sessions>(thread->loop, *store, *pool, system_random(),
+                                            SessionOptions{.root = folder.path()});
+      auto fake = std::make_unique<FakeVerifier>(thread->loop);
+      verifier = fake.get();
+      queue = std::make_unique<WorkQueue>(
+          thread->loop, *store, *sessions, std::move(fake), system_random(),
+          WorkOptions{.root = "/project", .most_waiters = 3, .sign_of_life = 20ms});
+      return true;
+    });
+  }
+  void end() {
+    if (thread) thread->stop();
+    queue.reset();
+    sessions.reset();
+    pool.reset();
+  }
+  /// The daemon dies and another begins.
+  void restart() {
+    end();
+    reopen();
+    begin();
+  }
+
+  static Who who(const std::string& name, std::string request = {}) {
+    Who caller{.agent_id = name, .session_id = session_id_from(name, name)};
+    if (!request.empty()) caller.once = {name + ":" + request, "hash"};
+    return caller;
+  }
+  Result<Done> submit(WorkQueue::Submission submission) {
+    if (submission.task_type.empty()) submission.task_type = "build";
+    if (submission.description.empty()) submission.description = "do it";
+    return thread->await([&] { return queue->submit(who("boss"), submission); });
+  }
+  /// An item of this id.
+  void add(std::string id, std::vector<std::string> depends_on = {}, int64_t priority = 5) {
+    auto done = submit({.task_id = id,
+                        .task_type = "build",
+                        .description = "do it",
+                        .priority = priority,
+                        .depends_on = std::move(depends_on),
+                        .backoff = 0s});
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  Result<Done> claim(const Who& caller, std::vector<std::string> types = {}, Duration lease = 30min,
+                     Duration wait = 0s) {
+    return thread->await([&] { return queue->claim(caller, types, lease, wait); });
+  }
+  /// The id of what `name` got; empty for nothing.
+  std::string claim_id(const std::string& name, std::vector<std::string> types = {}) {
+    auto done = claim(who(name), std::move(types));
+    return done ? std::string(text_or(done->reply, "task_id")) : "error: " + done.error().message;
+  }
+  Result<Done> complete(const Who& caller, WorkQueue::Completion completion) {
+    return thread->await([&] { return queue->complete(caller, completion); });
+  }
+  Result<Done> cancel(std::string id) {
+    return thread->await([&] { return queue->cancel(who("boss"), id, "no need"); });
+  }
+  Work row(const std::string& id) {
+    return *read([id](Reader& reader) -> Result<Work> { return *find_work(reader, id); });
+  }
+  std::string status(const std::string& id) { return std::string(name(row(id).status)); }
+  std::string why(const std::string& id) {
+    auto done = thread->await([&] { return queue->why(who("boss"), id); });
+    return done ? std::string(text_or(done->reply, "why")) : done.error().message;
+  }
+  std::vector<std::string> events() {
+    return *read([](Reader& reader) -> Result<std::vector<std::string>> {
+      std::vector<std::string> out;
+      for (const auto& row :
+           reader.rows("SELECT type || ' ' || entity FROM events WHERE type LIKE 'work.%' ORDER BY seq"))
+        out.push_back(row.text(0));
+      return out;
+    });
+  }
+  /// Waits until `done` says so on the loop.
+  template <class F>
+  bool eventually(F done) {
+    for (int i = 0; i < 2000; ++i) {
+      if (thread->on_loop(done)) return true;
+      std::this_thread::sleep_for(5ms);
+    }
+    return false;
+  }
+
+  std::unique_ptr<Pool> pool;
+  std::unique_ptr<Sessions> sessions;
+  FakeVerifier* verifier = nullptr;
+  std::unique_ptr<WorkQueue> queue;
+};
+
+}  // namespace cru::coordination

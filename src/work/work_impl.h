@@ -1,0 +1,95 @@
+#pragma once
+/// The inside of WorkQueue, shared by its files.
+#include "platform/loop/detached.h"
+#include "work/work_changes.h"
+#include "work/work_service.h"
+#include "work/work_waiters.h"
+
+namespace cru::coordination {
+
+struct WorkQueue::Impl {
+  Impl(Loop& l, Store& s, Sessions& se, std::unique_ptr<Verifier> v, Random& r, WorkOptions o)
+      : loop(l),
+        store(s),
+        sessions(se),
+        verifier(std::move(v)),
+        random(r),
+        options(std::move(o)),
+        waiters(std::make_shared<WorkWaiters>(l)) {}
+  ~Impl() {
+    if (timer) loop.cancel_timer(timer);
+  }
+
+  /// A closure's reply with what is to be done after its commit.
+  struct Changed {
+    Done done;
+    WorkEffects effects;
+  };
+  /// `closure(Tx&, WorkChanges&, const Session&) -> Result<Done>`, for a caller that is let in, at most once.
+  /// Carried to its end also if the caller hangs up: what follows the commit must follow.
+  template <class F>
+  Task<Result<Done>> change(Who who, F closure) {
+    return detached(loop, change_now(std::move(who), std::move(closure)));
+  }
+  template <class F>
+  Task<Result<Done>> change_now(Who who, F closure) {
+    auto now = sessions.now();
+    auto changed = co_await store.write(
+        [listeners = sessions.listeners(), who, now, closure](Tx& tx) -> Result<Changed> {
+          auto earlier = find_reply(tx, who.once);
+          if (!earlier) return fail(std::move(earlier.error()));
+          if (*earlier) return Changed{**std::move(earlier), {}};
+          auto session = admit_session(tx, who, now, *listeners);
+          if (!session) return fail(std::move(session.error()));
+          WorkChanges changes(tx, now);
+          Result<Done> done = closure(tx, changes, *session);
+          if (!done) return fail(std::move(done.error()));
+          if (done->changed) keep_reply(tx, who.once, *done);
+          return Changed{*std::move(done), std::move(changes.effects())};
+        });
+    if (!changed) co_return fail(std::move(changed.error()));
+    carry_out(std::move(changed->effects));
+    co_return std::move(changed->done);
+  }
+
+  // work_claiming.cc
+  Task<Result<Done>> claim_for(Who who, std::vector<std::string> task_types, Duration lease,
+                               std::weak_ptr<WorkCallers::Presence> caller);
+  Task<void> give_back(Who who, std::string task_id, int64_t token);
+
+  // work_service.cc
+  void carry_out(WorkEffects effects);
+  void note_due(BootTime due);
+  void set_timer(Duration after);
+  /// What the clock has ended by now.
+  Task<Result<>> expire();
+  Task<Result<>> expire_now();
+  Task<void> expire_or_retry();
+
+  // work_completing.cc
+  /// A verification under way and those who wait for it.
+  struct Verifying {
+    explicit Verifying(Loop& loop) : ended(loop) {}
+    Signal ended;
+    std::optional<Result<Done>> outcome = {};
+  };
+  std::shared_ptr<Verifying> take_up(const std::string& task_id, bool resumed);
+  Task<void> verify(std::string task_id, std::shared_ptr<Verifying> verifying, bool resumed);
+  Task<bool> is_verifying(std::string task_id, std::string run);
+  Task<Result<Done>> record_verdict(std::string task_id, std::string run, Verdict verdict);
+
+  Loop& loop;
+  Store& store;
+  Sessions& sessions;
+  std::unique_ptr<Verifier> verifier;
+  Random& random;
+  const WorkOptions options;
+  std::shared_ptr<WorkWaiters> waiters;
+  const std::shared_ptr<WorkCallers> callers = std::make_shared<WorkCallers>();
+  std::map<std::string, std::shared_ptr<Verifying>> verifying;  ///< by task id
+  Loop::TimerId timer = 0;
+  std::optional<BootTime> due = {};  ///< when the timer fires
+  bool expiring = false;
+};
+
+}  // namespace cru::coordination
