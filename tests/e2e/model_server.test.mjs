@@ -10,8 +10,9 @@ const openai = { authorization: "Bearer sk-test" };
 const hello = { model: "claude-x", max_tokens: 10, messages: [{ role: "user", content: "hi" }] };
 const tools = [{ name: "look", description: "looks", input_schema: { type: "object", properties: {} } }];
 
-/// {status, headers, text, json, events, error} and never throws: `error` is what cut it.
-function ask(server, body, { headers = anthropic, path = "/v1/messages", method = "POST", raw, agent = false, within = 10_000, more = {} } = {}) {
+/// {status, headers, text, json, events, error} and never throws: `error` is what cut it. `leave`: goes when it was asked
+/// (true), with the headers, or in the middle.
+function ask(server, body, { headers = anthropic, path = "/v1/messages", method = "POST", raw, agent = false, leave, more = {} } = {}) {
   return new Promise((resolve) => {
     const got = { status: null };
     const parts = [];
@@ -21,12 +22,14 @@ function ask(server, body, { headers = anthropic, path = "/v1/messages", method 
       got.events = got.text.split("\n\n").filter(Boolean).map((frame) => frame.split("\n").map((line) => line.split(/: (.*)/s)).reduce((all, [name, value]) => ({ ...all, [name]: value }), {}));
       resolve({ ...got, error });
     };
-    const request = (server.tls ? https : http).request({ host: "127.0.0.1", port: server.port, path, method, agent, timeout: within, headers: { "content-type": "application/json", ...headers }, ...more }, (response) => {
+    const request = (server.tls ? https : http).request({ host: "127.0.0.1", port: server.port, path, method, agent, headers: { "content-type": "application/json", ...headers }, ...more }, (response) => {
       Object.assign(got, { status: response.statusCode, headers: response.headers });
-      response.on("data", (part) => parts.push(part));
+      response.on("data", (part) => { parts.push(part); if (leave === "middle") request.destroy(new Error("left")); });
       response.on("end", () => done()).on("error", done);
+      if (leave === "headers") request.destroy(new Error("left"));
     });
-    request.on("timeout", () => request.destroy(new Error("timeout"))).on("error", done);
+    if (leave === true) server.when(({ open }) => open > 0).then(() => request.destroy(new Error("left")));
+    request.on("error", done);
     request.end(raw ?? (body === undefined ? undefined : JSON.stringify(body)));
   });
 }
@@ -141,7 +144,7 @@ test("faults: cut, garbage, hanging and slow answers; a client that goes is seen
   assert.equal((await ask(server, stream)).text, "event: message_start\ndata: {\n\n");
   for (const [hang, status] of [[true, null], ["headers", 200], ["middle", 200]]) {
     server.script({ text: "never whole", hang });
-    const answer = await ask(server, stream, { within: 100 });
+    const answer = await ask(server, stream, { leave: hang });
     assert.deepEqual([answer.status, Boolean(answer.error), answer.text.includes("message_stop")], [status, true, false], String(hang));
   }
   await server.when(({ open }) => open === 0);

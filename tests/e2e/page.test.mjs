@@ -7,7 +7,7 @@ import net from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { chromium } from "playwright-core";
-import { exchange, Project, repository, waitFor } from "./harness.mjs";
+import { exchange, patience, Project, repository, waitFor } from "./harness.mjs";
 import { Agent } from "./harness/agents.mjs";
 
 const pictures = join(repository, "build/pictures");
@@ -25,9 +25,10 @@ async function fixedPort() {
 }
 
 async function open(project, t, { scheme = "dark", size = { width: 1360, height: 820 }, path = null } = {}) {
-  const browser = await chromium.launch({ executablePath: process.env.CRU_CHROMIUM ?? "/usr/bin/chromium", args: flags });
+  const browser = await chromium.launch({ executablePath: process.env.CRU_CHROMIUM ?? "/usr/bin/chromium", args: flags, timeout: patience });
   t.after(() => browser.close());
   const context = await browser.newContext({ viewport: size, colorScheme: scheme, reducedMotion: "reduce", bypassCSP: false });
+  context.setDefaultTimeout(patience);
   const page = await context.newPage();
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
@@ -173,7 +174,7 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   await page.keyboard.press("4");
   const taken = await ada.ask("acquire_lock", { file_path: "src/**/*.cc", reason: "splitting the parser", ttl_minutes: 30 });
   await row("src/**/*.cc").getByText("ada").waitFor();
-  await row("src/**/*.cc").getByText(/in (29|30) min/).waitFor();
+  await row("src/**/*.cc").getByText(/in (2\d|30) min/).waitFor();
   const waiting = bob.call("acquire_lock", { file_path: "src/a.cc", wait_seconds: 60 });
   await row("src/**/*.cc").getByText("1 waiting").waitFor();
   await page.screenshot({ path: join(pictures, "locks.png") });

@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { chromium } from "playwright-core";
-import { repository } from "./harness.mjs";
+import { patience, repository } from "./harness.mjs";
 import { Crew } from "./harness/crew.mjs";
 
 const pictures = join(repository, "build/pictures");
@@ -15,9 +15,10 @@ test("SA-47: a chat on the page shows its subagents and the answer that weaves t
   const worker = { otherwise: { say: "## Summary\nNothing is wrong.\n\n## Findings\nNothing." } };
   const crew = await Crew.started({ models: { lead: "lead", worker: "worker" }, settings: { crew: { default_model: "lead" } }, scripts: { lead, worker } }, t);
   const chat = await crew.chat({ message: "Is the login well?" });
-  const browser = await chromium.launch({ executablePath: process.env.CRU_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"] });
+  const browser = await chromium.launch({ executablePath: process.env.CRU_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"], timeout: patience });
   t.after(() => browser.close());
   const page = await (await browser.newContext({ viewport: { width: 1360, height: 820 }, colorScheme: "dark" })).newPage();
+  page.setDefaultTimeout(patience);
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
   await page.goto(`${crew.url}/#token=${crew.token}`);

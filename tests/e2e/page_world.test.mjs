@@ -8,7 +8,7 @@ import net from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { chromium } from "playwright-core";
-import { Project, repository, waitFor } from "./harness.mjs";
+import { patience, Project, repository, waitFor } from "./harness.mjs";
 import { PretendedWorld } from "./harness/pretended_world.mjs";
 
 const pictures = join(repository, "build/pictures");
@@ -17,9 +17,10 @@ const flags = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--di
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 async function open(address, t, { scheme = "dark", motion = "no-preference" } = {}) {
-  const browser = await chromium.launch({ executablePath: process.env.CRU_CHROMIUM ?? "/usr/bin/chromium", args: flags });
+  const browser = await chromium.launch({ executablePath: process.env.CRU_CHROMIUM ?? "/usr/bin/chromium", args: flags, timeout: patience });
   t.after(() => browser.close());
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, colorScheme: scheme, reducedMotion: motion });
+  context.setDefaultTimeout(patience);
   const page = await context.newPage();
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
@@ -42,6 +43,11 @@ async function open(address, t, { scheme = "dark", motion = "no-preference" } = 
     notes: page.getByRole("list", { name: "Activity" }),
     say: page.getByRole("form", { name: "Say something" }),
     framesDrawn: () => page.evaluate(() => globalThis.frames_drawn),
+    /// Waits until the page could have drawn so many frames.
+    chancesToDraw: (count) => page.evaluate((left) => new Promise((done) => {
+      const next = () => (left-- > 0 ? requestAnimationFrame(next) : done());
+      next();
+    }), count),
     async clickTile(x, y, cols) {
       const box = await at.map.boundingBox();
       const tile = box.width / cols;
@@ -168,12 +174,14 @@ test("the world on the page: everything said by the socket is shown and can be d
   // Frames are drawn while somebody walks, and no longer.
   const began = await at.framesDrawn();
   const path = Array.from({ length: 7 }, (_, i) => ({ x: 9 + i, y: 5 }));
-  world.tell({ type: "agent_moved", agent_id: "agent_1", x: 15, y: 5, path, t0: new Date().toISOString(), t0_ms: Date.now(), speed: 3 });
+  const walk = (more) => world.tell({ type: "agent_moved", agent_id: "agent_1", x: 15, y: 5, path, t0: new Date().toISOString(), t0_ms: Date.now(), ...more });
+  walk({ speed: 0.1 });  // so slow that it is still on its way, however slowly the page is drawn
   await at.row("cleo").getByText("going to 15,5").waitFor();
   await waitFor(async () => (await at.framesDrawn()) > began + 20);
   await page.screenshot({ path: join(pictures, "world-walk.png") });
+  walk({ speed: 3 });
   await at.row("cleo").getByText("at 15,5").waitFor();
-  await waitFor(async () => { const before = await at.framesDrawn(); await page.waitForTimeout(700); return (await at.framesDrawn()) === before; });
+  await waitFor(async () => { const before = await at.framesDrawn(); await at.chancesToDraw(40); return (await at.framesDrawn()) === before; }, { what: "no more frames are drawn" });
   await page.emulateMedia({ reducedMotion: "reduce" });
   const still = await at.framesDrawn();
   world.tell({ type: "agent_moved", agent_id: "agent_1", x: 9, y: 5, path: path.toReversed(), t0: new Date().toISOString(), t0_ms: Date.now(), speed: 3 });

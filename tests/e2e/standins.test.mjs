@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { waitFor } from "./harness/basics.mjs";
 
 const fixtures = join(dirname(fileURLToPath(import.meta.url)), "fixtures");
 const echo = { command: process.execPath, args: [join(fixtures, "mcp_echo.mjs")], env: { MARK: "here" } };
@@ -89,13 +90,10 @@ test("claude resumes what it knows, is interrupted, ends at TERM with 143, asks 
   assert.equal((await run("claude", [...claude, "--session-id", id], { input: turn("remember me") })).lines[0].session_id, id);
   const again = await run("claude", [...claude, "--resume", id], { input: turn("<<SAY you said: {{before}}>>") });
   assert.deepEqual([again.lines[0].session_id, texts(again.lines)], [id, ["you said: remember me"]]);
-  const until = async ({ got, child }, text) => {
-    for (const end = Date.now() + 10_000; !got.stdout.includes(text);) {
-      if (Date.now() > end) child.kill("SIGKILL");
-      assert.ok(Date.now() <= end, `${text} is not in ${got.stdout}`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  };
+  const until = ({ got, child }, text) => waitFor(() => got.stdout.includes(text), { every: 10, what: `${text} is said` }).catch((error) => {
+    child.kill("SIGKILL");
+    throw new Error(`${error.message}: ${got.stdout}`);
+  });
   const slow = begin("claude", claude);
   slow.child.stdin.write(turn("<<HANG>>"));
   await until(slow, "init");

@@ -1,6 +1,6 @@
 // Primaries and subagents that think through a program (claude): supervised runs with the same tools, rights and depth.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -11,6 +11,13 @@ import { Crew } from "./harness/crew.mjs";
 const spawn = (agent, task, more = {}) => ({ call: "spawn_agent", input: { agent, task, ...more } });
 const plan = { when: "plan it", steps: [spawn("worker", "part one"), { say: "Woven: {{result}}" }] };
 const done = { when: "part one", steps: [{ say: report("Part one is done.") }], usage: { input: 100, output: 20 }, cost_usd: 0.25 };
+
+/// A file that a program can wait for.
+function signalFile(t) {
+  const folder = mkdtempSync(join(tmpdir(), "cru-e2e-signal-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "go");
+}
 
 const crewOf = (t, replies, more = {}) => Crew.started({ standin: { replies }, models: { sonnet: { provider: "claude", id: "model-1" } }, agents: { worker: { prompt: "You are worker. Be brief." } }, ...more }, t);
 
@@ -76,10 +83,12 @@ test("cancel_turn ends the programs of both, and the chat goes on", async (t) =>
 });
 
 test("the daemon dies while both programs work: they go on, and nothing is started twice", async (t) => {
-  const crew = await crewOf(t, [plan, { when: "part one", steps: [{ sleep: 2500 }, { say: report("Part one is done.") }] }]);
+  const go = signalFile(t);
+  const crew = await crewOf(t, [plan, { when: "part one", steps: [{ until: go }, { say: report("Part one is done.") }] }]);
   const chat = await crew.chat({ message: "plan it" }, { wait: false });
   await waitFor(() => crew.starts("claude").length === 2);
   await crew.restartDaemon();
+  writeFileSync(go, "");
   await chat.idle();
   assert.match(await chat.answer(), /^Woven: [^]*Part one is done\./);
   assert.equal(crew.starts("claude").length, 2);
@@ -90,10 +99,12 @@ test("the daemon dies while both programs work: they go on, and nothing is start
 });
 
 test("the daemon dies between a subagent's end and its parent's: the report is not lost", async (t) => {
-  const crew = await crewOf(t, [{ when: "plan it", steps: [spawn("worker", "part one"), { sleep: 2500 }, { say: "Woven: {{result}}" }] }, done]);
+  const go = signalFile(t);
+  const crew = await crewOf(t, [{ when: "plan it", steps: [spawn("worker", "part one"), { until: go }, { say: "Woven: {{result}}" }] }, done]);
   const chat = await crew.chat({ message: "plan it" }, { wait: false });
   await chat.heard("subagent.completed");
   await crew.restartDaemon();
+  writeFileSync(go, "");
   await chat.idle();
   assert.match(await chat.answer(), /^Woven: [^]*Part one is done\./);
   assert.equal(crew.starts("claude").length, 2);

@@ -25,7 +25,7 @@ async function crewTools(call, project) {
   await waitFor(async () => (await call("list_notes")).notes.some(({ path }) => path === "tower.md"), { what: "the note is listed" });
   assert.match((await call("read_note", { path: "tower.md" })).text, /leans to the south/);
   await waitFor(async () => (await call("semantic_search", { query: "where does the tower lean" })).results[0]?.path === "tower.md", { what: "the note is found" });
-  const spawned = await call("spawn_agent", { agent: "explorer", task: "Where does the tower lean?", model: "scripted", wait_seconds: 30 });
+  const spawned = await call("spawn_agent", { agent: "explorer", task: "Where does the tower lean?", model: "scripted", wait_seconds: 600 });
   assert.deepEqual([spawned.status, spawned.model_source], ["completed", "override"], JSON.stringify(spawned));
   assert.match(spawned.result, /## Summary[^]*## Findings/);
   assert.equal((await call("get_subagent", { task_id: spawned.task_id })).result, spawned.result);
