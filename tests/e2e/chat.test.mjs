@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { cru_bin, waitFor } from "./harness/basics.mjs";
+import { cast, spawning } from "./harness/cast.mjs";
 import { checkSessionFolder, Crew } from "./harness/crew.mjs";
 import { ModelServer } from "./fixtures/model_server.mjs";
 
@@ -16,7 +17,6 @@ const worker = { replies: [
 ] };
 const primary = { replies: [
   { when: { contains: "review" }, say: "I ask the critic.", tools: [spawn("critic")] },
-  { when: { contains: "three" }, say: "One after the other.", tools: [spawn("critic", "first"), spawn("tester", "second"), spawn("critic", "third")] },
   { when: { contains: "break" }, say: "I try.", tools: [spawn("broken")] },
   { when: { contains: "slow" }, say: "one two three four five six seven eight nine ten ".repeat(12), chunk: 10, pace: "100ms" },
   { when: { contains: "markdown" }, say: "# Big\n\nsome **bold** and `code`\n\n- item\n" },
@@ -84,8 +84,15 @@ test("a turn that fails ends with 6 and says why", async (t) => {
 });
 
 test("SA-23, SA-48: several subagents run one after the other, and what waits is told", async (t) => {
-  const made = await crew(t);
-  const said = await made.cru("chat", "-m", "three steps");
+  // What waits is told while the second is held back.
+  let child;
+  const { crew: made } = await cast(t, {
+    assistant: ({ turn, results }) => (turn === 0 ? { text: "One after the other.", tools: [spawning("critic", "first"), spawning("tester", "second"), spawning("critic", "third")] } : { text: `In short: ${results.map(({ text }) => text).join("\n")}` }),
+    critic: { text: report("The login lets anyone in.") },
+    tester: async () => { await waitFor(() => child.text.stderr.includes("1 more in the queue"), { what: "it is told that one waits" }); return { text: report("41 tests pass.") }; },
+  });
+  child = made.spawn(["chat", "-m", "three steps"]);
+  const said = await child.ended;
   assert.match(said.stderr, /^→ Running critic agent\.\.\.\n( {4}\d more in the queue\n)? {4}The login.*\n→ Running tester agent\.\.\.\n {4}1 more in the queue\n {4}41 tests pass\.\n→ Running critic agent\.\.\.\n {4}The login/m);
   assert.match(said.stdout, /In short: [^]*lets anyone in[^]*41 tests pass[^]*lets anyone in/, "one answer of all three, in order");
 });
