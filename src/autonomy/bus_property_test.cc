@@ -130,7 +130,6 @@ class World {
   std::map<Body, Member> members;
 };
 
-// RT-09, RT-10, RT-11
 TEST(BusProperty, EverybodyTakesExactlyWhatConcernsItInOrder) {
   bool holds = rc::check("what is taken is what concerns", [] {
     auto step = rc::gen::resize(

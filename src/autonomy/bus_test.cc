@@ -29,7 +29,6 @@ TEST_F(BusTest, KindsHaveTheNamesOfTheWire) {
   EXPECT_EQ(kind_from("agent_sang"), std::nullopt);
 }
 
-// RT-09
 TEST_F(BusTest, ABroadcastReachesEveryoneComplete) {
   join_some(100);
   bus.publish(broadcast(1));
@@ -47,7 +46,6 @@ TEST_F(BusTest, ABroadcastReachesEveryoneComplete) {
   EXPECT_EQ(bus.heard_by_all(), 1);
 }
 
-// RT-09
 TEST_F(BusTest, TheSenderDoesNotHearItself) {
   join_some(3);
   bus.publish(broadcast(1, 1));
@@ -56,7 +54,6 @@ TEST_F(BusTest, TheSenderDoesNotHearItself) {
   EXPECT_EQ(ears.taken, (std::map<Body, Numbers>{{0, {1, 2}}, {2, {1, 2}}}));
 }
 
-// RT-10
 TEST_F(BusTest, WhoeverJoinsGetsEverythingAfterIt) {
   publish_up_to(2);
   bus.join(0, bus.last(), all_kinds());
@@ -69,7 +66,6 @@ TEST_F(BusTest, WhoeverJoinsGetsEverythingAfterIt) {
   EXPECT_EQ(bus.received(1), 3u);
 }
 
-// RT-10
 TEST_F(BusTest, WhoeverJoinsAheadOfTheBusGetsOnlyWhatIsAfterItsCursor) {
   join_some(1);
   bus.join(1, 2, all_kinds());  // its own arrival is number 2, and still to be published
@@ -94,7 +90,6 @@ TEST_F(BusTest, ACursorBetweenNumbersNeverGoesBack) {
   EXPECT_EQ(bus.cursor(0), 12);
 }
 
-// RT-11
 TEST_F(BusTest, FiltersByType) {
   bus.join(0, 0, {});
   bus.publish(message(1, Kind::agent_moved, 5));
@@ -106,7 +101,6 @@ TEST_F(BusTest, FiltersByType) {
   EXPECT_EQ(bus.received(0), 4u);  // what passes by was heard as well
 }
 
-// RT-11
 TEST_F(BusTest, FiltersBySender) {
   auto filter = all_kinds();
   filter.senders = {"agent_5", "player_0"};
@@ -121,7 +115,6 @@ TEST_F(BusTest, FiltersBySender) {
   EXPECT_EQ(ears.taken[0], (Numbers{1, 3, 4}));
 }
 
-// RT-11
 TEST_F(BusTest, FiltersByRecipient) {
   join_some(4);
   auto only_direct = all_kinds();
@@ -140,7 +133,6 @@ TEST_F(BusTest, FiltersByRecipient) {
   EXPECT_EQ(ears.taken, (std::map<Body, Numbers>{{1, {1, 3}}, {2, {2, 3}}, {3, {1}}}));
 }
 
-// RT-11
 TEST_F(BusTest, FiltersByNearnessUnlessItWasSaidToIt) {
   auto filter = all_kinds();
   filter.within = 3;

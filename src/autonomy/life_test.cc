@@ -34,7 +34,6 @@ class LifeTest : public testing::Test {
   BootTime now_ = start;
 };
 
-// RT-04
 TEST_F(LifeTest, ThinksAfterFiveSecondsOfQuietAndNotBefore) {
   tell(Woken{});
   now_ = start + 5s - 1ms;
@@ -46,7 +45,6 @@ TEST_F(LifeTest, ThinksAfterFiveSecondsOfQuietAndNotBefore) {
   EXPECT_EQ(find<effect::Think>(effects)->thought, 1);
 }
 
-// RT-07
 TEST_F(LifeTest, ListensThenThinksThenSpeaksThenRests) {
   tell(Heard{});
   EXPECT_EQ(life_.state, State::listening);
@@ -60,7 +58,6 @@ TEST_F(LifeTest, ListensThenThinksThenSpeaksThenRests) {
   EXPECT_EQ(life_.due, now_ + pace.idle);
 }
 
-// RT-06
 TEST_F(LifeTest, AMessageInterruptsAThoughtWhichBeginsAnewAfterwards) {
   think();
   auto first = life_.thought;
@@ -88,7 +85,6 @@ TEST_F(LifeTest, AThoughtThatWasInterruptedTooOftenIsFinished) {
   EXPECT_EQ(life_.interruptions, 0);
 }
 
-// RT-08
 TEST_F(LifeTest, AMoveAskedForWhileSpeakingIsHeldAndTheLatestIsCarriedOutOnIdle) {
   think();
   tell(Decided{life_.thought, Speak{"hello", ""}});
@@ -146,7 +142,7 @@ TEST(SpeechTime, GrowsWithWhatIsSaidWithinLimits) {
   EXPECT_EQ(speech_time(pace, std::string(4000, 'a')), 10s);
 }
 
-// RT-07, RT-08: whatever happens in whatever order, no illegal way is taken and no move begins while it
+// Whatever happens in whatever order, no illegal way is taken and no move begins while it
 // speaks.
 TEST(Life, TakesNoIllegalWayInAMillionRandomInputs) {
   std::mt19937_64 random(20261116);

@@ -9,7 +9,6 @@ namespace {
 
 json::object object(std::string_view text) { return parse_json(text)->as_object(); }
 
-// RT-11
 TEST(ListensTo, IsReadAsAFilter) {
   auto filter = filter_from(
       object(R"({"types":["agent_moved"],"senders":["agent_002"],"only_direct":true,"within":3})"));
@@ -47,7 +46,6 @@ Body number_of(std::string_view id) {
   return id == "agent_002" ? 1 : world::nobody;
 }
 
-// RT-09
 TEST(LiveEvents, WordsComeBackFromTheLogAsTheyWereSaid) {
   Utterance said{"m1",  "agent_001", "Ada", "hello \"you\"\n", false, {3, 4}, {"player_0", "agent_002"},
                  false, false,       2};

@@ -27,7 +27,6 @@ class LiveTable : public StoreFixture {
   }
 };
 
-// RT-18
 TEST_F(LiveTable, HasTheTablesAndColumnsOfTheRequirement) {
   auto columns = [this](std::string_view table) {
     std::string names;

@@ -59,7 +59,6 @@ TEST(Situation, TheExamplesOfTheSystemPromptAreDecisions) {
   EXPECT_EQ(read, 5u);
 }
 
-// RT-14
 TEST(Situation, TheUserPromptHasTheLastFiveMessagesAndTheTask) {
   auto prompt = user_prompt(some_situation());
   EXPECT_TRUE(prompt.starts_with("Analyze situation and decide next action"));
@@ -77,7 +76,6 @@ TEST(Situation, TheUserPromptHasTheLastFiveMessagesAndTheTask) {
             std::string::npos);
 }
 
-// RT-14
 TEST(Situation, OfMoreMessagesOnlyTheLastFiveAreInThePrompt) {
   auto situation = some_situation();
   situation.recent.insert(situation.recent.begin(), {midday - 1h, "agent_009", "long ago", ""});

@@ -46,7 +46,6 @@ YamlNode frontmatter(const std::string& file) {
   return tree ? *tree : YamlNode();
 }
 
-// SA-14, SA-16
 TEST(SessionFile, LinksToItsSubagents) {
   auto text = render_session(
       chat(), {entry(1, Role::user, "hi"), entry(2, Role::note, "→ [[code-reviewer-3f]]")}, {reviewer()}, "");
@@ -77,7 +76,6 @@ TEST(SessionFile, IsRecognisedWithOtherLineEnds) {
   EXPECT_EQ(second.find("hi"), second.rfind("hi"));
 }
 
-// SA-11, SA-33, SA-40
 TEST(SubagentFile, TellsWhatItWas) {
   auto text = render_subagent(reviewer(), {});
   auto front = frontmatter(text);
@@ -93,7 +91,6 @@ TEST(SubagentFile, TellsWhatItWas) {
   EXPECT_EQ(front.find("error_type"), nullptr);
 }
 
-// SA-12, SA-41
 TEST(SubagentFile, OfAFailureTellsWhatWentWrong) {
   auto failed = reviewer();
   failed.status = Status::failed;
@@ -113,7 +110,6 @@ TEST(Result, IsBoundedAndSaysWhereTheRestIs) {
   EXPECT_NE(result.find(".crucible/sessions/2026-11-16-login/code-reviewer-3f.md"), std::string::npos);
 }
 
-// SA-15, SA-39
 TEST(Metadata, HasTheWholeChat) {
   auto waiting = reviewer();
   waiting.status = Status::queued;

@@ -83,7 +83,7 @@ TEST_F(CommandTool, IsAnErrorIfItCannotBeStarted) {
   EXPECT_EQ(answer.error().message, "cannot run no-such-program: No such file or directory");
 }
 
-TEST_F(CommandTool, WritesOnlyIfItMay) {  // SA-18, SA-19
+TEST_F(CommandTool, WritesOnlyIfItMay) {
   auto command = shell("echo x > file");
   EXPECT_TRUE(has(*run(command), "cannot create file"));
   EXPECT_FALSE(fs::exists(folder / "file"));

@@ -25,7 +25,6 @@ TEST(WhatNext, IsToldByTheLastWordAlone) {
   EXPECT_EQ(what_next({entry(Role::user), entry(Role::assistant, "done")}), Next::nothing);
 }
 
-// SA-10
 TEST(Messages, NotesAreNotTold) {
   auto messages = to_messages({entry(Role::note, "→ Running x agent..."), entry(Role::user, "hello")});
   ASSERT_EQ(messages.size(), 1u);
@@ -47,7 +46,6 @@ TEST(Messages, TwoInARowOfOneRoleAreJoined) {
   EXPECT_EQ(messages[0].text, "a\n\nb");
 }
 
-// SA-11
 TEST(Report, HasItsSections) {
   auto report =
       read_report("Hm.\n\n## Summary\nAll is well.\n\n## Findings\n\n### One\nx\n\n```\n## Summary\n```\n");
@@ -61,7 +59,6 @@ TEST(Report, WithoutSectionsBeginsWithItsFirstParagraph) {
   EXPECT_EQ(report.findings, "Found two.\n\nOne is here.");
 }
 
-// SA-30
 TEST(SummaryLine, IsTheFirstHundredCharactersOnOneLine) {
   std::string text = "## Summary\n";
   for (int i = 0; i < 60; ++i) text += "ä\n";

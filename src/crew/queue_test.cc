@@ -12,7 +12,6 @@ std::vector<std::string> started(Queue& queue) {
 }
 using Ids = std::vector<std::string>;
 
-// SA-21
 TEST(Queue, OneAloneStartsAtOnce) {
   Queue queue({});
   queue.add("a", "chat", "chat", "anthropic");
@@ -20,7 +19,6 @@ TEST(Queue, OneAloneStartsAtOnce) {
   EXPECT_EQ(queue.waiting("chat"), 0);
 }
 
-// SA-22, SA-23
 TEST(Queue, TheNextStartsOnlyWhenTheOneBeforeIsOver) {
   Queue queue({});
   for (auto id : {"a", "b", "c"}) queue.add(id, "chat", "chat", "anthropic");
@@ -66,7 +64,6 @@ TEST(Queue, OneThatIsTakenOutWhileItWaitsNeverStarts) {
   EXPECT_EQ(started(queue), Ids{"c"});
 }
 
-// SA-24
 TEST(Queue, MoreThanOneRunWhereThatIsConfigured) {
   Queue queue({.max_concurrent = 2});
   for (auto id : {"a", "b", "c"}) queue.add(id, "chat", "chat", "p");

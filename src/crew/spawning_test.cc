@@ -20,13 +20,11 @@ Definition agent(Permissions needs = {}) {
   return definition;
 }
 
-// SA-25, SA-26
 TEST(Depth, APersonsAgentIsZeroAndItsSubagentOne) {
   EXPECT_EQ(child_depth({"user", -1, {}, ""}), 0);
   EXPECT_EQ(child_depth(primary()), 1);
 }
 
-// SA-27, SA-28
 TEST(Depth, ASubagentMayNotSpawnAndIsToldTheLimitInForce) {
   auto parent = primary();
   parent.depth = 1;
@@ -38,7 +36,6 @@ TEST(Depth, ASubagentMayNotSpawnAndIsToldTheLimitInForce) {
   EXPECT_NE(refused.error().message.find("subagents cannot spawn their own subagents"), std::string::npos);
 }
 
-// SA-17
 TEST(Grant, WithoutARequestTheParentsSetIsInherited) {
   auto granted = grant(agent(), primary(), std::nullopt);
   ASSERT_TRUE(granted);
@@ -46,7 +43,6 @@ TEST(Grant, WithoutARequestTheParentsSetIsInherited) {
   EXPECT_EQ(granted->granted, primary().permissions | Permissions::baseline());
 }
 
-// SA-18
 TEST(Grant, OnlyTheRequestedSubsetIsGiven) {
   auto granted = grant(agent(), primary(), std::vector<std::string>{"FilesystemRead"});
   ASSERT_TRUE(granted);
@@ -61,7 +57,6 @@ TEST(Grant, AnEmptyRequestIsARequestForTheLeast) {
   EXPECT_EQ(granted->granted, Permissions::baseline());
 }
 
-// SA-19
 TEST(Grant, ReadingAndSearchingAreNeverTakenAway) {
   Parent bare{"lead", 0, {}, ""};
   for (const auto& requested : std::vector<std::optional<std::vector<std::string>>>{
@@ -72,7 +67,6 @@ TEST(Grant, ReadingAndSearchingAreNeverTakenAway) {
   }
 }
 
-// SA-20
 TEST(Grant, ARequestBeyondTheParentIsRefusedByName) {
   auto refused = grant(agent(), primary(), std::vector<std::string>{"FilesystemRead", "NetworkAccess"});
   ASSERT_FALSE(refused);
@@ -95,7 +89,6 @@ TEST(Grant, ANameThatIsNoPermissionIsAMistakeWithASuggestion) {
   EXPECT_NE(refused.error().hint.find("FilesystemWrite"), std::string::npos);
 }
 
-// SA-33, SA-34, SA-35
 TEST(ModelChoice, GoesFromTheOverrideToTheDefinitionToTheDefault) {
   auto settings = minds::default_settings();
   auto definition = agent();
@@ -111,7 +104,6 @@ TEST(ModelChoice, GoesFromTheOverrideToTheDefinitionToTheDefault) {
   EXPECT_EQ(choose_model(settings, definition, primary(), "sonet").error().field, "model");
 }
 
-// SA-13
 TEST(ChatId, IsTheDayAndTheWords) {
   auto day = *parse_rfc3339("2026-11-16T09:00:00Z");
   EXPECT_EQ(chat_id_from("Fix the LOGIN bug!", day, 1), "2026-11-16-fix-the-login-bug");

@@ -33,7 +33,7 @@ TEST(Tools, HaveSchemasThatCloseTheirInput) {
   EXPECT_EQ(find_tool("no_such"), nullptr);
 }
 
-TEST(Gate, AsksForThePermissionBeforeAnythingElse) {  // SA-18, SA-19
+TEST(Gate, AsksForThePermissionBeforeAnythingElse) {
   auto answer = check("write_file", Permissions::baseline(), R"({"nonsense":1})");
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Code::forbidden);
@@ -44,7 +44,7 @@ TEST(Gate, AsksForThePermissionBeforeAnythingElse) {  // SA-18, SA-19
   EXPECT_TRUE(check("run_command", {Permission::process_spawn}, R"({"argv":["true"]})"));
 }
 
-TEST(Gate, LetsTheBaselineReadAndSearch) {  // SA-10
+TEST(Gate, LetsTheBaselineReadAndSearch) {
   auto baseline = Permissions::baseline();
   EXPECT_TRUE(check("read_note", baseline, R"({"path":"a.md"})"));
   EXPECT_TRUE(check("list_notes", baseline, "{}"));
@@ -90,7 +90,6 @@ TEST(OffLimits, KeepAgentsFromWideningTheirRights) {
     EXPECT_TRUE(check_writable(path)) << path;
 }
 
-// SA-10
 TEST(OffLimits, KeepASubagentFromItsParentsConversation) {
   for (auto path : {".crucible/sessions", ".crucible/sessions/a", ".crucible/sessions/a/session.md"}) {
     EXPECT_FALSE(check_readable(path)) << path;

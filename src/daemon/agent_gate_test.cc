@@ -14,7 +14,6 @@ const api::Operation& row(std::string_view name) {
   return *found;
 }
 
-// SA-18, SA-19
 TEST(AgentGate, TheLeastIsReadingSpawningAndAsking) {
   for (auto name : {"read_note", "list_notes", "semantic_search", "spawn_agent", "get_subagent", "ask_user",
                     "get_agent", "register_session"})

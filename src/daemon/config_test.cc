@@ -179,7 +179,6 @@ TEST(Config, HasMindsAndACrewWithoutAnyFile) {
   EXPECT_EQ(setting(config, "providers.ollama.allows_plain_http").at("value"), false);
 }
 
-// SA-31, SA-33, SA-34
 TEST(Config, SetsModelsProvidersAndTheCrew) {
   auto config = apply(R"(
 models:
@@ -253,7 +252,6 @@ TEST(Config, RefusesBadSettingsOfMindsAndTheCrew) {
   EXPECT_EQ(problems("models:\n  mine: {id: x}\n"), "c.yaml:2: models.mine.provider: a provider is needed");
 }
 
-// SA-35
 TEST(Config, NamesAModelWithoutAProviderAndADefaultThatIsNone) {
   auto config = apply("models: {fast: {provider: anthropc}}\ncrew: {default_model: sonet}\n");
   ASSERT_TRUE(config) << config.error().message;

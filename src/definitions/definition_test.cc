@@ -43,7 +43,6 @@ std::string told(const Parsed& parsed) {
 }
 bool has(const Parsed& parsed, std::string_view part) { return told(parsed).find(part) != std::string::npos; }
 
-// SA-02
 TEST(Definition, IsReadWithAllRequiredFieldsAndItsPrompt) {
   auto parsed = parse(good);
   ASSERT_TRUE(parsed.definition) << told(parsed);
@@ -56,7 +55,6 @@ TEST(Definition, IsReadWithAllRequiredFieldsAndItsPrompt) {
   EXPECT_TRUE(parsed.definition->frontmatter.starts_with("name: reviewer\n"));
 }
 
-// SA-38
 TEST(Definition, IsEnabledWithoutReflectionUnlessItSaysOtherwise) {
   auto definition = *with("").definition;
   EXPECT_TRUE(definition.enabled);
@@ -80,7 +78,6 @@ requires_approval: [FilesystemWrite, run_command])");
             (std::vector<std::string>{"FilesystemWrite", "run_command"}));
 }
 
-// SA-03
 TEST(Definition, TellsEveryProblemAtOnce) {
   auto parsed = parse(R"(---
 name: Code Reviewer
@@ -104,7 +101,7 @@ reviewer.md:10: error: prompt: is empty | write behind the frontmatter what the 
   EXPECT_EQ(parsed.name, "Code Reviewer");
 }
 
-// SA-02: Claude Code's agents without tools have all; here that must be said, and how is.
+// Claude Code's agents without tools have all; here that must be said, and how is.
 TEST(Definition, SaysTheLineThatAClaudeFileWithoutToolsNeeds) {
   auto parsed = parse("---\nname: reviewer\ndescription: d\n---\nx\n");
   EXPECT_FALSE(parsed.definition);

@@ -59,7 +59,6 @@ class RegistryTest : public StoreFixture {
   std::unique_ptr<Registry> registry;
 };
 
-// SA-01, SA-05
 TEST_F(RegistryTest, FindsTheProjectsAndTheUsersAndThoseThatComeWithCru) {
   project_file("mine.md", text_of("mine", "the project's"));
   system_file("yours.md", text_of("yours", "the user's"));
@@ -74,7 +73,6 @@ TEST_F(RegistryTest, FindsTheProjectsAndTheUsersAndThoseThatComeWithCru) {
   EXPECT_TRUE(std::ranges::is_sorted(catalog.agents, {}, &Definition::name));
 }
 
-// SA-04
 TEST_F(RegistryTest, TheProjectsGoOverTheUsersOverTheBuiltIn) {
   EXPECT_NE(in_force("explorer"), "");
   system_file("explorer.md", text_of("explorer", "the user's"));
@@ -88,7 +86,6 @@ TEST_F(RegistryTest, TheProjectsGoOverTheUsersOverTheBuiltIn) {
   EXPECT_EQ(catalog.agents.size(), 4u);
 }
 
-// SA-03, SA-05
 TEST_F(RegistryTest, AnInvalidOneIsSkippedAndLeavesTheOneBelowInForce) {
   system_file("helper.md", text_of("helper", "the user's"));
   project_file("helper.md", "---\nname: helper\nmodle: x\n---\nprompt\n");
@@ -103,7 +100,6 @@ TEST_F(RegistryTest, AnInvalidOneIsSkippedAndLeavesTheOneBelowInForce) {
   EXPECT_NE(missing.error().hint.find(".crucible/agents/only.md is not valid"), std::string::npos);
 }
 
-// SA-36, SA-37
 TEST_F(RegistryTest, ADisabledOneIsNotFoundAndHidesTheOneBelow) {
   system_file("helper.md", text_of("helper", "the user's"));
   project_file("helper.md", text_of("helper", "the project's", "enabled: false\n"));
@@ -124,7 +120,6 @@ TEST_F(RegistryTest, SaysWhatWasSearchedAndWhichNameIsNear) {
             "searched .crucible/agents, ~/.config/crucible/agents\ndid you mean: code-reviewer");
 }
 
-// SA-35, SA-45
 TEST_F(RegistryTest, WarnsOfAModelThatTheConfigurationDoesNotKnow) {
   project_file("a.md", text_of("a", "x", "model: sonet\n"));
   project_file("b.md", text_of("b", "x", "model: inherit\n"));
@@ -150,7 +145,6 @@ TEST_F(RegistryTest, OfTwoWithOneNameInAFolderTheSecondIsAnError) {
             ".crucible/agents/b.md:2: error: name: \"same\" is defined by .crucible/agents/a.md already");
 }
 
-// SA-37
 TEST_F(RegistryTest, SeesEveryChangeAlsoOneOfTheSameSizeAtOnce) {
   for (auto description : {"one", "two", "six", "ten"}) {
     project_file("x.md", text_of("x", description));
@@ -225,7 +219,7 @@ TEST_F(RegistryTest, CreatesAFileOnceAndWhole) {
   EXPECT_EQ(count, 2u) << "nothing is left behind";
 }
 
-// SA-05: what changes is told without a restart.
+// What changes is told without a restart.
 TEST_F(RegistryTest, TellsOfChangesByItself) {
   project_file("bad.md", "bad");
   thread->await([&] { return registry->start(); });

@@ -9,7 +9,6 @@ namespace {
 
 const Time noon = from_millis(1763200800000);
 
-// CO-12
 TEST(FinalHandoff, TellsWhatTheSessionDid) {
   SessionFacts facts{.agent_name = "ann",
                      .session_id = "s1",

@@ -20,7 +20,6 @@ std::string taken(const Question& question, std::string_view text) {
   return answered ? answered->response.value_or("none") : std::string(name(answered.error().code));
 }
 
-// EX-10
 TEST(Answer, IsAnOptionByItsTextOrItsNumber) {
   auto question = a_question({"SQLite", "Postgres"});
   EXPECT_EQ(taken(question, "Postgres"), "Postgres");

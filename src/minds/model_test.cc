@@ -7,7 +7,7 @@
 namespace cru::minds {
 namespace {
 
-// SA-33: token cost reflects the model's pricing.
+// Token cost reflects the model's pricing.
 TEST(Prices, AreOfAMillionTokens) {
   Usage usage{.input = 1'000'000, .output = 100'000, .cache_read = 2'000'000, .cache_write = 400'000};
   EXPECT_DOUBLE_EQ(cost_of({3, 15, 0.3, 3.75}, usage), 3 + 1.5 + 0.6 + 1.5);
@@ -22,7 +22,6 @@ TEST(Usage, AddsUp) {
   EXPECT_EQ(int_or(to_json(usage), "total"), 110);
 }
 
-// SA-34
 TEST(DefaultSettings, KnowTheThreeModelsAndTheDefaultIsSonnet) {
   auto settings = default_settings();
   EXPECT_EQ(settings.default_model, "sonnet");
@@ -45,7 +44,7 @@ TEST(DefaultSettings, EachModelHasItsProvider) {
   EXPECT_EQ(settings.providers["ollama"].key_env, "");
 }
 
-// SA-35: an override must be a valid model name.
+// An override must be a valid model name.
 TEST(FindModel, NamesTheValidOnesAndTheNearest) {
   auto settings = default_settings();
   EXPECT_EQ(find_model(settings, "haiku")->id, "claude-haiku-4-5");

@@ -22,7 +22,7 @@ bool has(const Words& words, const std::string& word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-// SA-27: a CLI's own way to spawn is off at depth 1.
+// A CLI's own way to spawn is off at depth 1.
 TEST(ClaudeCall, GivesOnlyTheToolsThatTheAbilitiesAllow) {
   auto request = task("go");
   auto argv = to_call(provider_of(ProviderKind::claude), request, "/bin/cru")->argv;
@@ -61,7 +61,7 @@ TEST(ClaudeCall, TakesTheDefinitionsOwnWordsForTools) {
   EXPECT_TRUE(after(argv, "--disallowedTools").ends_with(",Grep"));
 }
 
-// SA-18, SA-19: a shell can do everything, so it takes every permission.
+// A shell can do everything, so it takes every permission.
 TEST(ClaudeCall, HasNoShellUnlessEverythingThatAShellDoesIsGranted) {
   auto request = task("go");
   for (auto some : {can(false, true, true), can(true, false, true), can(true, true, false)}) {
@@ -94,7 +94,6 @@ TEST(CodexCall, IsSandboxedAsTheAbilitiesSay) {
   EXPECT_EQ(call->task, "\n-go") << "a task is no flag";
 }
 
-// SA-18, SA-19
 TEST(CodexCall, HasAShellAndSearchesTheWebOnlyWhereThatIsGranted) {
   auto request = task("go");
   auto words = [&](Abilities abilities) {
@@ -117,7 +116,6 @@ TEST(CodexCall, HasAShellAndSearchesTheWebOnlyWhereThatIsGranted) {
   EXPECT_FALSE(has(words(spawning), "features.multi_agent=false"));
 }
 
-// SA-18, SA-19
 TEST(GeminiCall, ApprovesAsTheAbilitiesSay) {
   auto request = task("go");
   auto words = [&](Abilities abilities) {
@@ -141,7 +139,7 @@ TEST(GeminiCall, ApprovesAsTheAbilitiesSay) {
   EXPECT_FALSE(gemini_settings(can(true, true, true), "cru").contains("tools"));
 }
 
-// SA-18: of a command we know no way by which it could do less.
+// Of a command we know no way by which it could do less.
 TEST(CommandCall, IsRefusedNamingThePermissionsThatAreMissing) {
   auto provider = provider_of(ProviderKind::command);
   provider.name = "mine";

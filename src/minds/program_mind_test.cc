@@ -228,7 +228,6 @@ class MindsTest : public ProgramMinds {
   std::unique_ptr<Minds> minds;
 };
 
-// SA-33
 TEST_F(MindsTest, ChooseAnthropicWithAKeyElseTheClaudeProgram) {
   install("claude");
   open({{"ANTHROPIC_API_KEY", "k"}});
@@ -247,7 +246,6 @@ TEST_F(MindsTest, ChooseAnthropicWithAKeyElseTheClaudeProgram) {
   EXPECT_EQ(ready("claude").models, (Words{"haiku", "opus", "sonnet"}));
 }
 
-// SA-34
 TEST_F(MindsTest, ChooseTheDefaultWhereNoneIsNamed) {
   auto settings = default_settings();
   settings.default_model = "scripted";
@@ -266,7 +264,6 @@ TEST_F(MindsTest, SayHowToGetOneWhereThereIsNone) {
   EXPECT_NE(none.error().hint.find("ANTHROPIC_API_KEY"), std::string::npos);
 }
 
-// SA-35
 TEST_F(MindsTest, RefuseAModelThatIsNone) {
   open({});
   EXPECT_EQ(choose("gpt").error().code, Code::invalid_argument);

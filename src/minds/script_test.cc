@@ -189,7 +189,6 @@ std::vector<std::string> spawned(const ScriptedReply& reply) {
   return agents;
 }
 
-// SA-46, SA-48
 TEST(BuiltinScript, HandsWorkToTheAgentsThatTheWordsCallFor) {
   auto reply = builtin_reply(primary("Review the parser and write tests for it"));
   EXPECT_EQ(spawned(reply), (std::vector<std::string>{"code-reviewer", "test-writer"}));
@@ -202,7 +201,6 @@ TEST(BuiltinScript, HandsWorkToTheAgentsThatTheWordsCallFor) {
       << "a word begins with its stem";
 }
 
-// SA-46, SA-47
 TEST(BuiltinScript, WeavesTheResultsTogether) {
   auto script = builtin_script();
   auto request = primary("review a.cc and find the tests");
@@ -235,7 +233,6 @@ TEST(BuiltinScript, SearchesTheNotesForAnythingElse) {
   EXPECT_NE(said.say.find("docs/deploy.md: Push the button."), std::string::npos) << said.say;
 }
 
-// SA-11
 TEST(BuiltinScript, AsASubagentReportsSummaryAndFindings) {
   auto script = builtin_script();
   auto request = primary("How do we deploy?");

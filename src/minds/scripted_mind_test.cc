@@ -42,7 +42,6 @@ TEST_F(ScriptedMinds, SayWhatTheScriptSaysInPieces) {
   EXPECT_EQ(reply->model_version, "script:script.yaml");
 }
 
-// SA-33
 TEST_F(ScriptedMinds, CostWhatTheirModelCosts) {
   model_.prices = Prices{1, 5, 0, 0};
   auto reply = think("replies: [{say: x, tokens: {input: 1000000, output: 1000000}}]");

@@ -67,7 +67,6 @@ Quality measure(Indexed& notes, bool by_meaning, const std::string& set = "queri
   return quality;
 }
 
-// SA-10
 TEST(NoteIndex, FindsMoreByMeaningThanByWordsAlone) {
   if (!WordTable::built_in()) GTEST_SKIP() << "built without word vectors";
   TemporaryFolder folder;

@@ -60,7 +60,6 @@ class NotesTest : public StoreFixture {
   std::unique_ptr<Notes> notes;
 };
 
-// SA-10
 TEST_F(NotesTest, AreFoundByMeaning) {
   write_note("docs/vehicles.md", "# Automobiles\n\nThe sedan needs new tyres and an oil change.\n");
   write_note("docs/bread.md", "# Sourdough\n\nKnead the dough and bake the loaf.\n");

@@ -21,7 +21,6 @@ std::string lost(const Recovered& decision) {
   return found ? found->error + ": " + found->detail : "not lost";
 }
 
-// EX-08, EX-09
 TEST(Recover, TakesTheRecordedEndAsTheTruth) {
   for (bool keeper_answers : {true, false})
     for (auto status : {Status::starting, Status::running}) {

@@ -52,7 +52,6 @@ class FakeWorktrees final : public Worktrees {
   std::vector<std::string> removed;
 };
 
-// EX-13
 class RetentionTest : public StoreFixture {
  public:
   RetentionTest() : StoreFixture(room_migrations()) { make_retention(); }

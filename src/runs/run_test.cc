@@ -53,7 +53,7 @@ struct Row {
   const char* running;
 };
 
-// EX-05: every input in every state.
+// Every input in every state.
 TEST(Step, FollowsTheTable) {
   const Row table[] = {
       {"spawned", Spawned{process}, "running [agent.started]", "running"},
@@ -134,7 +134,6 @@ struct End {
   const char* detail;
 };
 
-// EX-08, EX-15
 TEST(Step, TellsHowARunEnded) {
   Exit limited{.code = {}, .signal = 9, .reason = "output_limit", .last_seq = 10};
   Exit limited_cleanly{.code = 0, .signal = {}, .reason = "output_limit", .last_seq = 10};

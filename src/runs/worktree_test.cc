@@ -12,7 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// EX-17
 class WorktreesTest : public testing::Test {
  protected:
   ~WorktreesTest() override { thread.stop(); }

@@ -26,8 +26,8 @@ TEST(Session, BeginsActiveWithWhatItsEnvironmentSays) {
 }
 
 TEST(Session, IsStaleAtTheThresholdAndNotBefore) {
-  EXPECT_FALSE(is_stale(anns(), boot_later(15min - 1ms), 15min));  // CO-16
-  EXPECT_TRUE(is_stale(anns(), boot_later(15min), 15min));         // CO-15
+  EXPECT_FALSE(is_stale(anns(), boot_later(15min - 1ms), 15min));
+  EXPECT_TRUE(is_stale(anns(), boot_later(15min), 15min));
   EXPECT_FALSE(is_stale(gone(), boot_later(24h), 15min)) << "it is gone already";
 }
 

@@ -20,7 +20,6 @@ class SessionsTest : public LocksFixture {
   int64_t handoffs() { return count("SELECT count(*) FROM handoffs"); }
 };
 
-// CO-07, CO-19
 TEST_F(SessionsTest, ARegisteredSessionIsFoundByItsCapabilities) {
   auto registered = enroll(ann, {.capabilities = {{"cpp", "review"}}, .current_task = "the parser"});
   EXPECT_EQ(registered->reply.at("success"), true);
@@ -35,7 +34,6 @@ TEST_F(SessionsTest, ARegisteredSessionIsFoundByItsCapabilities) {
   EXPECT_EQ(events("session.").front(), "session.started");
 }
 
-// CO-06, CO-08
 TEST_F(SessionsTest, DiscoveryFiltersAndListsTheNewestFirst) {
   enroll(ann, {.capabilities = {{"cpp"}}});
   clock.advance_boot(1s);
@@ -63,7 +61,6 @@ TEST_F(SessionsTest, AReadIsASignOfLifeThatDiscoveryShowsAtOnce) {
   EXPECT_LT(session(ann)->last_heartbeat.wall, clock.wall()) << "and is not written yet";
 }
 
-// CO-18
 TEST_F(SessionsTest, TheFirstCallOfAnUnknownSessionCreatesIt) {
   auto new_one = ann;
   new_one.capabilities = {"cpp"};
@@ -88,7 +85,6 @@ TEST_F(SessionsTest, RegisteringAgainChangesOnlyWhatIsGiven) {
   EXPECT_EQ(session(ann)->current_task, "y") << "a repeated request does nothing";
 }
 
-// CO-14
 TEST_F(SessionsTest, AHeartbeatUpdatesItsTime) {
   enroll(ann);
   clock.advance(1min);
@@ -106,7 +102,6 @@ TEST_F(SessionsTest, AHeartbeatOfASessionThatNeverWasIsRefused) {
   EXPECT_FALSE(session(ann));
 }
 
-// CO-17
 TEST_F(SessionsTest, AHeartbeatThatCannotBeWrittenSaysSoAndTheNextWorks) {
   enroll(ann);
   auto rename = [&](std::string_view sql) {
@@ -119,7 +114,6 @@ TEST_F(SessionsTest, AHeartbeatThatCannotBeWrittenSaysSoAndTheNextWorks) {
   EXPECT_TRUE(beat(ann));
 }
 
-// CO-15
 TEST_F(SessionsTest, TheDeadAreDisconnectedAndWhatTheyHeldIsFree) {
   enroll(ann, {.current_task = "the parser"});
   auto token = token_of(acquire(ann, "src/a.cc"));
@@ -151,7 +145,6 @@ TEST_F(SessionsTest, TheDeadAreDisconnectedAndWhatTheyHeldIsFree) {
   EXPECT_EQ(said(acquire(ann, "src/a.cc"), "action"), "acquired");
 }
 
-// CO-16
 TEST_F(SessionsTest, TheLivingAreLeftAlone) {
   acquire(ann, "a");
   acquire(bob, "b");

@@ -59,7 +59,6 @@ class EventLogTest : public StoreFixture {
   using Seqs = std::vector<int64_t>;
 };
 
-// EX-12
 TEST_F(EventLogTest, GivesWhatIsAfterTheCursorInOrder) {
   emit({{"agent.started", "a", {{"pid", 7}}}, {"agent.output", "a", {}}, {"agent.completed", "a", {}}});
   auto got = page(1);
@@ -198,7 +197,6 @@ TEST_F(EventLogTest, BelowTheFloorACursorIsGone) {
   EXPECT_EQ(page(0).error().code, Code::cursor_gone);
 }
 
-// EX-13
 TEST_F(EventLogTest, DeletingKeepsTheEventsOfLiveEntities) {
   for (int i = 0; i < 5; ++i) emit({{"agent.output", "live", {}}, {"agent.output", "ended", {}}});
   EXPECT_EQ(delete_up_to(8, {"live"}), 4);

@@ -34,7 +34,6 @@ std::string problems(std::string_view text) {
   return out;
 }
 
-// CO-09
 TEST(Team, HasMembersWithNameRoleCapabilitiesAndDescription) {
   auto team = read_team(*parse_yaml(good_team));
   ASSERT_TRUE(team) << problems(good_team);
@@ -62,7 +61,6 @@ TEST(Team, TellsAMemberWhoItIsAndWhoTheOthersAre) {
   EXPECT_NE(briefing(team, team.agents[0]).find("Your task: Build the parser"), std::string::npos);
 }
 
-// CO-10
 TEST(Team, EveryMistakeIsToldAtOnceWithItsLineFieldAndReason) {
   EXPECT_EQ(problems(R"(team: compiler
 agents:

@@ -105,7 +105,6 @@ class TeamsTest : public StoreFixture {
   std::unique_ptr<Teams> teams;
 };
 
-// CO-09
 TEST_F(TeamsTest, GoesUpAsRunsWithSessionsAndDownAgain) {
   write_file("teams.yaml", good);
   EXPECT_EQ(listed(), "lead down, coder down");
@@ -177,7 +176,6 @@ TEST_F(TeamsTest, AMemberIsChosenByName) {
   EXPECT_EQ(unknown.error().hint, "did you mean coder?");
 }
 
-// CO-10
 TEST_F(TeamsTest, AnInvalidFileIsToldAndNotStarted) {
   write_file("teams.yaml", "team: t\nagents: []\n");
   auto valid = thread->await([&] { return teams->validate(""); });

@@ -195,12 +195,12 @@ class World {
       EXPECT_EQ(view.subagents.size(), 1u) << "a repeated request spawned twice";
       return;
     }
-    // SA-22: three were spawned, each once, and their results are in the order of the asking.
+    // Three were spawned, each once, and their results are in the order of the asking.
     ASSERT_EQ(view.subagents.size(), 3u);
     EXPECT_EQ(view.subagents[0].task, "one");
     EXPECT_EQ(view.subagents[1].task, "fail two");
     EXPECT_EQ(view.subagents[2].task, "four");
-    for (const auto& one : view.subagents)  // SA-12
+    for (const auto& one : view.subagents)
       EXPECT_EQ(one.status, one.task == "fail two" ? Status::failed : Status::completed)
           << one.task << one.failure.message;
     std::vector<Entry> said = view.entries;

@@ -91,7 +91,7 @@ class LiveWorld {
     }
   }
 
-  /// RT-07, RT-19: newest first; each begins where the one before it ended.
+  /// Newest first; each begins where the one before it ended.
   static void check_states(const std::string& id, const json::array& states) {
     std::string next;
     for (const auto& change : states) {

@@ -309,7 +309,7 @@ class World {
   bool closing_ = false;
 };
 
-// EX-08, EX-09, EX-11, EX-17: whatever happens, nothing acknowledged is lost and every run ends with its true
+// Whatever happens, nothing acknowledged is lost and every run ends with its true
 // status.
 TEST(RunsInASimulatedWorld, LoseNothingThatWasAcknowledged) { live_through_seeds<World>(1000); }
 

@@ -47,7 +47,6 @@ class DefinitionHandlers : public StoreFixture {
 
 constexpr auto sound = "name: mine\ndescription: Mine\npermissions: [FilesystemRead]\n";
 
-// SA-06
 TEST_F(DefinitionHandlers, ListTheEnabledOnesByNameAndNothingMoreOfThem) {
   put("mine", sound);
   put("off", "name: off\ndescription: d\npermissions: []\nenabled: false\n");
@@ -68,7 +67,6 @@ TEST_F(DefinitionHandlers, ListTheEnabledOnesByNameAndNothingMoreOfThem) {
   EXPECT_EQ(text_or(explorer, "model_source"), "parent");
 }
 
-// SA-08
 TEST_F(DefinitionHandlers, GetOneWithItsPromptUnlessItIsDisabledOrMissing) {
   put("mine", std::string(sound) + "model: haiku\nmax_retries: 2\n", "First.\n\nSecond.");
   auto mine = call("get_agent", R"({"name":"mine"})");
@@ -87,7 +85,6 @@ TEST_F(DefinitionHandlers, GetOneWithItsPromptUnlessItIsDisabledOrMissing) {
   EXPECT_EQ(text_or(call("get_agent", R"({"name":"../../etc/passwd"})"), "error"), "not_found");
 }
 
-// SA-07, SA-45
 TEST_F(DefinitionHandlers, ValidateAllOrOneByItsNameOrItsFiles) {
   EXPECT_EQ(to_text(call("validate_agents")),
             R"({"valid":true,"checked":0,"invalid":0,"agents":[],"problems":[]})");
@@ -110,7 +107,7 @@ TEST_F(DefinitionHandlers, ValidateAllOrOneByItsNameOrItsFiles) {
   EXPECT_EQ(text_or(call("validate_agents", R"({"name":"none"})"), "error"), "not_found");
 }
 
-// SA-35: an unknown model leaves the definition valid, for the configuration may yet name it.
+// An unknown model leaves the definition valid, for the configuration may yet name it.
 TEST_F(DefinitionHandlers, WarnOfAModelThatTheConfigurationDoesNotKnow) {
   put("mine", "name: mine\ndescription: d\nmodel: sonet\npermissions: []\n");
   put("other", "name: other\ndescription: d\nmodel: haiku\npermissions: []\n");

@@ -86,7 +86,6 @@ class NotesTest : public StoreFixture {
   Api api;
 };
 
-// CO-01, CO-02
 TEST_F(NotesTest, AHandoffIsWrittenAndReadNewestFirst) {
   auto first = call(by("ann"), "write_handoff", R"({"summary":"half done","next_steps":["the rest"]})");
   EXPECT_TRUE(bool_or(first, "success"));
@@ -109,12 +108,10 @@ TEST_F(NotesTest, AHandoffIsWrittenAndReadNewestFirst) {
   EXPECT_EQ(text_or(call(by("bob"), "get_handoff", R"({"id":"nothing"})"), "error"), "not_found");
 }
 
-// CO-03
 TEST_F(NotesTest, WithoutAHandoffThereIsAnEmptyList) {
   EXPECT_EQ(to_text(call(by("ann"), "read_handoff", "{}")), R"({"handoffs":[]})");
 }
 
-// CO-04
 TEST_F(NotesTest, WithoutADatabaseAHandoffIsRefusedAtOnceAndTheNextOneWorks) {
   exec("ALTER TABLE handoffs RENAME TO elsewhere");
   auto refused = call(by("ann"), "write_handoff", R"({"summary":"x"})");
@@ -124,7 +121,6 @@ TEST_F(NotesTest, WithoutADatabaseAHandoffIsRefusedAtOnceAndTheNextOneWorks) {
   EXPECT_TRUE(bool_or(call(by("ann"), "write_handoff", R"({"summary":"x"})"), "success"));
 }
 
-// CO-05
 TEST_F(NotesTest, TheNextSessionOfAnAgentWithoutAnIdFindsTheHandoff) {
   auto as_claude = [](std::string id) {
     auto made = by(std::move(id));

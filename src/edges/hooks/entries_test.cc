@@ -20,7 +20,7 @@ std::string installed(const std::string& before, const Installation& installatio
   return after && *after ? **after : "";
 }
 
-// CO-11, CO-12: the hooks of both ends of a session are there, with a time limit.
+// The hooks of both ends of a session are there, with a time limit.
 TEST(HookEntries, ANewFileHasEveryHookAndIsGoneAgain) {
   auto after = add_to_settings({}, {});
   ASSERT_TRUE(after && *after);

@@ -117,7 +117,7 @@ cli::FakeDaemon::Answer daemon_with(std::string handoff, bool own) {
   };
 }
 
-// CO-11: the hook registers the session and gives it the last handoff.
+// The hook registers the session and gives it the last handoff.
 TEST_F(Hook, AStartingSessionIsRegisteredAndToldWhatWasLeft) {
   FakeDaemon daemon(project,
                     daemon_with(R"({"id":"h1","agent_name":"old","created_at":"2026-11-15T10:00:00.000Z",
@@ -144,7 +144,7 @@ TEST_F(Hook, AStartingSessionIsRegisteredAndToldWhatWasLeft) {
   EXPECT_EQ(log(), "");
 }
 
-// CO-12: the end of a session is told, with its reason, within a second.
+// The end of a session is told, with its reason, within a second.
 TEST_F(Hook, AnEndingSessionIsEnded) {
   FakeDaemon daemon(project, [](const FakeRequest&) -> FakeReply { return {200, R"({"success":true})"}; });
   auto ended = hook({"session-end"}, input({{"reason", "other"}}));
@@ -222,7 +222,7 @@ TEST_F(Hook, EveryOtherHookIsASignOfLife) {
   EXPECT_EQ(log(), "");
 }
 
-// CO-13: whatever fails, the session goes on and the error is logged.
+// Whatever fails, the session goes on and the error is logged.
 TEST_F(Hook, WithoutADaemonItEndsQuietlyAndLogs) {
   for (const char* event : {"stop", "post-tool-use"}) {
     auto outcome = hook({event}, input());

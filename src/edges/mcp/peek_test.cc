@@ -62,7 +62,7 @@ TEST(Peek, AgreesWithTheParserOnWhatIsJsonAndSurvivesWhatIsNot) {
   }
 }
 
-TEST(LocalServer, AnswersWithoutADaemon) {  // CO-04, CO-20
+TEST(LocalServer, AnswersWithoutADaemon) {
   std::vector<json::object> sent;
   LocalServer server("no daemon",
                      [&](std::string message) { sent.push_back(parse_json(message).value().as_object()); });

@@ -16,7 +16,7 @@ std::string string_at(const json::object& object, std::string_view key) {
 
 // ---- opening
 
-TEST_F(McpServer, AgreesOnEachPublishedVersion) {  // CO-20
+TEST_F(McpServer, AgreesOnEachPublishedVersion) {
   for (auto version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
     auto result = result_of(ask("initialize", {{"protocolVersion", version}}));
     EXPECT_EQ(text_or(result, "protocolVersion"), version);
@@ -34,7 +34,7 @@ TEST_F(McpServer, AnswersAnUnknownVersionWithItsNewestThatHasAHandshake) {
   EXPECT_EQ(code_of(ask("initialize")), invalid_params);
 }
 
-TEST_F(McpServer, IsDiscoveredBeforeAnythingElse) {  // CO-20
+TEST_F(McpServer, IsDiscoveredBeforeAnythingElse) {
   auto result = result_of(ask_modern("server/discover"));
   EXPECT_EQ(result.at("supportedVersions").as_array().front(), "2026-07-28");
   EXPECT_EQ(result.at("supportedVersions").as_array().size(), 5U);
@@ -61,7 +61,7 @@ TEST_F(McpServer, RefusesAModernRequestWithoutCapabilities) {
 
 // ---- tools
 
-TEST_F(McpServer, ListsTheToolsInTheTablesOrder) {  // CO-20
+TEST_F(McpServer, ListsTheToolsInTheTablesOrder) {
   initialize();
   auto tools = result_of(ask("tools/list")).at("tools").as_array();
   std::vector<std::string> listed, table;
@@ -101,7 +101,7 @@ TEST_F(McpServer, PromisesOnlyOutputThatErrorsKeepToo) {
   }
 }
 
-TEST_F(McpServer, GivesAToolsReplyAsStructureAndAsTheSameText) {  // CO-20
+TEST_F(McpServer, GivesAToolsReplyAsStructureAndAsTheSameText) {
   initialize();
   backend_.replies.emplace("heartbeat",
                            api::Reply::raw("{\"success\":true,\n\"note\":\"a \\\"b\\\" \\\\\"}"));
@@ -135,7 +135,7 @@ TEST_F(McpServer, MarksRefusalsThatAreTheCallersMistake) {
   }
 }
 
-TEST_F(McpServer, SaysDatabaseUnavailableInTheReply) {  // CO-04
+TEST_F(McpServer, SaysDatabaseUnavailableInTheReply) {
   initialize();
   backend_.replies.emplace("write_handoff", fail(Code::database_unavailable, "locked"));
   auto result = result_of(call("write_handoff", {{"summary", "s"}}));
@@ -165,7 +165,7 @@ TEST_F(McpServer, CallsAsWhoeverItsTransportSays) {
   EXPECT_EQ(backend_.calls[0].call.trace, "00-aa");
 }
 
-TEST_F(McpServer, AnswersModernCallsWithAResultType) {  // CO-20
+TEST_F(McpServer, AnswersModernCallsWithAResultType) {
   auto result = result_of(ask_modern("tools/call", {{"name", "heartbeat"}, {"arguments", json::object()}}));
   EXPECT_EQ(text_or(result, "resultType"), "complete");
   EXPECT_EQ(result.at("structuredContent").at("success"), true);
@@ -334,7 +334,7 @@ std::ifstream open_recording(const std::string& name) {
 /// What real clients said, to this server: every request is answered, and none as unknown.
 class McpReplay : public McpFixture, public testing::WithParamInterface<const char*> {};
 
-TEST_P(McpReplay, AnswersEverythingThatTheClientSaid) {  // CO-20
+TEST_P(McpReplay, AnswersEverythingThatTheClientSaid) {
   std::ifstream file = open_recording(GetParam());
   ASSERT_TRUE(file.is_open());
   std::string line;

@@ -5,7 +5,6 @@
 namespace cru::edges {
 namespace {
 
-// RT-15
 TEST_F(Live, AMessageIsCarriedOutAndAnswered) {
   start();
   auto client = connect_live();

@@ -13,7 +13,7 @@ struct DeltaRow {
   std::string_view event, data, message;
 };
 
-// RT-16, RT-17: each row of the table "To clients".
+// Each row of the table "To clients".
 TEST(Deltas, TellOfEventsInTheClientsWords) {
   for (
       const auto& [event, data, message] : {

@@ -54,7 +54,7 @@ TEST_F(Live, ACursorThatIsGoneGetsASnapshot) {
   }
 }
 
-// RT-16, RT-17: everybody hears it, each what it asked for.
+// Everybody hears it, each what it asked for.
 TEST_F(Live, SubscriptionsFilterAndAnswersPass) {
   start();
   auto all = connect_live(), some = connect_live();

@@ -29,7 +29,7 @@ struct Row {
   std::string_view input;
 };
 
-// RT-15, RT-03, RT-02: each row of the table "From a client".
+// Each row of the table "From a client".
 TEST(Messages, AreOperationsInOtherWords) {
   for (
       const auto& [text, operation, input] : {

@@ -51,7 +51,7 @@ TEST(ParentOf, IsNotMisledByTheNameOfAProcess) {
   ::waitpid(pid, nullptr, 0);
 }
 
-// EX-09: what a lost keeper left behind.
+// What a lost keeper left behind.
 TEST(KillMarked, KillsAllWithTheMarkAndTheirChildrenAndNobodyElse) {
   auto ours = unique("ours"), theirs = unique("theirs");
   ChildProcess marked("sleep 60 & echo $! >&3; trap '' TERM; wait", "CRU_TEST_MARK=" + ours);

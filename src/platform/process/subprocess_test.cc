@@ -52,7 +52,6 @@ TEST(RunProgram, SaysWhyItCannotRun) {
   EXPECT_EQ(run_program({"true"}, "/no/such/folder").error().code, Code::cannot_execute);
 }
 
-// EX-16
 class FindProgram : public testing::Test {
  protected:
   void SetUp() override {

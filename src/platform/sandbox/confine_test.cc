@@ -101,7 +101,7 @@ TEST_P(Confined, ExitsAsTheProgramDid) {
   EXPECT_EQ(run({"--read-only", "--no-network"}, "echo said; echo too >&2").said, "said\ntoo\n");
 }
 
-TEST_P(Confined, ReadOnlyWritesNowhereButItsTemporaryFolder) {  // SA-18, SA-19
+TEST_P(Confined, ReadOnlyWritesNowhereButItsTemporaryFolder) {
   for (auto script : {"echo x > src/a", "echo x > new", "rm src/a", "mkdir d", "mv src s", "ln -s a src/l",
                       "chmod 644 src/a && echo x > src/a", "echo x > ../outside", "echo x > ../cache/x",
                       "echo x > /tmp/cru-confine-test"})

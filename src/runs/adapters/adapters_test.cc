@@ -24,7 +24,6 @@ std::vector<std::string> recorded(const std::string& name) {
 
 using Words = std::vector<std::string>;
 
-// EX-10
 TEST(ClaudeAdapter, ReadsTheRecordedRequests) {
   auto lines = recorded("questions.requests.jsonl");
   ASSERT_EQ(lines.size(), 3u);
@@ -170,7 +169,6 @@ TEST(CommandAdapter, RunsWhatItIsGiven) {
   EXPECT_EQ(command_adapter().launch({""}, "").error().code, Code::invalid_argument);
 }
 
-// EX-10
 TEST(LineProtocol, AsksByJsonOrByPlainText) {
   auto full = read_ask_line(7, R"(::cru-ask {"prompt":"Deploy?","options":["yes","no",3]})");
   ASSERT_TRUE(full);

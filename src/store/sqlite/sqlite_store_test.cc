@@ -246,7 +246,6 @@ TEST_F(StoreTest, CommitsWhatWasSubmittedBeforeItEnds) {
   EXPECT_EQ(notes(), Texts{"a"});
 }
 
-// EX-18
 TEST(DamagedStore, IsToldAsDamaged) {
   TemporaryFolder folder;
   LoopThread thread;

@@ -59,7 +59,6 @@ TEST(ChatWords, CountsAreShort) {
   EXPECT_EQ(short_count(2'300'000), "2.3M");
 }
 
-// SA-30, SA-31
 TEST(ChatWords, AnEndIsToldWithTimeTokensAndFile) {
   json::object done{{"agent", "tester"},
                     {"status", "completed"},

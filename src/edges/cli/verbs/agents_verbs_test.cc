@@ -17,7 +17,6 @@ constexpr auto three = R"({"agents":[
  "permissions":["FilesystemRead","SemanticSearch","ProcessSpawn"],"source":"project","path":".crucible/agents/tester.md",
  "overrides":"~/.config/crucible/agents/tester.md"}],"skipped":1})";
 
-// SA-06, SA-42, SA-04
 TEST_F(AgentsVerbs, ListIsATableWithWhatOverridesWhatAndWhatWasSkipped) {
   FakeDaemon daemon(project, always(200, three));
   for (auto words : {std::vector<std::string>{"agents", "list"}, std::vector<std::string>{"agents"}}) {
@@ -36,7 +35,6 @@ tester         sonnet  project*  read,search,exec  Writes and runs tests
   EXPECT_EQ(json.err, "");
 }
 
-// SA-43
 TEST_F(AgentsVerbs, ShowAsksForDisabledOnesTooAndPrintsMetadataAndPrompt) {
   FakeDaemon daemon(project,
                     always(200, R"({"name":"x","description":"d","model":"sonnet","model_source":"default",
@@ -74,7 +72,6 @@ TEST_F(AgentsVerbs, ANearNameIsTheVerbToType) {
   EXPECT_EQ(text_or(json, "error"), "not_found");
 }
 
-// SA-44, SA-45
 TEST_F(AgentsVerbs, ValidateSaysOneLineAProblemAndSuggestsForTheOneNamed) {
   FakeDaemon daemon(project, always(200, R"({"valid":false,"checked":2,"invalid":1,
 "agents":[{"name":"a","path":".crucible/agents/a.md","valid":false},{"name":"a","path":"~/a.md","valid":true}],
