@@ -156,7 +156,7 @@ test("cru attach is a real terminal, and its key detaches", async (t) => {
   const project = await Project.started({}, t);
   const socket = `cru-e2e-${process.pid}`;
   const tmux = (...argv) => {
-    const { status, stdout, stderr } = spawnSync("tmux", ["-L", socket, "-f", "/dev/null", ...argv], { encoding: "utf8", env: { ...project.env, TERM: "xterm-256color" }, cwd: "/" });
+    const { status, stdout, stderr } = spawnSync("tmux", ["-L", socket, "-f", "/dev/null", ...argv], { encoding: "utf8", env: { ...project.env, TERM: "xterm-256color", SHELL: "/bin/sh" }, cwd: "/" });
     if (status) throw new Error(`tmux ${argv[0]}: ${stderr}`);
     return stdout;
   };

@@ -2,6 +2,7 @@
 // (client.mjs), the reader of events (sse.mjs), the processes (processes.mjs), waiting (basics.mjs).
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sleep, witnesses } from "./harness/basics.mjs";
@@ -13,6 +14,19 @@ export * from "./harness/basics.mjs";
 export { bytesOf, codeOf, exchange, messageOf } from "./harness/client.mjs";
 export { isAlive, noneLeft, processesWith } from "./harness/processes.mjs";
 export { entityOf, EventStream } from "./harness/sse.mjs";
+
+/// A port that stays the same over restarts, so that an open page finds its daemon again. Not one of those that the system
+/// gives to whoever asks: while the daemon is away nobody takes it.
+export async function fixedPort() {
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 18_000);
+    const server = net.createServer();
+    const is_free = await new Promise((done) => server.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true)));
+    if (!is_free) continue;
+    await new Promise((closed) => server.close(closed));
+    return port;
+  }
+}
 
 export class Project extends Processes {
   /// A new folder with a daemon's configuration; nothing runs yet. `config` is the project's own, `user_config` the person's.

@@ -2,27 +2,16 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { once } from "node:events";
-import net from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { chromium } from "playwright-core";
-import { exchange, patience, Project, repository, waitFor } from "./harness.mjs";
+import { exchange, fixedPort, patience, Project, repository, waitFor } from "./harness.mjs";
 import { Agent } from "./harness/agents.mjs";
 
 const pictures = join(repository, "build/pictures");
 const flags = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"];
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 mkdirSync(pictures, { recursive: true });
-
-/// A port that stays the same over restarts, so that an open page finds its daemon again.
-async function fixedPort() {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address();
-  server.close();
-  return `daemon: {port: ${port}}\n`;
-}
 
 async function open(project, t, { scheme = "dark", size = { width: 1360, height: 820 }, path = null } = {}) {
   const browser = await chromium.launch({ executablePath: process.env.CRU_CHROMIUM ?? "/usr/bin/chromium", args: flags, timeout: patience });
@@ -47,7 +36,7 @@ async function violationsOf(page) {
 }
 
 test("the page shows runs and live output, answers a question, and survives a restart (EX-01, EX-04, EX-11, EX-12)", async (t) => {
-  const project = await Project.started({ config: await fixedPort() }, t);
+  const project = await Project.started({ config: `daemon: {port: ${await fixedPort()}}\n` }, t);
   const { page, complaints, context } = await open(project, t);
   await page.getByRole("heading", { name: "No runs yet" }).waitFor();
   await page.getByText("cru run -- COMMAND").waitFor();
@@ -140,7 +129,7 @@ test("without its token the page says what to do; its files are cached, compress
 });
 
 test("agents, locks, work and handoffs are on the page as they come and go; a person submits and cancels (CO-06, CO-19)", async (t) => {
-  const project = await Project.started({ config: await fixedPort() }, t);
+  const project = await Project.started({ config: `daemon: {port: ${await fixedPort()}}\n` }, t);
   const { page, complaints } = await open(project, t);
   const region = (name) => page.getByRole("region", { name, exact: true });
   const row = (text) => page.getByRole("row").filter({ hasText: text });

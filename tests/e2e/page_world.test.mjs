@@ -1,14 +1,12 @@
 // The page's view of the live agents in a real browser: with a real daemon, and with a pretended one for what a real one
 // does not do at will (a refusal of every kind, an outage, a long walk).
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import net from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { chromium } from "playwright-core";
-import { patience, Project, repository, waitFor } from "./harness.mjs";
+import { fixedPort, patience, Project, repository, waitFor } from "./harness.mjs";
 import { PretendedWorld } from "./harness/pretended_world.mjs";
 
 const pictures = join(repository, "build/pictures");
@@ -229,10 +227,7 @@ test("the world on the page: everything said by the socket is shown and can be d
 
 test("live agents on the page, with the real daemon: spawned, spoken to, given a task, sent away, ended", async (t) => {
   // A port of its own, kept over a restart; agents that do nothing unasked.
-  const free_port = net.createServer().listen(0, "127.0.0.1");
-  await once(free_port, "listening");
-  const { port } = free_port.address();
-  await new Promise((closed) => free_port.close(closed));
+  const port = await fixedPort();
   const project = await Project.started({ config: `daemon: {port: ${port}}\nlive: {idle: 1h}\n` }, t);
   const at = await open(`${project.url}/#token=${project.token}`, t);
   const { page } = at;
