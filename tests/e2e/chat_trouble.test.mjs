@@ -129,11 +129,14 @@ test("a process of a run, such as a subagent's program, does not read chats", as
 test("a session.md saved with CRLF stays one account of the chat", async (t) => {
   const { crew } = await cast(t, { assistant: { text: "Fine." } });
   const chat = await crew.chat({ message: "go" });
-  await filed(chat);
+  await chat.end();
+  // The end is the last that is written: nobody touches the file before the next word.
+  await waitFor(() => chat.files().session.front.status === "completed", { what: "the end is in the file" });
   const file = `${chat.folder}/session.md`;
   writeFileSync(file, readFileSync(file, "utf8").replaceAll("\n", "\r\n"));
   await chat.say("more");
-  await waitFor(() => readFileSync(file, "utf8").includes("more"));
+  await waitFor(() => readFileSync(file, "utf8").match(/Fine\./g).length === 2, { what: "the second answer is in the file" });
+  assert.match(readFileSync(file, "utf8"), /more/);
   assert.equal(readFileSync(file, "utf8").match(/^session_id/gm).length, 1);
   assert.equal(readFileSync(file, "utf8").match(/Fine\./g).length, 2);
 });

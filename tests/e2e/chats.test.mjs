@@ -167,9 +167,11 @@ test("a primary whose mind fails: the turn says why, and the next may go well", 
 test("what a person writes into session.md stays, wherever it is", async (t) => {
   const { crew } = await cast(t, echo);
   const chat = await crew.chat({ message: "one" });
-  await filed(chat);
+  await chat.end();
+  // The end is the last that is written: nobody touches the file before the next word.
+  await waitFor(() => chat.files().session.front.status === "completed", { what: "the end is in the file" });
   const file = `${chat.folder}/session.md`;
-  await waitFor(() => /You said: one/.test(readFileSync(file, "utf8")));
+  assert.match(readFileSync(file, "utf8"), /You said: one/);
   writeFileSync(file, readFileSync(file, "utf8").replace("You said: one", "You said: one (I doubt it)"));
   appendFileSync(file, "\nMy own remark.");
   await chat.say("two");
