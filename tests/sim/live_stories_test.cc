@@ -47,6 +47,61 @@ class StoryWorld : public LiveWorld {
   bool is_over_ = false;
 };
 
+Task<void> words_to_everybody(StoryWorld& world) {
+  world.store().failures = 0;
+  constexpr size_t how_many = 12, words = 20;
+  std::vector<std::string> ids;
+  for (size_t i = 0; i < how_many; ++i) {
+    auto id = co_await world.spawn(fmt::format("agent {}", i), "", {static_cast<int16_t>(3 + i), 5});
+    ids.push_back(std::move(id));
+  }
+  for (size_t word = 0; word < words; ++word) {
+    auto said = co_await world.agents().say(
+        {.sender = "player_0", .content = fmt::format("word {}", word), .to = ids});
+    EXPECT_TRUE(said);
+    co_await world.loop().sleep(1s);
+  }
+  auto page = co_await world.store().events().read(
+      0, {.entity = {}, .types = {"live.agent_spoke", "live.message_receipt"}}, 1000);
+  EXPECT_TRUE(page && !page->more);
+  std::map<std::string, Time> spoken;
+  std::map<std::string, std::multiset<std::string>> delivered;
+  for (const auto& event : page ? page->events : std::vector<Event>()) {
+    auto data = parse_json(event.data)->as_object();
+    std::string message(text_or(data, "message_id"));
+    if (event.type == "live.agent_spoke") spoken[message] = event.at;
+    if (event.type == "live.agent_spoke" || text_or(data, "status") != "delivered") continue;
+    delivered[message].emplace(text_or(data, "agent_id"));
+    EXPECT_LT(event.at - spoken[message], 100ms) << message << " to " << text_or(data, "agent_id");
+  }
+  EXPECT_EQ(delivered.size(), words);
+  for (const auto& [message, to] : delivered)
+    EXPECT_EQ(to, std::multiset<std::string>(ids.begin(), ids.end())) << message << ": to each, once";
+  for (const auto& id : ids) {
+    auto rows = co_await world.agents().conversation(id, 100);
+    size_t heard = 0;
+    for (const auto& row : rows ? *rows : json::array()) heard += row.at("sender").as_string() == "player_0";
+    EXPECT_EQ(heard, words) << id;
+  }
+}
+
+// Scenario: RT-09
+TEST(LiveSim, EveryWordReachesEveryAgentWithin100Milliseconds) {
+  RuntimeOptions options;
+  options.pace.listening = 60s;  // an agent that speaks hears later, and that is not the bus
+  StoryWorld(options, words_to_everybody).live();
+}
+
+Task<void> one_is_left_alone(StoryWorld& world) {
+  world.store().failures = 0;
+  auto ada = co_await world.spawn("Ada", "slow", {4, 5});
+  auto joined = world.loop().clock().boot();
+  co_await world.loop().sleep(4950ms);
+  EXPECT_EQ((co_await world.look(ada)).at("state").as_string(), "idle");
+  co_await world.loop().sleep(joined + 5050ms - world.loop().clock().boot());
+  EXPECT_EQ((co_await world.look(ada)).at("state").as_string(), "thinking");
+}
+
 constexpr auto waits_slowly = R"(otherwise: {say: '{"action":"wait","reason":"slow"}', delay: 10s})";
 
 Task<void> everybody_gets_a_turn(StoryWorld& world) {
@@ -64,6 +119,13 @@ Task<void> everybody_gets_a_turn(StoryWorld& world) {
   // Who waits longer than a mind may think is told of.
   auto events = co_await world.store().events().read(0, {.entity = {}, .types = {"live.agent_stuck"}}, 100);
   EXPECT_TRUE(events && !events->events.empty());
+}
+
+// Scenario: RT-04
+TEST(LiveSim, WhoIsIdleForFiveSecondsThinksAndNotBefore) {
+  StoryWorld world({}, one_is_left_alone);
+  world.add_script("slow", waits_slowly);
+  world.live();
 }
 
 TEST(LiveSim, WhoWaitsForAMindGetsItsTurn) {

@@ -25,7 +25,8 @@ class SimStore final : public Store {
     if (timer_) loop_.cancel_timer(timer_);
     for (auto timer : finishing_) loop_.cancel_timer(timer);
   }
-  bool is_full = false;  ///< the disk: no commit succeeds
+  bool is_full = false;   ///< the disk: no commit succeeds
+  unsigned failures = 1;  ///< of a hundred commits, by chance
   bool is_fresh() const { return committer_->is_fresh(); }
 
  protected:
@@ -49,7 +50,7 @@ class SimStore final : public Store {
     auto jobs = std::make_shared<std::vector<sqlite::WriteJob>>(std::exchange(waiting_, {}));
     if (is_full)
       fs_.fail_write_in(1);
-    else if (random_.chance(1))
+    else if (random_.chance(failures))
       fs_.fail_write_in(1 + static_cast<int>(random_.pick(6)));
     auto outcome = std::make_shared<sqlite::GroupOutcome>(committer_->commit(*jobs, loop_.clock().wall()));
     fs_.fail_write_in(0);
