@@ -16,7 +16,7 @@ if (!existsSync(bin)) {
   process.exit(1);
 }
 // The long ones first, so that none is left over at the end. More files at a time than cores: much of a test is waiting.
-const long = ["kill_loop", "keeper_kill", "page", "page_world", "crowd", "live_minds", "live_loop", "subagent_programs", "chat", "chat_restart"];
+const long = ["kill_loop", "hooks", "page", "page_world", "keeper_kill", "mcp_stdio", "live_socket", "errors", "chat_trouble", "chat_restart", "authority", "chat", "crowd", "mcp_outage"];
 const jobs = Number(process.env.CRU_TEST_JOBS ?? 4);
 // A last resort for what waits without a limit of its own; far beyond what any file takes.
 const longest_file = 60 * 60_000;
