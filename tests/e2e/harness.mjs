@@ -88,6 +88,10 @@ export class Project extends Processes {
       try { process.kill(pid, "SIGKILL"); } catch { /* gone */ }
     }
     await this.killDaemon("SIGTERM");
+    // One that a verb has started just now may still wait for the lock of the one that was killed.
+    for (const pid of this.daemons()) {
+      try { process.kill(pid, "SIGKILL"); } catch { /* gone */ }
+    }
     witnesses.delete(this.testimony);
     rmSync(this.home, { recursive: true, force: true });
     for (let left = 5; left > 0; --left) {
