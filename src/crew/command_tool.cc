@@ -1,21 +1,12 @@
 #include "crew/command_tool.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-
-#include <cerrno>
-#include <cstring>
 
 #include "crew/bounded_text.h"
 #include "crew/off_limits.h"
 #include "platform/files/beneath.h"
-#include "platform/files/files.h"
+#include "platform/files/transfer.h"
+#include "platform/process/leashed_process.h"
 #include "platform/sandbox/confine.h"
 
 namespace cru::crew {
@@ -24,34 +15,8 @@ namespace {
 /// How long a command that was let go may take to vanish before its group is killed outright.
 constexpr Duration last_patience = 5s;
 
-struct Ends {
-  Fd ours, theirs;
-};
-
-Ends make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
-  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  return {Fd(ends[0]), Fd(ends[1])};
-}
-
-Ends make_leash() {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return {};
-  return {Fd(ends[0]), Fd(ends[1])};
-}
-
-/// A file in memory: nobody has to write while the command reads, and it may read when it likes.
-Fd make_input(const std::string& text) {
-  if (text.empty()) return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  Fd fd(::memfd_create("input", MFD_CLOEXEC));
-  bool good = fd && ::pwrite(fd.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
-  return good ? std::move(fd) : Fd();
-}
-
 /// One stream of the command: what it said, until its end.
 struct Stream {
-  Fd fd;
   KeptOutput kept;
   std::unique_ptr<Watch> watch = {};
   bool ended = false;
@@ -62,15 +27,15 @@ struct Running {
       : loop(loop),
         options(options),
         changed(loop),
-        out{{}, KeptOutput(options.result_limit * 3 / 4)},
-        err{{}, KeptOutput(options.result_limit / 4)} {}
+        out{KeptOutput(options.result_limit * 3 / 4)},
+        err{KeptOutput(options.result_limit / 4)} {}
   /// The leash goes, and with it the command.
   ~Running() = default;
 
   bool has_ended() const { return exited && out.ended && err.ended; }
   void let_go(std::string reason) {
     if (why_ended.empty() && !exited) why_ended = std::move(reason);
-    if (leash) ::shutdown(leash.get(), SHUT_WR);  // what it has still to say can be read
+    if (process) process->let_go();
     changed.notify();
   }
   void follow(Stream& stream) {
@@ -79,12 +44,12 @@ struct Running {
   void take(Stream& stream) {
     char buffer[16384];
     for (int turns = 0; turns < 16; ++turns) {
-      auto count = ::read(stream.fd.get(), buffer, sizeof buffer);
-      if (count > 0) {
-        stream.kept.add({buffer, static_cast<size_t>(count)});
+      auto read = read_now(&stream == &out ? process->out() : process->err(), buffer);
+      if (read.outcome == Transfer::some) {
+        stream.kept.add({buffer, read.bytes});
         continue;
       }
-      if (count < 0 && (errno == EAGAIN || errno == EINTR)) break;
+      if (read.outcome == Transfer::later) break;
       stream.ended = true;
       changed.notify();
       return;
@@ -97,8 +62,7 @@ struct Running {
   Loop& loop;
   const CommandOptions& options;
   Signal changed;
-  pid_t pid = 0;
-  Fd process, leash;
+  std::optional<LeashedProcess> process;
   Stream out, err;
   std::unique_ptr<Watch> process_watch = {};
   bool exited = false;
@@ -114,66 +78,18 @@ std::vector<std::string> words_of(const Command& command, const CommandOptions& 
   return words;
 }
 
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (const auto& text : texts) out.push_back(const_cast<char*>(text.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
-struct Descriptors {
-  int folder, input, out, err, leash;
-};
-
-Result<pid_t> spawn_confined(const std::vector<std::string>& words,
-                             const std::vector<std::string>& environment, Descriptors given) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addfchdir_np(&actions, given.folder);
-  posix_spawn_file_actions_adddup2(&actions, given.input, 0);
-  posix_spawn_file_actions_adddup2(&actions, given.out, 1);
-  posix_spawn_file_actions_adddup2(&actions, given.err, 2);
-  posix_spawn_file_actions_adddup2(&actions, given.leash, 3);  // last: 3 may be one of the others
-  posix_spawn_file_actions_addclosefrom_np(&actions, 4);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  sigset_t all, none;
-  sigfillset(&all);
-  sigemptyset(&none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  pid_t pid = 0;
-  int problem = posix_spawn(&pid, words[0].c_str(), &actions, &attributes, pointers_to(words).data(),
-                            pointers_to(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (problem != 0)
-    return fail(Code::cannot_execute, fmt::format("cannot start the command: {}", std::strerror(problem)));
-  return pid;
-}
-
 Result<> start(Running& running, const Command& command, const Fd& folder) {
-  auto input = make_input(command.input);
-  auto out = make_pipe(), err = make_pipe(), leash = make_leash();
-  if (!input || !out.ours || !err.ours || !leash.ours)
-    return fail(Code::overloaded, system_error(errno, "start the command").message);
   std::vector<std::string> environment;
   for (const auto& [name, value] : command.environment) environment.push_back(name + "=" + value);
-  auto pid =
-      spawn_confined(words_of(command, running.options), environment,
-                     {folder.get(), input.get(), out.theirs.get(), err.theirs.get(), leash.theirs.get()});
-  if (!pid) return fail(pid.error());
-  running.pid = *pid;
-  running.process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0)));
-  running.leash = std::move(leash.ours);
-  running.out.fd = std::move(out.ours);
-  running.err.fd = std::move(err.ours);
-  for (auto* stream : {&running.out, &running.err}) {
-    stream->watch = running.loop.watch(stream->fd.get());
-    running.follow(*stream);
-  }
-  running.process_watch = running.loop.watch(running.process.get());
+  auto started =
+      LeashedProcess::start(words_of(command, running.options), environment, folder, command.input);
+  if (!started) return fail(started.error());
+  running.process = *std::move(started);
+  running.out.watch = running.loop.watch(running.process->out().get());
+  running.err.watch = running.loop.watch(running.process->err().get());
+  running.follow(running.out);
+  running.follow(running.err);
+  running.process_watch = running.loop.watch(running.process->exited().get());
   running.process_watch->when_readable([&running] {
     running.exited = true;
     running.changed.notify();
@@ -195,7 +111,7 @@ Task<void> wait_for_end(Running& running, Duration limit) {
     } else if (!is_ending) {
       running.let_go(fmt::format("took longer than {} and was killed", format_duration(limit)));
     } else if (!running.exited) {
-      ::kill(-running.pid, SIGKILL);
+      running.process->kill_group();
       until = now(running.loop) + last_patience;
     } else {
       co_return;  // somebody else holds its streams: they are not waited for
@@ -203,16 +119,10 @@ Task<void> wait_for_end(Running& running, Duration limit) {
   }
 }
 
-std::string read_report(const Fd& leash) {
-  char buffer[4096];
-  auto count = ::recv(leash.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-  return count > 0 ? std::string(buffer, static_cast<size_t>(count)) : std::string();
-}
-
 std::string how_it_ended(const Running& running, const ConfineReport& report) {
   if (!running.why_ended.empty()) return running.why_ended;
   if (report.signal)
-    return fmt::format("killed by signal {} ({})", report.signal, ::strsignal(report.signal));
+    return fmt::format("killed by signal {} ({})", report.signal, signal_name(report.signal));
   return fmt::format("exit code {}", report.exit_code);
 }
 
@@ -297,9 +207,8 @@ Task<Result<std::string>> Commands::run(Command command, Stop& stop) {
   folder->reset();
   Stop::Listener listener(stop, [&running] { running.let_go("stopped"); });
   co_await wait_for_end(running, command.limit);
-  siginfo_t info{};
-  ::waitid(P_PID, static_cast<id_t>(running.pid), &info, WEXITED | (running.exited ? 0 : WNOHANG));
-  auto report = parse_confine_report(read_report(running.leash));
+  running.process->reap(running.exited);
+  auto report = parse_confine_report(running.process->read_leash());
   if (!report.failure.empty()) co_return fail(Code::cannot_execute, report.failure, "argv");
   auto result =
       fmt::format("{} ({})\n", how_it_ended(running, report), format_duration(now(state.loop) - began));

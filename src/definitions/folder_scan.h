@@ -6,22 +6,16 @@
 #include <string>
 
 #include "definitions/catalog.h"
+#include "platform/files/file_status.h"
 
 namespace cru::definitions {
 
 inline constexpr size_t most_files = 1000;
 
-/// What tells one state of a file from another.
-struct FileState {
-  uint64_t device = 0, inode = 0;
-  int64_t size = 0, modified_ns = 0, changed_ns = 0;
-  bool operator==(const FileState&) const = default;
-};
-
 /// What was read, by real path. A file that changed a moment before it was read is read again: a clock's
 /// tick may hide a second change.
 struct ReadFile {
-  FileState state;
+  FileStatus state;
   bool settled = false;
   std::shared_ptr<const Parsed> parsed;
 };

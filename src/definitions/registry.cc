@@ -1,10 +1,7 @@
 #include "definitions/registry.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <set>
 
 #include "definitions/folder_scan.h"
@@ -42,20 +39,15 @@ Look look_at(const Folders& folders, const ReadFiles& before) {
   return look;
 }
 
-/// Written beside it under a hidden name and linked to its own, which fails if that is taken.
+/// Never over one that is there.
 Result<> write_new(const std::string& folder, const std::string& name, const std::string& text,
                    const std::string& visible) {
   if (auto made = make_folder(folder); !made) return made;
-  auto path = fmt::format("{}/{}.md", folder, name);
-  auto temporary = fmt::format("{}/.{}.md.new.{}", folder, name, ::getpid());
-  if (auto written = write_file(temporary, text); !written) return written;
-  int reason = ::link(temporary.c_str(), path.c_str()) == 0 ? 0 : errno;
-  ::unlink(temporary.c_str());
-  if (reason == EEXIST)
+  auto created = create_file(fmt::format("{}/{}.md", folder, name), text);
+  if (!created && created.error().code == Code::conflict)
     return fail(Code::conflict, fmt::format("{} exists already", visible), "name",
                 fmt::format("edit it, or see: cru agents show {}", name));
-  if (reason != 0) return fail(system_error(reason, "create " + visible));
-  return sync_folder(folder);
+  return created;
 }
 
 }  // namespace

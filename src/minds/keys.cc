@@ -1,15 +1,13 @@
 #include "minds/keys.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cctype>
 #include <filesystem>
 
 #include "base/text.h"
-#include "platform/files/files.h"
+#include "platform/files/file_status.h"
+#include "platform/process/self.h"
 
 namespace cru::minds {
 namespace {
@@ -46,21 +44,20 @@ Error no_key(const Provider& provider, const std::string& file) {
 }  // namespace
 
 Result<std::string> read_key_file(const std::string& path, const std::string& root) {
-  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return fail(errno == ENOENT ? Code::not_found : Code::forbidden, "cannot be read");
-  struct stat about{};
-  if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode))
-    return fail(Code::forbidden, "is no plain file");
-  if (about.st_uid != ::geteuid())
+  auto file = open_to_read(path);
+  if (!file)
+    return fail(file.error() == std::errc::no_such_file_or_directory ? Code::not_found : Code::forbidden,
+                "cannot be read");
+  if (!file->status.is_plain_file()) return fail(Code::forbidden, "is no plain file");
+  if (file->status.owner != own_user())
     return fail(Code::forbidden, "is not your own file", {}, "chown it to you");
-  if (about.st_mode & 077)
+  if (file->status.mode & 077)
     return fail(Code::forbidden, "can be read by others", {}, fmt::format("chmod 600 {}", path));
   if (is_inside(path, root))
     return fail(Code::forbidden, "stands inside the project", {},
                 "move it out of the repository: ~/.config/crucible/keys/");
-  std::string text(most_key_bytes + 16, '\0');
-  auto got = ::read(file.get(), text.data(), text.size());
-  auto key = trim(std::string_view(text).substr(0, got > 0 ? static_cast<size_t>(got) : 0));
+  auto text = read_part(file->fd, 0, most_key_bytes + 16);
+  auto key = text ? trim(*text) : std::string_view();
   if (!is_key(key))
     return fail(Code::invalid_argument, "holds no key", {}, "write the key alone, on one line");
   return std::string(key);

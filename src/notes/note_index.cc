@@ -1,13 +1,12 @@
 #include "notes/note_index.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
 #include "base/text.h"
 #include "notes/note_text.h"
+#include "platform/files/files.h"
 
 namespace cru::notes {
 namespace {
@@ -24,7 +23,7 @@ INSERT INTO words(words, rank) VALUES('rank', 'bm25(4.0, 2.0, 1.0)');
 )";
 
 void remove_files(const std::string& file) {
-  for (auto ending : {"", "-wal", "-shm", "-journal"}) ::unlink((file + ending).c_str());
+  for (auto ending : {"", "-wal", "-shm", "-journal"}) (void)remove_file(file + ending);
 }
 
 std::string to_bytes(const Meaning& meaning) {

@@ -1,7 +1,6 @@
 #include "notes/notes_service.h"
 
-#include <unistd.h>
-
+#include <filesystem>
 #include <set>
 
 #include "notes/note_index.h"
@@ -273,8 +272,10 @@ Task<Result<IndexState>> Notes::index(bool anew) {
 Task<IndexState> Notes::state() { co_return state_->state(); }
 
 Task<void> Notes::start() {
-  auto there = co_await state_->pool.run(
-      [file = state_->options.index_file] { return ::access(file.c_str(), F_OK) == 0; });
+  auto there = co_await state_->pool.run([file = state_->options.index_file] {
+    std::error_code ignored;
+    return std::filesystem::exists(file, ignored);
+  });
   if (there) state_->begin_watching();
 }
 

@@ -1,15 +1,13 @@
 #include "runs/keeper_client.h"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 
 #include "base/id.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/files/transfer.h"
 #include "platform/net/unix_socket.h"
 #include "platform/process/detach.h"
 #include "platform/process/marked_processes.h"
@@ -194,14 +192,14 @@ void KeeperClient::await_readable() {
 void KeeperClient::read_some() {
   char buffer[65536];
   for (;;) {
-    ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) break;
-    if (count <= 0) return disconnect(count == 0 ? "it closed the connection" : "the connection broke");
-    incoming_.append(buffer, static_cast<size_t>(count));
+    auto received = receive_now(socket_, buffer);
+    if (received.outcome == Transfer::later) break;
+    if (received.outcome == Transfer::ended) return disconnect("it closed the connection");
+    if (received.outcome == Transfer::broken) return disconnect("the connection broke");
+    incoming_.append(buffer, received.bytes);
     if (incoming_.size() > longest_line && incoming_.find('\n') == std::string::npos)
       return disconnect("it sent a line over the limit");
-    if (static_cast<size_t>(count) < sizeof buffer) break;
+    if (received.bytes < sizeof buffer) break;
   }
   size_t from = 0;
   for (size_t end; socket_ && (end = incoming_.find('\n', from)) != std::string::npos; from = end + 1)
@@ -250,9 +248,8 @@ void KeeperClient::handle_notice(const json::object& notice) {
 
 void KeeperClient::flush() {
   while (socket_ && !outgoing_.empty()) {
-    ssize_t count = ::send(socket_.get(), outgoing_.data(), outgoing_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) {
+    auto sent = send_now(socket_, outgoing_);
+    if (sent.outcome == Transfer::later) {
       writing_ = true;
       watch_->when_writable([this] {
         writing_ = false;
@@ -260,8 +257,8 @@ void KeeperClient::flush() {
       });
       return;
     }
-    if (count < 0) return disconnect("the connection broke");
-    outgoing_.erase(0, static_cast<size_t>(count));
+    if (sent.outcome != Transfer::some) return disconnect("the connection broke");
+    outgoing_.erase(0, sent.bytes);
   }
 }
 
@@ -320,7 +317,7 @@ Task<Result<>> KeeperClient::resize(std::string uid, int64_t rows, int64_t cols)
 Task<Result<>> KeeperClient::forget(std::string uid) {
   if (socket_) co_return co_await simple_request({{"op", "forget"}, {"uid", uid}});
   // No keeper: its record is a file, and nobody else's any more.
-  ::unlink(fmt::format("{}/.coven/exits/{}.json", root_, uid).c_str());
+  (void)remove_file(fmt::format("{}/.coven/exits/{}.json", root_, uid));
   co_return Result<>();
 }
 

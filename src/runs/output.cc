@@ -1,9 +1,5 @@
 #include "runs/output.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <filesystem>
 
 #include "platform/files/files.h"
@@ -20,42 +16,35 @@ class FileOutput final : public Output {
   Task<Result<LogPage>> read(std::string file, int64_t since, size_t max_lines, size_t max_bytes) override {
     auto path = root_ + file;
     co_return co_await pool_.run([=]() -> Result<LogPage> {
-      Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-      if (!fd && errno == ENOENT) {
+      auto fd = open_file(path, OpenFor::reading);
+      if (!fd && fd.error().code == Code::not_found) {
         LogPage empty;
         empty.last_seq = since;
         return empty;
       }
-      if (!fd) return fail(system_error(errno, "open " + path));
-      return read_lines(fd.get(), since, max_lines, max_bytes);
+      if (!fd) return fail(fd.error());
+      return read_lines(fd->get(), since, max_lines, max_bytes);
     });
   }
 
   Task<Result<>> sync(std::string file) override {
     auto path = root_ + file;
-    co_return co_await pool_.run([=]() -> Result<> {
-      Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-      if (!fd || ::fdatasync(fd.get()) != 0) return fail(system_error(errno, "sync " + path));
-      return {};
-    });
+    co_return co_await pool_.run([=] { return sync_file(path); });
   }
 
   Task<Result<int64_t>> repair(std::string file) override {
     auto path = root_ + file;
     co_return co_await pool_.run([=]() -> Result<int64_t> {
-      Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-      if (!fd && errno == ENOENT) return 0;
-      if (!fd) return fail(system_error(errno, "open " + path));
-      return repair_tail(fd.get());
+      auto fd = open_file(path, OpenFor::changing);
+      if (!fd && fd.error().code == Code::not_found) return 0;
+      if (!fd) return fail(fd.error());
+      return repair_tail(fd->get());
     });
   }
 
   Task<Result<>> remove(std::string file) override {
     auto path = root_ + file;
-    co_return co_await pool_.run([=]() -> Result<> {
-      if (::unlink(path.c_str()) != 0 && errno != ENOENT) return fail(system_error(errno, "remove " + path));
-      return {};
-    });
+    co_return co_await pool_.run([=] { return remove_file(path); });
   }
 
   Task<std::vector<std::string>> list() override {
@@ -79,8 +68,7 @@ class FileOutput final : public Output {
       for (int number = 1; std::filesystem::exists(to); ++number)
         to = lost + "/" + std::filesystem::path(from).stem().string() + "." + std::to_string(number) +
              ".jsonl";
-      if (::rename(from.c_str(), to.c_str()) != 0) return fail(system_error(errno, "move " + from));
-      return {};
+      return move_file(from, to);
     });
   }
 

@@ -1,7 +1,6 @@
-#include <unistd.h>
-
 #include "api/handlers/handlers.h"
 #include "inbox/question_table.h"
+#include "platform/process/self.h"
 
 namespace cru::api {
 namespace {
@@ -28,7 +27,7 @@ void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, DaemonFacts facts
   api.bind("health", [](const Call&, const json::object&) { return at_once({{"status", "ok"}}); });
   api.bind("version", [facts, &keeper](const Call&, const json::object&) {
     return at_once({{"version", facts.version},
-                    {"pid", ::getpid()},
+                    {"pid", own_pid()},
                     {"keeper_pid", keeper.pid() == 0 ? json::value(nullptr) : json::value(keeper.pid())},
                     {"project", facts.root},
                     {"url", facts.url},

@@ -1,11 +1,10 @@
 // check_guardrails: the built-in list and people's own rules, read again when their files have changed.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <cstdlib>
 
 #include "api/handlers/coordination_handlers.h"
-#include "platform/files/files.h"
+#include "platform/files/file_status.h"
 
 namespace cru::api {
 namespace {
@@ -23,9 +22,9 @@ struct RuleFile {
 };
 
 std::string stamp_of(const std::string& path) {
-  struct stat found{};
-  if (::stat(path.c_str(), &found) != 0) return "absent";
-  return fmt::format("{}:{}:{}:{}", found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
+  auto found = file_status(path);
+  if (!found) return "absent";
+  return fmt::format("{}:{}:{}", found->inode, found->size, found->modified_ns);
 }
 
 /// The same file, read if it has changed. A bad one keeps nobody from the built-in rules: it has no rules,

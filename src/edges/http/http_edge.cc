@@ -1,10 +1,9 @@
 #include "edges/http/http_edge.h"
 
-#include <unistd.h>
-
 #include <charconv>
 
 #include "edges/http/event_stream.h"
+#include "platform/process/self.h"
 
 namespace cru::edges {
 namespace {
@@ -49,7 +48,7 @@ HttpEdge::HttpEdge(Loop& loop, api::Api& api, EventLog& log, HttpConfig config, 
       log_(log),
       config_(std::move(config)),
       identify_(std::move(identify)),
-      guard_(config_.token, config_.port, ::geteuid()),
+      guard_(config_.token, config_.port, own_user()),
       mcp_(loop, api, log, config_.heartbeat),
       live_(loop, api, log, with_heartbeat(config_.live, config_.heartbeat)),
       server_(

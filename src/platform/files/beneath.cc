@@ -1,17 +1,18 @@
 #include "platform/files/beneath.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <memory>
 
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
+#include "platform/files/folder_listing.h"
 
 namespace cru {
 namespace {
@@ -169,23 +170,19 @@ Result<Fd> Beneath::open_folder(const std::string& path) const {
 Result<std::vector<BeneathEntry>> Beneath::list(const std::string& path, size_t limit) const {
   auto folder = open_folder(path);
   if (!folder) return fail(folder.error());
-  int fd = folder->get();
-  std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(fd), ::closedir);
+  FolderListing entries(*std::move(folder));
   if (!entries) return refuse(errno, path);
-  folder->release();  // the stream owns it now
   std::vector<BeneathEntry> out;
-  while (const auto* entry = ::readdir(entries.get())) {
-    std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
+  while (auto entry = entries.next()) {
     if (out.size() == limit)
       return fail(Code::too_large, fmt::format("{} holds more than {} entries", path, limit), "path");
-    struct stat status{};
-    if (::fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;  // gone meanwhile
-    auto kind = S_ISREG(status.st_mode)   ? BeneathEntry::file
-                : S_ISDIR(status.st_mode) ? BeneathEntry::folder
-                : S_ISLNK(status.st_mode) ? BeneathEntry::link
-                                          : BeneathEntry::other;
-    out.push_back({std::string(name), kind, status.st_size});
+    auto status = entries.status_of(*entry);
+    if (!status) continue;  // gone meanwhile
+    auto kind = status->is_plain_file() ? BeneathEntry::file
+                : status->is_folder()   ? BeneathEntry::folder
+                : status->is_link()     ? BeneathEntry::link
+                                        : BeneathEntry::other;
+    out.push_back({entry->name, kind, status->size});
   }
   std::ranges::sort(out, {}, &BeneathEntry::name);
   return out;
@@ -239,17 +236,19 @@ Result<bool> Beneath::replace(const std::string& path, std::string_view content,
 }
 
 Result<std::string> read_at(const Fd& fd, int64_t offset, size_t limit) {
-  std::string out(limit, '\0');
-  size_t have = 0;
-  while (have < limit) {
-    auto count = ::pread(fd.get(), out.data() + have, limit - have, offset + static_cast<off_t>(have));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail(system_error(errno, "read"));
-    if (count == 0) break;
-    have += static_cast<size_t>(count);
-  }
-  out.resize(have);
-  return out;
+  auto part = read_part(fd, offset, limit);
+  if (!part) return fail(system_error(part.error(), "read"));
+  return *std::move(part);
+}
+
+SystemResult<Fd> open_beneath(const Fd& folder, const std::string& path, BeneathAs as, BeneathLinks links) {
+  uint64_t flags = as == BeneathAs::place    ? O_PATH
+                   : as == BeneathAs::folder ? O_RDONLY | O_DIRECTORY | O_NONBLOCK
+                                             : O_RDONLY | O_NONBLOCK;
+  const char* name = path.empty() ? "." : path.c_str();
+  Fd fd(open_beneath(folder.get(), name, flags, links == BeneathLinks::refused ? no_links : follow_links));
+  if (!fd) return std::unexpected(std::error_code(errno, std::generic_category()));
+  return fd;
 }
 
 }  // namespace cru

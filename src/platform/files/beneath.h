@@ -1,8 +1,6 @@
 #pragma once
 /// Beneath: the files inside one folder, and nothing outside it, whatever links and `..` say and whoever
 /// swaps them meanwhile: the kernel resolves every path (openat2). Blocks: call it on a pool thread.
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +9,7 @@
 
 #include "base/result.h"
 #include "platform/files/fd.h"
+#include "platform/files/files.h"
 
 namespace cru {
 
@@ -72,5 +71,13 @@ class Beneath {
 
 /// At most `limit` bytes from `offset`. Fewer only at the end of the file.
 Result<std::string> read_at(const Fd& fd, int64_t offset, size_t limit);
+
+/// What Beneath is made of, for whoever has his own rules about links and words for refusals: opens `path`
+/// (the folder itself if empty) below `folder`. A file is opened to read, whatever it is: see its status
+/// first; it never waits for a FIFO's writer. A place is held, and cannot be read. Errors: cross_device_link
+/// if it leads out; too_many_symbolic_link_levels for a link where they are refused.
+enum class BeneathAs { file, folder, place };
+enum class BeneathLinks { refused, followed };
+SystemResult<Fd> open_beneath(const Fd& folder, const std::string& path, BeneathAs as, BeneathLinks links);
 
 }  // namespace cru

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/files/temporary_folder_fixture.h"
 
@@ -174,6 +175,27 @@ TEST_F(BeneathTest, ListsByName) {
   EXPECT_EQ(entries[1].kind, BeneathEntry::folder);
   EXPECT_EQ(entries[2].kind, BeneathEntry::link);
   EXPECT_EQ(project().list("src", 2).error().code, Code::too_large);
+}
+
+TEST_F(BeneathTest, TellsALinkFromAWayOut) {
+  using enum std::errc;
+  fs::create_symlink("src/a.cc", root + "/link");
+  auto top = *open_folder(root);
+  EXPECT_TRUE(open_beneath(top, "src/a.cc", BeneathAs::file, BeneathLinks::refused));
+  EXPECT_TRUE(open_beneath(top, "", BeneathAs::folder, BeneathLinks::refused));
+  EXPECT_EQ(open_beneath(top, "link", BeneathAs::file, BeneathLinks::refused).error(),
+            too_many_symbolic_link_levels);
+  EXPECT_TRUE(open_beneath(top, "link", BeneathAs::place, BeneathLinks::followed));
+  EXPECT_EQ(open_beneath(top, "../secret", BeneathAs::file, BeneathLinks::followed).error(),
+            cross_device_link);
+}
+
+TEST_F(BeneathTest, OpensAFifoWithoutWaitingForItsWriter) {
+  ASSERT_EQ(::mkfifo((root + "/fifo").c_str(), 0600), 0);
+  auto top = *open_folder(root);
+  auto fifo = open_beneath(top, "fifo", BeneathAs::file, BeneathLinks::refused);
+  ASSERT_TRUE(fifo);
+  EXPECT_FALSE(file_status(*fifo).is_plain_file());
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ Error system_error(int errno_value, std::string_view doing) {
   return {code, fmt::format("cannot {}: {}", doing, std::strerror(errno_value))};
 }
 
+Error system_error(std::error_code code, std::string_view doing) { return system_error(code.value(), doing); }
+
 Result<std::string> read_file(const std::string& path, size_t limit) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail(system_error(errno, "open " + path));
@@ -62,6 +64,48 @@ Result<> write_file(const std::string& path, std::string_view content, unsigned 
     return written;
   }
   return sync_folder(std::filesystem::path(path).parent_path().string());
+}
+
+Result<> create_file(const std::string& path, std::string_view content, unsigned mode) {
+  auto at = std::filesystem::path(path);
+  auto folder = at.parent_path().string();
+  // Whole under a hidden name first; a link to its own fails if that is taken.
+  auto hidden = (at.parent_path() / fmt::format(".{}.new.{}", at.filename().string(), ::getpid())).string();
+  if (auto written = write_file(hidden, content, mode); !written) return written;
+  int reason = ::link(hidden.c_str(), path.c_str()) == 0 ? 0 : errno;
+  ::unlink(hidden.c_str());
+  if (reason == EEXIST) return fail(Code::conflict, path + " exists already");
+  if (reason != 0) return fail(system_error(reason, "create " + path));
+  return sync_folder(folder);
+}
+
+Result<> remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return fail(system_error(errno, "remove " + path));
+  return {};
+}
+
+Result<> move_file(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) return fail(system_error(errno, "move " + from));
+  return {};
+}
+
+Result<> sync_file(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd || ::fdatasync(fd.get()) != 0) return fail(system_error(errno, "sync " + path));
+  return {};
+}
+
+Result<Fd> open_file(const std::string& path, OpenFor purpose) {
+  int access = purpose == OpenFor::reading ? O_RDONLY : O_RDWR;
+  Fd fd(::open(path.c_str(), access | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd) return fail(system_error(errno, "open " + path));
+  return fd;
+}
+
+Result<Fd> open_folder(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return fail(system_error(errno, "open " + path));
+  return fd;
 }
 
 Result<> make_folder(const std::string& path, unsigned mode) {

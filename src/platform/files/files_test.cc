@@ -33,6 +33,36 @@ TEST_F(Files, AreReadWhole) {
   EXPECT_EQ(read_file(folder / "f"), content);
 }
 
+TEST_F(Files, AreCreatedWholeAndNeverOverAnother) {
+  ASSERT_TRUE(create_file(folder / "f", "first", 0600));
+  EXPECT_EQ(mode_of(folder / "f"), 0600u);
+  auto refused = create_file(folder / "f", "second");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::conflict);
+  EXPECT_EQ(*read_file(folder / "f"), "first");
+  EXPECT_EQ(entries(), 1u) << "nothing is left beside it";
+}
+
+TEST_F(Files, AreMovedAndRemoved) {
+  ASSERT_TRUE(write_file(folder / "f", "x"));
+  ASSERT_TRUE(move_file(folder / "f", folder / "g"));
+  EXPECT_EQ(move_file(folder / "f", folder / "g").error().code, Code::not_found);
+  EXPECT_TRUE(remove_file(folder / "g"));
+  EXPECT_TRUE(remove_file(folder / "g")) << "gone already";
+  EXPECT_FALSE(remove_file(folder.path()));
+}
+
+TEST_F(Files, AreNotOpenedThroughALink) {
+  ASSERT_TRUE(write_file(folder / "f", "x"));
+  fs::create_symlink("f", folder / "link");
+  EXPECT_TRUE(open_file(folder / "f", OpenFor::changing));
+  EXPECT_TRUE(sync_file(folder / "f"));
+  EXPECT_FALSE(open_file(folder / "link", OpenFor::reading));
+  EXPECT_FALSE(sync_file(folder / "link"));
+  EXPECT_EQ(open_file(folder / "gone", OpenFor::reading).error().code, Code::not_found);
+  EXPECT_FALSE(open_folder(folder / "f"));
+}
+
 TEST_F(Files, AreRefusedBeyondTheLimit) {
   ASSERT_TRUE(write_file(folder / "f", "12345"));
   EXPECT_TRUE(read_file(folder / "f", 5));

@@ -11,7 +11,7 @@ namespace cru {
 namespace {
 
 constexpr size_t most_error_body = 64u << 10;
-constexpr size_t most_headers = 200;
+constexpr size_t most_answer_headers = 200;
 
 /// Headers cannot hold line ends: nothing that we were given may add a header of its own.
 bool is_one_line(const HttpHeaders& headers) {
@@ -60,7 +60,7 @@ size_t take_web_header(char* bytes, size_t size, size_t count, void* context) {
   } else if (auto colon = line.find(':'); colon != std::string_view::npos) {
     auto value = line.substr(colon + 1);
     while (value.starts_with(' ')) value.remove_prefix(1);
-    if (transfer.reply.headers.size() < most_headers)
+    if (transfer.reply.headers.size() < most_answer_headers)
       transfer.reply.headers.emplace_back(line.substr(0, colon), value);
   }
   return size * count;

@@ -1,0 +1,60 @@
+#include "platform/files/file_status.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+
+namespace cru {
+namespace {
+
+int64_t to_ns(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+std::unexpected<std::error_code> last_error() {
+  return std::unexpected(std::error_code(errno, std::generic_category()));
+}
+
+}  // namespace
+
+FileStatus to_file_status(const struct stat& status) {
+  return {.device = status.st_dev,
+          .inode = status.st_ino,
+          .size = status.st_size,
+          .modified_ns = to_ns(status.st_mtim),
+          .changed_ns = to_ns(status.st_ctim),
+          .mode = status.st_mode,
+          .owner = status.st_uid};
+}
+
+FileStatus file_status(const Fd& fd) {
+  struct stat status{};
+  return ::fstat(fd.get(), &status) == 0 ? to_file_status(status) : FileStatus();
+}
+
+SystemResult<FileStatus> file_status(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return last_error();
+  return to_file_status(status);
+}
+
+SystemResult<OpenedFile> open_to_read(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) return last_error();
+  auto status = file_status(fd);
+  return OpenedFile{std::move(fd), status};
+}
+
+SystemResult<std::string> read_part(const Fd& fd, int64_t offset, size_t limit) {
+  std::string out(limit, '\0');
+  size_t have = 0;
+  while (have < limit) {
+    auto count = ::pread(fd.get(), out.data() + have, limit - have, offset + static_cast<off_t>(have));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return last_error();
+    if (count == 0) break;
+    have += static_cast<size_t>(count);
+  }
+  out.resize(have);
+  return out;
+}
+
+}  // namespace cru

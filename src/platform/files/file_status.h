@@ -1,0 +1,42 @@
+#pragma once
+/// File status: what the system says of a file, and files opened so that this can be asked first. Nothing
+/// here waits for a FIFO's writer. Blocks on a slow disk: call it on a pool thread.
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+
+#include "platform/files/fd.h"
+#include "platform/files/files.h"
+
+namespace cru {
+
+/// All zero, and so no plain file, where the system does not say.
+struct FileStatus {
+  uint64_t device = 0, inode = 0;
+  int64_t size = 0;
+  int64_t modified_ns = 0;  ///< when its content changed last, since 1970
+  int64_t changed_ns = 0;   ///< when anything about it did
+  unsigned mode = 0, owner = 0;
+  bool is_plain_file() const { return S_ISREG(mode); }
+  bool is_folder() const { return S_ISDIR(mode); }
+  bool is_link() const { return S_ISLNK(mode); }
+  bool operator==(const FileStatus&) const = default;
+};
+
+FileStatus to_file_status(const struct stat& status);
+FileStatus file_status(const Fd& fd);
+/// Of what `path` leads to, through any links.
+SystemResult<FileStatus> file_status(const std::string& path);
+
+struct OpenedFile {
+  Fd fd;
+  FileStatus status;  ///< of what was opened, whatever stands at its path by now
+};
+/// Opens whatever is at `path`, links followed: look at its status before reading.
+SystemResult<OpenedFile> open_to_read(const std::string& path);
+
+/// At most `limit` bytes from `offset` of a plain file. Fewer only at its end.
+SystemResult<std::string> read_part(const Fd& fd, int64_t offset, size_t limit);
+
+}  // namespace cru

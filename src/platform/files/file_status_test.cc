@@ -1,0 +1,70 @@
+#include "platform/files/file_status.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <map>
+
+#include "platform/files/folder_listing.h"
+#include "platform/files/temporary_folder_fixture.h"
+#include "platform/process/self.h"
+
+namespace cru {
+namespace {
+
+TEST(FileStatus, IsOfWhatALinkLeadsTo) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder / "f", "12345", 0640));
+  std::filesystem::create_symlink("f", folder / "link");
+  auto status = file_status(folder / "link");
+  ASSERT_TRUE(status);
+  EXPECT_TRUE(status->is_plain_file());
+  EXPECT_EQ(status->size, 5);
+  EXPECT_EQ(status->mode & 0777, 0640u);
+  EXPECT_EQ(status->owner, own_user());
+  EXPECT_EQ(*status, open_to_read(folder / "f")->status);
+  EXPECT_EQ(file_status(folder / "gone").error(), std::errc::no_such_file_or_directory);
+}
+
+TEST(FileStatus, IsHadOfAFifoWithoutWaiting) {
+  TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+  auto opened = open_to_read(folder / "fifo");
+  ASSERT_TRUE(opened);
+  EXPECT_FALSE(opened->status.is_plain_file());
+}
+
+TEST(FileStatus, OfNothingIsNoPlainFile) { EXPECT_FALSE(file_status(Fd()).is_plain_file()); }
+
+TEST(FileStatus, ComesWithAPartOfTheFile) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder / "f", "0123456789"));
+  auto opened = open_to_read(folder / "f");
+  EXPECT_EQ(*read_part(opened->fd, 2, 3), "234");
+  EXPECT_EQ(*read_part(opened->fd, 8, 100), "89");
+  EXPECT_EQ(read_part(Fd(), 0, 1).error(), std::errc::bad_file_descriptor);
+}
+
+TEST(FolderListing, SeesLinksAsThemselves) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder / "f", "x"));
+  ASSERT_TRUE(make_folder(folder / "sub"));
+  std::filesystem::create_symlink("f", folder / "link");
+  FolderListing listing(*open_folder(folder.path()));
+  ASSERT_TRUE(listing);
+  std::map<std::string, FileStatus> seen;
+  while (auto entry = listing.next()) seen[entry->name] = *listing.status_of(*entry);
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_TRUE(seen["f"].is_plain_file());
+  EXPECT_TRUE(seen["sub"].is_folder());
+  EXPECT_TRUE(seen["link"].is_link());
+}
+
+TEST(FolderListing, IsFalseForWhatIsNoFolder) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder / "f", "x"));
+  EXPECT_FALSE(FolderListing(*open_file(folder / "f", OpenFor::reading)));
+}
+
+}  // namespace
+}  // namespace cru

@@ -1,0 +1,36 @@
+#pragma once
+/// FolderListing: the entries of a folder that is held open, in the system's order, `.` and `..` left out.
+/// Asks the disk about an entry only when told to. Blocks: call it on a pool thread.
+#include <dirent.h>
+
+#include <memory>
+#include <optional>
+
+#include "platform/files/file_status.h"
+
+namespace cru {
+
+class FolderListing {
+ public:
+  enum Kind { file, folder, other, unknown };  ///< unknown: not every file system tells
+  struct Entry {
+    const char* name;  ///< until the next one is asked for
+    Kind kind;
+  };
+  explicit FolderListing(Fd folder);
+
+  /// False if it cannot be listed: errno says why.
+  explicit operator bool() const { return entries_ != nullptr; }
+  /// Nothing at the end.
+  std::optional<Entry> next();
+  /// Of the entry itself, even if it is a link. Nothing if it is gone meanwhile.
+  std::optional<FileStatus> status_of(const Entry& entry) const;
+
+ private:
+  struct Close {
+    void operator()(DIR* entries) const { ::closedir(entries); }
+  };
+  std::unique_ptr<DIR, Close> entries_;
+};
+
+}  // namespace cru
