@@ -9,6 +9,9 @@
 
 namespace cru::api {
 
+/// What a daemon says that finds another one; who starts daemons recognises it.
+inline constexpr std::string_view running_already = "a daemon for this project is running already";
+
 struct Project {
   std::string root;
 

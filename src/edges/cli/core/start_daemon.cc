@@ -17,7 +17,8 @@
 namespace cru::cli {
 namespace {
 
-constexpr Duration start_limit = 10s;
+// Long, for a busy machine may need it; a daemon that fails says so at once.
+constexpr Duration start_limit = 60s;
 
 /// This program's file; still reachable by its /proc name after an upgrade has replaced it.
 std::string own_executable() {
@@ -41,34 +42,41 @@ std::string last_lines(const std::string& text, size_t count) {
 /// What the daemon itself said about its end: its start-up error, else the end of its log.
 std::string reason_of_failure(const api::Project& project, bool died) {
   if (auto said = read_file(project.start_error_file()); said && !said->empty()) return last_lines(*said, 8);
-  auto what = died ? "it ended at once" : "it did not open its socket within 10 s";
+  auto what = died ? std::string("it ended at once")
+                   : fmt::format("it did not open its socket within {}", format_duration(start_limit));
   auto log = read_file(project.log_file());
   return log && !log->empty() ? fmt::format("{}; its log ends:\n{}", what, last_lines(*log, 5)) : what;
 }
 
+enum class Started { yes, died, late };
+
 /// Waits for the socket. `process` may be empty (started by the keeper).
-Result<> wait_for_socket(const api::Project& project, const Fd& process) {
+Started wait_for_socket(const api::Project& project, const Fd& process, BootTime deadline) {
   Fd changes(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   ::inotify_add_watch(changes.get(), project.state().c_str(), IN_CREATE | IN_MOVED_TO | IN_ATTRIB);
-  auto now = [] { return system_clock().boot(); };
-  auto deadline = now() + start_limit;
-  bool died = false;
   int nap = 2;
-  while (now() < deadline) {
-    if (connect_unix(project.socket())) return {};
-    pollfd polled[] = {{changes.get(), POLLIN, 0}, {died ? -1 : process.get(), POLLIN, 0}};
+  while (system_clock().boot() < deadline) {
+    if (connect_unix(project.socket())) return Started::yes;
+    pollfd polled[] = {{changes.get(), POLLIN, 0}, {process.get(), POLLIN, 0}};
     // A socket is bound before it listens, and that tells nobody: hence the short, growing naps.
     ::poll(polled, 2, nap);
     nap = std::min(nap * 2, 50);
     char bytes[4096];
     while (::read(changes.get(), bytes, sizeof bytes) > 0) {
     }
-    if (!died && process && (polled[1].revents & POLLIN)) {
-      // It may have lost the race against another start, whose daemon is about to answer.
-      died = true;
-      deadline = std::min(deadline, now() + Duration(1500));
-    }
+    if (process && (polled[1].revents & POLLIN))
+      return connect_unix(project.socket()) ? Started::yes : Started::died;
   }
+  return Started::late;
+}
+
+/// It may have lost the race against another start, or met the lock of a daemon that was just killed.
+bool found_another(const api::Project& project) {
+  auto said = read_file(project.start_error_file());
+  return said && said->find(api::running_already) != std::string::npos;
+}
+
+std::unexpected<Error> did_not_start(const api::Project& project, bool died) {
   return fail(Code::daemon_unreachable, "the daemon did not start: " + reason_of_failure(project, died), {},
               "see why with: cru daemon run");
 }
@@ -105,19 +113,28 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
     return fail(std::move(error));
   }
   ::unlink(project.start_error_file().c_str());
+  auto deadline = system_clock().boot() + start_limit;
   // Inside a run whatever we start would count as the run's, to the keeper too: only the keeper may start it.
   if (api::own_environment("CRU_RUN")) {
     auto asked = ask_keeper(project, {{"op", "start_daemon"}, {"id", 1}});
     if (!asked)
       return fail(Code::daemon_unreachable, "the keeper cannot start the daemon: " + asked.error().message);
-    return wait_for_socket(project, Fd());
+    if (wait_for_socket(project, Fd(), deadline) != Started::yes) return did_not_start(project, false);
+    return {};
   }
   auto program = executable.empty() ? own_executable() : executable;
   std::vector<std::string> argv{program, "daemon", "run", "--project", project.root};
   argv.insert(argv.end(), options.begin(), options.end());
-  auto pid = start_detached(argv, clean_environment(), project.root);
-  if (!pid) return fail(Code::daemon_unreachable, pid.error().message);
-  return wait_for_socket(project, open_pidfd(*pid));
+  for (;;) {
+    auto pid = start_detached(argv, clean_environment(), project.root);
+    if (!pid) return fail(Code::daemon_unreachable, pid.error().message);
+    auto started = wait_for_socket(project, open_pidfd(*pid), deadline);
+    if (started == Started::yes) return {};
+    // The other one may never open its doors, having been killed: then the next of ours does.
+    bool again = started == Started::died && found_another(project) && system_clock().boot() < deadline;
+    if (!again) return did_not_start(project, started == Started::died);
+    ::unlink(project.start_error_file().c_str());
+  }
 }
 
 bool wait_for_end(pid_t pid, Duration limit) {
