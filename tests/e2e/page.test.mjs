@@ -57,7 +57,7 @@ test("the page shows runs and live output, answers a question, and survives a re
   await project.sh("choose", "echo '::cru-ask {\"prompt\":\"Which database shall it be?\",\"options\":[\"SQLite\",\"Postgres\"]}'; read a; echo \"chose $a\"; sleep 600");
   const inbox = page.getByRole("region", { name: "Questions for you" });
   await inbox.getByText("Which database shall it be?").waitFor();
-  await page.getByRole("button", { name: /1 question for you/ }).waitFor();
+  await page.getByRole("button", { name: /1 needs you/ }).waitFor();
   await page.screenshot({ path: join(pictures, "question.png") });
   const cursor = page.getByTestId("link");
 
@@ -71,7 +71,7 @@ test("the page shows runs and live output, answers a question, and survives a re
   assert.equal(await output.getByText("heard live").count(), 1, "nothing is shown twice");
 
   await inbox.getByRole("button", { name: "Postgres" }).click();
-  await inbox.getByText("No questions").waitFor();
+  await inbox.getByText("Nothing needs you").waitFor();
   await list.getByText("choose").click();
   await output.getByText("chose Postgres").waitFor();
   await page.getByRole("button", { name: "Kill", exact: true }).click();
@@ -263,9 +263,9 @@ test("the demo's agents coordinate for real, through the daemon's death, and the
   await page.screenshot({ path: join(pictures, "demo-locks.png") });
   await page.keyboard.press("2");
   await page.getByRole("region", { name: "Work: done" }).locator(".task-what").getByText("Write the release note").waitFor();
-  await waitFor(() => /serving until|locks left/.test(said), { what: "the end of the show" });
+  await waitFor(() => /serving the web page|locks still held/.test(said), { what: "the end of the show" });
   assert.match(said, /Nothing was lost/);
-  assert.match(said, /3 pieces of work ended, 0 open; \d+ handoffs; 0 locks left/);
+  assert.match(said, /3 work items finished, 0 open; \d+ handoffs; 0 locks still held/);
   await page.screenshot({ path: join(pictures, "demo-board.png") });
   await page.keyboard.press("5");
   await page.getByRole("article", { name: "Handoffs of writer" }).getByText("The release note is written.").first().waitFor();

@@ -61,7 +61,7 @@ export function Inbox({ openRun }: { openRun: OpenRun }) {
       <h2 class="heading">Questions for you</h2>
       {questions.value.length
         ? <ul class="cards">{questions.value.map((question) => <Card key={question.id} question={question} openRun={openRun} />)}</ul>
-        : <p class="hint">{loaded.value ? "No questions." : "Loading…"}</p>}
+        : <p class="hint">{loaded.value ? "Nothing needs you." : "Loading…"}</p>}
     </section>
   );
 }

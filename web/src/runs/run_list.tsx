@@ -22,11 +22,11 @@ export function RunList() {
       <ul class="run-list" onKeyDown={moveByKey}>
         {runs.value.map((run) => (
           <li key={run.task_id}>
-            <button type="button" class={`run is-${asking.has(run.task_id) ? "needs-answer" : run.status}`}
+            <button type="button" class={`run is-${asking.has(run.task_id) ? "needs-you" : run.status}`}
               aria-current={run.task_id === selected.value ? "true" : undefined} onClick={() => select(run.task_id)}>
               <span class="run-id">{run.task_id}</span>
               <span class="run-since">{since(run, now.value)}</span>
-              <Badge status={run.status} needs_answer={asking.has(run.task_id)} />
+              <Badge status={run.status} needs_you={asking.has(run.task_id)} />
               <span class="run-line">{(run.status === "failed" && endReason(run)) || (run.last_line ?? command(run))}</span>
             </button>
           </li>

@@ -36,7 +36,7 @@ export function RunPane() {
       <header class="pane-head">
         <div class="pane-title">
           <h2>{at.task_id}</h2>
-          <Badge status={at.status} needs_answer={questions.value.some((question) => question.task_id === at.task_id)} />
+          <Badge status={at.status} needs_you={questions.value.some((question) => question.task_id === at.task_id)} />
           <span class="pane-since">{since(at, now.value)}</span>
           <span class="spacer" />
           {isLive(at) && <ConfirmButton key={at.task_id} label="Kill" confirm_label="Kill it now" act={() => kill(at.task_id)} />}

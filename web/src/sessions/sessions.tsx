@@ -42,7 +42,7 @@ function Row({ session, has_siblings }: { session: Session; has_siblings: boolea
         {" "}<span class="faint">{session.agent_type && safeText(session.agent_type)}{has_siblings && ` · ${session.session_id.slice(0, 8)}`}</span>
       </th>
       <td data-name="Status">
-        <Badge status={session.status} needs_answer={asks && !gone} />
+        <Badge status={session.status} needs_you={asks && !gone} />
         {gone && <span class="since"> {ago(session.ended_at, now.value)}{session.why && `: ${oneLine(session.why, 80)}`}</span>}
       </td>
       <td data-name="Last heartbeat" class="number">{is_person ? <span class="faint">n/a</span> : ago(session.last_heartbeat, now.value)}</td>

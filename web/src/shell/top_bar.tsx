@@ -43,7 +43,7 @@ export function TopBar() {
           openRun(waiting[0]!.task_id);
           document.getElementById(`question-${waiting[0]!.id}`)?.querySelector<HTMLElement>("button,input")?.focus();
         }}>
-          <span aria-hidden="true">⚑</span> {waiting.length} {waiting.length === 1 ? "question" : "questions"} for you
+          <span aria-hidden="true">⚑</span> {waiting.length} {waiting.length === 1 ? "needs" : "need"} you
         </button>
       )}
       <p class="tally">
