@@ -20,7 +20,7 @@ const server = new McpServer({ name: "peer", version: "1.0.0" });
 
 server.registerTool("check_locks", {
   title: "Check locks",
-  description: "Lists the locks in force, or those that cover the given paths",
+  description: "Lists the active locks, or those that cover the given paths",
   inputSchema: { file_paths: z.array(z.string()).max(1000).optional() },
   outputSchema: {
     result: z.array(z.object({
@@ -36,7 +36,7 @@ server.registerTool("check_locks", {
 
 server.registerTool("acquire_lock", {
   title: "Acquire a lock",
-  description: "Takes or refreshes a lock, so that no other agent edits what it covers",
+  description: "Acquires or refreshes a lock so that no other agent edits the covered files",
   inputSchema: { file_path: z.string().min(1), reason: z.string().max(1024).optional(), ttl_minutes: z.number().int().min(1).max(480).optional() },
   outputSchema: {
     success: z.boolean(), action: z.string(), file_path: z.string(), expires_at: z.string(), fencing_token: z.number().int(),

@@ -9,12 +9,12 @@ constexpr int64_t longest_json = 262144;
 
 constexpr Field wait{.name = "wait_seconds",
                      .type = Type::integer,
-                     .summary = "wait up to this long, in fair order, instead of being refused at once",
+                     .summary = "wait in the queue up to this long instead of failing immediately",
                      .max = 600,
                      .fallback = "0"};
 constexpr Field token{.name = "fencing_token",
                       .type = Type::integer,
-                      .summary = "the token you were given; refused if it is no longer the current one",
+                      .summary = "the fencing token you received; an outdated token is refused",
                       .min = 1,
                       .max = std::numeric_limits<int64_t>::max()};
 constexpr Field limit(std::string_view fallback) {

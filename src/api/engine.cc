@@ -29,8 +29,9 @@ json::object error_reply(const Operation& operation, const Error& error) {
 
 Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::object input) {
   if ((operation.callers & call.caller) == 0)
-    co_return fail(Code::forbidden, fmt::format("{} is for a person, not for an agent", operation.name), "",
-                   "let the person who runs cru do this");
+    co_return fail(Code::forbidden,
+                   fmt::format("{} may only be called by a person, not by an agent", operation.name), "",
+                   "ask the user to do this");
   auto checked = check_input(operation, std::move(input));
   if (!checked) co_return fail(std::move(checked.error()));
   if (gate_ && call.caller == run && !call.run_id.empty())
@@ -69,8 +70,8 @@ Task<Result<Reply>> Api::call_once(const Operation& operation, const Handler& ha
       co_await store_.write([key, input_hash](Tx& tx) { return claim_reply(tx, key, input_hash); });
   if (!claimed) co_return fail(std::move(claimed.error()));
   if (claimed->input_hash != input_hash)
-    co_return fail(Code::conflict, "this request id was used before, with another input", "request_id",
-                   "make a new request id for each new request");
+    co_return fail(Code::conflict, "this request id was already used with different input", "request_id",
+                   "use a new request id for each new request");
   if (claimed->is_finished) {
     auto stored = parse_json(claimed->text);
     if (claimed->failed && stored) co_return fail(error_from_json(stored->as_object()));
@@ -78,8 +79,8 @@ Task<Result<Reply>> Api::call_once(const Operation& operation, const Handler& ha
   }
   // What is idempotent is simply done again: a crash came between the claim and the reply.
   if (!claimed->is_ours && !operation.idempotent)
-    co_return fail(Code::conflict, "this request was made before and its outcome is not known", "request_id",
-                   "look at the state, then ask again with a new request id");
+    co_return fail(Code::conflict, "this request was already made and its outcome is unknown", "request_id",
+                   "check the state, then retry with a new request id");
   auto reply = co_await handler(call, input);
   if (!reply && is_passing(reply.error().code)) {
     // Nothing was done and the next try may do better: this is no outcome to keep.

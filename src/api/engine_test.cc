@@ -128,7 +128,7 @@ TEST_F(ApiTest, AnUnknownOutcomeIsAConflictAndNeverASecondExecution) {
   ASSERT_TRUE(write([](Tx& tx) -> Result<int64_t> { return tx.exec("UPDATE replies SET text = NULL"); }));
   auto refused = call("start_run", repeatable("r1"), start);
   EXPECT_EQ(code_of(refused), "conflict");
-  EXPECT_NE(refused.find("outcome is not known"), std::string::npos);
+  EXPECT_NE(refused.find("outcome is unknown"), std::string::npos);
   EXPECT_EQ(executed, 1);
 }
 

@@ -50,12 +50,12 @@ Result<> check_bytes(const Field& field, std::string_view text) {
   if (!is_utf8(text)) return refuse(field, "is not valid UTF-8");
   // Only what goes to a program's standard input may hold any character.
   if (field.name != "text" && text.find('\0') != std::string_view::npos)
-    return refuse(field, "holds a NUL character");
+    return refuse(field, "contains a NUL character");
   return {};
 }
 
 Result<json::value> check_text(const Field& field, const json::value& value) {
-  if (!value.is_string()) return refuse(field, "must be a text");
+  if (!value.is_string()) return refuse(field, "must be a string");
   std::string_view text = value.get_string();
   if (auto bytes = check_bytes(field, text); !bytes) return fail(bytes.error());
   if (field.is_id) {
@@ -83,15 +83,15 @@ Result<json::value> check_integer(const Field& field, const json::value& value) 
     std::string_view text = value.get_string();
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (text.empty() || error != std::errc() || end != text.data() + text.size())
-      return refuse(field, "must be a whole number");
+      return refuse(field, "must be an integer");
   } else {
     json::error_code error;
     number = value.to_number<int64_t>(error);  // takes 5.0, refuses 5.5 and what does not fit
-    if (error) return refuse(field, "must be a whole number");
+    if (error) return refuse(field, "must be an integer");
   }
   if (number < field.min || number > field.max) {
     if (field.max == std::numeric_limits<int64_t>::max())
-      return refuse(field, fmt::format("must be {} or more", field.min));
+      return refuse(field, fmt::format("must be at least {}", field.min));
     return refuse(field, fmt::format("must be from {} to {}", field.min, field.max));
   }
   return json::value(number);
@@ -135,17 +135,17 @@ Result<json::value> check_boolean(const Field& field, const json::value& value) 
 
 Result<> check_entry(const Field& field, std::string_view text) {
   if (text.size() > longest_entry)
-    return refuse(field, fmt::format("has an entry of more than {} bytes", longest_entry));
+    return refuse(field, fmt::format("has an entry longer than {} bytes", longest_entry));
   return check_bytes(field, text);
 }
 
 Result<json::value> check_list(const Field& field, json::value value) {
   const auto* list = value.if_array();
-  if (!list) return refuse(field, "must be a list of texts");
+  if (!list) return refuse(field, "must be a list of strings");
   if (static_cast<int64_t>(list->size()) > field.max)
     return refuse(field, fmt::format("has more than {} entries", field.max));
   for (const auto& entry : *list) {
-    if (!entry.is_string()) return refuse(field, "must be a list of texts");
+    if (!entry.is_string()) return refuse(field, "must be a list of strings");
     if (auto good = check_entry(field, entry.get_string()); !good) return fail(good.error());
   }
   return value;
@@ -153,13 +153,13 @@ Result<json::value> check_list(const Field& field, json::value value) {
 
 Result<json::value> check_map(const Field& field, json::value value) {
   const auto* map = value.if_object();
-  if (!map) return refuse(field, "must be an object of texts");
+  if (!map) return refuse(field, "must be an object with string values");
   if (static_cast<int64_t>(map->size()) > field.max)
     return refuse(field, fmt::format("has more than {} entries", field.max));
   for (const auto& entry : *map) {
-    if (!entry.value().is_string()) return refuse(field, "must be an object of texts");
+    if (!entry.value().is_string()) return refuse(field, "must be an object with string values");
     if (entry.key().empty() || entry.key().find('=') != json::string_view::npos)
-      return refuse(field, "has a name that is empty or holds =");
+      return refuse(field, "has a name that is empty or contains =");
     if (auto good = check_entry(field, entry.key()); !good) return fail(good.error());
     if (auto good = check_entry(field, entry.value().get_string()); !good) return fail(good.error());
   }
@@ -183,7 +183,7 @@ Result<json::value> check_value(const Field& field, json::value value) {
     case Type::text_map:
       return check_map(field, std::move(value));
   }
-  return fail(Code::internal, "a field of the table has no type");
+  return fail(Code::internal, "a field of the operation table has no type");
 }
 
 Result<> refuse_unknown(const Operation& operation, std::string_view key) {
@@ -194,9 +194,9 @@ Result<> refuse_unknown(const Operation& operation, std::string_view key) {
   if (!near.empty())
     hint = fmt::format("did you mean {}?", near);
   else if (names.empty())
-    hint = fmt::format("{} takes no fields", operation.name);
+    hint = fmt::format("{} has no fields", operation.name);
   else
-    hint = fmt::format("it takes {}", fmt::join(names, ", "));
+    hint = fmt::format("valid fields: {}", fmt::join(names, ", "));
   std::string shown(is_utf8(key) ? cut_at_character(key, 64) : "?");
   return fail(Code::invalid_argument, fmt::format("{} has no field {}", operation.name, shown), shown, hint);
 }

@@ -145,13 +145,13 @@ json::object components() {
 "securitySchemes":{"token":{"type":"http","scheme":"bearer",
   "description":"the content of .coven/token; not needed on the unix socket"}},
 "parameters":{"RequestId":{"name":"Cru-Request-Id","in":"header","required":false,
-  "description":"a repeated request with the same id gets the first one's reply, for 24 hours",
+  "description":"for 24 hours, a repeated request with the same id returns the first reply",
   "schema":{"type":"string","maxLength":128}}},
-"responses":{"Error":{"description":"why it was refused or failed",
+"responses":{"Error":{"description":"the error",
   "content":{"application/json":{"schema":{"$ref":"#/components/schemas/Error"}}}}},
 "schemas":{
   "Error":{"type":"object","required":["error","message"],"properties":{
-    "error":{"type":"string","description":"the code, from a closed set"},
+    "error":{"type":"string","description":"the error code"},
     "message":{"type":"string"},"field":{"type":"string"},"hint":{"type":"string"},"details":{"type":"object"}}},
   "Event":{"type":"object","required":["id","type","timestamp","data"],"properties":{
     "id":{"type":"integer"},"type":{"type":"string"},"entity_id":{"type":["string","null"]},

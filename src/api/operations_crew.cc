@@ -29,31 +29,31 @@ constexpr auto chat_schema = R"({"type":"object","required":["id","status"],"pro
 constexpr Field chat_id{.name = "id",
                         .in = In::path,
                         .required = true,
-                        .summary = "the chat's id: its folder's name, or the beginning of it",
+                        .summary = "the chat id (its folder name), or a prefix of it",
                         .min = 1,
                         .max = 128};
 constexpr Field subagent_id{
     .name = "task_id", .in = In::path, .required = true, .summary = "the subagent's task id", .is_id = true};
 constexpr Field result_wait{.name = "wait_seconds",
                             .type = Type::integer,
-                            .summary = "wait up to this long for the result; ask again with get_subagent",
+                            .summary = "wait up to this long for the result; then poll with get_subagent",
                             .max = 600,
                             .fallback = "50"};
-constexpr Field model{
-    .name = "model", .summary = "think with this model instead of the agent's own", .max = 64};
+constexpr Field model{.name = "model", .summary = "use this model instead of the agent's own", .max = 64};
 
 void add_subagents(std::vector<Operation>& table) {
   table.push_back(
       {.name = "spawn_agent",
-       .summary = "Hands a task to a specialised agent with a context of its own, and returns its report",
+       .summary = "Delegates a task to a specialised agent with its own context and returns its report",
        .routes = {{"POST", "/subagents"}},
        .fields = {{.name = "agent", .required = true, .summary = "the agent's name", .min = 1, .max = 64},
                   {.name = "task",
                    .required = true,
-                   .summary = "the whole task: the agent sees nothing else of this conversation",
+                   .summary = "the complete task; the agent does not see this conversation",
                    .min = 1,
                    .max = longest_text},
-                  texts("permissions", "grant only these of your own; all of yours if left out", 16),
+                  texts("permissions", "the permissions to grant, at most your own; default: all of yours",
+                        16),
                   model,
                   result_wait},
        .status = 201,
@@ -64,7 +64,7 @@ void add_subagents(std::vector<Operation>& table) {
   wait_for.in = In::query;
   wait_for.fallback = "0";
   table.push_back({.name = "get_subagent",
-                   .summary = "Shows a spawned agent, and its report once there is one",
+                   .summary = "Shows a subagent and, once it has finished, its report",
                    .routes = {{"GET", "/subagents/{task_id}"}},
                    .fields = {subagent_id, wait_for},
                    .reads_only = true,
@@ -74,15 +74,15 @@ void add_subagents(std::vector<Operation>& table) {
                    .is_coordination = true});
   table.push_back(
       {.name = "list_subagents",
-       .summary = "Lists spawned agents, newest first",
+       .summary = "Lists subagents, newest first",
        .routes = {{"GET", "/subagents"}},
-       .fields = {{.name = "chat", .in = In::query, .summary = "only those of this chat", .max = 128},
+       .fields = {{.name = "chat", .in = In::query, .summary = "only subagents of this chat", .max = 128},
                   limit("100")},
        .callers = person,
        .reads_only = true,
        .idempotent = true});
   table.push_back({.name = "cancel_subagent",
-                   .summary = "Ends a spawned agent that is queued or running",
+                   .summary = "Cancels a queued or running subagent",
                    .routes = {{"POST", "/subagents/{task_id}/cancel"}},
                    .fields = {subagent_id},
                    .idempotent = true,
@@ -90,27 +90,26 @@ void add_subagents(std::vector<Operation>& table) {
 }
 
 void add_chats(std::vector<Operation>& table) {
-  table.push_back(
-      {.name = "start_chat",
-       .summary = "Begins a chat with a primary agent",
-       .routes = {{"POST", "/chats"}},
-       .fields = {{.name = "agent",
-                   .summary = "the primary agent; the plain assistant if left out",
-                   .max = 64},
-                  model,
-                  {.name = "message", .summary = "the first message", .max = 1048576},
-                  {.name = "title", .summary = "what the folder is named after", .max = 256},
-                  texts("permissions", "what it may do beyond its definition; \"all\" for everything", 16)},
-       .callers = person,
-       .status = 201,
-       .reply = chat_schema});
+  table.push_back({.name = "start_chat",
+                   .summary = "Starts a chat with a primary agent",
+                   .routes = {{"POST", "/chats"}},
+                   .fields = {{.name = "agent",
+                               .summary = "the primary agent; default: the general assistant",
+                               .max = 64},
+                              model,
+                              {.name = "message", .summary = "the first message", .max = 1048576},
+                              {.name = "title", .summary = "the title, which names the folder", .max = 256},
+                              texts("permissions", "additional permissions; \"all\" for all", 16)},
+                   .callers = person,
+                   .status = 201,
+                   .reply = chat_schema});
   table.push_back(
       {.name = "list_chats",
        .summary = "Lists chats, newest first",
        .routes = {{"GET", "/chats"}},
        .fields = {{.name = "status",
                    .in = In::query,
-                   .summary = "only those in this state",
+                   .summary = "only chats with this status",
                    .one_of = "active|completed|failed"},
                   limit("50")},
        .callers = person,
@@ -118,7 +117,7 @@ void add_chats(std::vector<Operation>& table) {
        .idempotent = true,
        .reply = R"({"type":"object","required":["chats"],"properties":{"chats":{"type":"array"}}})"});
   table.push_back({.name = "get_chat",
-                   .summary = "Shows a chat: its entries, its subagents and what it cost",
+                   .summary = "Shows a chat with its entries, subagents and cost",
                    .routes = {{"GET", "/chats/{id}"}},
                    .fields = {chat_id,
                               {.name = "after",
@@ -134,38 +133,38 @@ void add_chats(std::vector<Operation>& table) {
                    .reply = chat_schema});
   table.push_back(
       {.name = "send_message",
-       .summary = "Says something in a chat; the primary agent answers",
+       .summary = "Sends a message to a chat; the primary agent answers",
        .routes = {{"POST", "/chats/{id}/messages"}},
        .fields = {chat_id,
-                  {.name = "text", .required = true, .summary = "what to say", .min = 1, .max = 1048576}},
+                  {.name = "text", .required = true, .summary = "the message", .min = 1, .max = 1048576}},
        .callers = person,
        .status = 202,
        .reply = chat_schema});
   table.push_back({.name = "cancel_turn",
-                   .summary = "Stops the primary agent's turn, and the subagents it waits for",
+                   .summary = "Cancels the primary agent's turn and the subagents that it waits for",
                    .routes = {{"POST", "/chats/{id}/cancel"}},
                    .fields = {chat_id},
                    .callers = person,
                    .idempotent = true,
                    .reply = chat_schema});
   table.push_back({.name = "end_chat",
-                   .summary = "Ends a chat; it can be resumed by saying something",
+                   .summary = "Ends a chat; a new message resumes it",
                    .routes = {{"POST", "/chats/{id}/end"}},
                    .fields = {chat_id},
                    .callers = person,
                    .idempotent = true,
                    .reply = chat_schema});
   table.push_back({.name = "prune_chats",
-                   .summary = "Removes the folders and records of old chats that have ended",
+                   .summary = "Deletes the folders and records of old chats that have ended",
                    .routes = {{"POST", "/chats/prune"}},
                    .fields = {{.name = "older_than_days",
                                .type = Type::integer,
                                .required = true,
-                               .summary = "only chats that ended so long ago",
+                               .summary = "only chats that ended at least this many days ago",
                                .max = 36500},
                               {.name = "dry_run",
                                .type = Type::boolean,
-                               .summary = "say what would be removed, and remove nothing",
+                               .summary = "only show what would be deleted",
                                .fallback = "false"}},
                    .callers = person,
                    .destructive = true,

@@ -47,7 +47,7 @@ Result<Project> project_at(const std::string& folder, const std::string& named_b
   std::error_code error;
   auto path = fs::canonical(folder, error);
   if (error || !fs::is_directory(path, error))
-    return fail(Code::invalid_argument, fmt::format("{} names no folder: {}", named_by, folder), "project");
+    return fail(Code::invalid_argument, fmt::format("{} is not a folder: {}", named_by, folder), "project");
   return Project{path.string()};
 }
 

@@ -30,7 +30,7 @@ Result<std::string_view> without_label(std::string_view after) {
   auto label = after.substr(0, end);
   bool is_json =
       std::ranges::equal(label, std::string_view("json"), [](char a, char b) { return (a | 0x20) == b; });
-  if (!label.empty() && !is_json) return fail(Code::invalid_argument, "a fenced block that is not json");
+  if (!label.empty() && !is_json) return fail(Code::invalid_argument, "a fenced block that is not JSON");
   return trim(after.substr(end));
 }
 
@@ -75,7 +75,7 @@ class Members {
   std::string text(std::string_view field, size_t longest, bool is_required) {
     const auto* value = find(field);
     if (!value) return is_required ? say(field, "is missing") : std::string();
-    if (!value->is_string()) return say(field, "must be text");
+    if (!value->is_string()) return say(field, "must be a string");
     std::string_view text = value->get_string();
     if (is_required && trim(text).empty()) return say(field, "must not be empty");
     return cut_words(text, longest);
@@ -89,7 +89,7 @@ class Members {
     if (!value) return say(field, "is missing"), int16_t{0};
     const auto* number = value->if_int64();
     if (number && *number >= 0 && *number <= most_coordinate) return static_cast<int16_t>(*number);
-    return say(field, fmt::format("must be a whole number from 0 to {}", most_coordinate)), int16_t{0};
+    return say(field, fmt::format("must be an integer from 0 to {}", most_coordinate)), int16_t{0};
   }
 
   /// `decision`, unless something was wrong or there is a member that it does not have.
@@ -97,7 +97,7 @@ class Members {
     for (const auto& member : object_)
       if (std::ranges::find(known_, std::string_view(member.key())) == known_.end())
         say(fmt::format("\"{}\"", cut_words(member.key(), 64)),
-            fmt::format("is no field of {}", action(decision)));
+            fmt::format("is not a field of {}", action(decision)));
     if (trouble_) return fail(*trouble_);
     return decision;
   }
@@ -117,7 +117,7 @@ Result<Decision> decision_from(const json::object& object) {
   Members members(object);
   const auto* named = object.if_contains("action");
   if (!named) return wrong("action", "is missing");
-  if (!named->is_string()) return wrong("action", "must be text");
+  if (!named->is_string()) return wrong("action", "must be a string");
   std::string_view action = named->get_string();
   if (action == "move") {
     Move move{{members.coordinate("x"), members.coordinate("y")},
@@ -138,7 +138,7 @@ Result<Decision> decision_from(const json::object& object) {
     return members.finish(std::move(complete));
   }
   return wrong("action",
-               fmt::format("\"{}\" is none of {}", cut_words(action, 64), fmt::join(actions, ", ")));
+               fmt::format("\"{}\" is not one of {}", cut_words(action, 64), fmt::join(actions, ", ")));
 }
 
 Result<Decision> parse(std::string_view words) {
@@ -146,7 +146,7 @@ Result<Decision> parse(std::string_view words) {
     return fail(Code::invalid_argument, fmt::format("longer than {} bytes", longest_words));
   auto text = without_fence(words);
   if (!text) return fail(text.error());
-  if (text->empty()) return fail(Code::invalid_argument, "no words at all");
+  if (text->empty()) return fail(Code::invalid_argument, "an empty reply");
   auto value = parse_json(*text);
   if (!value) return fail(value.error());
   const auto* object = value->if_object();

@@ -77,13 +77,13 @@ TEST(Decision, OtherFencesAreUnreadable) {
   EXPECT_EQ(trouble(fmt::format("{}or\n{}", block, block)), "more than one fenced block");
   EXPECT_EQ(trouble("```json\n{\"action\":\"wait\"}\n"), "a fenced block that does not end");
   EXPECT_EQ(trouble("```json\n{\"action\":\"wait\"}\n```json\n"), "a fenced block that does not end");
-  EXPECT_EQ(trouble("```python\nwait()\n```"), "a fenced block that is not json");
-  EXPECT_EQ(trouble("```\n```"), "no words at all");
+  EXPECT_EQ(trouble("```python\nwait()\n```"), "a fenced block that is not JSON");
+  EXPECT_EQ(trouble("```\n```"), "an empty reply");
 }
 
 TEST(Decision, WhatIsNoObjectIsUnreadable) {
-  EXPECT_EQ(trouble(""), "no words at all");
-  EXPECT_EQ(trouble(" \n\t"), "no words at all");
+  EXPECT_EQ(trouble(""), "an empty reply");
+  EXPECT_EQ(trouble(" \n\t"), "an empty reply");
   EXPECT_EQ(trouble("[1]"), "not a JSON object");
   EXPECT_EQ(trouble("\"wait\""), "not a JSON object");
   EXPECT_NE(trouble("I will wait.").find("not valid JSON"), std::string::npos);
@@ -96,18 +96,18 @@ TEST(Decision, WhatIsNoObjectIsUnreadable) {
 
 TEST(Decision, TroubleNamesTheFieldAndTheReason) {
   EXPECT_EQ(trouble(R"({})"), "action: is missing");
-  EXPECT_EQ(trouble(R"({"action":3})"), "action: must be text");
+  EXPECT_EQ(trouble(R"({"action":3})"), "action: must be a string");
   EXPECT_EQ(trouble(R"({"action":"dance"})"),
-            "action: \"dance\" is none of move, wait, speak, collaborate, complete_task");
+            "action: \"dance\" is not one of move, wait, speak, collaborate, complete_task");
   EXPECT_EQ(trouble(R"({"action":"move","x":1})"), "y: is missing");
   for (auto x : {"64", "-1", "1.0", "1.5", "\"1\"", "true", "1e400", "99999999999999999999"})
     EXPECT_FALSE(trouble(fmt::format(R"({{"action":"move","x":{},"y":1}})", x)).empty()) << x;
-  EXPECT_EQ(trouble(R"({"action":"move","x":64,"y":1})"), "x: must be a whole number from 0 to 63");
-  EXPECT_EQ(trouble(R"({"action":"wait","reason":["a"]})"), "reason: must be text");
+  EXPECT_EQ(trouble(R"({"action":"move","x":64,"y":1})"), "x: must be an integer from 0 to 63");
+  EXPECT_EQ(trouble(R"({"action":"wait","reason":["a"]})"), "reason: must be a string");
   EXPECT_EQ(trouble(R"({"action":"speak"})"), "content: is missing");
   EXPECT_EQ(trouble(R"({"action":"speak","content":null})"), "content: is missing");
   EXPECT_EQ(trouble(R"({"action":"speak","content":" \n"})"), "content: must not be empty");
-  EXPECT_EQ(trouble(R"({"action":"speak","content":"x","recipient":["a"]})"), "recipient: must be text");
+  EXPECT_EQ(trouble(R"({"action":"speak","content":"x","recipient":["a"]})"), "recipient: must be a string");
   EXPECT_EQ(trouble(R"({"action":"collaborate","proposal":"p"})"), "with: is missing");
   EXPECT_EQ(trouble(R"({"action":"collaborate","with":"a"})"), "proposal: is missing");
   EXPECT_EQ(trouble(R"({"action":"complete_task","result":"r"})"), "task_id: is missing");
@@ -117,8 +117,9 @@ TEST(Decision, TroubleNamesTheFieldAndTheReason) {
 }
 
 TEST(Decision, UnknownFieldsAreUnreadable) {
-  EXPECT_EQ(trouble(R"({"action":"wait","seconds":3})"), "\"seconds\": is no field of wait");
-  EXPECT_EQ(trouble(R"({"action":"speak","content":"x","reason":"y"})"), "\"reason\": is no field of speak");
+  EXPECT_EQ(trouble(R"({"action":"wait","seconds":3})"), "\"seconds\": is not a field of wait");
+  EXPECT_EQ(trouble(R"({"action":"speak","content":"x","reason":"y"})"),
+            "\"reason\": is not a field of speak");
   auto long_name = std::string(5000, 'n');
   EXPECT_LT(trouble(fmt::format(R"({{"action":"wait","{}":3}})", long_name)).size(), 120u);
 }

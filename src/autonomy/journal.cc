@@ -31,7 +31,7 @@ Task<Result<>> Journal::written() {
     bool moved = co_await progress_.wait(patience);
     if (moved || !trouble_) continue;
     auto trouble = *trouble_;
-    trouble.hint = "it may still happen when there is room again: look before you ask a second time";
+    trouble.hint = "the change may still be applied when disk space is available; check before you retry";
     co_return fail(std::move(trouble));
   }
   co_return broken_ ? Result<>(fail(*broken_)) : Result<>();
@@ -50,7 +50,7 @@ Task<void> Journal::flush() {
       });
       trouble_ = done ? std::nullopt : std::optional(done.error());
       if (done) break;
-      log_error("live agents: what they did could not be written", done.error(), {{"writes", count}});
+      log_error("live agents: writing the journal failed", done.error(), {{"writes", count}});
       if (!is_passing(done.error().code)) {
         broken_ = done.error();
         break;

@@ -16,7 +16,7 @@ Result<uint16_t> kinds_from(const json::value& value) {
   size_t i = 0;
   for (const auto& item : value.get_array()) {
     auto kind = item.is_string() ? kind_from(item.get_string()) : std::nullopt;
-    if (!kind) return bad(fmt::format("listens_to.types[{}]", i), "is no type of message on the bus");
+    if (!kind) return bad(fmt::format("listens_to.types[{}]", i), "is not a message type of the bus");
     mask |= 1u << static_cast<unsigned>(*kind);
     ++i;
   }
@@ -58,7 +58,7 @@ Result<Filter> filter_from(const json::object& listens_to) {
       filter.within = static_cast<int>(value.get_int64());
     } else {
       return bad(fmt::format("listens_to.{}", std::string_view(key)),
-                 "is unknown; there are types, senders, only_direct and within");
+                 "unknown field; valid fields: types, senders, only_direct, within");
     }
   }
   return filter;

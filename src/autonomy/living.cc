@@ -68,8 +68,8 @@ void AgentRuntime::apply(Body body, const effect::Forget& forget) {
   }
   if (!forget.is_late) return;
   auto& agent = at(body);
-  agent.error = fmt::format("its mind did not answer within {}", format_duration(options_.pace.think_limit));
-  log_error("a live agent is stuck",
+  agent.error = fmt::format("the mind did not reply within {}", format_duration(options_.pace.think_limit));
+  log_error("live agent: stuck",
             {{"agent", agent.id()}, {"mind", agent.nature->mind}, {"error", agent.error}});
   emit(stuck_event(agent, agent.error, wall()));
 }
@@ -146,7 +146,7 @@ void AgentRuntime::apply(Body body, const effect::Say& say) {
 void AgentRuntime::apply(Body body, const effect::Walk& effect) {
   const auto& to = effect.move.to;
   if (!walk(body, to, effect.is_exact ? Nearness::exact : Nearness::or_beside) && at(body).tile != to)
-    log_warn("a live agent found no way", {{"agent", at(body).id()}, {"x", to.col}, {"y", to.row}});
+    log_warn("live agent: no path to the tile", {{"agent", at(body).id()}, {"x", to.col}, {"y", to.row}});
 }
 
 /// Sets it going; false if there is no way.
@@ -202,9 +202,9 @@ void AgentRuntime::arrive(Body body) {
 }
 
 void AgentRuntime::apply(Body body, const effect::Hold& hold) {
-  constexpr auto why = "an agent that speaks does not move: held until it is idle";
+  constexpr auto why = "the agent is speaking; the move is delayed until it is idle";
   const auto& agent = at(body);
-  log_error("a live agent's move was blocked",
+  log_error("live agent: move blocked",
             {{"agent", agent.id()}, {"x", hold.move.to.col}, {"y", hold.move.to.row}, {"reason", why}});
   emit(held_event(agent, hold.move, why, wall()));
 }
@@ -214,7 +214,7 @@ void AgentRuntime::apply(Body body, const effect::Complete& complete) {
   auto found = std::ranges::find_if(
       agent.tasks, [&](const TaskInHand& task) { return task.task_id == complete.task.task_id; });
   if (found == agent.tasks.end()) {
-    log_warn("a live agent completed a task that is none of its own",
+    log_warn("live agent: completed a task that is not its own",
              {{"agent", agent.id()}, {"task", complete.task.task_id}});
     return;
   }

@@ -16,8 +16,7 @@ bool looks_like_agent(std::string_view id) {
 }
 
 std::unexpected<Error> no_agent(std::string_view id) {
-  return fail(Code::not_found, fmt::format("no live agent is called {}", id), "agent_id",
-              "see: cru live list");
+  return fail(Code::not_found, fmt::format("live agent not found: {}", id), "agent_id", "see: cru live list");
 }
 
 }  // namespace
@@ -95,8 +94,7 @@ void AgentRuntime::settle(Body body, std::optional<world::Tile> wanted) {
 Result<> AgentRuntime::check_place(const NewAgent& wanted) const {
   if (wanted.at && !floor_.can_stand(*wanted.at))
     return fail(Code::invalid_argument,
-                fmt::format("nobody can stand at {},{}: it is no free floor", wanted.at->col, wanted.at->row),
-                "x",
+                fmt::format("tile {},{} is not free floor", wanted.at->col, wanted.at->row), "x",
                 fmt::format("the floor is {} by {} tiles: see cru world", floor_.layout().cols,
                             floor_.layout().rows));
   return {};
@@ -131,7 +129,7 @@ Task<Result<std::shared_ptr<Nature>>> AgentRuntime::nature_of(NewAgent wanted) {
   if (choice) {
     nature->mind = choice->model.name;
   } else if (minds::failure_type(choice.error()) == "not_configured") {
-    nature->warning = fmt::format("{}; it thinks with the scripted mind", choice.error().message);
+    nature->warning = fmt::format("{}; the scripted mind is used instead", choice.error().message);
   } else {
     auto error = std::move(choice.error());
     error.field = "cli_backend";
@@ -146,7 +144,7 @@ Task<Result<json::object>> AgentRuntime::spawn(NewAgent wanted) {
   if (auto good = check_place(wanted); !good) co_return fail(std::move(good.error()));
   if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   if (size() >= options_.most_agents)
-    co_return fail(Code::overloaded, fmt::format("{} agents live already, the most there may be", size()));
+    co_return fail(Code::overloaded, fmt::format("the limit of {} live agents is reached", size()));
   auto nature = co_await nature_of(wanted);
   if (!nature) co_return fail(std::move(nature.error()));
 
@@ -165,7 +163,7 @@ Task<Result<json::object>> AgentRuntime::spawn(NewAgent wanted) {
   auto id = at(body).id();
   if (at(body).tile.is_nowhere()) {
     auto& warning = (*nature)->warning;
-    warning += fmt::format("{}the floor is full, so it has no place", warning.empty() ? "" : "; ");
+    warning += fmt::format("{}the floor is full, so the agent has no position", warning.empty() ? "" : "; ");
   }
   tell(body, Woken{});
   journal_.add([row = row_of(at(body)), number, event = joined_event(view(body))](Tx& tx) {
@@ -219,7 +217,8 @@ Task<Result<json::object>> AgentRuntime::terminate(std::string id, std::string r
 void AgentRuntime::end_tasks(Body body) {
   const auto& agent = at(body);
   for (const auto& task : agent.tasks) {
-    LiveTask ended{task.task_id, agent.id(), task.task_name, "failed", "the agent left", task.since, wall()};
+    LiveTask ended{task.task_id, agent.id(), task.task_name, "failed", "the agent was terminated",
+                   task.since,   wall()};
     emit(task_event("task_completed", agent, ended, wall()));
     journal_.add([ended](Tx& tx) { end_task(tx, ended); });
   }
@@ -234,8 +233,8 @@ Task<Result<json::object>> AgentRuntime::shown(json::object picture) {
 /// Nobody speaks or comes as an agent, not even as one that is yet to be.
 Result<> AgentRuntime::check_name(std::string_view id) {
   if (!looks_like_agent(id)) return {};
-  return fail(Code::invalid_argument, fmt::format("{} is the name of a live agent", id), "user_id",
-              "choose another: agent_N are theirs");
+  return fail(Code::invalid_argument, fmt::format("{} is reserved for live agents", id), "user_id",
+              "choose a name that does not have the form agent_N");
 }
 
 Task<Result<json::object>> AgentRuntime::state_of(std::string id) {
@@ -268,12 +267,12 @@ Task<Result<json::object>> AgentRuntime::move(std::string id, world::Tile to) {
   if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   auto before = at(*body).tile;
   auto stood_at = at(*body).place(wall());
-  tell(*body, AskedToMove{{to, "it was asked to"}});
+  tell(*body, AskedToMove{{to, "by request"}});
   const auto& agent = at(*body);
   bool held = agent.life.held != nullptr;
   if (!held && agent.tile == before && before != to && stood_at != to)
-    co_return fail(Code::conflict, fmt::format("{} cannot get to {},{}", id, to.col, to.row), "x",
-                   "somebody stands there, or there is no way");
+    co_return fail(Code::conflict, fmt::format("{} cannot reach {},{}", id, to.col, to.row), "x",
+                   "the tile is occupied or unreachable");
   json::object reply{{"agent_id", id},
                      {"held", held},
                      {"walk", agent.walk ? json::value(world::to_json(*agent.walk)) : json::value()}};

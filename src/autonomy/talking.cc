@@ -14,7 +14,7 @@ Task<Result<LiveTask>> AgentRuntime::assign(std::string id, std::string task_nam
   if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   auto& agent = at(*body);
   if (agent.tasks.size() >= options_.most_tasks)
-    co_return fail(Code::overloaded, fmt::format("{} has {} tasks already", id, agent.tasks.size()),
+    co_return fail(Code::overloaded, fmt::format("{} already has {} tasks", id, agent.tasks.size()),
                    "agent_id");
   LiveTask task{uuid_from(random_.bytes16()), id, std::move(task_name), "assigned", {}, wall(), {}};
   agent.tasks.push_back({task.task_id, task.task_name, task.status, task.created_at});
@@ -39,7 +39,7 @@ Task<Result<LiveTask>> AgentRuntime::complete(std::string id, std::string task_i
     if (!old) co_return fail(std::move(old.error()));
     if (!*old || (*old)->agent_id != id)
       co_return fail(Code::not_found, fmt::format("{} has no task {}", id, task_id), "task_id");
-    co_return fail(Code::conflict, fmt::format("the task is {} already", (*old)->status), "task_id");
+    co_return fail(Code::conflict, fmt::format("the task is already {}", (*old)->status), "task_id");
   }
   LiveTask task{found->task_id, id,    found->task_name, std::move(status), std::move(result),
                 found->since,   wall()};
@@ -57,7 +57,7 @@ template <class F>
 Task<Result<json::array>> history(Store& store, std::string id, F read) {
   co_return co_await store.read([id, read](Reader& reader) -> Result<json::array> {
     if (!was_agent(reader, id))
-      return fail(Code::not_found, fmt::format("no live agent is called {}", id), "agent_id",
+      return fail(Code::not_found, fmt::format("live agent not found: {}", id), "agent_id",
                   "see: cru live list");
     return read(reader, id);
   });
@@ -110,7 +110,7 @@ Task<Result<json::object>> AgentRuntime::say(Words words) {
   for (const auto& name : words.to) {
     auto id = resolve(name);
     if (id.empty())
-      co_return fail(Code::not_found, fmt::format("no live agent is called {}", name), "to",
+      co_return fail(Code::not_found, fmt::format("live agent not found: {}", name), "to",
                      "see: cru live list");
     if (!std::ranges::count(said.recipients, id)) said.recipients.push_back(id);
   }
@@ -142,7 +142,7 @@ Task<Result<json::object>> AgentRuntime::message(std::string message_id) {
   };
   auto found = co_await store_.read([message_id](Reader& reader) -> Result<Found> {
     auto sent = find_sent(reader, message_id);
-    if (!sent) return fail(Code::not_found, "there is no such message", "message_id");
+    if (!sent) return fail(Code::not_found, "message not found", "message_id");
     return Found{*std::move(sent), receipts_of(reader, message_id)};
   });
   if (!found) co_return fail(std::move(found.error()));

@@ -75,7 +75,7 @@ Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::
   auto& agent = at(body);
   if (!words) {
     agent.error = words.error().message;
-    log_warn("a live agent's mind failed",
+    log_warn("live agent: the mind failed",
              {{"agent", id}, {"mind", agent.nature->mind}, {"error", agent.error}});
     tell(body, Failed{thought});
     co_return;
@@ -86,7 +86,7 @@ Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::
   bool was_unreadable = wait && wait->was_unreadable;
   if (was_unreadable) {
     agent.error = wait->reason;
-    log_warn("a live agent's mind gave no decision",
+    log_warn("live agent: the mind's reply contains no valid decision",
              {{"agent", id}, {"mind", agent.nature->mind}, {"error", wait->reason}});
   }
   // What was said to it is dealt with when this is carried out: words once they are said.
@@ -105,7 +105,7 @@ Decision AgentRuntime::checked(Decision decision, const std::vector<std::string>
   if (const auto* speak = std::get_if<Speak>(&decision)) to = speak->recipient;
   if (const auto* offer = std::get_if<Collaborate>(&decision)) to = offer->with;
   if (to.empty() || !resolve(to).empty() || std::ranges::find(known, to) != known.end()) return decision;
-  return Wait{fmt::format("{}: nobody is called \"{}\"",
+  return Wait{fmt::format("{}: no agent or person named \"{}\"",
                           std::holds_alternative<Speak>(decision) ? "recipient" : "with", to.substr(0, 64)),
               true};
 }
@@ -137,9 +137,9 @@ Task<void> AgentRuntime::report_waiting(Body body, std::string id, int64_t thoug
   co_await loop_.sleep(options_.pace.think_limit);
   if (live->was_asked || !is_wanted(body, id, thought)) co_return;
   auto& agent = at(body);
-  agent.error = fmt::format("it waits for its mind: {} are asked at a time, and {} wait",
+  agent.error = fmt::format("waiting for its mind: at most {} agents think at a time, {} are waiting",
                             options_.max_thinking, line_.size());
-  log_error("a live agent is stuck", {{"agent", id}, {"mind", agent.nature->mind}, {"error", agent.error}});
+  log_error("live agent: stuck", {{"agent", id}, {"mind", agent.nature->mind}, {"error", agent.error}});
   emit(stuck_event(agent, agent.error, wall()));
   save(body);
 }

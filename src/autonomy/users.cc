@@ -32,7 +32,8 @@ Task<Result<json::object>> AgentRuntime::join(User user, std::optional<world::Ti
   if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   if (auto good = check_place({.at = at}); !good) co_return fail(std::move(good.error()));
   if (users_.size() >= options_.most_users && !users_.contains(user.id))
-    co_return fail(Code::overloaded, fmt::format("{} are in the world already", users_.size()));
+    co_return fail(Code::overloaded,
+                   fmt::format("the limit of {} users in the world is reached", users_.size()));
   const auto& layout = floor_.layout();
   user.tile =
       at.value_or(world::Tile{static_cast<int16_t>(layout.cols / 2), static_cast<int16_t>(layout.rows / 2)});

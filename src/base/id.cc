@@ -14,7 +14,8 @@ bool is_task_id(std::string_view text) {
 
 Result<> check_task_id(std::string_view text, std::string_view field) {
   if (is_task_id(text)) return {};
-  return fail(Code::invalid_argument, "an id is 1 to 64 of A-Z, a-z, 0-9, _ and -", std::string(field));
+  return fail(Code::invalid_argument, "an id must have 1 to 64 characters of A-Z, a-z, 0-9, _ and -",
+              std::string(field));
 }
 
 std::string hex(std::string_view bytes) {

@@ -36,7 +36,7 @@ Code code_from_name(std::string_view wanted) {
 }
 
 void assertion_failed(const char* what, const char* file, int line) {
-  std::fprintf(stderr, "cru: bug: %s does not hold (%s:%d)\n", what, file, line);
+  std::fprintf(stderr, "cru: bug: assertion failed: %s (%s:%d)\n", what, file, line);
   std::abort();
 }
 

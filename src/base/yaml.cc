@@ -70,7 +70,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void open(YamlNode node, YAML::anchor_t anchor) {
     if (anchor != 0) throw Refusal{node.line, "anchors are not allowed"};
     if (!stack_.empty() && stack_.back().node.kind == YamlNode::Kind::map && !stack_.back().has_key)
-      throw Refusal{node.line, "a key must be a plain text"};
+      throw Refusal{node.line, "a key must be a plain string"};
     if (stack_.size() >= most_depth) throw Refusal{node.line, "nested too deeply"};
     stack_.push_back({std::move(node)});
   }
@@ -93,7 +93,7 @@ class TreeBuilder final : public YAML::EventHandler {
       top.node.items.push_back(std::move(node));
     } else if (!top.has_key) {
       if (top.node.find(node.text))
-        throw Refusal{node.line, fmt::format("the key {} stands twice", node.text)};
+        throw Refusal{node.line, fmt::format("the key {} is duplicated", node.text)};
       top.key = node.text;
       top.key_line = node.line;
       top.has_key = true;
@@ -116,7 +116,7 @@ const YamlNode* YamlNode::find(std::string_view key) const {
 }
 
 Result<YamlNode> parse_yaml(std::string_view text) {
-  if (text.size() > most_bytes) return fail(Code::too_large, "1: the file is over 1 MiB");
+  if (text.size() > most_bytes) return fail(Code::too_large, "1: the file is larger than 1 MiB");
   TreeBuilder builder;
   try {
     std::istringstream in{std::string(text)};

@@ -50,8 +50,8 @@ TEST(Yaml, TellsQuotedNothingFromNothing) {
 TEST(Yaml, RefusesWhatPeopleDoNotWriteByHand) {
   EXPECT_EQ(refusal("a: 1\nb: &x 2\n"), "2: anchors are not allowed");
   EXPECT_EQ(refusal("a: &x [1]\n"), "1: anchors are not allowed");
-  EXPECT_EQ(refusal("a: 1\na: 2\n"), "2: the key a stands twice");
-  EXPECT_EQ(refusal("? [a]\n: b\n"), "1: a key must be a plain text");
+  EXPECT_EQ(refusal("a: 1\na: 2\n"), "2: the key a is duplicated");
+  EXPECT_EQ(refusal("? [a]\n: b\n"), "1: a key must be a plain string");
   EXPECT_EQ(refusal("a: !!python/object x\n"), "1: tags are not allowed");
   EXPECT_EQ(refusal("a: !mine [1]\n"), "1: tags are not allowed");
   EXPECT_EQ(refusal("a: !mine {b: 1}\n"), "1: tags are not allowed");

@@ -36,7 +36,7 @@ std::string KeptOutput::text() const {
   auto whole = character_start(head_, head_.size() - std::min<size_t>(head_.size(), 1));
   if (!head_.empty() && !first_code_point(first.substr(whole)).valid) first = first.substr(0, whole);
   left_out = total_ - static_cast<int64_t>(first.size() + last.size());
-  return fmt::format("{}\n[… {} bytes left out …]\n{}", valid_utf8(first), left_out, valid_utf8(last));
+  return fmt::format("{}\n[… {} bytes omitted …]\n{}", valid_utf8(first), left_out, valid_utf8(last));
 }
 
 }  // namespace cru::crew

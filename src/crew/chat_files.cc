@@ -258,11 +258,11 @@ std::string subagent_frontmatter(const Subagent& subagent) {
 /// A failure has a report too: what was asked, what went wrong, where.
 std::string render_report(const Subagent& subagent) {
   if (subagent.status == Status::failed || subagent.status == Status::cancelled)
-    return fmt::format(
-        "## Summary\n\n{} {}: {} ({}, severity {})\n\n## Findings\n\n{}\n", subagent.agent,
-        name(subagent.status), subagent.failure.message, subagent.failure.type, severity(subagent.failure),
-        subagent.failure.trace.empty() ? "There is no further trace." : fenced(subagent.failure.trace));
-  if (!is_over(subagent.status)) return fmt::format("It is {}.\n", name(subagent.status));
+    return fmt::format("## Summary\n\n{} {}: {} ({}, severity {})\n\n## Findings\n\n{}\n", subagent.agent,
+                       name(subagent.status), subagent.failure.message, subagent.failure.type,
+                       severity(subagent.failure),
+                       subagent.failure.trace.empty() ? "No stack trace." : fenced(subagent.failure.trace));
+  if (!is_over(subagent.status)) return fmt::format("Status: {}.\n", name(subagent.status));
   auto report = read_report(subagent.result);
   return fmt::format("## Summary\n\n{}\n\n## Findings\n\n{}\n", report.summary, report.findings);
 }

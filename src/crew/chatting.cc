@@ -12,15 +12,13 @@
 namespace cru::crew {
 
 std::string_view assistant_prompt() {
-  return "You are the primary agent of a crew in this project. Talk with the person, look at the project "
-         "with "
-         "your tools before you claim anything about it, and answer in markdown, briefly and exactly.\n"
+  return "You are the primary agent of a crew in this project. Talk with the user, check the project with "
+         "your tools before you make a claim about it, and answer in markdown, briefly and precisely.\n"
          "\n"
-         "When part of a task fits one of the specialised agents, hand it over with spawn_agent: give it the "
-         "whole task, for it sees nothing of this conversation. For a task of several steps spawn one agent "
-         "for "
-         "each step. When their reports are in, weave them into one answer of your own: what was found, what "
-         "follows, what is open. Say plainly when an agent failed.";
+         "When part of a task fits one of the specialised agents, delegate it with spawn_agent: give it the "
+         "complete task, because it does not see this conversation. For a task with several steps, spawn one "
+         "agent for each step. When you have their reports, combine them into one answer: the findings, the "
+         "conclusions and the open points. Say clearly when an agent failed.";
 }
 
 json::object to_json(const ChatView& view) {
@@ -102,7 +100,7 @@ Result<Permissions> permitted(const std::vector<std::string>& names) {
     auto permission = definitions::permission_from(name);
     if (!permission)
       return fail(Code::invalid_argument,
-                  fmt::format("\"{}\" is no permission; there are all, {}", name,
+                  fmt::format("unknown permission \"{}\"; valid: all, {}", name,
                               fmt::join(definitions::permission_names(), ", ")),
                   "permissions");
     all.add(*permission);

@@ -55,7 +55,7 @@ struct Running {
       return;
     }
     if (out.kept.total() + err.kept.total() > options.output_limit && why_ended.empty())
-      let_go(fmt::format("said more than {} bytes and was killed", options.output_limit));
+      let_go(fmt::format("printed more than {} bytes and was killed", options.output_limit));
     follow(stream);
   }
 
@@ -109,7 +109,7 @@ Task<void> wait_for_end(Running& running, Duration limit) {
     if (auto left = until - now(running.loop); left > 0ms) {
       co_await running.changed.wait(left);
     } else if (!is_ending) {
-      running.let_go(fmt::format("took longer than {} and was killed", format_duration(limit)));
+      running.let_go(fmt::format("timed out after {} and was killed", format_duration(limit)));
     } else if (!running.exited) {
       running.process->kill_group();
       until = now(running.loop) + last_patience;
@@ -196,11 +196,11 @@ Commands::~Commands() = default;
 Task<Result<std::string>> Commands::run(Command command, Stop& stop) {
   auto& state = *state_;
   auto place = co_await state.take_place(stop);
-  if (!place) co_return fail(Code::conflict, "stopped before it began");
+  if (!place) co_return fail(Code::conflict, "cancelled before it started");
   auto folder =
       co_await state.pool.run([root = state.options.root, cwd = command.cwd] { return open_cwd(root, cwd); });
   if (!folder) co_return fail(folder.error());
-  if (stop.requested()) co_return fail(Code::conflict, "stopped before it began");
+  if (stop.requested()) co_return fail(Code::conflict, "cancelled before it started");
   Running running(state.loop, state.options);
   auto began = now(state.loop);
   if (auto started = start(running, command, *folder); !started) co_return fail(started.error());

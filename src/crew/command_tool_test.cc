@@ -98,15 +98,15 @@ TEST_F(CommandTool, EndsWithAllItStartedWhenItsTimeIsUp) {
       "echo begun; sleep 300");
   command.limit = 1s;
   auto text = *run(command);
-  EXPECT_TRUE(text.starts_with("took longer than")) << text;
+  EXPECT_TRUE(text.starts_with("timed out after")) << text;
   EXPECT_TRUE(has(text, "begun"));
   // Both streams had to be closed by all of them for the answer to come before the last patience.
 }
 
 TEST_F(CommandTool, EndsWhenItSaysTooMuch) {
   auto text = *run(shell("yes"));
-  EXPECT_TRUE(text.starts_with("said more than 1048576 bytes and was killed")) << text;
-  EXPECT_TRUE(has(text, "bytes left out …]"));
+  EXPECT_TRUE(text.starts_with("printed more than 1048576 bytes and was killed")) << text;
+  EXPECT_TRUE(has(text, "bytes omitted …]"));
   EXPECT_LT(text.size(), 1500u);
 }
 
@@ -122,7 +122,7 @@ TEST_F(CommandTool, EndsWhenItIsStopped) {
   });
   EXPECT_TRUE(run(command)->starts_with("stopped ("));
   stopper.join();
-  EXPECT_EQ(run(command).error().message, "stopped before it began");
+  EXPECT_EQ(run(command).error().message, "cancelled before it started");
 }
 
 /// Told by the pid of `cru confine`, whose folder it is: the command's own number is another inside.

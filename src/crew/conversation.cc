@@ -26,7 +26,7 @@ void answer_all(std::vector<minds::Message>& messages) {
     auto& answers = messages[i + 1].results;
     for (const auto& use : messages[i].uses)
       if (std::ranges::none_of(answers, [&](const auto& answer) { return answer.id == use.id; }))
-        answers.push_back({use.id, "stopped before there was a result", true});
+        answers.push_back({use.id, "cancelled before there was a result", true});
   }
 }
 

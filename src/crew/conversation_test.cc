@@ -33,7 +33,7 @@ TEST(Messages, NotesAreNotTold) {
 
 TEST(Messages, AUseThatWasNeverAnsweredIsAnsweredSo) {
   auto messages = to_messages({entry(Role::user, "a"), asking("1"),
-                               entry(Role::assistant, "[stopped by the person]"), entry(Role::user, "b")});
+                               entry(Role::assistant, "[stopped by the user]"), entry(Role::user, "b")});
   ASSERT_EQ(messages.size(), 5u);
   ASSERT_EQ(messages[2].results.size(), 1u);
   EXPECT_EQ(messages[2].results[0].id, "1");

@@ -81,7 +81,7 @@ Found find_spawner(Reader& reader, const std::string& id, Spawner::Kind kind) {
 }  // namespace
 
 Error cancelled() {
-  return minds::mind_failure(Code::not_running, "cancelled", "stopped before it was done");
+  return minds::mind_failure(Code::not_running, "cancelled", "cancelled before it finished");
 }
 
 namespace {
@@ -284,7 +284,7 @@ Result<Done> enlist_in(Tx& tx, Subagent subagent, Chat new_chat, const std::set<
 Task<Result<Subagent>> Crew::enlist(Place place, SpawnRequest request, std::string use, Once once) {
   if (!place.chat_id.empty() && queue_.waiting(place.chat_id) >= options_.most_queued)
     co_return fail(Code::overloaded,
-                   fmt::format("{} subagents of this chat are waiting already", options_.most_queued));
+                   fmt::format("{} subagents of this chat are already queued", options_.most_queued));
   auto prepared = co_await prepare(place, request, std::move(use));
   if (!prepared) co_return fail(std::move(prepared.error()));
   std::set<std::string> taken;
@@ -298,7 +298,7 @@ Task<Result<Subagent>> Crew::enlist(Place place, SpawnRequest request, std::stri
   auto task_id = std::string(text_or(done->reply, "task_id"));
   auto subagent = co_await store_.read([task_id](Reader& reader) -> Result<Subagent> {
     auto found = find_subagent(reader, task_id);
-    if (!found) return fail(Code::not_found, "this subagent has been removed", "task_id");
+    if (!found) return fail(Code::not_found, "this subagent was deleted", "task_id");
     return *std::move(found);
   });
   // A repeated request finds the one that is under way already.
@@ -334,8 +334,7 @@ Task<Result<Subagent>> Crew::wait_for(std::string task_id, Duration limit) {
       return find_subagent(reader, task_id);
     });
     if (!found) co_return fail(std::move(found.error()));
-    if (!*found)
-      co_return fail(Code::not_found, fmt::format("no subagent has the task id {}", task_id), "task_id");
+    if (!*found) co_return fail(Code::not_found, fmt::format("subagent not found: {}", task_id), "task_id");
     auto left = deadline - loop_.clock().boot();
     bool over = is_over((*found)->status) && !live_.contains(task_id);
     if (over || left <= Duration(0)) {

@@ -71,11 +71,11 @@ Result<Chat> find_chat_by_prefix(Reader& reader, std::string_view prefix) {
       reader.rows("SELECT data FROM chats WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT 3", prefix));
   if (found.size() == 1) return std::move(found.front());
   if (found.empty())
-    return fail(Code::not_found, fmt::format("no chat \"{}\"", prefix), "id", "see: cru sessions list");
-  return fail(
-      Code::conflict,
-      fmt::format("\"{}\" is the beginning of several chats: {}, {}, …", prefix, found[0].id, found[1].id),
-      "id", "give more of the id");
+    return fail(Code::not_found, fmt::format("chat not found: \"{}\"", prefix), "id",
+                "see: cru sessions list");
+  return fail(Code::conflict,
+              fmt::format("\"{}\" matches several chats: {}, {}, …", prefix, found[0].id, found[1].id), "id",
+              "type more characters of the id");
 }
 
 std::optional<Chat> find_client_chat(Reader& reader, std::string_view owner) {

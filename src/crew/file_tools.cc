@@ -34,7 +34,7 @@ Result<Opened> find(const FileToolOptions& options, std::string_view path) {
 
 std::unexpected<Error> refuse_binary(const std::string& path, int64_t size) {
   return fail(Code::unsupported_media_type, fmt::format("{} is binary ({} bytes)", path, size), "path",
-              "look at it with run_command and a program that understands it");
+              "use run_command with a program that can read it");
 }
 
 /// Where line `number` begins. Errors: invalid_argument if there are fewer lines.
@@ -42,8 +42,8 @@ Result<int64_t> start_of_line(const BeneathFile& file, int64_t number, const std
   int64_t line = 1, offset = 0;
   while (line < number) {
     if (offset >= most_skipped)
-      return fail(Code::too_large, fmt::format("line {} of {} is too far in", number, path), "offset_line",
-                  "use offset_bytes");
+      return fail(Code::too_large, fmt::format("line {} of {} is beyond the search limit", number, path),
+                  "offset_line", "use offset_bytes");
     auto bytes = read_at(file.fd, offset, chunk);
     if (!bytes) return fail(bytes.error());
     if (bytes->empty())
@@ -86,7 +86,8 @@ Result<std::string> read_text(const json::object& input, const FileToolOptions& 
   auto size = file->state.size;
   int64_t line = int_or(input, "offset_line", 1), offset = int_or(input, "offset_bytes", 0);
   if (offset > 0 && input.contains("offset_line"))
-    return fail(Code::invalid_argument, "offset_bytes and offset_line cannot both be given", "offset_bytes");
+    return fail(Code::invalid_argument, "offset_bytes and offset_line are mutually exclusive",
+                "offset_bytes");
   auto beginning = read_at(file->fd, 0, 8192);
   if (!beginning) return fail(beginning.error());
   if (beginning->contains('\0')) return refuse_binary(path, size);
@@ -105,14 +106,14 @@ Result<std::string> read_text(const json::object& input, const FileToolOptions& 
   auto header = by_bytes ? fmt::format("{} (from byte {} of {})", path, offset, size)
                 : shown.empty()
                     ? fmt::format("{} ({} bytes, nothing more from line {})", path, size, line)
-                    : fmt::format("{} (lines {}-{}, {} bytes in all)", path, line, line + lines - 1, size);
+                    : fmt::format("{} (lines {}-{}, {} bytes in total)", path, line, line + lines - 1, size);
   auto result = header + "\n" + valid_utf8(shown);
   auto end = offset + static_cast<int64_t>(length);
   if (end >= size) return result;
   if (!result.ends_with('\n')) result += '\n';
   auto next = by_bytes || !shown.ends_with('\n') ? fmt::format("offset_bytes {}", end)
                                                  : fmt::format("offset_line {}", line + lines);
-  return result + fmt::format("[… {} more bytes; read on with {}]", size - end, next);
+  return result + fmt::format("[… {} more bytes; continue with {}]", size - end, next);
 }
 
 bool is_ignored(std::string_view name) {
@@ -196,8 +197,8 @@ Result<std::string> list_files(const json::object& input, const FileToolOptions&
       result += valid_utf8(line) + "\n";
   }
   if (listing.left_out)
-    result += fmt::format("[… {} more; name a folder or a narrower pattern]", listing.left_out);
-  if (!listing.complete) result += "[… not everything was looked at; name a folder]";
+    result += fmt::format("[… {} more; use a folder or a narrower pattern]", listing.left_out);
+  if (!listing.complete) result += "[… the listing is incomplete; use a folder]";
   return result;
 }
 
@@ -223,15 +224,16 @@ Result<std::string> edit_file(const json::object& input, const FileToolOptions& 
   auto file = opened->project.open_file(opened->path);
   if (!file) return fail(file.error());
   if (file->state.size > largest_edited)
-    return fail(Code::too_large, fmt::format("{} is over {} bytes", opened->path, largest_edited), "path");
+    return fail(Code::too_large, fmt::format("{} is larger than {} bytes", opened->path, largest_edited),
+                "path");
   auto text = read_at(file->fd, 0, largest_edited);
   if (!text) return fail(text.error());
   if (text->contains('\0')) return refuse_binary(opened->path, file->state.size);
   auto edited = edit_text(*text, text_or(input, "old"), text_or(input, "new"), bool_or(input, "all"));
   if (!edited) return fail(edited.error());
   if (edited->text.size() > static_cast<size_t>(largest_edited))
-    return fail(Code::too_large, fmt::format("{} would be over {} bytes", opened->path, largest_edited),
-                "new");
+    return fail(Code::too_large,
+                fmt::format("{} would be larger than {} bytes", opened->path, largest_edited), "new");
   auto written = opened->project.replace(opened->path, edited->text, file->state);
   if (!written) return fail(written.error());
   return fmt::format("edited {}: {} replaced, {}line {}", opened->path, edited->replaced,
@@ -255,7 +257,7 @@ Result<std::string> use_file_tool(std::string_view name, const json::object& inp
   if (name == "list_files") return list_files(input, options);
   if (name == "write_file") return write_text(input, options);
   if (name == "edit_file") return edit_file(input, options);
-  return fail(Code::not_found, fmt::format("no file tool is called {}", name), "name");
+  return fail(Code::not_found, fmt::format("unknown file tool: {}", name), "name");
 }
 
 }  // namespace cru::crew

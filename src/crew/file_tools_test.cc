@@ -44,9 +44,9 @@ class FileTools : public testing::Test {
 
 TEST_F(FileTools, ReadWithAHeaderThatSaysWhich) {
   EXPECT_EQ(*use("read_file", {{"path", "src/a.cc"}}),
-            "src/a.cc (lines 1-3, 14 bytes in all)\none\ntwo\nthree\n");
+            "src/a.cc (lines 1-3, 14 bytes in total)\none\ntwo\nthree\n");
   EXPECT_EQ(*use("read_file", {{"path", "src/a.cc"}, {"offset_line", 2}, {"limit_lines", 1}}),
-            "src/a.cc (lines 2-2, 14 bytes in all)\ntwo\n[… 6 more bytes; read on with offset_line 3]");
+            "src/a.cc (lines 2-2, 14 bytes in total)\ntwo\n[… 6 more bytes; continue with offset_line 3]");
   EXPECT_EQ(code_of("read_file", {{"path", "src/a.cc"}, {"offset_line", 99}}), Code::invalid_argument);
   put("empty", "");
   EXPECT_EQ(*use("read_file", {{"path", "empty"}}), "empty (0 bytes, nothing more from line 1)\n");
@@ -72,10 +72,11 @@ TEST_F(FileTools, ReadOnFromMarkerToMarkerGivesTheWholeFile) {
 TEST_F(FileTools, ReadOneEndlessLineInParts) {
   limit = 10;
   put("min.js", "aaaaaaaa€bbbbbbbb");
-  EXPECT_EQ(*use("read_file", {{"path", "min.js"}}),
-            "min.js (lines 1-1, 19 bytes in all)\naaaaaaaa\n[… 11 more bytes; read on with offset_bytes 8]");
+  EXPECT_EQ(
+      *use("read_file", {{"path", "min.js"}}),
+      "min.js (lines 1-1, 19 bytes in total)\naaaaaaaa\n[… 11 more bytes; continue with offset_bytes 8]");
   EXPECT_EQ(*use("read_file", {{"path", "min.js"}, {"offset_bytes", 8}}),
-            "min.js (from byte 8 of 19)\n€bbbbbbb\n[… 1 more bytes; read on with offset_bytes 18]");
+            "min.js (from byte 8 of 19)\n€bbbbbbb\n[… 1 more bytes; continue with offset_bytes 18]");
 }
 
 TEST_F(FileTools, RefuseBinaryFilesAndMendOtherBytes) {
@@ -84,7 +85,7 @@ TEST_F(FileTools, RefuseBinaryFilesAndMendOtherBytes) {
   EXPECT_EQ(answer.error().message, "image.png is binary (6 bytes)");
   put("latin.txt", "caf\xe9\n");
   EXPECT_EQ(*use("read_file", {{"path", "latin.txt"}}),
-            "latin.txt (lines 1-1, 5 bytes in all)\ncaf\xEF\xBF\xBD\n");
+            "latin.txt (lines 1-1, 5 bytes in total)\ncaf\xEF\xBF\xBD\n");
 }
 
 TEST_F(FileTools, ReadTheBeginningOfAHugeFileAtOnce) {
@@ -150,8 +151,8 @@ TEST_F(FileTools, ListAtMostAThousand) {
   fs::create_directory(root + "/many");
   for (int i = 0; i < 1100; ++i)
     (void)::mknod((root + "/many/" + std::to_string(i)).c_str(), S_IFREG | 0600, 0);
-  EXPECT_TRUE(use("list_files", {{"folder", "many"}})
-                  ->ends_with("[… 100 more; name a folder or a narrower pattern]"));
+  EXPECT_TRUE(
+      use("list_files", {{"folder", "many"}})->ends_with("[… 100 more; use a folder or a narrower pattern]"));
 }
 
 TEST(Pattern, KnowsFoldersAndNone) {

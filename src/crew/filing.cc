@@ -51,14 +51,14 @@ Task<void> Crew::file_chat(std::string chat_id) {
     });
     auto rows = co_await store_.read([chat_id, have](Reader& reader) -> Result<Rows> {
       auto chat = find_chat(reader, chat_id);
-      if (!chat) return fail(Code::not_found, "the chat is gone");
+      if (!chat) return fail(Code::not_found, "the chat was deleted");
       return Rows{*std::move(chat), subagents_of(reader, chat_id), entries_of(reader, chat_id, have)};
     });
     if (!rows) break;
     auto written = co_await pool_.run([folder, rows = *std::move(rows), depth = queue_.waiting(chat_id)] {
       return write_chat_files(folder, rows, depth);
     });
-    if (!written) log_error("a chat's files could not be written", written.error(), {{"chat", chat_id}});
+    if (!written) log_error("cannot write the files of a chat", written.error(), {{"chat", chat_id}});
   }
   filing_.erase(chat_id);
   filed_.notify();
@@ -102,7 +102,7 @@ Task<void> Crew::file_subagent(Subagent subagent) {
     return write_file(fmt::format("{}/{}.md", folder, subagent.name()), render_subagent(subagent, entries));
   });
   if (!written)
-    log_error("a subagent's file could not be written", written.error(), {{"task_id", subagent.task_id}});
+    log_error("cannot write the file of a subagent", written.error(), {{"task_id", subagent.task_id}});
 }
 
 }  // namespace cru::crew

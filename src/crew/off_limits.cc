@@ -30,23 +30,23 @@ bool decides_rights(std::string_view path) {
 }
 
 std::unexpected<Error> refuse_path(std::string_view path, std::string_view why) {
-  return fail(Code::forbidden, fmt::format("{} is off limits for agents: {}", path, why), "path");
+  return fail(Code::forbidden, fmt::format("agents may not use {}: {}", path, why), "path");
 }
 
 }  // namespace
 
 Result<> check_readable(std::string_view path, std::string_view own_chat) {
-  if (has_part(path, ".coven")) return refuse_path(path, "it belongs to the daemon");
+  if (has_part(path, ".coven")) return refuse_path(path, "it is reserved for the daemon");
   bool is_own = !own_chat.empty() && is_or_is_below(path, fmt::format("{}/{}", chats, own_chat));
-  if (is_or_is_below(path, chats) && !is_own) return refuse_path(path, "it is another conversation");
+  if (is_or_is_below(path, chats) && !is_own) return refuse_path(path, "it belongs to another chat");
   return {};
 }
 
 Result<> check_writable(std::string_view path) {
   if (auto readable = check_readable(path); !readable) return readable;
-  if (has_part(path, ".git")) return refuse_path(path, "only git writes there");
+  if (has_part(path, ".git")) return refuse_path(path, "it is reserved for git");
   if (decides_rights(path))
-    return refuse_path(path, "it decides what agents may do; ask a person to change it");
+    return refuse_path(path, "it controls what agents may do; ask the user to change it");
   return {};
 }
 

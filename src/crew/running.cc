@@ -49,8 +49,8 @@ void end_chat_of(Tx& tx, const Subagent& subagent) {
 Task<Result<Subagent>> Crew::begin_subagent(std::string task_id) {
   co_return co_await persist(loop_, store_, [task_id](Tx& tx) -> Result<Subagent> {
     auto subagent = find_subagent(tx, task_id);
-    if (!subagent) return fail(Code::not_found, "the subagent is gone");
-    if (is_over(subagent->status)) return fail(Code::not_running, "it is over already");
+    if (!subagent) return fail(Code::not_found, "the subagent was deleted");
+    if (is_over(subagent->status)) return fail(Code::not_running, "it has already ended");
     bool resumed = subagent->status == Status::running;
     subagent->status = Status::running;
     if (!subagent->started_at) subagent->started_at = tx.now();
@@ -70,7 +70,7 @@ Task<void> Crew::run_subagent(std::string task_id) {
   auto self = live(task_id);
   auto begun = co_await begin_subagent(task_id);
   if (!begun) {
-    log_error("a subagent could not begin", begun.error(), {{"task_id", task_id}});
+    log_error("cannot start a subagent", begun.error(), {{"task_id", task_id}});
     Subagent lost;
     lost.task_id = task_id;
     lost.chat_id = self->chat_id;
@@ -104,7 +104,7 @@ Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bo
   // What was spent meanwhile is in the row.
   auto now = co_await consult(loop_, store_, [task_id](Reader& reader) -> Result<Subagent> {
     auto found = find_subagent(reader, task_id);
-    return found ? Result<Subagent>(*std::move(found)) : fail(Code::not_found, "the subagent is gone");
+    return found ? Result<Subagent>(*std::move(found)) : fail(Code::not_found, "the subagent was deleted");
   });
   if (now && !is_over(now->status)) co_await record_end(*std::move(now), std::move(outcome), timed_out);
   live_.erase(task_id);
@@ -124,7 +124,7 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
     subagent.failure = failure_from(outcome.error());
     if (timed_out)
       subagent.failure = {"timed_out",
-                          fmt::format("not done within {}", format_duration(options_.delegation_limit)),
+                          fmt::format("timed out after {}", format_duration(options_.delegation_limit)),
                           subagent.failure.message};
     subagent.status = subagent.failure.type == "cancelled" ? Status::cancelled : Status::failed;
     subagent.failure.trace += fmt::format("{}at {} (trace {})", subagent.failure.trace.empty() ? "" : "\n",
@@ -140,7 +140,7 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
     return {};
   });
   if (!recorded)
-    log_error("a subagent's end could not be recorded", recorded.error(), {{"task_id", subagent.task_id}});
+    log_error("cannot record the end of a subagent", recorded.error(), {{"task_id", subagent.task_id}});
   co_await other_tools_.agent_ended(subagent.agent, subagent.task_id);
 }
 
@@ -160,8 +160,8 @@ Task<Result<Chat>> Crew::begin_turn(std::string chat_id, std::string text) {
     auto chat = find_chat_by_prefix(tx, chat_id);
     if (!chat) return chat;
     if (chat->kind != Kind::chat)
-      return fail(Code::conflict, fmt::format("{} is no chat with a primary agent", chat->id), "id",
-                  "begin one with: cru chat");
+      return fail(Code::conflict, fmt::format("{} is not a chat with a primary agent", chat->id), "id",
+                  "start one with: cru chat");
     if (chat->turn_running)
       return fail(Code::conflict, "the agent has not answered yet", "id", "wait for it, or cancel its turn");
     take_word(tx, *chat, text);
@@ -206,12 +206,12 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
   if (stopped) {
     auto closed = co_await persist(loop_, store_, [chat_id](Tx& tx) -> Result<> {
       append_entry(tx,
-                   {.thread = chat_id, .role = Role::assistant, .message = saying("[stopped by the person]")},
+                   {.thread = chat_id, .role = Role::assistant, .message = saying("[stopped by the user]")},
                    chat_id);
       forget_tools(tx, chat_id);
       return {};
     });
-    if (!closed) log_error("a stopped turn could not be closed", closed.error(), {{"chat", chat_id}});
+    if (!closed) log_error("cannot close a stopped turn", closed.error(), {{"chat", chat_id}});
   }
   file(chat_id);
   co_await filed(chat_id);
@@ -230,7 +230,7 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
     tx.emit({"chat.turn", chat_id, std::move(data)});
     return {};
   });
-  if (!recorded) log_error("a turn's end could not be recorded", recorded.error(), {{"chat", chat_id}});
+  if (!recorded) log_error("cannot record the end of a turn", recorded.error(), {{"chat", chat_id}});
   live_.erase(chat_id);
   file(chat_id);
   changed();

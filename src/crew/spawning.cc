@@ -29,7 +29,7 @@ Result<Permissions> read_permissions(const std::vector<std::string>& names) {
       auto known = definitions::permission_names();
       auto meant = closest(name, known);
       return fail(Code::invalid_argument,
-                  fmt::format("\"{}\" is no permission; there are {}", name, fmt::join(known, ", ")),
+                  fmt::format("unknown permission \"{}\"; valid: {}", name, fmt::join(known, ", ")),
                   "permissions", meant.empty() ? "" : fmt::format("did you mean {}?", meant));
     }
     wanted.add(*permission);
@@ -38,12 +38,12 @@ Result<Permissions> read_permissions(const std::vector<std::string>& names) {
 }
 
 std::unexpected<Error> escalation(std::string_view who, Permissions missing, const Parent& parent) {
-  return fail(
-      Code::forbidden,
-      fmt::format("permission denied: {} {}, which {} does not have; its permissions are: {}", who,
-                  missing.in_words(), parent.name, parent.permissions.in_words()),
-      "permissions",
-      fmt::format("ask for less; or the person begins the chat with --permit {}", missing.names().front()));
+  return fail(Code::forbidden,
+              fmt::format("permission denied: {} {}, which {} does not have; its permissions are: {}", who,
+                          missing.in_words(), parent.name, parent.permissions.in_words()),
+              "permissions",
+              fmt::format("request fewer permissions, or let the user start the chat with --permit {}",
+                          missing.names().front()));
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Result<Grant> grant(const definitions::Definition& definition, const Parent& par
   auto parents = parent.permissions | Permissions::baseline();
   auto wanted = read_permissions(requested.value_or(std::vector<std::string>()));
   if (!wanted) return fail(std::move(wanted.error()));
-  if (!parents.includes(*wanted)) return escalation("the spawn asks for", wanted->without(parents), parent);
+  if (!parents.includes(*wanted)) return escalation("the spawn requests", wanted->without(parents), parent);
   if (!parents.includes(definition.permissions))
     return escalation(fmt::format("agent {} needs", definition.name), definition.permissions.without(parents),
                       parent);

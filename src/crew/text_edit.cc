@@ -78,7 +78,7 @@ std::string nearest_line(std::string_view text, std::string_view old_text) {
     ++number;
     auto found = trim(line);
     if (!wanted.empty() && found == wanted)
-      return fmt::format("line {} has its first line; what differs is white space or a later line", number);
+      return fmt::format("line {} matches the first line; white space or a later line differs", number);
     if (auto like = likeness(wanted_pairs, found); like > best) {
       best = like;
       auto shown = found.substr(0, character_start(found, longest_compared));
@@ -106,7 +106,7 @@ Result<Edited> edit_text(std::string_view text, std::string_view old_text, std::
     return fail(Code::conflict,
                 fmt::format("old occurs {} times, first in lines {} and {}", found.size(),
                             line_of(text, found[0]), line_of(text, found[1])),
-                "old", "give more of the text around it, or set all");
+                "old", "include more of the surrounding text, or set all");
   Edited edited{.text = {}, .replaced = found.size(), .line = line_of(text, found[0])};
   size_t from = 0;
   for (auto at : found) {

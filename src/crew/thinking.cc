@@ -55,7 +55,7 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
       tx.emit(event);
       return {};
     });
-    if (!written) log_error("an event could not be written", written.error());
+    if (!written) log_error("cannot write an event", written.error());
   }
   static Task<void> tell(std::shared_ptr<Speech> self) {
     while (!self->closed && !self->waiting_text.empty()) {
@@ -91,7 +91,7 @@ Task<Result<std::string>> Crew::converse(Thread thread, LivePtr live) {
       case Next::think:
         if (calls++ >= most)
           co_return fail(minds::mind_failure(Code::timed_out, "turn_limit",
-                                             fmt::format("not done after {} replies", most),
+                                             fmt::format("reached the limit of {} replies", most),
                                              "give it a smaller task, or raise maxTurns in its definition"));
         done = co_await think(thread, live, *std::move(entries), next_n);
         break;
@@ -177,12 +177,12 @@ Task<Result<>> Crew::record_reply(const Thread& thread, const minds::Choice& cho
         append_entry(tx, {.thread = id, .role = Role::assistant, .message = std::move(message)}, chat_id);
         if (is_primary) {
           auto chat = find_chat(tx, id);
-          if (!chat) return fail(Code::not_found, "the chat has been removed");
+          if (!chat) return fail(Code::not_found, "the chat was deleted");
           note_reply(*chat, choice, reply);
           write_chat(tx, *chat);
         } else {
           auto subagent = find_subagent(tx, id);
-          if (!subagent) return fail(Code::not_found, "the subagent has been removed");
+          if (!subagent) return fail(Code::not_found, "the subagent was deleted");
           note_reply(*subagent, choice, reply);
           write_subagent(tx, *subagent);
         }

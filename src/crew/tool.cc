@@ -15,103 +15,98 @@ using definitions::Permission;
 
 constexpr std::array table = {
     Tool{.name = "read_note",
-         .description =
-             "Reads one of the project's markdown notes, by path or by a wikilink's name. Long notes come in "
-             "parts: the last line says where to read on.",
+         .description = "Reads one of the project's markdown notes, by path or by wikilink name. Long notes "
+                        "are returned in parts; the last line says how to continue.",
          .schema = R"({"type":"object","additionalProperties":false,"required":["path"],"properties":{
 "path":{"type":"string","minLength":1,"maxLength":4096,"description":"path inside the project, or a note's name as in [[name]]"},
-"offset":{"type":"integer","minimum":0,"maximum":1099511627776,"description":"byte to begin at; 0 if left out"}}})",
+"offset":{"type":"integer","minimum":0,"maximum":1099511627776,"description":"byte offset to start at; default: 0"}}})",
          .needs = Permission::filesystem_read,
          .reads_only = true},
     Tool{.name = "list_notes",
          .description = "Lists the project's markdown notes by path, with their titles and sizes.",
          .schema = R"({"type":"object","additionalProperties":false,"properties":{
-"folder":{"type":"string","maxLength":4096,"description":"only those below this folder"},
-"after":{"type":"string","maxLength":4096,"description":"only those after this path: to list on"},
-"limit":{"type":"integer","minimum":1,"maximum":1000,"description":"at most so many; 200 if left out"}}})",
+"folder":{"type":"string","maxLength":4096,"description":"only notes below this folder"},
+"after":{"type":"string","maxLength":4096,"description":"only notes after this path, to continue a listing"},
+"limit":{"type":"integer","minimum":1,"maximum":1000,"description":"at most this many; default: 200"}}})",
          .needs = Permission::filesystem_read,
          .reads_only = true},
     Tool{.name = "semantic_search",
          .description = "Searches the project's markdown notes by meaning, not only by words. Returns the "
-                        "best passages with "
-                        "path and line; read_note shows the whole.",
+                        "best passages with path and line; read_note returns the full text.",
          .schema = R"({"type":"object","additionalProperties":false,"required":["query"],"properties":{
-"query":{"type":"string","minLength":1,"maxLength":1000,"description":"what you look for, in words or as a question"},
-"folder":{"type":"string","maxLength":4096,"description":"only below this folder"},
-"limit":{"type":"integer","minimum":1,"maximum":50,"description":"at most so many; 10 if left out"}}})",
+"query":{"type":"string","minLength":1,"maxLength":1000,"description":"the search query: words or a question"},
+"folder":{"type":"string","maxLength":4096,"description":"only notes below this folder"},
+"limit":{"type":"integer","minimum":1,"maximum":50,"description":"at most this many; default: 10"}}})",
          .needs = Permission::semantic_search,
          .reads_only = true},
-    Tool{.name = "read_file",
-         .description = "Reads a text file of the project. The first line of the result says which lines "
-                        "these are; the text "
-                        "follows as it is. If there is more, the last line says how to read on.",
-         .schema = R"({"type":"object","additionalProperties":false,"required":["path"],"properties":{
+    Tool{
+        .name = "read_file",
+        .description = "Reads a text file of the project. The first line of the result gives the line range; "
+                       "the unchanged text follows. If there is more, the last line says how to continue.",
+        .schema = R"({"type":"object","additionalProperties":false,"required":["path"],"properties":{
 "path":{"type":"string","minLength":1,"maxLength":4096,"description":"path inside the project"},
-"offset_line":{"type":"integer","minimum":1,"maximum":1000000000,"description":"line to begin at; 1 if left out"},
-"limit_lines":{"type":"integer","minimum":1,"maximum":1000000,"description":"at most so many lines"},
-"offset_bytes":{"type":"integer","minimum":0,"maximum":1099511627776,"description":"byte to begin at instead, for very long lines"}}})",
-         .needs = Permission::filesystem_read,
-         .reads_only = true},
+"offset_line":{"type":"integer","minimum":1,"maximum":1000000000,"description":"line to start at; default: 1"},
+"limit_lines":{"type":"integer","minimum":1,"maximum":1000000,"description":"at most this many lines"},
+"offset_bytes":{"type":"integer","minimum":0,"maximum":1099511627776,"description":"byte offset to start at instead, for very long lines"}}})",
+        .needs = Permission::filesystem_read,
+        .reads_only = true},
     Tool{.name = "list_files",
-         .description = "Without a pattern, lists one folder. With a pattern such as *.cc or src/**/*.h, "
-                        "finds files in the "
-                        "folder and all below it. .git, .coven and node_modules are left out.",
+         .description =
+             "Without a pattern, lists one folder. With a pattern such as *.cc or src/**/*.h, "
+             "finds files in the folder and all its subfolders. .git, .coven and node_modules are skipped.",
          .schema = R"({"type":"object","additionalProperties":false,"properties":{
-"folder":{"type":"string","minLength":1,"maxLength":4096,"description":"folder inside the project; all of it if left out"},
-"pattern":{"type":"string","minLength":1,"maxLength":256,"description":"a glob: without / it is held against names, with / against paths below the folder"}}})",
+"folder":{"type":"string","minLength":1,"maxLength":4096,"description":"folder inside the project; default: the project root"},
+"pattern":{"type":"string","minLength":1,"maxLength":256,"description":"a glob: without / it is matched against file names, with / against paths below the folder"}}})",
          .needs = Permission::filesystem_read,
          .reads_only = true},
     Tool{.name = "write_file",
-         .description = "Creates a text file, or replaces all of one, in one step; missing folders are made. "
-                        "To change a part "
-                        "of a file use edit_file.",
+         .description = "Creates or replaces a text file atomically and creates missing folders. To change a "
+                        "part of a file, use edit_file.",
          .schema =
              R"({"type":"object","additionalProperties":false,"required":["path","content"],"properties":{
 "path":{"type":"string","minLength":1,"maxLength":4096,"description":"path inside the project"},
-"content":{"type":"string","maxLength":1048576,"description":"the whole new content"}}})",
+"content":{"type":"string","maxLength":1048576,"description":"the complete new content"}}})",
          .needs = Permission::filesystem_write},
     Tool{.name = "edit_file",
-         .description = "Replaces a piece of a text file by another. `old` must occur exactly as given, "
-                        "white space included, "
-                        "and only once unless `all` is true. Read the file first.",
+         .description = "Replaces a part of a text file. `old` must occur exactly as given, including white "
+                        "space, and only once unless `all` is true. Read the file first.",
          .schema =
              R"({"type":"object","additionalProperties":false,"required":["path","old","new"],"properties":{
 "path":{"type":"string","minLength":1,"maxLength":4096,"description":"path inside the project"},
-"old":{"type":"string","minLength":1,"maxLength":1048576,"description":"the text to replace, with enough around it to be unique"},
-"new":{"type":"string","maxLength":1048576,"description":"the text to put there"},
+"old":{"type":"string","minLength":1,"maxLength":1048576,"description":"the text to replace, with enough context to be unique"},
+"new":{"type":"string","maxLength":1048576,"description":"the replacement"},
 "all":{"type":"boolean","description":"replace every occurrence"}}})",
          .needs = Permission::filesystem_write},
     Tool{.name = "run_command",
          .description =
-             "Runs a program in the project and returns its exit code and output. No shell: give the program "
-             "and "
-             "each argument as an entry of argv (for pipes: [\"sh\",\"-c\",\"…\"]). It writes only where you "
+             "Runs a program in the project and returns its exit code and output. There is no shell: pass "
+             "the program and each argument as an entry of argv (for pipes: [\"sh\",\"-c\",\"…\"]). It "
+             "writes only where you "
              "may, "
-             "and reaches the network only if you may; it cannot ask anything and is ended after its time.",
+             "and uses the network only if permitted; it has no terminal and is killed after its timeout.",
          .schema = R"({"type":"object","additionalProperties":false,"required":["argv"],"properties":{
 "argv":{"type":"array","minItems":1,"maxItems":1024,"items":{"type":"string","maxLength":131071},"description":"program and arguments"},
-"cwd":{"type":"string","minLength":1,"maxLength":4096,"description":"folder inside the project; its root if left out"},
-"timeout_seconds":{"type":"integer","minimum":1,"maximum":3600,"description":"end it after so long; never longer than the project's limit"},
-"stdin":{"type":"string","maxLength":1048576,"description":"what it reads from its standard input; nothing if left out"}}})",
+"cwd":{"type":"string","minLength":1,"maxLength":4096,"description":"folder inside the project; default: the project root"},
+"timeout_seconds":{"type":"integer","minimum":1,"maximum":3600,"description":"timeout in seconds; at most the project's limit"},
+"stdin":{"type":"string","maxLength":1048576,"description":"text for standard input; default: empty"}}})",
          .needs = Permission::process_spawn},
     Tool{.name = "spawn_agent",
-         .description = "Hands a task to a specialised agent with a context of its own, waits, and returns "
-                        "its report. It "
-                        "sees nothing of this conversation: put all it needs into the task. list_agents "
-                        "tells who there is.",
+         .description = "Delegates a task to a specialised agent with its own context, waits, and returns "
+                        "its report. The agent does not see this conversation, so include everything it "
+                        "needs in the task. list_agents lists the agents.",
          .schema = R"({"type":"object","additionalProperties":false,"required":["agent","task"],"properties":{
 "agent":{"type":"string","minLength":1,"maxLength":64,"description":"the agent's name"},
-"task":{"type":"string","minLength":1,"maxLength":65536,"description":"the whole task"},
-"permissions":{"type":"array","maxItems":16,"items":{"type":"string","minLength":1,"maxLength":64},"description":"grant only these of your own; all of yours if left out"},
-"model":{"type":"string","minLength":1,"maxLength":64,"description":"think with this model instead of the agent's own"}}})",
+"task":{"type":"string","minLength":1,"maxLength":65536,"description":"the complete task"},
+"permissions":{"type":"array","maxItems":16,"items":{"type":"string","minLength":1,"maxLength":64},"description":"the permissions to grant, at most your own; default: all of yours"},
+"model":{"type":"string","minLength":1,"maxLength":64,"description":"use this model instead of the agent's own"}}})",
          .needs = {}},
     Tool{.name = "list_agents",
-         .description = "Lists the agents that spawn_agent can hand a task to, with what each is for.",
+         .description = "Lists the agents that spawn_agent can delegate to, with their descriptions.",
          .schema = R"({"type":"object","additionalProperties":false,"properties":{}})",
          .needs = {},
          .reads_only = true},
     Tool{.name = "get_agent",
-         .description = "Shows one agent: its description, model, permissions and whole prompt.",
+         .description = "Shows an agent with its description, model, permissions and full prompt.",
          .schema = R"({"type":"object","additionalProperties":false,"required":["name"],"properties":{
 "name":{"type":"string","minLength":1,"maxLength":64,"description":"the agent's name"}}})",
          .needs = {},
@@ -124,7 +119,7 @@ std::unexpected<Error> refuse(std::string_view field, const std::string& reason,
 }
 
 Result<> check_text(std::string_view field, const json::object& schema, const json::value& value) {
-  if (!value.is_string()) return refuse(field, "must be a text");
+  if (!value.is_string()) return refuse(field, "must be a string");
   const auto& text = value.get_string();
   auto size = static_cast<int64_t>(text.size());
   if (size < int_or(schema, "minLength")) return refuse(field, "is empty");
@@ -132,14 +127,14 @@ Result<> check_text(std::string_view field, const json::object& schema, const js
     return refuse(field, fmt::format("is longer than {} bytes", most));
   // What is written to a file or a program's input may hold anything; a path or an argument may not.
   bool is_content = field == "content" || field == "old" || field == "new" || field == "stdin";
-  if (!is_content && text.find('\0') != json::string::npos) return refuse(field, "holds a NUL character");
+  if (!is_content && text.find('\0') != json::string::npos) return refuse(field, "contains a NUL character");
   return {};
 }
 
 Result<> check_integer(std::string_view field, const json::object& schema, const json::value& value) {
   json::error_code error;
   auto number = value.is_number() ? value.to_number<int64_t>(error) : 0;
-  if (!value.is_number() || error) return refuse(field, "must be a whole number");
+  if (!value.is_number() || error) return refuse(field, "must be an integer");
   auto least = int_or(schema, "minimum"), most = int_or(schema, "maximum", INT64_MAX);
   if (number < least || number > most)
     return refuse(field, fmt::format("must be from {} to {}", least, most));
@@ -149,7 +144,7 @@ Result<> check_integer(std::string_view field, const json::object& schema, const
 Result<> check_texts(std::string_view field, const json::object& schema, const json::value& value) {
   const auto* list = value.if_array();
   const auto* items = object_at(schema, "items");
-  if (!list || !items) return refuse(field, "must be a list of texts");
+  if (!list || !items) return refuse(field, "must be a list of strings");
   auto count = static_cast<int64_t>(list->size());
   if (count < int_or(schema, "minItems")) return refuse(field, "is empty");
   if (auto most = int_or(schema, "maxItems", 1024); count > most)
@@ -182,8 +177,8 @@ Result<> check_input(const json::object& schema, const json::object& input) {
       auto near = closest(key, names);
       return refuse(truncate(safe_for_terminal(key), 64), "is not a field of this tool",
                     !near.empty()   ? fmt::format("did you mean {}?", near)
-                    : names.empty() ? "it takes none"
-                                    : fmt::format("it takes {}", fmt::join(names, ", ")));
+                    : names.empty() ? "it has no fields"
+                                    : fmt::format("valid fields: {}", fmt::join(names, ", ")));
     }
     if (auto good = check_field(key, *known, value); !good) return good;
   }
@@ -207,7 +202,7 @@ Result<> check_call(const Tool& tool, const definitions::Permissions& granted, c
     return fail(Code::forbidden,
                 fmt::format("{} needs the permission {}, which this agent does not have (it has: {})",
                             tool.name, definitions::name(*tool.needs), granted.in_words()),
-                {}, "do without it, or say in your report what you would have needed it for");
+                {}, "continue without it, or explain in your report why you need it");
   auto schema = parse_json(tool.schema);
   CRU_ASSERT(schema && schema->is_object());
   return check_input(schema->get_object(), input);

@@ -55,21 +55,21 @@ TEST(Gate, LetsTheBaselineReadAndSearch) {
 
 TEST(Gate, NamesTheFieldAndTheReason) {
   EXPECT_EQ(refusal("read_file", "{}").message, "path is missing");
-  EXPECT_EQ(refusal("read_file", R"({"path":1})").message, "path must be a text");
+  EXPECT_EQ(refusal("read_file", R"({"path":1})").message, "path must be a string");
   EXPECT_EQ(refusal("read_file", R"({"path":""})").message, "path is empty");
   EXPECT_EQ(refusal("read_file", R"({"path":"a\u0000b"})").field, "path");
   EXPECT_EQ(refusal("read_file", R"({"path":"a","offset_line":0})").field, "offset_line");
   EXPECT_EQ(refusal("read_file", R"({"path":"a","offset_line":1.5})").message,
-            "offset_line must be a whole number");
+            "offset_line must be an integer");
   EXPECT_EQ(refusal("read_file", R"({"path":"a","offset_line":"1"})").field, "offset_line");
   EXPECT_EQ(refusal("edit_file", R"({"path":"a","old":"x","new":"y","all":"yes"})").field, "all");
-  EXPECT_EQ(refusal("run_command", R"({"argv":"ls"})").message, "argv must be a list of texts");
+  EXPECT_EQ(refusal("run_command", R"({"argv":"ls"})").message, "argv must be a list of strings");
   EXPECT_EQ(refusal("run_command", R"({"argv":[]})").message, "argv is empty");
   EXPECT_EQ(refusal("run_command", R"({"argv":["ls",1]})").field, "argv[1]");
   auto unknown = refusal("read_file", R"({"path":"a","offset_lines":1})");
   EXPECT_EQ(unknown.field, "offset_lines");
   EXPECT_EQ(unknown.hint, "did you mean offset_line?");
-  EXPECT_EQ(refusal("list_agents", R"({"x":1})").hint, "it takes none");
+  EXPECT_EQ(refusal("list_agents", R"({"x":1})").hint, "it has no fields");
   auto long_text = json::object{{"path", "a"}, {"content", std::string((1 << 20) + 1, 'x')}};
   EXPECT_EQ(check_call(*find_tool("write_file"), Permissions::all(), long_text).error().field, "content");
 }
@@ -146,7 +146,7 @@ TEST(BoundedText, NeverSplitsACharacter) {
 TEST(KeptOutput, HoldsTheFirstAndTheLast) {
   KeptOutput kept(10);
   for (char c = 'a'; c <= 'z'; ++c) kept.add(std::string(1, c));
-  EXPECT_EQ(kept.text(), "abcde\n[… 16 bytes left out …]\nvwxyz");
+  EXPECT_EQ(kept.text(), "abcde\n[… 16 bytes omitted …]\nvwxyz");
   KeptOutput small(10);
   small.add("0123456789");
   EXPECT_EQ(small.text(), "0123456789");

@@ -94,7 +94,7 @@ Task<minds::ToolResult> Crew::spawn_result(LivePtr live, std::string thread, std
       co_await consult(loop_, store_, [thread, use_id](Reader& reader) -> Result<std::optional<Subagent>> {
         return find_child(reader, thread, use_id);
       });
-  if (!child || !*child) co_return minds::ToolResult{use_id, "stopped before it began", true};
+  if (!child || !*child) co_return minds::ToolResult{use_id, "cancelled before it started", true};
   if (live->limit) live->limit->pause();  // waiting for others is not its own time
   auto ended = co_await wait_for((*child)->task_id, std::chrono::hours(24 * 365));
   if (live->limit) live->limit->resume();
@@ -140,13 +140,13 @@ Task<Result<>> Crew::use_tools(const Thread& thread, LivePtr live, Entry asked) 
 
 Task<minds::ToolResult> Crew::use_tool(const Thread& thread, LivePtr live, minds::ToolUse use,
                                        bool was_begun) {
-  if (live->stop.requested()) co_return minds::ToolResult{use.id, "stopped before it began", true};
+  if (live->stop.requested()) co_return minds::ToolResult{use.id, "cancelled before it started", true};
   bool repeatable = is_repeatable(use.name, other_tools_);
   if (was_begun && !repeatable)
-    co_return minds::ToolResult{use.id,
-                                "the daemon was restarted while this ran, so its outcome is not known: look "
-                                "before you do it again",
-                                true};
+    co_return minds::ToolResult{
+        use.id,
+        "the daemon was restarted during this call, so its outcome is unknown: check before you repeat it",
+        true};
   json::object told{{"chat_id", thread.chat_id},
                     {"task_id", thread.is_primary ? json::value(nullptr) : json::value(thread.id)},
                     {"agent", thread.agent},
@@ -166,7 +166,7 @@ Task<minds::ToolResult> Crew::use_tool(const Thread& thread, LivePtr live, minds
     end_tool(tx, id, result);
     return {};
   });
-  if (!kept) log_error("a tool's result could not be kept", kept.error(), {{"thread", thread.id}});
+  if (!kept) log_error("cannot store the result of a tool", kept.error(), {{"thread", thread.id}});
   co_return result;
 }
 

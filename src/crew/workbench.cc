@@ -19,7 +19,7 @@ std::string note_text(const notes::Note& note, int64_t offset) {
                           note.bytes, valid_utf8(note.text));
   auto end = offset + static_cast<int64_t>(note.text.size());
   if (!note.truncated && end >= note.bytes) return text;
-  return text + fmt::format("\n[… {} more bytes; read on with offset {}]", note.bytes - end, end);
+  return text + fmt::format("\n[… {} more bytes; continue with offset {}]", note.bytes - end, end);
 }
 
 std::string notes_text(const notes::NoteList& list) {
@@ -28,7 +28,7 @@ std::string notes_text(const notes::NoteList& list) {
   for (const auto& note : list.notes)
     text +=
         fmt::format("{}{} ({} bytes)\n", note.path, note.title.empty() ? "" : ": " + note.title, note.bytes);
-  if (list.more) text += fmt::format("[… more; list on with after {}]", list.notes.back().path);
+  if (list.more) text += fmt::format("[… more; continue with after {}]", list.notes.back().path);
   return text;
 }
 
@@ -39,7 +39,7 @@ std::string found_text(const notes::SearchReply& reply) {
                         found.heading.empty() || found.heading == found.title ? "" : " › " + found.heading,
                         found.excerpt);
   if (reply.results.empty()) text = fmt::format("nothing found in {} notes\n", reply.notes);
-  if (!reply.complete) text += "[… the index is still being made: there may be more]";
+  if (!reply.complete) text += "[… indexing is in progress, so results may be incomplete]";
   return valid_utf8(text);
 }
 
@@ -63,9 +63,8 @@ std::unexpected<Error> refuse_unknown(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& tool : tools()) names.emplace_back(tool.name);
   auto near = closest(name, names);
-  return fail(Code::not_found, fmt::format("there is no tool {}", truncate(safe_for_terminal(name), 64)),
-              "name",
-              near.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
+  return fail(Code::not_found, fmt::format("unknown tool: {}", truncate(safe_for_terminal(name), 64)), "name",
+              near.empty() ? fmt::format("valid tools: {}", fmt::join(names, ", "))
                            : fmt::format("did you mean {}?", near));
 }
 
@@ -124,7 +123,7 @@ Task<Result<std::string>> Workbench::call(ToolCall call, Stop& stop) {
          options = FileToolOptions{state.options.root, state.options.result_limit, call.own_chat}] {
           return use_file_tool(name, input, options);
         });
-  co_return fail(Code::not_found, fmt::format("{} is not done at the workbench", call.name), "name");
+  co_return fail(Code::not_found, fmt::format("{} is not implemented here", call.name), "name");
 }
 
 }  // namespace cru::crew

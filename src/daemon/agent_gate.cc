@@ -32,8 +32,8 @@ std::optional<Permission> needed_for(const api::Operation& row) {
 Result<> check_agent(const api::Operation& row, const definitions::Permissions& granted) {
   if (is_one_of(open_rows, row.name)) return {};
   if (!row.is_coordination)
-    return fail(Code::forbidden, fmt::format("{} is not for agents of the crew", row.name), "",
-                "use your own tools, or ask the person");
+    return fail(Code::forbidden, fmt::format("{} is not available to agents of the crew", row.name), "",
+                "use your own tools, or ask the user");
   auto needs = needed_for(row);
   if (!needs || granted.has(*needs)) return {};
   return fail(Code::forbidden, fmt::format("permission denied: {} needs {}; this agent has: {}", row.name,

@@ -78,11 +78,11 @@ void ConfigReader::lock_minutes(const YamlNode& node, const std::string& path, i
 
 void ConfigReader::backends(const YamlNode& node, const std::string& path) {
   if (!is_from_user(node, path)) return;
-  if (node.kind != YamlNode::Kind::map) return problem(node, path, "must hold names and commands");
+  if (node.kind != YamlNode::Kind::map) return problem(node, path, "must be a map of names to commands");
   for (const auto& [name, value, line] : node.members) {
     std::vector<std::string> argv;
     section(value, path + "." + name, {{"argv", [&, this](auto& n, auto& p) { texts(n, p, argv); }}});
-    if (argv.empty()) problem(line, path + "." + name + ".argv", "a command is needed");
+    if (argv.empty()) problem(line, path + "." + name + ".argv", "a command is required");
     config_.backends[name] = std::move(argv);
   }
 }

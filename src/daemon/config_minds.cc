@@ -7,7 +7,7 @@
 namespace cru::daemon {
 
 void ConfigReader::models(const YamlNode& node, const std::string& path) {
-  if (node.kind != YamlNode::Kind::map) return problem(node, path, "must hold names and models");
+  if (node.kind != YamlNode::Kind::map) return problem(node, path, "must be a map of names to models");
   for (const auto& [name, value, line] : node.members) {
     auto& entry = config_.minds.models[name];
     bool is_new = entry.name.empty();
@@ -16,7 +16,7 @@ void ConfigReader::models(const YamlNode& node, const std::string& path) {
     model(value, path + "." + name, entry);
     // Another provider's model does not cost what the built-in one does.
     if (entry.provider != provider_before && !(value.find("prices"))) entry.prices.reset();
-    if (entry.provider.empty()) problem(line, path + "." + name + ".provider", "a provider is needed");
+    if (entry.provider.empty()) problem(line, path + "." + name + ".provider", "a provider is required");
   }
 }
 
@@ -48,12 +48,12 @@ void ConfigReader::model(const YamlNode& node, const std::string& path, minds::M
 /// A repository must not say where prompts and keys are sent, nor which programs are run.
 void ConfigReader::providers(const YamlNode& node, const std::string& path) {
   if (!is_from_user(node, path)) return;
-  if (node.kind != YamlNode::Kind::map) return problem(node, path, "must hold names and providers");
+  if (node.kind != YamlNode::Kind::map) return problem(node, path, "must be a map of names to providers");
   for (const auto& [name, value, line] : node.members) {
     auto& entry = config_.minds.providers[name];
     bool is_new = entry.name.empty();
     entry.name = name;
-    if (is_new && !value.find("kind")) problem(line, path + "." + name + ".kind", "a kind is needed");
+    if (is_new && !value.find("kind")) problem(line, path + "." + name + ".kind", "a kind is required");
     provider(value, path + "." + name, entry);
   }
 }
@@ -99,7 +99,7 @@ void ConfigReader::permissions(const YamlNode& node, const std::string& path,
       read.add(*permission);
     else
       problem(node, path,
-              fmt::format("\"{}\" is no permission; there are {}", name,
+              fmt::format("unknown permission \"{}\"; valid: {}", name,
                           fmt::join(definitions::permission_names(), ", ")));
   }
   into = read | definitions::Permissions::baseline();

@@ -18,7 +18,7 @@ void ConfigReader::problem(int line, const std::string& path, std::string_view r
 void ConfigReader::section(const YamlNode& node, const std::string& path, const Keys& keys) {
   if (node.kind == YamlNode::Kind::null) return;
   if (node.kind != YamlNode::Kind::map)
-    return problem(node, path.empty() ? "the file" : path, "must hold keys and values");
+    return problem(node, path.empty() ? "the file" : path, "must be a map");
   for (const auto& [key, value, line] : node.members) {
     auto inner = path.empty() ? key : path + "." + key;
     auto known = std::find_if(keys.begin(), keys.end(),
@@ -44,7 +44,7 @@ void ConfigReader::integer(const YamlNode& node, const std::string& path, int64_
   auto [end, error] = std::from_chars(node.text.data(), node.text.data() + node.text.size(), value);
   if (node.kind != YamlNode::Kind::scalar || error != std::errc() ||
       end != node.text.data() + node.text.size() || value < least || value > most)
-    return problem(node, path, fmt::format("must be a whole number from {} to {}", least, most));
+    return problem(node, path, fmt::format("must be an integer from {} to {}", least, most));
   set(value);
 }
 
@@ -81,10 +81,10 @@ void ConfigReader::choice(const YamlNode& node, const std::string& path,
 }
 
 void ConfigReader::texts(const YamlNode& node, const std::string& path, std::vector<std::string>& into) {
-  if (node.kind != YamlNode::Kind::list) return problem(node, path, "must be a list of texts");
+  if (node.kind != YamlNode::Kind::list) return problem(node, path, "must be a list of strings");
   for (const auto& item : node.items) {
     if (item.kind != YamlNode::Kind::scalar)
-      problem(item, path, "must be a text");
+      problem(item, path, "must be a string");
     else
       into.push_back(item.text);
   }
@@ -92,14 +92,14 @@ void ConfigReader::texts(const YamlNode& node, const std::string& path, std::vec
 
 bool ConfigReader::is_from_user(const YamlNode& node, const std::string& path) {
   if (scope_ == Scope::user) return true;
-  config_.warnings.push_back(fmt::format("{}:{}: {}: ignored: this counts only from your own configuration",
-                                         file_, node.line, path));
+  config_.warnings.push_back(
+      fmt::format("{}:{}: {}: ignored: only allowed in your own configuration file", file_, node.line, path));
   return false;
 }
 
 void ConfigReader::text(const YamlNode& node, const std::string& path, std::string& into) {
   if (node.kind != YamlNode::Kind::scalar || node.text.empty() || node.text.size() > 4096)
-    return problem(node, path, "must be a text");
+    return problem(node, path, "must be a string");
   into = node.text;
 }
 

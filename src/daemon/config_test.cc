@@ -62,11 +62,11 @@ TEST(Config, ReportsEveryMistakeAtOnceWithItsLine) {
                      "  kill_grace: 10\n"
                      "  output_limit: 5GB\n"
                      "  environment: PATH\n"),
-            "c.yaml:2: daemon.port: must be a whole number from 1 to 65535\n"
+            "c.yaml:2: daemon.port: must be an integer from 1 to 65535\n"
             "c.yaml:3: daemon.log_level: must be one of debug, info, warn, error\n"
             "c.yaml:5: runs.kill_grace: must be a duration such as 500ms, 10s, 15m, 24h or 30d\n"
             "c.yaml:6: runs.output_limit: must be a number of bytes such as 1048576, 64MiB or 2GiB\n"
-            "c.yaml:7: runs.environment: must be a list of texts");
+            "c.yaml:7: runs.environment: must be a list of strings");
 }
 
 TEST(Config, UnknownKeysAreErrorsThatSayWhatWasMeant) {
@@ -77,18 +77,18 @@ TEST(Config, UnknownKeysAreErrorsThatSayWhatWasMeant) {
 }
 
 TEST(Config, RefusesValuesOfTheWrongShape) {
-  EXPECT_EQ(problems("[1]"), "c.yaml:1: the file: must hold keys and values");
-  EXPECT_EQ(problems("daemon: 5"), "c.yaml:1: daemon: must hold keys and values");
+  EXPECT_EQ(problems("[1]"), "c.yaml:1: the file: must be a map");
+  EXPECT_EQ(problems("daemon: 5"), "c.yaml:1: daemon: must be a map");
   EXPECT_NE(problems("daemon: {port: [1]}"), "none");
   EXPECT_NE(problems("daemon: {port: 8765x}"), "none");
   EXPECT_NE(problems("daemon: {port: }"), "none");
   EXPECT_NE(problems("runs: {output_limit: -1}"), "none");
   EXPECT_NE(problems("runs: {output_limit: 9999999999GiB}"), "none");
   EXPECT_NE(problems("runs: {environment: [[a]]}"), "none");
-  EXPECT_EQ(problems("backends:\n  mine:\n"), "c.yaml:2: backends.mine.argv: a command is needed");
+  EXPECT_EQ(problems("backends:\n  mine:\n"), "c.yaml:2: backends.mine.argv: a command is required");
   EXPECT_EQ(problems("backends:\n  mine: {args: [x]}\n"),
             "c.yaml:2: backends.mine.args: unknown key; did you mean argv?\n"
-            "c.yaml:2: backends.mine.argv: a command is needed");
+            "c.yaml:2: backends.mine.argv: a command is required");
 }
 
 TEST(Config, CommandsCountOnlyFromTheUsersOwnFile) {
@@ -101,7 +101,7 @@ TEST(Config, CommandsCountOnlyFromTheUsersOwnFile) {
   EXPECT_EQ(both->backends.at("mine"), std::vector<std::string>{"good"});
   EXPECT_EQ(both->kill_grace, 1s) << "the rest of the file counts";
   EXPECT_EQ(both->warnings, std::vector<std::string>{
-                                "c.yaml:1: backends: ignored: this counts only from your own configuration"});
+                                "c.yaml:1: backends: ignored: only allowed in your own configuration file"});
 }
 
 TEST(Config, SetsCoordinationFromEitherFile) {
@@ -136,7 +136,7 @@ TEST(Config, ReadsHowAgentsLive) {
   EXPECT_EQ(config.live.max_thinking, 9);
   EXPECT_EQ(config.live.instinct, 2s);
   EXPECT_EQ(problems("live: {idle: 0s}"), "c.yaml:1: live.idle: must be from 100ms to 1d");
-  EXPECT_EQ(problems("live: {hearing: 17}"), "c.yaml:1: live.hearing: must be a whole number from 0 to 16");
+  EXPECT_EQ(problems("live: {hearing: 17}"), "c.yaml:1: live.hearing: must be an integer from 0 to 16");
 }
 
 TEST(Config, RefusesBadCoordinationSettings) {
@@ -148,9 +148,9 @@ TEST(Config, RefusesBadCoordinationSettings) {
                      "  requeue_at_end: \"true\"\n"
                      "  lock_tll_minutes: 5\n"),
             "c.yaml:2: coordination.stale_after: must be a duration such as 500ms, 10s, 15m, 24h or 30d\n"
-            "c.yaml:3: coordination.lock_ttl_minutes: must be a whole number from 1 to 480\n"
+            "c.yaml:3: coordination.lock_ttl_minutes: must be an integer from 1 to 480\n"
             "c.yaml:4: coordination.lock_on_edit: must be true or false\n"
-            "c.yaml:5: coordination.edit_lock_ttl_minutes: must be a whole number from 1 to 480\n"
+            "c.yaml:5: coordination.edit_lock_ttl_minutes: must be an integer from 1 to 480\n"
             "c.yaml:6: coordination.requeue_at_end: must be true or false\n"
             "c.yaml:7: coordination.lock_tll_minutes: unknown key; did you mean lock_ttl_minutes?");
   EXPECT_EQ(problems("coordination: {stale_after: 0s}"),
@@ -230,9 +230,9 @@ TEST(Config, RefusesBadSettingsOfMindsAndTheCrew) {
                      "  client_permissions: [FilesystemWrit]\n"
                      "  most_call: 3\n"),
             "c.yaml:2: crew.result_limit: must be from 1KiB to 1MiB\n"
-            "c.yaml:3: crew.max_concurrent: must be a whole number from 1 to 100\n"
+            "c.yaml:3: crew.max_concurrent: must be an integer from 1 to 100\n"
             "c.yaml:4: crew.delegation_limit: must be from 1s to 24h\n"
-            "c.yaml:5: crew.client_permissions: \"FilesystemWrit\" is no permission; there are "
+            "c.yaml:5: crew.client_permissions: unknown permission \"FilesystemWrit\"; valid: "
             "FilesystemRead, FilesystemWrite, SemanticSearch, DatabaseRead, DatabaseWrite, NetworkAccess, "
             "ProcessSpawn\n"
             "c.yaml:6: crew.most_call: unknown key; did you mean most_calls?");
@@ -244,12 +244,12 @@ TEST(Config, RefusesBadSettingsOfMindsAndTheCrew) {
   EXPECT_EQ(problems("crew: {result_limit: much}"),
             "c.yaml:1: crew.result_limit: must be a number of bytes such as 1048576, 64MiB or 2GiB");
   EXPECT_EQ(problems("providers:\n  mine: {base_url: http://x}\n"),
-            "c.yaml:2: providers.mine.kind: a kind is needed");
+            "c.yaml:2: providers.mine.kind: a kind is required");
   EXPECT_EQ(
       problems("providers:\n  mine: {kind: openia}\n"),
       "c.yaml:2: providers.mine.kind: must be one of scripted, anthropic, openai, claude, codex, gemini, "
       "command");
-  EXPECT_EQ(problems("models:\n  mine: {id: x}\n"), "c.yaml:2: models.mine.provider: a provider is needed");
+  EXPECT_EQ(problems("models:\n  mine: {id: x}\n"), "c.yaml:2: models.mine.provider: a provider is required");
 }
 
 TEST(Config, NamesAModelWithoutAProviderAndADefaultThatIsNone) {
@@ -322,7 +322,7 @@ TEST_F(LoadConfig, NamesTheFileAndTheLineOfBadSyntax) {
   auto refused = load();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
-            (folder / "project/.crucible/config.yaml") + ":3: the key port stands twice");
+            (folder / "project/.crucible/config.yaml") + ":3: the key port is duplicated");
 }
 
 TEST_F(LoadConfig, RefusesAPortThatIsNone) {

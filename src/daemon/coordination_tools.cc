@@ -56,7 +56,7 @@ bool CoordinationTools::reads_only(const std::string& name) const {
 
 Task<Result<std::string>> CoordinationTools::call(crew::ToolCall call) {
   const auto* row = find_row(call.name);
-  if (!row) co_return fail(Code::not_found, fmt::format("there is no tool {}", call.name));
+  if (!row) co_return fail(Code::not_found, fmt::format("unknown tool: {}", call.name));
   if (auto allowed = check_agent(*row, call.granted); !allowed) co_return fail(std::move(allowed.error()));
   known_.insert(call.agent + "-" + call.task_id);
   auto reply = co_await api_.call(*row, call_of(call.agent, call.task_id, call.traceparent), call.input);
@@ -67,8 +67,8 @@ Task<Result<std::string>> CoordinationTools::call(crew::ToolCall call) {
 Task<void> CoordinationTools::agent_ended(std::string agent, std::string task_id) {
   if (known_.erase(agent + "-" + task_id) == 0) co_return;
   auto ended = co_await api_.call(*api::find_operation("end_session"), call_of(agent, task_id, {}),
-                                  {{"reason", "its task is over"}});
-  if (!ended) log_error("a subagent's session could not be ended", ended.error(), {{"task_id", task_id}});
+                                  {{"reason", "its task has ended"}});
+  if (!ended) log_error("cannot end the agent session of a subagent", ended.error(), {{"task_id", task_id}});
 }
 
 }  // namespace cru::daemon

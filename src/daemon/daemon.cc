@@ -45,7 +45,7 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
     uint16_t port = 0;
     auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), port);
     if (error != std::errc() || end != value.data() + value.size() || port == 0)
-      return fail(Code::invalid_argument, "a port is a number from 1 to 65535", "--port");
+      return fail(Code::invalid_argument, "the port must be a number from 1 to 65535", "--port");
     arguments.port = port;
   }
   return arguments;
@@ -72,7 +72,7 @@ uint16_t last_port(const api::Project& project) {
 Result<Fd> listen_tcp(const api::Project& project, std::optional<uint16_t> wanted) {
   if (wanted) {
     auto bound = http::listen_loopback(*wanted);
-    if (!bound) bound.error().hint = "choose another with --port, or leave it out to take a free one";
+    if (!bound) bound.error().hint = "choose another with --port, or omit --port to use a free one";
     return bound;
   }
   if (auto port = last_port(project); port != 0)
@@ -88,7 +88,7 @@ Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::P
   if (store || store.error().details.find("damaged") == std::string::npos) return store;
   auto aside = set_database_aside(project, loop.clock().wall());
   if (!aside) return fail(aside.error());
-  log_error("the database is damaged and was set aside", store.error(), {{"kept_as", *aside}});
+  log_error("the database is damaged and was renamed", store.error(), {{"kept_as", *aside}});
   return sqlite::SqliteStore::open(loop, database_path(project), migrations);
 }
 
@@ -117,7 +117,7 @@ class Daemon {
     engine_ = std::make_unique<Engine>(loop_, pool_, *store_, project_, config_, own_program());
     url_ = fmt::format("http://127.0.0.1:{}/", port);
     engine_->bind(
-        {CRU_VERSION, project_.root, url_, loop_.clock().wall(), [this] { begin_stop("asked to"); }});
+        {CRU_VERSION, project_.root, url_, loop_.clock().wall(), [this] { begin_stop("requested"); }});
     identity_ = std::make_unique<CallerIdentity>(pool_, engine_->keeper(), engine_->runs(), port);
     edge_ = std::make_unique<edges::HttpEdge>(
         loop_, engine_->api(), store_->events(),
@@ -177,8 +177,7 @@ class Daemon {
   Error set_aside_if_damaged(Error error) {
     if (error.details.find("damaged") == std::string::npos) return error;
     auto aside = set_database_aside(project_, loop_.clock().wall());
-    if (aside)
-      error.hint = fmt::format("it was set aside as {}; start again to begin with a new one", *aside);
+    if (aside) error.hint = fmt::format("it was renamed to {}; start again to create a new one", *aside);
     log_error("the database is damaged", error);
     return error;
   }

@@ -98,7 +98,7 @@ void read_layout(const std::string& root, autonomy::RuntimeOptions& options) {
   }
   options.layout_warning =
       ".crucible/layout.json: " + layout.error().message + "; the built-in office is used";
-  log_warn("the layout cannot be used", {{"error", options.layout_warning}});
+  log_warn("cannot use the layout", {{"error", options.layout_warning}});
 }
 
 autonomy::RuntimeOptions live_options(const std::string& root, const Config& config) {
@@ -124,7 +124,7 @@ Task<Result<>> check_run(crew::Crew& crew, const api::Operation& operation, std:
 
 Task<void> end_sessions_of(coordination::Sessions& sessions, std::string task_id, std::string why) {
   auto ended = co_await sessions.end_of_run(task_id, "its run " + task_id + " has ended: " + why);
-  if (!ended) log_error("a run's sessions could not be ended", ended.error(), {{"run", task_id}});
+  if (!ended) log_error("cannot end the agent sessions of a run", ended.error(), {{"run", task_id}});
 }
 
 }  // namespace

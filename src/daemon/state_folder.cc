@@ -17,14 +17,15 @@ Result<> prepare_state(const api::Project& project) {
   auto state = project.state();
   for (const auto& folder : {state, project.output_folder(), project.log_folder(), state + "/exits"})
     if (auto made = make_folder(folder, 0700); !made) {
-      made.error().hint = "cru keeps its state there: check the folder's permissions and the disk";
+      made.error().hint = "the project's state is stored there: check the folder's permissions and the disk";
       return made;
     }
   // A repository may bring a `.coven` of its own: nothing in it may lead us elsewhere.
   for (const auto& folder : {state, project.output_folder(), project.log_folder(), state + "/exits"}) {
     struct stat status{};
     if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
-      return fail(Code::forbidden, folder + " is not a folder of yours", "", "remove it, and start again");
+      return fail(Code::forbidden, folder + " is not a folder that belongs to you", "",
+                  "remove it and start again");
   }
   // Older than us and readable by others? It holds output and a token: close it.
   ::chmod(state.c_str(), 0700);

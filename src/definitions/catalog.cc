@@ -25,7 +25,7 @@ ByName take_folder(Catalog& catalog, const FoundFolder& folder, Source source) {
       auto [first, is_new] = valid.try_emplace(parsed->definition->name, *parsed->definition);
       if (!is_new)
         problems.push_back({path, parsed->name_line, "name",
-                            fmt::format("\"{}\" is defined by {} already", first->first, first->second.path),
+                            fmt::format("\"{}\" is already defined by {}", first->first, first->second.path),
                             "give one of them another name, or remove it"});
     }
     bool is_valid = !has_error(problems);
@@ -63,7 +63,7 @@ std::unexpected<Error> not_found(const Catalog& catalog, const std::string& name
   else if (auto near = closest(name, names); !near.empty())
     hint += "\ndid you mean: " + near;
   else
-    hint += "\nsee those there are with: cru agents list";
+    hint += "\nlist agents with: cru agents list";
   return fail(Code::not_found, fmt::format("agent not found: \"{}\"", name), "name", std::move(hint));
 }
 
@@ -92,8 +92,8 @@ std::vector<Problem> check_models(const Catalog& catalog, const std::vector<std:
     if (is_known || agent.source == Source::builtin) continue;
     auto near = closest(agent.model, models);
     problems.push_back({agent.path, line_of(agent.frontmatter, "model:"), "model",
-                        fmt::format("\"{}\" is no model of the configuration", agent.model),
-                        near.empty() ? fmt::format("there are {}", fmt::join(models, ", "))
+                        fmt::format("unknown model \"{}\"", agent.model),
+                        near.empty() ? fmt::format("valid models: {}", fmt::join(models, ", "))
                                      : fmt::format("did you mean {}?", near),
                         false});
   }

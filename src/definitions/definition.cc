@@ -148,7 +148,8 @@ json::object to_json(const Definition& definition, bool with_prompt) {
 
 Result<std::string> new_definition_text(const std::string& name, const std::string& description,
                                         const std::string& model, Permissions permissions) {
-  auto about = description.empty() ? fmt::format("Say in one sentence when to use {}", name) : description;
+  auto about =
+      description.empty() ? fmt::format("Describe in one sentence when to use {}", name) : description;
   auto text = fmt::format("---\nname: {}\ndescription: {}\n",
                           is_agent_name(name) ? name : to_text(json::value(name)), as_yaml(about));
   bool is_word = std::ranges::all_of(model, [](char c) { return is_lower_or_digit(c) || c == '-'; });

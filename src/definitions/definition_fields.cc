@@ -78,7 +78,7 @@ class FieldReader {
 
   void read(const YamlNode& root, std::string_view stem) {
     if (root.kind != Kind::map && root.kind != Kind::null) {
-      error(root.line, "", "the frontmatter is no list of fields", "write one field a line: name: value");
+      error(root.line, "", "the frontmatter is not a map of fields", "write one field per line: name: value");
       return;
     }
     check_keys(root);
@@ -167,8 +167,8 @@ class FieldReader {
     if (!found) return nullptr;
     if (found->value.kind == Kind::scalar) return &found->value;
     error(found->line, found->key,
-          fmt::format("must be a text, not a {}", found->value.kind == Kind::list ? "list" : "mapping"),
-          "write it behind the colon; in quotes if it holds [ ] { } or a colon");
+          fmt::format("must be a string, not a {}", found->value.kind == Kind::list ? "list" : "mapping"),
+          "write it after the colon; quote it if it contains [ ] { } or a colon");
     return nullptr;
   }
   const YamlNode* text_of(const YamlNode& root, std::string_view key) { return scalar(member(root, key)); }
@@ -184,33 +184,33 @@ class FieldReader {
     if (!is_agent_name(text->text)) {
       auto near = to_agent_name(text->text);
       return error(found->line, "name",
-                   fmt::format("\"{}\" cannot be a name: small letters, digits, - and _, at most 48, and a "
-                               "letter or digit first",
+                   fmt::format("\"{}\" is not a valid name: use at most 48 lower-case letters, digits, - and "
+                               "_, starting with a letter or digit",
                                safe_for_terminal(truncate(text->text, 64))),
                    near.empty() ? "" : fmt::format("write name: {}", near));
     }
     out_.name = text->text;
     if (out_.name != stem)
-      warn(found->line, "name", fmt::format("differs from the file's name, {}.md", safe_for_terminal(stem)),
+      warn(found->line, "name", fmt::format("differs from the file name, {}.md", safe_for_terminal(stem)),
            fmt::format("rename the file to {}.md", out_.name));
   }
 
   void read_description(const YamlNode& root) {
     const auto* found =
-        required(root, "description", "say in one sentence what it is for and when to use it");
+        required(root, "description", "describe in one sentence what it does and when to use it");
     const auto* text = scalar(found);
     if (!text) return;
     out_.description = std::string(trim(text->text));
     if (out_.description.empty())
-      return error(found->line, "description", "is empty", "say in one sentence what it is for");
+      return error(found->line, "description", "is empty", "describe in one sentence what it does");
     // Claude Code's own are often longer: they hold examples.
     auto size = out_.description.size();
     if (size > longest_description)
-      return error(found->line, "description", fmt::format("is over {} bytes", longest_description),
-                   "what the agent itself should know belongs into the prompt");
+      return error(found->line, "description", fmt::format("is longer than {} bytes", longest_description),
+                   "instructions for the agent belong in the prompt");
     if (size > usual_description)
-      warn(found->line, "description", fmt::format("is over {} bytes", usual_description),
-           "what the agent itself should know belongs into the prompt");
+      warn(found->line, "description", fmt::format("is longer than {} bytes", usual_description),
+           "instructions for the agent belong in the prompt");
   }
 
   void read_model(const YamlNode& root) {
@@ -220,8 +220,8 @@ class FieldReader {
     if (text->text.empty() || !is_model(text->text))
       return error(
           found->line, "model",
-          fmt::format("\"{}\" cannot be a model's name", safe_for_terminal(truncate(text->text, 64))),
-          "write sonnet, haiku, opus, inherit, or leave it out for the default");
+          fmt::format("\"{}\" is not a valid model name", safe_for_terminal(truncate(text->text, 64))),
+          "use sonnet, haiku, opus or inherit, or omit it for the default");
     out_.model = text->text;
   }
 
@@ -236,7 +236,7 @@ class FieldReader {
     // Claude Code's own agents without `tools` have all of them; here nobody gets everything by saying
     // nothing.
     if (!required(root, "permissions",
-                  "add the line: permissions: [FilesystemRead, SemanticSearch]  (or, for all that there is: "
+                  "add the line: permissions: [FilesystemRead, SemanticSearch]  (or, for all permissions: "
                   "permissions: [" +
                       Permissions::all().in_words() + "])"))
       return;
@@ -247,8 +247,8 @@ class FieldReader {
       }
       auto meant = meant_permission(text);
       error(line, "permissions",
-            fmt::format("\"{}\" is no permission", safe_for_terminal(truncate(text, 64))),
-            meant.empty() ? fmt::format("there are {}", Permissions::all().in_words())
+            fmt::format("unknown permission \"{}\"", safe_for_terminal(truncate(text, 64))),
+            meant.empty() ? fmt::format("valid permissions: {}", Permissions::all().in_words())
                           : fmt::format("did you mean {}?", meant));
     }
   }
@@ -281,7 +281,7 @@ class FieldReader {
     bool whole =
         found->value.kind == Kind::scalar && problem == std::errc() && end == text.data() + text.size();
     if (whole && number >= least && number <= most) return number;
-    error(found->line, key, fmt::format("must be a whole number from {} to {}", least, most));
+    error(found->line, key, fmt::format("must be an integer from {} to {}", least, most));
     return {};
   }
 
@@ -290,7 +290,7 @@ class FieldReader {
       // A gate that never closes because of a slip must not go unseen.
       auto meant = permission_from(text) ? std::string() : closest(text, permission_names());
       if (!meant.empty())
-        error(line, "requires_approval", fmt::format("\"{}\" is no permission", safe_for_terminal(text)),
+        error(line, "requires_approval", fmt::format("unknown permission \"{}\"", safe_for_terminal(text)),
               fmt::format("did you mean {}?", meant));
       out_.requires_approval.push_back(std::move(text));
     }
@@ -317,21 +317,21 @@ class FieldReader {
       for (const auto& item : value.items) {
         auto text = trim(item.text);
         if (item.kind != Kind::scalar || text.empty())
-          error(item.line, key, "every entry must be a text that is not empty");
+          error(item.line, key, "every entry must be a non-empty string");
         else
           out.push_back({std::string(text), item.line});
       }
     } else {
-      error(found->line, key, "must be a list, or texts with commas between them",
+      error(found->line, key, "must be a list, or strings separated by commas",
             fmt::format("write {}: [ONE, TWO]", key));
     }
     if (out.size() > most_entries) {
-      error(found->line, key, fmt::format("has over {} entries", most_entries));
+      error(found->line, key, fmt::format("has more than {} entries", most_entries));
       out.resize(most_entries);
     }
     for (const auto& entry : out)
       if (entry.text.size() > longest_entry)
-        error(entry.line, key, fmt::format("an entry is over {} bytes", longest_entry));
+        error(entry.line, key, fmt::format("an entry is longer than {} bytes", longest_entry));
     return out;
   }
 
@@ -358,13 +358,14 @@ Parsed parse_definition(std::string_view text, std::string path, std::string_vie
     reader.error(fields.error().line, "", fields.error().reason, fields.error().suggestion);
   } else {
     if (fields->lenient_line != 0)
-      reader.warn(fields->lenient_line, "", "is not strict YAML: a text holds a colon; read as it was meant",
-                  "put the text into quotes");
+      reader.warn(fields->lenient_line, "",
+                  "is not strict YAML: an unquoted value contains a colon; interpreted as text",
+                  "quote the value");
     reader.read(fields->tree, stem);
   }
   if (document->prompt.empty())
     reader.error(document->prompt_line, "prompt", "is empty",
-                 "write behind the frontmatter what the agent is to do, and how");
+                 "write the agent's instructions after the frontmatter");
   std::ranges::sort(parsed.problems);
   if (std::ranges::any_of(parsed.problems, &Problem::is_error)) return parsed;
   definition.prompt = std::move(document->prompt);

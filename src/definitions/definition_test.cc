@@ -92,12 +92,12 @@ descripton: x
   EXPECT_FALSE(parsed.definition);
   EXPECT_EQ(
       told(parsed),
-      R"(reviewer.md:2: error: name: "Code Reviewer" cannot be a name: small letters, digits, - and _, at most 48, and a letter or digit first | write name: code-reviewer
+      R"(reviewer.md:2: error: name: "Code Reviewer" is not a valid name: use at most 48 lower-case letters, digits, - and _, starting with a letter or digit | write name: code-reviewer
 reviewer.md:5: error: permissions: "FileSystemWrite" is no permission | did you mean FilesystemWrite?
 reviewer.md:6: error: enabled: must be true or false | write enabled: true
-reviewer.md:7: error: max_retries: must be a whole number from 0 to 10
+reviewer.md:7: error: max_retries: must be an integer from 0 to 10
 reviewer.md:8: error: descripton: unknown field | did you mean description?
-reviewer.md:10: error: prompt: is empty | write behind the frontmatter what the agent is to do, and how)");
+reviewer.md:10: error: prompt: is empty | write the agent's instructions after the frontmatter)");
   EXPECT_EQ(parsed.name, "Code Reviewer");
 }
 
@@ -107,7 +107,7 @@ TEST(Definition, SaysTheLineThatAClaudeFileWithoutToolsNeeds) {
   EXPECT_FALSE(parsed.definition);
   EXPECT_EQ(told(parsed),
             "reviewer.md:1: error: permissions: is missing | add the line: permissions: [FilesystemRead, "
-            "SemanticSearch]  (or, for all that there is: permissions: [FilesystemRead, FilesystemWrite, "
+            "SemanticSearch]  (or, for all permissions: permissions: [FilesystemRead, FilesystemWrite, "
             "SemanticSearch, DatabaseRead, DatabaseWrite, NetworkAccess, ProcessSpawn])");
 }
 
@@ -162,7 +162,7 @@ TEST(Definition, TakesPermissionsAsAListOrATextAndSaysWhatWasMeant) {
     EXPECT_TRUE(
         has(with("permissions: [" + std::string(written) + "]"), "did you mean " + std::string(meant) + "?"))
         << written;
-  EXPECT_TRUE(has(with("permissions: [Everything]"), "there are FilesystemRead, FilesystemWrite, "));
+  EXPECT_TRUE(has(with("permissions: [Everything]"), "valid permissions: FilesystemRead, FilesystemWrite, "));
 }
 
 TEST(Definition, ReadsAFileOfClaudeCodesUnchanged) {
@@ -191,10 +191,9 @@ hooks:
 You review.
 )");
   ASSERT_TRUE(parsed.definition) << told(parsed);
-  EXPECT_EQ(
-      told(parsed),
-      "reviewer.md:3: warning: is not strict YAML: a text holds a colon; read as it was meant | put the "
-      "text into quotes");
+  EXPECT_EQ(told(parsed),
+            "reviewer.md:3: warning: is not strict YAML: an unquoted value contains a colon; interpreted as "
+            "text | quote the value");
   EXPECT_EQ(parsed.definition->permissions.in_words(), "FilesystemRead, NetworkAccess, ProcessSpawn");
   EXPECT_EQ(parsed.definition->tools, (std::vector<std::string>{"Read", "Grep", "Bash(git diff:*, git log:*)",
                                                                 "mcp__github__search", "WebFetch"}));
@@ -232,16 +231,16 @@ TEST(Definition, ToleratesAByteOrderMarkAndCrlf) {
 }
 
 TEST(Definition, RefusesWhatIsNoDefinition) {
-  EXPECT_TRUE(has(parse(""), ":1: error: does not begin with frontmatter"));
-  EXPECT_TRUE(has(parse("# A note\n"), ":1: error: does not begin with frontmatter"));
+  EXPECT_TRUE(has(parse(""), ":1: error: does not start with frontmatter"));
+  EXPECT_TRUE(has(parse("# A note\n"), ":1: error: does not start with frontmatter"));
   EXPECT_TRUE(has(parse("---"), ":1: error: the frontmatter has no end"));
   EXPECT_TRUE(has(parse("---\nname: x\n"), ":1: error: the frontmatter has no end"));
   EXPECT_TRUE(has(parse("---\nname: x\n---\nab\n\xff\n"), ":5: error: is not UTF-8"));
-  EXPECT_TRUE(has(parse(std::string("---\n\0", 5)), ":2: error: holds a NUL byte"));
-  EXPECT_TRUE(has(parse(std::string(longest_file + 1, 'x')), "is over 256 KiB"));
-  EXPECT_TRUE(has(parse("---\n- a\n---\nx\n"), ":2: error: the frontmatter is no list of fields"));
+  EXPECT_TRUE(has(parse(std::string("---\n\0", 5)), ":2: error: contains a NUL byte"));
+  EXPECT_TRUE(has(parse(std::string(longest_file + 1, 'x')), "is larger than 256 KiB"));
+  EXPECT_TRUE(has(parse("---\n- a\n---\nx\n"), ":2: error: the frontmatter is not a map of fields"));
   EXPECT_TRUE(has(parse("---\nname: a\nname: b\n---\nx\n"),
-                  ":3: error: is not valid YAML: the key name stands twice"));
+                  ":3: error: is not valid YAML: the key name is duplicated"));
   EXPECT_TRUE(
       has(parse("---\nname: a\nother: &x 1\nmore: *x\n---\nx\n"), ":3: error: is not valid YAML: anchors"));
   EXPECT_TRUE(has(parse("---\nname: [\n---\n\n"), "prompt: is empty")) << "both are told";
@@ -259,7 +258,7 @@ TEST(Definition, WarnsOfALongDescriptionAndRefusesAHugeOne) {
   };
   EXPECT_TRUE(of(1024).problems.empty());
   EXPECT_TRUE(of(1025).definition);
-  EXPECT_TRUE(has(of(1025), "warning: description: is over 1024 bytes"));
+  EXPECT_TRUE(has(of(1025), "warning: description: is larger than 1024 bytes"));
   EXPECT_FALSE(of(8193).definition);
 }
 
@@ -274,7 +273,7 @@ TEST(Definition, HasANameThatCouldBeAFiles) {
   EXPECT_EQ(to_agent_name("../../etc/passwd"), "etc-passwd");
   EXPECT_EQ(to_agent_name("日本"), "");
   EXPECT_TRUE(has(parse(good, "other"),
-                  "other.md:2: warning: name: differs from the file's name, other.md | "
+                  "other.md:2: warning: name: differs from the file name, other.md | "
                   "rename the file to reviewer.md"));
   EXPECT_TRUE(parse(good, "other").definition);
 }

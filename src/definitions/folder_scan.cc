@@ -47,9 +47,8 @@ FileNames names_in(const std::string& folder) {
 
 Parsed unreadable(const std::string& path, std::error_code reason) {
   Parsed parsed;
-  parsed.problems.push_back(
-      {path, 1, "", fmt::format("cannot be read: {}", reason.message()),
-       reason == std::errc::permission_denied ? "let yourself read it: chmod u+r" : ""});
+  parsed.problems.push_back({path, 1, "", fmt::format("cannot be read: {}", reason.message()),
+                             reason == std::errc::permission_denied ? "make it readable: chmod u+r" : ""});
   return parsed;
 }
 
@@ -90,8 +89,8 @@ ScannedFolder scan_folder(const std::string& folder, const std::string& shown, S
   if (trouble)
     out.found.problems.push_back({shown, 1, "", fmt::format("cannot be read: {}", trouble.message()), ""});
   if (more)
-    out.found.problems.push_back({shown, 1, "", fmt::format("holds over {} definitions", most_files),
-                                  "only the first, by name, are looked at"});
+    out.found.problems.push_back({shown, 1, "", fmt::format("contains more than {} definitions", most_files),
+                                  "only the first ones, by name, are used"});
   for (const auto& name : names) {
     auto stem = name.substr(0, name.size() - 3);
     auto path = folder + "/" + name;

@@ -28,7 +28,7 @@ std::optional<Flaw> bad_bytes(std::string_view text) {
     auto character = first_code_point(text.substr(i));
     if (!character.valid)
       return Flaw{line_at(text, i), fmt::format("is not UTF-8 (byte {})", i + 1), "save the file as UTF-8"};
-    if (character.value == 0) return Flaw{line_at(text, i), "holds a NUL byte", {}};
+    if (character.value == 0) return Flaw{line_at(text, i), "contains a NUL byte", {}};
     i += character.length;
   }
   return {};
@@ -67,7 +67,7 @@ Flaw to_flaw(const Error& error) {
   if (problem == std::errc()) message.remove_prefix(static_cast<size_t>(end - message.data()));
   while (message.starts_with(':') || message.starts_with(' ')) message.remove_prefix(1);
   return {line + 1, fmt::format("is not valid YAML: {}", message),
-          "check the indentation and the brackets; a text with a colon, # or * in it needs quotes"};
+          "check the indentation and the brackets; quote values that contain a colon, # or *"};
 }
 
 bool is_key(std::string_view text) {
@@ -94,20 +94,20 @@ std::string quoted_if_plain(std::string_view line) {
 
 std::expected<Document, Flaw> split_document(std::string_view text) {
   if (text.size() > longest_file)
-    return std::unexpected(Flaw{1, fmt::format("is over {} KiB", longest_file / 1024),
-                                "keep the prompt to what the agent needs"});
+    return std::unexpected(
+        Flaw{1, fmt::format("is larger than {} KiB", longest_file / 1024), "shorten the prompt"});
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (auto flaw = bad_bytes(text)) return std::unexpected(*std::move(flaw));
   auto plain = with_plain_newlines(text);
   if (!is_fence(line_of(plain, 0)))
-    return std::unexpected(Flaw{1, "does not begin with frontmatter",
-                                "begin with a line ---, then name, description and permissions, then ---"});
+    return std::unexpected(Flaw{1, "does not start with frontmatter",
+                                "start with a line ---, then name, description and permissions, then ---"});
   size_t begin = std::min(plain.find('\n'), plain.size() - 1) + 1, end = begin;
   while (end < plain.size() && !is_fence(line_of(plain, end)))
     end = std::min(plain.find('\n', end), plain.size() - 1) + 1;
   if (end >= plain.size())
     return std::unexpected(
-        Flaw{1, "the frontmatter has no end", "put a line --- between the fields and the prompt"});
+        Flaw{1, "the frontmatter has no end", "add a line --- between the fields and the prompt"});
   auto behind = std::min(plain.find('\n', end), plain.size() - 1) + 1;
   return Document{plain.substr(begin, end - begin), trimmed_body(std::string_view(plain).substr(behind)),
                   line_at(plain, end) + 1};

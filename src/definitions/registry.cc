@@ -45,7 +45,7 @@ Result<> write_new(const std::string& folder, const std::string& name, const std
   if (auto made = make_folder(folder); !made) return made;
   auto created = create_file(fmt::format("{}/{}.md", folder, name), text);
   if (!created && created.error().code == Code::conflict)
-    return fail(Code::conflict, fmt::format("{} exists already", visible), "name",
+    return fail(Code::conflict, fmt::format("{} already exists", visible), "name",
                 fmt::format("edit it, or see: cru agents show {}", name));
   return created;
 }
@@ -102,7 +102,7 @@ Task<void> Registry::State::tell() {
       tx.emit({"definitions.changed", "", data});
       return true;
     });
-    if (!written) log_error("a change of definitions was not told", written.error());
+    if (!written) log_error("definitions: cannot publish a change", written.error());
     told = std::move(catalog);
   } while (tell_again);
   is_telling = false;
@@ -117,7 +117,7 @@ void Registry::State::changed() {
 std::unique_ptr<FolderWatch> Registry::State::watch(const std::string& folder) {
   auto watch = watch_folder(loop, folder, {}, [this](FolderChanges) { changed(); });
   if (watch) return *std::move(watch);
-  log_warn("changes of agent definitions go unseen until someone asks",
+  log_warn("definitions: cannot watch the folders; changes are noticed at the next request",
            {{"folder", folder}, {"error", watch.error().message}});
   return nullptr;
 }
@@ -145,13 +145,13 @@ Task<void> Registry::start() {
 Task<Result<std::string>> Registry::create(std::string name, std::string text, Source source) {
   auto parsed = parse_definition(text, name + ".md", name, source);
   if (!parsed.definition || parsed.definition->name != name)
-    co_return fail(Code::invalid_argument, "the text is no definition of " + name, "name");
+    co_return fail(Code::invalid_argument, "the text is not a valid definition of " + name, "name");
   auto catalog = co_await look();
   auto is_same = [&](const CheckedFile& file) {
     return file.is_valid && file.source == source && file.name == name && file.stem != name;
   };
   if (auto other = std::ranges::find_if(catalog.checked, is_same); other != catalog.checked.end())
-    co_return fail(Code::conflict, fmt::format("\"{}\" is defined by {} already", name, other->path), "name");
+    co_return fail(Code::conflict, fmt::format("\"{}\" is already defined by {}", name, other->path), "name");
   const auto& folder = source == Source::project ? state_->folders.project : state_->folders.system;
   auto visible = fmt::format("{}/{}.md", shown(folder, state_->folders), name);
   auto written = co_await state_->pool.run(

@@ -127,10 +127,9 @@ TEST_F(RegistryTest, WarnsOfAModelThatTheConfigurationDoesNotKnow) {
   project_file("d.md", text_of("d", "x", "model: gpt-9000\n"));
   auto problems = check_models(look(), {"haiku", "sonnet"});
   ASSERT_EQ(problems.size(), 2u);
-  EXPECT_EQ(to_line(problems[0]),
-            ".crucible/agents/a.md:5: warning: model: \"sonet\" is no model of the configuration");
+  EXPECT_EQ(to_line(problems[0]), ".crucible/agents/a.md:5: warning: model: unknown model \"sonet\"");
   EXPECT_EQ(problems[0].suggestion, "did you mean sonnet?");
-  EXPECT_EQ(problems[1].suggestion, "there are haiku, sonnet");
+  EXPECT_EQ(problems[1].suggestion, "valid models: haiku, sonnet");
 }
 
 TEST_F(RegistryTest, OfTwoWithOneNameInAFolderTheSecondIsAnError) {
@@ -142,7 +141,7 @@ TEST_F(RegistryTest, OfTwoWithOneNameInAFolderTheSecondIsAnError) {
   auto error = std::ranges::find(catalog.problems, true, &Problem::is_error);
   ASSERT_NE(error, catalog.problems.end());
   EXPECT_EQ(to_line(*error),
-            ".crucible/agents/b.md:2: error: name: \"same\" is defined by .crucible/agents/a.md already");
+            ".crucible/agents/b.md:2: error: name: \"same\" is already defined by .crucible/agents/a.md");
 }
 
 TEST_F(RegistryTest, SeesEveryChangeAlsoOneOfTheSameSizeAtOnce) {
@@ -195,7 +194,8 @@ TEST_F(RegistryTest, LooksAtAThousandFilesAndSaysThatThereAreMore) {
   auto catalog = look();
   EXPECT_EQ(catalog.files, 1000u);
   EXPECT_EQ(catalog.checked.back().stem, "x0999");
-  EXPECT_EQ(to_line(catalog.problems.front()), ".crucible/agents:1: error: holds over 1000 definitions");
+  EXPECT_EQ(to_line(catalog.problems.front()),
+            ".crucible/agents:1: error: contains more than 1000 definitions");
 }
 
 TEST_F(RegistryTest, CreatesAFileOnceAndWhole) {
@@ -212,7 +212,7 @@ TEST_F(RegistryTest, CreatesAFileOnceAndWhole) {
   EXPECT_EQ(in_force("fresh"), "x y");
   project_file("other.md", text_of("taken", "x"));
   EXPECT_EQ(create("taken", *new_definition_text("taken", "", "", {}), Source::project).error().message,
-            "\"taken\" is defined by .crucible/agents/other.md already");
+            "\"taken\" is already defined by .crucible/agents/other.md");
   EXPECT_EQ(create("../x", "text", Source::project).error().code, Code::invalid_argument);
   size_t count = 0;
   for (const auto& entry : fs::directory_iterator(folders.project)) count += entry.exists();

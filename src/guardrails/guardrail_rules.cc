@@ -21,12 +21,12 @@ class RulesReader {
 
   void read(const YamlNode& root) {
     if (root.kind == YamlNode::Kind::null) return;
-    if (root.kind != YamlNode::Kind::map) return problem(root.line, "the file", "must hold the key rules");
+    if (root.kind != YamlNode::Kind::map) return problem(root.line, "the file", "must contain the key rules");
     for (const auto& [key, value, line] : root.members) {
       if (key == "rules")
         read_list(value, line);
       else
-        problem(line, key, "unknown key; the file has the key rules only");
+        problem(line, key, "unknown key; the only key is rules");
     }
   }
 
@@ -44,7 +44,7 @@ class RulesReader {
   }
 
   void read_rule(const YamlNode& node, const std::string& path) {
-    if (node.kind != YamlNode::Kind::map) return problem(node.line, path, "must hold keys and values");
+    if (node.kind != YamlNode::Kind::map) return problem(node.line, path, "must be a map");
     static const std::vector<std::string> keys = {"name",     "pattern",  "paths",
                                                   "category", "severity", "blocked"};
     GuardrailRule rule;
@@ -75,15 +75,15 @@ class RulesReader {
                 meant.empty() ? "unknown key" : fmt::format("unknown key; did you mean {}?", meant));
       }
     }
-    if (!node.find("name")) problem(node.line, path + ".name", "a name is needed");
+    if (!node.find("name")) problem(node.line, path + ".name", "a name is required");
     if (!node.find("pattern") && !node.find("paths"))
-      problem(node.line, path, "a pattern or paths are needed: it would match nothing");
+      problem(node.line, path, "a pattern or paths are required");
     rules.push_back(std::move(rule));
   }
 
   void text(const YamlNode& node, int line, const std::string& path, size_t most, std::string& into) {
     if (node.kind != YamlNode::Kind::scalar || node.text.find_first_not_of(" \t\n") == std::string::npos)
-      return problem(line, path, "must be a text");
+      return problem(line, path, "must be a string");
     if (node.text.size() > most) return problem(line, path, fmt::format("is longer than {} bytes", most));
     into = node.text;
   }

@@ -364,19 +364,18 @@ TEST(GuardrailFile, ReportsEveryMistakeAtOnceWithItsLine) {
       "more: 1\n");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
-            "g.yaml:2: rules[0].name: a name is needed\n"
-            "g.yaml:3: rules[1]: a pattern or paths are needed: it would match nothing\n"
+            "g.yaml:2: rules[0].name: a name is required\n"
+            "g.yaml:3: rules[1]: a pattern or paths are required\n"
             "g.yaml:4: rules[2].patern: unknown key; did you mean pattern?\n"
-            "g.yaml:4: rules[2].pattern: must be a text\n"
+            "g.yaml:4: rules[2].pattern: must be a string\n"
             "g.yaml:4: rules[2].severity: must be one of low, medium, high, critical\n"
             "g.yaml:4: rules[2].blocked: must be true or false\n"
             "g.yaml:5: rules[3].name: another rule has this name\n"
             "g.yaml:5: rules[3].paths: must be a list of globs\n"
-            "g.yaml:6: rules[4]: must hold keys and values\n"
-            "g.yaml:7: more: unknown key; the file has the key rules only");
+            "g.yaml:6: rules[4]: must be a map\n"
+            "g.yaml:7: more: unknown key; the only key is rules");
   EXPECT_FALSE(read("[1]"));
-  EXPECT_EQ(read("m\xff: 1").error().message,
-            "g.yaml:1: m\\xff: unknown key; the file has the key rules only");
+  EXPECT_EQ(read("m\xff: 1").error().message, "g.yaml:1: m\\xff: unknown key; the only key is rules");
 }
 
 TEST(ShellWords, AreWhatAShellWouldSee) {

@@ -48,7 +48,7 @@ std::string count_of(size_t count, std::string_view one, std::string_view many) 
 }
 
 std::string work_in_words(size_t completed, size_t open) {
-  auto pieces = [](size_t count) { return count_of(count, "piece of work", "pieces of work"); };
+  auto pieces = [](size_t count) { return count_of(count, "work item", "work items"); };
   auto is = open == 1 ? "is" : "are";
   if (completed == 0) return open == 0 ? "" : fmt::format("{} {} open", pieces(open), is);
   auto text = "completed " + pieces(completed);
@@ -109,9 +109,9 @@ Result<> check_size(const Handoff& handoff) {
   }
   if (total <= most_bytes) return {};
   return fail(Code::too_large,
-              fmt::format("a handoff holds at most {} bytes; this one has {}, {} of them in {}", most_bytes,
+              fmt::format("a handoff is limited to {} bytes; this one has {}, {} of them in {}", most_bytes,
                           total, largest.second, largest.first),
-              std::string(largest.first), "keep the detail in files and name them in relevant_files");
+              std::string(largest.first), "put details in files and list them in relevant_files");
 }
 
 Handoff final_handoff(const SessionFacts& facts, std::string id) {

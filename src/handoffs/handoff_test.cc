@@ -23,7 +23,7 @@ TEST(FinalHandoff, TellsWhatTheSessionDid) {
   EXPECT_EQ(
       to_text(to_json(final_handoff(facts, "h1"))),
       R"({"id":"h1","agent_name":"ann","session_id":"s1","summary":"Worked 12 min on the parser; )"
-      R"(completed 2 pieces of work, 1 is open; touched 3 files; released 1 lock; ended: its window was )"
+      R"(completed 2 work items, 1 is open; touched 3 files; released 1 lock; ended: its window was )"
       R"(closed.","completed_work":["lexer","tests"],"in_progress":["errors"],"decisions":[],)"
       R"("next_steps":["Finish: errors","Continue: the parser"],)"
       R"("relevant_files":["src/a.cc","src/b.cc","src/c.cc"],"kind":"final",)"
@@ -34,9 +34,9 @@ TEST(FinalHandoff, FindsWordsForLittle) {
   auto summary = [](SessionFacts facts) { return final_handoff(facts, "h").summary; };
   EXPECT_EQ(summary({.started_at = noon, .ended_at = noon}), "Worked less than a minute; touched no files.");
   EXPECT_EQ(summary({.files = {"a"}, .open = {"x", "y"}, .started_at = noon - 65min, .ended_at = noon}),
-            "Worked 1 h 05 min; 2 pieces of work are open; touched 1 file.");
+            "Worked 1 h 05 min; 2 work items are open; touched 1 file.");
   EXPECT_EQ(summary({.completed = {"x"}, .started_at = noon + 1h, .ended_at = noon}),
-            "Worked less than a minute; completed 1 piece of work; touched no files.")
+            "Worked less than a minute; completed 1 work item; touched no files.")
       << "a clock that went back";
 }
 

@@ -9,7 +9,7 @@ Done summary_required() {
   return {.reply = {{"success", false},
                     {"error", "summary_required"},
                     {"field", "summary"},
-                    {"message", "a handoff needs a summary: where things stand, in a sentence or more"}},
+                    {"message", "a summary of the current status is required"}},
           .changed = false,
           .status = 400};
 }
@@ -60,8 +60,7 @@ Task<Result<Done>> Handoffs::find(Who who, std::string id) {
   co_return co_await store_.read([id](Reader& reader) -> Result<Done> {
     auto found = find_handoff(reader, id);
     if (!found)
-      return fail(Code::not_found, "no handoff has the id " + id + ", or more than one begins with it", "id",
-                  "see: cru handoffs list");
+      return fail(Code::not_found, "handoff not found or ambiguous: " + id, "id", "see: cru handoffs list");
     return Done{.reply = to_json(*found), .changed = false};
   });
 }

@@ -7,7 +7,7 @@ namespace {
 
 Result<Question> find_or_fail(Reader& reader, const std::string& id) {
   auto found = inbox::find(reader, id);
-  if (!found) return fail(Code::not_found, "no question has the id " + id, "id", "see: cru questions list");
+  if (!found) return fail(Code::not_found, "question not found: " + id, "id", "see: cru questions list");
   return *std::move(found);
 }
 

@@ -41,14 +41,14 @@ std::optional<std::string> pick_option(const std::vector<std::string>& options, 
 
 Result<Question> answer(Question question, std::string_view text, Time now) {
   if (question.status == Status::answered)
-    return fail(Code::already_answered, fmt::format("question {} was answered already: {}", question.id,
+    return fail(Code::already_answered, fmt::format("question {} was already answered: {}", question.id,
                                                     question.response.value_or("")));
   if (question.status == Status::expired)
-    return fail(Code::conflict, fmt::format("question {} has expired: its run has ended", question.id));
+    return fail(Code::conflict, fmt::format("question {} has expired because its run ended", question.id));
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
   auto picked = pick_option(question.options, text);
   if (question.kind == Kind::permission && !picked && !text.starts_with("deny:"))
-    return fail(Code::invalid_argument, "a permission is answered by allow, deny or \"deny: reason\"",
+    return fail(Code::invalid_argument, "answer a permission request with allow, deny or \"deny: reason\"",
                 "answer");
   question.response = picked ? *picked : std::string(text);
   question.status = Status::answered;

@@ -60,7 +60,7 @@ TEST(Answer, IsGivenOnce) {
   auto again = answer(answered, "no", noon);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, Code::already_answered);
-  EXPECT_EQ(again.error().message, "question q1 was answered already: yes");
+  EXPECT_EQ(again.error().message, "question q1 was already answered: yes");
 }
 
 TEST(Answer, ComesTooLateForAnEndedRun) { EXPECT_EQ(taken(expire(a_question(), noon), "yes"), "conflict"); }

@@ -67,7 +67,7 @@ void Keeper::serve_lines(Connection& connection) {
     const auto& object = request->as_object();
     Asker asker{id, int_or(object, "id")};
     if (connection.peer() == Peer::agent && text_or(object, "op") != "start_daemon")
-      refuse(asker, "forbidden", "an agent may only ask for a daemon");
+      refuse(asker, "forbidden", "agents may only request to start a daemon");
     else
       handle(asker, object);
   }

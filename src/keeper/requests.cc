@@ -20,14 +20,14 @@ std::string read_command(const json::object& request, SpawnRequest& command) {
   const json::array* argv = array_at(request, "argv");
   if (!argv || argv->empty()) return "argv must be a list of at least one string";
   for (const auto& value : *argv) {
-    if (!value.is_string() || has_nul(value.as_string())) return "argv must hold strings without NUL";
+    if (!value.is_string() || has_nul(value.as_string())) return "argv must contain strings without NUL";
     command.argv.emplace_back(value.as_string());
   }
   if (command.argv[0].empty()) return "argv[0] is empty";
   if (const json::object* env = object_at(request, "env"))
     for (const auto& [name, value] : *env) {
       if (!value.is_string() || has_nul(value.as_string()) || has_nul(name) || name.contains('='))
-        return "env must hold strings without NUL, and names without '='";
+        return "env must contain strings without NUL, and names without '='";
       command.env.push_back(std::string(name) + "=" + std::string(value.as_string()));
     }
   command.cwd = text_or(request, "cwd", ".");
@@ -35,7 +35,7 @@ std::string read_command(const json::object& request, SpawnRequest& command) {
   command.stdin_pipe = text_or(request, "stdin", "pipe") != "null";
   command.rows = static_cast<unsigned short>(std::clamp<int64_t>(int_or(request, "rows", 24), 1, 9999));
   command.cols = static_cast<unsigned short>(std::clamp<int64_t>(int_or(request, "cols", 80), 1, 9999));
-  return has_nul(command.cwd) ? "cwd has a NUL" : "";
+  return has_nul(command.cwd) ? "cwd contains NUL" : "";
 }
 
 json::object started(const std::string& uid, int64_t pid, int64_t start_time, const std::string& boot_id,
@@ -53,7 +53,7 @@ void Keeper::handle(const Asker& asker, const json::object& request) {
   if (op == "forget") return forget(asker, std::string(text_or(request, "uid")));
   if (op == "start_daemon") return start_daemon(asker);
   if (op == "stop") {
-    if (!runs_.empty()) return refuse(asker, "busy", "runs are alive");
+    if (!runs_.empty()) return refuse(asker, "busy", "runs are active");
     stopping_ = true;
     return answer(asker, {});
   }
@@ -67,7 +67,7 @@ void Keeper::handle(const Asker& asker, const json::object& request) {
     }
     return op == "kill" ? answer(asker, {}) : refuse(asker, "not_running", "the run has ended");
   }
-  refuse(asker, "unknown_op", "this keeper does not know the operation");
+  refuse(asker, "unknown_op", "unknown operation");
 }
 
 /// Whoever kills a uid that is not there has given up on its start, which may still be on its way through
@@ -132,11 +132,11 @@ void Keeper::start(const Asker& asker, const json::object& request) {
     const ExitRecord& record = known->second.record;
     return answer(asker, started(uid, record.pid, record.start_time, record.boot_id, record.first_seq));
   }
-  if (terminating_ || stopping_) return refuse(asker, "stopping", "the keeper is ending");
+  if (terminating_ || stopping_) return refuse(asker, "stopping", "the keeper is stopping");
   if (std::ranges::find(killed_early_, uid) != killed_early_.end())
-    return refuse(asker, "killed", "a kill came before it");
+    return refuse(asker, "killed", "the run was killed before it started");
   if (asker.connection != daemon_ && connections_.at(asker.connection)->was_daemon)
-    return refuse(asker, "superseded", "another daemon has taken over");
+    return refuse(asker, "superseded", "another daemon has replaced this one");
   SpawnRequest command;
   if (auto wrong = read_command(request, command); !wrong.empty())
     return refuse(asker, "invalid_argument", wrong);
@@ -210,7 +210,7 @@ void Keeper::write(const Asker& asker, const json::object& request, Run& run) {
     case StdinQueue::Offer::done_before:
       return answer(asker, {{"delivery", id}, {"written", true}});
     case StdinQueue::Offer::full:
-      return refuse(asker, "stdin_full", "over 1 MiB waits to be read");
+      return refuse(asker, "stdin_full", "more than 1 MiB of input is pending");
     case StdinQueue::Offer::closed:
       if (!run.main_alive) return refuse(asker, "not_running", "the run has ended");
       return refuse(asker, "stdin_closed", "the run's input is closed");
@@ -220,7 +220,7 @@ void Keeper::write(const Asker& asker, const json::object& request, Run& run) {
 }
 
 void Keeper::forget(const Asker& asker, const std::string& uid) {
-  if (runs_.contains(uid)) return refuse(asker, "running", "the run is alive");
+  if (runs_.contains(uid)) return refuse(asker, "running", "the run is active");
   if (ended_.erase(uid) > 0) remove_exit(exits_folder_.get(), uid);
   answer(asker, {});
 }

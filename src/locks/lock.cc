@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 7> prefixes = {
 
 std::unexpected<Error> bad_path(std::string message) {
   return fail(Code::invalid_argument, std::move(message), "file_path",
-              "give a path in the project, a glob, a folder that ends in /, or a key such as api:users");
+              "use a path in the project, a glob, a folder that ends in /, or a key such as api:users");
 }
 
 bool is_wildcard(char c) { return c == '*' || c == '?'; }
@@ -61,12 +61,12 @@ Result<LockKey> parse_lock_key(std::string_view text) {
   if (text.size() > longest_path) return bad_path("the path is longer than 4096 bytes");
   for (char c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      return bad_path("the path has a control character");
-    if (c == '\\') return bad_path("the path has a backslash; folders are separated by /");
+      return bad_path("the path contains a control character");
+    if (c == '\\') return bad_path("the path contains a backslash; separate folders with /");
   }
   for (auto prefix : prefixes)
     if (text.starts_with(prefix)) {
-      if (text.size() == prefix.size()) return bad_path(fmt::format("there is nothing after {}", prefix));
+      if (text.size() == prefix.size()) return bad_path(fmt::format("the key is empty after {}", prefix));
       return LockKey{LockKey::Kind::logical, std::string(text)};
     }
   auto wildcards = std::ranges::count_if(text, is_wildcard);
@@ -74,7 +74,7 @@ Result<LockKey> parse_lock_key(std::string_view text) {
   if (wildcards > most_wildcards) return bad_path("the glob has more than 16 wildcards");
   if (wildcards > 0 && text.size() > longest_glob) return bad_path("the glob is longer than 256 bytes");
   std::string tidy;
-  if (!tidy_segments(split_glob(text).rest, tidy)) return bad_path("the glob has .. after a wildcard");
+  if (!tidy_segments(split_glob(text).rest, tidy)) return bad_path("the glob contains .. after a wildcard");
   return LockKey{LockKey::Kind::glob, std::string(text)};
 }
 

@@ -37,8 +37,8 @@ json::object edit_reply(std::string_view file_path, bool allowed) {
 }
 
 std::string stale_message(std::string_view path, int64_t token) {
-  return fmt::format(
-      "fencing token {} is not the current one of your lock on {}: it expired, or was released", token, path);
+  return fmt::format("fencing token {} of your lock on {} is outdated: the lock expired or was released",
+                     token, path);
 }
 
 }  // namespace
@@ -60,11 +60,12 @@ Done taken_reply(const Taking& taking, const LockRequest& request) {
     case Taking::What::behind_waiting:
       reply["locked_by"] = taking.waiting.agent_id;
       reply["locked_by_session"] = taking.waiting.session_id;
-      reply["lock_reason"] = "waiting in line";
+      reply["lock_reason"] = "waiting in the queue";
       return refused(
           std::move(reply), locked_by_other,
-          fmt::format("{} has been waiting for {} and is served first; wait_seconds puts you in line",
-                      taking.waiting.agent_id, taking.waiting.key.text),
+          fmt::format(
+              "{} has been waiting for {} and is first in the queue; use wait_seconds to join the queue",
+              taking.waiting.agent_id, taking.waiting.key.text),
           409);
     case Taking::What::stale_token: {
       auto message = stale_message(path, request.fencing_token.value_or(0));
@@ -105,7 +106,7 @@ Done released_reply(const LockKey& key) {
 
 Done not_owner_reply(const LockKey& key, const Lock* holder, std::optional<int64_t> token) {
   auto message = holder ? "you do not hold it: " + describe(*holder, key.text)
-                        : fmt::format("you do not hold {}: nobody does", key.text);
+                        : fmt::format("you do not hold {}: it is not locked", key.text);
   if (token) message += "; " + stale_message(key.text, *token);
   return refused(blank_release_reply(key.text), "lock_not_found_or_not_owner", std::move(message), 409);
 }
@@ -128,7 +129,7 @@ Done edit_allowed(const LockKey& key, const Lock* own) {
     reply["expires_at"] = to_rfc3339(own->expires.wall);
     reply["fencing_token"] = own->fencing_token;
   }
-  reply["message"] = own ? "you hold the lock" : "nobody holds it";
+  reply["message"] = own ? "you hold the lock" : "the file is not locked";
   return {.reply = std::move(reply)};
 }
 

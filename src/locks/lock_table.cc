@@ -94,13 +94,12 @@ std::vector<Lock> overlapping_locks(Reader& reader, const LockKey& key) {
 
 Result<> check_room(Reader& reader, LockKey::Kind kind) {
   auto full = [](std::string message) {
-    return fail(Code::overloaded, std::move(message), "", "release some, or wait until some expire");
+    return fail(Code::overloaded, std::move(message), "", "release some locks, or wait until some expire");
   };
-  if (reader.row("SELECT count(*) FROM file_locks")->integer(0) >= most_locks)
-    return full("there are too many locks");
+  if (reader.row("SELECT count(*) FROM file_locks")->integer(0) >= most_locks) return full("too many locks");
   if (kind == LockKey::Kind::glob &&
       reader.row("SELECT count(*) FROM file_locks WHERE kind = 'glob'")->integer(0) >= most_globs)
-    return full("there are too many locks on globs and folders");
+    return full("too many locks on globs and folders");
   return {};
 }
 

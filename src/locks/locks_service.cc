@@ -162,7 +162,7 @@ struct Locks::Impl {
   Task<void> sweep_or_retry() {
     auto swept = co_await sweep();
     if (swept) co_return;
-    log_error("sweeping expired locks", swept.error());
+    log_error("cannot remove expired locks", swept.error());
     sweep_at(loop.clock().boot() + after_trouble);
   }
   Task<Result<>> sweep() {
@@ -304,7 +304,7 @@ Task<Result<Done>> Locks::acquire(Who who, Request request) {
   }
   if (impl_->line.size() >= impl_->options.most_waiters)
     co_return fail(Code::overloaded, "too many callers are waiting for locks", "wait_seconds",
-                   "try again without waiting, or later");
+                   "retry without waiting, or later");
   co_return co_await impl_->wait_and_take(std::move(who), std::move(wanted), request.wait);
 }
 
@@ -346,7 +346,7 @@ Task<Result<Done>> Locks::check(Who who, std::vector<std::string> file_paths) {
 
 Task<Result<Done>> Locks::check_edit(Who who, std::string file_path, std::optional<int64_t> token) {
   if (file_path.empty() || file_path.find('\0') != std::string::npos)
-    co_return fail(Code::invalid_argument, "the path is empty or has a NUL", "file_path");
+    co_return fail(Code::invalid_argument, "the path is empty or contains NUL", "file_path");
   auto found = co_await impl_->paths.resolve(file_path, who.cwd);
   if (!found && found.error().code == Code::invalid_argument) co_return edit_outside(file_path);
   if (!found) co_return fail(std::move(found.error()));

@@ -17,7 +17,7 @@ constexpr int most_links = 40;
 
 std::unexpected<Error> outside_project(std::string message) {
   return fail(Code::invalid_argument, std::move(message), "file_path",
-              "give a path inside the project, relative to its root");
+              "use a path inside the project, relative to its root");
 }
 
 void push_front(std::deque<std::string>& names, const fs::path& path) {
@@ -46,7 +46,7 @@ Result<fs::path> follow(const fs::path& path) {
       at = std::move(next);
       continue;
     }
-    if (++links > most_links) return outside_project("the path has a loop of symbolic links");
+    if (++links > most_links) return outside_project("the path contains a loop of symbolic links");
     auto target = fs::read_symlink(next, error);
     if (error) return outside_project("a symbolic link in the path cannot be read");
     if (target.is_absolute()) at = "/";
@@ -93,7 +93,7 @@ Result<Paths::Resolved> resolve_in(const fs::path& root, const std::string& repo
                                    const std::string& path, const std::string& cwd) {
   if (path.empty()) return outside_project("the path is empty");
   if (path.size() > longest_resolved || path.find('\0') != std::string::npos)
-    return outside_project("the path is too long or has a NUL");
+    return outside_project("the path is too long or contains NUL");
   auto start = cwd.empty() ? root : fs::path(cwd);
   auto target = follow(start.is_absolute() ? start / path : root / start / path);
   if (!target) return fail(std::move(target.error()));

@@ -62,7 +62,7 @@ json::object to_anthropic(const Request& request) {
 
 Result<std::string> AnthropicBuilder::take(const SseEvent& event) {
   auto parsed = parse_json(event.data);
-  if (!parsed || !parsed->is_object()) return invalid_reply("an event is no JSON object");
+  if (!parsed || !parsed->is_object()) return invalid_reply("an event is not a JSON object");
   const auto& data = parsed->get_object();
   auto type = text_or(data, "type", event.type);
   if (type == "error") {
@@ -105,7 +105,7 @@ Result<std::string> AnthropicBuilder::start_block(const json::object& data) {
   if (!block || !has_begun_) return invalid_reply("a block without a message");
   if (blocks_.size() >= most_blocks) return invalid_reply("too many blocks");
   auto [place, is_new] = blocks_.try_emplace(int_or(data, "index"));
-  if (!is_new) return invalid_reply("a block begins twice");
+  if (!is_new) return invalid_reply("a block starts twice");
   auto& fresh = place->second;
   if (text_or(*block, "type") == "tool_use")
     fresh.use = {std::string(text_or(*block, "id")), std::string(text_or(*block, "name")), {}};
@@ -116,7 +116,7 @@ Result<std::string> AnthropicBuilder::start_block(const json::object& data) {
 Result<std::string> AnthropicBuilder::grow_block(const json::object& data) {
   auto block = blocks_.find(int_or(data, "index"));
   const auto* delta = object_at(data, "delta");
-  if (block == blocks_.end() || !delta) return invalid_reply("a piece of a block that did not begin");
+  if (block == blocks_.end() || !delta) return invalid_reply("a part of a block that did not start");
   auto type = text_or(*delta, "type");
   if (type == "input_json_delta" && block->second.use)
     block->second.use->input += text_or(*delta, "partial_json");
@@ -126,7 +126,7 @@ Result<std::string> AnthropicBuilder::grow_block(const json::object& data) {
 }
 
 Result<Reply> AnthropicBuilder::finish() {
-  if (!has_begun_) return invalid_reply("it holds no message");
+  if (!has_begun_) return invalid_reply("it contains no message");
   if (!has_ended_) return cut_reply();
   reply_.message.role = Message::Role::assistant;
   std::vector<PartialUse> partial;

@@ -22,9 +22,9 @@ constexpr std::array trades = {
     Trade{"find", "explorer"},        Trade{"where", "explorer"},   Trade{"explore", "explorer"}};
 
 constexpr std::string_view introduction =
-    "I am a script and no model: I follow fixed rules. I can hand work to agents whose names I read in your "
-    "words, and search the project's notes. For a mind that thinks, set ANTHROPIC_API_KEY or install the "
-    "claude program; `cru doctor` tells more.";
+    "I am a script, not a model: I follow fixed rules. I can delegate work to agents that your message "
+    "names, and search the project's notes. To use a model, set ANTHROPIC_API_KEY or install the claude "
+    "program; see `cru doctor`.";
 
 /// `text` cut to `size` bytes, never within a character.
 std::string cut(std::string_view text, size_t size) {
@@ -125,7 +125,7 @@ ScriptedReply use(std::string text, std::string tool, json::object input) {
 
 ScriptedReply search(std::string_view words) {
   auto query = cut(trim(words), most_query - 4);
-  return use("I search the notes.", "semantic_search", {{"query", query.empty() ? "notes" : query}});
+  return use("I will search the notes.", "semantic_search", {{"query", query.empty() ? "notes" : query}});
 }
 
 struct Hit {
@@ -205,7 +205,7 @@ ScriptedReply spawn(const std::vector<std::string>& agents, std::string_view wor
                     const std::string& model) {
   std::string names;
   for (const auto& agent : agents) names += (names.empty() ? "" : ", ") + agent;
-  auto reply = say(fmt::format("I hand this to {}.", names));
+  auto reply = say(fmt::format("Delegating to {}.", names));
   for (const auto& agent : agents)
     // Whoever has no model for this one has none for the others.
     reply.tools.push_back({{}, "spawn_agent", {{"agent", agent}, {"task", words}, {"model", model}}});
@@ -222,7 +222,7 @@ ScriptedReply as_primary(const Request& request, const ToolSpec& spawning, const
   }
   auto hits = hits_of(turn.result_of("semantic_search"));
   if (hits.empty()) return say("I found nothing about this in the notes. " + std::string(introduction));
-  return say(fmt::format("The notes that say most about this:\n\n{}", list_hits(hits)));
+  return say(fmt::format("The most relevant notes:\n\n{}", list_hits(hits)));
 }
 
 /// The text of a note that was read, as JSON or as it is.
@@ -237,21 +237,21 @@ ScriptedReply report(const Turn& turn, const std::vector<Hit>& hits) {
   auto task = cut(trim(turn.words), 200);
   if (hits.empty())
     return say(
-        fmt::format("## Summary\n\nNo note speaks of this: {}\n\n## Findings\n\nThe search found "
-                    "nothing. This was a script and no model.\n",
+        fmt::format("## Summary\n\nNo note mentions this: {}\n\n## Findings\n\nThe search found nothing. "
+                    "(This report comes from a script, not a model.)\n",
                     task));
   auto note = note_text(turn.result_of("read_note"));
   return say(fmt::format(
-      "## Summary\n\n{} note{} about this, the best is {}.\n\n## Findings\n\nThe task: {}\n\n{}{}\n",
-      hits.size(), hits.size() == 1 ? " speaks" : "s speak", hits.front().path, task, list_hits(hits),
-      note.empty() ? "" : fmt::format("\n{} begins:\n\n> {}\n", hits.front().path, note)));
+      "## Summary\n\n{} note{} this; the most relevant is {}.\n\n## Findings\n\nThe task: {}\n\n{}{}\n",
+      hits.size(), hits.size() == 1 ? " mentions" : "s mention", hits.front().path, task, list_hits(hits),
+      note.empty() ? "" : fmt::format("\n{} starts with:\n\n> {}\n", hits.front().path, note)));
 }
 
 ScriptedReply as_subagent(const Request& request, const Turn& turn) {
   if (!turn.has_used("semantic_search") && find_tool(request, "semantic_search")) return search(turn.words);
   auto hits = hits_of(turn.result_of("semantic_search"));
   if (!hits.empty() && !turn.has_used("read_note") && find_tool(request, "read_note"))
-    return use("I read the best.", "read_note", {{"path", hits.front().path}});
+    return use("I will read the most relevant note.", "read_note", {{"path", hits.front().path}});
   return report(turn, hits);
 }
 

@@ -123,7 +123,7 @@ class ClaudeReader final : public JsonLinesReader {
     const auto* errors = array_at(data, "errors");
     if (errors && !errors->empty() && errors->front().is_string())
       return std::string(errors->front().get_string());
-    return fmt::format("claude ended with {}", subtype.empty() ? "an error" : subtype);
+    return fmt::format("claude failed with {}", subtype.empty() ? "an error" : subtype);
   }
 
   /// `usage` leaves its subagents out; `modelUsage` does not.

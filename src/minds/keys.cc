@@ -37,7 +37,7 @@ std::string key_file_of(const Provider& provider, const std::string& home_config
 
 Error no_key(const Provider& provider, const std::string& file) {
   return mind_failure(
-      "not_configured", fmt::format("there is no key for {}", provider.name),
+      "not_configured", fmt::format("no API key for {}", provider.name),
       fmt::format("set {} where you start cru, or write the key to {} (chmod 600)", provider.key_env, file));
 }
 
@@ -48,18 +48,18 @@ Result<std::string> read_key_file(const std::string& path, const std::string& ro
   if (!file)
     return fail(file.error() == std::errc::no_such_file_or_directory ? Code::not_found : Code::forbidden,
                 "cannot be read");
-  if (!file->status.is_plain_file()) return fail(Code::forbidden, "is no plain file");
+  if (!file->status.is_plain_file()) return fail(Code::forbidden, "is not a regular file");
   if (file->status.owner != own_user())
-    return fail(Code::forbidden, "is not your own file", {}, "chown it to you");
+    return fail(Code::forbidden, "belongs to another user", {}, "change its owner with chown");
   if (file->status.mode & 077)
     return fail(Code::forbidden, "can be read by others", {}, fmt::format("chmod 600 {}", path));
   if (is_inside(path, root))
-    return fail(Code::forbidden, "stands inside the project", {},
+    return fail(Code::forbidden, "is inside the project", {},
                 "move it out of the repository: ~/.config/crucible/keys/");
   auto text = read_part(file->fd, 0, most_key_bytes + 16);
   auto key = text ? trim(*text) : std::string_view();
   if (!is_key(key))
-    return fail(Code::invalid_argument, "holds no key", {}, "write the key alone, on one line");
+    return fail(Code::invalid_argument, "contains no key", {}, "write only the key, on one line");
   return std::string(key);
 }
 
@@ -90,7 +90,7 @@ Task<Result<Key>> Keys::find(Provider provider) {
   auto set = places_.environment.find(provider.key_env);
   if (!provider.key_env.empty() && set != places_.environment.end() && !trim(set->second).empty()) {
     if (!is_key(trim(set->second)))
-      co_return fail(mind_failure("not_configured", provider.key_env + " holds no key",
+      co_return fail(mind_failure("not_configured", provider.key_env + " contains no key",
                                   "it must be one line of visible characters"));
     co_return Key{std::string(trim(set->second)), provider.key_env};
   }
@@ -107,7 +107,7 @@ Task<Result<Key>> Keys::find(Provider provider) {
 Result<> Keys::offer(const std::string& provider, std::string key) {
   auto text = std::string(trim(key));
   if (!is_key(text))
-    return fail(Code::invalid_argument, "must be one line of visible characters, at most 4096", "key");
+    return fail(Code::invalid_argument, "must be one line of at most 4096 visible characters", "key");
   offered_[provider] = std::move(text);
   return {};
 }

@@ -23,7 +23,7 @@ std::string_view how_to_install(ProviderKind kind) {
   if (kind == ProviderKind::claude) return "npm install -g @anthropic-ai/claude-code, then: claude login";
   if (kind == ProviderKind::codex) return "npm install -g @openai/codex, then: codex login";
   if (kind == ProviderKind::gemini) return "npm install -g @google/gemini-cli, then start it once";
-  return "put it on PATH, or mend `argv` in the configuration";
+  return "put it on PATH, or correct `argv` in the configuration";
 }
 
 template <class T>
@@ -78,13 +78,14 @@ struct Minds::State {
     ready.kind = provider.kind;
     ready.works = true;
     if (provider.kind == ProviderKind::scripted) {
-      ready.why = "needs nothing: it is a script and no model";
+      ready.why = "always available: a script, not a model";
     } else if (is_api(provider.kind)) {
       auto key = co_await keys.find(provider);
       ready.works = key.has_value();
-      ready.why = !key                  ? key.error().message
-                  : key->source.empty() ? fmt::format("needs no key; {} was not tried", provider.base_url)
-                                        : fmt::format("key from {}", key->source);
+      ready.why = !key ? key.error().message
+                  : key->source.empty()
+                      ? fmt::format("requires no key; {} was not contacted", provider.base_url)
+                      : fmt::format("key from {}", key->source);
       if (!key) ready.fix = key.error().hint;
     } else {
       auto program = program_of(provider);
@@ -103,12 +104,12 @@ struct Minds::State {
     if (!ready.works || !is_api(provider.kind) || !address || !address->is_loopback) co_return ready;
     ready.works = co_await pool.run([at = *address] { return is_listening(at, longest_probe); });
     if (ready.works) {
-      ready.why = fmt::format("{}listens at {}:{}", ready.why.starts_with("key ") ? ready.why + "; " : "",
+      ready.why = fmt::format("{}listening at {}:{}", ready.why.starts_with("key ") ? ready.why + "; " : "",
                               address->host, address->port);
       co_return ready;
     }
-    ready.why = fmt::format("nothing listens at {}:{}", address->host, address->port);
-    ready.fix = fmt::format("start {}, or mend providers.{}.base_url", provider.name, provider.name);
+    ready.why = fmt::format("nothing is listening at {}:{}", address->host, address->port);
+    ready.fix = fmt::format("start {}, or correct providers.{}.base_url", provider.name, provider.name);
     co_return ready;
   }
 
@@ -128,7 +129,8 @@ struct Minds::State {
       reasons += (reasons.empty() ? "" : "; ") + ready.why;
     }
     co_return fail(mind_failure(
-        "not_configured", "no mind is configured: " + (reasons.empty() ? "no provider is named" : reasons),
+        "not_configured",
+        "no mind is configured: " + (reasons.empty() ? "no provider is configured" : reasons),
         "set ANTHROPIC_API_KEY, or install the claude program and log in, or try it without a model: "
         "--model scripted"));
   }
@@ -142,14 +144,14 @@ struct Minds::State {
     } else {
       provider = find_provider(model.provider);
       if (!provider)
-        co_return fail(
-            mind_failure("not_configured",
-                         fmt::format("the model {} names no known provider: {}", model.name, model.provider),
-                         "see: cru config"));
+        co_return fail(mind_failure(
+            "not_configured",
+            fmt::format("the model {} refers to an unknown provider: {}", model.name, model.provider),
+            "see: cru config"));
       auto ready = co_await look_at(*provider);
       if (!ready.works)
         co_return fail(mind_failure(
-            "not_configured", fmt::format("{} cannot be used: {}", provider->name, ready.why), ready.fix));
+            "not_configured", fmt::format("{} is not available: {}", provider->name, ready.why), ready.fix));
     }
     model.provider = provider->name;
     co_return Choice{&mind_of(*provider), std::move(model), *provider};
@@ -214,7 +216,7 @@ Task<std::vector<Readiness>> Minds::survey() {
 Result<> Minds::offer_key(const std::string& provider, std::string key) {
   const auto* known = state_->find_provider(provider);
   if (!known || !is_api(known->kind))
-    return fail(Code::invalid_argument, fmt::format("no provider with a key is called {}", provider),
+    return fail(Code::invalid_argument, fmt::format("no provider with a key is named {}", provider),
                 "provider", "see: cru doctor");
   return state_->keys.offer(provider, std::move(key));
 }

@@ -73,7 +73,7 @@ Result<std::string> OpenaiBuilder::take(const SseEvent& event) {
     return std::string();
   }
   auto parsed = parse_json(event.data);
-  if (!parsed || !parsed->is_object()) return invalid_reply("an event is no JSON object");
+  if (!parsed || !parsed->is_object()) return invalid_reply("an event is not a JSON object");
   const auto& data = parsed->get_object();
   if (const auto* error = data.if_contains("error"); error && !error->is_null()) {
     const auto* object = error->if_object();
@@ -103,7 +103,7 @@ Result<std::string> OpenaiBuilder::take(const SseEvent& event) {
 Result<> OpenaiBuilder::grow_uses(const json::array& calls) {
   for (const auto& item : calls) {
     const auto* call = item.if_object();
-    if (!call) return invalid_reply("a tool call is no object");
+    if (!call) return invalid_reply("a tool call is not an object");
     if (uses_.size() >= most_uses) return invalid_reply("too many tool calls");
     // Without an index, an id begins a new one and anything else goes on with the last.
     auto last = uses_.empty() ? 0 : uses_.rbegin()->first;
@@ -130,7 +130,7 @@ void OpenaiBuilder::count(const json::object& usage) {
 }
 
 Result<Reply> OpenaiBuilder::finish() {
-  if (!has_begun_) return invalid_reply("it holds no message");
+  if (!has_begun_) return invalid_reply("it contains no message");
   if (!has_ended_) return cut_reply();
   reply_.message.role = Message::Role::assistant;
   std::vector<PartialUse> partial;

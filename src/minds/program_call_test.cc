@@ -150,7 +150,7 @@ TEST(CommandCall, IsRefusedNamingThePermissionsThatAreMissing) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(failure_type(refused.error()), "not_configured");
   EXPECT_EQ(refused.error().message,
-            "mine is a command that nothing holds back, and the agent lacks NetworkAccess, ProcessSpawn");
+            "mine is a command that cannot be restricted, and the agent lacks NetworkAccess, ProcessSpawn");
 }
 
 TEST(CommandCall, TakesThePromptWhereItsWordsSay) {

@@ -35,7 +35,7 @@ std::vector<ProgramEvent> ProgramReader::say(std::string_view text) {
 }
 
 void ProgramReader::fail_with(std::string type, std::string message) {
-  failure_ = {std::move(type), message.empty() ? "it failed and did not say why"
+  failure_ = {std::move(type), message.empty() ? "it failed without an error message"
                                                : safe_for_terminal(message.substr(0, 2000), Newlines::keep)};
 }
 

@@ -114,7 +114,7 @@ class ProgramMind final : public Mind {
       if (known && request.follows) co_return known->task_id;
       if (known)
         co_return fail(mind_failure(Code::conflict, "run_failed",
-                                    fmt::format("there is another run called {} already", request.run_id)));
+                                    fmt::format("a run named {} already exists", request.run_id)));
       if (known.error().code != Code::not_found) co_return fail(std::move(known.error()));
     }
     auto environment = co_await environment_for_run(request.abilities);

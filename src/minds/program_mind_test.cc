@@ -258,8 +258,7 @@ TEST_F(MindsTest, SayHowToGetOneWhereThereIsNone) {
   auto none = choose("sonnet");
   ASSERT_FALSE(none);
   EXPECT_EQ(failure_type(none.error()), "not_configured");
-  EXPECT_EQ(none.error().message,
-            "no mind is configured: there is no key for anthropic; claude is not on PATH");
+  EXPECT_EQ(none.error().message, "no mind is configured: no API key for anthropic; claude is not on PATH");
   EXPECT_NE(none.error().hint.find("--model scripted"), std::string::npos);
   EXPECT_NE(none.error().hint.find("ANTHROPIC_API_KEY"), std::string::npos);
 }
@@ -295,12 +294,12 @@ TEST_F(MindsTest, SurveyWhetherAServerOfThisMachineListens) {
   settings.providers["ollama"].base_url = fmt::format("http://127.0.0.1:{}/v1", http::port_of(listener));
   open({}, settings);
   EXPECT_TRUE(ready("ollama").works);
-  EXPECT_EQ(ready("ollama").why, fmt::format("listens at 127.0.0.1:{}", http::port_of(listener)));
+  EXPECT_EQ(ready("ollama").why, fmt::format("listening at 127.0.0.1:{}", http::port_of(listener)));
   auto port = http::port_of(listener);
   listener.reset();
   EXPECT_FALSE(ready("ollama").works);
-  EXPECT_EQ(ready("ollama").why, fmt::format("nothing listens at 127.0.0.1:{}", port));
-  EXPECT_EQ(ready("ollama").fix, "start ollama, or mend providers.ollama.base_url");
+  EXPECT_EQ(ready("ollama").why, fmt::format("nothing listening at 127.0.0.1:{}", port));
+  EXPECT_EQ(ready("ollama").fix, "start ollama, or correct providers.ollama.base_url");
 }
 
 TEST_F(MindsTest, TakeAKeyForAProviderThatHasOne) {

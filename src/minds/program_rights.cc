@@ -66,9 +66,9 @@ Result<> check_rights(const Provider& provider, const Abilities& abilities) {
   if (!abilities.network) missing.emplace_back("NetworkAccess");
   if (!abilities.process) missing.emplace_back("ProcessSpawn");
   return fail(mind_failure("not_configured",
-                           fmt::format("{} is a command that nothing holds back, and the agent lacks {}",
+                           fmt::format("{} is a command that cannot be restricted, and the agent lacks {}",
                                        provider.name, fmt::join(missing, ", ")),
-                           "grant the agent what it lacks, or let it think with another model"));
+                           "grant the missing permissions, or use another model"));
 }
 
 Words claude_tools(const Abilities& abilities) {

@@ -80,7 +80,7 @@ Result<std::vector<ToolUse>> finish_uses(const std::vector<PartialUse>& uses, bo
     if (input && input->is_object() && !use.name.empty()) {
       whole.push_back({use.id, use.name, std::move(input->get_object())});
     } else if (!was_cut) {
-      return fail(mind_failure("invalid_reply", fmt::format("the input of the tool {} is no JSON object",
+      return fail(mind_failure("invalid_reply", fmt::format("the input of the tool {} is not a JSON object",
                                                             safe_for_terminal(use.name.substr(0, 64)))));
     }
   }
@@ -119,7 +119,7 @@ Trouble trouble_from_status(const std::string& provider, int status, std::string
   auto said = words.message.empty() ? std::string() : ": " + quote(words.message);
   // A refusal of the key may quote it.
   if (kind == "authentication") said.clear();
-  auto hint = kind == "authentication" ? "check the key, and what it is allowed to use: cru doctor"
+  auto hint = kind == "authentication" ? "check the key and its permissions: cru doctor"
               : status == 404          ? "check the model's id and base_url"
                                        : "";
   Trouble trouble{mind_failure(kind, fmt::format("{} answered {}{}", provider, status, said), hint)};

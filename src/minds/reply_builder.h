@@ -19,10 +19,10 @@ class ReplyBuilder {
 };
 
 inline std::unexpected<Error> invalid_reply(std::string why) {
-  return fail(mind_failure("invalid_reply", "the reply is not what the API says: " + std::move(why)));
+  return fail(mind_failure("invalid_reply", "the reply does not conform to the API: " + std::move(why)));
 }
 inline std::unexpected<Error> cut_reply() {
-  return fail(mind_failure("connection", "the connection to the provider was cut within the reply"));
+  return fail(mind_failure("connection", "the connection to the provider was lost during the reply"));
 }
 
 /// A tool use as it comes, its input in pieces of JSON.

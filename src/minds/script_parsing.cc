@@ -20,7 +20,7 @@ std::unexpected<Error> refuse(const YamlNode& node, std::string_view field, std:
 }
 
 Result<std::string> read_text(const YamlNode& node, std::string_view field) {
-  if (node.kind != YamlNode::Kind::scalar) return refuse(node, field, "must be a text");
+  if (node.kind != YamlNode::Kind::scalar) return refuse(node, field, "must be a string");
   return node.text;
 }
 
@@ -30,7 +30,7 @@ Result<int64_t> read_number(const YamlNode& node, std::string_view field, int64_
   auto parsed = std::from_chars(node.text.data(), end, number);
   if (node.kind != YamlNode::Kind::scalar || parsed.ec != std::errc() || parsed.ptr != end ||
       number < least || number > most_number)
-    return refuse(node, field, fmt::format("must be a whole number from {} to {}", least, most_number));
+    return refuse(node, field, fmt::format("must be an integer from {} to {}", least, most_number));
   return number;
 }
 
@@ -84,10 +84,9 @@ Result<> read_map(const YamlNode& node, std::string_view field, F take) {
   for (const auto& member : node.members) {
     std::optional<Result<>> taken = take(member.key, member.value);
     if (!taken)
-      return fail(
-          Code::invalid_argument,
-          fmt::format("{}: {}: there is no field {}", member.line, field, safe_for_terminal(member.key)),
-          safe_for_terminal(member.key));
+      return fail(Code::invalid_argument,
+                  fmt::format("{}: {}: unknown field {}", member.line, field, safe_for_terminal(member.key)),
+                  safe_for_terminal(member.key));
     if (!*taken) return *taken;
   }
   return {};
@@ -111,7 +110,7 @@ Result<> read_say(const YamlNode& node, std::vector<std::string>& say) {
     return {};
   }
   if (node.kind != YamlNode::Kind::list || node.items.empty())
-    return refuse(node, "say", "must be a text, or a list of texts to choose from");
+    return refuse(node, "say", "must be a string, or a list of strings to choose from");
   for (const auto& item : node.items) {
     auto text = read_text(item, "say");
     if (!text) return fail(std::move(text.error()));
@@ -129,7 +128,7 @@ Result<> read_tool(const YamlNode& node, ToolUse& use) {
         use.input = to_value(value).as_object();
         return Result<>();
       });
-  if (read && use.name.empty()) return refuse(node, "tools", "a tool needs a name");
+  if (read && use.name.empty()) return refuse(node, "tools", "a tool requires a name");
   return read;
 }
 
@@ -181,7 +180,7 @@ Result<ScriptEntry> read_entry(const YamlNode& node, std::string_view field) {
       });
   if (!read) return fail(std::move(read.error()));
   if (entry.say.empty() && entry.tools.empty() && !entry.fail)
-    return refuse(node, field, "says nothing, uses no tool and does not fail");
+    return refuse(node, field, "requires say, tools or fail");
   return entry;
 }
 

@@ -138,16 +138,15 @@ TEST(ScriptFile, NamesTheLineAndTheFieldOfAMistake) {
     auto script = parse_script(yaml);
     return script ? std::string("none") : script.error().message;
   };
-  EXPECT_EQ(problem("replies:\n  - sya: hello\n"), "2: replies: there is no field sya");
+  EXPECT_EQ(problem("replies:\n  - sya: hello\n"), "2: replies: unknown field sya");
   EXPECT_EQ(problem("replies:\n  - say: x\n    when: {turn: 0}\n"),
-            "3: turn: must be a whole number from 1 to 1000000000");
+            "3: turn: must be an integer from 1 to 1000000000");
   EXPECT_EQ(problem("replies:\n  - say: x\n    delay: 5\n"),
             "3: delay: must be a duration such as 200ms, at most 1h");
   EXPECT_EQ(problem(""), "1: script: must be a map");
-  EXPECT_EQ(problem("s\xff: 1"), "1: script: there is no field s\\xff");
-  EXPECT_EQ(problem("replies: [{when: {turn: 1}}]"),
-            "1: replies: says nothing, uses no tool and does not fail");
-  EXPECT_EQ(problem("replies: [{tools: [{input: {a: 1}}]}]"), "1: tools: a tool needs a name");
+  EXPECT_EQ(problem("s\xff: 1"), "1: script: unknown field s\\xff");
+  EXPECT_EQ(problem("replies: [{when: {turn: 1}}]"), "1: replies: requires say, tools or fail");
+  EXPECT_EQ(problem("replies: [{tools: [{input: {a: 1}}]}]"), "1: tools: a tool requires a name");
   EXPECT_EQ(problem("replies: [{fail: {type: nonsense}}]"), "1: fail: unknown type nonsense");
   EXPECT_EQ(problem("replies: [{say: x, repeat: perhaps}]"), "1: repeat: must be true or false");
 }
@@ -192,7 +191,7 @@ std::vector<std::string> spawned(const ScriptedReply& reply) {
 TEST(BuiltinScript, HandsWorkToTheAgentsThatTheWordsCallFor) {
   auto reply = builtin_reply(primary("Review the parser and write tests for it"));
   EXPECT_EQ(spawned(reply), (std::vector<std::string>{"code-reviewer", "test-writer"}));
-  EXPECT_EQ(reply.say, "I hand this to code-reviewer, test-writer.");
+  EXPECT_EQ(reply.say, "Delegating to code-reviewer, test-writer.");
   EXPECT_EQ(text_or(reply.tools[0].input, "task"), "Review the parser and write tests for it");
   EXPECT_EQ(spawned(builtin_reply(primary("let my-helper do it"))), std::vector<std::string>{"my-helper"});
   EXPECT_EQ(spawned(builtin_reply(primary("document it"))), std::vector<std::string>{})
@@ -246,7 +245,7 @@ TEST(BuiltinScript, AsASubagentReportsSummaryAndFindings) {
   go_on(request, read, R"({"path":"a.md","text":"# Deploying\nPush."})");
   auto report = next(script, request);
   EXPECT_TRUE(report.tools.empty());
-  EXPECT_EQ(summary_of(report.say), "2 notes speak about this, the best is a.md.");
+  EXPECT_EQ(summary_of(report.say), "2 notes speak this; the most relevant is a.md.");
   EXPECT_NE(report.say.find("## Findings"), std::string::npos);
   EXPECT_NE(report.say.find("# Deploying"), std::string::npos);
 }
@@ -270,11 +269,11 @@ TEST(BuiltinScript, EndsWhateverTheToolsAnswer) {
 }
 
 TEST(BuiltinScript, SaysThatItIsAScript) {
-  EXPECT_NE(builtin_reply(primary("What are you?")).say.find("I am a script and no model"),
+  EXPECT_NE(builtin_reply(primary("What are you?")).say.find("I am a script, not a model"),
             std::string::npos);
   auto bare = ask("hello");
   bare.tools = {{"spawn_agent", "", {}}};
-  EXPECT_NE(builtin_reply(bare).say.find("I am a script and no model"), std::string::npos);
+  EXPECT_NE(builtin_reply(bare).say.find("I am a script, not a model"), std::string::npos);
 }
 
 TEST(BuiltinScript, BeginsAnewWhenTheUserSpeaksAgain) {

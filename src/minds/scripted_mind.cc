@@ -25,9 +25,9 @@ Result<Script> load_script(const std::string& root, const std::string& name) {
   auto file = fs::weakly_canonical(folder / name, error);
   auto inside = file.lexically_relative(folder);
   if (error || inside.empty() || *inside.begin() == "..")
-    return refuse("is not below the project", "name a file of the project, or `builtin`");
+    return refuse("is not inside the project", "use a file of the project, or `builtin`");
   auto text = read_file(file.string(), most_script_bytes);
-  if (!text) return refuse(text.error().message, "name a file of the project, or `builtin`");
+  if (!text) return refuse(text.error().message, "use a file of the project, or `builtin`");
   auto script = parse_script(*text);
   if (!script) return refuse(script.error().message, "see docs/formats/scripts.md");
   return script;
@@ -47,7 +47,7 @@ class ScriptedMind final : public Mind {
       co_return fail(mind_failure("cancelled", "the reply was cancelled"));
     if (scripted->failure)
       co_return fail(mind_failure(scripted->failure->type, scripted->failure->message.empty()
-                                                               ? "the script says that this fails"
+                                                               ? "failure requested by the script"
                                                                : scripted->failure->message));
     co_return to_reply(*std::move(scripted), request.model);
   }

@@ -81,7 +81,7 @@ TEST_F(ScriptedMinds, TellWhatIsWrongWithAScript) {
   auto wrong = think("replies: [{sya: x}]");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(failure_type(wrong.error()), "not_configured");
-  EXPECT_EQ(wrong.error().message, "the script script.yaml: 1: replies: there is no field sya");
+  EXPECT_EQ(wrong.error().message, "the script script.yaml: 1: replies: unknown field sya");
 }
 
 TEST_F(ScriptedMinds, ReadNothingOutsideTheProject) {

@@ -36,9 +36,9 @@ Error no_way(const std::string& path, std::error_code code) {
   using enum std::errc;
   auto name = valid_utf8(path);
   if (code == cross_device_link || code == too_many_symbolic_link_levels)
-    return {Code::invalid_argument, fmt::format("\"{}\" leads out of the project", name), "path"};
+    return {Code::invalid_argument, fmt::format("\"{}\" is outside the project", name), "path"};
   if (code == no_such_file_or_directory || code == not_a_directory || code == filename_too_long)
-    return {Code::not_found, fmt::format("there is no note \"{}\"", name), "path"};
+    return {Code::not_found, fmt::format("note not found: \"{}\"", name), "path"};
   return system_error(code, "open " + name);
 }
 
@@ -77,7 +77,7 @@ Result<std::string> NoteFiles::inside(const std::string& path) const {
       plain.size() > longest_path)
     return fail(Code::invalid_argument,
                 fmt::format("\"{}\" is outside the project", valid_utf8(path.substr(0, 200))), "path",
-                "give a path relative to the project's root");
+                "use a path relative to the project's root");
   return plain;
 }
 
@@ -112,13 +112,13 @@ Result<Fd> NoteFiles::open_file(const std::string& path, Links links) const {
   if (fd) return *std::move(fd);
   if (fd.error() != std::errc::too_many_symbolic_link_levels) return fail(no_way(path, fd.error()));
   if (links == Links::refused)
-    return fail(Code::invalid_argument, fmt::format("\"{}\" is a link", valid_utf8(path)), "path");
+    return fail(Code::invalid_argument, fmt::format("\"{}\" is a symbolic link", valid_utf8(path)), "path");
   if (auto place = open_beneath(*root, path, BeneathAs::place, BeneathLinks::followed); !place)
     return fail(no_way(path, place.error()));
   auto real = resolved(root_, path);
   if (!may_be_note(real))
-    return fail(Code::invalid_argument, fmt::format("\"{}\" leads to what is no note", valid_utf8(path)),
-                "path");
+    return fail(Code::invalid_argument,
+                fmt::format("\"{}\" links to a file that is not a note", valid_utf8(path)), "path");
   fd = open_beneath(*root, real, BeneathAs::file, BeneathLinks::refused);
   if (!fd) return fail(no_way(path, fd.error()));
   return *std::move(fd);

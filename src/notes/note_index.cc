@@ -57,8 +57,7 @@ Error NoteIndex::give_up(Error error) {
 
 Row NoteIndex::only_row(std::string_view sql) {
   auto rows = connection_->query(sql);
-  if (rows.empty())
-    throw StoreFailure{Error{Code::database_unavailable, "the index of notes does not answer"}};
+  if (rows.empty()) throw StoreFailure{Error{Code::database_unavailable, "the notes index does not respond"}};
   return std::move(rows[0]);
 }
 
@@ -98,7 +97,7 @@ void NoteIndex::open() {
     }
     make_anew();
   }
-  throw StoreFailure{Error{Code::database_unavailable, "the index of notes cannot be made"}};
+  throw StoreFailure{Error{Code::database_unavailable, "the notes index cannot be created"}};
 }
 
 Result<> NoteIndex::forget() {

@@ -99,7 +99,7 @@ auto NoteIndex::guarded(F work) -> Result<std::invoke_result_t<F>> {
   } catch (const StoreFailure& failure) {
     return fail(give_up(failure.error));
   } catch (const std::exception& failure) {
-    return fail(give_up({Code::internal, std::string("the index of notes failed: ") + failure.what()}));
+    return fail(give_up({Code::internal, std::string("the notes index failed: ") + failure.what()}));
   }
 }
 

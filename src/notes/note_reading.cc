@@ -50,13 +50,13 @@ Error not_found(const std::string& name, const std::vector<Stamp>& notes) {
     if (names.size() == 20'000) break;
   }
   auto near = closest(name_of(name), names);
-  std::string hint = "cru notes list shows them all";
+  std::string hint = "list notes with: cru notes list";
   for (const auto& note : notes)
     if (!near.empty() && name_of(note.path) == near) {
       hint = fmt::format("did you mean {}?", note.path);
       break;
     }
-  return {Code::not_found, fmt::format("there is no note \"{}\"", valid_utf8(name)), "path", hint};
+  return {Code::not_found, fmt::format("note not found: \"{}\"", valid_utf8(name)), "path", hint};
 }
 
 /// The path of the note that `name` means.
@@ -72,8 +72,8 @@ Result<std::string> find_named(const NoteFiles& files, const std::string& name, 
     if (path == name || path.substr(0, path.rfind('.')) == name) return path;
   if (meant.size() == 1) return meant[0];
   if (meant.size() > 10) meant.resize(10);
-  Error error{Code::conflict, fmt::format("\"{}\" means several notes: {}", name, fmt::join(meant, ", ")),
-              "path", "give the path of the one you want"};
+  Error error{Code::conflict, fmt::format("\"{}\" matches several notes: {}", name, fmt::join(meant, ", ")),
+              "path", "use the path of the note"};
   error.details = to_text(json::object{{"candidates", json::value_from(meant)}});
   return fail(std::move(error));
 }
@@ -81,14 +81,14 @@ Result<std::string> find_named(const NoteFiles& files, const std::string& name, 
 Result<std::string> find_path(const NoteFiles& files, const std::string& name, size_t most) {
   auto path = files.inside(name);
   if (!path) return fail(path.error());
-  if (path->empty()) return fail(Code::invalid_argument, "no note is named", "path");
+  if (path->empty()) return fail(Code::invalid_argument, "a note path is required", "path");
   if (!is_markdown(*path)) {
     auto dot = path->rfind('.');
     // A dot may be part of a name (`v1.2`); an ending of its own that is there is another kind of file.
     bool is_other =
         dot != std::string::npos && dot > path->rfind('/') + 1 && files.read(*path, 0, 0).has_value();
     if (is_other)
-      return fail(Code::invalid_argument, fmt::format("\"{}\" is no markdown", *path), "path",
+      return fail(Code::invalid_argument, fmt::format("\"{}\" is not a markdown file", *path), "path",
                   "notes end in .md or .markdown");
     return find_named(files, *path, most);
   }
@@ -96,8 +96,8 @@ Result<std::string> find_path(const NoteFiles& files, const std::string& name, s
   if (!there && there.error().code == Code::not_found) return find_named(files, *path, most);
   if (!there) return fail(there.error());
   if (!may_be_note(*path))
-    return fail(Code::invalid_argument, fmt::format("\"{}\" is in a folder that holds no notes", *path),
-                "path");
+    return fail(Code::invalid_argument,
+                fmt::format("\"{}\" is in a folder that is excluded from the notes", *path), "path");
   return *path;
 }
 

@@ -107,7 +107,7 @@ void Notes::State::begin_watching() {
   if (made)
     watch = std::move(*made);
   else
-    log_error("the notes cannot be watched", made.error());
+    log_error("notes: cannot watch the folders", made.error());
   saw_all();
 }
 
@@ -120,7 +120,7 @@ Task<void> Notes::State::update() {
     paths.clear();
     auto updated = co_await update_once(std::move(below), std::exchange(is_asked, false));
     if (!updated) {
-      log_error("the notes cannot be indexed", updated.error());
+      log_error("notes: cannot update the index", updated.error());
       // A damaged index has been thrown away by now: once more, from the beginning.
       if (updated.error().details.contains("damaged") && failures++ == 0) {
         all = true;
@@ -191,7 +191,7 @@ Task<void> Notes::State::tell_progress(size_t indexed_now, size_t total, bool mu
     tx.emit({"notes.progress", "", data});
     return {};
   });
-  if (!told) log_error("progress of the notes could not be told", told.error());
+  if (!told) log_error("notes: cannot publish progress", told.error());
 }
 
 /// A patience of zero waits until it is done.
@@ -236,10 +236,11 @@ Task<Result<SearchReply>> Notes::search(std::string query, std::string folder, i
                                         Duration patience) {
   auto& state = *state_;
   if (words_of(query, 1).empty())
-    co_return fail(Code::invalid_argument, "there is no word in the query", "query");
+    co_return fail(Code::invalid_argument, "the query contains no word", "query");
   auto below = state.files.inside(folder);
   if (!below) co_return fail(Code::invalid_argument, below.error().message, "folder", below.error().hint);
-  if (state.strand.is_crowded()) co_return fail(Code::overloaded, "too many searches wait", "", "try again");
+  if (state.strand.is_crowded())
+    co_return fail(Code::overloaded, "too many pending searches", "", "try again");
   state.begin_watching();
   bool complete = co_await state.wait_until_done(state.seen, std::max(patience, Duration(1)));
   auto most = static_cast<size_t>(std::clamp<int64_t>(limit, 1, 100));

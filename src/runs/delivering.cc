@@ -34,7 +34,7 @@ Task<Result<inbox::Question>> Runs::respond(std::string task_id, std::string tex
   auto pending = co_await inbox_.list(task_id, true);
   if (!pending) co_return fail(std::move(pending.error()));
   if (pending->empty())
-    co_return fail(Code::not_found, fmt::format("run {} asks nothing", task_id), "id",
+    co_return fail(Code::not_found, fmt::format("run {} has no pending question", task_id), "id",
                    fmt::format("to write to its standard input: cru send {} TEXT", task_id));
   co_return co_await answer(pending->front().id, std::move(text));
 }

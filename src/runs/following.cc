@@ -96,7 +96,7 @@ Task<void> Runs::pump(LivePtr live) {
       auto ended = co_await apply(live->task_id, live->uid, *live->end);
       // Gone or started anew: then there is nothing left to record.
       if (ended || ended.error().code == Code::not_found || ended.error().code == Code::conflict) break;
-      log_error("cannot record the end of a run; trying again", ended.error(), {{"task_id", live->task_id}});
+      log_error("cannot record the end of a run; retrying", ended.error(), {{"task_id", live->task_id}});
       told = false;
     }
     // The output is on disk and the exit record is kept, so a store that is unwell only delays the telling.
@@ -114,7 +114,7 @@ Task<bool> Runs::tell_growth(const LivePtr& live) {
   if (!synced && synced.error().code == Code::not_found) {
     // Somebody removed the file: there is nothing left to make durable, and the run goes on.
     if (!live->file_is_missing)
-      log_error("an output file is gone", synced.error(), {{"task_id", live->task_id}});
+      log_error("an output file is missing", synced.error(), {{"task_id", live->task_id}});
     live->file_is_missing = true;
     synced = Result<>();
   }
@@ -134,7 +134,7 @@ Task<bool> Runs::tell_growth(const LivePtr& live) {
   } else {
     error = scan ? synced.error() : scan.error();
   }
-  log_error("cannot record output; trying again", error, {{"task_id", live->task_id}});
+  log_error("cannot record output; retrying", error, {{"task_id", live->task_id}});
   co_return false;
 }
 

@@ -62,7 +62,7 @@ Error to_keeper_error(const json::object& reply) {
   if (code == "spawn_failed") return {Code::cannot_execute, message, "argv"};
   if (code == "stdin_closed" || code == "running") return {Code::conflict, message};
   if (code == "stdin_full")
-    return {Code::overloaded, message, "", "the run does not read its standard input; try again later"};
+    return {Code::overloaded, message, "", "the run does not read its standard input; retry later"};
   if (code == "not_running" || code == "not_found") return {Code::not_running, message};
   return {Code::keeper_unavailable, message};
 }
@@ -117,7 +117,7 @@ void KeeperClient::disconnect(const std::string& why) {
   pid_ = 0;
   for (auto& [id, handle] : std::exchange(waiting_, {}))
     loop_.post([handle, why]() mutable {
-      handle.complete(fail(Code::keeper_unavailable, "the keeper is gone: " + why));
+      handle.complete(fail(Code::keeper_unavailable, "lost the connection to the keeper: " + why));
     });
   // While we are still joining, whoever joins hears of it by the reply.
   if (std::exchange(has_joined_, false) && notices_.lost) notices_.lost();
@@ -135,11 +135,11 @@ Task<Result<std::optional<std::vector<KeptRun>>>> KeeperClient::join() {
         if (!runs.empty() || text_or(*answer, "version") == CRU_VERSION) co_return Joined(std::move(runs));
         has_joined_ = false;
         (void)co_await request({{"op", "stop"}}, 5s);
-        disconnect("it was asked to make way");
+        disconnect("it was asked to stop");
       } else if (answer.error().code == Code::forbidden) {
         // We descend from it: somebody inside a run started us, and no such daemon may serve.
-        co_return fail(Code::forbidden, "the keeper does not take this daemon: it was started inside a run",
-                       "", "start the daemon outside, or let the verbs do it");
+        co_return fail(Code::forbidden, "the keeper refused this daemon because it was started inside a run",
+                       "", "start the daemon outside a run, or let cru commands start it");
       }
     }
     // A keeper that holds its lock is alive; it may just be slow to answer. One that does not is not there.
@@ -147,7 +147,7 @@ Task<Result<std::optional<std::vector<KeptRun>>>> KeeperClient::join() {
     if (lock || lock.error().code != Code::conflict) co_return Joined();
     co_await loop_.sleep(100ms);
   }
-  co_return fail(Code::keeper_unavailable, "the keeper runs and does not answer");
+  co_return fail(Code::keeper_unavailable, "the keeper is running but does not respond");
 }
 
 Task<KeeperClient::Reply> KeeperClient::hello() {
@@ -182,7 +182,7 @@ Task<Result<>> KeeperClient::launch_keeper() {
     }
     co_await loop_.sleep(Duration(std::min(attempt + 1, 50)));
   }
-  co_return fail(Code::keeper_unavailable, "the keeper does not answer", "", "see .coven/log");
+  co_return fail(Code::keeper_unavailable, "the keeper does not respond", "", "see .coven/log");
 }
 
 void KeeperClient::await_readable() {
@@ -195,10 +195,10 @@ void KeeperClient::read_some() {
     auto received = receive_now(socket_, buffer);
     if (received.outcome == Transfer::later) break;
     if (received.outcome == Transfer::ended) return disconnect("it closed the connection");
-    if (received.outcome == Transfer::broken) return disconnect("the connection broke");
+    if (received.outcome == Transfer::broken) return disconnect("the connection was lost");
     incoming_.append(buffer, received.bytes);
     if (incoming_.size() > longest_line && incoming_.find('\n') == std::string::npos)
-      return disconnect("it sent a line over the limit");
+      return disconnect("it sent a line that is too long");
     if (received.bytes < sizeof buffer) break;
   }
   size_t from = 0;
@@ -211,7 +211,7 @@ void KeeperClient::read_some() {
 
 void KeeperClient::handle_line(std::string_view line) {
   auto parsed = parse_json(line);
-  if (!parsed || !parsed->is_object()) return log_warn("the keeper sent something unreadable");
+  if (!parsed || !parsed->is_object()) return log_warn("the keeper sent an invalid message");
   auto& object = parsed->get_object();
   if (object.contains("notice")) return handle_notice(object);
   auto found = waiting_.find(int_or(object, "re"));
@@ -257,13 +257,13 @@ void KeeperClient::flush() {
       });
       return;
     }
-    if (sent.outcome != Transfer::some) return disconnect("the connection broke");
+    if (sent.outcome != Transfer::some) return disconnect("the connection was lost");
     outgoing_.erase(0, sent.bytes);
   }
 }
 
 Task<KeeperClient::Reply> KeeperClient::request(json::object message, Duration limit) {
-  if (!socket_) co_return fail(Code::keeper_unavailable, "there is no keeper");
+  if (!socket_) co_return fail(Code::keeper_unavailable, "the keeper is not connected");
   auto id = ++last_id_;
   message["id"] = id;
   auto line = to_text(message) + "\n";
@@ -273,7 +273,7 @@ Task<KeeperClient::Reply> KeeperClient::request(json::object message, Duration l
   waiting_[id] = done.handle();
   auto timer = loop_.set_timer(limit, [this, id] {
     if (auto found = waiting_.extract(id))
-      found.mapped().complete(fail(Code::timed_out, "the keeper does not answer yet"));
+      found.mapped().complete(fail(Code::timed_out, "the keeper has not responded yet"));
   });
   outgoing_ += line;
   if (!writing_) flush();
@@ -342,7 +342,7 @@ Task<std::vector<KeptRun>> KeeperClient::read_exit_records() {
 
 Task<void> KeeperClient::sweep(std::vector<std::string> uids) {
   auto killed = co_await pool_.run([uids] { return kill_marked("CRU_RUN", {uids.begin(), uids.end()}); });
-  if (killed > 0) log_warn("swept processes of a lost keeper", {{"killed", killed}});
+  if (killed > 0) log_warn("killed leftover processes of a lost keeper", {{"killed", killed}});
 }
 
 }  // namespace cru::runs

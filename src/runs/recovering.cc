@@ -51,7 +51,7 @@ Task<Result<>> Runs::recover() {
   }
   co_await wait_for_ends();
   loop_.spawn(deliver_again());
-  log_info("runs taken back",
+  log_info("reattached to runs",
            {{"live", live_.size()}, {"recorded", recorded->size()}, {"keeper", keeper_answers}});
   co_return Result<>();
 }
@@ -92,7 +92,7 @@ Task<Result<>> Runs::take_back(LivePtr live, Run run, const KeptRun* kept, bool 
     const auto& reattach = std::get<Reattach>(decision);
     if (reattach.announce_start) {
       auto sent = co_await send_first_input(live, run);
-      if (!sent) log_error("the task did not reach the agent", sent.error(), {{"task_id", run.task_id}});
+      if (!sent) log_error("cannot deliver the task to the agent", sent.error(), {{"task_id", run.task_id}});
       auto started = co_await apply(run.task_id, run.uid, Spawned{*facts.process});
       if (!started) co_return fail(std::move(started.error()));
     } else if (reattach.kill_again) {
@@ -173,7 +173,7 @@ Task<void> Runs::keeper_lost() {
       gone[uid] = live;  // a start that is on its way to a new keeper is told by its own reply
     }
   }
-  if (gone.empty()) co_return log_warn("the connection to the keeper broke and was made again");
+  if (gone.empty()) co_return log_warn("reconnected to the keeper");
   log_error("the keeper is lost", {{"live", gone.size()}});
   co_await end_lost(std::move(gone), std::move(kept));
 }

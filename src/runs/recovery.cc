@@ -8,7 +8,7 @@ Recovered recover(const Run& run, const Facts& facts) {
   if (!facts.process) {
     if (run.status == Status::starting) return Lost{error, "the process had not been started"};
     return Lost{error, facts.keeper_answers ? "the keeper does not know the process"
-                                            : "the keeper is gone and left no exit record"};
+                                            : "the keeper has exited and left no exit record"};
   }
   if (run.process && *run.process != *facts.process)
     return Lost{error, "the process is not the one that was recorded"};

@@ -57,7 +57,7 @@ TEST(Recover, GivesUpWhatIsNotThere) {
   EXPECT_EQ(lost(recover(recorded(Status::running), {true, {}, {}})),
             "daemon restarted: the keeper does not know the process");
   EXPECT_EQ(lost(recover(recorded(Status::running), {false, {}, {}})),
-            "daemon restarted: the keeper is gone and left no exit record");
+            "daemon restarted: the keeper has exited and left no exit record");
   for (bool keeper_answers : {true, false})
     EXPECT_EQ(lost(recover(recorded(Status::starting), {keeper_answers, {}, {}})),
               "daemon restarted: the process had not been started");

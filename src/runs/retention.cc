@@ -141,7 +141,7 @@ Task<Result<>> Retention::clean_orphans(bool fresh_database) {
     if (!done)
       log_error("cannot clean up an orphan", done.error(), {{"file", file}});
     else
-      log_info(fresh_database ? "set aside an unrecorded output file" : "removed an orphan output file",
+      log_info(fresh_database ? "renamed an unrecorded output file" : "removed an orphan output file",
                {{"file", file}});
   }
   co_return Result<>();
@@ -150,7 +150,7 @@ Task<Result<>> Retention::clean_orphans(bool fresh_database) {
 Task<void> Retention::run_hourly() {
   for (;;) {
     auto done = co_await pass();
-    if (!done) log_error("retention failed; trying again in an hour", done.error());
+    if (!done) log_error("retention failed; retrying in an hour", done.error());
     co_await loop_.sleep(1h);
   }
 }

@@ -83,7 +83,7 @@ Step on(Run run, const Ended& ended, Time now) {
     status = Status::completed;
   if (limited && status == Status::failed) {
     run.error = "output_limit";
-    run.error_detail = "the run wrote more than its output limit and was ended";
+    run.error_detail = "the run exceeded its output limit and was killed";
   } else if (status == Status::failed && ended.while_daemon_was_down) {
     run.error = "daemon restarted";
     run.error_detail = describe(ended.exit);

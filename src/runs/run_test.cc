@@ -137,7 +137,7 @@ struct End {
 TEST(Step, TellsHowARunEnded) {
   Exit limited{.code = {}, .signal = 9, .reason = "output_limit", .last_seq = 10};
   Exit limited_cleanly{.code = 0, .signal = {}, .reason = "output_limit", .last_seq = 10};
-  const char* limit_detail = "the run wrote more than its output limit and was ended";
+  const char* limit_detail = "the run exceeded its output limit and was killed";
   const End table[] = {
       {{exited(0)}, Status::completed, "", ""},
       {{exited(0), true}, Status::completed, "", ""},

@@ -10,7 +10,7 @@ namespace {
 
 Result<Run> find_or_fail(Reader& reader, const std::string& task_id) {
   auto run = runs::find(reader, task_id);
-  if (!run) return fail(Code::not_found, fmt::format("no run has the id {}", task_id), "id", "see: cru ps");
+  if (!run) return fail(Code::not_found, fmt::format("run not found: {}", task_id), "id", "see: cru ps");
   return *std::move(run);
 }
 
@@ -19,8 +19,7 @@ Result<Step> step_in(Tx& tx, const std::string& task_id, const std::string& uid,
                      const std::vector<inbox::Question>& asked) {
   auto run = find_or_fail(tx, task_id);
   if (!run) return fail(run.error());
-  if (run->uid != uid)
-    return fail(Code::conflict, fmt::format("run {} has been started anew", task_id), "id");
+  if (run->uid != uid) return fail(Code::conflict, fmt::format("run {} was started again", task_id), "id");
   auto next = step(*std::move(run), input, tx.now());
   if (!next) return next;
   put(tx, next->run);
@@ -91,7 +90,7 @@ Task<void> Runs::perform(std::string uid, Effect effect) {
   }
   // A keeper that does not know the run has nothing left to kill or to forget.
   if (!done && done.error().code != Code::not_running)
-    log_error("keeper refused", done.error(), {{"uid", uid}});
+    log_error("the keeper refused a request", done.error(), {{"uid", uid}});
 }
 
 Runs::LivePtr Runs::find_live(const std::string& task_id) const {

@@ -37,7 +37,7 @@ Result<Launch> Runs::prepare(StartRequest& request) const {
     if (configured == options_.backends.end())
       return fail(
           Code::invalid_argument, fmt::format("unknown backend: {}", request.backend), "backend",
-          "use claude, codex or gemini, or name it under `backends` in ~/.config/crucible/config.yaml");
+          "use claude, codex or gemini, or define it under `backends` in ~/.config/crucible/config.yaml");
     adapter = &command_adapter();
     auto argv = configured->second;
     argv.insert(argv.end(), request.argv.begin(), request.argv.end());
@@ -50,7 +50,7 @@ Result<Launch> Runs::prepare(StartRequest& request) const {
   if (request.pty) launch->has_stdin = true;
   for (const auto& word : launch->argv)
     if (word.find('\0') != std::string::npos)
-      return fail(Code::invalid_argument, "an argument holds a NUL byte", "argv");
+      return fail(Code::invalid_argument, "an argument contains a NUL byte", "argv");
 
   if (request.cwd.empty()) request.cwd = options_.root;
   if (request.cwd.front() != '/') request.cwd = options_.root + "/" + request.cwd;
@@ -71,7 +71,7 @@ Task<Result<std::string>> Runs::make_up_id(std::string command) {
   co_return co_await store_.read([candidates](Reader& reader) -> Result<std::string> {
     for (const auto& id : candidates)
       if (!exists(reader, id)) return id;
-    return fail(Code::conflict, "no free id was found", "id", "choose one with --id");
+    return fail(Code::conflict, "no free id is available", "id", "choose one with --id");
   });
 }
 
@@ -97,8 +97,7 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
   run.traceparent = make_traceparent(request.traceparent, random_);
   run.trace_id = run.traceparent.substr(3, 32);
   if (purging_.contains(run.task_id))
-    co_return fail(Code::conflict, fmt::format("run {} is being purged", run.task_id), "id",
-                   "try again in a moment");
+    co_return fail(Code::conflict, fmt::format("run {} is being purged", run.task_id), "id", "retry shortly");
   co_return co_await store_.write([run, must_be_new](Tx& tx) -> Result<Run> {
     auto fresh = run;
     if (auto known = runs::find(tx, run.task_id)) {
@@ -166,7 +165,7 @@ Task<void> Runs::fail_start(LivePtr live, Error error) {
     unfollow(live);
     co_return;
   }
-  log_error("cannot record a failed start; trying again", failed.error(), {{"task_id", live->task_id}});
+  log_error("cannot record a failed start; retrying", failed.error(), {{"task_id", live->task_id}});
   live->is_recorded = true;
   note_end(live, SpawnFailed{error});
 }
@@ -189,7 +188,7 @@ Task<Result<Run>> Runs::launch(Run run, StartRequest request) {
   }
   note_process(live, *started);
   auto sent = co_await send_first_input(live, run);
-  if (!sent) log_error("the task did not reach the agent", sent.error(), {{"task_id", run.task_id}});
+  if (!sent) log_error("cannot deliver the task to the agent", sent.error(), {{"task_id", run.task_id}});
   auto running = co_await apply(run.task_id, run.uid, Spawned{*started});
   // A start that cannot be recorded (the disk is full?) must not live on unrecorded.
   if (!running) loop_.spawn(perform(run.uid, KillTree{Duration(0)}));

@@ -21,7 +21,7 @@ class GitWorktrees final : public Worktrees {
       auto has_commit = run_program({"git", "rev-parse", "--verify", "--quiet", "HEAD"}, root);
       if (!has_commit) return fail(has_commit.error());
       if (has_commit->exit_code == 0) return {};
-      return fail(Code::invalid_argument, "a worktree needs a git repository with at least one commit",
+      return fail(Code::invalid_argument, "a worktree requires a git repository with at least one commit",
                   "worktree", "run without --worktree, or: git init && git commit");
     });
   }

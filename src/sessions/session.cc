@@ -10,10 +10,10 @@ Result<> check_owner(const Session& session, const Who& who) {
   if (session.is_live() && session.agent_id != who.agent_id)
     return fail(Code::forbidden,
                 fmt::format("session {} belongs to agent {}", session.session_id, session.agent_id),
-                "Cru-Session-Id", "use a session id of your own");
+                "Cru-Session-Id", "use your own session id");
   if (session.owner == who.owner) return {};
   return fail(Code::forbidden, fmt::format("session {} belongs to another run", session.session_id),
-              "Cru-Session-Id", "use a session id of your own");
+              "Cru-Session-Id", "use your own session id");
 }
 
 Session alive(Session session, const Moment& now) {
@@ -64,8 +64,9 @@ Session new_session(const Who& who, const Moment& now) {
 Result<Session> admit(Session session, const Who& who, const Moment& now) {
   if (auto checked = check_owner(session, who); !checked) return fail(std::move(checked.error()));
   if (!session.is_live() && !session.gone_with_run && !session.is_person())
-    return fail(Code::session_expired, fmt::format("this session was disconnected: {}", session.gone_because),
-                "", "call register_session");
+    return fail(Code::session_expired,
+                fmt::format("this agent session was disconnected: {}", session.gone_because), "",
+                "call register_session");
   return alive(std::move(session), now);
 }
 
@@ -83,7 +84,7 @@ Session disconnect(Session session, std::string_view why, const Freed& freed, co
   session.presence = Presence::disconnected;
   session.gone_because =
       fmt::format("{}; {} released, {} requeued", why, counted(freed.locks, "lock", "locks"),
-                  counted(freed.work, "piece of work", "pieces of work"));
+                  counted(freed.work, "work item", "work items"));
   session.kept_by_hook = false;
   session.ended_at = now.wall;
   ++session.epoch;

@@ -164,7 +164,7 @@ void Sessions::Impl::look_at(BootTime at) {
 Task<void> Sessions::Impl::look() {
   auto swept = co_await sweep(options.stale_after);
   if (swept) co_return;
-  log_error("looking for dead agents", swept.error());
+  log_error("cannot check for dead agents", swept.error());
   look_at(loop.clock().boot() + after_trouble);
 }
 

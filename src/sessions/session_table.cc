@@ -64,7 +64,7 @@ Result<Session> begin(Tx& tx, const Who& who, const Moment& now,
                       const std::function<void(Session&)>& change) {
   auto live = tx.row("SELECT count(*) FROM agent_sessions WHERE status <> 'disconnected'")->integer(0);
   if (live >= most_live_sessions)
-    return fail(Code::overloaded, "there are too many live sessions", "",
+    return fail(Code::overloaded, "too many active agent sessions", "",
                 "end some, or call cleanup_dead_agents");
   auto begun = new_session(who, now);
   if (change) change(begun);

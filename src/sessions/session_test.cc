@@ -67,9 +67,9 @@ TEST(Session, ThatWasDisconnectedIsToldWhyAndWhatItLost) {
   auto refused = admit(gone(), ann, boot_later(20min));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::session_expired);
-  EXPECT_EQ(
-      refused.error().message,
-      "this session was disconnected: no heartbeat for 15m00s; 2 locks released, 1 piece of work requeued");
+  EXPECT_EQ(refused.error().message,
+            "this agent session was disconnected: no heartbeat for 15m00s; 2 locks released, 1 work item "
+            "requeued");
   EXPECT_EQ(refused.error().hint, "call register_session");
 }
 

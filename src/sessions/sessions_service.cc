@@ -21,7 +21,7 @@ Done session_not_found(const Who& who) {
                     {"session_id", who.session_id},
                     {"error", "session_not_found"},
                     {"reason", "session_not_found"},
-                    {"message", "no session has the id " + who.session_id},
+                    {"message", "agent session not found: " + who.session_id},
                     {"hint", "call register_session"}},
           .changed = false,
           .status = 404};
@@ -198,7 +198,7 @@ Task<Result<>> Sessions::recover(std::function<bool(const std::string& task_id)>
   if (!owners) co_return fail(std::move(owners.error()));
   for (const auto& owner : *owners)
     if (!is_live(owner)) {
-      auto ended = co_await impl_->end_of_run(owner, "its run is over");
+      auto ended = co_await impl_->end_of_run(owner, "its run has ended");
       if (!ended) co_return ended;
     }
   auto swept = co_await impl_->sweep(impl_->options.stale_after);

@@ -54,8 +54,8 @@ void EventLog::announce(std::vector<Event> events) {
 }
 
 Error EventLog::cursor_gone() const {
-  Error error{Code::cursor_gone, fmt::format("events up to {} are no longer kept", floor_), "since",
-              "read the state again and go on from its last_seq"};
+  Error error{Code::cursor_gone, fmt::format("events up to {} have been deleted", floor_), "since",
+              "read the state again and continue from its last_seq"};
   error.details = fmt::format(R"({{"floor":{},"last":{}}})", floor_, last_);
   return error;
 }

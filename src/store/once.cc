@@ -7,8 +7,8 @@ Result<std::optional<Done>> find_reply(Reader& reader, const Once& once) {
   auto row = reader.row("SELECT text, input_hash FROM replies WHERE key = ? AND text IS NOT NULL", once.key);
   if (!row) return std::nullopt;
   if (row->text(1) != once.input_hash)
-    return fail(Code::conflict, "this request id was used before, with another input", "request_id",
-                "make a new request id for each new request");
+    return fail(Code::conflict, "this request id was already used with different input", "request_id",
+                "use a new request id for each new request");
   auto stored = parse_json(row->text(0));
   if (!stored || !stored->is_object()) return std::nullopt;
   return Done{.reply = std::move(stored->get_object()), .changed = false};

@@ -51,7 +51,7 @@ class TeamReader {
       if (std::ranges::find(known, member.key) != known.end()) continue;
       auto meant = closest(member.key, known);
       problem(member.line, at(path, member.key),
-              meant.empty() ? fmt::format("unknown key; known are {}", fmt::join(known, ", "))
+              meant.empty() ? fmt::format("unknown key; valid keys: {}", fmt::join(known, ", "))
                             : fmt::format("unknown key; did you mean `{}`?", meant));
     }
   }
@@ -72,7 +72,7 @@ class TeamReader {
 
   std::string check_text(const YamlNode& node, int line, const std::string& field, size_t longest) {
     if (node.kind != YamlNode::Kind::scalar || node.text.empty()) {
-      problem(line, field, "must be a text");
+      problem(line, field, "must be a string");
       return {};
     }
     if (node.text.size() > longest) {
@@ -80,7 +80,7 @@ class TeamReader {
       return {};
     }
     if (node.text.find('\0') != std::string::npos) {
-      problem(line, field, "must not hold a NUL byte");
+      problem(line, field, "must not contain a NUL byte");
       return {};
     }
     return node.text;
@@ -89,7 +89,7 @@ class TeamReader {
   std::vector<std::string> texts(const YamlNode& node, int line, const std::string& field) {
     std::vector<std::string> out;
     if (node.kind != YamlNode::Kind::list) {
-      problem(line, field, "must be a list of texts");
+      problem(line, field, "must be a list of strings");
       return out;
     }
     if (node.items.size() > most_texts) problem(line, field, fmt::format("at most {} entries", most_texts));
@@ -97,7 +97,7 @@ class TeamReader {
       auto entry = fmt::format("{}[{}]", field, i);
       auto word = check_text(node.items[i], node.items[i].line, entry, longest_word);
       // They travel in a comma-separated variable.
-      if (word.find(',') != std::string::npos) problem(node.items[i].line, entry, "must not hold a comma");
+      if (word.find(',') != std::string::npos) problem(node.items[i].line, entry, "must not contain a comma");
       out.push_back(std::move(word));
     }
     return out;
@@ -141,7 +141,7 @@ class TeamReader {
     member.description = text(node, path, "description", true, longest_text);
     member.backend = text(node, path, "backend", false, 64);
     if (!member.backend.empty() && !is_task_id(member.backend))
-      problem(key_line(node, "backend"), at(path, "backend"), "must be a backend's name, not a command");
+      problem(key_line(node, "backend"), at(path, "backend"), "must be the name of a backend, not a command");
     member.task = text(node, path, "task", false, longest_text);
     team.agents.push_back(std::move(member));
   }
@@ -151,12 +151,12 @@ class TeamReader {
     if (name.empty()) return name;
     auto line = key_line(node, "name");
     if (!is_task_id(name)) {
-      problem(line, at(path, "name"), "must be 1 to 64 of A-Z a-z 0-9 _ -");
+      problem(line, at(path, "name"), "must have 1 to 64 characters of A-Z a-z 0-9 _ -");
       return name;
     }
     for (size_t i = 0; i < team.agents.size(); ++i)
       if (team.agents[i].name == name) {
-        problem(line, at(path, "name"), fmt::format("`{}` is the name of agents[{}] already", name, i));
+        problem(line, at(path, "name"), fmt::format("`{}` is already the name of agents[{}]", name, i));
         break;
       }
     return name;
@@ -190,13 +190,13 @@ class TeamReader {
 
 std::string duties(const std::string& role) {
   if (role == "coordinator")
-    return "Split the goal into pieces and put them in the queue with submit_work, with depends_on where one "
-           "needs another. Watch them with list_work and why_work, and talk to the person with ask_user.";
+    return "Split the goal into work items and submit them with submit_work, with depends_on where one "
+           "requires another. Monitor them with list_work and why_work, and ask the user with ask_user.";
   if (role == "reviewer")
-    return "Take pieces of review work with get_work, look at what was done, and say what is wrong with it: "
-           "complete_work with success false and the reason, or success true.";
-  return "Take pieces of work with get_work (wait_seconds lets you wait for one) and report each with "
-         "complete_work and its fencing_token. Take a lock with acquire_lock before you edit a file.";
+    return "Claim review work with get_work, review the result, and report it with complete_work: success "
+           "true, or success false with the reason.";
+  return "Claim work items with get_work (use wait_seconds to wait for one) and report each with "
+         "complete_work and its fencing_token. Acquire a lock with acquire_lock before you edit a file.";
 }
 
 }  // namespace

@@ -80,12 +80,12 @@ agents:
     capabilities: []
     colour: green
 )"),
-            R"(teams.yaml:7: agents[1].name: `lead` is the name of agents[0] already
-teams.yaml:9: agents[1].capabilities[1]: must be a text
+            R"(teams.yaml:7: agents[1].name: `lead` is already the name of agents[0]
+teams.yaml:9: agents[1].capabilities[1]: must be a string
 teams.yaml:12: agents[2].role: must be coordinator, worker or reviewer
 teams.yaml:15: agents[3].description: is missing
 teams.yaml:15: agents[3].name: is missing
-teams.yaml:17: agents[3].colour: unknown key; known are name, role, capabilities, description, backend, task
+teams.yaml:17: agents[3].colour: unknown key; valid keys: name, role, capabilities, description, backend, task
 )");
 }
 
@@ -98,27 +98,27 @@ TEST(Team, BadFilesAreRefusedWithExactWords) {
       {"\nagents:\n" + one, "teams.yaml:2: team: is missing\n"},
       {"team: t\nagents: []\n", "teams.yaml:2: agents: must be a list of at least one agent\n"},
       {"team: t\nagents: {a: b}\n", "teams.yaml:2: agents: must be a list of at least one agent\n"},
-      {"team: [t]\nagents:\n" + one, "teams.yaml:1: team: must be a text\n"},
-      {"team:\nagents:\n" + one, "teams.yaml:1: team: must be a text\n"},
+      {"team: [t]\nagents:\n" + one, "teams.yaml:1: team: must be a string\n"},
+      {"team:\nagents:\n" + one, "teams.yaml:1: team: must be a string\n"},
       {"team: t\nagent:\n" + one,
        "teams.yaml:1: agents: is missing\nteams.yaml:2: agent: unknown key; did you mean `agents`?\n"},
       {"team: t\nagents:\n  - a\n",
        "teams.yaml:3: agents[0]: must be a mapping with name, role, capabilities and description\n"},
       {"team: t\nagents:\n  - {name: a b, role: worker, capabilities: [], description: d}\n",
-       "teams.yaml:3: agents[0].name: must be 1 to 64 of A-Z a-z 0-9 _ -\n"},
+       "teams.yaml:3: agents[0].name: must have 1 to 64 characters of A-Z a-z 0-9 _ -\n"},
       {"team: t\nagents:\n  - {name: ../a, role: worker, capabilities: [], description: d}\n",
-       "teams.yaml:3: agents[0].name: must be 1 to 64 of A-Z a-z 0-9 _ -\n"},
+       "teams.yaml:3: agents[0].name: must have 1 to 64 characters of A-Z a-z 0-9 _ -\n"},
       {"team: t\nagents:\n  - {name: a, role: wroker, capabilities: [], description: d}\n",
        "teams.yaml:3: agents[0].role: must be coordinator, worker or reviewer; did you mean `worker`?\n"},
       {"team: t\nagents:\n  - {name: a, role: worker, capabilities: none, description: d}\n",
-       "teams.yaml:3: agents[0].capabilities: must be a list of texts\n"},
+       "teams.yaml:3: agents[0].capabilities: must be a list of strings\n"},
       {"team: t\nagents:\n  - {name: a, role: worker, capabilities: ['a,b'], description: d}\n",
-       "teams.yaml:3: agents[0].capabilities[0]: must not hold a comma\n"},
+       "teams.yaml:3: agents[0].capabilities[0]: must not contain a comma\n"},
       {"team: t\nagents:\n  - {name: a, role: worker, capabilities: [], description: ''}\n",
-       "teams.yaml:3: agents[0].description: must be a text\n"},
+       "teams.yaml:3: agents[0].description: must be a string\n"},
       {"team: t\nagents:\n  - {name: a, role: worker, capabilities: [], description: d, backend: 'rm -rf "
        "/'}\n",
-       "teams.yaml:3: agents[0].backend: must be a backend's name, not a command\n"},
+       "teams.yaml:3: agents[0].backend: must be the name of a backend, not a command\n"},
       {"team: t\nagents:\n  - {name: a, role: worker, capabilites: [], description: d}\n",
        "teams.yaml:3: agents[0].capabilites: unknown key; did you mean `capabilities`?\n"
        "teams.yaml:3: agents[0].capabilities: is missing\n"},
@@ -131,7 +131,7 @@ TEST(Team, BadFilesAreRefusedWithExactWords) {
        "teams.yaml:6: coordination.lock_ttl_minutes: must be a number from 1 to 480\n"
        "teams.yaml:7: coordination.handoff_to: must be the name of one of the agents\n"
        "teams.yaml:8: coordination.max_paralel: unknown key; did you mean `max_parallel`?\n"},
-      {"team: t\nteam: u\n", "teams.yaml:2: (file): the key team stands twice\n"},
+      {"team: t\nteam: u\n", "teams.yaml:2: (file): the key team is duplicated\n"},
       {"a: &a [x]\nteam: *a\n", "teams.yaml:1: (file): anchors are not allowed\n"},
   };
   for (const auto& [text, expected] : table) EXPECT_EQ(problems(text), expected) << text;

@@ -25,17 +25,17 @@ Result<TeamFile> read_team_file(const std::string& root, const std::string& file
   if (file.empty()) {
     for (std::string name : {".crucible/teams.yaml", "teams.yaml"})
       if (fs::exists(fs::path(root) / name, error)) return read_team_file(root, name);
-    return fail(Code::not_found, "there is no .crucible/teams.yaml and no teams.yaml in the project", "file",
-                "write one, or name the file");
+    return fail(Code::not_found, "the project has no .crucible/teams.yaml and no teams.yaml", "file",
+                "create one, or specify the file");
   }
-  if (file.find('\0') != std::string::npos) return fail(Code::invalid_argument, "holds a NUL byte", "file");
+  if (file.find('\0') != std::string::npos)
+    return fail(Code::invalid_argument, "contains a NUL byte", "file");
   auto base = fs::canonical(root, error);
   auto path = fs::weakly_canonical(fs::path(file).is_absolute() ? fs::path(file) : base / file, error);
   auto relative = path.lexically_relative(base);
   if (error || relative.empty() || *relative.begin() == "..")
     return fail(Code::invalid_argument, fmt::format("{} is not in the project", file), "file");
-  if (!fs::exists(path, error))
-    return fail(Code::not_found, fmt::format("there is no file {}", file), "file");
+  if (!fs::exists(path, error)) return fail(Code::not_found, fmt::format("file not found: {}", file), "file");
   if (!fs::is_regular_file(path, error))
     return fail(Code::invalid_argument, fmt::format("{} is not a file", file), "file");
   auto text = cru::read_file(path.string(), 2 << 20);
@@ -113,7 +113,7 @@ Result<std::vector<Member>> chosen(const Team& team, const std::vector<std::stri
     if (std::ranges::find(known, name) == known.end()) {
       auto meant = closest(name, known);
       return fail(Code::invalid_argument, fmt::format("the team has no member {}", name), "members",
-                  meant.empty() ? fmt::format("it has {}", fmt::join(known, ", "))
+                  meant.empty() ? fmt::format("valid members: {}", fmt::join(known, ", "))
                                 : fmt::format("did you mean {}?", meant));
     }
   std::vector<Member> members;
@@ -173,7 +173,7 @@ struct Busy {
 };
 
 std::unexpected<Error> busy_error() {
-  return fail(Code::conflict, "the team is being brought up or down already", {}, "try again in a moment");
+  return fail(Code::conflict, "the team is already being started or stopped", {}, "retry shortly");
 }
 
 }  // namespace
@@ -294,7 +294,7 @@ Task<Result<Done>> Teams::up(Up request) {
       // It is not started by itself later: a person says when.
       told["task_id"] = nullptr;
       told["status"] = "waiting";
-      told["message"] = fmt::format("max_parallel is {}; bring the team up again when one has ended",
+      told["message"] = fmt::format("max_parallel is {}; run teams up again when a member has ended",
                                     read->team->max_parallel);
     } else {
       told = co_await impl_->start(*read->team, member, place.task_id, request);
@@ -314,7 +314,7 @@ Task<json::object> Teams::Impl::stop(Member member, std::string task_id) {
     told["error"] = killed.error().message;
     co_return told;
   }
-  auto ended = co_await sessions.end_of_run(task_id, "the team was brought down");
+  auto ended = co_await sessions.end_of_run(task_id, "the team was stopped");
   if (!ended) told["error"] = ended.error().message;
   co_return told;
 }

@@ -190,14 +190,14 @@ TEST_F(TeamsTest, AnInvalidFileIsToldAndNotStarted) {
 }
 
 TEST_F(TeamsTest, TheFileIsFoundInTheProjectOnly) {
-  EXPECT_EQ(listed(), "there is no .crucible/teams.yaml and no teams.yaml in the project");
+  EXPECT_EQ(listed(), "the project has no .crucible/teams.yaml and no teams.yaml");
   write_file("teams.yaml", good);
   write_file(".crucible/teams.yaml",
              "team: t\nagents:\n  - {name: solo, role: worker, capabilities: [], description: d}\n");
   EXPECT_EQ(listed(), "solo down") << "our own folder comes first";
   EXPECT_EQ(listed("teams.yaml"), "lead down, coder down");
   EXPECT_EQ(listed(folder / "teams.yaml"), "lead down, coder down");
-  EXPECT_EQ(listed("nowhere.yaml"), "there is no file nowhere.yaml");
+  EXPECT_EQ(listed("nowhere.yaml"), "file not found: nowhere.yaml");
   EXPECT_EQ(listed("../teams.yaml"), "../teams.yaml is not in the project");
   EXPECT_EQ(listed("/etc/passwd"), "/etc/passwd is not in the project");
   std::filesystem::create_symlink("/etc/passwd", folder / "link.yaml");

@@ -22,7 +22,7 @@ class RunVerifier final : public Verifier {
       auto started = co_await runs_.start(std::move(request));
       if (!started)
         co_return Verdict{
-            .error = fmt::format("the verifying command cannot be started: {}", started.error().message)};
+            .error = fmt::format("the verify command cannot be started: {}", started.error().message)};
     }
     if (job.is_wanted) {
       bool is_wanted = co_await job.is_wanted();
@@ -41,19 +41,19 @@ class RunVerifier final : public Verifier {
     run = co_await runs_.wait_for_end(job.run, std::max<Duration>(left, 1s));
     Verdict verdict;
     if (run && runs::is_live(run->status)) {
-      verdict.error = fmt::format("the verifying command took longer than {}", format_duration(job.limit));
+      verdict.error = fmt::format("the verify command timed out after {}", format_duration(job.limit));
       co_await runs_.kill(job.run, 5s);
       run = co_await runs_.wait_for_end(job.run, 30s);
     }
     if (!run) {
-      verdict.error = fmt::format("the verifying run is lost: {}", run.error().message);
+      verdict.error = fmt::format("the verify run was lost: {}", run.error().message);
       co_return verdict;
     }
     verdict.exit_code = run->exit_code;
     verdict.passed = verdict.error.empty() && run->status == runs::Status::completed;
     if (run->started_at && run->ended_at) verdict.took = *run->ended_at - *run->started_at;
     if (!verdict.passed && verdict.error.empty())
-      verdict.error = fmt::format("the verifying command {}",
+      verdict.error = fmt::format("the verify command {}",
                                   run->exit_code ? fmt::format("exited with code {}", *run->exit_code)
                                                  : fmt::format("was {}: {}", name(run->status), run->error));
     runs::OutputQuery query;

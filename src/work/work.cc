@@ -150,36 +150,35 @@ Completing may_complete(const Work& work, const Who& who, std::optional<int64_t>
   if (token && *token == work.accepted_token && !is_anothers && work.status != WorkStatus::running) {
     if (success == work.accepted_success) return {Kind::repeated};
     return refuse("task_not_found_or_not_claimed_by_agent",
-                  fmt::format("work {} was reported before with this token, as {}", work.task_id,
+                  fmt::format("work {} was already reported with this token, as {}", work.task_id,
                               work.accepted_success ? "done" : "failed"));
   }
   if (token && *token != work.fencing_token)
-    return refuse(
-        "stale_fencing_token",
-        *token < work.fencing_token
-            ? fmt::format("the claim with token {} is over; the last one has token {}{}", *token,
-                          work.fencing_token, work.claimed_by.empty() ? "" : ", of " + work.claimed_by)
-            : fmt::format("no claim of work {} has had the token {}", work.task_id, *token));
+    return refuse("stale_fencing_token",
+                  *token < work.fencing_token
+                      ? fmt::format("the claim with token {} has ended; the latest claim has token {}{}",
+                                    *token, work.fencing_token,
+                                    work.claimed_by.empty() ? "" : " and belongs to " + work.claimed_by)
+                      : fmt::format("work {} was never claimed with token {}", work.task_id, *token));
   auto not_yours = [&](std::string message) {
     return refuse("task_not_found_or_not_claimed_by_agent", std::move(message));
   };
   switch (work.status) {
     case WorkStatus::claimed:
       if (is_holder) return {Kind::accepted};
-      return not_yours(fmt::format("work {} is claimed by {} now", work.task_id, work.claimed_by));
+      return not_yours(fmt::format("work {} is now claimed by {}", work.task_id, work.claimed_by));
     case WorkStatus::running:
       if (is_holder && success) return {Kind::joins};
-      return not_yours(
-          fmt::format("work {} is reported done by {} and being verified", work.task_id, work.claimed_by));
+      return not_yours(fmt::format("work {} was reported as completed by {} and is being verified",
+                                   work.task_id, work.claimed_by));
     case WorkStatus::pending:
       if (work.attempts == 0)
-        return not_yours(fmt::format("work {} is not claimed: get_work claims it", work.task_id));
+        return not_yours(fmt::format("work {} is not claimed; claim it with get_work", work.task_id));
       return not_yours(fmt::format("work {} was requeued because: {}", work.task_id, work.error_message));
     case WorkStatus::completed:
-      return not_yours(fmt::format("work {} is finished already, by {}", work.task_id, work.claimed_by));
+      return not_yours(fmt::format("work {} was already completed by {}", work.task_id, work.claimed_by));
     case WorkStatus::failed:
-      return not_yours(
-          fmt::format("work {} is finished already: it failed{}", work.task_id, error_suffix(work)));
+      return not_yours(fmt::format("work {} has already failed{}", work.task_id, error_suffix(work)));
     case WorkStatus::cancelled:
       return not_yours(fmt::format("work {} was cancelled{}", work.task_id, error_suffix(work)));
   }
@@ -216,8 +215,8 @@ Result<std::vector<std::string>> find_way(std::span<const std::string> starts,
     for (auto& further : edges(id))
       if (came_from.emplace(further, id).second) next.push_back(std::move(further));
     if (came_from.size() > most_items)
-      return fail(Code::invalid_argument,
-                  "more than 10,000 items hang together: too many to look for a cycle", "blocks");
+      return fail(Code::invalid_argument, "more than 10,000 connected items: too many to check for cycles",
+                  "blocks");
   }
   return std::vector<std::string>();
 }
@@ -251,15 +250,15 @@ std::string why_pending(const Work& work, std::span<const Work> blockers) {
     for (const auto& blocker : blockers.first(std::min(shown, blockers.size())))
       list += (list.empty() ? "" : ", ") + describe_blocker(blocker);
     if (blockers.size() > shown) list += fmt::format(" and {} more", blockers.size() - shown);
-    return fmt::format("waits for {} of {} dependencies: {}", work.waits_for, work.depends_on.size(), list);
+    return fmt::format("waiting for {} of {} dependencies: {}", work.waits_for, work.depends_on.size(), list);
   }
   if (work.not_before)
-    return fmt::format("waits until {} after a failed attempt {} of {}{}", to_rfc3339(work.not_before->wall),
+    return fmt::format("waiting until {} after failed attempt {} of {}{}", to_rfc3339(work.not_before->wall),
                        work.attempts, work.max_attempts, error_suffix(work));
   if (work.attempts > 0)
     return fmt::format("ready again: requeued after attempt {} of {}{}", work.attempts, work.max_attempts,
                        error_suffix(work));
-  return fmt::format("ready: no agent has asked for work of type {}", work.task_type);
+  return fmt::format("ready: no agent has requested work of type {}", work.task_type);
 }
 
 }  // namespace
@@ -274,7 +273,7 @@ std::string why(const Work& work, std::span<const Work> blockers, const Moment& 
                          work.lease ? to_rfc3339(work.lease->wall) : "",
                          work.lease && passed(*work.lease, now) ? " (over)" : "");
     case WorkStatus::running:
-      return fmt::format("reported done by {} and being verified by run {}", work.claimed_by,
+      return fmt::format("reported as completed by {} and being verified by run {}", work.claimed_by,
                          work.verify_run);
     case WorkStatus::completed:
       return fmt::format("completed at {} by {}", at, work.claimed_by);

@@ -105,7 +105,7 @@ bool WorkChanges::expire(int64_t limit) {
       finish(*work, WorkStatus::failed,
              fmt::format("its deadline passed: {}", to_rfc3339(work->deadline->wall)));
     } else if (work->status == WorkStatus::claimed && work->lease && passed(*work->lease, now_)) {
-      auto why = fmt::format("the lease of {} ended without a sign of life", work->claimed_by);
+      auto why = fmt::format("the lease of {} expired without a heartbeat", work->claimed_by);
       requeue(*std::move(work), why);
     } else {
       if (work->not_before && passed(*work->not_before, now_)) work->not_before.reset();

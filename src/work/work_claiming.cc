@@ -78,7 +78,7 @@ Task<void> WorkQueue::Impl::give_back(Who who, std::string task_id, int64_t toke
   });
   if (!given) {
     // Then its lease ends it, or the end of its session.
-    log_error("cannot give back work whose claimer hung up", given.error(), {{"task_id", task_id}});
+    log_error("cannot requeue work whose claimer disconnected", given.error(), {{"task_id", task_id}});
     co_return;
   }
   carry_out(*std::move(given));
@@ -105,8 +105,8 @@ Task<Result<Done>> WorkQueue::claim(Who who, std::vector<std::string> task_types
     if (!ticket) {
       if (impl.waiters->size() >= impl.options.most_waiters)
         co_return fail(Code::overloaded,
-                       fmt::format("{} agents wait for work already", impl.options.most_waiters),
-                       "wait_seconds", "ask again later, without waiting");
+                       fmt::format("{} agents are already waiting for work", impl.options.most_waiters),
+                       "wait_seconds", "retry later, without waiting");
       ticket = std::make_unique<WorkWaiters::Ticket>(impl.waiters, task_types);
     }
     if (!co_await ticket->wait(left)) co_return done;

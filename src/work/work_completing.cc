@@ -78,8 +78,8 @@ Result<Done> complete_in(Tx& tx, WorkChanges& changes, const Session& session, c
   const auto& who = claimer.who;
   auto found = find_work(tx, completion.task_id);
   if (!found)
-    return refusal(completion.task_id, not_claimed, fmt::format("no work has the id {}", completion.task_id),
-                   404);
+    return refusal(completion.task_id, not_claimed,
+                   fmt::format("work item not found: {}", completion.task_id), 404);
   auto work = *std::move(found);
   auto verdict = may_complete(work, who, completion.fencing_token, completion.success);
   switch (verdict.kind) {
@@ -151,7 +151,7 @@ Task<void> WorkQueue::Impl::verify(std::string task_id, std::shared_ptr<Verifyin
   for (Duration pause = 1s;; pause = std::min<Duration>(pause * 2, 30s)) {
     auto work = co_await store.read([task_id](Reader& reader) -> Result<Work> {
       auto found = find_work(reader, task_id);
-      if (!found) return fail(Code::not_found, "no work has the id " + task_id, "task_id");
+      if (!found) return fail(Code::not_found, "work item not found: " + task_id, "task_id");
       return *std::move(found);
     });
     if (work) {
@@ -170,7 +170,7 @@ Task<void> WorkQueue::Impl::verify(std::string task_id, std::shared_ptr<Verifyin
     }
     if (recorded || recorded.error().code == Code::not_found) break;
     // The item stays `running` until the store is well again; there is nobody else to end it.
-    log_error("cannot record a verification; trying again", recorded.error(), {{"task_id", task_id}});
+    log_error("cannot record a verification; retrying", recorded.error(), {{"task_id", task_id}});
     co_await loop.sleep(pause);
   }
   verifying_now->outcome = std::move(recorded);
@@ -191,7 +191,7 @@ Task<Result<Done>> WorkQueue::Impl::record_verdict(std::string task_id, std::str
   auto changed = co_await store.write([=](Tx& tx) -> Result<Changed> {
     WorkChanges changes(tx, now);
     auto work = find_work(tx, task_id);
-    if (!work) return fail(Code::not_found, "no work has the id " + task_id, "task_id");
+    if (!work) return fail(Code::not_found, "work item not found: " + task_id, "task_id");
     if (work->status != WorkStatus::running || work->verify_run != run) {
       auto why = fmt::format("work {} was {} while it was being verified: {}", task_id, name(work->status),
                              work->error_message);

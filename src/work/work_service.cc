@@ -13,7 +13,7 @@ constexpr int64_t most_expired = 200;  ///< in one transaction
 Result<Work> find_or_fail(Reader& reader, const std::string& task_id) {
   auto work = find_work(reader, task_id);
   if (!work)
-    return fail(Code::not_found, fmt::format("no work has the id {}", task_id), "task_id",
+    return fail(Code::not_found, fmt::format("work item not found: {}", task_id), "task_id",
                 "see: cru work list");
   return *std::move(work);
 }
@@ -91,7 +91,7 @@ Task<Result<>> WorkQueue::Impl::expire_now() {
 Task<void> WorkQueue::Impl::expire_or_retry() {
   auto expired = co_await expire();
   if (expired) co_return;
-  log_error("cannot end what is due in the work queue; trying again", expired.error());
+  log_error("cannot expire due work items; retrying", expired.error());
   due = loop.clock().boot() + 5s;
   set_timer(5s);
 }
@@ -128,7 +128,7 @@ Task<Result<Done>> WorkQueue::cancel(Who who, std::string task_id, std::string r
         if (!work) return fail(std::move(work.error()));
         if (work->status == WorkStatus::cancelled) return Done{.reply = to_json(*work), .changed = false};
         if (is_closed(work->status))
-          return fail(Code::conflict, fmt::format("work {} is {} already", task_id, name(work->status)),
+          return fail(Code::conflict, fmt::format("work {} is already {}", task_id, name(work->status)),
                       "task_id");
         changes.finish(*work, WorkStatus::cancelled, reason);
         return Done{.reply = to_json(*find_work(tx, task_id))};

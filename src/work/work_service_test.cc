@@ -72,13 +72,13 @@ TEST_F(WorkQueueTest, WaitsForAllDependencies) {
   add("a");
   add("b");
   add("c", {"a", "b"});
-  EXPECT_EQ(why("c"), "waits for 2 of 2 dependencies: a (pending), b (pending)");
+  EXPECT_EQ(why("c"), "waiting for 2 of 2 dependencies: a (pending), b (pending)");
   EXPECT_EQ(claim_id("ann"), "a");
   EXPECT_EQ(claim_id("bob"), "b");
   EXPECT_EQ(claim_id("eve"), "");
   EXPECT_EQ(text(complete(who("ann"), {.task_id = "a", .success = true}), "status"), "completed");
   EXPECT_EQ(claim_id("eve"), "");
-  EXPECT_EQ(why("c"), "waits for 1 of 2 dependencies: b (claimed by bob)");
+  EXPECT_EQ(why("c"), "waiting for 1 of 2 dependencies: b (claimed by bob)");
   EXPECT_EQ(text(complete(who("bob"), {.task_id = "b", .success = true}), "status"), "completed");
   EXPECT_EQ(claim_id("eve"), "c");
   EXPECT_EQ(events(), (Ids{"work.submitted a", "work.submitted b", "work.submitted c", "work.claimed a",
@@ -147,22 +147,22 @@ TEST_F(WorkQueueTest, BadSubmissionsNameTheFieldAndTheReason) {
     auto done = submit(std::move(submission));
     return done ? std::string("accepted") : done.error().field + ": " + done.error().message;
   };
-  EXPECT_EQ(refused({.depends_on = {"a", "nowhere"}}), "depends_on: no work has the id nowhere");
-  EXPECT_EQ(refused({.blocks = {"nowhere"}}), "blocks: no work has the id nowhere");
-  EXPECT_EQ(refused({.blocks = {"a"}}), "blocks: work a is claimed: only pending work can be made to wait");
+  EXPECT_EQ(refused({.depends_on = {"a", "nowhere"}}), "depends_on: work item not found: nowhere");
+  EXPECT_EQ(refused({.blocks = {"nowhere"}}), "blocks: work item not found: nowhere");
+  EXPECT_EQ(refused({.blocks = {"a"}}), "blocks: work a is claimed: only pending work can be blocked");
   EXPECT_EQ(refused({.task_id = "x", .depends_on = {"x"}}),
             "depends_on: the dependencies would form a cycle: x → x");
   EXPECT_EQ(refused({.task_id = "x", .blocks = {"x"}}), "blocks: the dependencies would form a cycle: x → x");
   add("c", {"b"});
   EXPECT_EQ(refused({.task_id = "x", .depends_on = {"c"}, .blocks = {"b"}}),
             "blocks: the dependencies would form a cycle: x → c → b → x");
-  EXPECT_EQ(refused({.deadline = clock.wall() - 1s}), "deadline: the deadline has passed already");
+  EXPECT_EQ(refused({.deadline = clock.wall() - 1s}), "deadline: the deadline has already passed");
   EXPECT_EQ(refused({.depends_on = Ids(257, "a")}), "accepted") << "repeats count once";
   Ids many;
   for (int i = 0; i < 257; ++i) many.push_back(std::to_string(i));
   EXPECT_EQ(refused({.depends_on = many}), "depends_on: at most 256 dependencies");
-  EXPECT_EQ(refused({.verify = {""}}), "verify: the command has no name");
-  EXPECT_EQ(refused({.verify = {"a", std::string("b\0c", 3)}}), "verify: an argument holds a NUL byte");
+  EXPECT_EQ(refused({.verify = {""}}), "verify: the command is empty");
+  EXPECT_EQ(refused({.verify = {"a", std::string("b\0c", 3)}}), "verify: an argument contains a NUL byte");
 }
 
 TEST_F(WorkQueueTest, WorkCanBePutBeforeOtherWork) {
@@ -200,10 +200,10 @@ TEST_F(WorkQueueTest, ACompletionIsAcceptedOnce) {
   auto claimed = claim(who("ann"));
   auto token = int_or(claimed->reply, "fencing_token");
   auto stranger = complete(who("bob"), {.task_id = "a", .success = true});
-  EXPECT_EQ(text(stranger, "message"), "work a is claimed by ann now");
+  EXPECT_EQ(text(stranger, "message"), "work a is now claimed by ann");
   EXPECT_EQ(stranger->status, 409);
   stranger = complete(who("bob"), {.task_id = "a", .success = true, .fencing_token = token});
-  EXPECT_EQ(text(stranger, "message"), "work a is claimed by ann now") << "everybody can read the token";
+  EXPECT_EQ(text(stranger, "message"), "work a is now claimed by ann") << "everybody can read the token";
   EXPECT_EQ(text(complete(who("ann"), {.task_id = "a", .success = true}), "status"), "completed");
   auto again = complete(who("ann"), {.task_id = "a", .success = true});
   EXPECT_EQ(text(again, "reason"), "task_not_found_or_not_claimed_by_agent");
@@ -237,7 +237,7 @@ TEST_F(WorkQueueTest, AFailedAttemptIsTriedAgainAfterAWhileUntilTheLast) {
   auto failed = complete(who("ann"), {.task_id = "a", .error_message = "no disk", .fencing_token = token});
   EXPECT_EQ(text(failed, "status"), "failed");
   EXPECT_TRUE(parse_rfc3339(text(failed, "retry_at")));
-  EXPECT_TRUE(why("a").ends_with("after a failed attempt 1 of 2: no disk")) << why("a");
+  EXPECT_TRUE(why("a").ends_with("after failed attempt 1 of 2: no disk")) << why("a");
   auto repeated = complete(who("ann"), {.task_id = "a", .fencing_token = token});
   EXPECT_TRUE(bool_or(repeated->reply, "repeated"));
   auto second = claim(who("bob"), {}, 30min, 20s);  // woken when the back-off ends
@@ -260,7 +260,7 @@ TEST_F(WorkQueueTest, ALeaseThatEndsSendsTheWorkBackAndItsTokenIsStale) {
   auto stale = complete(who("ann"), {.task_id = "a", .success = true, .fencing_token = token});
   EXPECT_EQ(text(stale, "reason"), "stale_fencing_token");
   EXPECT_EQ(text(complete(who("ann"), {.task_id = "a", .success = true}), "message"),
-            "work a is claimed by bob now");
+            "work a is now claimed by bob");
   EXPECT_EQ(events(), (Ids{"work.submitted a", "work.claimed a", "work.requeued a", "work.claimed a"}));
 }
 

@@ -32,10 +32,10 @@ std::string digest(const WorkQueue::Submission& submission) {
 
 Result<> check_verify(const std::vector<std::string>& argv) {
   if (argv.empty()) return {};
-  if (argv.front().empty()) return fail(Code::invalid_argument, "the command has no name", "verify");
+  if (argv.front().empty()) return fail(Code::invalid_argument, "the command is empty", "verify");
   for (const auto& word : argv)
     if (word.find('\0') != std::string::npos)
-      return fail(Code::invalid_argument, "an argument holds a NUL byte", "verify");
+      return fail(Code::invalid_argument, "an argument contains a NUL byte", "verify");
   return {};
 }
 
@@ -63,7 +63,7 @@ struct Links {
 };
 
 Error unknown(std::string field, const std::string& id) {
-  return {Code::invalid_argument, fmt::format("no work has the id {}", id), std::move(field)};
+  return {Code::invalid_argument, fmt::format("work item not found: {}", id), std::move(field)};
 }
 
 Result<> check_cycle(Reader& reader, const Work& work, const std::vector<std::string>& blocks) {
@@ -104,13 +104,12 @@ Result<Links> find_links(Reader& reader, const Work& work, const std::vector<std
     auto blocked = find_work(reader, id);
     if (!blocked) return fail(unknown("blocks", id));
     if (blocked->status != WorkStatus::pending)
-      return fail(
-          Code::invalid_argument,
-          fmt::format("work {} is {}: only pending work can be made to wait", id, name(blocked->status)),
-          "blocks");
+      return fail(Code::invalid_argument,
+                  fmt::format("work {} is {}: only pending work can be blocked", id, name(blocked->status)),
+                  "blocks");
     if (blocked->depends_on.size() >= most_dependencies)
       return fail(Code::invalid_argument,
-                  fmt::format("work {} has {} dependencies already", id, most_dependencies), "blocks");
+                  fmt::format("work {} already has {} dependencies", id, most_dependencies), "blocks");
     links.blocked.push_back(*std::move(blocked));
   }
   return links;
@@ -121,16 +120,16 @@ Result<Done> submit_in(Tx& tx, WorkChanges& changes, Work work, const WorkQueue:
     if (auto known = find_work(tx, work.task_id)) {
       if (known->content == work.content)
         return Done{.reply = {{"success", true}, {"task_id", work.task_id}}, .changed = false};
-      return fail(Code::conflict, fmt::format("work {} is there already, with another content", work.task_id),
+      return fail(Code::conflict, fmt::format("work {} already exists with different content", work.task_id),
                   "task_id", "choose another id");
     }
   if (submission.deadline) {
     if (*submission.deadline <= changes.now().wall)
-      return fail(Code::invalid_argument, "the deadline has passed already", "deadline");
+      return fail(Code::invalid_argument, "the deadline has already passed", "deadline");
     work.deadline = after(changes.now(), *submission.deadline - changes.now().wall);
   }
   if (count_open_work(tx) >= most_open_work)
-    return fail(Code::overloaded, fmt::format("{} items are open already", most_open_work), {},
+    return fail(Code::overloaded, fmt::format("the limit of {} open items is reached", most_open_work), {},
                 "complete or cancel some first: cru work list");
   auto links = find_links(tx, work, without_repeats(submission.blocks));
   if (!links) return fail(std::move(links.error()));

@@ -77,13 +77,13 @@ TEST(Work, OnlyTheClaimingSessionMayCompleteWhateverTokenAnotherShows) {
   auto work = claimed_by_ann();
   EXPECT_EQ(may_complete(work, ann, {}, true).kind, Kind::accepted);
   EXPECT_EQ(may_complete(work, ann, 7, true).kind, Kind::accepted);
-  EXPECT_EQ(may_complete(work, bob, 7, true).message, "work a is claimed by ann now")
+  EXPECT_EQ(may_complete(work, bob, 7, true).message, "work a is now claimed by ann")
       << "the token is public";
   EXPECT_EQ(may_complete(work, bob, 7, false).kind, Kind::refused);
   auto refused = may_complete(work, bob, {}, true);
   EXPECT_EQ(refused.kind, Kind::refused);
   EXPECT_EQ(refused.reason, "task_not_found_or_not_claimed_by_agent");
-  EXPECT_EQ(refused.message, "work a is claimed by ann now");
+  EXPECT_EQ(refused.message, "work a is now claimed by ann");
   EXPECT_EQ(may_complete(work, ann, 6, true).reason, "stale_fencing_token");
   EXPECT_EQ(may_complete(work, ann, 8, true).reason, "stale_fencing_token");
 }
@@ -92,7 +92,7 @@ TEST(Work, AnEndedClaimIsRefusedWithTheReason) {
   auto work = requeue(claimed_by_ann(), "the lease ended", noon);
   EXPECT_EQ(may_complete(work, ann, {}, true).message, "work a was requeued because: the lease ended");
   EXPECT_EQ(may_complete(work, ann, 7, true).message, "work a was requeued because: the lease ended");
-  EXPECT_EQ(may_complete(item(), ann, {}, true).message, "work a is not claimed: get_work claims it");
+  EXPECT_EQ(may_complete(item(), ann, {}, true).message, "work a is not claimed; claim it with get_work");
   auto cancelled = close(claimed_by_ann(), WorkStatus::cancelled, "no need", noon);
   EXPECT_EQ(may_complete(cancelled, ann, {}, true).message, "work a was cancelled: no need");
 }
@@ -104,10 +104,10 @@ TEST(Work, ARepeatWithTheAcceptedTokenIsTheSameCompletion) {
   work.accepted_success = true;
   work = close(work, WorkStatus::completed, "", noon);
   EXPECT_EQ(may_complete(work, ann, 7, true).kind, Kind::repeated);
-  EXPECT_EQ(may_complete(work, bob, 7, true).message, "work a is finished already, by ann");
+  EXPECT_EQ(may_complete(work, bob, 7, true).message, "work a was already completed by ann");
   EXPECT_EQ(may_complete(work, ann, 7, false).kind, Kind::refused);
   EXPECT_EQ(may_complete(work, ann, {}, true).kind, Kind::refused);
-  EXPECT_EQ(may_complete(work, ann, {}, true).message, "work a is finished already, by ann");
+  EXPECT_EQ(may_complete(work, ann, {}, true).message, "work a was already completed by ann");
 }
 
 TEST(Work, WhileItIsVerifiedItsClaimerJoins) {
@@ -164,16 +164,16 @@ TEST(Work, ALongPathIsToldShort) {
 
 TEST(Work, SaysWhyItWaits) {
   auto work = item();
-  EXPECT_EQ(why(work, {}, noon), "ready: no agent has asked for work of type build");
+  EXPECT_EQ(why(work, {}, noon), "ready: no agent has requested work of type build");
   work.depends_on = {"x", "y", "z"};
   work.waits_for = 2;
   std::vector<Work> blockers{claim(item(), bob, 1, 1min, noon), item()};
   blockers[0].task_id = "x";
   blockers[1].task_id = "y";
-  EXPECT_EQ(why(work, blockers, noon), "waits for 2 of 3 dependencies: x (claimed by bob), y (pending)");
+  EXPECT_EQ(why(work, blockers, noon), "waiting for 2 of 3 dependencies: x (claimed by bob), y (pending)");
   auto failed = fail_attempt(claimed_by_ann(), "no disk", true, noon);
   EXPECT_EQ(why(failed, {}, noon),
-            "waits until 2027-01-15T08:00:30.000Z after a failed attempt 1 of 3: no disk");
+            "waiting until 2027-01-15T08:00:30.000Z after failed attempt 1 of 3: no disk");
   EXPECT_EQ(why(claimed_by_ann(), {}, noon), "claimed by ann, lease until 2027-01-15T08:30:00.000Z");
   EXPECT_EQ(why(close(claimed_by_ann(), WorkStatus::completed, "", noon), {}, noon),
             "completed at 2027-01-15T08:00:00.000Z by ann");

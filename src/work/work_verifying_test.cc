@@ -41,7 +41,8 @@ TEST_F(WorkVerifyingTest, OnlyACommandThatExitsWithZeroCompletesTheWork) {
   auto done = completing(ann, {.task_id = "a", .success = true, .result = "fine"});
   ASSERT_TRUE(is_verifying());
   EXPECT_EQ(status("a"), "running");
-  EXPECT_TRUE(why("a").starts_with("reported done by ann and being verified by run verify-")) << why("a");
+  EXPECT_TRUE(why("a").starts_with("reported as completed by ann and being verified by run verify-"))
+      << why("a");
   EXPECT_EQ(verifier->jobs[0].argv, (std::vector<std::string>{"make", "test"}));
   EXPECT_EQ(verifier->jobs[0].cwd, "/project/.coven/worktrees/ann");
   decide({.passed = true, .exit_code = 0, .took = 5ms, .output_tail = "ok\n"});
@@ -61,7 +62,7 @@ TEST_F(WorkVerifyingTest, AFailedCommandIsAFailedAttemptWithItsEvidence) {
   auto done = completing(outside, {.task_id = "a", .success = true});
   ASSERT_TRUE(is_verifying());
   EXPECT_EQ(verifier->jobs[0].cwd, "");
-  decide({.exit_code = 2, .error = "the verifying command exited with code 2", .output_tail = "FAIL\n"});
+  decide({.exit_code = 2, .error = "the verify command exited with code 2", .output_tail = "FAIL\n"});
   auto reply = done.get();
   EXPECT_FALSE(bool_or(reply->reply, "success", true));
   EXPECT_EQ(text(reply, "reason"), "verification_failed");

@@ -40,8 +40,7 @@ inline Result<int16_t> number_at(const json::object& object, const std::string& 
   const auto* value = object.if_contains(key);
   if (!value) return refuse(std::move(field), "is missing");
   auto number = whole_number(value, least, most);
-  if (!number)
-    return refuse(std::move(field), fmt::format("must be a whole number from {} to {}", least, most));
+  if (!number) return refuse(std::move(field), fmt::format("must be an integer from {} to {}", least, most));
   return static_cast<int16_t>(*number);
 }
 

@@ -32,7 +32,7 @@ bool is_color(const json::value& value) {
 /// Colours are the clients' own, {h,s,b,c} or a text: passed through, but flat and small.
 Result<> check_color(const json::value& value, std::string field) {
   if (is_color(value)) return {};
-  return refuse(std::move(field), "must be a text, or an object of a few numbers and texts");
+  return refuse(std::move(field), "must be a string, or an object with a few numbers and strings");
 }
 
 Result<> read_tiles(const json::object& document, Layout& layout) {
@@ -62,14 +62,14 @@ Result<> read_tiles(const json::object& document, Layout& layout) {
 
 Result<const FurnitureKind*> kind_at(const json::object& item, const std::string& path) {
   const auto* type = item.if_contains("type");
-  if (!type || !type->is_string()) return refuse(path + "type", "must be a text: the kind of furniture");
+  if (!type || !type->is_string()) return refuse(path + "type", "must be a string: the type of furniture");
   std::string_view word = type->get_string();
   if (const auto* kind = find_furniture(word)) return kind;
   std::vector<std::string> known;
   for (const auto& kind : furniture_kinds()) known.emplace_back(kind.type);
   auto meant = closest(word.substr(0, longest_shown), known);
   return refuse(path + "type",
-                fmt::format("unknown furniture \"{}\"; known are {}",
+                fmt::format("unknown furniture \"{}\"; valid types: {}",
                             truncate(safe_for_terminal(word.substr(0, 4 * longest_shown)), longest_shown),
                             fmt::join(known, ", ")),
                 meant.empty() ? "" : fmt::format("did you mean {}?", meant));
@@ -80,7 +80,7 @@ Result<Furniture> piece_from(const json::value& value, const std::string& field,
   if (!item) return refuse(field, "must be an object {uid,type,col,row}");
   auto path = field + ".";
   Furniture piece{.uid = std::string(text_or(*item, "uid")), .type = {}, .at = {}};
-  if (!is_task_id(piece.uid)) return refuse(path + "uid", "must be 1 to 64 of A-Z a-z 0-9 _ -");
+  if (!is_task_id(piece.uid)) return refuse(path + "uid", "must have 1 to 64 characters of A-Z a-z 0-9 _ -");
   auto kind = kind_at(*item, path);
   if (!kind) return fail(kind.error());
   piece.type = (*kind)->type;
@@ -88,7 +88,7 @@ Result<Furniture> piece_from(const json::value& value, const std::string& field,
        {std::tuple((*kind)->width, layout.cols, "wide"), std::tuple((*kind)->height, layout.rows, "high")})
     if (size > room)
       return refuse(path + "type",
-                    fmt::format("a {} is {} {} and the layout {}", piece.type, size, word, room));
+                    fmt::format("a {} is {} tiles {}, but the layout only {}", piece.type, size, word, room));
   auto col = number_at(*item, path, "col", 0, layout.cols - (*kind)->width);
   if (!col) return fail(col.error());
   auto row = number_at(*item, path, "row", 0, layout.rows - (*kind)->height);
@@ -113,7 +113,7 @@ Result<> read_furniture(const json::object& document, Layout& layout) {
     auto piece = piece_from(item, field, layout);
     if (!piece) return fail(piece.error());
     if (!uids.insert(piece->uid).second)
-      return refuse(field + ".uid", fmt::format("{} is there already; each needs its own", piece->uid));
+      return refuse(field + ".uid", fmt::format("duplicate uid {}", piece->uid));
     layout.furniture.push_back(std::move(*piece));
   }
   return {};
@@ -140,8 +140,8 @@ Result<> check_places(const Layout& layout) {
       }
       if (other != none)
         return refuse(fmt::format("furniture[{}]", i),
-                      fmt::format("{} stands where {} stands, at column {}, row {}", pieces[i].uid,
-                                  pieces[other].uid, tile.col, tile.row));
+                      fmt::format("{} overlaps {} at column {}, row {}", pieces[i].uid, pieces[other].uid,
+                                  tile.col, tile.row));
       taker = i;
     }
   }
@@ -151,13 +151,13 @@ Result<> check_places(const Layout& layout) {
 Result<> check_whole(const Layout& layout) {
   if (auto fine = check_places(layout); !fine) return fine;
   if (std::ranges::count(walkable_tiles(layout), 1) == 0)
-    return refuse("tiles", "leave no floor to stand on");
+    return refuse("tiles", "contain no free floor tile");
   auto length = to_text(to_json(layout)).size();
   for (const auto& seat : seats_of(layout)) length += to_text(to_json(seat, false)).size() + 1;
   if (length <= longest_layout) return {};
   return refuse("layout",
-                fmt::format("is {} bytes of JSON with its seats; at most {}", length, longest_layout),
-                "leave out tileColors, or some furniture");
+                fmt::format("is {} bytes of JSON including its seats; at most {}", length, longest_layout),
+                "remove tileColors, or some furniture");
 }
 
 }  // namespace

@@ -148,10 +148,10 @@ TEST(Layout, IsRefusedByItsFirstFaultyField) {
   auto document = room();
   document.erase("version");
   EXPECT_EQ(fault(document), "version: is missing");
-  EXPECT_EQ(fault(with(room(), "version", "2")), "version: must be a whole number from 1 to 1");
+  EXPECT_EQ(fault(with(room(), "version", "2")), "version: must be an integer from 1 to 1");
   for (auto size : {"0", "65", "-1", "1.5", "\"4\"", "null", "18446744073709551615", "1e300", "true"}) {
-    EXPECT_EQ(fault(with(room(), "cols", size)), "cols: must be a whole number from 1 to 64") << size;
-    EXPECT_EQ(fault(with(room(), "rows", size)), "rows: must be a whole number from 1 to 64") << size;
+    EXPECT_EQ(fault(with(room(), "cols", size)), "cols: must be an integer from 1 to 64") << size;
+    EXPECT_EQ(fault(with(room(), "rows", size)), "rows: must be an integer from 1 to 64") << size;
   }
   EXPECT_EQ(fault(with(room(), "cols", "5")), "tiles: must have 15 entries (5 columns by 3 rows), not 12");
   EXPECT_EQ(faulty_field(with(room(), "tiles", "7")), "tiles");
@@ -163,9 +163,10 @@ TEST(Layout, IsRefusedByItsFirstFaultyField) {
 }
 
 TEST(Layout, NamesThePieceThatIsUnknownDoubledOrOutside) {
-  EXPECT_EQ(fault(with_furniture(R"([{"uid":"p","type":"plnt","col":1,"row":2}])")),
-            "furniture[0].type: unknown furniture \"plnt\"; known are bookshelf, chair, cooler, desk, lamp, "
-            "pc, plant, sofa, table, whiteboard");
+  EXPECT_EQ(
+      fault(with_furniture(R"([{"uid":"p","type":"plnt","col":1,"row":2}])")),
+      "furniture[0].type: unknown furniture \"plnt\"; valid types: bookshelf, chair, cooler, desk, lamp, "
+      "pc, plant, sofa, table, whiteboard");
   EXPECT_EQ(parse_layout(with_furniture(R"([{"uid":"p","type":"plnt","col":1,"row":2}])")).error().hint,
             "did you mean plant?");
   EXPECT_EQ(faulty_field(with_furniture(R"([{"uid":"p","col":1,"row":2}])")), "furniture[0].type");
@@ -175,14 +176,14 @@ TEST(Layout, NamesThePieceThatIsUnknownDoubledOrOutside) {
   EXPECT_EQ(
       fault(with_furniture(
           R"([{"uid":"p","type":"plant","col":1,"row":2},{"uid":"p","type":"plant","col":0,"row":2}])")),
-      "furniture[1].uid: p is there already; each needs its own");
+      "duplicate uid furniture[1].uid: p");
   EXPECT_EQ(fault(with_furniture(R"([{"uid":"d","type":"desk","col":3,"row":0}])")),
-            "furniture[0].col: must be a whole number from 0 to 2");
+            "furniture[0].col: must be an integer from 0 to 2");
   EXPECT_EQ(faulty_field(with_furniture(R"([{"uid":"d","type":"desk","col":2,"row":2}])")),
             "furniture[0].row");
   EXPECT_EQ(fault(read(R"({"version":1,"cols":1,"rows":1,"tiles":[1],"furniture":[
               {"uid":"d","type":"desk","col":0,"row":0}]})")),
-            "furniture[0].type: a desk is 2 wide and the layout 1");
+            "furniture[0].type: a desk is 2 tiles wide, but the layout only 1");
   EXPECT_EQ(faulty_field(with_furniture(R"([{"uid":"p","type":"plant","col":1,"row":2,"color":{"a":[]}}])")),
             "furniture[0].color");
 }
@@ -193,7 +194,7 @@ TEST(Layout, HasOnePieceOnATileAndASmallOneOnADesk) {
         R"([{{"uid":"a","type":"{}","col":1,"row":0}},{{"uid":"b","type":"{}","col":1,"row":0}}])", first,
         second)));
   };
-  EXPECT_EQ(two("chair", "chair"), "furniture[1]: b stands where a stands, at column 1, row 0");
+  EXPECT_EQ(two("chair", "chair"), "furniture[1]: b overlaps a at column 1, row 0");
   for (auto [first, second] : {std::pair("desk", "chair"), std::pair("chair", "lamp"),
                                std::pair("lamp", "chair"), std::pair("pc", "lamp")})
     EXPECT_EQ(two(first, second), two("chair", "chair")) << first << " " << second;
@@ -205,7 +206,7 @@ TEST(Layout, NeedsFloorToStandAndToSitOn) {
   auto walls = with(room(), "tiles", "[0,0,0,0,0,0,0,0,0,0,8,8]");
   EXPECT_EQ(fault(walls), "furniture[1]: a chair must stand on the floor");
   walls["furniture"] = json::array{};
-  EXPECT_EQ(fault(walls), "tiles: leave no floor to stand on");
+  EXPECT_EQ(fault(walls), "tiles: contain no free floor tile");
 }
 
 TEST(Layout, IsNoLongerThanAMessageHolds) {

@@ -54,7 +54,7 @@ Result<std::vector<Tile>> path_from(const json::object& value) {
     auto tile = tile_from(item, field);
     if (!tile) return fail(tile.error());
     if (!path.empty() && steps_between(path.back(), *tile) != 1)
-      return refuse(field, "must be beside the tile before");
+      return refuse(field, "must be adjacent to the previous tile");
     path.push_back(*tile);
   }
   return path;
@@ -100,13 +100,13 @@ Result<Walk> walk_from(const json::object& value) {
   auto path = path_from(value);
   if (!path) return fail(path.error());
   auto start = start_from(value);
-  if (!start)
-    return refuse(value.contains("t0_ms") ? "t0_ms" : "t0", "must be the moment at which the walk begins");
+  if (!start) return refuse(value.contains("t0_ms") ? "t0_ms" : "t0", "must be the start time of the walk");
   const auto* speed = value.if_contains("speed");
   double tiles_a_second = default_speed;
   if (speed) tiles_a_second = speed->is_number() ? speed->to_number<double>() : 0;
   if (!(tiles_a_second >= slowest && tiles_a_second <= fastest))
-    return refuse("speed", fmt::format("must be a number of tiles a second from {} to {}", slowest, fastest));
+    return refuse("speed",
+                  fmt::format("must be a number of tiles per second from {} to {}", slowest, fastest));
   return Walk{std::move(*path), *start, tiles_a_second};
 }
 

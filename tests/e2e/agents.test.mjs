@@ -240,7 +240,7 @@ test("agents new writes a definition that is valid, once", async (t) => {
   assert.equal((await made.get("release-notes")).json.description, "Writes: release notes");
   const twice = await project.cru("agents", "new", "release-notes");
   assert.equal(twice.code, 1);
-  assert.match(twice.stderr, /exists already/);
+  assert.match(twice.stderr, /already exists/);
   const user = await project.cru("agents", "new", "everywhere", "--user", "--json");
   assert.deepEqual(JSON.parse(user.stdout), { name: "everywhere", path: "~/.config/crucible/agents/everywhere.md" });
   for (const words of [["Bad Name"], ["../../x"], ["x", "--permit", "Everything"], ["x", "--model", "a b"]]) {

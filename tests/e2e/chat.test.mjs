@@ -146,7 +146,7 @@ test("at a terminal: prompt, markdown, commands, history, leaving and resuming",
   await terminal.see(/session\.md\n\.crucible\/sessions\/\S+\/critic-\w+\.md/);
   await terminal.prompt();
   terminal.type("\x04");
-  const [, id] = await terminal.see(/go on with: cru chat --resume (\S+)/);
+  const [, id] = await terminal.see(/resume with: cru chat --resume (\S+)/);
   assert.equal((await terminal.child.ended).code, 0);
   const history = join(made.home, ".state/cru/chat_history");
   assert.equal(statSync(history).mode & 0o777, 0o600);
@@ -228,7 +228,7 @@ test("without a mind it says so, how to get one, and offers the script", async (
   assert.match(JSON.parse(json.stdout).message, /no mind is configured/);
   assert.deepEqual(await made.chats(), [], "nothing is left behind");
   const terminal = new Terminal(made, ["chat"]);
-  await terminal.see(/no mind is configured[^]*Use the scripted mind for now\? \[y\/N\] /);
+  await terminal.see(/no mind is configured[^]*Use the scripted mind instead\? \[y\/N\] /);
   terminal.type("y\r");
   await terminal.prompt();
   terminal.type("what are you?\r");
@@ -292,7 +292,7 @@ test("config tells every value's origin, and what waits for a restart; doctor te
   made.write(files[1].slice(made.root.length + 1), `${before}\ncrew:\n  max_concurrent: 2\n`);
   const changed = await made.cru("config", "crew.max");
   assert.match(changed.stdout, /crew\.max_concurrent +2 +\S+ \(not in force\)/);
-  assert.match(changed.stderr, /restart to apply: cru daemon restart/);
+  assert.match(changed.stderr, /apply the changes with: cru daemon restart/);
   const doctor = await made.cru("doctor");
   assert.match(doctor.stdout, /^ok +mind scripted/m);
 });

@@ -84,7 +84,7 @@ test("the daemon dies while a subagent's command runs: it does not run again, an
   assert.deepEqual(lines(crew.path("ran.txt")), ["ran"]);
   const [result] = told(asked("worker"));
   assert.ok(result.is_error);
-  assert.match(result.text, /restarted while this ran[^]*look before you do it again/);
+  assert.match(result.text, /restarted during this call[^]*check before you repeat it/);
   assert.equal(chat.events("subagent.completed").length, 1);
   assert.deepEqual(chat.events("subagent.started").map(({ data }) => data.resumed), [false, true]);
   assert.equal((await filed(chat)).subagents.length, 1);

@@ -38,7 +38,7 @@ for (const door of ["tcp", "unix"]) {
     await live.start("sly", [process.execPath, "knock.mjs", door, agent_id]);
     await live.outputWith("sly", "answers ");
     const answers = JSON.parse((await lines(live, "sly")).find((line) => line.startsWith("answers ")).slice(8));
-    for (const type of persons) assert.deepEqual(answers[type], { code: "forbidden", hint: "let the person who runs cru do this" }, type);
+    for (const type of persons) assert.deepEqual(answers[type], { code: "forbidden", hint: "ask the user to do this" }, type);
     // Over TCP nobody can tell which run it is: its words would have no sender.
     assert.equal(answers.chat_message.code, door === "tcp" ? "forbidden" : "message_accepted");
     assert.deepEqual(["get_agent_state", "get_snapshot", "ping"].map((type) => answers[type].code), ["agent_state", "world_snapshot", "pong"]);

@@ -140,18 +140,18 @@ test("a mind that hangs keeps its place no longer than think_limit; whoever wait
     }
     const [first, second, third] = ids;
     const stuck = (id, why) => socket.of("agent_stuck", ({ agent_id, reason }) => agent_id === id && why.test(reason));
-    await socket.until(() => stuck(third, /did not answer/).length || socket.of("agent_speech", ({ agent_id }) => agent_id === third).length, { what: "the third has its turn" });
+    await socket.until(() => stuck(third, /did not reply/).length || socket.of("agent_speech", ({ agent_id }) => agent_id === third).length, { what: "the third has its turn" });
     // Our own answer was too slow for the limit: that says nothing.
-    if (stuck(third, /did not answer/).length) return live.close().then(() => false);
+    if (stuck(third, /did not reply/).length) return live.close().then(() => false);
     const words = await speech(socket, third);
     assert.equal(words.content, "my turn at last");
-    for (const id of [first, second]) assert.equal(stuck(id, /did not answer/).length, 1, id);
+    for (const id of [first, second]) assert.equal(stuck(id, /did not reply/).length, 1, id);
     const [waiting, ...more] = stuck(third, /waits/);
     assert.ok(waiting && waiting.seq < words.seq && Date.parse(waiting.since) > 0, "it is told that it waits");
     assert.deepEqual(more, [], "once");
     assert.equal((await live.agent(third)).error, null);
     // By the daemon's own times: the second had the place only when the first had lost it, and each had all of its time.
-    const [lost, lost_too] = (await live.events("?type=live.agent_stuck&limit=1000")).filter(({ data }) => /did not answer/.test(data.reason)).map(({ timestamp }) => Date.parse(timestamp));
+    const [lost, lost_too] = (await live.events("?type=live.agent_stuck&limit=1000")).filter(({ data }) => /did not reply/.test(data.reason)).map(({ timestamp }) => Date.parse(timestamp));
     assert.ok(lost_too - lost >= 1490, `${lost_too - lost} ms`);
     return true;
   });

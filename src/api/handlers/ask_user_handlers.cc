@@ -28,9 +28,10 @@ std::string id_for(const Who& who) {
 }
 
 std::string in_words(const Question& question) {
-  if (question.status == inbox::Status::answered) return "the person has answered";
-  if (question.status == inbox::Status::expired) return "the question has expired: its run has ended";
-  return fmt::format("no answer yet; call ask_user again with question_id {} to go on waiting", question.id);
+  if (question.status == inbox::Status::answered) return "the user answered";
+  if (question.status == inbox::Status::expired) return "the question expired because its run ended";
+  return fmt::format("no answer yet; call ask_user again with question_id {} to continue waiting",
+                     question.id);
 }
 
 Reply reply_of(const Question& question) {
@@ -58,8 +59,8 @@ Task<Result<Question>> ask(Inbox& inbox, Who who, std::string prompt, std::vecto
                                    .options = options,
                                    .reply_context = {}});
   if (asked && (asked->prompt != prompt || asked->options != options))
-    co_return fail(Code::conflict, "this request id was used before, with another input", "request_id",
-                   "make a new request id for each new request");
+    co_return fail(Code::conflict, "this request id was already used with different input", "request_id",
+                   "use a new request id for each new request");
   co_return asked;
 }
 
@@ -67,8 +68,7 @@ Task<Result<Reply>> ask_user(Sessions& sessions, Inbox& inbox, Result<Who> who, 
                              std::string prompt, std::vector<std::string> options, Duration wait) {
   if (!who) co_return fail(std::move(who.error()));
   if (question_id.empty() && prompt.find_first_not_of(" \t\r\n") == std::string::npos)
-    co_return fail(Code::invalid_argument,
-                   "a question needs a prompt, or the question_id of one asked before", "prompt");
+    co_return fail(Code::invalid_argument, "prompt or question_id is required", "prompt");
   if (auto seen = co_await sessions.seen(*who); !seen) co_return fail(std::move(seen.error()));
   auto question = question_id.empty() ? co_await ask(inbox, *who, std::move(prompt), std::move(options))
                                       : co_await find_own(inbox, who->session_id, std::move(question_id));

@@ -14,7 +14,7 @@ Result<coordination::Who> who_of(std::string_view operation, const Call& call, c
   who.agent_type = call.agent_type;
   if (who.agent_type == "person" && call.caller != person) who.agent_type = "agent";
   if (who.agent_id.empty() && call.run_id.empty() && call.caller != person)
-    return fail(Code::invalid_argument, "invalid_agent_id: the caller has no name", "Cru-Agent-Id",
+    return fail(Code::invalid_argument, "invalid_agent_id: the request contains no agent id", "Cru-Agent-Id",
                 "send the headers Cru-Agent-Id and Cru-Session-Id");
   if (who.agent_id.empty()) {
     who.agent_id = call.run_id.empty() ? "person" : call.run_id;
@@ -22,7 +22,8 @@ Result<coordination::Who> who_of(std::string_view operation, const Call& call, c
   }
   if (who.agent_type.empty()) who.agent_type = "claude_code";
   if (!coordination::is_agent_id(who.agent_id))
-    return fail(Code::invalid_argument, "invalid_agent_id: an agent id is 1 to 128 of A-Z a-z 0-9 . _ : @ -",
+    return fail(Code::invalid_argument,
+                "invalid_agent_id: an agent id must have 1 to 128 characters of A-Z a-z 0-9 . _ : @ -",
                 "Cru-Agent-Id");
   who.session_id = coordination::session_id_from(who.agent_id, call.session_id);
   who.cwd = call.cwd;

@@ -24,7 +24,7 @@ Result<crew::Spawner> spawner_of(const Call& call, const json::object& input) {
   spawner.id = call.caller == run ? call.run_id : who->session_id;
   spawner.name = who->agent_type;
   if (spawner.id.empty())
-    return fail(Code::forbidden, "a process of a run that hides which one may not spawn agents");
+    return fail(Code::forbidden, "a process of an unidentified run may not spawn agents");
   return spawner;
 }
 
@@ -38,7 +38,7 @@ json::object subagent_to_json(const Crew& crew, const Subagent& subagent) {
   } else {
     out["queue_position"] = crew.queue_position(subagent.task_id);
     out["message"] =
-        fmt::format("{}; ask again with get_subagent, task_id {}", name(subagent.status), subagent.task_id);
+        fmt::format("{}; poll with get_subagent, task_id {}", name(subagent.status), subagent.task_id);
   }
   return out;
 }
@@ -59,8 +59,7 @@ Task<Result<Subagent>> find_own(Crew& crew, Result<crew::Spawner> spawner, std::
   if (!found) co_return found;
   auto own = co_await crew.is_of(*std::move(spawner), found->chat_id);
   if (!own) co_return fail(std::move(own.error()));
-  if (!*own)
-    co_return fail(Code::not_found, fmt::format("no subagent has the task id {}", task_id), "task_id");
+  if (!*own) co_return fail(Code::not_found, fmt::format("subagent not found: {}", task_id), "task_id");
   co_return found;
 }
 

@@ -100,8 +100,8 @@ Result<Permissions> to_permissions(const std::vector<std::string>& names) {
     auto permission = definitions::permission_from(each);
     if (!permission) {
       auto meant = definitions::meant_permission(each);
-      return fail(Code::invalid_argument, fmt::format("\"{}\" is no permission", each), "permissions",
-                  meant.empty() ? fmt::format("there are {}", Permissions::all().in_words())
+      return fail(Code::invalid_argument, fmt::format("unknown permission \"{}\"", each), "permissions",
+                  meant.empty() ? fmt::format("valid permissions: {}", Permissions::all().in_words())
                                 : fmt::format("did you mean {}?", meant));
     }
     out.add(*permission);

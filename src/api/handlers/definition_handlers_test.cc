@@ -97,7 +97,7 @@ TEST_F(DefinitionHandlers, ValidateAllOrOneByItsNameOrItsFiles) {
   auto problem = all.at("problems").as_array().back().as_object();
   EXPECT_EQ(to_text(problem),
             R"({"path":".crucible/agents/file.md","line":4,"field":"permissions",)"
-            R"("reason":"\"Bash\" is no permission","suggestion":"did you mean ProcessSpawn?",)"
+            R"("reason":"unknown permission \"Bash\"","suggestion":"did you mean ProcessSpawn?",)"
             R"("severity":"error"})");
   EXPECT_EQ(call("validate_agents", R"({"name":"mine"})").at("valid"), true);
   EXPECT_EQ(call("validate_agents", R"({"name":"mine"})").at("problems").as_array().size(), 0u);
@@ -115,7 +115,7 @@ TEST_F(DefinitionHandlers, WarnOfAModelThatTheConfigurationDoesNotKnow) {
   EXPECT_EQ(all.at("valid"), true);
   EXPECT_EQ(to_text(all.at("problems")),
             R"([{"path":".crucible/agents/mine.md","line":4,"field":"model",)"
-            R"("reason":"\"sonet\" is no model of the configuration","suggestion":"did you mean sonnet?",)"
+            R"("reason":"unknown model \"sonet\"","suggestion":"did you mean sonnet?",)"
             R"("severity":"warning"}])");
   EXPECT_TRUE(call("validate_agents", R"({"name":"other"})").at("problems").as_array().empty());
 }

@@ -44,7 +44,8 @@ Result<std::optional<world::Tile>> maybe_tile(const json::object& input) {
   if (!x && !y) return std::nullopt;
   if (x && y) return tile(input);
   auto* missing = x ? "y" : "x";
-  return fail(Code::invalid_argument, std::string(missing) + " is missing: a place has x and y", missing);
+  return fail(Code::invalid_argument, std::string(missing) + " is missing: a position needs x and y",
+              missing);
 }
 
 /// Who speaks: a run or a session by its own name, whatever it claims.
@@ -81,9 +82,10 @@ Task<Result<Reply>> say(AgentRuntime& live, const Call& call, const json::object
   auto sender = speaker(call, input);
   bool to_everybody = bool_or(input, "everybody");
   if (call.caller != person && (sender.empty() || sender.starts_with("player_")))
-    return refused({Code::forbidden, "only a person speaks as a player", "user_id"});
+    return refused({Code::forbidden, "only a person may speak as a player", "user_id"});
   if (call.caller != person && to_everybody)
-    return refused({Code::forbidden, "only a person speaks to everybody", "everybody", "name them in `to`"});
+    return refused({Code::forbidden, "only a person may address all agents", "everybody",
+                    "list the recipients in `to`"});
   return told(live.say({.sender = std::move(sender),
                         .content = text(input, "content"),
                         .to = texts_at(input, "to"),
@@ -92,7 +94,7 @@ Task<Result<Reply>> say(AgentRuntime& live, const Call& call, const json::object
 
 Task<Result<Reply>> join(AgentRuntime& live, const json::object& input) {
   if (text_or(input, "space_id") != "office")
-    return refused({Code::not_found, "there is one space, \"office\"", "space_id"});
+    return refused({Code::not_found, "unknown space; the only space is \"office\"", "space_id"});
   auto at = maybe_tile(input);
   if (!at) return refused(std::move(at.error()));
   AgentRuntime::User user;
@@ -121,7 +123,7 @@ void bind_live(Api& api, AgentRuntime& live) {
     return told(rooms.state_of(text(input, "agent_id")));
   });
   bind("terminate_live_agent", [](AgentRuntime& rooms, const json::object& input) {
-    return told(rooms.terminate(text(input, "agent_id"), "it was asked to leave"));
+    return told(rooms.terminate(text(input, "agent_id"), "terminated by request"));
   });
   bind("move_live_agent", [](AgentRuntime& rooms, const json::object& input) {
     return told(rooms.move(text(input, "agent_id"), tile(input)));

@@ -32,12 +32,12 @@ Result<Reply> describe_answer(Result<inbox::Question> answered) {
                      {"response", json_or_null(answered->response)},
                      {"delivered", answered->delivered}};
   if (answered->delivered) {
-    reply["message"] = "the agent has the answer";
+    reply["message"] = "the answer was delivered to the agent";
   } else if (answered->delivery_error.empty()) {
-    reply["message"] = "the answer is recorded; the agent has not read it yet";
+    reply["message"] = "the answer is stored; the agent has not read it yet";
   } else {
     reply["delivery_error"] = answered->delivery_error;
-    reply["message"] = "the answer is recorded but did not reach the agent: " + answered->delivery_error;
+    reply["message"] = "the answer is stored but could not be delivered: " + answered->delivery_error;
   }
   return Reply(std::move(reply));
 }
@@ -53,8 +53,8 @@ Task<Result<Reply>> respond(runs::Runs& runs, std::string id, std::string respon
 Task<Result<Reply>> ask(runs::Runs& runs, std::string key, std::string task_id, std::string prompt,
                         std::vector<std::string> options) {
   if (task_id.empty())
-    co_return fail(Code::invalid_argument, "no run is asking", "task_id",
-                   "use cru ask inside a run, or name the run");
+    co_return fail(Code::invalid_argument, "no run specified", "task_id",
+                   "use cru ask inside a run, or specify the run with task_id");
   auto asked = co_await runs.ask(std::move(key), std::move(task_id), std::move(prompt), std::move(options));
   if (!asked) co_return fail(std::move(asked.error()));
   co_return Reply(inbox::to_json(*asked));

@@ -99,7 +99,7 @@ runs::OutputQuery to_output_query(const json::object& input) {
 Task<Result<Reply>> send_input(runs::Runs& runs, json::object input) {
   std::string bytes(text_or(input, "text"));
   if (input.contains("text") && input.contains("data"))
-    co_return fail(Code::invalid_argument, "give text or data, not both", "data");
+    co_return fail(Code::invalid_argument, "text and data are mutually exclusive", "data");
   if (input.contains("data")) {
     auto decoded = from_base64(text_or(input, "data"));
     if (!decoded) co_return fail(Code::invalid_argument, decoded.error().message, "data");
@@ -108,7 +108,7 @@ Task<Result<Reply>> send_input(runs::Runs& runs, json::object input) {
     bytes += "\n";
   }
   if (bytes.empty() && !bool_or(input, "eof"))
-    co_return fail(Code::invalid_argument, "there is nothing to send", "text", "give a text, or eof");
+    co_return fail(Code::invalid_argument, "nothing to send", "text", "specify text, data or eof");
   auto id = text(input, "id");
   auto sent = co_await runs.send(id, bytes, bool_or(input, "eof"));
   if (!sent) co_return fail(std::move(sent.error()));

@@ -33,7 +33,7 @@ constexpr std::array<CodexEvent, 5> codex_events = {
 std::string toml_text(std::string_view text) { return to_text(json::value(text)); }
 
 std::string block_for(const Installation& installation) {
-  std::string out = "# Written by: cru hooks install --codex. Taken away by: cru hooks uninstall --codex.\n";
+  std::string out = "# Added by: cru hooks install --codex. Removed by: cru hooks uninstall --codex.\n";
   out += fmt::format("[mcp_servers.cru]\ncommand = {}\nargs = [\"mcp\"]\n", toml_text(installation.program));
   for (const auto& event : codex_events) {
     out += fmt::format("\n[[hooks.{}]]\n", event.name);
@@ -60,7 +60,7 @@ Result<std::optional<Block>> find_block(std::string_view text) {
     // Somebody's editor may have dropped the last line break.
     auto bare = closing.substr(0, closing.size() - 1);
     if (!text.ends_with(bare))
-      return fail(Code::invalid_argument, "our block has no end: \"# <<< cru <<<\" is missing");
+      return fail(Code::invalid_argument, "the block of cru has no end: \"# <<< cru <<<\" is missing");
     return Block{begin, text.size()};
   }
   return Block{begin, end + closing.size()};
@@ -78,7 +78,7 @@ std::string contradiction(std::string_view text) {
     if (line.starts_with('[')) table = line.substr(0, line.find(']') + 1);
     auto key = trim(line.substr(0, line.find('=')));
     auto says = [&](std::string_view what) {
-      return fmt::format("line {}: it has {} of its own", number, what);
+      return fmt::format("line {}: the file already defines {}", number, what);
     };
     if (line.starts_with("[mcp_servers.cru]") || line.starts_with("[mcp_servers.\"cru\"]"))
       return says("[mcp_servers.cru]");
@@ -100,7 +100,7 @@ Result<FileText> add_to_codex(const FileText& before, const Installation& instal
   if (!clean) return clean;
   std::string text = clean->value_or("");
   if (auto why = contradiction(text); !why.empty())
-    return fail(Code::conflict, why, {}, "take it away first, or leave Codex to it");
+    return fail(Code::conflict, why, {}, "remove that entry first, or keep it and do not install for Codex");
   std::string notes;
   if (*clean && text.empty()) notes += kept_empty;
   if (!text.empty() && !text.ends_with('\n')) {

@@ -253,7 +253,7 @@ Result<FileText> add_to_servers(const FileText& before, const Installation& inst
     const auto* command = (*own)->member("command");
     if (!is_marked(**own) && starts_cru(**own)) return before;
     if (!is_marked(**own) || !command)
-      return fail(Code::conflict, fmt::format("{}: there is another server called cru",
+      return fail(Code::conflict, fmt::format("{}: another MCP server named cru exists",
                                               line_and_column(text, (*own)->begin)));
     // Only the program: whatever else a person has changed in our entry stays.
     if (command->text == installation.program) return before;

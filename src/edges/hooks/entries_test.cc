@@ -79,10 +79,10 @@ TEST(HookEntries, RefusesWhatItCannotRead) {
     auto outcome = add_to_settings(text, {});
     return outcome ? std::string("accepted") : outcome.error().message;
   };
-  EXPECT_EQ(why("{\n  \"a\": 1,\n}\n"), "line 3, column 1: a key in quotes is missing");
-  EXPECT_EQ(why("{\n  // comment\n}"), "line 2, column 3: a key in quotes is missing");
+  EXPECT_EQ(why("{\n  \"a\": 1,\n}\n"), "line 3, column 1: expected a key in quotes");
+  EXPECT_EQ(why("{\n  // comment\n}"), "line 2, column 3: expected a key in quotes");
   EXPECT_EQ(why("{\"a\": nope}"), "line 1, column 7: not a JSON value");
-  EXPECT_EQ(why(""), "line 1, column 1: the file ends too early");
+  EXPECT_EQ(why(""), "line 1, column 1: unexpected end of file");
   EXPECT_EQ(why("[]"), "line 1, column 1: not a JSON object");
   EXPECT_EQ(why("{\"hooks\": []}"), "line 1, column 11: \"hooks\" is not an object");
   EXPECT_EQ(why("{\"hooks\": {\"Stop\": 1}}"), "line 1, column 20: \"hooks.Stop\" is not a list");

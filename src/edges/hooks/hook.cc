@@ -44,12 +44,12 @@ Result<std::string> read_stdin() {
       ::poll(&polled, 1, -1);  // the time limit ends this too
       continue;
     }
-    if (count < 0) return fail(Code::invalid_argument, "standard input cannot be read");
+    if (count < 0) return fail(Code::invalid_argument, "cannot read standard input");
     if (count == 0) break;
     too_large = too_large || text.size() + static_cast<size_t>(count) > largest_input;
     if (!too_large) text.append(bytes.data(), static_cast<size_t>(count));
   }
-  if (too_large) return fail(Code::too_large, "the hook's input is over 16 MiB");
+  if (too_large) return fail(Code::too_large, "the hook's input is larger than 16 MiB");
   return text;
 }
 
@@ -74,7 +74,7 @@ class Daemon {
     if (!reply) return fail(reply.error());
     auto value = parse_json(reply->body);
     if (!value || !value->is_object())
-      return fail(Code::internal, fmt::format("the daemon answered {}", reply->status));
+      return fail(Code::internal, fmt::format("the daemon replied with status {}", reply->status));
     return std::move(value->get_object());
   }
   /// The same where a refusal is an error.
@@ -224,7 +224,7 @@ Result<> carry_out(const Words& words, HookLog& log, BootTime deadline) {
   auto folder = !named.empty()                 ? named
                 : input && !input->cwd.empty() ? input->cwd
                                                : fs::current_path(gone).string();
-  if (!fs::is_directory(folder, gone)) return fail(Code::not_found, "there is no folder " + folder);
+  if (!fs::is_directory(folder, gone)) return fail(Code::not_found, "no such folder: " + folder);
   auto project = api::find_project(folder);
   if (!project) return fail(project.error());
   if (project->root == "/") return {};  // nobody's project: a daemon there would serve the whole machine
@@ -233,7 +233,7 @@ Result<> carry_out(const Words& words, HookLog& log, BootTime deadline) {
   log = hook_log_of(project->state(), api::own_environment);
   guard_hook(log, words.event, limit_of(words.event));
   if (!input) return fail(input.error());
-  if (!is_event(words.event)) return fail(Code::invalid_argument, "there is no such hook");
+  if (!is_event(words.event)) return fail(Code::invalid_argument, "unknown hook event");
   auto who = identity_of(*input, words);
   bool edits = words.event == "pre-tool-use" && !edited_files(*input).empty();
   bool may_start = words.event == "session-start" || words.event == "session-end" || edits;

@@ -117,7 +117,7 @@ void guard_hook(const HookLog& log, const std::string& event, Duration limit) {
   copy(last.files[0], log.project_state.empty() ? "" : log.project_state + "/log/hooks.log");
   copy(last.folders[1], log.fallback);
   copy(last.files[1], log.fallback.empty() ? "" : log.fallback + "/hooks.log");
-  copy(last.timed_out, line_of(event, fmt::format("not done within {} ms", limit.count())));
+  copy(last.timed_out, line_of(event, fmt::format("timed out after {} ms", limit.count())));
   copy(last.crashed, line_of(event, "the hook crashed"));
   if (last.armed) return;
   last.armed = true;

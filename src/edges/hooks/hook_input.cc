@@ -40,8 +40,8 @@ std::string joined_text(const json::object& input, std::string_view key) {
 
 std::string handoff_text(const Situation& situation) {
   const auto& handoff = situation.handoff;
-  if (handoff.empty()) return "Nobody has left a handoff yet.\n";
-  return fmt::format("The last handoff{}, left by {} at {} (id {}). {}\n{}",
+  if (handoff.empty()) return "No handoff exists yet.\n";
+  return fmt::format("The last handoff{}, written by {} at {} (id {}). {}\n{}",
                      situation.is_own_handoff ? " of yours" : "", note(text_or(handoff, "agent_name", "?")),
                      note(text_or(handoff, "created_at", "?")), note(text_or(handoff, "id", "?")),
                      edges::quoted_lines_are, edges::quoted_handoff(handoff));
@@ -52,7 +52,7 @@ std::string handoff_text(const Situation& situation) {
 Result<HookInput> read_input(std::string_view text) {
   auto value = parse_json(text);
   if (!value) return fail(Code::invalid_argument, "the hook's input: " + value.error().message);
-  if (!value->is_object()) return fail(Code::invalid_argument, "the hook's input is no object");
+  if (!value->is_object()) return fail(Code::invalid_argument, "the hook's input is not an object");
   const auto& object = value->get_object();
   HookInput input{.session_id = std::string(text_or(object, "session_id")),
                   .cwd = std::string(text_or(object, "cwd")),
@@ -102,7 +102,7 @@ json::object denial(std::string_view reason) {
 std::string denial_reason(const json::object& reply, std::string_view path) {
   auto message = text_or(reply, "message");
   auto why = message.empty() ? note(path, 1000) + " is locked by another agent" : note(message, 1500);
-  return why + ". acquire_lock with wait_seconds waits for it.";
+  return why + ". To wait for it, call acquire_lock with wait_seconds.";
 }
 
 std::string guardrail_reason(const json::object& reply) {
@@ -129,7 +129,7 @@ std::string context_text(const Situation& situation) {
     const auto& agent = value.get_object();
     auto task = text_or(agent, "current_task");
     peers += fmt::format("- {} ({}){}\n", note(text_or(agent, "agent_id")), note(text_or(agent, "status")),
-                         task.empty() ? "" : fmt::format(", says it is on: {}", note(task)));
+                         task.empty() ? "" : fmt::format(", current task: {}", note(task)));
   }
   for (const auto& value : situation.locks) {
     if (!value.is_object()) continue;
@@ -142,15 +142,15 @@ std::string context_text(const Situation& situation) {
   auto rest = [](size_t all) {
     return all > most_listed ? fmt::format("- and {} more\n", all - most_listed) : "";
   };
-  out += count ? fmt::format("Other agents here now:\n{}{}", peers, rest(count))
-               : "No other agent is here now.\n";
-  if (locks)
-    out += fmt::format("Locks in force; an edit of what another holds is refused:\n{}{}", held, rest(locks));
   out +=
-      "With the tools of the MCP server \"cru\": acquire_lock before you change what others may want, "
-      "get_work and "
-      "complete_work for the queue, remember and recall for what all should know, write_handoff before you "
-      "stop.\n";
+      count ? fmt::format("Other active agents:\n{}{}", peers, rest(count)) : "No other agent is active.\n";
+  if (locks)
+    out += fmt::format("Active locks; an edit of a file that another agent has locked is refused:\n{}{}",
+                       held, rest(locks));
+  out +=
+      "Use the tools of the MCP server \"cru\": acquire_lock before you change files that others may edit, "
+      "get_work and complete_work for the work queue, remember and recall for shared knowledge, and "
+      "write_handoff before you stop.\n";
   out += handoff_text(situation);
   if (out.size() > longest_context)
     out = std::string(cut_at_character(out, longest_context - 32)) + "…\n(cut; see read_handoff)\n";

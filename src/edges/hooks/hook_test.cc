@@ -171,8 +171,8 @@ TEST_F(Hook, AnEditOfWhatAnotherHoldsIsDenied) {
   EXPECT_EQ(text_or(output, "permissionDecision"), "deny");
   std::string reason(text_or(output, "permissionDecisionReason"));
   EXPECT_EQ(reason,
-            "src/held.cc is locked by codex-1 (‹b>) until 10:00; wait, or ask codex-1. acquire_lock with "
-            "wait_seconds waits for it.");
+            "src/held.cc is locked by codex-1 (‹b>) until 10:00; wait, or ask codex-1. To wait for it, call "
+            "acquire_lock with wait_seconds.");
   auto allowed = hook({"pre-tool-use"}, tool("Write", {{"file_path", "/p/free.cc"}, {"content", "x"}}));
   EXPECT_EQ(allowed.out, "");
   auto notebook = hook({"pre-tool-use"}, tool("NotebookEdit", {{"notebook_path", "/p/held.cc.ipynb"}}));
@@ -259,7 +259,7 @@ TEST_F(Hook, BadInputEndsQuietlyAndIsLogged) {
   EXPECT_EQ(hook({"no-such-event"}, input()).status, 0);
   auto text = log();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7) << text;
-  EXPECT_NE(text.find("over 16 MiB"), std::string::npos);
+  EXPECT_NE(text.find("larger than 16 MiB"), std::string::npos);
   EXPECT_NE(text.find("no session_id"), std::string::npos);
   std::filesystem::current_path(before);
 }
@@ -284,7 +284,7 @@ TEST_F(Hook, AHangingDaemonOrHostCostsItsTimeAndNoMore) {
       false);
   EXPECT_EQ(silent.status, 0);
   EXPECT_LT(silent.took, 3000ms);
-  EXPECT_NE(slurp(project.root + "/state/cru/hooks.log").find("not done within 800 ms"), std::string::npos);
+  EXPECT_NE(slurp(project.root + "/state/cru/hooks.log").find("timed out after 800 ms"), std::string::npos);
 }
 
 TEST_F(Hook, ACrashOrAClosedPipeIsExitZeroToo) {

@@ -21,7 +21,7 @@ constexpr const char* backup_mark = ".cru-backup-";
 std::unexpected<Error> about(const std::string& path, Error error) {
   error.message = fmt::format("{}: {}", path, error.message);
   if (error.code == Code::invalid_argument && error.hint.empty())
-    error.hint = "nothing was changed; mend the file and try again";
+    error.hint = "nothing was changed; correct the file and retry";
   return fail(std::move(error));
 }
 
@@ -31,7 +31,7 @@ Result<std::string> real_path(const std::string& path) {
   auto real = fs::canonical(path, error);
   if (!error) return real.string();
   if (fs::is_symlink(fs::symlink_status(path, error)))
-    return fail(Code::not_found, path + ": the link leads nowhere", {}, "mend the link first");
+    return fail(Code::not_found, path + ": dangling symbolic link", {}, "fix the link first");
   return path;
 }
 
@@ -162,7 +162,7 @@ Result<Change> change_file(const Target& target, bool add, const Installation& i
   auto still = read_text(*path);
   if (!still) return fail(still.error());
   if (*still != *before)
-    return fail(Code::conflict, target.path + ": somebody else changed it meanwhile", {}, "try again");
+    return fail(Code::conflict, target.path + ": the file was changed in the meantime", {}, "try again");
   if (auto written = write_text(*path, *after); !written) return fail(written.error());
   return change;
 }

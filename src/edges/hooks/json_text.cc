@@ -21,7 +21,7 @@ class Reader {
     if (!read_value(root, 0)) return failed();
     skip_space();
     if (at_ != text_.size()) {
-      reason_ = "something follows the value";
+      reason_ = "unexpected text after the value";
       return failed();
     }
     return root;
@@ -75,10 +75,10 @@ class Reader {
       JsonPlace child;
       if (is_object) {
         child.key_begin = at_;
-        if (peek() != '"') return refuse("a key in quotes is missing");
+        if (peek() != '"') return refuse("expected a key in quotes");
         if (!read_text(child.key)) return false;
         skip_space();
-        if (peek() != ':') return refuse("a colon is missing");
+        if (peek() != ':') return refuse("expected a colon");
         ++at_;
         skip_space();
       }
@@ -89,7 +89,7 @@ class Reader {
         ++at_;
         return true;
       }
-      if (peek() != ',') return refuse(fmt::format("a comma or \"{}\" is missing", close));
+      if (peek() != ',') return refuse(fmt::format("expected a comma or \"{}\"", close));
       ++at_;
       skip_space();
     }
@@ -99,12 +99,12 @@ class Reader {
   bool read_text(std::string& into) {
     size_t from = at_++;
     while (at_ < text_.size() && text_[at_] != '"') {
-      if (static_cast<unsigned char>(text_[at_]) < 0x20) return refuse("a control character in a text");
+      if (static_cast<unsigned char>(text_[at_]) < 0x20) return refuse("a control character in a string");
       at_ += text_[at_] == '\\' ? 2 : 1;
     }
     if (at_ >= text_.size()) {
       at_ = from;
-      return refuse("a text without an end");
+      return refuse("unterminated string");
     }
     ++at_;
     return decode(from, [&](const json::value& value) { into = std::string(value.as_string()); });
@@ -115,7 +115,7 @@ class Reader {
     while (at_ < text_.size() &&
            std::string_view(" \t\r\n,]}:[{\"").find(text_[at_]) == std::string_view::npos)
       ++at_;
-    if (at_ == from) return refuse(at_ == text_.size() ? "the file ends too early" : "a value is missing");
+    if (at_ == from) return refuse(at_ == text_.size() ? "unexpected end of file" : "expected a value");
     return decode(from, [](const json::value&) {});
   }
 

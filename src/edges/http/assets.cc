@@ -15,15 +15,14 @@ bool is_page_path(std::string_view path) { return path == "/" || path.starts_wit
 
 http::Response serve_asset(std::span<const Asset> assets, const http::Request& request) {
   if (request.method != "GET" && request.method != "HEAD") {
-    auto refused = http::error_response({Code::method_not_allowed, "the page can only be read"});
+    auto refused = http::error_response({Code::method_not_allowed, "only GET and HEAD are allowed"});
     refused.headers.emplace_back("Allow", "GET, HEAD");
     return refused;
   }
   auto found = std::ranges::find(assets, std::string_view(request.path), &Asset::path);
   if (found == assets.end()) {
-    std::string hint = assets.empty() ? "this program was built without its page" : "open /";
-    return http::error_response(
-        {Code::not_found, "there is nothing at " + request.path, {}, std::move(hint)});
+    std::string hint = assets.empty() ? "this build does not include the web page" : "open /";
+    return http::error_response({Code::not_found, "not found: " + request.path, {}, std::move(hint)});
   }
   http::Response response{
       .headers = {{"Content-Type", std::string(found->content_type)},

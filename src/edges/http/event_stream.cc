@@ -45,8 +45,8 @@ bool is_gone(const EventLog& log, const EventRequest& request) {
 }
 
 Error gone_error(const EventLog& log) {
-  Error error{Code::cursor_gone, "the log no longer has what follows this cursor", "since",
-              "read /state and go on from its last_seq"};
+  Error error{Code::cursor_gone, "the event log no longer contains the events after this cursor", "since",
+              "read /state and continue from its last_seq"};
   error.details = fmt::format(R"({{"floor":{},"last":{}}})", log.floor(), log.last());
   return error;
 }

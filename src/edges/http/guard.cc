@@ -29,18 +29,19 @@ bool Guard::is_ours(std::string_view address, std::string_view name) const {
 Result<> Guard::check(const http::Request& request) const {
   if (request.peer.is_unix) {
     if (request.peer.uid != uid_ && request.peer.uid != 0)
-      return fail(Code::forbidden, "this daemon serves another user");
-    if (request.has_header("Origin")) return fail(Code::forbidden, "no web page may ask here");
+      return fail(Code::forbidden, "this daemon belongs to another user");
+    if (request.has_header("Origin"))
+      return fail(Code::forbidden, "requests from web pages are not allowed on this socket");
     return {};
   }
   auto host = request.header("Host");
   if (!is_ours(host, "127.0.0.1:") && !is_ours(host, "localhost:") && !is_ours(host, "[::1]:"))
-    return fail(Code::forbidden, "the Host header does not name this daemon", "Host",
+    return fail(Code::forbidden, "the Host header does not match this daemon", "Host",
                 fmt::format("use http://127.0.0.1:{}", port_));
   if (request.has_header("Origin")) {
     auto origin = request.header("Origin");
     if (!is_ours(origin, "http://127.0.0.1:") && !is_ours(origin, "http://localhost:"))
-      return fail(Code::forbidden, "only the daemon's own page may ask from a browser", "Origin");
+      return fail(Code::forbidden, "requests from other web pages are not allowed", "Origin");
   }
   if (is_page_path(request.path)) return {};
   if (token_.empty() || !equal_in_constant_time(token_of(request), token_))

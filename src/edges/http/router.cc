@@ -66,9 +66,10 @@ Result<Router::Match> Router::find(const http::Request& request, std::string& al
     return match;
   }
   if (allow.empty())
-    return fail(Code::not_found, fmt::format("there is nothing at {}", request.path.substr(0, 200)), {},
+    return fail(Code::not_found, fmt::format("not found: {}", request.path.substr(0, 200)), {},
                 "GET /openapi.json lists every route");
-  return fail(Code::method_not_allowed, fmt::format("{} takes {}", request.path.substr(0, 200), allow));
+  return fail(Code::method_not_allowed,
+              fmt::format("{} accepts only {}", request.path.substr(0, 200), allow));
 }
 
 Result<json::object> read_input(const http::Request& request, json::object input) {
@@ -78,7 +79,8 @@ Result<json::object> read_input(const http::Request& request, json::object input
   }
   if (request.body.empty()) return input;
   if (request.method == "GET" || request.method == "HEAD")
-    return fail(Code::invalid_argument, "a GET takes no body", {}, "put the fields into the query");
+    return fail(Code::invalid_argument, "a GET request must not have a body", {},
+                "put the fields in the query string");
   if (!is_json(request.header("Content-Type")))
     return fail(Code::unsupported_media_type, "the body must be JSON", "Content-Type",
                 "send Content-Type: application/json");

@@ -11,16 +11,16 @@ namespace cru::mcp {
 namespace {
 
 constexpr std::string_view guidance =
-    "cru coordinates the agents that work on this project. Begin with register_session, then read_handoff to "
-    "see what was left for you. Before you edit a file, acquire_lock on it; if another agent holds it, wait "
-    "with wait_seconds or do something else, and release_lock when you are done. Take work with get_work and "
-    "report it with complete_work; pass back the fencing_token you were given. Offer work to others with "
-    "submit_work. Hand a task that fits a specialised agent to it with spawn_agent (list_agents says which "
-    "there "
-    "are): it works in a context of its own and reports. semantic_search, list_notes and read_note read the "
-    "project's notes. remember what others should know and recall it. Ask the person with ask_user. Before "
-    "you "
-    "end, write_handoff: what is done, what is open, what comes next.";
+    "cru coordinates the agents that work on this project. Start with register_session, then call "
+    "read_handoff to read the previous handoff. Before you edit a file, call acquire_lock; if another agent "
+    "holds the lock, wait with wait_seconds or work on something else. Call release_lock when you are done. "
+    "Claim work with get_work and report it with complete_work; pass the fencing_token that you received. "
+    "Offer work to others with submit_work. Delegate a task to a specialised agent with spawn_agent "
+    "(list_agents lists the agents): it works in its own context and returns a report. semantic_search, "
+    "list_notes and read_note read the "
+    "project's notes. Store what others should know with remember, and search it with recall. Ask the user "
+    "with ask_user. Before you finish, call write_handoff with what is done, what is open and the next "
+    "steps.";
 
 json::object without_required(json::object schema) {
   schema.erase("required");
@@ -148,7 +148,7 @@ std::expected<std::string, RpcError> list_page(std::string_view key, const std::
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), begin);
     if (!ours || error != std::errc() || end != digits.data() + digits.size() || begin == 0 ||
         begin >= std::max<size_t>(items.size(), 1))
-      return std::unexpected(RpcError{invalid_params, "the cursor is not one of this list"});
+      return std::unexpected(RpcError{invalid_params, "the cursor does not belong to this list"});
   }
   std::string out = fmt::format(R"({{"{}":[)", key);
   size_t stop = std::min(begin + page_size, items.size());
@@ -166,8 +166,8 @@ std::expected<std::string, RpcError> list_page(std::string_view key, const std::
 }
 
 json::array fixed_resources() {
-  return {resource("locks://current", "locks", "Locks in force", "Every lock that is held now"),
-          resource("work://pending", "pending work", "Work to be taken", "Work that nobody has claimed"),
+  return {resource("locks://current", "locks", "Active locks", "All active locks"),
+          resource("work://pending", "pending work", "Pending work", "Unclaimed work items"),
           resource("handoffs://recent", "recent handoffs", "Recent handoffs",
                    "The latest handoffs of all agents")};
 }
@@ -181,23 +181,22 @@ json::array resource_templates() {
                         {"mimeType", "application/json"}};
   };
   return {entry("locks://path/{+path}", "Locks on a path", "The locks that cover a path or a glob"),
-          entry("work://{task_id}", "A piece of work", "One piece of work by its id"),
-          entry("handoffs://{id}", "A handoff", "One handoff by its id")};
+          entry("work://{task_id}", "Work item", "A work item by id"),
+          entry("handoffs://{id}", "Handoff", "A handoff by id")};
 }
 
 json::array prompts() {
   auto argument = [](std::string_view name, std::string_view description, bool required) {
     return json::object{{"name", name}, {"description", description}, {"required", required}};
   };
-  return {
-      json::object{{"name", "resume_from_handoff"},
-                   {"title", "Resume from a handoff"},
-                   {"description", "Continue where an agent stopped, from its latest handoff"},
-                   {"arguments", json::array{argument("agent_name", "whose; your own if left out", false)}}},
-      json::object{{"name", "plan_work"},
-                   {"title", "Plan work for several agents"},
-                   {"description", "Split a goal into pieces of work that agents can take"},
-                   {"arguments", json::array{argument("goal", "what is to be reached", true)}}}};
+  return {json::object{{"name", "resume_from_handoff"},
+                       {"title", "Resume from a handoff"},
+                       {"description", "Continue where an agent stopped, from its latest handoff"},
+                       {"arguments", json::array{argument("agent_name", "the agent; default: you", false)}}},
+          json::object{{"name", "plan_work"},
+                       {"title", "Plan work for several agents"},
+                       {"description", "Split a goal into work items that agents can claim"},
+                       {"arguments", json::array{argument("goal", "the goal", true)}}}};
 }
 
 ResourceCall resource_call(std::string_view uri) {

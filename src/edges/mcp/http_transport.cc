@@ -98,7 +98,8 @@ Task<void> HttpTransport::handle(const http::Request& request, api::Call call, h
     co_await end_session(request, std::move(call), std::move(headers), writer);
   else {
     headers.emplace_back("Allow", "POST, GET, DELETE");
-    co_await writer.send(refusal(std::move(headers), 405, {invalid_request, "/mcp takes POST, GET, DELETE"}));
+    co_await writer.send(
+        refusal(std::move(headers), 405, {invalid_request, "/mcp accepts only POST, GET and DELETE"}));
   }
 }
 
@@ -113,7 +114,8 @@ Task<void> HttpTransport::post(const http::Request& request, api::Call call, htt
   }
   bool takes_stream = accepts(request, "text/event-stream");
   if (!accepts(request, "application/json") && !takes_stream) {
-    co_await refuse(406, invalid_request, "accept application/json and text/event-stream");
+    co_await refuse(406, invalid_request,
+                    "the Accept header must list application/json and text/event-stream");
     co_return;
   }
   auto body =
@@ -146,7 +148,7 @@ Task<void> HttpTransport::post(const http::Request& request, api::Call call, htt
   if (!about.is_modern && !header_version.empty()) {
     auto known = version_from(header_version);
     if (!known) {
-      co_await refuse(400, invalid_request, "MCP-Protocol-Version is none of ours");
+      co_await refuse(400, invalid_request, "unsupported MCP-Protocol-Version");
       co_return;
     }
     about.version = *known;
@@ -156,7 +158,7 @@ Task<void> HttpTransport::post(const http::Request& request, api::Call call, htt
   if (has_session) {
     session = find(request, call);
     if (!session) {
-      co_await refuse(404, invalid_request, "there is no such session: initialize again");
+      co_await refuse(404, invalid_request, "unknown session: call initialize again");
       co_return;
     }
   } else if (about.method == "initialize") {
@@ -181,7 +183,7 @@ Task<void> HttpTransport::post(const http::Request& request, api::Call call, htt
   about.wants_stream =
       takes_stream && (listens || (is_call && (waits || (meta && meta->contains("progressToken")))));
   if (listens && !takes_stream) {
-    co_await refuse(406, invalid_request, "accept text/event-stream to listen");
+    co_await refuse(406, invalid_request, "the Accept header must list text/event-stream");
     co_return;
   }
 
@@ -253,12 +255,13 @@ Task<void> HttpTransport::open_stream(const http::Request& request, api::Call ca
     bool named = request.has_header("Mcp-Session-Id");
     headers.emplace_back("Allow", "POST");
     co_await writer.send(refusal(std::move(headers), named ? 404 : 405,
-                                 {invalid_request, named ? "there is no such session: initialize again"
-                                                         : "a stream belongs to a session"}));
+                                 {invalid_request, named ? "unknown session: call initialize again"
+                                                         : "the Mcp-Session-Id header is required"}));
     co_return;
   }
   if (!accepts(request, "text/event-stream")) {
-    co_await writer.send(refusal(std::move(headers), 406, {invalid_request, "accept text/event-stream"}));
+    co_await writer.send(
+        refusal(std::move(headers), 406, {invalid_request, "the Accept header must list text/event-stream"}));
     co_return;
   }
   StreamSink sink(loop_);
@@ -301,7 +304,7 @@ Task<void> HttpTransport::end_session(const http::Request& request, api::Call ca
                                       http::Writer& writer) {
   auto session = find(request, call);
   if (!session) {
-    co_await writer.send(refusal(std::move(headers), 404, {invalid_request, "there is no such session"}));
+    co_await writer.send(refusal(std::move(headers), 404, {invalid_request, "unknown session"}));
     co_return;
   }
   sessions_.erase(session->id);
@@ -311,7 +314,7 @@ Task<void> HttpTransport::end_session(const http::Request& request, api::Call ca
     if (call.session_id.empty()) call.session_id = session->id;
     const auto* row = api::find_operation("end_session");
     CRU_ASSERT(row != nullptr);
-    (void)co_await api_.call(*row, std::move(call), {{"via", "mcp"}, {"reason", "the client ended"}});
+    (void)co_await api_.call(*row, std::move(call), {{"via", "mcp"}, {"reason", "the client disconnected"}});
   }
   co_await writer.send({.status = 204, .headers = std::move(headers)});
 }

@@ -19,7 +19,7 @@ Task<Result<api::Reply>> LocalServer::call(const api::Operation& operation, api:
   // A mistake of the caller's is one whether or not anybody could carry it out.
   auto checked = api::check_input(operation, std::move(input));
   if (!checked) co_return fail(std::move(checked.error()));
-  co_return fail(Code::database_unavailable, why_, {}, "go on without; the next call tries again");
+  co_return fail(Code::database_unavailable, why_, {}, "continue without it; the next call retries");
 }
 
 void LocalServer::respond(std::string message) {

@@ -15,11 +15,11 @@ std::optional<Version> version_from(std::string_view name) {
 std::expected<Message, RpcError> read_message(json::value&& value, json::value& id) {
   auto refuse = [](std::string why) { return std::unexpected(RpcError{invalid_request, std::move(why)}); };
   auto* object = value.if_object();
-  if (!object) return refuse("a message is a JSON object");
+  if (!object) return refuse("a message must be a JSON object");
   Message message;
   if (auto* given = object->if_contains("id")) {
     bool usable = given->is_string() || given->is_int64() || given->is_uint64();
-    if (!usable) return refuse("an id is a string or an integer");
+    if (!usable) return refuse("id must be a string or an integer");
     if (given->is_string() && given->get_string().size() > 1024) return refuse("the id is too long");
     id = *given;
     message.id = std::move(*given);
@@ -32,7 +32,7 @@ std::expected<Message, RpcError> read_message(json::value&& value, json::value& 
     if (object->contains("result") || object->contains("error")) return message;
     return refuse("method is missing");
   }
-  if (!method->is_string() || method->get_string().empty()) return refuse("method must be a text");
+  if (!method->is_string() || method->get_string().empty()) return refuse("method must be a string");
   message.method = method->get_string();
   if (auto* params = object->if_contains("params")) {
     if (!params->is_object()) return refuse("params must be an object");

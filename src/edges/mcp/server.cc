@@ -124,15 +124,15 @@ bool Server::receive(std::string_view text, const Terms& terms, Sink& sink) {
     return true;
   };
   if (text.size() > longest_message)
-    return refuse(invalid_request, fmt::format("a message has at most {} bytes", longest_message));
+    return refuse(invalid_request, fmt::format("the message is longer than {} bytes", longest_message));
   auto value = parse_json(text);
   if (!value) return refuse(parse_error, value.error().message);
   auto* list = value->if_array();
   if (!list) return receive_one(std::move(*value), terms, sink, nullptr);
   if (version_.value_or(terms.version.value_or(newest_with_handshake)) != Version::v2025_03_26)
-    return refuse(invalid_request, "batches belong to 2025-03-26 only");
+    return refuse(invalid_request, "batches are supported only in protocol version 2025-03-26");
   if (list->empty() || list->size() > most_waiting)
-    return refuse(invalid_request, fmt::format("a batch has 1 to {} messages", most_waiting));
+    return refuse(invalid_request, fmt::format("a batch must have 1 to {} messages", most_waiting));
   auto batch = std::make_shared<Batch>(sink);
   bool asks = false;
   size_t index = 0;
@@ -242,7 +242,7 @@ void Server::dispatch(Request request, Answer answer) {
     if (method == "resources/subscribe") return reply(subscribe(request, true));
     if (method == "resources/unsubscribe") return reply(subscribe(request, false));
   }
-  answer.error({method_not_found, fmt::format("there is no method {}", method.substr(0, 200))});
+  answer.error({method_not_found, fmt::format("unknown method: {}", method.substr(0, 200))});
 }
 
 void Server::take_notification(const Message& message) {
@@ -250,7 +250,7 @@ void Server::take_notification(const Message& message) {
     if (const auto* id = message.params.if_contains("requestId")) cancel(to_text(*id));
   } else if (message.method == "notifications/initialized") {
     follow_changes();
-    if (resumed_ && notifications_) say(*notifications_, nullptr, "info", "connected to the daemon again");
+    if (resumed_ && notifications_) say(*notifications_, nullptr, "info", "reconnected to the daemon");
   }
 }
 
@@ -266,7 +266,7 @@ Server::RpcResult Server::set_level(const json::object& params) {
   auto level = text_or(params, "level");
   if (std::ranges::find(levels, level) == levels.end())
     return std::unexpected(
-        bad_request("level is one of debug, info, notice, warning, error, critical, alert, emergency"));
+        bad_request("level must be one of debug, info, notice, warning, error, critical, alert, emergency"));
   log_level_ = level;
   return "{}";
 }
@@ -274,8 +274,8 @@ Server::RpcResult Server::set_level(const json::object& params) {
 Server::RpcResult Server::subscribe(const Request& request, bool on) {
   std::string uri(text_or(request.message.params, "uri"));
   if (!resource_call(uri).operation)
-    return std::unexpected(RpcError{resource_not_found, "there is no such resource",
-                                    json::object{{"uri", uri.substr(0, 4096)}}});
+    return std::unexpected(
+        RpcError{resource_not_found, "unknown resource", json::object{{"uri", uri.substr(0, 4096)}}});
   if (!on) {
     subscribed_.erase(uri);
     return "{}";

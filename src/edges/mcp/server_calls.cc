@@ -81,22 +81,18 @@ std::string resume_text(const json::object& handoff) {
     quoted = std::string(cut_at_character(quoted, longest_quoted)) + "…\n(cut; see read_handoff)\n";
   return fmt::format(
       "Continue the work that {} handed over at {}. {}\n\n{}\nCall register_session, check that the files "
-      "are "
-      "as described, acquire_lock on what you will edit, and go on with what is left. Call write_handoff "
-      "before "
-      "you end.",
+      "are as described, call acquire_lock for the files that you will edit, and continue with the open "
+      "work. Call write_handoff before you finish.",
       edges::note(text_or(handoff, "agent_name", "?")), edges::note(text_or(handoff, "created_at", "?")),
       edges::quoted_lines_are, quoted);
 }
 
 std::string plan_text(std::string_view goal) {
   return fmt::format(
-      "Split this goal into pieces of work that several agents can take at the same time:\n\n{}\n\nFor each "
-      "piece call submit_work with a task_type, a description that stands for itself, a priority (1 first) "
-      "and "
-      "depends_on for what must be done before it. Give a verify command where a program can tell that a "
-      "piece "
-      "is done. Look at list_work first: do not submit what is there already.",
+      "Split this goal into work items that several agents can do at the same time:\n\n{}\n\nFor each item "
+      "call submit_work with a task_type, a self-contained description, a priority (1 is the most urgent) "
+      "and depends_on for the items that must be completed before it. Add a verify command where a program "
+      "can check the result. Call list_work first and do not submit work that already exists.",
       goal);
 }
 
@@ -145,7 +141,7 @@ void Server::call_tool(Request request, Answer answer) {
   auto& params = request.message.params;
   auto name = text_or(params, "name");
   const auto* operation = find_tool(name);
-  if (!operation) return answer.error(bad_params(fmt::format("there is no tool {}", name.substr(0, 200))));
+  if (!operation) return answer.error(bad_params(fmt::format("unknown tool: {}", name.substr(0, 200))));
   json::object input;
   if (auto* arguments = params.if_contains("arguments"); arguments && !arguments->is_null()) {
     if (!arguments->is_object()) return answer.error(bad_params("arguments must be an object"));
@@ -154,7 +150,7 @@ void Server::call_tool(Request request, Answer answer) {
   auto wait = wait_of(*operation, input);
   if (wait > 0 && waiting_ >= most_waiting)
     return answer.error({is_modern(request.version) ? internal_error : overloaded,
-                         fmt::format("{} calls are waiting already", most_waiting)});
+                         fmt::format("{} calls are already pending", most_waiting)});
   used_ = true;
   auto id = answer.id();
   auto& sink = answer.sink();
@@ -172,7 +168,7 @@ Task<void> Server::run_tool(const api::Operation& operation, json::object input,
     co_return;
   }
   if (reply.error().code == Code::session_expired)
-    say(answer.sink(), &request, "warning", "this session has expired: call register_session");
+    say(answer.sink(), &request, "warning", "this agent session has expired: call register_session");
   // An agent reads `success` first, whatever the tool.
   auto told = api::error_reply(operation, reply.error());
   if (!told.contains("success")) told["success"] = false;
@@ -195,7 +191,7 @@ Task<Result<json::object>> Server::ask(std::string_view operation, api::Call cal
   auto reply = co_await backend_.call(*row, std::move(call), std::move(input));
   if (!reply) co_return fail(reply.error());
   auto value = parse_json(reply->text());
-  if (!value || !value->is_object()) co_return fail(Code::internal, "the reply is no object");
+  if (!value || !value->is_object()) co_return fail(Code::internal, "the reply is not an object");
   co_return std::move(value->get_object());
 }
 
@@ -230,7 +226,7 @@ Task<Server::RpcResult> Server::read_resource(Request request) {
   std::string uri(text_or(request.message.params, "uri"));
   auto missing = [&] {
     return std::unexpected(RpcError{is_modern(request.version) ? invalid_params : resource_not_found,
-                                    "there is no such resource",
+                                    "unknown resource",
                                     json::object{{"uri", std::string_view(uri).substr(0, 4096)}}});
   };
   auto wanted = resource_call(uri);
@@ -264,14 +260,14 @@ Task<Server::RpcResult> Server::get_prompt(Request request) {
   for (const auto& argument : arguments)
     if (!argument.value().is_string())
       co_return std::unexpected(
-          bad_params(fmt::format("{} must be a text", std::string_view(argument.key()))));
+          bad_params(fmt::format("{} must be a string", std::string_view(argument.key()))));
   if (name == "plan_work") {
     auto goal = text_or(arguments, "goal");
     if (goal.empty()) co_return std::unexpected(bad_params("goal is missing"));
-    co_return prompt_result("Split a goal into pieces of work", plan_text(goal), request.version);
+    co_return prompt_result("Split a goal into work items", plan_text(goal), request.version);
   }
   if (name != "resume_from_handoff")
-    co_return std::unexpected(bad_params(fmt::format("there is no prompt {}", name.substr(0, 200))));
+    co_return std::unexpected(bad_params(fmt::format("unknown prompt: {}", name.substr(0, 200))));
   json::object input{{"limit", 1}};
   std::string agent(text_or(arguments, "agent_name"));
   if (!agent.empty()) input["agent_name"] = agent;
@@ -287,7 +283,7 @@ Task<Server::RpcResult> Server::get_prompt(Request request) {
   co_return prompt_result(
       "Continue from the latest handoff",
       handoff ? resume_text(*handoff)
-              : "No handoff was left. Call register_session, look at list_work and check_locks, and begin.",
+              : "There is no handoff. Call register_session, check list_work and check_locks, and start.",
       request.version);
 }
 
@@ -307,7 +303,7 @@ Task<Server::RpcResult> Server::complete(Request request) {
   const auto& params = request.message.params;
   const auto* ref = object_at(params, "ref");
   const auto* argument = object_at(params, "argument");
-  if (!ref || !argument) co_return std::unexpected(bad_params("ref and argument are needed"));
+  if (!ref || !argument) co_return std::unexpected(bad_params("ref and argument are required"));
   auto type = text_or(*ref, "type");
   auto name = text_or(*argument, "name");
   std::string typed(text_or(*argument, "value"));
@@ -315,7 +311,7 @@ Task<Server::RpcResult> Server::complete(Request request) {
   if (type == "ref/prompt") {
     auto prompt = text_or(*ref, "name");
     if (prompt != "resume_from_handoff" && prompt != "plan_work")
-      co_return std::unexpected(bad_params(fmt::format("there is no prompt {}", prompt.substr(0, 200))));
+      co_return std::unexpected(bad_params(fmt::format("unknown prompt: {}", prompt.substr(0, 200))));
     if (prompt == "resume_from_handoff" && name == "agent_name") {
       values = co_await known("list_handoffs", {{"limit", 1000}}, "handoffs", "agent_name", request.call);
       auto agents = co_await known("discover_agents", {}, "agents", "agent_id", request.call);
@@ -332,10 +328,10 @@ Task<Server::RpcResult> Server::complete(Request request) {
     } else if (uri == "locks://path/{+path}") {
       if (name == "path") values = co_await known("check_locks", {}, "result", "file_path", request.call);
     } else if (!resource_call(uri).operation) {
-      co_return std::unexpected(bad_params("there is no such resource"));
+      co_return std::unexpected(bad_params("unknown resource"));
     }
   } else {
-    co_return std::unexpected(bad_params("ref is a ref/prompt or a ref/resource"));
+    co_return std::unexpected(bad_params("ref must be a ref/prompt or a ref/resource"));
   }
   co_return completion_result(std::move(values), typed, request.version);
 }

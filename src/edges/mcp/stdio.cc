@@ -128,8 +128,8 @@ class Proxy {
     auto got = in_.read(
         [this](std::string_view line) { take_host_line(line); },
         [this] {
-          out_.add(error_text(
-              "null", {invalid_request, fmt::format("a message has at most {} bytes", longest_message)}));
+          out_.add(error_text("null", {invalid_request,
+                                       fmt::format("the message is longer than {} bytes", longest_message)}));
         });
     if (got) return;
     state_ = State::draining;
@@ -183,7 +183,7 @@ class Proxy {
         break;
       }
       fd = connect_unix(project_.mcp_socket());
-      if (!fd) why_ = "the daemon takes no MCP clients; restart it with: cru daemon restart";
+      if (!fd) why_ = "the daemon does not accept MCP clients; restart it with: cru daemon restart";
     }
     if (!fd) {
       if (may_start) {
@@ -310,7 +310,7 @@ class Proxy {
     bool on_purpose = std::exchange(is_stopping_, false);
     if (state_ == State::closing) return say_bye();
     if (on_purpose) {
-      why_ = "the daemon was stopped; what was under way may have been done";
+      why_ = "the daemon was stopped; requests in progress may have been executed";
       local_.reset();
     }
     // A daemon that was stopped is not started again before the host asks for something. At the end there is
@@ -326,7 +326,7 @@ class Proxy {
     if (is_stopping_) return lose_daemon();
     drop_connection();
     failed_at_ = now();
-    why_ = fmt::format("the daemon does not answer (waited {} s)", welcome_time / 1s);
+    why_ = fmt::format("the daemon does not respond (waited {} s)", welcome_time / 1s);
     local_.reset();
     answer_all_locally();
   }

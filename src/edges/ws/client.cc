@@ -55,9 +55,9 @@ void LiveClient::on_message(std::string text) {
   if (messages_.size() >= most_messages || message_bytes_ + text.size() > most_message_bytes) {
     auto read = read_message(text, {});
     Error error{Code::overloaded,
-                fmt::format("{} messages of yours wait already", messages_.size()),
+                fmt::format("{} of your messages are already pending", messages_.size()),
                 {},
-                "wait for answers"};
+                "wait for the replies"};
     // Whoever does not read gets no word of this either.
     if (answers_.empty())
       (void)send(ws::text_frame(error_text(error, read ? read->request_id : read.error().request_id)));
@@ -100,7 +100,7 @@ Task<void> LiveClient::carry_out(std::string text) {
     if (showing_ == 0)
       shared_.loop.spawn(show(shared_from_this(), std::move(message->request_id)));
     else
-      answer(error_text({Code::overloaded, "a snapshot of yours is under way", {}, "wait for its last page"},
+      answer(error_text({Code::overloaded, "a snapshot is already in progress", {}, "wait for its last page"},
                         message->request_id));
   } else if (message->kind->answer == "pong") {
     answer(now_text("pong", {}, message->request_id));
@@ -151,7 +151,7 @@ Task<void> LiveClient::call_operation(Message message) {
 Task<void> LiveClient::leave_space(Message message) {
   if (user_.empty()) {
     answer(error_text(
-        {Code::not_found, "nobody has joined on this connection", "user_id", "send join_space first"},
+        {Code::not_found, "no user has joined on this connection", "user_id", "send join_space first"},
         message.request_id));
     co_return;
   }
@@ -188,7 +188,7 @@ Task<void> LiveClient::show(std::shared_ptr<LiveClient> self, std::string reques
   if (!snapshot) {
     --self->showing_;
     self->answer(error_text(snapshot.error(), request_id));
-    if (self->phase_ == Phase::starting) self->close(1011, "there is no world to show");
+    if (self->phase_ == Phase::starting) self->close(1011, "the world is not available");
     co_return;
   }
   self->put({.snapshot = *snapshot, .request_id = std::move(request_id)});
@@ -276,7 +276,7 @@ Task<void> LiveClient::catch_up(std::shared_ptr<LiveClient> self) {
       self->needs_snapshot_ = true;
       self->work_on();
     } else if (!page) {
-      self->close(1011, "the log cannot be read");
+      self->close(1011, "the event log cannot be read");
       break;
     } else if (!self->send_page(*page)) {
       break;

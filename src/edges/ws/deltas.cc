@@ -129,12 +129,12 @@ Result<std::optional<std::vector<std::string>>> read_texts(const json::object& i
   const auto* value = input.if_contains(field);
   if (!value || value->is_null()) return std::nullopt;
   const auto* list = value->if_array();
-  if (!list) return refuse_field(field, "must be a list of texts");
+  if (!list) return refuse_field(field, "must be a list of strings");
   if (list->size() > most) return refuse_field(field, fmt::format("has more than {} entries", most));
   std::vector<std::string> out;
   for (const auto& entry : *list) {
     auto place = fmt::format("{}[{}]", field, out.size());
-    if (!entry.is_string()) return refuse_field(place, "must be a text");
+    if (!entry.is_string()) return refuse_field(place, "must be a string");
     std::string_view text = entry.get_string();
     if (std::string_view reason = check(text); !reason.empty()) return refuse_field(place, reason);
     out.emplace_back(text);
@@ -149,7 +149,7 @@ Result<int64_t> read_number(const json::object& area, std::string_view name, int
   if (!value) return refuse_field(field, "is missing");
   json::error_code error;
   auto number = value->to_number<int64_t>(error);
-  if (error) return refuse_field(field, "must be a whole number");
+  if (error) return refuse_field(field, "must be an integer");
   if (number < least || number > farthest)
     return refuse_field(field, fmt::format("must be from {} to {}", least, farthest));
   return number;
@@ -181,7 +181,7 @@ std::string_view check_id(std::string_view text) {
 
 std::string_view check_type(std::string_view text) {
   return std::ranges::find(delta_kinds(), text, &DeltaKind::type) == delta_kinds().end()
-             ? "is no type of message to clients"
+             ? "is not a message type for clients"
              : "";
 }
 

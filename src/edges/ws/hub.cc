@@ -27,8 +27,8 @@ Result<std::optional<int64_t>> read_since(const http::Request& request) {
   int64_t seq = 0;
   auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seq);
   if (text->empty() || error != std::errc() || end != text->data() + text->size() || seq < 0)
-    return fail(Code::invalid_argument, "since is not the number of an event", "since",
-                "the newest seq that you have had");
+    return fail(Code::invalid_argument, "since must be an event number", "since",
+                "use the newest seq that you have received");
   return seq;
 }
 
@@ -52,9 +52,9 @@ Result<http::Response> LiveHub::admit(const http::Request& request, std::optiona
   auto cursor = read_since(request);
   if (!cursor) return fail(cursor.error());
   since = *cursor;
-  if (is_closing_) return fail(Code::overloaded, "the daemon is going", {}, "come back in a moment");
+  if (is_closing_) return fail(Code::overloaded, "the daemon is shutting down", {}, "reconnect shortly");
   if (shared_.clients.size() + upgrading_ >= config_.clients)
-    return fail(Code::overloaded, "too many live clients", {}, "close some, then try again");
+    return fail(Code::overloaded, "too many live clients", {}, "close some connections, then retry");
   return accepted;
 }
 
@@ -103,7 +103,7 @@ void LiveHub::welcome(http::Writer::Upgraded upgraded, api::Call call, std::opti
 
 void LiveHub::close_all() {
   is_closing_ = true;
-  for (const auto& [_, client] : shared_.clients) client->close(1001, "the daemon is going");
+  for (const auto& [_, client] : shared_.clients) client->close(1001, "the daemon is shutting down");
 }
 
 /// Ends when it wakes up and there is nobody left; until then it only waits.

@@ -106,13 +106,13 @@ const MessageKind* find_kind(std::string_view type) {
 std::unexpected<Error> refuse_type(const json::object& message) {
   const auto* type = message.if_contains("type");
   if (!type) return refuse("type", "is missing", "for example {\"type\":\"ping\"}");
-  if (!type->is_string()) return refuse("type", "must be a text");
+  if (!type->is_string()) return refuse("type", "must be a string");
   std::vector<std::string> types;
   for (const auto& kind : message_kinds()) types.emplace_back(kind.type);
   auto near = closest(type->get_string(), types);
-  return fail(Code::invalid_argument, fmt::format("there is no type \"{}\"", shown(type->get_string())),
+  return fail(Code::invalid_argument, fmt::format("unknown message type \"{}\"", shown(type->get_string())),
               "type",
-              near.empty() ? fmt::format("it is one of {}", fmt::join(types, ", "))
+              near.empty() ? fmt::format("valid types: {}", fmt::join(types, ", "))
                            : fmt::format("did you mean {}?", near));
 }
 
@@ -121,8 +121,8 @@ std::unexpected<Error> refuse_unknown(const MessageKind& kind, std::string_view 
   std::vector<std::string_view> known;
   for (const auto& field : kind.fields) known.push_back(field.written);
   if (kind.is_once) known.push_back(key_field);
-  return refuse(std::string(prefix) + shown(key), fmt::format("is no field of {}", kind.type),
-                known.empty() ? "it takes none" : fmt::format("it takes {}", fmt::join(known, ", ")));
+  return refuse(std::string(prefix) + shown(key), fmt::format("is not a field of {}", kind.type),
+                known.empty() ? "it has no fields" : fmt::format("valid fields: {}", fmt::join(known, ", ")));
 }
 
 /// Puts the members of `part`, which the client wrote below `prefix`, where the operation has them.
@@ -150,7 +150,7 @@ Result<> take_fields(const MessageKind& kind, const json::object& part, const st
 Result<std::string> read_request_id(const json::object& message) {
   const auto* id = message.if_contains("request_id");
   if (!id || id->is_null()) return std::string();
-  if (!id->is_string()) return refuse("request_id", "must be a text");
+  if (!id->is_string()) return refuse("request_id", "must be a string");
   if (id->get_string().size() > longest_request_id)
     return refuse("request_id", fmt::format("is longer than {} bytes", longest_request_id));
   return std::string(id->get_string());
@@ -159,7 +159,7 @@ Result<std::string> read_request_id(const json::object& message) {
 Result<std::string> read_key(const json::object& message) {
   const auto* key = message.if_contains(key_field);
   if (!key || key->is_null()) return std::string();
-  if (!key->is_string()) return refuse(std::string(key_field), "must be a text");
+  if (!key->is_string()) return refuse(std::string(key_field), "must be a string");
   if (auto good = check_task_id(key->get_string(), key_field); !good) return fail(good.error());
   return std::string(key->get_string());
 }
@@ -189,11 +189,11 @@ std::span<const MessageKind> message_kinds() {
 std::expected<Message, Refused> read_message(std::string_view text, std::string_view user) {
   if (text.size() > longest_text)
     return std::unexpected(Refused{
-        {Code::invalid_argument, fmt::format("a message is at most {} bytes long", longest_text)}, {}});
+        {Code::invalid_argument, fmt::format("the message is longer than {} bytes", longest_text)}, {}});
   auto parsed = parse_json(text);
   if (!parsed) return std::unexpected(Refused{parsed.error(), {}});
   if (!parsed->is_object())
-    return std::unexpected(Refused{{Code::invalid_argument, "a message is one JSON object"}, {}});
+    return std::unexpected(Refused{{Code::invalid_argument, "a message must be one JSON object"}, {}});
   const auto& object = parsed->get_object();
   auto request_id = read_request_id(object);
   if (!request_id) return std::unexpected(Refused{request_id.error(), {}});

@@ -105,7 +105,7 @@ TEST(Messages, AreRefusedNamingTheFieldAsItWasWritten) {
     EXPECT_EQ(error.code, Code::invalid_argument);
     EXPECT_FALSE(error.message.empty());
   }
-  EXPECT_EQ(error_of(std::string(60'001, ' ')).message, "a message is at most 60000 bytes long");
+  EXPECT_EQ(error_of(std::string(60'001, ' ')).message, "the message is longer than 60000 bytes");
 }
 
 TEST(Messages, KeepTheirRequestIdWhenTheyAreRefused) {

@@ -69,8 +69,7 @@ Task<Result<SharedSnapshot>> Snapshots::make(std::string key, api::Call call) {
   const auto turn = ++turns_;
   auto begun = loop_.clock().boot();
   Outcome outcome = has_too_many()
-                        ? Outcome(fail(Code::overloaded, "too many clients are slow to take the world", {},
-                                       "try again in a moment"))
+                        ? Outcome(fail(Code::overloaded, "too many slow clients", {}, "retry shortly"))
                         : co_await ask_world(std::move(call));
   auto& kept = kept_[key];
   kept.making.reset();

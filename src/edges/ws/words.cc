@@ -4,8 +4,8 @@ namespace cru::edges {
 
 Result<> check_speaker(const api::Operation& operation, const api::Call& call) {
   if (operation.name != "say" || call.caller != api::run || !call.run_id.empty()) return {};
-  return fail(Code::forbidden, "nobody can tell which run this is, so its words have no sender", "",
-              "speak over the unix socket, as cru say does, from a process of the run");
+  return fail(Code::forbidden, "the run cannot be identified, so the message has no sender", "",
+              "use the unix socket (for example cru say) from a process of the run");
 }
 
 bool Listener::hears_direct(std::string_view sender) const {

@@ -36,17 +36,18 @@ std::unexpected<Error> refuse(int reason, const std::string& path) {
   auto error = system_error(reason, "open " + path);
   error.field = "path";
   if (reason == EXDEV)
-    error = {Code::forbidden, fmt::format("{} leaves the project", path), "path",
-             "give a path inside the project; links that are absolute or lead outside are not followed"};
+    error = {
+        Code::forbidden, fmt::format("{} is outside the project", path), "path",
+        "use a path inside the project; symbolic links that are absolute or point outside are not followed"};
   if (reason == ELOOP)
-    error = {Code::forbidden, fmt::format("{} leads through a link that is not followed", path), "path"};
+    error = {Code::forbidden, fmt::format("{} contains a symbolic link that is not followed", path), "path"};
   if (reason == ENOTDIR || reason == ENAMETOOLONG || reason == EINVAL) error.code = Code::invalid_argument;
   if (reason == ENOENT) error.message = fmt::format("{} does not exist", path);
   if (reason == ENOSYS)
     error = {Code::cannot_execute,
              "this kernel has no openat2, which keeps file tools inside the project",
              {},
-             "Linux 5.6 or newer is needed"};
+             "Linux 5.6 or newer is required"};
   return fail(std::move(error));
 }
 
@@ -118,7 +119,7 @@ Result<Fd> Beneath::open_at(const std::string& path, uint64_t flags, uint64_t re
 Result<std::string> Beneath::resolve(std::string_view path) const {
   if (path.empty()) return fail(Code::invalid_argument, "path is empty", "path");
   if (path.size() >= longest_path || path.contains('\0'))
-    return fail(Code::invalid_argument, "path is too long, or holds a NUL character", "path");
+    return fail(Code::invalid_argument, "path is too long or contains a NUL character", "path");
   std::string wanted(path);
   if (wanted.front() == '/') {
     for (const auto& root : {given_, real_}) {
@@ -142,7 +143,7 @@ Result<std::string> Beneath::resolve(std::string_view path) const {
     }
     if (errno != ENOENT) return refuse(errno, std::string(path));
     if (Fd link(open_beneath(root_.get(), wanted.c_str(), O_PATH | O_NOFOLLOW, follow_links)); link)
-      return fail(Code::not_found, fmt::format("{} is a link to nothing", wanted), "path");
+      return fail(Code::not_found, fmt::format("{} is a dangling symbolic link", wanted), "path");
     auto [parent, name] = split(wanted);
     if (name == ".." || name == "." || parent == wanted) return refuse(ENOENT, std::string(path));
     missing = missing.empty() ? name : name + "/" + missing;
@@ -175,7 +176,7 @@ Result<std::vector<BeneathEntry>> Beneath::list(const std::string& path, size_t 
   std::vector<BeneathEntry> out;
   while (auto entry = entries.next()) {
     if (out.size() == limit)
-      return fail(Code::too_large, fmt::format("{} holds more than {} entries", path, limit), "path");
+      return fail(Code::too_large, fmt::format("{} contains more than {} entries", path, limit), "path");
     auto status = entries.status_of(*entry);
     if (!status) continue;  // gone meanwhile
     auto kind = status->is_plain_file() ? BeneathEntry::file
@@ -201,7 +202,7 @@ Result<bool> Beneath::replace(const std::string& path, std::string_view content,
                               std::optional<FileState> expected) const {
   auto [parent, name] = split(path);
   if (name.empty() || name == "." || name == "..")
-    return fail(Code::invalid_argument, fmt::format("{} names no file", path), "path");
+    return fail(Code::invalid_argument, fmt::format("{} is not a file name", path), "path");
   auto folder = make_folders(parent);
   if (!folder) return fail(folder.error());
   struct stat status{};
@@ -210,8 +211,7 @@ Result<bool> Beneath::replace(const std::string& path, std::string_view content,
   if (!is_new)
     if (auto regular = check_regular(status, path); !regular) return fail(regular.error());
   if (expected && (is_new || state_of(status) != *expected))
-    return fail(Code::conflict, fmt::format("{} was changed by somebody else meanwhile", path), "path",
-                "read it again");
+    return fail(Code::conflict, fmt::format("{} was changed in the meantime", path), "path", "read it again");
 
   static std::atomic<unsigned> last_number = 0;
   auto temporary = fmt::format(".cru-{}-{}.tmp", ::getpid(), ++last_number);

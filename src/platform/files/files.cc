@@ -32,7 +32,8 @@ Result<std::string> read_file(const std::string& path, size_t limit) {
     if (count < 0) return fail(system_error(errno, "read " + path));
     if (count == 0) return content;
     content.append(buffer, static_cast<size_t>(count));
-    if (content.size() > limit) return fail(Code::too_large, fmt::format("{} is over {} bytes", path, limit));
+    if (content.size() > limit)
+      return fail(Code::too_large, fmt::format("{} is larger than {} bytes", path, limit));
   }
 }
 

@@ -334,7 +334,7 @@ class InotifyWatch final : public FolderWatch {
 Result<std::unique_ptr<FolderWatch>> watch_folder(Loop& loop, std::string folder, FolderWatchOptions options,
                                                   std::function<void(FolderChanges)> changed) {
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  if (!folder.starts_with('/')) return fail(Code::invalid_argument, "watched folders are named from /");
+  if (!folder.starts_with('/')) return fail(Code::invalid_argument, "watched folders must be absolute paths");
   Fd fd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   if (!fd) {
     auto error = system_error(errno, "watch " + folder);

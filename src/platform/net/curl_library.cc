@@ -10,7 +10,7 @@ Result<CurlLibrary> load() {
   void* handle = ::dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     return fail(Error{Code::cannot_execute,
-                      "libcurl.so.4 is not installed, and nothing is sent without it",
+                      "libcurl.so.4 is not installed, but required to call model APIs",
                       {},
                       hint,
                       R"({"type":"unavailable"})"});

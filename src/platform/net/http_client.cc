@@ -119,7 +119,7 @@ Result<> HttpClient::wait(short events) {
   for (int descriptor : interrupts_) polled.push_back({descriptor, POLLIN, 0});
   for (;;) {
     auto left = deadline_ - system_clock().boot();
-    if (left <= Duration(0)) return broken(Code::timed_out, "the daemon took too long to answer");
+    if (left <= Duration(0)) return broken(Code::timed_out, "the daemon did not respond in time");
     int ready =
         ::poll(polled.data(), polled.size(), static_cast<int>(std::min<int64_t>(left.count(), 60000)));
     if (ready < 0 && errno != EINTR) return broken(Code::internal, "poll failed");
@@ -192,7 +192,7 @@ Result<HttpClient::Head> HttpClient::read_head() {
   Head head;
   if (!line->starts_with("HTTP/1.1 ") || line->size() < 12 ||
       !parse_number(std::string_view(*line).substr(9, 3), head.reply.status))
-    return broken(Code::daemon_unreachable, "the peer does not speak HTTP/1.1");
+    return broken(Code::daemon_unreachable, "the peer does not use HTTP/1.1");
   bool has_length = false;
   for (;;) {
     line = read_line();
@@ -274,7 +274,7 @@ Result<HttpReply> HttpClient::request(const HttpRequest& request, Duration limit
     if (fits) head->reply.body += bytes;
     return fits;
   });
-  if (!fits) return fail(Code::too_large, "the daemon's reply is over 64 MiB");
+  if (!fits) return fail(Code::too_large, "the daemon's reply is larger than 64 MiB");
   if (!read) return fail(read.error());
   if (head->close || head->until_close) socket_.reset();
   return std::move(head->reply);
@@ -300,7 +300,7 @@ Result<HttpReply> HttpClient::stream(const HttpRequest& request, Duration silenc
     if (fits) head->reply.body += bytes;
     return fits;
   });
-  if (!fits) return fail(Code::too_large, "the daemon's reply is over 64 MiB");
+  if (!fits) return fail(Code::too_large, "the daemon's reply is larger than 64 MiB");
   if (!read && !stopped) return fail(read.error());
   if (is_stream || head->close || head->until_close) socket_.reset();
   return std::move(head->reply);

@@ -50,13 +50,13 @@ Result<> remove_stale(const UnixAddress& at, const std::string& path) {
   struct stat status{};
   if (::fstatat(at.folder.get(), at.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return {};
-    return fail(system_error(errno, "look at " + path));
+    return fail(system_error(errno, "check " + path));
   }
   if (!S_ISSOCK(status.st_mode)) return fail(Code::conflict, path + " exists and is not a socket");
   auto probe = make_socket();
   if (!probe) return fail(probe.error());
   if (::connect(probe->get(), at.get(), sizeof at.address) == 0 || errno != ECONNREFUSED)
-    return fail(Code::conflict, "another process listens at " + path);
+    return fail(Code::conflict, "another process is listening on " + path);
   if (::unlinkat(at.folder.get(), at.name.c_str(), 0) != 0 && errno != ENOENT)
     return fail(system_error(errno, "remove " + path));
   return {};
@@ -73,10 +73,10 @@ Result<Fd> listen_unix(const std::string& path) {
   // Linux gives the socket's file the mode of the unbound socket: no umask, which is the whole process's.
   if (::fchmod(fd->get(), 0600) != 0) return fail(system_error(errno, "protect " + path));
   if (::bind(fd->get(), at->get(), sizeof at->address) != 0) {
-    if (errno == EADDRINUSE) return fail(Code::conflict, "another process listens at " + path);
+    if (errno == EADDRINUSE) return fail(Code::conflict, "another process is listening on " + path);
     return fail(system_error(errno, "bind " + path));
   }
-  if (::listen(fd->get(), backlog) != 0) return fail(system_error(errno, "listen at " + path));
+  if (::listen(fd->get(), backlog) != 0) return fail(system_error(errno, "listen on " + path));
   return fd;
 }
 
@@ -88,7 +88,7 @@ Result<Fd> connect_unix(const std::string& path) {
   while (::connect(fd->get(), at->get(), sizeof at->address) != 0) {
     if (errno == EINTR) continue;
     if (errno == ECONNREFUSED || errno == EAGAIN)
-      return fail(Code::daemon_unreachable, "nobody listens on " + path);
+      return fail(Code::daemon_unreachable, "no process is listening on " + path);
     return fail(system_error(errno, "connect to " + path));
   }
   return fd;

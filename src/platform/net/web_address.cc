@@ -34,7 +34,8 @@ Result<> parse_host(std::string_view authority, WebAddress& address) {
     in6_addr six{};
     if (::inet_pton(AF_INET6, address.host.c_str(), &six) != 1) return refuse("has no valid host in []");
     colon = authority.size() == end + 1 ? std::string_view::npos : end + 1;
-    if (colon != std::string_view::npos && authority[colon] != ':') return refuse("has stray text after ]");
+    if (colon != std::string_view::npos && authority[colon] != ':')
+      return refuse("has unexpected text after ]");
   } else {
     address.host = authority.substr(0, colon);
     if (address.host.empty() || !std::ranges::all_of(address.host, is_host_character))
@@ -53,14 +54,15 @@ Result<> parse_host(std::string_view authority, WebAddress& address) {
 Result<WebAddress> parse_web_address(std::string_view url) {
   WebAddress address;
   for (char c : url)
-    if (c <= ' ' || c == 0x7f || c == '\\' || c == '#') return refuse("holds a character that it may not");
+    if (c <= ' ' || c == 0x7f || c == '\\' || c == '#') return refuse("contains an invalid character");
   for (auto scheme : {"http", "https"})
     if (url.starts_with(std::string(scheme) + "://")) address.scheme = scheme;
-  if (address.scheme.empty()) return refuse("must begin with https:// or http://");
+  if (address.scheme.empty()) return refuse("must start with https:// or http://");
   address.port = address.scheme == "https" ? 443 : 80;
   auto rest = url.substr(address.scheme.size() + 3);
   auto authority = rest.substr(0, rest.find_first_of("/?"));
-  if (authority.find('@') != std::string_view::npos) return refuse("must hold no name and no password");
+  if (authority.find('@') != std::string_view::npos)
+    return refuse("must not contain a user name or password");
   if (auto parsed = parse_host(authority, address); !parsed) return fail(parsed.error());
   address.is_loopback = is_loopback_host(address.host);
   return address;

@@ -276,7 +276,7 @@ Task<Result<HttpReply>> WebClient::fetch(WebRequest request, TakeBody take, Stop
     if (!transfer.is_streamed()) continue;
     auto bytes = std::exchange(transfer.body, {});
     if (!bytes.empty() && !take(bytes))
-      co_return fail(web_error(Code::cannot_execute, "refused", "the reply was not taken"));
+      co_return fail(web_error(Code::cannot_execute, "refused", "the reply was rejected"));
     if (transfer.error) co_return fail(*std::move(transfer.error));
   }
   if (transfer.error || *transfer.result != CURLE_OK) co_return fail(explain(transfer, *state->curl));

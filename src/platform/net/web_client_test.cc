@@ -139,7 +139,7 @@ TEST_F(WebClients, WaitForTheFirstByteOnlySoLong) {
   auto reply = fetch({.url = server.url(), .first_byte_limit = 50ms});
   ASSERT_FALSE(reply);
   EXPECT_EQ(web_failure(reply.error()), "timed_out");
-  EXPECT_NE(reply.error().message.find("did not answer within"), std::string::npos);
+  EXPECT_NE(reply.error().message.find("did not respond within"), std::string::npos);
 }
 
 TEST_F(WebClients, BearSilenceOnlySoLong) {
@@ -278,7 +278,7 @@ TEST_F(WebClients, SendNothingUnencryptedBeyondThisMachine) {
   auto reply = fetch({.url = "http://192.0.2.1/"});
   ASSERT_FALSE(reply);
   EXPECT_EQ(web_failure(reply.error()), "invalid_url");
-  EXPECT_EQ(reply.error().message, "192.0.2.1 would be asked without encryption");
+  EXPECT_EQ(reply.error().message, "refusing an unencrypted connection to 192.0.2.1");
   EXPECT_NE(reply.error().hint.find("providers.NAME.allows_plain_http"), std::string::npos);
 }
 

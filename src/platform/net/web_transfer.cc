@@ -38,9 +38,9 @@ size_t take_web_body(char* bytes, size_t size, size_t count, void* context) {
   transfer.has_news = true;
   transfer.received += length;
   if (transfer.received > transfer.request.most_bytes) {
-    transfer.error = web_error(Code::too_large, "too_large",
-                               fmt::format("{} answered with more than {} MiB", transfer.address.host,
-                                           transfer.request.most_bytes >> 20));
+    transfer.error = web_error(
+        Code::too_large, "too_large",
+        fmt::format("{} sent more than {} MiB", transfer.address.host, transfer.request.most_bytes >> 20));
     return 0;
   }
   if (transfer.is_streamed() || transfer.body.size() < most_error_body) transfer.body.append(bytes, length);
@@ -77,14 +77,13 @@ Error explain(const Transfer& transfer, const CurlLibrary& curl) {
   auto lost = [&](std::string why) { return web_error(Code::overloaded, "connection", std::move(why)); };
   switch (*transfer.result) {
     case CURLE_COULDNT_RESOLVE_HOST:
-      return lost(fmt::format("{} has no address: is the name right, and is there a network?",
-                              transfer.address.host));
+      return lost(fmt::format("cannot resolve {}: check the name and the network", transfer.address.host));
     case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_PROXY:
-      return web_error(Code::overloaded, "proxy", "the proxy cannot be reached, or refuses",
+      return web_error(Code::overloaded, "proxy", "the proxy is unreachable or refuses the connection",
                        "check `proxy`, HTTPS_PROXY and NO_PROXY");
     case CURLE_COULDNT_CONNECT:
-      return lost(fmt::format("cannot connect to {}{}: {}", where, by_proxy ? " by its proxy" : "",
+      return lost(fmt::format("cannot connect to {}{}: {}", where, by_proxy ? " through the proxy" : "",
                               reason.empty() ? "no connection" : reason));
     case CURLE_OPERATION_TIMEDOUT:
       return web_error(Code::timed_out, "timed_out",
@@ -97,13 +96,13 @@ Error explain(const Transfer& transfer, const CurlLibrary& curl) {
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CIPHER:
       return web_error(Code::cannot_execute, "tls",
-                       fmt::format("no safe connection to {}: {}", where,
+                       fmt::format("no secure connection to {}: {}", where,
                                    transfer.words[0] ? transfer.words : "TLS failed"),
-                       "if its certificate is of your own authority, name it with `ca_file`");
+                       "if its certificate is signed by your own authority, set `ca_file`");
     case CURLE_RECV_ERROR:
       // A proxy's refusal of CONNECT comes as this.
       if (by_proxy && !transfer.has_answered)
-        return web_error(Code::overloaded, "proxy", fmt::format("the proxy does not connect to {}", where),
+        return web_error(Code::overloaded, "proxy", fmt::format("the proxy cannot connect to {}", where),
                          "check `proxy`, HTTPS_PROXY and NO_PROXY");
       return lost(fmt::format("the connection to {} was lost", where));
     case CURLE_GOT_NOTHING:
@@ -114,7 +113,7 @@ Error explain(const Transfer& transfer, const CurlLibrary& curl) {
       return lost(fmt::format("the connection to {} was lost", where));
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL:
-      return lost(fmt::format("{} does not speak HTTP", where));
+      return lost(fmt::format("{} does not use HTTP", where));
     default:
       return lost(
           fmt::format("the request to {} failed: {}", where, curl.curl_easy_strerror(*transfer.result)));
@@ -124,9 +123,9 @@ Error explain(const Transfer& transfer, const CurlLibrary& curl) {
 Error too_slow(const Transfer& transfer) {
   const auto& request = transfer.request;
   return web_error(Code::timed_out, "timed_out",
-                   transfer.has_answered ? fmt::format("{} fell silent for {}", transfer.address.host,
+                   transfer.has_answered ? fmt::format("{} sent nothing for {}", transfer.address.host,
                                                        format_duration(request.silence_limit))
-                                         : fmt::format("{} did not answer within {}", transfer.address.host,
+                                         : fmt::format("{} did not respond within {}", transfer.address.host,
                                                        format_duration(request.first_byte_limit)));
 }
 
@@ -135,10 +134,10 @@ Result<WebAddress> check_web_request(const WebRequest& request) {
   if (!address) return address;
   if (address->scheme == "http" && !address->is_loopback && !request.allows_plain_http)
     return fail(web_error(Code::invalid_argument, "invalid_url",
-                          fmt::format("{} would be asked without encryption", address->host),
-                          "use https, or set providers.NAME.allows_plain_http if you know the network"));
+                          fmt::format("refusing an unencrypted connection to {}", address->host),
+                          "use https, or set providers.NAME.allows_plain_http if you trust the network"));
   if (!is_one_line(request.headers))
-    return fail(web_error(Code::invalid_argument, "invalid_url", "a header holds a line end"));
+    return fail(web_error(Code::invalid_argument, "invalid_url", "a header contains a line break"));
   return address;
 }
 

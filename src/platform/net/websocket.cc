@@ -296,7 +296,7 @@ struct Socket::Impl {
       static const Frame ping = std::make_shared<const std::string>(make_frame(9, {}));
       return put(ping);
     }
-    finish(1006, waiting ? "took nothing for too long" : "answered no ping");
+    finish(1006, waiting ? "the client stopped reading" : "ping timeout");
   }
 };
 

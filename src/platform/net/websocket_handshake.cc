@@ -28,7 +28,7 @@ Result<http::Response> accept(const http::Request& request) {
                 "connect with a WebSocket client");
   };
   if (request.method != "GET" || !request.http_1_1)
-    return refuse("Upgrade", "a WebSocket begins with GET over HTTP/1.1");
+    return refuse("Upgrade", "a WebSocket connection must start with GET over HTTP/1.1");
   if (!http::list_contains(request.header("Upgrade"), "websocket"))
     return refuse("Upgrade", "Upgrade must be websocket");
   if (!http::list_contains(request.header("Connection"), "upgrade"))
@@ -37,7 +37,7 @@ Result<http::Response> accept(const http::Request& request) {
   auto nonce = from_base64(key);
   if (!nonce || nonce->size() != 16)
     return refuse("Sec-WebSocket-Key", "Sec-WebSocket-Key must be 16 bytes in base64");
-  if (request.header(version_header) != "13") return refuse(version_header, "only version 13 is spoken here");
+  if (request.header(version_header) != "13") return refuse(version_header, "only version 13 is supported");
   if (auto possible = reading_is_possible(); !possible) return fail(possible.error());
   auto proof = to_base64(sha1(std::string(key) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"));
   return http::Response{

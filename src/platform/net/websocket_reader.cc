@@ -164,7 +164,7 @@ struct FrameReader::State {
     if (message->opcode == WSLAY_TEXT_FRAME && !state.is_too_long) {
       state.heard.messages.push_back(std::exchange(state.message, {}));
     } else if (message->opcode == WSLAY_BINARY_FRAME && !state.is_too_long) {
-      state.end(context, WSLAY_CODE_UNSUPPORTED_DATA, "send texts");
+      state.end(context, WSLAY_CODE_UNSUPPORTED_DATA, "only text messages are supported");
     } else if (message->opcode == WSLAY_CONNECTION_CLOSE && message->msg_length != 1) {
       Goodbye goodbye{message->status_code ? message->status_code : 1005, {}, true};
       if (message->msg_length > 2)

@@ -11,7 +11,7 @@ Error missing(std::string why) {
 
 Result<WslayLibrary> load() {
   void* handle = ::dlopen("libwslay.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!handle) return fail(missing("libwslay.so.1 is not installed, and there is no WebSocket without it"));
+  if (!handle) return fail(missing("libwslay.so.1 is not installed, but required for WebSocket connections"));
   WslayLibrary library;
   bool is_whole = true;
 #define X(function)                                                                            \

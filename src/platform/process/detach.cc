@@ -70,7 +70,7 @@ Result<pid_t> start_detached(const std::vector<std::string>& argv,
   auto argv_copy = argv, environment_copy = environment;
   auto argv_pointers = pointers(argv_copy), environment_pointers = pointers(environment_copy);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(system_error(errno, "make a pipe"));
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(system_error(errno, "create a pipe"));
   Fd reader(ends[0]), low(ends[1]);
   // Above the standard descriptors, which the program gets anew even where ours were closed.
   Fd writer(::fcntl(low.get(), F_DUPFD_CLOEXEC, 3));

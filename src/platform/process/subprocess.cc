@@ -84,7 +84,7 @@ Result<ProgramResult> run_program(const std::vector<std::string>& argv, const st
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (!in_time)
-    return fail(Code::timed_out, fmt::format("{} took longer than {}", argv[0], format_duration(limit)));
+    return fail(Code::timed_out, fmt::format("{} timed out after {}", argv[0], format_duration(limit)));
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }
@@ -119,7 +119,7 @@ Result<std::string> find_program(const std::string& name, const std::string& pat
     at = end + 1;
   }
   return fail(Code::cannot_execute, fmt::format("command not found: {}", name), "argv",
-              fmt::format("install it, or give its full path (looked in {})", path));
+              fmt::format("install it, or use its full path (searched {})", path));
 }
 
 }  // namespace cru

@@ -41,7 +41,7 @@ TEST(RunProgram, IsKilledWhenItTakesTooLong) {
   auto ran = shell("exec sleep 60", 20ms);
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, Code::timed_out);
-  EXPECT_EQ(ran.error().message, "sh took longer than 20ms");
+  EXPECT_EQ(ran.error().message, "sh timed out after 20ms");
 }
 
 TEST(RunProgram, SaysWhyItCannotRun) {

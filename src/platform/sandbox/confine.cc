@@ -83,11 +83,11 @@ int become(const ConfineRequest& request, const std::string& temporary, Namespac
   auto confined =
       landlock_version() > 0
           ? apply_landlock(landlock_wishes(request, temporary, spaces.mounts))
-          : fail(Code::cannot_execute, "this kernel has no Landlock, which keeps commands from writing");
+          : fail(Code::cannot_execute, "this kernel has no Landlock, which is required to restrict writing");
   if (!confined && must)
     return refuse(request,
                   confined.error().message +
-                      "; such a command needs the permissions FilesystemWrite and NetworkAccess here",
+                      "; without it, commands require the permissions FilesystemWrite and NetworkAccess",
                   cannot_confine);
   if (request.no_network)
     if (auto closed = refuse_sockets(spaces.network); !closed)

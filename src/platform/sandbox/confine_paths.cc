@@ -76,11 +76,10 @@ std::string set_aside_new(const std::vector<std::string>& absent) {
     for (int number = 2; is_there(aside) && number < 1000; ++number)
       aside = fmt::format("{}.refused-{}", path, number);
     if (::rename(path.c_str(), aside.c_str()) == 0)
-      told += fmt::format("cru confine: a command may not make {}; it is now {}\n", path, aside);
+      told += fmt::format("cru confine: commands may not create {}; renamed to {}\n", path, aside);
     else
-      told +=
-          fmt::format("cru confine: a command made {}, which it may not, and it cannot be moved aside: {}\n",
-                      path, std::strerror(errno));
+      told += fmt::format("cru confine: a command created {}, which is not allowed; renaming failed: {}\n",
+                          path, std::strerror(errno));
   }
   return told;
 }

@@ -171,7 +171,7 @@ TEST_P(Confined, WhatItMakesThatCouldWidenItsRightsIsMovedAside) {
   EXPECT_FALSE(fs::exists(root + "/.mcp.json"));
   if (!GetParam()) return;  // it could not make them
   EXPECT_EQ(*read_file(root + "/.mcp.json.refused"), "x\n");
-  EXPECT_NE(ended.said.find("a command may not make " + root + "/.mcp.json; it is now " + root +
+  EXPECT_NE(ended.said.find("commands may not create " + root + "/.mcp.json; renamed to " + root +
                             "/.mcp.json.refused"),
             std::string::npos)
       << ended.said;

@@ -49,7 +49,7 @@ json::object to_answers(const json::array& questions, std::string_view answer) {
 class ClaudeAdapter final : public Adapter {
  public:
   Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const override {
-    if (task.empty()) return fail(Code::invalid_argument, "a task is needed", "task");
+    if (task.empty()) return fail(Code::invalid_argument, "a task is required", "task");
     std::vector<std::string> words{
         "claude",         "-p",          "--output-format",          "stream-json", "--verbose",
         "--input-format", "stream-json", "--permission-prompt-tool", "stdio"};

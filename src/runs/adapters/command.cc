@@ -8,7 +8,8 @@ class CommandAdapter final : public Adapter {
  public:
   Result<Launch> launch(const std::vector<std::string>& argv, const std::string&) const override {
     if (argv.empty() || argv.front().empty())
-      return fail(Code::invalid_argument, "a command is needed", "argv", "for example: cru run -- make test");
+      return fail(Code::invalid_argument, "a command is required", "argv",
+                  "for example: cru run -- make test");
     return Launch{argv, true};
   }
   std::optional<Asked> read_line(int64_t seq, std::string_view line) const override {
@@ -29,7 +30,7 @@ class OneShotAdapter final : public Adapter {
   Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const override {
     auto words = argv_;
     words.insert(words.end(), argv.begin(), argv.end());
-    if (task.empty()) return fail(Code::invalid_argument, "a task is needed", "task");
+    if (task.empty()) return fail(Code::invalid_argument, "a task is required", "task");
     if (!task_flag_.empty()) words.push_back(task_flag_);
     words.push_back(task);
     return Launch{std::move(words), false};

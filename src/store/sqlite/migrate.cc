@@ -21,11 +21,11 @@ Result<Migrated> apply(Connection& connection, std::span<const Migration> migrat
     for (const auto& migration : migrations)
       if (migration.room == room) newest = std::max<int64_t>(newest, migration.version);
     if (version > newest)
-      return fail(
-          Code::conflict,
-          fmt::format("the database was written by a newer cru: {} has schema {}, this program knows {}",
-                      room, version, newest),
-          "", "run the newer cru, or move .coven aside to begin anew");
+      return fail(Code::conflict,
+                  fmt::format("the database was written by a newer version of cru: {} has schema {}, this "
+                              "version supports {}",
+                              room, version, newest),
+                  "", "use the newer version, or rename .coven to start with a new database");
   }
   for (const auto& migration : migrations) {
     auto& version = have[std::string(migration.room)];

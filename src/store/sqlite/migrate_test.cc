@@ -67,7 +67,7 @@ TEST_F(Migrate, RefusesANewerSchemaAndChangesNothing) {
   auto refused = migrate({first, other});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::conflict);
-  EXPECT_NE(refused.error().message.find("notes has schema 2, this program knows 1"), std::string::npos)
+  EXPECT_NE(refused.error().message.find("notes has schema 2, this version supports 1"), std::string::npos)
       << refused.error().message;
   EXPECT_FALSE(refused.error().hint.empty());
   EXPECT_EQ(schema(), before);

@@ -74,7 +74,7 @@ export function lockViolations(calls, key) {
     if (one.reply.success) continue;
     if (one.reply.reason !== "locked_by_other") { wrong.push(`${key}: refused as ${JSON.stringify(one.reply)}`); continue; }
     // Nobody overtakes one who waits: then it is that one who is named.
-    const in_line = one.reply.lock_reason === "waiting in line" && of("acquire_lock").some((other) => other.agent === one.reply.locked_by && other.session !== one.session && other.input.wait_seconds > 0 && other.call <= one.ret && other.ret >= one.call);
+    const in_line = one.reply.lock_reason === "waiting in the queue" && of("acquire_lock").some((other) => other.agent === one.reply.locked_by && other.session !== one.session && other.input.wait_seconds > 0 && other.call <= one.ret && other.ret >= one.call);
     const held = in_line || grants.some((grant) => grant.agent === one.reply.locked_by && grant.session !== one.session && grant.call <= one.ret && (releases.get(grant.token)?.ret ?? Infinity) >= one.call);
     if (!held) wrong.push(`${key}: ${one.agent} was refused for ${one.reply.locked_by}, who cannot have held it then`);
   }

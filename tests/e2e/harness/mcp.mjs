@@ -44,7 +44,7 @@ export function replyOf(result) {
 export async function use(client, name, args = {}, options) {
   const result = await waitFor(async () => {
     const answer = await client.callTool({ name, arguments: args }, undefined, options).catch((error) => { throw Object.assign(error, { final: true }); });
-    return /the daemon does not answer \(waited/.test(JSON.stringify(answer)) ? null : answer;
+    return /the daemon does not respond \(waited/.test(JSON.stringify(answer)) ? null : answer;
   }, { every: 500, what: `${name} is answered by the daemon` });
   const reply = replyOf(result);
   if (result.isError || reply.success === false) throw new Error(`${name}: ${JSON.stringify(result)}`);

@@ -89,7 +89,7 @@ export class Processes extends Client {
       // Its last words may come after its exit code.
       if (daemon && daemon.exitCode !== null) await daemon.ended;
       // A verb that waits on a killed daemon starts it again, and may have been quicker than we were.
-      if (daemon?.exitCode === 1 && /running already/.test(daemon.text.stderr)) {
+      if (daemon?.exitCode === 1 && /already running/.test(daemon.text.stderr)) {
         daemon = this.daemon = null;
         refused_at = Date.now();
       } else if (daemon && daemon.exitCode !== null) {

@@ -65,7 +65,7 @@ class Conversation {
 
   void greet() {
     if (!chat_.has_begun())
-      context_.print(context_.out.paint(fmt::format("Talking with {}. /help for help, Ctrl-D to leave.",
+      context_.print(context_.out.paint(fmt::format("Chat with {}. /help for help, Ctrl-D to exit.",
                                                     safe_for_terminal(chat_.agent())),
                                         Colour::dim) +
                      "\n");
@@ -82,15 +82,15 @@ class Conversation {
         model = text_or(*agent, "model", model);
     if (can_think(*minds, model)) return true;
     context_.show({Code::conflict,
-                   fmt::format("no mind is configured: nothing here can think with {}", model),
+                   fmt::format("no mind is configured for the model {}", model),
                    {},
                    missing_minds(*minds)});
     return offer_script();
   }
 
   bool offer_script() {
-    if (!ask_yes_no(context_, "Use the scripted mind for now?", signals_)) {
-      write_out(STDERR_FILENO, "  go on without a mind at any time: cru chat --model scripted\n");
+    if (!ask_yes_no(context_, "Use the scripted mind instead?", signals_)) {
+      write_out(STDERR_FILENO, "  to chat without a model: cru chat --model scripted\n");
       return false;
     }
     chat_.use_model("scripted");
@@ -103,7 +103,7 @@ class Conversation {
       lines_.clear();
       interrupts_ = 0;
     } else if (++interrupts_ == 1) {
-      context_.print(context_.out.paint("Ctrl-C again, or Ctrl-D, to leave", Colour::dim) + "\n");
+      context_.print(context_.out.paint("press Ctrl-C again or Ctrl-D to exit", Colour::dim) + "\n");
     } else {
       leaving_ = true;
     }
@@ -163,9 +163,8 @@ class Conversation {
   /// /model, /status, /files: of a chat that has begun.
   Result<> tell(const std::string& name) {
     if (!chat_.has_begun()) {
-      auto model = text_or(chat_.wanted(), "model", "the agent's own");
-      context_.print(name == "model" ? fmt::format("{}\n", safe_for_terminal(model))
-                                     : "nothing was said yet\n");
+      auto model = text_or(chat_.wanted(), "model", "the agent's default");
+      context_.print(name == "model" ? fmt::format("{}\n", safe_for_terminal(model)) : "no messages yet\n");
       return {};
     }
     auto chat = chat_.look(0);
@@ -193,7 +192,7 @@ class Conversation {
         {"chat", text_or(chat, "id")},
         {"turn", text_or(chat, "turn")},
         {"spent", spent_words(int_or(chat, "total_tokens"), chat)},
-        {"subagents", fmt::format("{}, {} of them over", all, over)},
+        {"subagents", fmt::format("{}, {} finished", all, over)},
         {"queue", fmt::format("{} waiting", int_or(chat, "queue_depth"))},
         {"permissions", chat.contains("permissions") ? chat.at("permissions") : json::value()}};
     return record(shown, context_.out);
@@ -213,7 +212,7 @@ class Conversation {
     if (!left_turn_)
       if (auto ended = chat_.end(); !ended) return fail(ended.error());
     context_.print(
-        context_.out.paint(fmt::format("{}\ngo on with: cru chat --resume {}", chat_.folder(), chat_.id()),
+        context_.out.paint(fmt::format("{}\nresume with: cru chat --resume {}", chat_.folder(), chat_.id()),
                            Colour::dim) +
         "\n");
     return 0;

@@ -80,10 +80,11 @@ class AgentRun {
     printer_.finish();
     if (signal != SIGINT) return false;  // it is not ours to end with our terminal
     if (std::exchange(cancel_sent_, true)) {
-      context_.note(fmt::format("left; it is ending: cru sessions show {}", chat_));
+      context_.note(
+          fmt::format("stopped waiting; the agent is being cancelled: cru sessions show {}", chat_));
       return false;
     }
-    context_.note("cancelling; Ctrl-C again to leave at once");
+    context_.note("cancelling; press Ctrl-C again to return immediately");
     auto& client = context_.client();
     client.interrupt_on({signals_.fd()});
     auto cancelled = client.post(subagent_path(id_) + "/cancel", {});
@@ -106,7 +107,8 @@ Result<int> report(Context& context, const std::string& id, bool interrupted) {
   auto text = context.client().call_text("GET", subagent_path(id));
   if (!text) return fail(text.error());
   auto ended = parse_json(*text);
-  if (!ended || !ended->is_object()) return fail(Code::internal, "the daemon's reply is no subagent");
+  if (!ended || !ended->is_object())
+    return fail(Code::internal, "unexpected reply from the daemon: not a subagent");
   const auto& subagent = ended->get_object();
   bool well = text_or(subagent, "status") == "completed";
   if (context.json)
@@ -122,8 +124,7 @@ std::vector<Flag> mind_flags(std::string permits) {
   return {{.name = "model",
            .kind = Kind::text,
            .value = "MODEL",
-           .summary =
-               "what the agent thinks with: sonnet, haiku, opus, scripted, or a name from the configuration"},
+           .summary = "the model: sonnet, haiku, opus, scripted, or a name from the configuration"},
           {.name = "permit",
            .kind = Kind::text,
            .value = "PERMISSION",
@@ -143,7 +144,8 @@ Result<int> run_agent(Context& context, const Args& args, const std::string& age
   auto text = context.client().call_text("POST", "/subagents", to_text(body), 60s);
   if (!text) return fail(text.error());
   auto value = parse_json(*text);
-  if (!value || !value->is_object()) return fail(Code::internal, "the daemon's reply is no subagent");
+  if (!value || !value->is_object())
+    return fail(Code::internal, "unexpected reply from the daemon: not a subagent");
   const auto& spawned = value->get_object();
   if (!bool_or(spawned, "success", true)) return fail(refusal_of(spawned));
   std::string id(text_or(spawned, "task_id"));
@@ -153,7 +155,7 @@ Result<int> run_agent(Context& context, const Args& args, const std::string& age
     else
       context.print(id + "\n");
     if (!context.json)
-      context.note(fmt::format("see it with: cru sessions show {}", text_or(spawned, "chat_id")));
+      context.note(fmt::format("show it with: cru sessions show {}", text_or(spawned, "chat_id")));
     return 0;
   }
   AgentRun run(context, spawned);

@@ -127,10 +127,10 @@ bool ChatSession::go_on_after(int signal) {
   printer_.finish();
   if (signal != SIGINT) return false;
   if (std::exchange(cancel_sent_, true)) {
-    context_.note("left; the turn is being stopped");
+    context_.note("exited; the turn is being stopped");
     return false;
   }
-  printer_.show_status("stopping; Ctrl-C again to leave");
+  printer_.show_status("stopping; press Ctrl-C again to exit");
   if (auto cancelled = cancel(); !cancelled) context_.show(cancelled.error());
   return true;
 }

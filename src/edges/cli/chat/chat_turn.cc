@@ -69,7 +69,7 @@ void TurnPrinter::words(std::string_view piece) {
   if (shown_.starts_with(*again_)) return;  // the same words as before
   if (!again_->starts_with(shown_)) {
     end_words();
-    progress(context_.err.paint("  (it begins again)", Colour::dim) + "\n");
+    progress(context_.err.paint("  (restarting the reply)", Colour::dim) + "\n");
     shown_.clear();
   }
   auto more = again_->substr(shown_.size());

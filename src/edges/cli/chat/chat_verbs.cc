@@ -22,12 +22,12 @@ Result<std::string> read_input() {
     text.append(bytes, static_cast<size_t>(count));
     if (text.size() > longest_message)
       return fail(Code::too_large, "the message is longer than 1 MiB", "message",
-                  "put it in a file and name the file");
+                  "put the text in a file and mention the file in the message");
   }
   while (text.ends_with('\n')) text.pop_back();
   if (text.empty())
-    return fail(Code::invalid_argument, "chat: there is nothing to say", "message",
-                "cru chat -m \"what to do\", or write it to standard input");
+    return fail(Code::invalid_argument, "chat: the message is empty", "message",
+                "use cru chat -m \"MESSAGE\", or pipe the message to standard input");
   return text;
 }
 
@@ -48,7 +48,8 @@ int exit_of(ChatSession::End end) {
 Error without_mind(Context& context, Error error) {
   if (!is_about_minds(error) || context.json) return error;
   if (!error.hint.contains("--model scripted"))
-    error.hint += fmt::format("{}or go on without a mind: --model scripted", error.hint.empty() ? "" : "\n");
+    error.hint +=
+        fmt::format("{}or continue without a model: --model scripted", error.hint.empty() ? "" : "\n");
   if (auto minds = context.client().get("/minds")) error.hint += "\n" + missing_minds(*minds);
   return error;
 }
@@ -66,7 +67,7 @@ Result<int> say_all(Context& context, ChatSession& chat, const std::vector<std::
     if (code != 0) break;
   }
   if (auto ended = chat.end(); !ended) return fail(ended.error());
-  context.note(fmt::format("{}; go on with: cru chat --resume {}", chat.folder(), chat.id()));
+  context.note(fmt::format("{}; resume with: cru chat --resume {}", chat.folder(), chat.id()));
   return code;
 }
 
@@ -78,7 +79,7 @@ Result<std::string> newest_chat(Context& context) {
   for (const auto& chat : chats ? *chats : json::array())
     if (chat.is_object() && text_or(chat.get_object(), "kind", "chat") == "chat")
       return std::string(text_or(chat.get_object(), "id"));
-  return fail(Code::not_found, "there is no chat to resume", {}, "begin one with: cru chat");
+  return fail(Code::not_found, "no chat to resume", {}, "start one with: cru chat");
 }
 
 Result<int> chat_verb(Context& context, const Args& args) {
@@ -86,7 +87,7 @@ Result<int> chat_verb(Context& context, const Args& args) {
   bool at_terminal =
       is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO) && !context.json && !args.has("message");
   if (resuming && (args.has("model") || args.has("permit") || args.has("title")))
-    return fail(Code::invalid_argument, "chat: a resumed chat keeps its model, its permissions and its title",
+    return fail(Code::invalid_argument, "chat: a resumed chat keeps its model, permissions and title",
                 "resume");
   json::object wanted;
   if (args.has("agent") && !resuming) wanted["agent"] = args.get("agent");
@@ -123,35 +124,33 @@ void add_chat_commands(std::vector<Command>& table) {
   Command chat{
       .path = "chat",
       .group = "Agents",
-      .summary = "Talks with an agent, which hands work to others",
+      .summary = "Starts a chat with an agent that can delegate work",
       .arguments = {{.name = "agent",
                      .summary =
-                         "the primary agent, the plain assistant if left out; with --resume the chat's id",
+                         "the primary agent (default: the general assistant), or with --resume the chat id",
                      .required = false}},
-      .flags = mind_flags("what it may do beyond its definition: FilesystemWrite, ProcessSpawn, …, or all"),
+      .flags = mind_flags("additional permission: FilesystemWrite, ProcessSpawn, …, or all"),
       .examples = {"cru chat", "cru chat code-reviewer --model opus",
                    "cru chat -m \"where is the login checked?\"", "git diff | cru chat code-reviewer",
                    "cru chat --resume", "cru chat --resume 2026-11-15-login"},
       .run = chat_verb};
-  chat.flags.push_back(
-      {.name = "resume", .letter = 'r', .summary = "take up a chat: the one named, or the newest"});
-  chat.flags.push_back(
-      {.name = "message",
-       .letter = 'm',
-       .kind = Kind::text,
-       .value = "TEXT",
-       .summary = "say this, show the answer and leave; several are said one after the other",
-       .repeats = true});
+  chat.flags.push_back({.name = "resume", .letter = 'r', .summary = "resume the given chat, or the newest"});
+  chat.flags.push_back({.name = "message",
+                        .letter = 'm',
+                        .kind = Kind::text,
+                        .value = "TEXT",
+                        .summary = "send this message, print the answer and exit; several are sent in order",
+                        .repeats = true});
   chat.flags.push_back({.name = "title",
                         .kind = Kind::text,
                         .value = "TEXT",
-                        .summary = "what the chat's folder is named after"});
+                        .summary = "the title, which names the chat's folder"});
   chat.details =
-      "At a terminal: line editing, history, /help for its commands; Ctrl-C stops a turn, Ctrl-D leaves.\n"
-      "Elsewhere all of standard input is one message; the answer goes to standard output as it is, "
-      "progress\n"
-      "to standard error, and --json prints one object a turn. Ends with 0, or 6 if a turn failed.\n"
-      "Everything said is kept in .crucible/sessions. With --model scripted it needs no key.";
+      "In a terminal, the prompt has line editing and history; /help lists its commands, Ctrl-C stops a "
+      "turn,\nand Ctrl-D exits. Otherwise, all of standard input is one message. The answer is printed to "
+      "standard\noutput and the progress to standard error; --json prints one object per turn. Exits with 0, "
+      "or with 6\nif a turn failed. Chats are stored in .crucible/sessions. --model scripted requires no API "
+      "key.";
   table.push_back(std::move(chat));
   add_sessions_commands(table);
   add_config_commands(table);

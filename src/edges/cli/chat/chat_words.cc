@@ -20,13 +20,13 @@ struct Known {
 };
 constexpr std::array<Known, 8> slashes = {
     {{"help", "this list"},
-     {"agents", "who can be spawned"},
-     {"model", "what the agent thinks with"},
-     {"status", "tokens, cost, and what waits"},
-     {"files", "where the chat and the reports of its subagents are"},
-     {"cancel", "stop a turn that another client began; here it is Ctrl-C"},
-     {"end", "end the chat and leave"},
-     {"quit", "the same; so is Ctrl-D"}}};
+     {"agents", "the available agents"},
+     {"model", "the agent's model"},
+     {"status", "tokens, cost and the queue"},
+     {"files", "the paths of the chat and of the reports of its subagents"},
+     {"cancel", "stop a turn that another client started (here: Ctrl-C)"},
+     {"end", "end the chat and exit"},
+     {"quit", "same as /end, like Ctrl-D"}}};
 
 }  // namespace
 
@@ -90,9 +90,9 @@ std::string slash_help() {
   std::string out;
   for (const auto& each : slashes) out += fmt::format("  /{:<8} {}\n", each.name, each.summary);
   return out +
-         "\n  A backslash at a line's end goes on with the next line; \"\"\" begins and ends a text of "
-         "several.\n"
-         "  // at the beginning stands for one slash. Ctrl-C stops a turn; twice at the prompt it leaves.\n";
+         "\n  A backslash at the end of a line continues the message; \"\"\" starts and ends a message of "
+         "several lines.\n  Start a message with // to send a leading slash. Ctrl-C stops a turn; twice at "
+         "the prompt, it exits.\n";
 }
 
 std::string short_count(int64_t count) {

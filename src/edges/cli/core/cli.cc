@@ -100,7 +100,7 @@ std::unexpected<Error> unknown_flag(const std::string& typed, const Command* com
   bool takes_command = command && !command->arguments.empty() &&
                        (command->arguments.back().rest || command->arguments.back().behind_dashes);
   if (takes_command && near.empty())
-    hint = fmt::format("an option of the command itself goes after --: {} -- COMMAND…", verb);
+    hint = fmt::format("put options of the command itself after --: {} -- COMMAND…", verb);
   auto what = command ? command->path + ": " : std::string();
   return usage(fmt::format("{}unknown option {}", what, typed), std::move(hint));
 }
@@ -152,7 +152,7 @@ Result<> check_value(const Command& command, const Flag& flag, const std::string
     auto choices = flag.one_of;
     for (size_t at = 0; (at = choices.find('|', at)) != std::string::npos; at += 2)
       choices.replace(at, 1, ", ");
-    return usage(fmt::format("{} cannot be \"{}\"", name, value), "it is one of: " + choices);
+    return usage(fmt::format("{} cannot be \"{}\"", name, value), "valid values: " + choices);
   }
   return {};
 }
@@ -179,7 +179,7 @@ Result<> place_words(const Command& command, std::vector<std::string> words,
   }
   if (next < words.size())
     return usage(fmt::format("{}: unexpected \"{}\"", command.path, words[next]),
-                 fmt::format("quote a text of several words; see: cru {} --help", command.path));
+                 fmt::format("quote a text with several words; see: cru {} --help", command.path));
   return {};
 }
 
@@ -236,7 +236,9 @@ void style_streams(Context& context, const Globals& globals) {
 Result<> choose_project(Context& context, const Globals& globals) {
   std::error_code error;
   auto cwd = std::filesystem::current_path(error);
-  if (error) return fail(Code::invalid_argument, "the current folder is gone", {}, "cd somewhere else");
+  if (error)
+    return fail(Code::invalid_argument, "the current directory no longer exists", {},
+                "change to another directory");
   auto project = globals.project.empty() ? api::find_project(cwd.string()) : api::project_at(globals.project);
   if (!project) return fail(project.error());
   context.project = std::move(*project);

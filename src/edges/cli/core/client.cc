@@ -70,12 +70,12 @@ Result<> Client::agree_on_version() {
   const auto* live = runs ? array_at(*runs, "agents") : nullptr;
   if (!live || !live->empty()) {
     note(fmt::format(
-        "the daemon is version {}, this is {}; restart it when no run is live: cru daemon restart", version_,
-        CRU_VERSION));
+        "the daemon is version {}, this is {}; restart it when no run is active: cru daemon restart",
+        version_, CRU_VERSION));
     return {};
   }
   if (auto stopped = stop(); !stopped) return stopped;
-  note(fmt::format("restarted the daemon: it was version {}, this is {}", version_, CRU_VERSION));
+  note(fmt::format("restarted the daemon because it was version {} and this is {}", version_, CRU_VERSION));
   return connect();
 }
 
@@ -86,7 +86,7 @@ std::optional<Error> Client::daemon_error(const HttpReply& reply) const {
   if (object && object->contains("error")) return error_from_json(*object);
   // A refusal is a reply like any other: whoever asked shows it.
   if (object && object->contains("reason") && !bool_or(*object, "success", true)) return {};
-  return Error{Code::internal, fmt::format("the daemon answered {}", reply.status)};
+  return Error{Code::internal, fmt::format("the daemon replied with status {}", reply.status)};
 }
 
 Result<std::string> Client::call_text(std::string_view method, const std::string& target,
@@ -118,21 +118,21 @@ Result<json::value> Client::call(std::string_view method, const std::string& tar
   auto text = call_text(method, target, body, limit);
   if (!text) return fail(text.error());
   auto value = parse_json(*text);
-  if (!value) return fail(Code::internal, "the daemon's reply is " + value.error().message);
+  if (!value) return fail(Code::internal, "unexpected reply from the daemon: " + value.error().message);
   return value;
 }
 
 Result<json::object> Client::get(const std::string& target, Duration limit) {
   auto value = call("GET", target, {}, limit);
   if (!value) return fail(value.error());
-  if (!value->is_object()) return fail(Code::internal, "the daemon's reply is no object");
+  if (!value->is_object()) return fail(Code::internal, "unexpected reply from the daemon: not an object");
   return std::move(value->get_object());
 }
 
 Result<json::object> Client::post(const std::string& target, const json::object& body, Duration limit) {
   auto value = call("POST", target, to_text(body), limit);
   if (!value) return fail(value.error());
-  if (!value->is_object()) return fail(Code::internal, "the daemon's reply is no object");
+  if (!value->is_object()) return fail(Code::internal, "unexpected reply from the daemon: not an object");
   return std::move(value->get_object());
 }
 

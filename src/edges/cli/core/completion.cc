@@ -104,7 +104,7 @@ Result<int> print_completion(Context& context, const std::string& shell) {
       return 0;
     }
   return fail(Code::invalid_argument, fmt::format("no completions for \"{}\"", shell), "shell",
-              "there are: bash, zsh, fish");
+              "supported shells: bash, zsh, fish");
 }
 
 Result<int> print_candidates(Context& context, const std::vector<std::string>& words) {

@@ -11,11 +11,11 @@
 namespace cru::cli {
 namespace {
 
-constexpr std::string_view global_options = R"(Options everywhere:
-  --json          print the daemon's JSON and nothing else
-  --project DIR   the project; by default the one around this folder
-  --no-color      no colours; NO_COLOR does the same
-  -h, --help      this help
+constexpr std::string_view global_options = R"(Global options:
+  --json          print only the daemon's JSON
+  --project DIR   the project; default: the one that contains the current directory
+  --no-color      disable colours; the variable NO_COLOR does the same
+  -h, --help      show this help
 )";
 
 std::string upper(std::string text) {
@@ -52,7 +52,7 @@ std::string lines_of(const std::vector<const Command*>& list) {
 }  // namespace
 
 std::string help_overview() {
-  std::string out = "cru supervises a crew of AI agents on this machine.\n\nUsage: cru VERB [options]\n";
+  std::string out = "cru supervises a crew of AI agents on this machine.\n\nUsage: cru COMMAND [options]\n";
   std::vector<std::string> groups;
   for (const auto& command : commands())
     if (!command.hidden && std::ranges::find(groups, command.group) == groups.end())
@@ -65,21 +65,21 @@ std::string help_overview() {
   }
   out += fmt::format("\n{}\n", global_options);
   out +=
-      "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 denied, 5 daemon unreachable,\n"
-      "6 the run failed, 7 timed out, 130 interrupted.\n\n"
-      "More about a verb: cru VERB --help\n";
+      "Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 denied, 5 daemon unreachable,\n"
+      "6 the run failed, 7 timeout, 130 interrupted.\n\n"
+      "Help for one command: cru COMMAND --help\n";
   return out;
 }
 
 std::string help_short() {
   return "cru supervises a crew of AI agents on this machine.\n\n"
-         "  cru run -- COMMAND…                  run a command that outlives this terminal\n"
+         "  cru run -- COMMAND…                  run a command; it survives this terminal\n"
          "  cru run --backend claude \"TASK\"      give an agent a task\n"
-         "  cru ps                               what runs, and what ran\n"
-         "  cru logs -f ID                       a run's output\n"
-         "  cru questions                        what waits for your answer\n"
-         "  cru demo                             see it at work\n\n"
-         "Everything: cru --help\n";
+         "  cru ps                               list runs\n"
+         "  cru logs -f ID                       follow the output of a run\n"
+         "  cru questions                        list questions that need your answer\n"
+         "  cru demo                             play the demo\n\n"
+         "All commands: cru --help\n";
 }
 
 std::string help_for(const Command& command) {
@@ -121,8 +121,8 @@ std::string help_for_group(const std::string& word) {
   for (const auto& command : commands())
     if (!command.hidden && (command.path == word || command.path.starts_with(word + " ")))
       list.push_back(&command);
-  return fmt::format("Usage: cru {} VERB\n\n{}\nMore about one: cru {} VERB --help\n", word, lines_of(list),
-                     word);
+  return fmt::format("Usage: cru {} COMMAND\n\n{}\nHelp for one command: cru {} COMMAND --help\n", word,
+                     lines_of(list), word);
 }
 
 }  // namespace cru::cli

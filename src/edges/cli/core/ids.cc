@@ -17,7 +17,7 @@ struct Kind {
 const Kind& kind_of(Named named) {
   static const Kind runs{"/agents?limit=1000", "agents", "task_id", "run", "runs", "cru ps"};
   static const Kind questions{"/questions", "questions", "id", "question", "questions", "cru questions list"};
-  static const Kind work{"/work?limit=1000", "work", "task_id", "work", "pieces of work", "cru work list"};
+  static const Kind work{"/work?limit=1000", "work", "task_id", "work item", "work items", "cru work list"};
   static const Kind handoffs{"/handoffs?limit=1000", "handoffs", "id", "handoff", "handoffs",
                              "cru handoffs list"};
   static const Kind live{"/live?limit=1000", "agents",      "agent_id",
@@ -62,8 +62,8 @@ Result<std::string> complete_id(Client& client, Named named, const std::string& 
   for (size_t i = 0; i < std::min<size_t>(found.size(), 8); ++i) names += (i ? ", " : "") + found[i];
   if (found.size() > 8) names += ", …";
   return fail(Code::invalid_argument,
-              fmt::format("\"{}\" is the beginning of {} {}", prefix, found.size(), kind.plural), "id",
-              "type more of one: " + names);
+              fmt::format("\"{}\" is ambiguous: it matches {} {}", prefix, found.size(), kind.plural), "id",
+              "type more characters of one: " + names);
 }
 
 }  // namespace cru::cli

@@ -42,10 +42,10 @@ std::string last_lines(const std::string& text, size_t count) {
 /// What the daemon itself said about its end: its start-up error, else the end of its log.
 std::string reason_of_failure(const api::Project& project, bool died) {
   if (auto said = read_file(project.start_error_file()); said && !said->empty()) return last_lines(*said, 8);
-  auto what = died ? std::string("it ended at once")
+  auto what = died ? std::string("it exited immediately")
                    : fmt::format("it did not open its socket within {}", format_duration(start_limit));
   auto log = read_file(project.log_file());
-  return log && !log->empty() ? fmt::format("{}; its log ends:\n{}", what, last_lines(*log, 5)) : what;
+  return log && !log->empty() ? fmt::format("{}; the end of its log:\n{}", what, last_lines(*log, 5)) : what;
 }
 
 enum class Started { yes, died, late };
@@ -78,7 +78,7 @@ bool found_another(const api::Project& project) {
 
 std::unexpected<Error> did_not_start(const api::Project& project, bool died) {
   return fail(Code::daemon_unreachable, "the daemon did not start: " + reason_of_failure(project, died), {},
-              "see why with: cru daemon run");
+              "to see the reason, run: cru daemon run");
 }
 
 }  // namespace
@@ -89,18 +89,18 @@ Result<json::object> ask_keeper(const api::Project& project, const json::object&
   if (!socket) return unreachable("the keeper is not running");
   auto line = to_text(request) + "\n";
   if (::send(socket->get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
-    return unreachable("the keeper does not listen");
+    return unreachable("the keeper does not accept connections");
   std::string reply;
   while (reply.find('\n') == std::string::npos && reply.size() < (4u << 20)) {
     pollfd polled{socket->get(), POLLIN, 0};
-    if (::poll(&polled, 1, 2000) <= 0) return unreachable("the keeper does not answer");
+    if (::poll(&polled, 1, 2000) <= 0) return unreachable("the keeper does not respond");
     char bytes[4096];
     ssize_t count = ::recv(socket->get(), bytes, sizeof bytes, 0);
-    if (count <= 0) return unreachable("the keeper hung up");
+    if (count <= 0) return unreachable("the keeper closed the connection");
     reply.append(bytes, static_cast<size_t>(count));
   }
   auto value = parse_json(std::string_view(reply).substr(0, reply.find('\n')));
-  if (!value || !value->is_object()) return unreachable("the keeper spoke no JSON");
+  if (!value || !value->is_object()) return unreachable("the keeper sent invalid JSON");
   if (value->get_object().contains("error")) return fail(error_from_json(value->get_object()));
   return std::move(value->get_object());
 }
@@ -109,7 +109,8 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
                       const std::vector<std::string>& options) {
   if (auto made = make_folder(project.state(), 0700); !made) {
     auto error = made.error();
-    error.hint = "the project's state lives there: make it writable, or name another project with --project";
+    error.hint =
+        "the project's state is stored there: make it writable, or choose another project with --project";
     return fail(std::move(error));
   }
   ::unlink(project.start_error_file().c_str());

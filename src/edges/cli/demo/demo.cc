@@ -111,7 +111,7 @@ class Demo {
 
   Result<> raise_curtain() {
     auto self = std::filesystem::read_symlink("/proc/self/exe").string();
-    say(fmt::format("A throw-away project: {}", context_.project.root));
+    say(fmt::format("Temporary project: {}", context_.project.root));
     if (auto prepared = prepare_demo_chat(context_.project.root, speed_); !prepared) return prepared;
     for (auto& actor : actors_) {
       json::object environment{{"PATH", api::own_environment("PATH").value_or("/usr/bin:/bin")}};
@@ -128,9 +128,9 @@ class Demo {
     if (auto alive = begin_demo_lives(context_.client()); !alive) return alive;
     auto url = page_url(context_);
     if (!url) return fail(url.error());
-    say(fmt::format("{} agents are at work: their board, locks and handoffs are at {}", actors_.size(),
+    say(fmt::format("{} agents are working; see the board, the locks and the handoffs at {}", actors_.size(),
                     *url));
-    say(fmt::format("{} more live in the world there (key 8), and decide for themselves\n", demo_lives));
+    say(fmt::format("{} live agents act autonomously in the world (key 8)\n", demo_lives));
     return {};
   }
 
@@ -180,7 +180,7 @@ class Demo {
     std::from_chars(text->data(), text->data() + text->size(), pid);
     // Only ever the process that answers on our own socket.
     if (pid <= 1 || pid != context_.client().daemon_pid()) return {};
-    say(fmt::format("\n✂ kill -9 {}: the daemon is dead. The runs go on without it …", pid));
+    say(fmt::format("\n✂ kill -9 {}: the daemon was killed. The runs continue without it …", pid));
     auto before = written();
     auto killed = now();
     ::kill(pid, SIGKILL);
@@ -197,9 +197,10 @@ class Demo {
     auto live = context_.client().get("/agents?status=live");
     if (!live) return fail(live.error());
     const auto* runs = array_at(*live, "agents");
-    say(fmt::format("↻ {} later a new daemon (pid {}) was there, started {}.", format_duration(after),
-                    context_.client().daemon_pid(), back ? "for the run that waits" : "by this command"));
-    say(fmt::format("  It took back {} live runs; {} lines were written in between.\n",
+    say(fmt::format("↻ After {} a new daemon (pid {}) was running, started {}.", format_duration(after),
+                    context_.client().daemon_pid(),
+                    back ? "by the keeper for the waiting run" : "by this command"));
+    say(fmt::format("  It reattached to {} active runs; {} lines were written in the meantime.\n",
                     runs ? runs->size() : 0, meanwhile));
     return {};
   }
@@ -216,14 +217,14 @@ class Demo {
       asked_ = now();
       say(fmt::format("\n? {} asks: {}", text_or(question, "task_id"),
                       safe_for_terminal(text_or(question, "prompt"))));
-      say(is_terminal(STDIN_FILENO) ? "  type yes or no, or answer on the page:\n"
-                                    : "  nobody is here to answer; the demo will, in a moment\n");
+      say(is_terminal(STDIN_FILENO) ? "  type yes or no, or answer on the web page:\n"
+                                    : "  there is no terminal; the demo will answer shortly\n");
     }
     auto waiting =
         std::ranges::count_if(actors_, [](const Actor& actor) { return !has_ended(actor.status); });
     if (waiting == 1 && !reminded_ && is_terminal(STDIN_FILENO)) {
       reminded_ = true;  // the question has scrolled away, and nothing else is going on
-      say(fmt::format("\n? {} still waits: {}  (yes or no)", text_or(question, "task_id"),
+      say(fmt::format("\n? {} is still waiting: {}  (yes or no)", text_or(question, "task_id"),
                       safe_for_terminal(text_or(question, "prompt"))));
     }
     std::string answer;
@@ -248,7 +249,7 @@ class Demo {
     auto seen = look_at_demo_chat(context_.client(), chat_);
     if (!seen) return fail(seen.error());
     if (seen->subagents > chat_seen_.subagents)
-      say(fmt::format("\n→ {} of 2 subagents of the chat have reported\n", seen->subagents));
+      say(fmt::format("\n→ {} of 2 subagents of the chat have finished\n", seen->subagents));
     if (seen->is_over)
       say(fmt::format("\n✎ the chat's answer: {}\n  {}/session.md\n", safe_for_terminal(seen->answer),
                       seen->folder));
@@ -307,13 +308,14 @@ class Demo {
     } else {
       constexpr std::array<std::string_view, 4> columns = {"task_id", "status", "last_seq", "missing"};
       context_.print("\n" + table(columns, rows, context_.out));
-      say(whole ? "✓ Nothing was lost: every line is there, once, in order." : "✗ Something is missing.");
-      say(fmt::format("  {} pieces of work ended, {} open; {} handoffs; {} locks left.", shared->ended_work,
-                      shared->open_work, shared->handoffs, shared->locks));
-      context_.print(fmt::format("\nThe page: {}\n", *url));
+      say(whole ? "✓ Nothing was lost: every line was recorded once and in order."
+                : "✗ Lines are missing or duplicated.");
+      say(fmt::format("  {} work items finished, {} open; {} handoffs; {} locks still held.",
+                      shared->ended_work, shared->open_work, shared->handoffs, shared->locks));
+      context_.print(fmt::format("\nWeb page: {}\n", *url));
     }
     if (!whole || once_) return whole ? 0 : 1;
-    context_.note("serving until Ctrl-C");
+    context_.note("serving the web page until Ctrl-C");
     while (!interrupted(60000)) {
     }
     return 0;
@@ -335,7 +337,7 @@ class Demo {
 
 Result<int> run_demo(Context& context, bool once, double speed) {
   Stage stage;
-  if (stage.project.root.empty()) return fail(Code::internal, "cannot make a temporary folder");
+  if (stage.project.root.empty()) return fail(Code::internal, "cannot create a temporary folder");
   context.project = stage.project;
   auto outcome = Demo(context, once, speed).play();
   if (!once && outcome && *outcome == 0) context.note("cleaning up");

@@ -144,11 +144,11 @@ Result<int> attach(Context& context, const std::string& id) {
         fmt::format("follow its output with: cru logs -f {}\nwrite to it with: cru send {} TEXT", id, id));
   if (has_ended(text_or(*run, "status")))
     return fail(Code::not_running, fmt::format("run {} has ended: {}", id, text_or(*run, "status")), "id",
-                fmt::format("see what it left with: cru logs --raw {}", id));
+                fmt::format("show its output with: cru logs --raw {}", id));
   if (!is_terminal(STDIN_FILENO) || !is_terminal(STDOUT_FILENO))
-    return fail(Code::invalid_argument, "attach needs a terminal on both sides", {},
+    return fail(Code::invalid_argument, "attach requires a terminal for input and output", {},
                 fmt::format("follow its output with: cru logs -f {}", id));
-  context.note(fmt::format("attached to {}; Ctrl-] d detaches and leaves it running", id));
+  context.note(fmt::format("attached to {}; press Ctrl-] d to detach, the run continues", id));
   auto left = exchange_keys(context, id);
   // The run's programs may have hidden the cursor or taken mouse and paste; the shell wants them back.
   write_out(STDOUT_FILENO, "\x1b[?25h\x1b[?1000l\x1b[?1006l\x1b[?2004l\x1b[0m\r\n");
@@ -156,7 +156,7 @@ Result<int> attach(Context& context, const std::string& id) {
   run = context.client().get(run_path(id));
   if (!run) return fail(run.error());
   if (has_ended(text_or(*run, "status"))) return report_end(context, *run);
-  context.note(fmt::format("detached; {} goes on. Back with: cru attach {}", id, id));
+  context.note(fmt::format("detached; {} continues. Reattach with: cru attach {}", id, id));
   return 0;
 }
 

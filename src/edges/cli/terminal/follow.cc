@@ -67,10 +67,10 @@ class Follower {
     printer_.finish();
     if (signal != SIGINT || !options_.kill_on_interrupt) return false;
     if (std::exchange(kill_sent_, true)) {
-      context_.note(fmt::format("left; the run is ending: cru show {}", id_));
+      context_.note(fmt::format("stopped waiting; the run is ending: cru show {}", id_));
       return false;
     }
-    context_.note(fmt::format("ending {}; Ctrl-C again to leave at once", id_));
+    context_.note(fmt::format("stopping {}; press Ctrl-C again to return immediately", id_));
     hear_questions(false);
     auto killed = client_.post(run_path(id_) + "/kill", {});
     bool left = client_.interrupted();
@@ -145,7 +145,7 @@ class Follower {
       auto now = client_.get(question_path(id));
       if (now && text_or(*now, "status") != "pending") {
         write_out(STDERR_FILENO,
-                  fmt::format("\ncru: the question was {} elsewhere\n", text_or(*now, "status")));
+                  fmt::format("\ncru: the question was {} by another client\n", text_or(*now, "status")));
         return true;
       }
     }

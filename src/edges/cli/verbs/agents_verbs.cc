@@ -67,7 +67,8 @@ Result<Answer> ask(Context& context, std::string_view operation, json::object in
     return fail(std::move(error));
   }
   auto value = parse_json(*text);
-  if (!value || !value->is_object()) return fail(Code::internal, "the daemon's reply is no object");
+  if (!value || !value->is_object())
+    return fail(Code::internal, "unexpected reply from the daemon: not an object");
   return Answer{*std::move(text), std::move(value->get_object())};
 }
 
@@ -126,8 +127,8 @@ std::string show_page(const json::object& agent, const Style& style) {
   }
   shown["description"] = in_one_line(text_or(agent, "description"));
   auto from = text_or(agent, "model_source");
-  if (from == "default") shown["model"] = fmt::format("{} (the default)", text_or(agent, "model"));
-  if (from == "parent") shown["model"] = "inherit (the parent's)";
+  if (from == "default") shown["model"] = fmt::format("{} (default)", text_or(agent, "model"));
+  if (from == "parent") shown["model"] = "inherit (from the parent)";
   if (const auto* permissions = array_at(agent, "permissions"); permissions && permissions->empty())
     shown["permissions"] = "none";
   if (const auto* other = object_at(agent, "other"))
@@ -211,19 +212,20 @@ Result<int> new_verb(Context& context, const Args& args) {
     return 0;
   }
   context.print(safe_for_terminal(text_or(reply->object, "path")) + "\n");
-  context.note(fmt::format("now write its prompt there, then: cru agents validate {}", args.get("name")));
+  context.note(
+      fmt::format("write the prompt in this file, then run: cru agents validate {}", args.get("name")));
   return 0;
 }
 
 }  // namespace
 
 void add_agents_commands(std::vector<Command>& table) {
-  Command list{.path = "agents list", .group = "Agents", .summary = "Lists the agents that can be spawned"};
+  Command list{.path = "agents list", .group = "Agents", .summary = "Lists the available agents"};
   list.examples = {"cru agents list", "cru agents list --json"};
   list.details =
-      "Agents are markdown files with frontmatter: .crucible/agents/*.md in the project, over "
-      "~/.config/crucible/agents/*.md, over those that come with cru. Files of Claude Code's agents work as "
-      "they are.";
+      "Agents are markdown files with frontmatter. Definitions in the project (.crucible/agents/*.md) "
+      "override yours (~/.config/crucible/agents/*.md), which override the built-in ones. Agent files of "
+      "Claude Code also work.";
   list.run = list_verb;
   auto bare = list;
   bare.path = "agents";
@@ -233,34 +235,33 @@ void add_agents_commands(std::vector<Command>& table) {
   Argument name{.name = "name", .summary = "the agent's name"};
   table.push_back({.path = "agents show",
                    .group = "Agents",
-                   .summary = "Shows an agent's metadata and its whole prompt, disabled or not",
+                   .summary = "Shows an agent's metadata and full prompt, even if it is disabled",
                    .arguments = {name},
                    .examples = {"cru agents show code-reviewer"},
                    .run = show_verb});
   name.required = false;
-  name.summary = "only this one, by its name or its file's, with suggestions";
+  name.summary = "only this definition, by name or file name, with suggestions";
   table.push_back({.path = "agents validate",
                    .group = "Agents",
-                   .summary = "Checks the definitions and tells what is wrong with them, and where",
+                   .summary = "Validates agent definitions and reports errors with file and line",
                    .arguments = {name},
                    .examples = {"cru agents validate", "cru agents validate code-reviewer"},
                    .run = validate_verb,
-                   .details =
-                       "One line a problem: PATH:LINE: error: FIELD: REASON, or warning. Ends with 0 if "
-                       "there is no error, else 1."});
+                   .details = "Prints one line per problem: PATH:LINE: error: FIELD: REASON, or warning. "
+                              "Exits with 0 if there is no error, otherwise 1."});
   table.push_back(
       {.path = "agents new",
        .group = "Agents",
-       .summary = "Writes a new definition, to be filled in",
-       .arguments = {{.name = "name", .summary = "small letters, digits, - and _"}},
-       .flags = {{.name = "description", .kind = Kind::text, .value = "TEXT", .summary = "what it is for"},
-                 {.name = "model", .kind = Kind::text, .value = "MODEL", .summary = "what it thinks with"},
+       .summary = "Creates an agent definition from a template",
+       .arguments = {{.name = "name", .summary = "lower-case letters, digits, - and _"}},
+       .flags = {{.name = "description", .kind = Kind::text, .value = "TEXT", .summary = "the description"},
+                 {.name = "model", .kind = Kind::text, .value = "MODEL", .summary = "the model"},
                  {.name = "permit",
                   .kind = Kind::text,
                   .value = "PERMISSION",
-                  .summary = "what it needs: FilesystemWrite, ProcessSpawn, …",
+                  .summary = "a required permission: FilesystemWrite, ProcessSpawn, …",
                   .repeats = true},
-                 {.name = "user", .summary = "for all projects of yours, not only this one"}},
+                 {.name = "user", .summary = "create it for all your projects, not only this one"}},
        .examples = {"cru agents new release-notes --description \"Writes release notes\"",
                     "cru agents new fixer --permit FilesystemWrite --permit ProcessSpawn --model opus"},
        .run = new_verb});

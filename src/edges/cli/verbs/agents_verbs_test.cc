@@ -43,7 +43,7 @@ TEST_F(AgentsVerbs, ShowAsksForDisabledOnesTooAndPrintsMetadataAndPrompt) {
   auto shown = cru({"agents", "show", "x"});
   EXPECT_EQ(shown.out, R"(name            x
 description     d
-model           sonnet (the default)
+model           sonnet (default)
 permissions     none
 enabled         no
 source          project
@@ -106,7 +106,7 @@ TEST_F(AgentsVerbs, NewSendsWhatWasSaidAndPrintsThePath) {
   auto made = cru({"agents", "new", "fixer", "--description", "Mends", "--permit", "FilesystemWrite",
                    "--permit", "ProcessSpawn", "--user"});
   EXPECT_EQ(made.out, "~/.config/crucible/agents/fixer.md\n");
-  EXPECT_EQ(made.err, "cru: now write its prompt there, then: cru agents validate fixer\n");
+  EXPECT_EQ(made.err, "cru: write the prompt in this file, then run: cru agents validate fixer\n");
   EXPECT_EQ(parse_json(daemon.requests().back().body)->as_object(),
             (json::object{{"name", "fixer"},
                           {"description", "Mends"},

@@ -55,7 +55,7 @@ std::string settings_page(const Context& context, const json::object& reply, con
     rows.push_back(
         {{"key", text_or(setting, "key")},
          {"value", shown_value(setting)},
-         {"source", short_path(context, text_or(setting, "source")) + (in_force ? "" : " (not in force)")}});
+         {"source", short_path(context, text_or(setting, "source")) + (in_force ? "" : " (not active)")}});
   }
   constexpr std::array<std::string_view, 3> columns = {"key", "value", "source"};
   return rows.empty() ? std::string() : table(columns, rows, context.out);
@@ -69,20 +69,21 @@ Result<int> config_verb(Context& context, const Args& args) {
     return 0;
   }
   auto reply = parse_json(*text);
-  if (!reply || !reply->is_object()) return fail(Code::internal, "the daemon's reply is no configuration");
+  if (!reply || !reply->is_object())
+    return fail(Code::internal, "unexpected reply from the daemon: not a configuration");
   const auto& config = reply->get_object();
   bool waits = false;
   auto page = settings_page(context, config, args, waits);
   if (page.empty())
-    return fail(Code::not_found, fmt::format("no setting begins with \"{}\"", args.get("key")), "key",
+    return fail(Code::not_found, fmt::format("no setting starts with \"{}\"", args.get("key")), "key",
                 "see: cru config --all");
   context.print(page);
-  if (waits) context.note("restart to apply: cru daemon restart");
+  if (waits) context.note("apply the changes with: cru daemon restart");
   const auto* warnings = array_at(config, "warnings");
   for (const auto& each : warnings ? *warnings : json::array())
     if (each.is_string()) context.note(fmt::format("warning: {}", std::string_view(each.get_string())));
   if (!args.has("all") && !args.has("key"))
-    context.note("everything: cru config --all; the files: cru config path");
+    context.note("all settings: cru config --all; the files: cru config path");
   return 0;
 }
 
@@ -99,7 +100,7 @@ Result<int> path_verb(Context& context, const Args&) {
     bool exists = bool_or(each.get_object(), "exists");
     context.print(
         fmt::format("{}{}\n", safe_for_terminal(text_or(each.get_object(), "path")),
-                    exists || !context.out.tty ? "" : context.out.paint("  (not there)", Colour::dim)));
+                    exists || !context.out.tty ? "" : context.out.paint("  (does not exist)", Colour::dim)));
   }
   return 0;
 }
@@ -110,17 +111,16 @@ void add_config_commands(std::vector<Command>& table) {
   table.push_back(
       {.path = "config",
        .group = "cru",
-       .summary = "Shows the settings in force, and where each comes from",
-       .arguments = {{.name = "key", .summary = "only keys that begin so", .required = false}},
-       .flags = {{.name = "all", .letter = 'a', .summary = "the defaults too"}},
+       .summary = "Shows the settings and their sources",
+       .arguments = {{.name = "key", .summary = "only keys that start with this", .required = false}},
+       .flags = {{.name = "all", .letter = 'a', .summary = "also show defaults"}},
        .examples = {"cru config", "cru config models.", "cru config --all --json"},
        .run = config_verb,
-       .details =
-           "The project's file goes over your own, and variables go over both. What a file says now and "
-           "the daemon does not heed yet is marked; it is applied by cru daemon restart."});
+       .details = "The project's file overrides your own, and environment variables override both. Changes "
+                  "that the daemon has not loaded yet are marked; apply them with cru daemon restart."});
   table.push_back({.path = "config path",
                    .group = "cru",
-                   .summary = "Prints where the configuration's files are: yours, then the project's",
+                   .summary = "Prints the paths of the configuration files: yours, then the project's",
                    .examples = {"cru config path"},
                    .run = path_verb});
 }

@@ -37,7 +37,8 @@ void let_wait(Command& command, std::string operation) {
 Result<json::object> reply_object(Result<std::string> text) {
   if (!text) return fail(text.error());
   auto value = parse_json(*text);
-  if (!value || !value->is_object()) return fail(Code::internal, "the daemon's reply is no object");
+  if (!value || !value->is_object())
+    return fail(Code::internal, "unexpected reply from the daemon: not an object");
   return std::move(value->get_object());
 }
 
@@ -45,10 +46,10 @@ Result<int> submit_verb(Context& context, const Args& args) {
   if (args.has("command") && !args.has("verify"))
     return fail(Code::invalid_argument,
                 fmt::format("work submit: unexpected \"{}\"", args.all("command").front()), {},
-                "a command to check the work goes behind --verify --");
+                "put the verify command after --verify --");
   if (args.has("verify") && !args.has("command"))
     return fail(Code::invalid_argument, "work submit: --verify has no command", {},
-                "for example: cru work submit test \"mend the parser\" --verify -- make test");
+                "for example: cru work submit test \"fix the parser\" --verify -- make test");
   auto input = row_input("submit_work", args);
   input.erase("verify");
   if (args.has("command")) input["verify"] = json::value_from(args.all("command"));
@@ -111,8 +112,8 @@ Result<int> show_handoff(Context& context, const Args& args) {
   if (!named) {
     const auto* list = array_at(*reply, "handoffs");
     if (!list || list->empty() || !(*list)[0].is_object())
-      return fail(Code::not_found, "there is no handoff yet", {},
-                  "leave one with: cru handoffs write \"where things stand\"");
+      return fail(Code::not_found, "no handoff exists yet", {},
+                  "write one with: cru handoffs write \"SUMMARY\"");
     json::object newest = (*list)[0].get_object();
     *reply = std::move(newest);
   }
@@ -127,14 +128,15 @@ Result<int> show_handoff(Context& context, const Args& args) {
 void let_name_file(Command& command) {
   for (auto& flag : command.flags)
     if (flag.name == "file") flag.value = "FILE";
-  command.arguments.push_back(
-      {.name = "team-file", .summary = "the team file; teams.yaml if left out", .required = false});
+  command.arguments.push_back({.name = "team-file",
+                               .summary = "the team file; default: .crucible/teams.yaml or teams.yaml",
+                               .required = false});
 }
 
 Result<json::object> team_input(std::string_view operation, const Args& args) {
   auto input = row_input(operation, args);
   if (args.has("team-file") && args.has("file"))
-    return fail(Code::invalid_argument, "the team file is named twice");
+    return fail(Code::invalid_argument, "the team file is given twice");
   if (args.has("team-file")) input["file"] = args.get("team-file");
   return input;
 }
@@ -176,7 +178,7 @@ Result<int> guardrails_verb(Context& context, const Args& args) {
   else if (violations && !violations->empty())
     context.print(table(columns, *violations, context.out));
   else
-    context.note("no rule objects");
+    context.note("no rule matches");
   return safe ? 0 : 1;
 }
 
@@ -195,7 +197,7 @@ Result<int> up_verb(Context& context, const Args& args) {
   auto input = team_input("team_up", args);
   if (!input) return fail(input.error());
   if (args.has("command") && args.has("argv"))
-    return fail(Code::invalid_argument, "the command is given twice: by --argv, and behind --");
+    return fail(Code::invalid_argument, "the command is given twice: with --argv and after --");
   if (args.has("command")) (*input)["argv"] = json::value_from(args.all("command"));
   return run_row(context, "team_up", std::move(*input));
 }
@@ -204,12 +206,13 @@ void add_teams(std::vector<Command>& table) {
   table.push_back(team_row("list_teams", "teams list"));
   auto validate = team_row("validate_team", "teams validate");
   validate.examples = {"cru teams validate", "cru teams validate crew.yaml"};
-  validate.details = "One line a mistake: file:line: field: reason. Ends with 0 if there is none, else 1.";
+  validate.details =
+      "Prints one line per error: file:line: field: reason. Exits with 0 if there is none, otherwise 1.";
   validate.run = validate_verb;
   table.push_back(std::move(validate));
   auto up = team_row("team_up", "teams up");
   up.arguments.push_back({.name = "command",
-                          .summary = "what every member runs, in place of a backend",
+                          .summary = "the command for every member, instead of a backend",
                           .required = false,
                           .behind_dashes = true});
   up.examples = {"cru teams up --backend claude", "cru teams up --members reviewer",
@@ -226,7 +229,7 @@ void add_work(std::vector<Command>& table) {
   list.examples = {"cru work list --status open", "cru work list --task-type review --json"};
   auto bare = list;
   bare.path = "work";
-  bare.summary = "Lists the work that is not finished";
+  bare.summary = "Lists unfinished work items";
   bare.flags.clear();
   bare.examples = {"cru work", "cru work submit review \"look at the parser\""};
   bare.run = [](Context& context, const Args&) {
@@ -237,11 +240,11 @@ void add_work(std::vector<Command>& table) {
   auto submit = verb_of("submit_work");
   drop_flags(submit, {"verify"});
   submit.flags.push_back(
-      {.name = "verify", .summary = "a command behind -- that must end with 0 when the work is done"});
+      {.name = "verify", .summary = "the command after -- must exit with 0 for the work to be completed"});
   submit.arguments.push_back(
       {.name = "command", .summary = "with --verify: the command", .required = false, .behind_dashes = true});
   submit.examples = {"cru work submit review \"look at the parser\" --priority 2",
-                     "cru work submit fix \"mend the parser\" --verify -- make test"};
+                     "cru work submit fix \"fix the parser\" --verify -- make test"};
   submit.run = submit_verb;
   table.push_back(std::move(submit));
   auto claim = verb_of("get_work");
@@ -250,9 +253,11 @@ void add_work(std::vector<Command>& table) {
   table.push_back(std::move(claim));
   auto complete = verb_of("complete_work");
   drop_flags(complete, {"success", "error-message", "retry"});
-  complete.flags.push_back(
-      {.name = "failed", .kind = Kind::text, .value = "MESSAGE", .summary = "it failed, and why"});
-  complete.flags.push_back({.name = "final", .summary = "with --failed: do not try again"});
+  complete.flags.push_back({.name = "failed",
+                            .kind = Kind::text,
+                            .value = "MESSAGE",
+                            .summary = "report a failure with this message"});
+  complete.flags.push_back({.name = "final", .summary = "with --failed: do not retry"});
   complete.examples = {"cru work complete 3f2a", "cru work complete 3f2a --result '{\"files\": 3}'",
                        "cru work complete 3f2a --failed \"the tests hang\""};
   complete.run = complete_verb;
@@ -266,8 +271,10 @@ void add_work(std::vector<Command>& table) {
 void add_locks(std::vector<Command>& table) {
   auto list = verb_of("check_locks");
   list.flags.clear();
-  list.arguments = {
-      {.name = "file-paths", .summary = "only locks that overlap these", .required = false, .rest = true}};
+  list.arguments = {{.name = "file-paths",
+                     .summary = "only locks that overlap these paths",
+                     .required = false,
+                     .rest = true}};
   list.examples = {"cru locks list", "cru locks list src/parser.cc 'src/**/*.h'"};
   table.push_back(std::move(list));
   auto acquire = verb_of("acquire_lock");
@@ -293,9 +300,8 @@ void add_coordination_commands(std::vector<Command>& table) {
   handoffs.examples = {"cru handoffs list --limit 5", "cru handoffs list --query parser"};
   table.push_back(std::move(handoffs));
   auto show = verb_of("get_handoff");
-  show.arguments = {{.name = "id",
-                     .summary = "the handoff, or the beginning of its id; the newest if left out",
-                     .required = false}};
+  show.arguments = {
+      {.name = "id", .summary = "the handoff id or a prefix of it; default: the newest", .required = false}};
   show.examples = {"cru handoffs show", "cru handoffs show 9c1e"};
   show.run = show_handoff;
   table.push_back(std::move(show));
@@ -312,7 +318,7 @@ void add_coordination_commands(std::vector<Command>& table) {
   auto guardrails = verb_of("check_guardrails");
   guardrails.examples = {"cru guardrails \"git push --force\""};
   guardrails.details =
-      "Ends with 0 if nothing blocks it, else 1. Rules of your own: .crucible/guardrails.yaml.";
+      "Exits with 0 if no rule blocks it, otherwise 1. Add your own rules in .crucible/guardrails.yaml.";
   guardrails.run = guardrails_verb;
   table.push_back(std::move(guardrails));
   add_teams(table);

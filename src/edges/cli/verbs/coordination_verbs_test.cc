@@ -33,9 +33,9 @@ TEST_F(CoordinationVerbs, ARefusalIsNeverExitZero) {
     auto refused = cru({"locks", "acquire", "a"});
     EXPECT_EQ(refused.code, 1);
     EXPECT_EQ(refused.out, "");
-    EXPECT_EQ(refused.err,
-              "cru: a is locked by codex-1 until 10:00\n  wait for it with --wait SECONDS, or see: cru locks "
-              "list\n");
+    EXPECT_EQ(
+        refused.err,
+        "cru: a is locked by codex-1 until 10:00\n  wait with --wait SECONDS, or see: cru locks list\n");
     auto json = cru({"locks", "acquire", "a", "--json"});
     EXPECT_EQ(json.code, 1);
     EXPECT_EQ(text_or(parse_json(json.out)->as_object(), "reason"), "locked_by_other");

@@ -71,7 +71,7 @@ Result<int> say_started(Context& context, std::string_view what) {
 
 Result<int> start_verb(Context& context, const Args& args) {
   auto client = context.quiet_client();
-  if (client.connect()) return say_started(context, "the daemon is running already");
+  if (client.connect()) return say_started(context, "the daemon is already running");
   if (auto started = start_daemon(context.project, {}, run_options(args)); !started)
     return fail(started.error());
   return say_started(context, "started the daemon");
@@ -85,7 +85,7 @@ Result<int> stop_verb(Context& context, const Args&) {
   if (context.json)
     context.print_json(to_text(json::object{{"running", false}, {"was_running", was_running}}));
   else
-    context.note(was_running ? "stopped the daemon; runs go on" : "the daemon was not running");
+    context.note(was_running ? "stopped the daemon; runs continue" : "the daemon was not running");
   return 0;
 }
 
@@ -164,33 +164,35 @@ void add_daemon_commands(std::vector<Command>& table) {
   Flag port{.name = "port",
             .kind = Kind::number,
             .value = "N",
-            .summary = "TCP port of the page; 8765 or the next free one"};
+            .summary = "TCP port of the web page; default: 8765 or the next free one"};
   table.push_back({.path = "daemon start",
                    .group = group,
-                   .summary = "Starts the daemon; verbs do so by themselves",
+                   .summary = "Starts the daemon; other commands start it automatically",
                    .flags = {port},
                    .run = start_verb});
-  table.push_back(
-      {.path = "daemon stop", .group = group, .summary = "Stops the daemon; runs go on", .run = stop_verb});
+  table.push_back({.path = "daemon stop",
+                   .group = group,
+                   .summary = "Stops the daemon; runs continue",
+                   .run = stop_verb});
   table.push_back({.path = "daemon restart",
                    .group = group,
-                   .summary = "Stops and starts the daemon; runs go on",
+                   .summary = "Restarts the daemon; runs continue",
                    .flags = {port},
                    .run = restart_verb});
   table.push_back({.path = "daemon status",
                    .group = group,
-                   .summary = "Tells whether the daemon runs, and where",
+                   .summary = "Shows whether the daemon is running, and its address",
                    .run = [](Context& context, const Args&) { return show_daemon(context); },
-                   .details = "Ends with 0 if it runs, else 5."});
+                   .details = "Exits with 0 if it is running, otherwise 5."});
   table.push_back({.path = "daemon logs",
                    .group = group,
-                   .summary = "Shows the daemon's own log",
-                   .flags = {{.name = "follow", .letter = 'f', .summary = "go on as it grows"},
+                   .summary = "Shows the daemon's log",
+                   .flags = {{.name = "follow", .letter = 'f', .summary = "follow the log"},
                              {.name = "tail",
                               .letter = 'n',
                               .kind = Kind::number,
                               .value = "N",
-                              .summary = "the last lines; 50 by default"}},
+                              .summary = "only the last N lines; default: 50"}},
                    .run = daemon_logs_verb});
   table.push_back({.path = "daemon run",
                    .group = group,

@@ -18,7 +18,7 @@ Check check_state(const api::Project& project) {
   auto folder = project.state();
   if (::access(folder.c_str(), F_OK) != 0) {
     if (::access(project.root.c_str(), W_OK) == 0)
-      return {"state folder", "ok", folder + " will be made by the first run"};
+      return {"state folder", "ok", folder + " will be created on first use"};
     return {"state folder", "fail", project.root + " is not writable",
             "choose another project with --project"};
   }
@@ -32,7 +32,7 @@ Check check_daemon(const Context& context) {
   if (!version && version.error().code == Code::daemon_unreachable) {
     if (auto said = read_file(context.project.start_error_file()); said && !said->empty())
       return {"daemon", "fail", "its last start failed: " + *said, "cru daemon run"};
-    return {"daemon", "ok", "not running; verbs start it"};
+    return {"daemon", "ok", "not running; started on demand"};
   }
   if (!version) return {"daemon", "fail", version.error().message, "cru daemon restart"};
   auto theirs = text_or(*version, "version");
@@ -51,7 +51,7 @@ Check check_keeper(const api::Project& project) {
                         runs ? runs->size() : 0)};
   }
   if (hello.error().message == "the keeper is not running")
-    return {"keeper", "ok", "not running; the first run starts it"};
+    return {"keeper", "ok", "not running; started by the first run"};
   return {"keeper", "warn", hello.error().message, "cru daemon logs"};
 }
 
@@ -72,7 +72,7 @@ std::vector<Check> check_minds(const Context& context) {
   auto client = context.quiet_client();
   auto reply = client.get("/minds", 10s);
   const auto* minds = reply ? array_at(*reply, "minds") : nullptr;
-  if (!minds) return {{"minds", "ok", "told by the daemon, which is not running", "cru daemon start"}};
+  if (!minds) return {{"minds", "ok", "unknown, because the daemon is not running", "cru daemon start"}};
   std::vector<Check> checks;
   bool any = false;
   for (const auto& each : *minds) {
@@ -90,8 +90,8 @@ std::vector<Check> check_minds(const Context& context) {
                       works ? "" : std::string(text_or(mind, "fix"))});
   }
   if (!any)
-    checks.push_back({"minds", "warn", "none works but the script, so agents cannot think",
-                      "mend one of the above, or use --model scripted"});
+    checks.push_back({"minds", "warn", "only the scripted mind is available",
+                      "set up one of the above, or use --model scripted"});
   return checks;
 }
 

@@ -61,7 +61,7 @@ Result<int> show_once(Context& context, const Args& args) {
     return 0;
   }
   auto value = parse_json(*text);
-  if (!value) return fail(Code::internal, "the daemon's reply is " + value.error().message);
+  if (!value) return fail(Code::internal, "unexpected reply from the daemon: " + value.error().message);
   const json::array* events = value->if_array();
   if (!events && value->is_object()) events = array_at(value->get_object(), "events");
   if (events)
@@ -113,19 +113,19 @@ void add_event_commands(std::vector<Command>& table) {
   table.push_back(
       {.path = "events",
        .group = "Runs",
-       .summary = "Shows what happened, and with -f what happens",
+       .summary = "Shows the event log",
        .flags = {{.name = "follow",
                   .letter = 'f',
-                  .summary = "go on as events come, through restarts of the daemon"},
+                  .summary = "follow new events, across restarts of the daemon"},
                  {.name = "since",
                   .kind = Kind::text,
                   .value = "SEQ|TIME",
-                  .summary = "after this number, or from this RFC 3339 time"},
+                  .summary = "only events after this number or since this RFC 3339 time"},
                  {.name = "entity", .kind = Kind::text, .value = "ID", .summary = "only events of this run"},
                  {.name = "type",
                   .kind = Kind::text,
                   .value = "TYPE,…",
-                  .summary = "only these types; agent.* is a family"},
+                  .summary = "only these types, separated by commas; agent.* matches all agent events"},
                  {.name = "limit", .kind = Kind::number, .value = "N", .summary = "at most this many"}},
        .examples = {"cru events --since 0 --entity nightly",
                     "cru events -f --type agent.failed,agent.killed"},

@@ -67,16 +67,16 @@ Result<int> change_verb(Context& context, const Args& args, bool add) {
                                  {"backup", json_or_null(change.backup)}});
     if (context.json) continue;
     if (change.diff.empty())
-      context.note(fmt::format("{}: nothing to {}", change.path, add ? "add" : "take away"));
+      context.note(fmt::format("{}: nothing to {}", change.path, add ? "add" : "remove"));
     else
       context.print(colour_diff(change.diff, context.out));
-    if (!change.backup.empty()) context.note(fmt::format("the file before: {}", change.backup));
+    if (!change.backup.empty()) context.note(fmt::format("backup: {}", change.backup));
   }
   if (context.json)
     context.print_json(to_text(json::object{{"dry_run", dry_run}, {"changes", std::move(shown)}}));
   if (dry_run) context.note("nothing was written");
   if (add && !dry_run && args.has("codex"))
-    context.note("Codex runs a hook only after you have looked at it: type /hooks in Codex");
+    context.note("Codex runs a hook only after you have reviewed it: type /hooks in Codex");
   return 0;
 }
 
@@ -123,36 +123,36 @@ Result<int> status_verb(Context& context, const Args& args) {
 }  // namespace
 
 void add_hooks_commands(std::vector<Command>& table) {
-  std::vector<Flag> flags = {{.name = "user", .summary = "in your own settings instead of the project's"},
-                             {.name = "claude", .summary = "for Claude Code; so by default"},
+  std::vector<Flag> flags = {{.name = "user", .summary = "in your user settings instead of the project's"},
+                             {.name = "claude", .summary = "for Claude Code (default)"},
                              {.name = "codex", .summary = "for Codex, in its config.toml"}};
   auto status_flags = flags;
-  flags.push_back({.name = "dry-run", .letter = 'n', .summary = "show the difference, write nothing"});
+  flags.push_back({.name = "dry-run", .letter = 'n', .summary = "only show the diff"});
   table.push_back(
       {.path = "hooks install",
        .group = "Hooks",
-       .summary = "Lets Claude Code or Codex tell cru about its sessions, and keep to its locks",
+       .summary = "Installs hooks that register sessions of Claude Code or Codex and enforce locks",
        .flags = flags,
        .examples = {"cru hooks install --dry-run", "cru hooks install", "cru hooks install --codex"},
        .run = [](Context& context, const Args& args) { return change_verb(context, args, true); },
-       .details =
-           "Adds to the host's file and keeps every other byte of it; a copy of the file is made first."});
+       .details = "Adds entries to the host's settings file, preserves every other byte, and makes a backup "
+                  "first."});
   table.push_back(
       {.path = "hooks uninstall",
        .group = "Hooks",
-       .summary = "Takes away exactly what install added",
+       .summary = "Removes exactly what install added",
        .flags = flags,
        .examples = {"cru hooks uninstall --dry-run", "cru hooks uninstall"},
        .run = [](Context& context, const Args& args) { return change_verb(context, args, false); }});
   table.push_back({.path = "hooks status",
                    .group = "Hooks",
-                   .summary = "Tells what is installed where, and the last error of a hook",
+                   .summary = "Shows the installed hooks and the last hook error",
                    .flags = std::move(status_flags),
                    .examples = {"cru hooks status", "cru hooks status --json"},
                    .run = status_verb});
   table.push_back({.path = "hook",
                    .group = "Hooks",
-                   .summary = "What an installed hook calls; its input is JSON on standard input",
+                   .summary = "Called by installed hooks; reads JSON from standard input",
                    .arguments = {{.name = "event",
                                   .summary = "session-start, session-end, user-prompt-submit, pre-tool-use, "
                                              "post-tool-use or stop"}},
@@ -164,8 +164,8 @@ void add_hooks_commands(std::vector<Command>& table) {
                        },
                    .needs_project = false,
                    .hidden = true,
-                   .details = "Always ends with 0: a hook never breaks its host. What went wrong is in "
-                              ".coven/log/hooks.log."});
+                   .details = "Always exits with 0, so that a hook never breaks its host. Errors are logged "
+                              "in .coven/log/hooks.log."});
 }
 
 }  // namespace cru::cli

@@ -37,12 +37,12 @@ Result<int> say_verb(Context& context, const Args& args) {
     return 0;
   }
   auto reply = parse_json(*text);
-  if (!reply || !reply->is_object()) return fail(Code::internal, "the daemon's reply is no message");
+  if (!reply || !reply->is_object())
+    return fail(Code::internal, "unexpected reply from the daemon: not a message");
   auto count = int_or(reply->get_object(), "recipient_count");
   context.print(fmt::format("{}\n", text_or(reply->get_object(), "message_id")));
-  context.note(count == 0
-                   ? "nobody is within hearing; say it to somebody with --to, or to all with --everybody"
-                   : fmt::format("heard by {}; see what came of it with: cru world", count));
+  context.note(count == 0 ? "no agent is within hearing distance; use --to NAME or --everybody"
+                          : fmt::format("recipients: {}; watch the effect with: cru world --follow", count));
   return 0;
 }
 
@@ -52,7 +52,7 @@ void show_world(Context& context, const json::object& world) {
   if (agents && !agents->empty())
     context.print("\n" + draw_roster(world, context.out));
   else
-    context.note("nobody here yet; bring somebody to life with: cru spawn --live --name Ada");
+    context.note("no live agents; spawn one with: cru spawn --live --name Ada");
   if (auto warning = text_or(world, "warning"); !warning.empty())
     context.note(fmt::format("warning: {}", safe_for_terminal(warning)));
 }
@@ -72,10 +72,10 @@ std::string line_of(const ServerEvent& event) {
                        text_or(*data, "content"));
   }
   if (what == "agent_moved")
-    return fmt::format("{}  walks to {},{}", who, int_or(*data, "x"), int_or(*data, "y"));
-  if (what == "agent_joined") return fmt::format("{}  is here", who);
-  if (what == "agent_removed") return fmt::format("{}  has left: {}", who, text_or(*data, "reason"));
-  if (what == "task_assigned") return fmt::format("{}  is to do: {}", who, text_or(*data, "task_name"));
+    return fmt::format("{}  moves to {},{}", who, int_or(*data, "x"), int_or(*data, "y"));
+  if (what == "agent_joined") return fmt::format("{}  joined", who);
+  if (what == "agent_removed") return fmt::format("{}  left: {}", who, text_or(*data, "reason"));
+  if (what == "task_assigned") return fmt::format("{}  task: {}", who, text_or(*data, "task_name"));
   if (what == "task_completed")
     return fmt::format("{}  {}: {}", who, text_or(*data, "status"), text_or(*data, "result"));
   if (what == "agent_stuck" || what == "action_held")
@@ -105,7 +105,8 @@ Result<int> world_verb(Context& context, const Args& args) {
   auto text = context.client().call_text("GET", "/world");
   if (!text) return fail(text.error());
   auto world = parse_json(*text);
-  if (!world || !world->is_object()) return fail(Code::internal, "the daemon's reply is no world");
+  if (!world || !world->is_object())
+    return fail(Code::internal, "unexpected reply from the daemon: not a world");
   if (context.json && !args.has("follow"))
     context.print_json(*text);
   else if (!context.json)
@@ -116,18 +117,17 @@ Result<int> world_verb(Context& context, const Args& args) {
 }  // namespace
 
 std::vector<Flag> live_flags() {
-  return {
-      {.name = "live", .summary = "bring it to life in the world: it decides, speaks and moves by itself"},
-      {.name = "name", .kind = Kind::text, .value = "NAME", .summary = "with --live: what it is called"},
-      {.name = "role", .kind = Kind::text, .value = "TEXT", .summary = "with --live: what it is for"},
-      {.name = "task", .kind = Kind::text, .value = "TEXT", .summary = "with --live: its first task"},
-      {.name = "at", .kind = Kind::text, .value = "X,Y", .summary = "with --live: the tile it starts on"}};
+  return {{.name = "live", .summary = "spawn a live agent, which acts autonomously in the world"},
+          {.name = "name", .kind = Kind::text, .value = "NAME", .summary = "with --live: the name"},
+          {.name = "role", .kind = Kind::text, .value = "TEXT", .summary = "with --live: the role"},
+          {.name = "task", .kind = Kind::text, .value = "TEXT", .summary = "with --live: the first task"},
+          {.name = "at", .kind = Kind::text, .value = "X,Y", .summary = "with --live: the start tile"}};
 }
 
 Result<int> spawn_live(Context& context, const Args& args) {
   const auto& words = args.all("words");
   if (words.size() > 1 || args.has("command"))
-    return fail(Code::invalid_argument, "spawn --live takes one definition, or none", "words",
+    return fail(Code::invalid_argument, "spawn --live takes at most one definition", "words",
                 "cru spawn --live code-reviewer, or: cru spawn --live --name Ada --role helper");
   json::object body;
   if (!words.empty()) body["definition"] = words[0];
@@ -155,12 +155,13 @@ Result<int> spawn_live(Context& context, const Args& args) {
     return 0;
   }
   auto reply = parse_json(*text);
-  if (!reply || !reply->is_object()) return fail(Code::internal, "the daemon's reply is no agent");
+  if (!reply || !reply->is_object())
+    return fail(Code::internal, "unexpected reply from the daemon: not an agent");
   const auto& spawned = reply->get_object();
   context.print(fmt::format("{}\n", text_or(spawned, "agent_id")));
   if (auto warning = text_or(spawned, "warning"); !warning.empty())
     context.note(fmt::format("warning: {}", safe_for_terminal(warning)));
-  context.note(fmt::format("thinks with {}; watch it with: cru world --follow", text_or(spawned, "mind")));
+  context.note(fmt::format("mind: {}; watch with: cru world --follow", text_or(spawned, "mind")));
   return 0;
 }
 
@@ -168,29 +169,28 @@ void add_live_commands(std::vector<Command>& table) {
   table.push_back(
       {.path = "world",
        .group = "Live agents",
-       .summary = "Shows the world: its map, and who is in it",
-       .flags = {{.name = "follow", .letter = 'f', .summary = "go on with what happens, a line each"}},
+       .summary = "Shows the map of the world and who is on it",
+       .flags = {{.name = "follow", .letter = 'f', .summary = "follow changes, one line each"}},
        .examples = {"cru world", "cru world --follow", "cru world --json"},
        .run = world_verb,
        .details = "Letters on the map are agents, @ are people. The map is .crucible/layout.json, or the\n"
-                  "office that comes with cru."});
-  table.push_back({.path = "say",
-                   .group = "Live agents",
-                   .summary = "Says something to live agents: to one, or to whoever is near",
-                   .arguments = {{.name = "text", .summary = "what to say"}},
-                   .flags = {{.name = "to",
-                              .kind = Kind::text,
-                              .value = "AGENT",
-                              .summary = "its id or name",
-                              .repeats = true},
-                             {.name = "everybody", .summary = "to all of them, however far"},
-                             {.name = "as",
-                              .kind = Kind::text,
-                              .value = "NAME",
-                              .summary = "who speaks; player_0 if left out"}},
-                   .examples = {"cru say \"good morning\"", "cru say --to Ada \"how far are you?\""},
-                   .run = say_verb,
-                   .details = "Prints the message's id; cru live message ID shows whether it was heard."});
+                  "built-in office."});
+  table.push_back(
+      {.path = "say",
+       .group = "Live agents",
+       .summary = "Sends a message to live agents: to the given ones, or to those nearby",
+       .arguments = {{.name = "text", .summary = "the message"}},
+       .flags =
+           {{.name = "to",
+             .kind = Kind::text,
+             .value = "AGENT",
+             .summary = "the recipient's id or name",
+             .repeats = true},
+            {.name = "everybody", .summary = "to all agents, regardless of distance"},
+            {.name = "as", .kind = Kind::text, .value = "NAME", .summary = "the sender; default: player_0"}},
+       .examples = {"cru say \"good morning\"", "cru say --to Ada \"how far are you?\""},
+       .run = say_verb,
+       .details = "Prints the message id; cru live message ID shows whether the message was received."});
   for (const char* row : {"list_live_agents", "get_live_agent", "terminate_live_agent", "move_live_agent",
                           "assign_live_task", "complete_live_task", "list_live_tasks",
                           "list_live_conversation", "list_live_states", "get_live_message"}) {

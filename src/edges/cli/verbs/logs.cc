@@ -80,7 +80,7 @@ Result<std::string> read_stdin() {
   char bytes[65536];
   for (ssize_t count; (count = ::read(STDIN_FILENO, bytes, sizeof bytes)) > 0;) {
     text.append(bytes, static_cast<size_t>(count));
-    if (text.size() > (1u << 20)) return fail(Code::too_large, "more than 1 MiB on standard input");
+    if (text.size() > (1u << 20)) return fail(Code::too_large, "standard input is longer than 1 MiB");
   }
   return text;
 }
@@ -171,14 +171,13 @@ Result<int> kill_verb(Context& context, const Args& args) {
   return 0;
 }
 
-const Argument id_argument{.name = "id", .summary = "the run's task id, or the beginning of it"};
+const Argument id_argument{.name = "id", .summary = "the task id of the run, or a prefix of it"};
 
 }  // namespace
 
 void add_output_commands(std::vector<Command>& table) {
   auto list = generic_command("list_runs");
-  list.flags.insert(list.flags.begin(),
-                    {.name = "all", .letter = 'a', .summary = "as many as there are, up to 1000"});
+  list.flags.insert(list.flags.begin(), {.name = "all", .letter = 'a', .summary = "show up to 1000 runs"});
   list.run = [inner = list.run](Context& context, const Args& args) {
     auto changed = args;
     if (args.has("all") && !args.has("limit")) changed.add("limit", "1000");
@@ -192,40 +191,40 @@ void add_output_commands(std::vector<Command>& table) {
        .group = "Runs",
        .summary = "Shows a run's output",
        .arguments = {id_argument},
-       .flags = {{.name = "follow", .letter = 'f', .summary = "go on until the run ends"},
+       .flags = {{.name = "follow", .letter = 'f', .summary = "follow until the run ends"},
                  {.name = "since",
                   .kind = Kind::number,
                   .value = "SEQ",
-                  .summary = "only lines after this number"},
+                  .summary = "only lines after this sequence number"},
                  {.name = "stream",
                   .kind = Kind::text,
                   .value = "NAME",
-                  .summary = "stdout or stderr only",
+                  .summary = "only stdout or only stderr",
                   .one_of = "stdout|stderr"},
                  {.name = "tail",
                   .letter = 'n',
                   .kind = Kind::number,
                   .value = "N",
-                  .summary = "only the last lines"},
-                 {.name = "timestamps", .summary = "the time before each line"},
-                 {.name = "raw", .summary = "as it is, escape sequences and all"}},
+                  .summary = "only the last N lines"},
+                 {.name = "timestamps", .summary = "print the time before each line"},
+                 {.name = "raw", .summary = "print the raw output, including escape sequences"}},
        .examples = {"cru logs nightly", "cru logs -f nightly", "cru logs nightly --stream stderr --tail 20"},
        .run = logs_verb});
   table.push_back({.path = "attach",
                    .group = "Runs",
-                   .summary = "Takes over the terminal of a run started with --pty",
+                   .summary = "Attaches to the terminal of a run started with --pty",
                    .arguments = {id_argument},
                    .examples = {"cru run --pty --detach --id shell -- bash", "cru attach shell"},
                    .run = attach_verb,
-                   .details = "Ctrl-] d detaches and leaves the run alive; Ctrl-] twice sends one Ctrl-]."});
+                   .details = "Press Ctrl-] d to detach; the run continues. Ctrl-] twice sends one Ctrl-]."});
   table.push_back(
       {.path = "send",
        .group = "Runs",
        .summary = "Writes a line to a run's standard input",
        .arguments = {id_argument,
                      {.name = "text", .summary = "the text; - reads standard input", .required = false}},
-       .flags = {{.name = "raw", .summary = "add no newline"},
-                 {.name = "eof", .summary = "close its standard input afterwards"}},
+       .flags = {{.name = "raw", .summary = "do not add a newline"},
+                 {.name = "eof", .summary = "close standard input afterwards"}},
        .examples = {"cru send nightly yes", "cru send nightly - < answers.txt", "cru send nightly --eof"},
        .run = send_verb});
   auto kill = generic_command("kill_run");
@@ -240,15 +239,12 @@ void add_output_commands(std::vector<Command>& table) {
   table.push_back(
       {.path = "wait",
        .group = "Runs",
-       .summary = "Waits until a run has ended",
+       .summary = "Waits for a run to end",
        .arguments = {id_argument},
-       .flags = {{.name = "timeout",
-                  .kind = Kind::number,
-                  .value = "SECONDS",
-                  .summary = "give up after this long"}},
+       .flags = {{.name = "timeout", .kind = Kind::number, .value = "SECONDS", .summary = "the timeout"}},
        .examples = {"cru wait nightly --timeout 600"},
        .run = wait_verb,
-       .details = "Ends with 0 if the run completed, 6 if it failed or was killed, 7 on timeout."});
+       .details = "Exits with 0 if the run completed, 6 if it failed or was killed, 7 on timeout."});
 }
 
 }  // namespace cru::cli

@@ -17,7 +17,8 @@ namespace {
 Result<json::object> object_of(const Result<std::string>& text) {
   if (!text) return fail(text.error());
   auto value = parse_json(*text);
-  if (!value || !value->is_object()) return fail(Code::internal, "the daemon's reply is no object");
+  if (!value || !value->is_object())
+    return fail(Code::internal, "unexpected reply from the daemon: not an object");
   return std::move(value->get_object());
 }
 
@@ -55,7 +56,7 @@ Result<int> search_verb(Context& context, const Args& args) {
   if (!results || results->empty())
     context.note(fmt::format("nothing found in {} notes", int_or(*reply, "notes")));
   if (!bool_or(*reply, "complete", true))
-    context.note("the notes are still being indexed: there may be more; see: cru notes status");
+    context.note("indexing is in progress, so results may be incomplete; see: cru notes status");
   return 0;
 }
 
@@ -78,7 +79,7 @@ Result<int> read_verb(Context& context, const Args& args) {
       input["offset"] = next;
       continue;
     }
-    if (next >= 0) context.note(fmt::format("there is more: --offset {}", next));
+    if (next >= 0) context.note(fmt::format("more available: use --offset {}", next));
     return 0;
   }
 }
@@ -140,7 +141,7 @@ Result<int> index_verb(Context& context, const Args& args) {
   if (context.json)
     context.print_json(to_text(*reply));
   else
-    context.print(fmt::format("{} notes indexed, found by {}\n", int_or(*reply, "notes"),
+    context.print(fmt::format("{} notes indexed, searchable by {}\n", int_or(*reply, "notes"),
                               text_or(*reply, "method") == "hybrid" ? "words and meaning" : "words"));
   return 0;
 }

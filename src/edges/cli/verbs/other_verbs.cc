@@ -49,8 +49,9 @@ Result<std::string> page_url(Context& context) {
   auto url = trimmed(read_file(context.project.url_file(), 4096));
   auto token = trimmed(read_file(context.project.token_file(), 4096));
   if (!url || !token)
-    return fail(Code::not_found, "the daemon serves no page: " + (url ? token : url).error().message, {},
-                "see why with: cru daemon logs");
+    return fail(Code::not_found,
+                "the daemon does not serve the web page: " + (url ? token : url).error().message, {},
+                "to see the reason, run: cru daemon logs");
   return fmt::format("{}/#token={}", *url, *token);
 }
 
@@ -81,32 +82,34 @@ Result<int> demo_verb(Context& context, const Args& args) {
 void add_other_commands(std::vector<Command>& table) {
   table.push_back({.path = "open",
                    .group = "Daemon",
-                   .summary = "Prints the page's address, and opens it on a desktop",
+                   .summary = "Prints the address of the web page, and opens it if there is a desktop",
                    .run = open_verb,
-                   .details = "The address carries the project's token: treat it as a password."});
-  table.push_back({.path = "demo",
-                   .group = "cru",
-                   .summary = "Shows cru at work in a throw-away project",
-                   .flags = {{.name = "once", .summary = "end with the show instead of serving the page"},
-                             {.name = "speed",
-                              .kind = Kind::text,
-                              .value = "FACTOR",
-                              .summary = "0.1 to 20: how much faster than usual"}},
-                   .run = demo_verb,
-                   .needs_project = false});
+                   .details = "The address contains the project's token: treat it as a password."});
+  table.push_back(
+      {.path = "demo",
+       .group = "cru",
+       .summary = "Plays a demo in a temporary project",
+       .flags = {{.name = "once", .summary = "exit after the demo instead of serving the web page"},
+                 {.name = "speed",
+                  .kind = Kind::text,
+                  .value = "FACTOR",
+                  .summary = "speed factor, 0.1 to 20; default: 1"}},
+       .run = demo_verb,
+       .needs_project = false});
   table.push_back(
       {.path = "mcp",
        .group = "cru",
-       .summary = "Serves the project's tools over stdio, for agents that speak MCP",
+       .summary = "Runs an MCP server on standard input and output",
        .examples = {"claude mcp add cru -- cru mcp", "codex mcp add cru -- cru mcp"},
        .run = [](Context& context, const Args&) -> Result<int> { return mcp::run_stdio(context.project); },
-       .details = "An agent starts it. Whom it speaks for comes from its environment: AGENT_ID, AGENT_TYPE, "
-                  "SESSION_ID, AGENT_CAPABILITIES, LOCK_TTL_MINUTES. The same tools are at /mcp over HTTP."});
+       .details = "Started by the agent's host. The agent's identity comes from the environment: AGENT_ID, "
+                  "AGENT_TYPE, SESSION_ID, AGENT_CAPABILITIES, LOCK_TTL_MINUTES. The same tools are "
+                  "available over HTTP at /mcp."});
   table.push_back({.path = "doctor",
                    .group = "cru",
-                   .summary = "Checks that everything cru needs is there",
+                   .summary = "Checks the installation and the available minds",
                    .run = [](Context& context, const Args&) { return examine(context); },
-                   .details = "Ends with 1 if something is broken."});
+                   .details = "Exits with 1 if a check fails."});
   table.push_back(
       {.path = "completion",
        .group = "cru",
@@ -119,7 +122,7 @@ void add_other_commands(std::vector<Command>& table) {
   table.push_back(
       {.path = "completion words",
        .group = "cru",
-       .summary = "Prints what may follow the words typed",
+       .summary = "Prints completions for the given words",
        .arguments = {{.name = "words", .summary = "", .required = false, .rest = true}},
        .run = [](Context& context, const Args& args) { return print_candidates(context, args.all("words")); },
        .hidden = true});

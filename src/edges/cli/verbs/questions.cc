@@ -29,7 +29,8 @@ Result<int> wait_for_answer(Context& context, const std::string& id, std::option
     if (!text && client.interrupted()) return exit_interrupted;
     if (!text) return fail(text.error());
     auto value = parse_json(*text);
-    if (!value || !value->is_object()) return fail(Code::internal, "the daemon's reply is no question");
+    if (!value || !value->is_object())
+      return fail(Code::internal, "unexpected reply from the daemon: not a question");
     const auto& question = value->get_object();
     auto status = text_or(question, "status");
     if (status == "answered") {
@@ -41,7 +42,7 @@ Result<int> wait_for_answer(Context& context, const std::string& id, std::option
     }
     if (status != "pending") return fail(Code::conflict, fmt::format("question {} has {}", id, status));
     if (seconds && wait.count() == 0)
-      return fail(Code::timed_out, fmt::format("nobody answered question {} within {} s", id, *seconds));
+      return fail(Code::timed_out, fmt::format("question {} was not answered within {} s", id, *seconds));
   }
 }
 
@@ -53,7 +54,7 @@ Result<int> ask_verb(Context& context, const Args& args) {
   if (!asked) {
     auto error = asked.error();
     if (error.hint.empty() && error.code == Code::invalid_argument && !api::own_environment("CRU_RUN"))
-      error.hint = "cru ask is for programs inside a run; elsewhere name one with --run ID";
+      error.hint = "cru ask works inside a run; elsewhere, specify the run with --run ID";
     return fail(std::move(error));
   }
   return wait_for_answer(context, std::string(text_or(*asked, "id")), args.number("timeout"));
@@ -66,7 +67,7 @@ void add_question_commands(std::vector<Command>& table) {
   list.examples = {"cru questions list --pending", "cru questions list --task-id nightly --json"};
   auto bare = list;
   bare.path = "questions";
-  bare.summary = "Lists what waits for an answer";
+  bare.summary = "Lists pending questions";
   bare.flags.clear();
   bare.examples = {"cru questions", "cru questions answer q1 yes"};
   bare.run = [inner = list.run](Context& context, const Args& args) {
@@ -81,29 +82,27 @@ void add_question_commands(std::vector<Command>& table) {
   table.push_back(std::move(show));
   auto answer = generic_command("answer_question");
   answer.examples = {"cru questions answer q1 yes", "cru questions answer q1 2"};
-  answer.details = "An option may be named by its text or its number, from 1.";
+  answer.details = "Specify an option by its text or by its number, starting at 1.";
   table.push_back(std::move(answer));
-  table.push_back({.path = "ask",
-                   .group = "Questions",
-                   .summary = "Asks a person from inside a run, waits, and prints the answer",
-                   .arguments = {{.name = "prompt", .summary = "the question"}},
-                   .flags = {{.name = "option",
-                              .letter = 'o',
-                              .kind = Kind::text,
-                              .value = "TEXT",
-                              .summary = "an answer to choose from",
-                              .repeats = true},
-                             {.name = "timeout",
-                              .kind = Kind::number,
-                              .value = "SECONDS",
-                              .summary = "give up after this long"},
-                             {.name = "run",
-                              .kind = Kind::text,
-                              .value = "ID",
-                              .summary = "the asking run; our own if left out"}},
-                   .examples = {"cru ask \"Deploy now?\" --option yes --option no",
-                                "answer=$(cru ask \"Which branch?\")"},
-                   .run = ask_verb});
+  table.push_back(
+      {.path = "ask",
+       .group = "Questions",
+       .summary = "Asks the user from inside a run, waits, and prints the answer",
+       .arguments = {{.name = "prompt", .summary = "the question"}},
+       .flags = {{.name = "option",
+                  .letter = 'o',
+                  .kind = Kind::text,
+                  .value = "TEXT",
+                  .summary = "a possible answer",
+                  .repeats = true},
+                 {.name = "timeout", .kind = Kind::number, .value = "SECONDS", .summary = "the timeout"},
+                 {.name = "run",
+                  .kind = Kind::text,
+                  .value = "ID",
+                  .summary = "the run that asks; default: the current run"}},
+       .examples = {"cru ask \"Deploy now?\" --option yes --option no",
+                    "answer=$(cru ask \"Which branch?\")"},
+       .run = ask_verb});
 }
 
 }  // namespace cru::cli

@@ -66,12 +66,12 @@ Result<json::object> request_body(const Args& args) {
   if (!backend.empty()) {
     if (words.size() != 1)
       return fail(Code::invalid_argument, "a backend takes one task", "task",
-                  fmt::format("cru run --backend {} \"what to do\"", backend));
+                  fmt::format("cru run --backend {} \"TASK\"", backend));
     body["backend"] = backend;
     body["task"] = words[0];
   } else if (words.empty()) {
     return fail(Code::invalid_argument, "nothing to run", "command",
-                "cru run AGENT \"what to do\"\ncru run -- COMMAND…\ncru run --backend claude \"what to do\"");
+                "cru run AGENT \"TASK\"\ncru run -- COMMAND…\ncru run --backend claude \"TASK\"");
   } else {
     body["argv"] = json::value_from(words);
   }
@@ -85,7 +85,7 @@ Result<json::object> request_body(const Args& args) {
     else if (auto value = api::own_environment(name))
       variables[name] = *value;
     else
-      return fail(Code::invalid_argument, fmt::format("--env {}: no such variable here", name), "env");
+      return fail(Code::invalid_argument, fmt::format("--env {}: this variable is not set", name), "env");
   }
   body["env"] = std::move(variables);
   std::error_code error;
@@ -118,27 +118,27 @@ Result<std::string> agent_of(Context& context, const Args& args) {
   constexpr std::array commands_only = {"id", "backend", "worktree", "pty", "no-stdin", "env", "cwd", "raw"};
   for (const char* flag : commands_only)
     if (args.has(flag) && wants_agent)
-      return fail(Code::invalid_argument, fmt::format("run: --{} is for commands, not for agents", flag),
+      return fail(Code::invalid_argument, fmt::format("run: --{} applies to commands, not to agents", flag),
                   flag);
     else if (args.has(flag))
       return "";
   if (words.empty() || args.has("command")) {
     if (!wants_agent) return "";
-    return fail(Code::invalid_argument, "run: --model and --permit are for agents", "model",
-                "cru run AGENT \"what to do\"");
+    return fail(Code::invalid_argument, "run: --model and --permit apply only to agents", "model",
+                "cru run AGENT \"TASK\"");
   }
   bool fits = words.size() == 2, runs = is_program(words[0]);
   if (!wants_agent && runs && !fits) return "";
   auto found = context.client().get("/definitions/" + percent_encode(words[0]));
   if (found && !fits)
     return fail(Code::invalid_argument, fmt::format("run: {} is an agent and takes one task", words[0]),
-                "task", fmt::format("cru run {} \"what to do\"", words[0]));
+                "task", fmt::format("cru run {} \"TASK\"", words[0]));
   if (found) return words[0];
   bool unknown = found.error().code == Code::not_found || found.error().code == Code::invalid_argument;
   if (!unknown || wants_agent) return fail(found.error());
   if (runs) return "";
   return fail(Code::not_found, fmt::format("\"{}\" is neither an agent nor a program", words[0]), "agent",
-              fmt::format("agents: {}\n{}programs: nothing of this name is on PATH", found.error().message,
+              fmt::format("agents: {}\n{}programs: not found on PATH", found.error().message,
                           found.error().hint.empty() ? "" : found.error().hint + "\n"));
 }
 
@@ -162,7 +162,7 @@ Result<int> run_verb(Context& context, const Args& args) {
   auto text = client.call_text("POST", target, to_text(*body), 60s);
   if (!text) return fail(text.error());
   auto run = parse_json(*text);
-  if (!run || !run->is_object()) return fail(Code::internal, "the daemon's reply is no run");
+  if (!run || !run->is_object()) return fail(Code::internal, "unexpected reply from the daemon: not a run");
   id = text_or(run->get_object(), "task_id", id);
   if (args.has("detach")) {
     if (context.json)
@@ -189,44 +189,48 @@ void add_run_commands(std::vector<Command>& table) {
   Command run{
       .path = "run",
       .group = "Runs",
-      .summary = "Hands a task to an agent, or runs a command or an agent CLI under supervision",
+      .summary = "Runs an agent, a command or an agent CLI under supervision",
       .arguments = {{.name = "words",
-                     .summary = "an agent and its task; or a backend's task; or a command",
+                     .summary = "an agent and its task, a task for the backend, or a command",
                      .required = false,
                      .rest = true},
                     {.name = "command", .summary = "the command", .required = false, .behind_dashes = true}},
-      .flags =
-          {{.name = "id", .kind = Kind::text, .value = "ID", .summary = "name the run; made up if left out"},
-           {.name = "detach", .letter = 'd', .summary = "print the id and leave the run to itself"},
-           {.name = "backend",
-            .letter = 'b',
-            .kind = Kind::text,
-            .value = "NAME",
-            .summary = "claude, codex, gemini, or a name from the configuration"},
-           {.name = "worktree", .letter = 'w', .summary = "give the run its own git worktree and branch"},
-           {.name = "pty", .letter = 't', .summary = "run it on a terminal of its own"},
-           {.name = "no-stdin", .summary = "give it no standard input"},
-           {.name = "env",
-            .letter = 'e',
-            .kind = Kind::text,
-            .value = "NAME[=VALUE]",
-            .summary = "a variable for the run, ours or a new one",
-            .repeats = true},
-           {.name = "cwd",
-            .kind = Kind::text,
-            .value = "DIR",
-            .summary = "working folder; this one if left out"},
-           {.name = "raw", .summary = "show its output as it is, escape sequences and all"}},
+      .flags = {{.name = "id",
+                 .kind = Kind::text,
+                 .value = "ID",
+                 .summary = "the task id of the run; generated if omitted"},
+                {.name = "detach", .letter = 'd', .summary = "print the id and return immediately"},
+                {.name = "backend",
+                 .letter = 'b',
+                 .kind = Kind::text,
+                 .value = "NAME",
+                 .summary = "claude, codex, gemini, or a name from the configuration"},
+                {.name = "worktree",
+                 .letter = 'w',
+                 .summary = "give the run its own git worktree and branch"},
+                {.name = "pty", .letter = 't', .summary = "run in a pseudo-terminal"},
+                {.name = "no-stdin", .summary = "close standard input"},
+                {.name = "env",
+                 .letter = 'e',
+                 .kind = Kind::text,
+                 .value = "NAME[=VALUE]",
+                 .summary = "pass an environment variable, or set a new one",
+                 .repeats = true},
+                {.name = "cwd",
+                 .kind = Kind::text,
+                 .value = "DIR",
+                 .summary = "working directory; default: the current one"},
+                {.name = "raw", .summary = "print the raw output, including escape sequences"}},
       .examples = {"cru run tester \"cover the login fix\"", "cru run -- make test",
                    "cru run --id nightly --detach -- ./nightly.sh --all",
                    "cru run --backend claude --worktree \"fix the login bug\""},
       .run = run_verb,
       .details =
-          "Without --detach it shows the output and ends as the run does: 0, or 6 if it failed.\n"
-          "The first Ctrl-C ends the run, the second leaves it. The run itself does not depend on\n"
-          "this command, nor on the daemon: find it again with cru ps, cru logs and cru show.\n"
-          "An agent's report is in .crucible/sessions: see it with cru sessions show."};
-  for (auto& flag : mind_flags("of an agent: grant it only this, of all that you may"))
+          "Without --detach, prints the output and exits with 0, or with 6 if the run failed. The "
+          "first\nCtrl-C stops the run; the second returns without waiting. The run depends neither on "
+          "this\ncommand nor on the daemon; see cru ps, cru logs and cru show. The report of an agent is "
+          "stored in\n.crucible/sessions; see cru sessions show."};
+  for (auto& flag : mind_flags("for agents: grant only this permission"))
     run.flags.push_back(std::move(flag));
   table.push_back(run);
   run.path = "spawn";

@@ -31,7 +31,7 @@ Result<int> list_verb(Context& context, const Args& args) {
   auto reply = parse_json(*text);
   const auto* chats = reply && reply->is_object() ? array_at(reply->get_object(), "chats") : nullptr;
   if (!chats || chats->empty()) {
-    context.note("no sessions yet; begin one with: cru chat");
+    context.note("no chats or agent runs yet; start a chat with: cru chat");
     return 0;
   }
   json::array rows;
@@ -234,7 +234,8 @@ Result<int> prune_verb(Context& context, const Args& args) {
   auto age = parse_duration(args.get("older-than"));
   if (!age || *age % std::chrono::days(1) != Duration(0))
     return fail(Code::invalid_argument,
-                fmt::format("sessions prune: --older-than takes days, not \"{}\"", args.get("older-than")),
+                fmt::format("sessions prune: --older-than must be a number of days, not \"{}\"",
+                            args.get("older-than")),
                 "older-than", "for example: --older-than 30d");
   json::object body{{"older_than_days", std::chrono::duration_cast<std::chrono::days>(*age).count()},
                     {"dry_run", true}};
@@ -251,13 +252,13 @@ Result<int> prune_verb(Context& context, const Args& args) {
     size_t count = chats ? chats->size() : 0;
     for (const auto& each : chats ? *chats : json::array())
       if (each.is_string() && !context.json) context.print(safe_for_terminal(each.get_string()) + "\n");
-    if (count == 0) context.note(fmt::format("no session ended longer than {} ago", args.get("older-than")));
+    if (count == 0) context.note(fmt::format("nothing ended more than {} ago", args.get("older-than")));
     if (args.has("dry-run") || count == 0) return 0;
     Signals signals({SIGINT, SIGTERM, SIGHUP});
     if (!ask_yes_no(context,
-                    fmt::format("Remove {} session{} with their folders?", count, count == 1 ? "" : "s"),
+                    fmt::format("Delete {} session{} with their folders?", count, count == 1 ? "" : "s"),
                     signals))
-      return fail(Code::invalid_argument, "nothing was removed", "yes", "confirm with --yes");
+      return fail(Code::invalid_argument, "nothing was deleted", "yes", "confirm with --yes");
   }
   body["dry_run"] = false;
   auto text = client.call_text("POST", "/chats/prune", to_text(body), 10min);
@@ -268,54 +269,56 @@ Result<int> prune_verb(Context& context, const Args& args) {
   }
   auto reply = parse_json(*text);
   context.print(
-      fmt::format("removed {}\n", reply && reply->is_object() ? int_or(reply->get_object(), "removed") : 0));
+      fmt::format("deleted {}\n", reply && reply->is_object() ? int_or(reply->get_object(), "removed") : 0));
   return 0;
 }
 
 }  // namespace
 
 void add_sessions_commands(std::vector<Command>& table) {
-  Command list{
-      .path = "sessions list",
-      .group = "Agents",
-      .summary = "Lists chats and runs of agents, newest first",
-      .flags = {{.name = "status",
-                 .kind = Kind::text,
-                 .value = "STATUS",
-                 .summary = "only those in this state",
-                 .one_of = "active|completed|failed"},
-                {.name = "limit", .kind = Kind::number, .value = "N", .summary = "at most this many; 50"}},
-      .examples = {"cru sessions list", "cru sessions list --status failed --json"},
-      .run = list_verb};
+  Command list{.path = "sessions list",
+               .group = "Agents",
+               .summary = "Lists chats and agent runs, newest first",
+               .flags = {{.name = "status",
+                          .kind = Kind::text,
+                          .value = "STATUS",
+                          .summary = "only sessions with this status",
+                          .one_of = "active|completed|failed"},
+                         {.name = "limit",
+                          .kind = Kind::number,
+                          .value = "N",
+                          .summary = "at most this many; default: 50"}},
+               .examples = {"cru sessions list", "cru sessions list --status failed --json"},
+               .run = list_verb};
   auto bare = list;
   bare.path = "sessions";
   bare.hidden = true;
   table.push_back(std::move(bare));
   table.push_back(std::move(list));
-  Argument id{.name = "id", .summary = "the session's id, or the beginning of it"};
+  Argument id{.name = "id", .summary = "the session id, or a prefix of it"};
   table.push_back({.path = "sessions show",
                    .group = "Agents",
-                   .summary = "Shows a transcript, its subagents and what it cost",
+                   .summary = "Shows the transcript of a chat or agent run, with subagents and cost",
                    .arguments = {id},
                    .examples = {"cru sessions show 2026-11-15-login"},
                    .run = show_verb});
   table.push_back(
       {.path = "sessions open",
        .group = "Agents",
-       .summary = "Prints a session's folder, and opens its session.md in your editor",
+       .summary = "Prints the folder of a chat or agent run, and opens its session.md in your editor",
        .arguments = {id},
        .examples = {"cru sessions open 2026-11-15-login", "cd \"$(cru sessions open 2026-11-15-login)\""},
        .run = open_verb,
-       .details = "The editor is $VISUAL or $EDITOR, and only at a terminal."});
+       .details = "Uses $VISUAL or $EDITOR, only in a terminal."});
   table.push_back({.path = "sessions prune",
                    .group = "Agents",
-                   .summary = "Removes old sessions that have ended, with their folders",
+                   .summary = "Deletes old finished chats and agent runs, with their folders",
                    .flags = {{.name = "older-than",
                               .kind = Kind::text,
                               .value = "AGE",
-                              .summary = "how long ago they ended: 30d"},
-                             {.name = "dry-run", .summary = "say what would be removed, and remove nothing"},
-                             {.name = "yes", .letter = 'y', .summary = "do not ask"}},
+                              .summary = "minimum age since the end, for example 30d"},
+                             {.name = "dry-run", .summary = "only show what would be deleted"},
+                             {.name = "yes", .letter = 'y', .summary = "do not ask for confirmation"}},
                    .examples = {"cru sessions prune --older-than 30d --dry-run",
                                 "cru sessions prune --older-than 30d --yes"},
                    .run = prune_verb});

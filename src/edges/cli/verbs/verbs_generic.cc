@@ -109,7 +109,7 @@ std::string nothing_of(const Operation& operation) {
 
 Result<int> show_reply(Context& context, const Operation& operation, const std::string& text) {
   auto value = parse_json(text);
-  if (!value) return fail(Code::internal, "the daemon's reply is " + value.error().message);
+  if (!value) return fail(Code::internal, "unexpected reply from the daemon: " + value.error().message);
   bool refused = value->is_object() && !bool_or(value->get_object(), "success", true);
   if (context.json) {
     context.print_json(text);
@@ -139,7 +139,7 @@ Result<int> show_reply(Context& context, const Operation& operation, const std::
     context.note(nothing_of(operation));
   else
     context.print(table(columns, *rows, context.out));
-  if (rows && bool_or(object, "more")) context.note("there are more: see --limit and --before");
+  if (rows && bool_or(object, "more")) context.note("more results are available: use --limit or --before");
   return 0;
 }
 
@@ -227,17 +227,17 @@ Result<int> run_row(Context& context, std::string_view operation, json::object i
 
 Error refusal_of(const json::object& reply) {
   constexpr std::array<std::array<std::string_view, 3>, 8> known = {
-      {{"locked_by_other", "another agent holds it",
-        "wait for it with --wait SECONDS, or see: cru locks list"},
-       {"lock_not_found_or_not_owner", "you hold no such lock", "see who holds what with: cru locks list"},
-       {"stale_fencing_token", "the token is no longer the current one", "take the lock or the work again"},
-       {"ttl_out_of_range", "a lock lasts 1 to 480 minutes", ""},
-       {"invalid_file_path", "this cannot be locked", ""},
-       {"no_tasks_available", "no work is ready",
-        "wait for some with --wait SECONDS, or see: cru work list --status open"},
-       {"task_not_found_or_not_claimed_by_agent", "no such work is yours",
+      {{"locked_by_other", "another agent holds the lock",
+        "wait with --wait SECONDS, or see: cru locks list"},
+       {"lock_not_found_or_not_owner", "you do not hold this lock", "see: cru locks list"},
+       {"stale_fencing_token", "the fencing token is outdated", "acquire the lock or claim the work again"},
+       {"ttl_out_of_range", "the lifetime of a lock must be 1 to 480 minutes", ""},
+       {"invalid_file_path", "invalid path", ""},
+       {"no_tasks_available", "no work item is ready",
+        "wait with --wait SECONDS, or see: cru work list --status open"},
+       {"task_not_found_or_not_claimed_by_agent", "you have not claimed this work item",
         "claim it first with: cru work claim"},
-       {"verification_failed", "its verify command failed", "see the evidence with: cru work show ID"}}};
+       {"verification_failed", "the verify command failed", "see the evidence with: cru work show ID"}}};
   std::string reason(text_or(reply, "reason", text_or(reply, "error", "refused")));
   Error error{
       Code::conflict, std::string(text_or(reply, "message")), {}, std::string(text_or(reply, "hint"))};

@@ -145,8 +145,7 @@ Task<bool> Connection::answer() {
     if (!ended) co_return false;
   }
   if (gone_) co_return false;
-  if (!answered_)
-    co_return co_await send(error_response({Code::internal, "the request was left unanswered"}));
+  if (!answered_) co_return co_await send(error_response({Code::internal, "no response was produced"}));
   if (!streaming_) co_return true;
   streaming_ = false;
   if (!chunked_) co_return false;  // the end of the connection is the end of the stream

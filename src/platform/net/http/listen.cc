@@ -22,7 +22,7 @@ Result<Fd> listen_loopback(uint16_t port) {
   if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(fd.get(), 1024) != 0) {
     if (errno == EADDRINUSE)
-      return fail(Code::conflict, fmt::format("port {} is taken by another process", port), "port",
+      return fail(Code::conflict, fmt::format("port {} is used by another process", port), "port",
                   "choose another port");
     return fail(system_error(errno, fmt::format("listen on port {}", port)));
   }

@@ -72,7 +72,7 @@ Result<std::string> percent_decode(std::string_view text, bool plus_is_space) {
     } else {
       int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
       int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
-      if (low < 0) return fail(Code::invalid_argument, "the URL has a broken % escape");
+      if (low < 0) return fail(Code::invalid_argument, "the URL contains an invalid % escape");
       out += static_cast<char>(high * 16 + low);
       i += 2;
     }
@@ -83,7 +83,7 @@ Result<std::string> percent_decode(std::string_view text, bool plus_is_space) {
 Result<> split_target(Request& request) {
   std::string_view target = request.target;
   if (!target.starts_with('/'))
-    return fail(Code::invalid_argument, "the request target must be a path", {}, "begin it with /");
+    return fail(Code::invalid_argument, "the request target must be a path", {}, "start it with /");
   auto mark = target.find('?');
   request.path = std::string(target.substr(0, mark));
   Result<> answer;

@@ -46,8 +46,8 @@ class Sink final : public beast::http::basic_parser<true> {
 
   void on_request_impl(beast::http::verb, View method, View target, int version, error_code& error) override {
     if (target.size() > limits_.url)
-      return refuse_with(refuse(414, Code::too_large, fmt::format("the URL is over {} bytes", limits_.url)),
-                         error);
+      return refuse_with(
+          refuse(414, Code::too_large, fmt::format("the URL is longer than {} bytes", limits_.url)), error);
     request_.method = view(method);
     request_.target = view(target);
     request_.http_1_1 = version >= 11;
@@ -58,7 +58,7 @@ class Sink final : public beast::http::basic_parser<true> {
     using beast::http::field;
     auto text = view(value);
     if (field == field::transfer_encoding && (!equal_ignoring_case(text, "chunked") || !request_.http_1_1))
-      return refuse_with(refuse(501, Code::invalid_argument, "the only transfer coding we take is chunked"),
+      return refuse_with(refuse(501, Code::invalid_argument, "the only supported transfer coding is chunked"),
                          error);
     if (field == field::content_length && (!all_digits(text) || has_length_))
       return refuse_with(refuse_bad("Content-Length must be given once, as a number"), error);
@@ -68,7 +68,7 @@ class Sink final : public beast::http::basic_parser<true> {
     if (field == field::expect) {
       if (!equal_ignoring_case(text, "100-continue"))
         return refuse_with(
-            refuse(417, Code::invalid_argument, "the only expectation we meet is 100-continue"), error);
+            refuse(417, Code::invalid_argument, "the only supported expectation is 100-continue"), error);
       expects_continue = request_.http_1_1;
     }
     request_.headers.emplace_back(view(name), text);
@@ -104,10 +104,10 @@ Refusal explain(const error_code& error, const ParserLimits& limits) {
   using beast::http::error;
   namespace bh = beast::http;
   if (error == bh::error::body_limit)
-    return refuse(413, Code::too_large, fmt::format("the body is over {} bytes", limits.body));
+    return refuse(413, Code::too_large, fmt::format("the body is larger than {} bytes", limits.body));
   if (error == bh::error::header_limit)
-    return refuse(431, Code::too_large, fmt::format("the headers are over {} bytes", limits.header));
-  if (error == bh::error::bad_version) return refuse_bad("we speak HTTP/1.0 and HTTP/1.1");
+    return refuse(431, Code::too_large, fmt::format("the headers are larger than {} bytes", limits.header));
+  if (error == bh::error::bad_version) return refuse_bad("only HTTP/1.0 and HTTP/1.1 are supported");
   return refuse_bad("the request is malformed: " + error.message());
 }
 

@@ -27,7 +27,8 @@ struct Listener {
 void turn_away(const Fd& fd) {
   static const std::string refusal = [] {
     auto body =
-        error_response({Code::overloaded, "too many connections", {}, "close some, then try again"}).body;
+        error_response({Code::overloaded, "too many connections", {}, "close some connections, then retry"})
+            .body;
     return fmt::format(
         "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {}\r\n"
         "Retry-After: 1\r\nConnection: close\r\n\r\n{}",
