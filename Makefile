@@ -6,24 +6,24 @@ JOBS ?= $(shell nproc)
 .PHONY: help run build test bench fmt install uninstall tsan fuzz clean setup
 .DEFAULT_GOAL := help
 
-help: ## this list
+help: ## shows this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: build ## builds, then plays the demo and serves its page until Ctrl-C
+run: build ## builds, then plays the demo and serves the web page until Ctrl-C
 	@build/cru demo
 
-build: setup ## the release build: build/cru
+build: setup ## builds the release: build/cru
 	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build build --target cru -j $(JOBS)
 
-test: ## everything that must hold: unit, simulation, layering, ledger, format, page, end to end
+test: ## runs all tests: unit, simulation, layering, ledger, format, page, end to end
 	@scripts/setup test
 	@mkdir -p build/test
 	@cmake --preset test >build/test/configure.log 2>&1 || { cat build/test/configure.log; exit 1; }
 	@cmake --build build/test -j $(JOBS)
 	@node scripts/test.mjs $(ONLY)
 
-bench: ## the headline numbers, with peers in the same run
+bench: ## runs the benchmarks, beside their peers
 	@scripts/setup bench
 	@mkdir -p build
 	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
@@ -40,18 +40,18 @@ install: build ## installs build/cru under PREFIX (default /usr/local), below DE
 	@install -m 0644 README.md CHANGELOG.md LICENSE "$(DESTDIR)$(PREFIX)/share/doc/cru/"
 	@echo "installed $(DESTDIR)$(PREFIX)/bin/cru"
 
-uninstall: ## takes away what install put there
+uninstall: ## removes what install installed
 	@rm -f "$(DESTDIR)$(PREFIX)/bin/cru"
 	@rm -rf "$(DESTDIR)$(PREFIX)/share/doc/cru"
 
-tsan: ## unit and simulation tests under the thread sanitizer
+tsan: ## runs unit and simulation tests under the thread sanitizer
 	@scripts/setup test
 	@mkdir -p build/tsan
 	@cmake --preset tsan >build/tsan/configure.log 2>&1 || { cat build/tsan/configure.log; exit 1; }
 	@cmake --build build/tsan -j $(JOBS)
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS)
 
-fuzz: ## a minute of fuzzing for each parser (FUZZ_SECONDS=60, ONLY=name)
+fuzz: ## fuzzes each parser for a minute (FUZZ_SECONDS=60, ONLY=name)
 	@scripts/setup test
 	@mkdir -p build/fuzz
 	@cmake --preset fuzz >build/fuzz/configure.log 2>&1 || { cat build/fuzz/configure.log; exit 1; }

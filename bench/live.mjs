@@ -38,10 +38,10 @@ function agents(folder) {
       row(name("spawn, in memory, CPU"), "us", of(table, "spawn_us"), { ...less, aim: 2, rounds: table.map((each) => each.spawn_us) }),
       row(name("spawn, all that the engine does before it waits"), "us", of(spawn, "until_waiting_us"), less),
       row(name("spawn, durable: the engine's CPU"), "us", of(spawn, "engine_cpu_us"), less),
-      row(name("spawn, durable, 64 under way"), "us", of(spawn, "durable_us"), { ...less, rounds: spawn.map((each) => each.durable_us) }),
-      row(name("come back after a restart"), "us", of(recover, "recover_us"), less),
+      row(name("spawn, durable, 64 in flight"), "us", of(spawn, "durable_us"), { ...less, rounds: spawn.map((each) => each.durable_us) }),
+      row(name("restore after a restart"), "us", of(recover, "recover_us"), less),
       ...(say ? [
-        row(name("said to all, until each has it on disk"), "ms", say.written.p50_us / 1000, less),
+        row(name("message to all, until each has it on disk"), "ms", say.written.p50_us / 1000, less),
         row(name("the same, the slowest of ten"), "ms", say.written.most_us / 1000, less),
         row(name("the same, the engine's CPU"), "ms", say.cpu.p50_us / 1000, less),
       ] : []),

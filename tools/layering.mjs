@@ -120,7 +120,7 @@ export function check(root) {
     const may = allowed(file);
     const say = (line, why) => violations.push(`src/${file}:${line}: ${why}`);
     if (!may) {
-      say(1, `"${room}" is not a room of the house: add it to tools/layering.mjs and ARCHITECTURE.md`);
+      say(1, `"${room}" is not a known room: add it to tools/layering.mjs and ARCHITECTURE.md`);
       continue;
     }
     text.split("\n").forEach((content, index) => {

@@ -26,12 +26,12 @@ std::string as_yaml(const std::string& text) {
 }
 
 constexpr std::string_view template_prompt =
-    R"(You are {0}. Say here in a sentence or two who the agent is and what it is good at.
+    R"(You are {0}. Describe the agent's role and skills here in one or two sentences.
 
 ## How to work
 
-- What to look at first, and what to leave alone.
-- What counts as done, and how to check it.
+- What to check first, and what not to touch.
+- When the task is complete, and how to verify it.
 - What to do when something is missing or unclear.
 
 ## What to answer
@@ -44,7 +44,7 @@ One or two sentences: the outcome. The first 100 characters are shown as progres
 
 ## Findings
 
-The details, each with the path and the line it is about.
+The details, each with its path and line.
 )";
 
 }  // namespace

@@ -93,7 +93,7 @@ descripton: x
   EXPECT_EQ(
       told(parsed),
       R"(reviewer.md:2: error: name: "Code Reviewer" is not a valid name: use at most 48 lower-case letters, digits, - and _, starting with a letter or digit | write name: code-reviewer
-reviewer.md:5: error: permissions: "FileSystemWrite" is no permission | did you mean FilesystemWrite?
+reviewer.md:5: error: permissions: unknown permission "FileSystemWrite" | did you mean FilesystemWrite?
 reviewer.md:6: error: enabled: must be true or false | write enabled: true
 reviewer.md:7: error: max_retries: must be an integer from 0 to 10
 reviewer.md:8: error: descripton: unknown field | did you mean description?
@@ -258,7 +258,7 @@ TEST(Definition, WarnsOfALongDescriptionAndRefusesAHugeOne) {
   };
   EXPECT_TRUE(of(1024).problems.empty());
   EXPECT_TRUE(of(1025).definition);
-  EXPECT_TRUE(has(of(1025), "warning: description: is larger than 1024 bytes"));
+  EXPECT_TRUE(has(of(1025), "warning: description: is longer than 1024 bytes"));
   EXPECT_FALSE(of(8193).definition);
 }
 

@@ -298,7 +298,7 @@ TEST_F(MindsTest, SurveyWhetherAServerOfThisMachineListens) {
   auto port = http::port_of(listener);
   listener.reset();
   EXPECT_FALSE(ready("ollama").works);
-  EXPECT_EQ(ready("ollama").why, fmt::format("nothing listening at 127.0.0.1:{}", port));
+  EXPECT_EQ(ready("ollama").why, fmt::format("nothing is listening at 127.0.0.1:{}", port));
   EXPECT_EQ(ready("ollama").fix, "start ollama, or correct providers.ollama.base_url");
 }
 

@@ -245,7 +245,7 @@ TEST(BuiltinScript, AsASubagentReportsSummaryAndFindings) {
   go_on(request, read, R"({"path":"a.md","text":"# Deploying\nPush."})");
   auto report = next(script, request);
   EXPECT_TRUE(report.tools.empty());
-  EXPECT_EQ(summary_of(report.say), "2 notes speak this; the most relevant is a.md.");
+  EXPECT_EQ(summary_of(report.say), "2 notes mention this; the most relevant is a.md.");
   EXPECT_NE(report.say.find("## Findings"), std::string::npos);
   EXPECT_NE(report.say.find("# Deploying"), std::string::npos);
 }

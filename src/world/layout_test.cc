@@ -176,7 +176,7 @@ TEST(Layout, NamesThePieceThatIsUnknownDoubledOrOutside) {
   EXPECT_EQ(
       fault(with_furniture(
           R"([{"uid":"p","type":"plant","col":1,"row":2},{"uid":"p","type":"plant","col":0,"row":2}])")),
-      "duplicate uid furniture[1].uid: p");
+      "furniture[1].uid: duplicate uid p");
   EXPECT_EQ(fault(with_furniture(R"([{"uid":"d","type":"desk","col":3,"row":0}])")),
             "furniture[0].col: must be an integer from 0 to 2");
   EXPECT_EQ(faulty_field(with_furniture(R"([{"uid":"d","type":"desk","col":2,"row":2}])")),

@@ -177,6 +177,12 @@ Result<std::string> call_by_name(Context& context, const Operation& operation, j
   return reply;
 }
 
+std::string summary_of(const Field& field) {
+  bool has_default = !field.fallback.empty() && field.fallback != "0" && field.type != Type::boolean;
+  return has_default ? fmt::format("{}; default: {}", field.summary, field.fallback)
+                     : std::string(field.summary);
+}
+
 Command make_command(const Operation& operation) {
   Command command;
   command.path = operation.cli.verb;
@@ -194,7 +200,7 @@ Command make_command(const Operation& operation) {
     command.flags.push_back({.name = dashed(field.name),
                              .kind = kind_of(field.type),
                              .value = field.type == Type::integer ? "N" : "TEXT",
-                             .summary = std::string(field.summary),
+                             .summary = summary_of(field),
                              .repeats = field.type == Type::text_list || field.type == Type::text_map,
                              .one_of = std::string(field.one_of)});
   }
