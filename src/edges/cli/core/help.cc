@@ -49,20 +49,33 @@ std::string lines_of(const std::vector<const Command*>& list) {
   return out;
 }
 
+/// Most used first; a group that is not listed comes last.
+std::vector<std::string> groups() {
+  std::vector<std::string> order{"Runs",         "Questions", "Agents", "Live agents",
+                                 "Coordination", "Notes",     "Hooks",  "Daemon"};
+  for (const auto& command : commands())
+    if (!command.hidden && std::ranges::find(order, command.group) == order.end())
+      order.push_back(command.group);
+  return order;
+}
+
+/// Commands with the same first word stand together.
+std::vector<const Command*> commands_of(const std::string& group) {
+  auto first_word = [](const Command* command) { return command->path.substr(0, command->path.find(' ')); };
+  std::vector<const Command*> out;
+  for (const auto& command : commands()) {
+    if (command.hidden || command.group != group) continue;
+    auto last = std::ranges::find(out.rbegin(), out.rend(), first_word(&command), first_word);
+    out.insert(last == out.rend() ? out.end() : last.base(), &command);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string help_overview() {
   std::string out = "cru supervises a crew of AI agents on this machine.\n\nUsage: cru COMMAND [options]\n";
-  std::vector<std::string> groups;
-  for (const auto& command : commands())
-    if (!command.hidden && std::ranges::find(groups, command.group) == groups.end())
-      groups.push_back(command.group);
-  for (const auto& group : groups) {
-    std::vector<const Command*> list;
-    for (const auto& command : commands())
-      if (!command.hidden && command.group == group) list.push_back(&command);
-    out += fmt::format("\n{}:\n{}", group, lines_of(list));
-  }
+  for (const auto& group : groups()) out += fmt::format("\n{}:\n{}", group, lines_of(commands_of(group)));
   out += fmt::format("\n{}\n", global_options);
   out +=
       "Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 denied, 5 daemon unreachable,\n"

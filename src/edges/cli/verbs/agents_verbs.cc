@@ -223,9 +223,9 @@ void add_agents_commands(std::vector<Command>& table) {
   Command list{.path = "agents list", .group = "Agents", .summary = "Lists the available agents"};
   list.examples = {"cru agents list", "cru agents list --json"};
   list.details =
-      "Agents are markdown files with frontmatter. Definitions in the project (.crucible/agents/*.md) "
-      "override yours (~/.config/crucible/agents/*.md), which override the built-in ones. Agent files of "
-      "Claude Code also work.";
+      "Agents are markdown files with frontmatter. Definitions in the project (.crucible/agents/*.md)\n"
+      "override yours (~/.config/crucible/agents/*.md), which override the built-in ones.\n"
+      "Agent files of Claude Code also work.";
   list.run = list_verb;
   auto bare = list;
   bare.path = "agents";

@@ -116,8 +116,9 @@ void add_config_commands(std::vector<Command>& table) {
        .flags = {{.name = "all", .letter = 'a', .summary = "also show defaults"}},
        .examples = {"cru config", "cru config models.", "cru config --all --json"},
        .run = config_verb,
-       .details = "The project's file overrides your own, and environment variables override both. Changes "
-                  "that the daemon has not loaded yet are marked; apply them with cru daemon restart."});
+       .details =
+           "The project's file overrides your own, and environment variables override both.\n"
+           "Changes that the daemon has not loaded yet are marked; apply them with cru daemon restart."});
   table.push_back({.path = "config path",
                    .group = "cru",
                    .summary = "Prints the paths of the configuration files: yours, then the project's",

@@ -241,7 +241,10 @@ void add_output_commands(std::vector<Command>& table) {
        .group = "Runs",
        .summary = "Waits for a run to end",
        .arguments = {id_argument},
-       .flags = {{.name = "timeout", .kind = Kind::number, .value = "SECONDS", .summary = "the timeout"}},
+       .flags = {{.name = "timeout",
+                  .kind = Kind::number,
+                  .value = "SECONDS",
+                  .summary = "stop waiting after this many seconds"}},
        .examples = {"cru wait nightly --timeout 600"},
        .run = wait_verb,
        .details = "Exits with 0 if the run completed, 6 if it failed or was killed, 7 on timeout."});

@@ -102,9 +102,9 @@ void add_other_commands(std::vector<Command>& table) {
        .summary = "Runs an MCP server on standard input and output",
        .examples = {"claude mcp add cru -- cru mcp", "codex mcp add cru -- cru mcp"},
        .run = [](Context& context, const Args&) -> Result<int> { return mcp::run_stdio(context.project); },
-       .details = "Started by the agent's host. The agent's identity comes from the environment: AGENT_ID, "
-                  "AGENT_TYPE, SESSION_ID, AGENT_CAPABILITIES, LOCK_TTL_MINUTES. The same tools are "
-                  "available over HTTP at /mcp."});
+       .details = "Started by the agent's host. The agent's identity comes from the environment:\n"
+                  "AGENT_ID, AGENT_TYPE, SESSION_ID, AGENT_CAPABILITIES, LOCK_TTL_MINUTES.\n"
+                  "The same tools are available over HTTP at /mcp."});
   table.push_back({.path = "doctor",
                    .group = "cru",
                    .summary = "Checks the installation and the available minds",

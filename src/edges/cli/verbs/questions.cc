@@ -84,25 +84,27 @@ void add_question_commands(std::vector<Command>& table) {
   answer.examples = {"cru questions answer q1 yes", "cru questions answer q1 2"};
   answer.details = "Specify an option by its text or by its number, starting at 1.";
   table.push_back(std::move(answer));
-  table.push_back(
-      {.path = "ask",
-       .group = "Questions",
-       .summary = "Asks the user from inside a run, waits, and prints the answer",
-       .arguments = {{.name = "prompt", .summary = "the question"}},
-       .flags = {{.name = "option",
-                  .letter = 'o',
-                  .kind = Kind::text,
-                  .value = "TEXT",
-                  .summary = "a possible answer",
-                  .repeats = true},
-                 {.name = "timeout", .kind = Kind::number, .value = "SECONDS", .summary = "the timeout"},
-                 {.name = "run",
-                  .kind = Kind::text,
-                  .value = "ID",
-                  .summary = "the run that asks; default: the current run"}},
-       .examples = {"cru ask \"Deploy now?\" --option yes --option no",
-                    "answer=$(cru ask \"Which branch?\")"},
-       .run = ask_verb});
+  table.push_back({.path = "ask",
+                   .group = "Questions",
+                   .summary = "Asks the user from inside a run, waits, and prints the answer",
+                   .arguments = {{.name = "prompt", .summary = "the question"}},
+                   .flags = {{.name = "option",
+                              .letter = 'o',
+                              .kind = Kind::text,
+                              .value = "TEXT",
+                              .summary = "a possible answer",
+                              .repeats = true},
+                             {.name = "timeout",
+                              .kind = Kind::number,
+                              .value = "SECONDS",
+                              .summary = "stop waiting after this many seconds"},
+                             {.name = "run",
+                              .kind = Kind::text,
+                              .value = "ID",
+                              .summary = "the run that asks; default: the current run"}},
+                   .examples = {"cru ask \"Deploy now?\" --option yes --option no",
+                                "answer=$(cru ask \"Which branch?\")"},
+                   .run = ask_verb});
 }
 
 }  // namespace cru::cli

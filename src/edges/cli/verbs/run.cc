@@ -234,7 +234,8 @@ void add_run_commands(std::vector<Command>& table) {
     run.flags.push_back(std::move(flag));
   table.push_back(run);
   run.path = "spawn";
-  run.hidden = true;
+  run.group = "Live agents";
+  run.summary = "With --live, spawns a live agent; without, the same as run";
   run.examples = {"cru spawn --live code-reviewer", "cru spawn --live --name Ada --role helper --at 10,5"};
   for (auto& flag : live_flags()) run.flags.push_back(std::move(flag));
   run.run = [](Context& context, const Args& args) {

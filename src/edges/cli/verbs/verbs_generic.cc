@@ -177,9 +177,14 @@ Result<std::string> call_by_name(Context& context, const Operation& operation, j
   return reply;
 }
 
+/// Of a default, which is JSON.
+std::string_view unquoted(std::string_view json) {
+  return json.starts_with('"') ? json.substr(1, json.size() - 2) : json;
+}
+
 std::string summary_of(const Field& field) {
   bool has_default = !field.fallback.empty() && field.fallback != "0" && field.type != Type::boolean;
-  return has_default ? fmt::format("{}; default: {}", field.summary, field.fallback)
+  return has_default ? fmt::format("{}; default: {}", field.summary, unquoted(field.fallback))
                      : std::string(field.summary);
 }
 
