@@ -221,7 +221,7 @@ TEST_F(McpOffers, ResumesFromWhoeverWasLastIfThereIsNothingOfOnesOwn) {
   backend_.replies.emplace("list_handoffs", api::Reply(json::object{{"handoffs", json::array()}}));
   auto result = result_of(ask("prompts/get", {{"name", "resume_from_handoff"}}));
   EXPECT_EQ(backend_.calls.back().operation, "list_handoffs");
-  EXPECT_NE(to_text(result).find("No handoff"), std::string::npos);
+  EXPECT_NE(to_text(result).find("There is no handoff"), std::string::npos);
 }
 
 TEST_F(McpOffers, RefusesPromptsItDoesNotHave) {
