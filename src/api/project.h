@@ -10,7 +10,7 @@
 namespace cru::api {
 
 /// What a daemon says that finds another one; who starts daemons recognises it.
-inline constexpr std::string_view running_already = "a daemon for this project is running already";
+inline constexpr std::string_view already_running = "a daemon is already running for this project";
 
 struct Project {
   std::string root;

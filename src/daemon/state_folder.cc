@@ -43,7 +43,7 @@ Result<Fd> take_pid_file(const api::Project& project) {
   }
   if (!lock) {
     if (lock.error().code == Code::conflict)
-      return fail(Code::conflict, std::string(api::running_already), "", "see: cru daemon status");
+      return fail(Code::conflict, std::string(api::already_running), "", "see: cru daemon status");
     return lock;
   }
   auto pid = fmt::format("{}\n", ::getpid());

@@ -59,7 +59,7 @@ TEST_F(Edge, RefusesWithTheReason) {
       {"GET /agents/a/output?limitt=1", "", "", 400, "did you mean limit?"},
       {"GET /agents/a/output?limit=1&limit=2", "", "", 400, "twice"},
       {"GET /agents/a?id=b", "", "", 400, "twice"},
-      {"GET /agents/a", json, "{}", 400, "no body"},
+      {"GET /agents/a", json, "{}", 400, "must not have a body"},
       {"POST /tasks/a/start", "", "{}", 415, "unsupported_media_type"},
       {"POST /tasks/a/start", "Content-Type: text/plain\r\n", "{}", 415, "application/json"},
       {"POST /tasks/a/start", json, "{", 400, "JSON"},

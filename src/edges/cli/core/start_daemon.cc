@@ -73,7 +73,7 @@ Started wait_for_socket(const api::Project& project, const Fd& process, BootTime
 /// It may have lost the race against another start, or met the lock of a daemon that was just killed.
 bool found_another(const api::Project& project) {
   auto said = read_file(project.start_error_file());
-  return said && said->find(api::running_already) != std::string::npos;
+  return said && said->find(api::already_running) != std::string::npos;
 }
 
 std::unexpected<Error> did_not_start(const api::Project& project, bool died) {
