@@ -27,7 +27,7 @@ test("a database with a newer schema is refused with a clear word, and untouched
   for (const [argv, expected] of [[["daemon", "run"], 1], [["ps"], 5]]) {
     const refused = await project.cru(...argv);
     assert.deepEqual([argv, refused.code, refused.stdout], [argv, expected, ""], JSON.stringify(refused));
-    assert.match(refused.stderr, /newer cru/);
+    assert.match(refused.stderr, /newer version of cru/);
     assert.match(refused.stderr, new RegExp(`${room}.*10\\d\\d`), "says what is newer");
   }
   assert.equal(hash(database(project)), before, "not a byte has changed");
