@@ -173,7 +173,7 @@ test("Ctrl-C stops a turn and comes back to the prompt; at the prompt twice it l
   terminal.type("slow please\r");
   await terminal.see(/one two three/);
   terminal.type("\x03");
-  await terminal.see(/stopped by the person/);
+  await terminal.see(/stopped by the user/);
   await terminal.prompt("critic");
   terminal.type("and now?\r");
   await terminal.see(/You said: and now\?/);
@@ -271,7 +271,7 @@ test("sessions: listed, shown, opened by the beginning of an id, pruned after a 
   const unsure = await made.cru("sessions", "prune", "--older-than", "0d");
   assert.equal(unsure.code, 2, "nobody to ask");
   assert.ok(existsSync(opened.stdout.trim()));
-  assert.equal((await made.cru("sessions", "prune", "--older-than", "0d", "--yes")).stdout, "removed 1\n");
+  assert.equal((await made.cru("sessions", "prune", "--older-than", "0d", "--yes")).stdout, "deleted 1\n");
   assert.deepEqual(readdirSync(made.path(".crucible/sessions")), []);
 });
 
@@ -291,7 +291,7 @@ test("config tells every value's origin, and what waits for a restart; doctor te
   const before = readFileSync(files[1], "utf8");
   made.write(files[1].slice(made.root.length + 1), `${before}\ncrew:\n  max_concurrent: 2\n`);
   const changed = await made.cru("config", "crew.max");
-  assert.match(changed.stdout, /crew\.max_concurrent +2 +\S+ \(not in force\)/);
+  assert.match(changed.stdout, /crew\.max_concurrent +2 +\S+ \(not active\)/);
   assert.match(changed.stderr, /apply the changes with: cru daemon restart/);
   const doctor = await made.cru("doctor");
   assert.match(doctor.stdout, /^ok +mind scripted/m);
