@@ -55,68 +55,78 @@ Result<std::unique_ptr<Committer>> Committer::open(OpenOptions options,
                                                    std::span<const Migration> migrations) {
   std::unique_ptr<Committer> committer(new Committer);
   committer->options_ = std::move(options);
-  if (auto opened = committer->reopen(); !opened) return fail(opened.error());
+  auto opened = Connection::open(committer->options_);
+  if (!opened) return fail(opened.error());
+  committer->connection_ = *std::move(opened);
   auto migrated = migrate(*committer->connection_, migrations);
   if (!migrated) return fail(migrated.error());
   committer->fresh_ = *migrated == Migrated::fresh;
-  try {
-    ReadAccess reader(*committer->connection_);
-    committer->events_ = EventWriter::resume(reader);
-  } catch (const StoreFailure& failure) {
-    return fail(failure.error);
-  }
+  if (auto ready = committer->make_ready(); !ready) return fail(ready.error());
+  committer->told_ = committer->bounds_.last;
   return committer;
 }
 
-Result<> Committer::reopen() {
-  connection_.reset();
-  auto opened = Connection::open(options_);
-  if (!opened) return fail(opened.error());
-  connection_ = std::move(*opened);
-  return {};
+/// The connection outlives a failed commit, because it alone knows that the commit has failed: its frames may
+/// stand whole in the WAL, and whoever opens the database anew believes them. The next commit overwrites
+/// them. Only a connection that cannot even read is given up.
+Result<> Committer::make_ready() {
+  if (is_ready_) return {};
+  try {
+    if (!connection_) {
+      auto opened = Connection::open(options_);
+      if (!opened) return fail(opened.error());
+      connection_ = *std::move(opened);
+    }
+    connection_->roll_back();
+    ReadAccess reader(*connection_);
+    events_ = EventWriter::resume(reader);
+    bounds_ = read_bounds(reader);
+    is_ready_ = true;
+    return {};
+  } catch (const StoreFailure& failure) {
+    connection_.reset();
+    return fail(failure.error);
+  }
 }
 
-GroupOutcome Committer::fail_all(size_t count, const Error& error) {
-  // What the connection believes after a failed commit is not worth trusting.
-  if (auto opened = reopen(); opened) {
-    try {
-      ReadAccess reader(*connection_);
-      events_ = EventWriter::resume(reader);
-    } catch (const StoreFailure&) {
-      connection_.reset();
-    }
+/// Events of a commit that had failed, and that the database had nevertheless when it was opened anew.
+std::vector<Event> Committer::read_untold() {
+  std::vector<Event> untold;
+  ReadAccess reader(*connection_);
+  for (int64_t at = told_; at < events_.last();) {
+    auto page = read_events(reader, at, {}, 1000);
+    if (page.scanned == at) break;
+    at = page.scanned;
+    for (auto& event : page.events) untold.push_back(std::move(event));
   }
-  return {{}, std::vector<std::optional<Error>>(count, error)};
+  return untold;
 }
 
 GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
-  GroupOutcome outcome;
+  auto fail_all = [&](const Error& error) {
+    return GroupOutcome{{}, std::vector<std::optional<Error>>(jobs.size(), error)};
+  };
+  if (auto ready = make_ready(); !ready) return fail_all(ready.error());
   try {
-    if (!connection_) {
-      if (auto opened = reopen(); !opened) return fail_all(jobs.size(), opened.error());
-      ReadAccess reader(*connection_);
-      events_ = EventWriter::resume(reader);
-    }
+    GroupOutcome outcome;
+    outcome.events = read_untold();
     connection_->execute("BEGIN IMMEDIATE");
     WriteTx tx(*connection_, now);
     for (auto& job : jobs) outcome.errors.push_back(tx.run(*job));
-    outcome.events = events_.write(tx, tx.take_events());
+    for (auto& event : events_.write(tx, tx.take_events())) outcome.events.push_back(std::move(event));
     connection_->execute("COMMIT");
+    told_ = events_.last();
+    return outcome;
   } catch (const StoreFailure& failure) {
-    return fail_all(jobs.size(), failure.error);
+    is_ready_ = false;
+    (void)make_ready();  // lets go of the write lock at once; if it cannot, the next commit tries again
+    return fail_all(failure.error);
   }
-  return outcome;
 }
 
 std::optional<Error> Committer::read(Store::Job<Reader>& job) {
-  if (!connection_)
-    if (auto opened = reopen(); !opened) return opened.error();
+  if (auto ready = make_ready(); !ready) return ready.error();
   return ReadAccess(*connection_).run(job);
-}
-
-EventBounds Committer::bounds() {
-  ReadAccess reader(*connection_);
-  return read_bounds(reader);
 }
 
 void Committer::checkpoint() {

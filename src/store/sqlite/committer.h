@@ -24,12 +24,15 @@ class Committer {
   /// Errors: those of Connection::open; conflict when the schema is newer than this program.
   static Result<std::unique_ptr<Committer>> open(OpenOptions options, std::span<const Migration> migrations);
 
-  /// After it returns, every job without an error is durable.
+  /// After it returns, every job without an error is durable. A job with an error has changed nothing, unless
+  /// the database had to be opened anew and the disk proved to have it; its events then come with a later
+  /// group's.
   GroupOutcome commit(std::vector<WriteJob>& jobs, Time now);
 
   /// Runs a reading job on the writer's own connection: for the simulator, which has no other.
   std::optional<Error> read(Store::Job<Reader>& job);
-  EventBounds bounds();
+  /// As they were when it was opened.
+  EventBounds bounds() const { return bounds_; }
   bool is_fresh() const { return fresh_; }
   /// True when the WAL has grown enough to be copied back now, without waiting for a quiet moment.
   bool wants_checkpoint() const { return connection_ && connection_->wal_pages() > 1024; }
@@ -38,11 +41,14 @@ class Committer {
 
  private:
   class WriteTx;
-  Result<> reopen();
-  GroupOutcome fail_all(size_t count, const Error& error);
+  Result<> make_ready();
+  std::vector<Event> read_untold();
   OpenOptions options_;
   std::unique_ptr<Connection> connection_;
   EventWriter events_;
+  EventBounds bounds_;
+  int64_t told_ = 0;       ///< the last event that an outcome has named
+  bool is_ready_ = false;  ///< no transaction is open, and `events_` goes on where the database ends
   bool fresh_ = false;
 };
 

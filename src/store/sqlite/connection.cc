@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+
 namespace cru::sqlite {
 
 Error to_error(int code, const char* message) {
@@ -13,7 +16,48 @@ Error to_error(int code, const char* message) {
   return error;
 }
 
+namespace {
+
+/// Writes a file's bytes over themselves and syncs them.
+int rewrite(sqlite3_file* file) {
+  const auto& call = *file->pMethods;
+  sqlite3_int64 size = 0;
+  std::string piece;
+  int code = call.xFileSize(file, &size);
+  for (sqlite3_int64 at = 0; code == SQLITE_OK && at < size; at += static_cast<sqlite3_int64>(piece.size())) {
+    piece.resize(static_cast<size_t>(std::min<sqlite3_int64>(size - at, 1 << 20)));
+    auto length = static_cast<int>(piece.size());
+    code = call.xRead(file, piece.data(), length, at);
+    if (code == SQLITE_OK) code = call.xWrite(file, piece.data(), length, at);
+  }
+  return code == SQLITE_OK && size > 0 ? call.xSync(file, SQLITE_SYNC_NORMAL) : code;
+}
+
+/// SQLite is about to believe what the page cache shows of the WAL. If a sync has failed and its process has
+/// died, the disk may never have got some of it, and no later sync would write it, since Linux counts such
+/// pages as clean: a commit behind them would be lost with the power. Written again, they are synced like any
+/// other. Only the one writer may call this.
+int make_wal_durable(const OpenOptions& options) {
+  auto* vfs = sqlite3_vfs_find(options.vfs.empty() ? nullptr : options.vfs.c_str());
+  if (!vfs) return SQLITE_ERROR;
+  int is_there = 0;
+  auto path = options.path + "-wal";
+  int code = vfs->xAccess(vfs, path.c_str(), SQLITE_ACCESS_EXISTS, &is_there);
+  if (code != SQLITE_OK || !is_there) return code;
+  std::vector<std::max_align_t> memory(static_cast<size_t>(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
+  auto* file = reinterpret_cast<sqlite3_file*>(memory.data());
+  code = vfs->xOpen(vfs, path.c_str(), file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL, nullptr);
+  if (code == SQLITE_OK) code = rewrite(file);
+  if (file->pMethods) file->pMethods->xClose(file);
+  return code;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options) {
+  if (options.mode != Mode::reader)
+    if (int code = make_wal_durable(options); code != SQLITE_OK)
+      return fail(to_error(code, sqlite3_errstr(code)));
   sqlite3* handle = nullptr;
   int flags =
       options.mode == Mode::reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -135,6 +179,10 @@ int64_t Connection::execute(std::string_view sql, const std::vector<Value>& args
 void Connection::script(std::string_view sql) {
   int code = sqlite3_exec(handle_, std::string(sql).c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) throw_failure(code);
+}
+
+void Connection::roll_back() {
+  if (!sqlite3_get_autocommit(handle_)) execute("ROLLBACK");
 }
 
 void Connection::checkpoint() {
