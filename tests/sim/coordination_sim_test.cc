@@ -1,12 +1,13 @@
 // Sessions, locks and work in a simulated world: agents that lock, claim, complete, fall silent and come
-// back, with crashes around any commit, power losses and full disks. Each agent sends a request again, under
-// the same request id, until it has its reply. Holds I1, I2 and I3 of the invariants.
+// back, with crashes around and within any commit, power losses, full and failing disks. Each agent sends a
+// request again, under the same request id, until it has its reply. Holds I1, I2 and I3 of the invariants.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "handoffs/handoff_table.h"
 #include "handoffs/memory_table.h"
 #include "locks/locks_service.h"
+#include "sim_disk.h"
 #include "sim_runs.h"
 #include "sim_seeds.h"
 #include "work/work_service.h"
@@ -84,11 +85,13 @@ struct Agent {
 
 class World {
  public:
-  explicit World(uint64_t seed) : random_(seed), loop_(clock_), world_(loop_, clock_, random_) {
+  explicit World(uint64_t seed)
+      : random_(seed), loop_(clock_), disk_(loop_, random_), world_(loop_, clock_, random_) {
     for (int i = 0; i < 5; ++i) agents_.push_back({.name = fmt::format("agent-{}", i)});
   }
 
   void live() {
+    if (random_.chance(40)) disk_.ail();
     boot();
     auto crashes = random_.pick(7);
     for (uint64_t crash = 0; crash < crashes; ++crash) {
@@ -102,9 +105,7 @@ class World {
 
  private:
   void boot() {
-    auto store = SimStore::open(loop_, random_, fs_, migrations());
-    ASSERT_TRUE(store) << store.error().message;
-    daemon_ = std::make_unique<Daemon>(loop_, world_, random_, *std::move(store));
+    daemon_ = std::make_unique<Daemon>(loop_, world_, random_, disk_.open_store(migrations()));
     loop_.spawn(recover());
     loop_.spawn(follow_events());
     for (auto& agent : agents_) loop_.spawn(act(agent));
@@ -120,10 +121,11 @@ class World {
 
   void interrupt() {
     bool power = random_.chance(30);
+    disk_.stop_midway();
     loop_.drop_tasks();
     daemon_.reset();
     if (power) {
-      fs_.lose_power(random_);
+      disk_.fs.lose_power(random_);
       world_.lose_power();
     }
     boot();
@@ -302,6 +304,7 @@ class World {
   /// No more crashes: everything submitted must be completed, and every lock come free.
   void settle() {
     closing_ = true;
+    disk_.repair();
     for (int attempt = 0; attempt < 400 && !is_drained_; ++attempt) {
       if (!daemon_->ready) {
         loop_.drop_tasks();
@@ -331,7 +334,7 @@ class World {
   SimRandom random_;
   SimClock clock_;
   SimLoop loop_;
-  CrashFs fs_;
+  SimDisk disk_;
   SimWorld world_;
   std::vector<Agent> agents_;
   std::unique_ptr<Daemon> daemon_;

@@ -27,7 +27,10 @@ int close_file(sqlite3_file* file) {
   return SQLITE_OK;
 }
 
+using Outcome = CrashFs::Outcome;
+
 int read_file(sqlite3_file* file, void* into, int amount, sqlite3_int64 offset) {
+  if (self(file).fs->next_read() != Outcome::done) return SQLITE_IOERR_READ;
   auto& bytes = content(file).content;
   std::memset(into, 0, static_cast<size_t>(amount));
   if (offset >= static_cast<sqlite3_int64>(bytes.size())) return SQLITE_IOERR_SHORT_READ;
@@ -36,38 +39,41 @@ int read_file(sqlite3_file* file, void* into, int amount, sqlite3_int64 offset) 
   return count == static_cast<size_t>(amount) ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
 }
 
-void apply_write(std::string& bytes, const CrashFs::Write& write) {
-  auto end = static_cast<size_t>(write.offset) + write.bytes.size();
-  if (bytes.size() < end) bytes.resize(end);
-  std::copy(write.bytes.begin(), write.bytes.end(), bytes.begin() + write.offset);
+void carry_out(std::string& bytes, const CrashFs::Change& change) {
+  auto end = static_cast<size_t>(change.offset) + change.bytes.size();
+  if (bytes.size() < end || change.truncates) bytes.resize(end);
+  std::copy(change.bytes.begin(), change.bytes.end(), bytes.begin() + change.offset);
+}
+
+void change(CrashFs::File& target, CrashFs::Change made) {
+  carry_out(target.content, made);
+  target.unsynced.push_back(std::move(made));
 }
 
 int write_file(sqlite3_file* file, const void* from, int amount, sqlite3_int64 offset) {
-  if (self(file).fs->next_write_fails()) return SQLITE_FULL;
-  auto& target = content(file);
-  CrashFs::Write write{offset, std::string(static_cast<const char*>(from), static_cast<size_t>(amount))};
-  apply_write(target.content, write);
-  target.unsynced.push_back(std::move(write));
-  return SQLITE_OK;
+  auto& fs = *self(file).fs;
+  std::string bytes(static_cast<const char*>(from), static_cast<size_t>(amount));
+  auto outcome = fs.next_write();
+  if (outcome == Outcome::full) return SQLITE_FULL;
+  if (outcome == Outcome::failed) return SQLITE_IOERR_WRITE;
+  if (outcome == Outcome::cut_short) bytes.resize(fs.part_of(bytes.size()));
+  change(content(file), {offset, std::move(bytes)});
+  return outcome == Outcome::done ? SQLITE_OK : SQLITE_IOERR_WRITE;
 }
 
 int truncate_file(sqlite3_file* file, sqlite3_int64 size) {
-  auto& target = content(file);
-  target.content.resize(static_cast<size_t>(size));
-  target.truncated = true;
+  if (self(file).fs->next_write() != Outcome::done) return SQLITE_IOERR_TRUNCATE;
+  change(content(file), {size, {}, true});
   return SQLITE_OK;
 }
 
 int sync_file(sqlite3_file* file, int) {
   auto& target = content(file);
-  // Copying only what changed keeps a sync cheap: these files grow to megabytes.
-  if (target.truncated) {
-    target.durable = target.content;
-  } else {
-    for (const auto& write : target.unsynced) apply_write(target.durable, write);
-  }
+  auto outcome = self(file).fs->next_sync();
+  if (outcome == Outcome::cut_short) self(file).fs->fail_sync(target);
+  if (outcome != Outcome::done) return SQLITE_IOERR_FSYNC;
+  for (const auto& made : target.unsynced) carry_out(target.durable, made);
   target.unsynced.clear();
-  target.truncated = false;
   return SQLITE_OK;
 }
 
@@ -83,7 +89,9 @@ int is_reserved(sqlite3_file*, int* reserved) {
 }
 int control(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
 int sector_size(sqlite3_file*) { return 4096; }
-int characteristics(sqlite3_file*) { return 0; }
+/// As SQLite's own file system says of any Linux disk. Without it a commit ends with bytes that are not
+/// synced.
+int characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
 const sqlite3_io_methods methods = {1,         close_file,  read_file,       write_file, truncate_file,
                                     sync_file, file_size,   lock_file,       lock_file,  is_reserved,
@@ -92,6 +100,8 @@ const sqlite3_io_methods methods = {1,         close_file,  read_file,       wri
 
 int open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out_flags) {
   auto& open = self(file);
+  open.base.pMethods = nullptr;
+  if (fs_of(vfs).next_read() != Outcome::done) return SQLITE_CANTOPEN;
   open.fs = &fs_of(vfs);
   auto& entry = open.fs->files[name ? name : "temporary"];
   if (!entry) entry = std::make_shared<CrashFs::File>();
@@ -102,6 +112,7 @@ int open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags,
 }
 
 int delete_file(sqlite3_vfs* vfs, const char* name, int) {
+  if (fs_of(vfs).next_write() != Outcome::done) return SQLITE_IOERR_DELETE;
   fs_of(vfs).files.erase(name);
   return SQLITE_OK;
 }
@@ -149,17 +160,55 @@ CrashFs::CrashFs() : vfs_(std::make_unique<sqlite3_vfs>()) {
 
 CrashFs::~CrashFs() { sqlite3_vfs_unregister(vfs_.get()); }
 
-bool CrashFs::next_write_fails() { return fail_in_ > 0 && --fail_in_ == 0; }
+void CrashFs::stop_in(int changes) { stop_in_ = changes; }
+void CrashFs::start() { stop_in_ = -1; }
+
+void CrashFs::set_faults(DiskFaults faults, SimRandom& random) {
+  faults_ = faults;
+  random_ = &random;
+}
+
+/// Counts a change; true from the one on at which everything stops.
+bool CrashFs::stops() {
+  if (stop_in_ > 0) --stop_in_;
+  return stop_in_ == 0;
+}
+
+bool CrashFs::fails(unsigned thousandths) { return thousandths > 0 && random_->pick(1000) < thousandths; }
+
+CrashFs::Outcome CrashFs::next_read() {
+  return is_stopped() || fails(faults_.reads) ? Outcome::failed : Outcome::done;
+}
+
+CrashFs::Outcome CrashFs::next_write() {
+  if (stops()) return Outcome::failed;
+  if (fail_in_ > 0 && --fail_in_ == 0) return Outcome::full;
+  if (fails(faults_.writes)) return Outcome::failed;
+  return fails(faults_.short_writes) ? Outcome::cut_short : Outcome::done;
+}
+
+CrashFs::Outcome CrashFs::next_sync() {
+  if (stops()) return Outcome::failed;
+  return fails(faults_.syncs) ? Outcome::cut_short : Outcome::done;
+}
+
+/// Some of it was written; the rest is only in the page cache, which believes that the disk has it, and which
+/// may forget it at any time.
+void CrashFs::fail_sync(File& file) {
+  for (const auto& made : file.unsynced)
+    if (random_->chance(50)) carry_out(file.durable, made);
+  file.unsynced.clear();
+  if (random_->chance(30)) file.content = file.durable;
+}
 
 void CrashFs::lose_power(SimRandom& random) {
   for (auto& [name, file] : files) {
-    for (auto& write : file->unsynced) {
+    for (auto& made : file->unsynced) {
       if (random.chance(50)) continue;
-      if (random.chance(30)) write.bytes.resize(random.pick(write.bytes.size() + 1));
-      apply_write(file->durable, write);
+      if (random.chance(30)) made.bytes.resize(random.pick(made.bytes.size() + 1));
+      carry_out(file->durable, made);
     }
     file->unsynced.clear();
-    file->truncated = false;
     file->content = file->durable;
   }
 }

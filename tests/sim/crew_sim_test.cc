@@ -12,6 +12,7 @@
 #include "crew/crew_table.h"
 #include "platform/files/files.h"
 #include "platform/files/temporary_folder_fixture.h"
+#include "sim_disk.h"
 #include "sim_runs.h"
 #include "sim_seeds.h"
 #include "store/replies_table.h"
@@ -106,19 +107,23 @@ otherwise: {say: "## Summary\ndone {{task}}", delay: 100ms}
 
 class World {
  public:
-  explicit World(uint64_t seed) : random_(seed), loop_(clock_), world_(loop_, clock_, random_) {
+  explicit World(uint64_t seed)
+      : random_(seed), loop_(clock_), disk_(loop_, random_), world_(loop_, clock_, random_) {
     CRU_ASSERT(write_file(root_ / "lead.yaml", lead_script));
     CRU_ASSERT(write_file(root_ / "worker.yaml", worker_script));
     max_concurrent_ = random_.chance(30) ? 3 : 1;
   }
 
   void live() {
+    if (random_.chance(40)) disk_.ail();
     boot();
     for (auto crashes = random_.pick(7); crashes > 0; --crashes) {
       loop_.run_until([] { return false; }, Duration(static_cast<int64_t>(random_.pick(2000))));
       interrupt();
       if (::testing::Test::HasFailure()) return;
     }
+    disk_.repair();
+    if (has_given_up_) interrupt();
     loop_.run_until([this] { return all_over_; }, 10min);
     EXPECT_TRUE(all_over_) << "something is still under way after ten minutes";
     for (const auto& [key, times] : made_) EXPECT_EQ(times, 1) << key << " was used twice";
@@ -128,23 +133,25 @@ class World {
 
  private:
   void boot() {
-    auto store = SimStore::open(loop_, random_, fs_, migrations());
-    ASSERT_TRUE(store) << store.error().message;
-    daemon_ = std::make_unique<Daemon>(loop_, world_, random_, *std::move(store), root_.path(), made_,
-                                       max_concurrent_);
+    daemon_ = std::make_unique<Daemon>(loop_, world_, random_, disk_.open_store(migrations()), root_.path(),
+                                       made_, max_concurrent_);
     loop_.spawn(work());
   }
 
   void interrupt() {
     bool power = random_.chance(30);
+    disk_.stop_midway();
     loop_.drop_tasks();
     daemon_.reset();
-    if (power) fs_.lose_power(random_), world_.lose_power();
+    if (power) disk_.fs.lose_power(random_), world_.lose_power();
     boot();
   }
 
   Task<void> work() {
+    // A daemon that cannot recover ends, and is started again.
+    has_given_up_ = true;
     if (auto recovered = co_await daemon_->crew.recover(); !recovered) co_return;
+    has_given_up_ = false;
     loop_.spawn(be_a_client());
     while (chats_ < 3) {
       co_await loop_.sleep(random_.delay(500));
@@ -229,7 +236,8 @@ class World {
   SimRandom random_;
   SimClock clock_;
   SimLoop loop_;
-  CrashFs fs_;
+  SimDisk disk_;
+  bool has_given_up_ = false;
   SimWorld world_;
   TemporaryFolder root_;
   std::map<std::string, int> made_;

@@ -13,12 +13,15 @@ class CrashingWorld : public LiveWorld {
   explicit CrashingWorld(uint64_t seed) : LiveWorld(seed, options()) {}
 
   void live() {
+    if (random_.chance(40)) disk_.ail();
     boot();
     for (auto crashes = random_.pick(8); crashes > 0; --crashes) {
       loop_.run_until([] { return false; }, Duration(static_cast<int64_t>(random_.pick(20'000))));
       interrupt();
       if (::testing::Test::HasFailure()) return;
     }
+    disk_.repair();
+    if (has_given_up_) interrupt();
     loop_.run_until([this] { return is_over_; }, 2h);
     EXPECT_TRUE(is_over_) << "something is still under way after two hours";
   }
@@ -32,7 +35,10 @@ class CrashingWorld : public LiveWorld {
   }
 
   Task<void> work() override {
+    // A daemon that cannot recover ends, and is started again.
+    has_given_up_ = true;
     if (auto recovered = co_await daemon_->live.recover(); !recovered) co_return;
+    has_given_up_ = false;
     auto& live = daemon_->live;
     // Whoever was acknowledged is there after every crash.
     for (const auto& id : agents_) {
@@ -97,7 +103,7 @@ class CrashingWorld : public LiveWorld {
   std::vector<std::string> agents_;
   std::map<std::string, std::string> sent_, tasks_;  ///< to whom
   int shouts_ = 0, words_ = 0;
-  bool is_over_ = false;
+  bool is_over_ = false, has_given_up_ = false;
 };
 
 TEST(LiveSim, LosesNobodyAndNothing) { live_through_seeds<CrashingWorld>(50); }

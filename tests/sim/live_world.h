@@ -10,6 +10,7 @@
 #include "autonomy/runtime.h"
 #include "platform/files/files.h"
 #include "platform/files/temporary_folder_fixture.h"
+#include "sim_disk.h"
 #include "sim_runs.h"
 #include "sim_seeds.h"
 
@@ -47,7 +48,11 @@ struct LiveDaemon : SimRuns {
 class LiveWorld {
  public:
   LiveWorld(uint64_t seed, autonomy::RuntimeOptions options)
-      : random_(seed), loop_(clock_), world_(loop_, clock_, random_), options_(std::move(options)) {}
+      : random_(seed),
+        loop_(clock_),
+        disk_(loop_, random_),
+        world_(loop_, clock_, random_),
+        options_(std::move(options)) {}
   ~LiveWorld() {
     loop_.drop_tasks();
     daemon_.reset();
@@ -55,17 +60,16 @@ class LiveWorld {
 
  protected:
   void boot() {
-    auto store = SimStore::open(loop_, random_, fs_, live_migrations());
-    ASSERT_TRUE(store) << store.error().message;
-    daemon_ = std::make_unique<LiveDaemon>(loop_, world_, random_, *std::move(store), root_.path(), models_,
-                                           options_);
+    daemon_ = std::make_unique<LiveDaemon>(loop_, world_, random_, disk_.open_store(live_migrations()),
+                                           root_.path(), models_, options_);
     loop_.spawn(work());
   }
   void interrupt() {
     bool power = random_.chance(30);
+    disk_.stop_midway();
     loop_.drop_tasks();
     daemon_.reset();
-    if (power) fs_.lose_power(random_), world_.lose_power();
+    if (power) disk_.fs.lose_power(random_), world_.lose_power();
     boot();
   }
   virtual Task<void> work() = 0;
@@ -106,7 +110,7 @@ class LiveWorld {
   SimRandom random_;
   SimClock clock_;
   SimLoop loop_;
-  CrashFs fs_;
+  SimDisk disk_;
   SimWorld world_;
   TemporaryFolder root_;
   autonomy::RuntimeOptions options_;

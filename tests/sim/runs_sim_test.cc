@@ -1,10 +1,12 @@
-// The whole of runs, inbox and store in a simulated world, with crashes around any commit, power losses, full
-// disks and lost keepers. CRU_SIM_SEEDS sets how many worlds; CRU_SIM_SEED replays one.
+// The whole of runs, inbox and store in a simulated world, with crashes around and within any commit, power
+// losses, full and failing disks and lost keepers. CRU_SIM_SEEDS sets how many worlds; CRU_SIM_SEED replays
+// one.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "runs/retention.h"
 #include "runs/runs_service.h"
+#include "sim_disk.h"
 #include "sim_runs.h"
 #include "sim_seeds.h"
 
@@ -33,9 +35,11 @@ struct Promises {
 
 class World {
  public:
-  explicit World(uint64_t seed) : random_(seed), loop_(clock_), world_(loop_, clock_, random_) {}
+  explicit World(uint64_t seed)
+      : random_(seed), loop_(clock_), disk_(loop_, random_), world_(loop_, clock_, random_) {}
 
   void live() {
+    if (random_.chance(40)) disk_.ail();
     boot();
     // Some worlds crash all the time, some seldom enough for retries to finish, some never but for failing
     // disks.
@@ -54,9 +58,7 @@ class World {
 
  private:
   void boot() {
-    auto store = SimStore::open(loop_, random_, fs_, migrations());
-    ASSERT_TRUE(store) << store.error().message;
-    daemon_ = std::make_unique<Daemon>(loop_, world_, random_, *std::move(store));
+    daemon_ = std::make_unique<Daemon>(loop_, world_, random_, disk_.open_store(migrations()));
     loop_.spawn(recover());
     loop_.spawn(follow_events());
     for (int client = 0; client < 3; ++client) loop_.spawn(use());
@@ -78,13 +80,15 @@ class World {
     if (std::getenv("CRU_SIM_TRACE")) fmt::print("interrupted at {}\n", to_rfc3339(clock_.wall()));
     switch (random_.pick(6)) {
       case 0:
+        disk_.stop_midway();
         crash();
-        fs_.lose_power(random_);
+        disk_.fs.lose_power(random_);
         world_.lose_power();
         return boot();
       case 1:
         return world_.kill_keeper();
       default:
+        disk_.stop_midway();
         crash();
         return boot();
     }
@@ -162,6 +166,7 @@ class World {
   /// No more crashes: answer everything, let every process end, then check.
   void settle() {
     closing_ = true;
+    disk_.repair();
     for (int attempt = 0; attempt < 20 && !(daemon_->ready && is_quiet()); ++attempt) {
       if (!daemon_->ready && attempt > 0) {
         crash();
@@ -187,10 +192,9 @@ class World {
 
   void check() {
     daemon_.reset();
-    auto store = SimStore::open(loop_, random_, fs_, migrations());
-    ASSERT_TRUE(store);
+    auto store = disk_.open_store(migrations());
     bool checked = false;
-    loop_.spawn(check_store(**store, checked));
+    loop_.spawn(check_store(*store, checked));
     loop_.run_until([&] { return checked; }, 10s);
     ASSERT_TRUE(checked);
     loop_.drop_tasks();
@@ -301,7 +305,7 @@ class World {
   SimRandom random_;
   SimClock clock_;
   SimLoop loop_;
-  CrashFs fs_;
+  SimDisk disk_;
   SimWorld world_;
   std::unique_ptr<Daemon> daemon_;
   Promises promises_;

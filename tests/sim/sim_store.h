@@ -1,7 +1,7 @@
 #pragma once
 /// The store inline on the simulated loop: the real committer, schema and SQL, on
-/// a file system that can lose its power. A crash may come before a commit, after
-/// it, or between the commit and its acknowledgement.
+/// a file system that can lose its power. A crash may come before a commit, in its
+/// middle, after it, or between the commit and its acknowledgement.
 #include "crash_vfs.h"
 #include "store/sqlite/committer.h"
 
@@ -24,6 +24,11 @@ class SimStore final : public Store {
   ~SimStore() override {
     if (timer_) loop_.cancel_timer(timer_);
     for (auto timer : finishing_) loop_.cancel_timer(timer);
+    // Most daemons are killed. An orderly end would copy the WAL back and sync all there is, which leaves
+    // nothing for a power loss to take.
+    if (random_.chance(90)) fs_.stop_in(0);
+    committer_.reset();
+    fs_.start();
   }
   bool is_full = false;   ///< the disk: no commit succeeds
   unsigned failures = 1;  ///< of a hundred commits, by chance
