@@ -22,21 +22,13 @@
 #include "keeper/tree.h"
 #include "platform/files/fd.h"
 #include "platform/files/line_log.h"
+#include "platform/loop/patience_fixture.h"
 
 namespace cru {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
-
-constexpr auto kPatience = 60s;  // machines that build something else at the same time are slow
-
-/// Waits for a condition by looking again; false when patience runs out.
-inline bool eventually(const std::function<bool()>& condition) {
-  for (auto end = Clock::now() + kPatience; Clock::now() < end; poll(nullptr, 0, 5))
-    if (condition()) return true;
-  return condition();
-}
 
 inline bool connect_to_keeper(int fd, const fs::path& root) {
   fs::path path = root / ".coven/keeper.sock";
@@ -72,7 +64,7 @@ class Client {
   /// The next message that fits; the others wait for a later call. Null at the end, or when patience runs
   /// out.
   json::value next(const std::function<bool(const json::object&)>& fits) {
-    for (auto end = Clock::now() + kPatience; Clock::now() < end;) {
+    for (auto end = Clock::now() + patience; Clock::now() < end;) {
       for (auto at = messages_.begin(); at != messages_.end(); ++at)
         if (fits(*at)) {
           json::value found = *at;

@@ -118,15 +118,16 @@ class LocksFixture : public StoreFixture {
   using Outcome = std::future<Result<Done>>;
   /// Begins to wait, and stands in line when this returns.
   Outcome wait_for(Who by, std::string path, Duration wait = 20s) {
-    auto answer = std::make_shared<std::promise<Result<Done>>>();
-    thread->on_loop(
-        [&] { thread->loop.spawn(wait_on(*locks, by, {.file_path = path, .wait = wait}, answer)); });
-    // Its first try is in the store before this read, and its answer on the loop.
-    count("SELECT 1");
-    return answer->get_future();
+    auto outcome = thread->start([this, by, request = Locks::Request{.file_path = path, .wait = wait}] {
+      return locks->acquire(by, request);
+    });
+    settle();
+    return outcome;
   }
-  static bool is_ready(Outcome& outcome, std::chrono::milliseconds limit = 20s) {
-    return outcome.wait_for(limit) == std::future_status::ready;
+  /// Whether what happened until now has not ended its wait.
+  bool still_waits(Outcome& outcome) {
+    settle();
+    return !is_there(outcome);
   }
 
   PlainPaths paths;
@@ -135,10 +136,6 @@ class LocksFixture : public StoreFixture {
   std::unique_ptr<Locks> locks;
 
  private:
-  static Task<void> wait_on(Locks& locks, Who by, Locks::Request request,
-                            std::shared_ptr<std::promise<Result<Done>>> answer) {
-    answer->set_value(co_await locks.acquire(by, request));
-  }
   void begin() {
     pool = std::make_unique<Pool>(thread->loop, 2);
     sessions = std::make_unique<Sessions>(thread->loop, *store, *pool, system_random(), session_options_);

@@ -159,9 +159,9 @@ TEST_F(LocksTest, ALockAskedForAgainIsNeverAnsweredFromMemory) {
 TEST_F(LocksTest, AReleaseGivesTheLockToWhoWaits) {
   acquire(ann, "a");
   auto bobs = wait_for(bob, "a");
-  EXPECT_FALSE(is_ready(bobs, 0ms));
+  EXPECT_TRUE(still_waits(bobs));
   release(ann, "a");
-  ASSERT_TRUE(is_ready(bobs));
+  ASSERT_TRUE(comes(bobs));
   auto got = bobs.get();
   EXPECT_EQ(said(got, "action"), "acquired");
   EXPECT_EQ(held().front().as_object().at("locked_by"), "bob");
@@ -172,15 +172,15 @@ TEST_F(LocksTest, ThoseWhoWaitAreServedInTheOrderTheyCame) {
   auto bobs = wait_for(bob, "src/a.cc"), cats = wait_for(cat, "src/*.cc"),
        second = wait_for(second_ann, "src/b.cc");
   release(ann, "src/");
-  ASSERT_TRUE(is_ready(bobs));
+  ASSERT_TRUE(comes(bobs));
   EXPECT_EQ(said(bobs.get(), "action"), "acquired");
-  EXPECT_FALSE(is_ready(cats, 30ms)) << "it overlaps bob's";
-  EXPECT_FALSE(is_ready(second, 0ms)) << "it is free, but cat came first and wants it too";
+  EXPECT_TRUE(still_waits(cats)) << "it overlaps bob's";
+  EXPECT_TRUE(still_waits(second)) << "it is free, but cat came first and wants it too";
   release(bob, "src/a.cc");
-  ASSERT_TRUE(is_ready(cats));
+  ASSERT_TRUE(comes(cats));
   EXPECT_EQ(said(cats.get(), "action"), "acquired");
   release(cat, "src/*.cc");
-  ASSERT_TRUE(is_ready(second));
+  ASSERT_TRUE(comes(second));
   EXPECT_EQ(said(second.get(), "action"), "acquired");
 }
 
@@ -194,9 +194,9 @@ TEST_F(LocksTest, ANewcomerIsRefusedWhileAnotherWaits) {
   EXPECT_EQ(said(acquire(ann, "src/b.cc"), "action"), "acquired") << "bob waits for ann, not she for him";
   EXPECT_EQ(said(acquire(ann, "src/a.cc"), "action"), "refreshed");
   release(ann, "src/a.cc");
-  EXPECT_FALSE(is_ready(bobs, 20ms));
+  EXPECT_TRUE(still_waits(bobs));
   release(ann, "src/b.cc");
-  ASSERT_TRUE(is_ready(bobs));
+  ASSERT_TRUE(comes(bobs));
   EXPECT_EQ(said(bobs.get(), "action"), "acquired");
 }
 
@@ -206,12 +206,12 @@ TEST_F(LocksTest, WhoIsWaitedForGoesBeforeThoseWhoWaitForIt) {
   auto anns = wait_for(ann, "src/**");
   auto bobs = wait_for(bob, "src/b.cc");
   release(cat, "src/b.cc");
-  ASSERT_TRUE(is_ready(bobs, 5s)) << "ann waits for bob, so bob does not wait for ann";
+  ASSERT_TRUE(comes(bobs)) << "ann waits for bob, so bob does not wait for ann";
   EXPECT_EQ(said(bobs.get(), "action"), "acquired");
-  EXPECT_FALSE(is_ready(anns, 0ms));
+  EXPECT_TRUE(still_waits(anns));
   release(bob, "src/a.cc");
   release(bob, "src/b.cc");
-  ASSERT_TRUE(is_ready(anns));
+  ASSERT_TRUE(comes(anns));
   EXPECT_EQ(said(anns.get(), "action"), "acquired");
 }
 
@@ -222,7 +222,7 @@ TEST_F(LocksTest, WhoIsWaitedForByOneThatIsNotTheFirstGoesBeforeItToo) {
   auto anns = wait_for(ann, "src/**");
   auto bobs = wait_for(bob, "src/b.cc");
   release(cat, "src/b.cc");
-  ASSERT_TRUE(is_ready(bobs, 5s));
+  ASSERT_TRUE(comes(bobs));
   EXPECT_EQ(said(bobs.get(), "action"), "acquired");
 }
 
@@ -231,10 +231,10 @@ TEST_F(LocksTest, WhatASessionGetsWhileItWaitsMakesOthersWaitForIt) {
   auto first = wait_for(bob, "src/a.cc");
   auto anns = wait_for(ann, "src/*.cc");
   auto second = wait_for(bob, "src/b.cc");
-  EXPECT_FALSE(is_ready(second, 0ms)) << "it is free, but ann came first";
+  EXPECT_TRUE(still_waits(second)) << "it is free, but ann came first";
   release(cat, "src/a.cc");
-  ASSERT_TRUE(is_ready(first, 5s));
-  ASSERT_TRUE(is_ready(second, 5s)) << "now ann waits for bob";
+  ASSERT_TRUE(comes(first));
+  ASSERT_TRUE(comes(second)) << "now ann waits for bob";
   EXPECT_EQ(said(second.get(), "action"), "acquired");
 }
 
@@ -247,15 +247,19 @@ TEST_F(LocksTest, WhatACallFindsExpiredIsGivenToWhoWaits) {
     if (call == 0) edit(cat, path);
     if (call == 1) acquire(cat, path);
     if (call == 2) release(ann, path);
-    ASSERT_TRUE(is_ready(bobs, 5s)) << call;
+    ASSERT_TRUE(comes(bobs)) << call;
     EXPECT_EQ(said(bobs.get(), "action"), "acquired") << call;
   }
 }
 
 TEST_F(LocksTest, AWaitEndsAtItsLimitWithTheRefusal) {
   acquire(ann, "a");
-  auto refused = acquire(bob, "a", {.wait = 30ms});
-  EXPECT_EQ(said(refused, "reason"), "locked_by_other");
+  auto bobs = wait_for(bob, "a", 30s);
+  thread->pass(30s - 1ms);
+  EXPECT_TRUE(still_waits(bobs));
+  thread->pass(1ms);
+  ASSERT_TRUE(comes(bobs));
+  EXPECT_EQ(said(bobs.get(), "reason"), "locked_by_other");
   EXPECT_EQ(said(acquire(ann, "a"), "action"), "refreshed");
   release(ann, "a");
   EXPECT_EQ(said(acquire(cat, "a"), "action"), "acquired") << "nobody is in line any more";
@@ -279,7 +283,7 @@ TEST_F(LocksTest, TheEndOfTheHoldersSessionServesWhoWaits) {
   auto bobs = wait_for(bob, "a");
   auto over = leave(ann, "done");
   EXPECT_EQ(int_or(over->reply, "locks_released"), 1);
-  ASSERT_TRUE(is_ready(bobs));
+  ASSERT_TRUE(comes(bobs));
   EXPECT_EQ(said(bobs.get(), "action"), "acquired");
 }
 
@@ -290,7 +294,7 @@ TEST_F(LocksTest, SixtyFourWhoWantTheSameGetItOneAfterTheOther) {
   release(ann, "a");
   int64_t last = 0;
   for (int i = 0; i < 64; ++i) {
-    ASSERT_TRUE(is_ready(outcomes[static_cast<size_t>(i)])) << i;
+    ASSERT_TRUE(comes(outcomes[static_cast<size_t>(i)])) << i;
     auto got = outcomes[static_cast<size_t>(i)].get();
     EXPECT_EQ(said(got, "locked_by"), "agent-" + std::to_string(i)) << "in the order they came";
     EXPECT_GT(token_of(got), last);
@@ -342,7 +346,7 @@ TEST_F(LocksTest, AStoreThatFailsIsTheCallersErrorAndNoRefusal) {
 
 class LocksOnEditTest : public LocksFixture {
  public:
-  LocksOnEditTest() : LocksFixture({}, {.take_on_edit = true, .edit_ttl = 60ms, .most_waiters = 1}) {}
+  LocksOnEditTest() : LocksFixture({}, {.take_on_edit = true, .edit_ttl = 1min, .most_waiters = 1}) {}
   const Who ann = who("ann"), bob = who("bob"), cat = who("cat");
 };
 
@@ -350,8 +354,11 @@ TEST_F(LocksOnEditTest, AnEditTakesTheLockAndTheTimerGivesItToWhoWaits) {
   auto edited = edit(ann, "a.cc");
   EXPECT_GT(token_of(edited), 0);
   EXPECT_EQ(said(acquire(bob, "a.cc"), "reason"), "locked_by_other");
-  auto bobs = wait_for(bob, "a.cc");
-  ASSERT_TRUE(is_ready(bobs)) << "nobody released it: it expired";
+  auto bobs = wait_for(bob, "a.cc", 10min);
+  thread->pass(59s);
+  EXPECT_TRUE(still_waits(bobs));
+  thread->pass(2s);
+  ASSERT_TRUE(comes(bobs)) << "nobody released it: it expired";
   EXPECT_EQ(said(bobs.get(), "action"), "acquired");
   EXPECT_EQ(edit(ann, "a.cc")->reply.at("allowed"), false);
 }

@@ -25,7 +25,7 @@ class PathsTest : public testing::Test {
   static void make(const std::string& path) { fs::create_directories(path); }
   void git(std::vector<std::string> words) {
     words.insert(words.begin(), {"git", "-c", "user.name=t", "-c", "user.email=t@t"});
-    auto ran = run_program(words, root);
+    auto ran = run_program(words, root, patience);
     ASSERT_TRUE(ran && ran->exit_code == 0);
   }
   /// The key, a folder's with a slash; or "refused".
@@ -102,8 +102,8 @@ TEST_F(PathsTest, AreTheSameInEveryWorktree) {
 
 TEST_F(PathsTest, ARepositoryInsideIsPartOfTheProjectAndOneOutsideIsNot) {
   git({"init", "-q"});
-  ASSERT_TRUE(run_program({"git", "init", "-q", root + "/vendor/lib"}, root));
-  ASSERT_TRUE(run_program({"git", "init", "-q", outside.path()}, root));
+  ASSERT_TRUE(run_program({"git", "init", "-q", root + "/vendor/lib"}, root, patience));
+  ASSERT_TRUE(run_program({"git", "init", "-q", outside.path()}, root, patience));
   EXPECT_EQ(resolve("vendor/lib/x.c"), "vendor/lib/x.c");
   EXPECT_EQ(resolve(outside.path() + "/src/a.cc"), "refused");
 }

@@ -43,7 +43,7 @@ class HttpMinds : public testing::Test {
     provider_.name = "anthropic";
     provider_.kind = ProviderKind::anthropic;
     provider_.key_env = "KEY";
-    provider_.silence_limit = provider_.first_byte_limit = 10s;
+    provider_.connect_limit = provider_.silence_limit = provider_.first_byte_limit = 1h;
     model_.id = "claude-x";
     model_.prices = Prices{3, 15, 0.3, 3.75};
   }

@@ -47,7 +47,9 @@ class ProgramMinds : public StoreFixture {
           program_mind(thread->loop, *pool, *runs, provider,
                        {folder.path(), "/bin/cru", {{"ANTHROPIC_API_KEY", "k"}, {"SECRET", "s"}}, goodbye});
     }
-    return thread->await([&] { return mind->think(request, ear, stop); });
+    auto reply = thread->start([&] { return mind->think(request, ear, stop); });
+    EXPECT_TRUE(thread->pass_until(1ms, [&] { return is_there(reply); }));
+    return reply.get();
   }
   void print_recording(const std::string& name) {
     for (auto& line : recorded(name)) keeper->prints.emplace_back("stdout", line);
@@ -72,7 +74,7 @@ class ProgramMinds : public StoreFixture {
   std::unique_ptr<runs::Runs> runs;
   std::unique_ptr<Mind> mind;
   Words argv;
-  Duration goodbye = 15s;
+  Duration goodbye = 10h;
   Ear ear;
   Stop stop;
 };
@@ -122,11 +124,12 @@ TEST_F(ProgramMinds, TakeARunWithTheirNameForSomebodyElsesUnlessTheyMayFollow) {
 TEST_F(ProgramMinds, AreKilledIfTheyStayAfterTheirLastWord) {
   print_recording("claude-mcp.events.jsonl");
   keeper->exits.reset();
-  goodbye = 20ms;
+  goodbye = 100ms;
   auto reply = think(ProviderKind::claude, numbered("go"));
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ(reply->message.text, "TOOL-RESULT: echo:ping-42");
-  auto run = thread->await([&] { return runs->wait_for_end("reviewer-3f", 20s); });
+  EXPECT_TRUE(thread->pass_until(1s, [&] { return runs->live_count() == 0; }));
+  auto run = thread->await([&] { return runs->find("reviewer-3f"); });
   ASSERT_TRUE(run);
   EXPECT_FALSE(runs::is_live(run->status));
   EXPECT_EQ(keeper->kills, 1);

@@ -18,7 +18,7 @@ class WorktreesTest : public testing::Test {
   std::string git(std::vector<std::string> words, std::string folder = {}) {
     words.insert(words.begin(),
                  {"git", "-c", "user.name=T", "-c", "user.email=t@t", "-c", "init.defaultBranch=main"});
-    auto ran = run_program(words, folder.empty() ? root.path() : folder);
+    auto ran = run_program(words, folder.empty() ? root.path() : folder, patience);
     EXPECT_TRUE(ran && ran->exit_code == 0) << (ran ? ran->err : ran.error().message);
     return ran ? ran->out : "";
   }

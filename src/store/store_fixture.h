@@ -1,5 +1,6 @@
 #pragma once
-/// For tests: a SQLite store in a folder of its own, with its loop, asked from the test's thread.
+/// For tests: a SQLite store in a folder of its own, with its loop, asked from the test's thread. Time stands
+/// still until the test lets it pass.
 #include <gtest/gtest.h>
 
 #include "platform/files/temporary_folder_fixture.h"
@@ -8,21 +9,6 @@
 #include "store/sqlite/sqlite_store.h"
 
 namespace cru {
-
-/// A wall clock that tests set. Boot time goes on, and can be made to go faster; timers know nothing of that.
-class WallClock final : public Clock {
- public:
-  Time wall() const override { return from_millis(wall_.load()); }
-  BootTime boot() const override { return system_clock().boot() + BootTime(boot_ahead_.load()); }
-  const std::string& boot_id() const override { return system_clock().boot_id(); }
-  void set(Time time) { wall_ = to_millis(time); }
-  void advance(Duration by) { wall_ += by.count(); }
-  void advance_boot(Duration by) { boot_ahead_ += by.count(); }
-
- private:
-  std::atomic<int64_t> wall_ = to_millis(std::chrono::sys_days(std::chrono::year(2026) / 11 / 15));
-  std::atomic<int64_t> boot_ahead_ = 0;
-};
 
 /// Public, so that a test's coroutines may use it.
 class StoreFixture : public testing::Test {
@@ -53,13 +39,18 @@ class StoreFixture : public testing::Test {
   auto write(F closure) {
     return thread->await([&] { return store->write(closure); });
   }
+  /// Returns when what was under way in the store and what that led to has come to its end: writes are done
+  /// in their order, and their callers go on in it.
+  void settle() {
+    for (int i = 0; i < 4; ++i) CRU_ASSERT(write([](Tx&) -> Result<int> { return 0; }).has_value());
+  }
   template <class F>
   auto read(F closure) {
     return thread->await([&] { return store->read(closure); });
   }
 
   TemporaryFolder folder;
-  WallClock clock;
+  HeldClock clock;
   std::vector<Migration> migrations_;
   std::unique_ptr<LoopThread> thread;
   std::unique_ptr<sqlite::SqliteStore> store;

@@ -90,9 +90,8 @@ class TeamsTest : public StoreFixture {
     return *read(
         [](Reader& reader) -> Result<std::vector<Session>> { return list_sessions(reader, false, 100); });
   }
-  void wait_until_ended() {
-    for (int i = 0; i < 2000 && thread->on_loop([&] { return runs->live_count(); }) > 0; ++i)
-      std::this_thread::sleep_for(5ms);
+  void wait_until_live(int64_t count) {
+    ASSERT_TRUE(thread->pass_until(10ms, [&] { return runs->live_count() == count; }));
   }
 
   std::unique_ptr<Pool> pool;
@@ -127,9 +126,9 @@ TEST_F(TeamsTest, GoesUpAsRunsWithSessionsAndDownAgain) {
   EXPECT_EQ(statuses(up()), "lead up, coder up") << "left as they are";
   EXPECT_EQ(keeper->specs.size(), 2u);
   EXPECT_EQ(statuses(down({"coder"})), "coder stopped");
-  wait_until_ended();
+  wait_until_live(1);
   EXPECT_EQ(statuses(down()), "lead stopped, coder down");
-  wait_until_ended();
+  wait_until_live(0);
   EXPECT_EQ(live_sessions().size(), 0u);
   EXPECT_EQ(listed(), "lead down, coder down");
   EXPECT_EQ(statuses(up()), "lead started, coder started");
@@ -146,8 +145,7 @@ TEST_F(TeamsTest, AnIdOfSomethingElseIsLeftAlone) {
   ASSERT_TRUE(up());
   EXPECT_EQ(listed(), "lead up lead, coder up coder-2");
   ASSERT_TRUE(down());
-  for (int i = 0; i < 2000 && thread->on_loop([&] { return runs->live_count(); }) > 1; ++i)
-    std::this_thread::sleep_for(5ms);
+  wait_until_live(1);
   auto run = thread->await([&] { return runs->find("coder"); });
   EXPECT_EQ(run->status, runs::Status::running);
 }

@@ -56,9 +56,8 @@ class WorkFixture : public StoreFixture {
                                             SessionOptions{.root = folder.path()});
       auto fake = std::make_unique<FakeVerifier>(thread->loop);
       verifier = fake.get();
-      queue = std::make_unique<WorkQueue>(
-          thread->loop, *store, *sessions, std::move(fake), system_random(),
-          WorkOptions{.root = "/project", .most_waiters = 3, .sign_of_life = 20ms});
+      queue = std::make_unique<WorkQueue>(thread->loop, *store, *sessions, std::move(fake), system_random(),
+                                          WorkOptions{.root = "/project", .most_waiters = 3});
       return true;
     });
   }
@@ -129,12 +128,16 @@ class WorkFixture : public StoreFixture {
   }
   /// Waits until `done` says so on the loop.
   template <class F>
-  bool eventually(F done) {
-    for (int i = 0; i < 2000; ++i) {
-      if (thread->on_loop(done)) return true;
-      std::this_thread::sleep_for(5ms);
-    }
-    return false;
+  bool becomes(F done) {
+    return eventually([&] { return thread->on_loop(done); });
+  }
+  /// A claim that is tried, and waits if there is nothing, when this returns.
+  std::future<Result<Done>> begin_claim(const Who& caller, std::vector<std::string> types, Duration lease,
+                                        Duration wait) {
+    auto claimed = thread->start(
+        [this, caller, types, lease, wait] { return queue->claim(caller, types, lease, wait); });
+    settle();
+    return claimed;
   }
 
   std::unique_ptr<Pool> pool;

@@ -134,8 +134,7 @@ TEST_F(WorkQueueTest, ThousandsOfDependentsAreToldInSmallTransactions) {
   auto open = [this] {
     return *read([](Reader& reader) -> Result<int64_t> { return count_open_work(reader); });
   };
-  for (int i = 0; i < 2000 && open() > 0; ++i) std::this_thread::sleep_for(5ms);
-  EXPECT_EQ(open(), 0);
+  EXPECT_TRUE(eventually([&] { return open() == 0; }));
   EXPECT_EQ(row("w1199").error_message, "dependency root was cancelled");
 }
 
@@ -231,7 +230,7 @@ TEST_F(WorkQueueTest, ARepeatedRequestGetsItsReplyAlsoFromTheNextDaemon) {
 }
 
 TEST_F(WorkQueueTest, AFailedAttemptIsTriedAgainAfterAWhileUntilTheLast) {
-  ASSERT_TRUE(submit({.task_id = "a", .max_attempts = 2, .backoff = 40ms}));
+  ASSERT_TRUE(submit({.task_id = "a", .max_attempts = 2, .backoff = 40s}));
   auto first = claim(who("ann"));
   auto token = int_or(first->reply, "fencing_token");
   auto failed = complete(who("ann"), {.task_id = "a", .error_message = "no disk", .fencing_token = token});
@@ -240,8 +239,13 @@ TEST_F(WorkQueueTest, AFailedAttemptIsTriedAgainAfterAWhileUntilTheLast) {
   EXPECT_TRUE(why("a").ends_with("after failed attempt 1 of 2: no disk")) << why("a");
   auto repeated = complete(who("ann"), {.task_id = "a", .fencing_token = token});
   EXPECT_TRUE(bool_or(repeated->reply, "repeated"));
-  auto second = claim(who("bob"), {}, 30min, 20s);  // woken when the back-off ends
-  EXPECT_EQ(text(second, "task_id"), "a");
+  auto waiting = begin_claim(who("bob"), {}, 30min, 5min);
+  thread->pass(39s);
+  settle();
+  EXPECT_FALSE(is_there(waiting));
+  thread->pass(1s);  // the back-off ends, which wakes him
+  ASSERT_TRUE(comes(waiting));
+  EXPECT_EQ(text(waiting.get(), "task_id"), "a");
   auto stale = complete(who("ann"), {.task_id = "a", .success = true, .fencing_token = token});
   EXPECT_EQ(text(stale, "reason"), "task_not_found_or_not_claimed_by_agent") << "said before, as failed";
   auto last = complete(who("bob"), {.task_id = "a", .error_message = "still none"});
@@ -252,8 +256,14 @@ TEST_F(WorkQueueTest, AFailedAttemptIsTriedAgainAfterAWhileUntilTheLast) {
 
 TEST_F(WorkQueueTest, ALeaseThatEndsSendsTheWorkBackAndItsTokenIsStale) {
   add("a");
-  auto first = claim(who("ann"), {}, 30ms);
-  auto second = claim(who("bob"), {}, 30min, 20s);
+  auto first = claim(who("ann"), {}, 30s);
+  auto waiting = begin_claim(who("bob"), {}, 30min, 5min);
+  thread->pass(29s);
+  settle();
+  EXPECT_FALSE(is_there(waiting));
+  thread->pass(1s);
+  ASSERT_TRUE(comes(waiting));
+  auto second = waiting.get();
   EXPECT_EQ(text(second, "task_id"), "a");
   EXPECT_EQ(second->reply.at("attempt"), 2);
   auto token = int_or(first->reply, "fencing_token");
@@ -265,10 +275,11 @@ TEST_F(WorkQueueTest, ALeaseThatEndsSendsTheWorkBackAndItsTokenIsStale) {
 }
 
 TEST_F(WorkQueueTest, ADeadlineThatPassesFailsTheWorkAndItsDependents) {
-  ASSERT_TRUE(submit({.task_id = "a", .deadline = clock.wall() + 40ms}));
+  ASSERT_TRUE(submit({.task_id = "a", .deadline = clock.wall() + 40s}));
   add("b", {"a"});
   ASSERT_EQ(claim_id("ann"), "a");
-  for (int i = 0; i < 2000 && status("b") != "failed"; ++i) std::this_thread::sleep_for(5ms);
+  thread->pass(40s);
+  EXPECT_TRUE(eventually([&] { return status("b") == "failed"; }));
   EXPECT_TRUE(row("a").error_message.starts_with("its deadline passed: ")) << row("a").error_message;
   EXPECT_EQ(row("b").error_message, "dependency a failed");
   EXPECT_EQ(complete(who("ann"), {.task_id = "a", .success = true})->status, 409);

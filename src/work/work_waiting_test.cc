@@ -6,45 +6,45 @@
 namespace cru::coordination {
 namespace {
 
-/// Agents that wait on threads of the test's own.
+/// Agents that wait.
 class WorkWaitingTest : public WorkFixture {
  public:
-  ~WorkWaitingTest() override {
-    for (auto& waiter : waiting) waiter.wait();
+  using Outcome = std::future<Result<Done>>;
+  /// Begins to wait, and stands in line when this returns.
+  Outcome wait_for_work(const std::string& name, std::vector<std::string> types = {}, Duration limit = 20s) {
+    return begin_claim(who(name), std::move(types), 30min, limit);
   }
-  std::future<std::string> wait_for_work(std::string name, std::vector<std::string> types = {},
-                                         Duration limit = 20s) {
-    auto promise = std::make_shared<std::promise<std::string>>();
-    thread->loop.post([this, promise, name, types, limit] {
-      thread->loop.spawn(ask(*queue, who(name), types, limit, promise));
-    });
-    return promise->get_future();
+  bool still_waits(Outcome& outcome) {
+    settle();
+    return !is_there(outcome);
   }
-  static Task<void> ask(WorkQueue& queue, Who caller, std::vector<std::string> types, Duration limit,
-                        std::shared_ptr<std::promise<std::string>> promise) {
-    auto done = co_await queue.claim(caller, types, 30min, limit);
-    promise->set_value(done ? std::string(text_or(done->reply, "task_id", "nothing"))
-                            : std::string(name(done.error().code)));
+  /// What it got, "nothing", or the error.
+  static std::string got(Outcome& outcome) {
+    if (!comes(outcome)) return "it waits for ever";
+    auto done = outcome.get();
+    return done ? std::string(text_or(done->reply, "task_id", "nothing"))
+                : std::string(name(done.error().code));
   }
-  std::vector<std::future<std::string>> waiting;
 };
 
-/// What a test's claim has looked for: the session is there, so its first try is over or on its way.
 TEST_F(WorkWaitingTest, AnAgentThatWaitsGetsWorkWhenItComes) {
   auto ann = wait_for_work("ann");
-  EXPECT_EQ(ann.wait_for(50ms), std::future_status::timeout);
+  EXPECT_TRUE(still_waits(ann));
   add("a");
-  EXPECT_EQ(ann.get(), "a");
+  EXPECT_EQ(got(ann), "a");
 }
 
 TEST_F(WorkWaitingTest, OneItemIsForOneAgentAndTheWaitHasALimit) {
   auto ann = wait_for_work("ann");
-  EXPECT_EQ(ann.wait_for(50ms), std::future_status::timeout);
-  auto bob = wait_for_work("bob", {}, 300ms);
-  EXPECT_EQ(bob.wait_for(50ms), std::future_status::timeout);
+  EXPECT_TRUE(still_waits(ann));
+  auto bob = wait_for_work("bob", {}, 30s);
+  EXPECT_TRUE(still_waits(bob));
   add("a");
-  EXPECT_EQ(ann.get(), "a") << "who came first";
-  EXPECT_EQ(bob.get(), "nothing");
+  EXPECT_EQ(got(ann), "a") << "who came first";
+  thread->pass(30s - 1ms);
+  EXPECT_TRUE(still_waits(bob));
+  thread->pass(1ms);
+  EXPECT_EQ(got(bob), "nothing");
 }
 
 TEST_F(WorkWaitingTest, CompletionCancellationAndDeathWakeThoseWhoWait) {
@@ -52,11 +52,11 @@ TEST_F(WorkWaitingTest, CompletionCancellationAndDeathWakeThoseWhoWait) {
   add("b", {"a"});
   ASSERT_EQ(claim_id("eve"), "a");
   auto ann = wait_for_work("ann");
-  EXPECT_EQ(ann.wait_for(50ms), std::future_status::timeout);
+  EXPECT_TRUE(still_waits(ann));
   ASSERT_TRUE(complete(who("eve"), {.task_id = "a", .success = true}));
-  EXPECT_EQ(ann.get(), "b");
+  EXPECT_EQ(got(ann), "b");
   auto bob = wait_for_work("bob", {"build"});
-  EXPECT_EQ(bob.wait_for(50ms), std::future_status::timeout);
+  EXPECT_TRUE(still_waits(bob));
   ASSERT_TRUE(write([this](Tx& tx) -> Result<int64_t> {
     return requeue_work_of(tx, who("ann").session_id, "ann died", sessions->now());
   }));
@@ -64,31 +64,32 @@ TEST_F(WorkWaitingTest, CompletionCancellationAndDeathWakeThoseWhoWait) {
     queue->freed();
     return true;
   });
-  EXPECT_EQ(bob.get(), "b");
+  EXPECT_EQ(got(bob), "b");
 }
 
 TEST_F(WorkWaitingTest, OneWaiterTooManyIsRefused) {
-  std::vector<std::future<std::string>> all;
-  for (auto name : {"a", "b", "c"}) all.push_back(wait_for_work(name, {}, 500ms));
-  EXPECT_EQ(all.front().wait_for(100ms), std::future_status::timeout);
-  EXPECT_EQ(all.back().wait_for(100ms), std::future_status::timeout);
-  EXPECT_EQ(wait_for_work("d").get(), "overloaded");
-  for (auto& one : all) EXPECT_EQ(one.get(), "nothing");
+  std::vector<Outcome> all;
+  for (auto name : {"a", "b", "c"}) all.push_back(wait_for_work(name, {}, 5min));
+  for (auto& one : all) EXPECT_TRUE(still_waits(one));
+  auto fourth = wait_for_work("d");
+  EXPECT_EQ(got(fourth), "overloaded");
+  thread->pass(5min);
+  for (auto& one : all) EXPECT_EQ(got(one), "nothing");
 }
 
 TEST_F(WorkWaitingTest, ManyAgentsAndManyItemsMeetExactlyOnce) {
-  std::vector<std::future<std::string>> agents;
+  std::vector<Outcome> agents;
   for (int i = 0; i < 3; ++i) agents.push_back(wait_for_work("agent" + std::to_string(i)));
   std::set<std::string> taken;
   for (int i = 0; i < 40; ++i) {
     add("w" + std::to_string(i));
-    auto got = agents[static_cast<size_t>(i % 3)].get();
-    EXPECT_TRUE(taken.insert(got).second) << got;
+    auto item = got(agents[static_cast<size_t>(i % 3)]);
+    EXPECT_TRUE(taken.insert(item).second) << item;
     agents[static_cast<size_t>(i % 3)] = wait_for_work("agent" + std::to_string(i % 3));
   }
   EXPECT_EQ(taken.size(), 40u);
   for (int i = 0; i < 3; ++i) add("last" + std::to_string(i));
-  for (auto& agent : agents) agent.get();
+  for (auto& agent : agents) EXPECT_TRUE(got(agent).starts_with("last"));
 }
 
 /// A caller that can hang up.
@@ -117,8 +118,7 @@ TEST_F(HangingUpTest, AClaimThatNobodyHearsOfIsTakenBackAndIsNoAttempt) {
     add(id);
     std::string unheard;
     thread->on_loop([&] { ask(*queue, who("ann", request), unheard).frame.destroy(); });
-    for (int i = 0; i < 1000 && events().back() != "work.requeued " + id; ++i)
-      std::this_thread::sleep_for(5ms);
+    EXPECT_TRUE(eventually([&] { return events().back() == "work.requeued " + id; }));
     EXPECT_EQ(status(id), "pending");
     EXPECT_EQ(row(id).attempts, 0);
     auto again = claim(who("ann", request));
@@ -138,7 +138,7 @@ TEST_F(HangingUpTest, WhoAsksAgainUnderTheSameIdKeepsTheClaim) {
     lost.frame.destroy();
     return kept;
   });
-  EXPECT_TRUE(eventually([&] { return retry.frame.done(); }));
+  EXPECT_TRUE(becomes([&] { return retry.frame.done(); }));
   thread->on_loop([&] { retry.frame.destroy(); });
   EXPECT_EQ(second, "a");
   EXPECT_EQ(claim_id("bob"), "");

@@ -315,7 +315,7 @@ TEST_F(NotesTest, AskingWaitsForTheAnswer) {
           (void)co_await self->inbox.answer((*pending)[0].id, "yes");
           co_return;
         }
-        (void)co_await self->store->events().wait_past(self->store->events().last(), 1s);
+        (void)co_await self->store->events().wait_past(self->store->events().last(), 1h);
       }
     }(this));
   });

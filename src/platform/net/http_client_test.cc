@@ -7,6 +7,8 @@
 
 #include <thread>
 
+#include "platform/loop/patience_fixture.h"
+
 namespace cru {
 namespace {
 
@@ -43,7 +45,7 @@ class RawPeer {
   std::thread thread;
 };
 
-Result<HttpReply> get(RawPeer& peer, Duration limit = 5s) {
+Result<HttpReply> get(RawPeer& peer, Duration limit = patience) {
   return peer.client.request({.target = "/x"}, limit);
 }
 
@@ -115,8 +117,8 @@ TEST(HttpClient, StopsWaitingWhenInterrupted) {
 
 TEST(HttpClient, SendsHeadersAndBody) {
   RawPeer peer("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n");
-  auto reply =
-      peer.client.request({.method = "POST", .target = "/t", .headers = {{"A", "b"}}, .body = "{}"}, 5s);
+  auto reply = peer.client.request({.method = "POST", .target = "/t", .headers = {{"A", "b"}}, .body = "{}"},
+                                   patience);
   ASSERT_TRUE(reply);
   EXPECT_NE(peer.request.find("POST /t HTTP/1.1\r\nHost: localhost\r\nA: b\r\nContent-Length: 2\r\n\r\n{}"),
             std::string::npos)
@@ -129,7 +131,7 @@ TEST(HttpClientStream, GivesEachEventOnce) {
       ": comment\n\nevent: a\nid: 7\ndata: one\ndata: two\n\ndata:x\r\n\r\nid: 9\n\ndata: cut",
       2, true);
   std::vector<ServerEvent> events;
-  auto reply = peer.client.stream({}, 5s, [&](const ServerEvent& event) {
+  auto reply = peer.client.stream({}, patience, [&](const ServerEvent& event) {
     events.push_back(event);
     return true;
   });
@@ -145,14 +147,14 @@ TEST(HttpClientStream, GivesEachEventOnce) {
 TEST(HttpClientStream, StopsWhenTheListenerHasEnough) {
   RawPeer peer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\ndata: 2\n\n");
   int count = 0;
-  auto reply = peer.client.stream({}, 5s, [&](const ServerEvent&) { return ++count < 1; });
+  auto reply = peer.client.stream({}, patience, [&](const ServerEvent&) { return ++count < 1; });
   ASSERT_TRUE(reply);
   EXPECT_EQ(count, 1);
 }
 
 TEST(HttpClientStream, ReturnsARefusalWhole) {
   RawPeer peer("HTTP/1.1 410 Gone\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}");
-  auto reply = peer.client.stream({}, 5s, [](const ServerEvent&) { return true; });
+  auto reply = peer.client.stream({}, patience, [](const ServerEvent&) { return true; });
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->status, 410);
   EXPECT_EQ(reply->body, "{}");

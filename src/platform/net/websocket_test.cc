@@ -83,12 +83,15 @@ class WebSocket : public testing::Test {
   }
   template <class F>
   bool becomes(F condition) {
-    auto end = std::chrono::steady_clock::now() + 10s;
-    while (std::chrono::steady_clock::now() < end) {
-      if (thread_.on_loop(condition)) return true;
-      std::this_thread::yield();
-    }
-    return false;
+    return eventually([&] { return thread_.on_loop(condition); });
+  }
+  /// Lets time pass until the server does something about this client.
+  void until_news(http::Client& client) {
+    EXPECT_TRUE(eventually([&] {
+      if (client.has_news()) return true;
+      thread_.pass(1s);
+      return false;
+    }));
   }
   bool ends_with(int code) {
     return becomes([&] { return !guests_.empty() && !guests_.back().socket && guests_.back().code == code; });
@@ -98,7 +101,8 @@ class WebSocket : public testing::Test {
     return receive(client).payload;
   }
 
-  LoopThread thread_;
+  HeldClock clock_;
+  LoopThread thread_{clock_};
   std::unique_ptr<Sockets> sockets_;
   std::unique_ptr<http::Server> server_;
   std::list<Guest> guests_;
@@ -224,18 +228,20 @@ TEST_F(WebSocket, SaysGoodbyeAndWaitsForTheAnswer) {
 }
 
 TEST_F(WebSocket, DoesNotWaitForAnAnswerForEver) {
-  start({.close_time = 20ms, .sweep = 5ms});
+  start({.close_time = 1s});
   auto client = connect();
   client.send(client_frame(1, "close"));
   EXPECT_EQ(receive(client).opcode, 8);
+  until_news(client);
   EXPECT_TRUE(client.is_closed());
   EXPECT_TRUE(ends_with(1000));
 }
 
 TEST_F(WebSocket, PingsWhoeverIsSilentAndKeepsWhoeverAnswers) {
-  start({.ping = 10ms, .patience = 10min, .sweep = 5ms});
+  start({.ping = 20s, .patience = 10h});
   auto client = connect();
   for (int i = 0; i < 3; ++i) {
+    until_news(client);
     EXPECT_EQ(receive(client).opcode, 9);
     client.send(client_frame(10, ""));
   }
@@ -243,9 +249,11 @@ TEST_F(WebSocket, PingsWhoeverIsSilentAndKeepsWhoeverAnswers) {
 }
 
 TEST_F(WebSocket, EndsWhoeverAnswersNoPing) {
-  start({.ping = 10ms, .patience = 10ms, .sweep = 5ms});
+  start({.ping = 20s, .patience = 20s});
   auto client = connect();
+  until_news(client);
   EXPECT_EQ(receive(client).opcode, 9);
+  until_news(client);
   EXPECT_TRUE(client.is_closed());
   EXPECT_TRUE(ends_with(1006));
 }
@@ -298,11 +306,11 @@ TEST_F(SlowReader, GetsAllThatWasTakenAndThenThereIsRoomAgain) {
 }
 
 TEST_F(SlowReader, IsEndedWhenItTakesNothingForTooLong) {
-  start({.most_queued = 100'000, .write_time = 20ms, .sweep = 5ms});
+  start({.most_queued = 100'000, .ping = 10h, .write_time = 30s});
   auto client = connect();
   EXPECT_EQ(echo(client, "x"), "x");
   fill();
-  EXPECT_TRUE(ends_with(1006));
+  EXPECT_TRUE(thread_.pass_until(1s, [&] { return !guests_.back().socket && guests_.back().code == 1006; }));
 }
 
 TEST_F(SlowReader, HearsTheGoodbyeAfterAllThatWaits) {

@@ -6,6 +6,7 @@
 
 #include <charconv>
 
+#include "platform/loop/patience_fixture.h"
 #include "platform/process/child_process_fixture.h"
 
 namespace cru {
@@ -15,7 +16,7 @@ namespace {
 std::string unique(const std::string& word) { return word + "-" + std::to_string(::getpid()); }
 
 TEST(MarkOf, ReadsOneVariableOfAnotherProcess) {
-  ChildProcess child("echo ready >&3; exec sleep 60", "CRU_TEST_MARK=abc=d");
+  ChildProcess child("echo ready >&3; exec sleep 1000", "CRU_TEST_MARK=abc=d");
   ASSERT_EQ(child.line(), "ready");
   EXPECT_EQ(mark_of(child.pid(), "CRU_TEST_MARK"), "abc=d");
   EXPECT_EQ(mark_of(child.pid(), "CRU_TEST"), "") << "a prefix of a name is another name";
@@ -24,7 +25,7 @@ TEST(MarkOf, ReadsOneVariableOfAnotherProcess) {
 }
 
 TEST(ParentOf, IsWhoForked) {
-  ChildProcess child("echo ready >&3; exec sleep 60");
+  ChildProcess child("echo ready >&3; exec sleep 1000");
   ASSERT_EQ(child.line(), "ready");
   EXPECT_EQ(parent_of(child.pid()), ::getpid());
   EXPECT_EQ(parent_of(0x3fffffff), 0);
@@ -38,14 +39,12 @@ TEST(ParentOf, IsNotMisledByTheNameOfAProcess) {
     ::_exit(0);
   }
   // Either name parses; wait until the odd one is set, so that it is the one under test.
-  std::string name;
-  for (int tries = 0; tries < 1000000 && name != ") S 1 (\n"; ++tries) {
+  EXPECT_TRUE(eventually([&] {
     Fd comm(::open(("/proc/" + std::to_string(pid) + "/comm").c_str(), O_RDONLY | O_CLOEXEC));
     char bytes[32];
     auto count = ::read(comm.get(), bytes, sizeof bytes);
-    name.assign(bytes, count > 0 ? static_cast<size_t>(count) : 0);
-  }
-  EXPECT_EQ(name, ") S 1 (\n");
+    return std::string_view(bytes, count > 0 ? static_cast<size_t>(count) : 0) == ") S 1 (\n";
+  }));
   EXPECT_EQ(parent_of(pid), ::getpid());
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
@@ -54,9 +53,9 @@ TEST(ParentOf, IsNotMisledByTheNameOfAProcess) {
 // What a lost keeper left behind.
 TEST(KillMarked, KillsAllWithTheMarkAndTheirChildrenAndNobodyElse) {
   auto ours = unique("ours"), theirs = unique("theirs");
-  ChildProcess marked("sleep 60 & echo $! >&3; trap '' TERM; wait", "CRU_TEST_MARK=" + ours);
-  ChildProcess other("echo ready >&3; exec sleep 60", "CRU_TEST_MARK=" + theirs);
-  ChildProcess unmarked("echo ready >&3; exec sleep 60");
+  ChildProcess marked("sleep 1000 & echo $! >&3; trap '' TERM; wait", "CRU_TEST_MARK=" + ours);
+  ChildProcess other("echo ready >&3; exec sleep 1000", "CRU_TEST_MARK=" + theirs);
+  ChildProcess unmarked("echo ready >&3; exec sleep 1000");
   auto text = marked.line();
   int grandchild = 0;
   std::from_chars(text.data(), text.data() + text.size(), grandchild);
@@ -66,9 +65,7 @@ TEST(KillMarked, KillsAllWithTheMarkAndTheirChildrenAndNobodyElse) {
   EXPECT_GE(kill_marked("CRU_TEST_MARK", {ours, unique("absent")}), 2u);
   EXPECT_EQ(marked.wait(), SIGKILL);
   // It has nobody to reap it but init; a zombie is dead too, and has no environment.
-  for (int tries = 0; tries < 1000000 && mark_of(grandchild, "CRU_TEST_MARK") == ours; ++tries) {
-  }
-  EXPECT_NE(mark_of(grandchild, "CRU_TEST_MARK"), ours);
+  EXPECT_TRUE(eventually([&] { return mark_of(grandchild, "CRU_TEST_MARK") != ours; }));
   EXPECT_EQ(::kill(other.pid(), 0), 0);
   EXPECT_EQ(mark_of(other.pid(), "CRU_TEST_MARK"), theirs);
   EXPECT_EQ(parent_of(unmarked.pid()), ::getpid());

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "platform/loop/patience_fixture.h"
 #include "platform/net/http/listen.h"
 #include "platform/process/child_process_fixture.h"
 #include "platform/process/marked_processes.h"
@@ -13,7 +14,7 @@ namespace cru {
 namespace {
 
 TEST(DescendsFrom, HoldsForOneselfAndAllAbove) {
-  ChildProcess child("sh -c 'echo $$ >&3; exec sleep 60' & wait");
+  ChildProcess child("sh -c 'echo $$ >&3; exec sleep 1000' & wait");
   int grandchild = std::stoi(child.line());
   EXPECT_TRUE(descends_from(grandchild, child.pid()));
   EXPECT_TRUE(descends_from(grandchild, ::getpid()));
@@ -26,7 +27,7 @@ TEST(DescendsFrom, HoldsForOneselfAndAllAbove) {
 }
 
 TEST(BelongsTo, HoldsForTheProcessWhatDescendsFromItAndItsSession) {
-  ChildProcess main("setsid sh -c 'sleep 60 & echo $$ $! >&3; wait' & wait");
+  ChildProcess main("setsid sh -c 'sleep 1000 & echo $$ $! >&3; wait' & wait");
   auto pids = main.line();
   int leader = std::stoi(pids), member = std::stoi(pids.substr(pids.find(' ')));
   auto started = start_time_of(leader);
@@ -40,14 +41,13 @@ TEST(BelongsTo, HoldsForTheProcessWhatDescendsFromItAndItsSession) {
   EXPECT_FALSE(belongs_to(0x3fffffff, leader, started));
   ::kill(leader, SIGKILL);
   main.wait();
-  for (int tries = 0; tries < 1000000 && start_time_of(leader) != 0; ++tries) {
-  }
+  EXPECT_TRUE(eventually([&] { return start_time_of(leader) == 0; }));
   EXPECT_TRUE(belongs_to(member, leader, started)) << "an orphan is of the session still";
   ::kill(member, SIGKILL);
 }
 
 TEST(BelongsTo, DoesNotHoldForAnotherOfTheSameParent) {
-  ChildProcess one("echo ready >&3; exec sleep 60"), other("echo ready >&3; exec sleep 60");
+  ChildProcess one("echo ready >&3; exec sleep 1000"), other("echo ready >&3; exec sleep 1000");
   ASSERT_EQ(one.line() + other.line(), "readyready");
   EXPECT_FALSE(belongs_to(other.pid(), one.pid(), start_time_of(one.pid())));
 }
@@ -81,7 +81,7 @@ class HeldBelow : public testing::Test {
   }
   /// Hands `client` to a child and asks.
   bool is_found(Fd client) {
-    ChildProcess child("echo ready >&3; exec sleep 60", {}, std::move(client));
+    ChildProcess child("echo ready >&3; exec sleep 1000", {}, std::move(client));
     EXPECT_EQ(child.line(), "ready");
     EXPECT_FALSE(is_held_below(child.pid(), client_port, server_port)) << "below means strictly below";
     return is_held_below(::getpid(), client_port, server_port);
@@ -110,7 +110,7 @@ TEST_F(HeldBelow, IsNotEvadedByAnIpv6Socket) {
 
 TEST_F(HeldBelow, IsFalseForOurOwnEndAndForOtherPorts) {
   auto client = connect(AF_INET, v4(INADDR_LOOPBACK, server_port));
-  ChildProcess child("echo ready >&3; exec sleep 60");
+  ChildProcess child("echo ready >&3; exec sleep 1000");
   ASSERT_EQ(child.line(), "ready");
   EXPECT_FALSE(is_held_below(child.pid(), client_port, server_port));
   EXPECT_FALSE(is_held_below(::getpid(), client_port, 1));

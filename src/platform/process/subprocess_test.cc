@@ -5,11 +5,12 @@
 
 #include "platform/files/files.h"
 #include "platform/files/temporary_folder_fixture.h"
+#include "platform/loop/patience_fixture.h"
 
 namespace cru {
 namespace {
 
-Result<ProgramResult> shell(const std::string& script, Duration limit = 20s) {
+Result<ProgramResult> shell(const std::string& script, Duration limit = patience) {
   return run_program({"sh", "-c", script}, "/", limit);
 }
 
@@ -25,7 +26,7 @@ TEST(RunProgram, TellsOfASignal) { EXPECT_EQ(shell("kill -9 $$")->exit_code, 128
 
 TEST(RunProgram, RunsInTheFolderWithNothingOnStandardInput) {
   TemporaryFolder folder;
-  EXPECT_EQ(run_program({"pwd"}, folder.path())->out, folder.path() + "\n");
+  EXPECT_EQ(run_program({"pwd"}, folder.path(), patience)->out, folder.path() + "\n");
   EXPECT_EQ(shell("cat; echo end")->out, "end\n");
 }
 
@@ -38,7 +39,7 @@ TEST(RunProgram, CutsEachStreamAtOneMebibyteAndReadsOn) {
 }
 
 TEST(RunProgram, IsKilledWhenItTakesTooLong) {
-  auto ran = shell("exec sleep 60", 20ms);
+  auto ran = shell("exec sleep 1000", 20ms);
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, Code::timed_out);
   EXPECT_EQ(ran.error().message, "sh timed out after 20ms");

@@ -195,9 +195,9 @@ TEST_P(Confined, HasNoNetworkWhereItMayNot) {
 TEST_P(Confined, WhateverItStartedEndsWithIt) {
   auto ended =
       run({},
-          "(setsid sh -c 'echo $$ > src/pid; exec sleep 300' &) ; while ! test -s src/pid; do :; done; "
-          "cat /proc/$(cat src/pid)/cmdline | head -c 5");
-  EXPECT_EQ(ended.said, "sleep") << "the pipe was closed, so none of them is left";
+          "(setsid sh -c 'echo $$ > src/pid; exec sleep 1000' &) ; while ! test -s src/pid; do :; done; "
+          "while ! grep -q '^sleep' /proc/$(cat src/pid)/cmdline; do :; done; echo sleeps");
+  EXPECT_EQ(ended.said, "sleeps\n") << "the pipe was closed, so none of them is left";
 }
 
 TEST(ConfineReport, ItsFirstLineCounts) {

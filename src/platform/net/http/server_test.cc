@@ -38,15 +38,20 @@ class HttpServer : public testing::Test {
   size_t connections() {
     return thread_.on_loop([this] { return server_->connections(); });
   }
-  /// Waits, with a deadline, until `condition` holds on the loop.
+  /// Waits until `condition` holds on the loop.
   template <class F>
   bool becomes(F condition) {
-    auto end = std::chrono::steady_clock::now() + 10s;
-    while (std::chrono::steady_clock::now() < end) {
-      if (thread_.on_loop(condition)) return true;
-      std::this_thread::yield();
-    }
-    return false;
+    return eventually([&] { return thread_.on_loop(condition); });
+  }
+  /// Lets time pass until the server does something about this client; how long that took.
+  Duration until_news(Client& client) {
+    auto begun = clock_.boot();
+    EXPECT_TRUE(eventually([&] {
+      if (client.has_news()) return true;
+      thread_.pass(1s);
+      return false;
+    }));
+    return clock_.boot() - begun;
   }
 
   std::optional<Response> admit(const Request& request) {
@@ -91,7 +96,7 @@ class HttpServer : public testing::Test {
     co_await writer.write("second");
   }
   Task<void> drain(std::atomic<bool>& drained) {
-    co_await server_->drain(10s);
+    co_await server_->drain(1h);
     drained = true;
   }
   Task<void> flood(Writer& writer) {
@@ -102,7 +107,8 @@ class HttpServer : public testing::Test {
     ++floods_ended_;
   }
 
-  LoopThread thread_;
+  HeldClock clock_;
+  LoopThread thread_{clock_};
   Signal gate_{thread_.loop};
   std::unique_ptr<Server> server_;
   uint16_t port_ = 0;
@@ -234,21 +240,25 @@ TEST_F(HttpServer, RefusalsAreJsonAndEndTheConnection) {
 }
 
 TEST_F(HttpServer, EndsSlowHeadersSlowBodiesAndIdleConnections) {
-  start({.header_time = 30ms, .body_time = 30ms, .idle_time = 30ms, .linger_time = 30ms, .sweep = 5ms});
+  start({.header_time = 10s, .body_time = 30s, .idle_time = 60s, .linger_time = 2s});
   auto header = connect();
   header.send("GET / HTTP/1.1\r\nHo");
+  EXPECT_GE(until_news(header), 10s);
   EXPECT_EQ(status_of(header.response()), 408);
   EXPECT_TRUE(header.is_closed());
   auto body = connect();
   body.send("POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab");
+  EXPECT_GE(until_news(body), 30s);
   EXPECT_EQ(status_of(body.response()), 408);
   EXPECT_TRUE(body.is_closed());
   auto mute = connect();
+  EXPECT_GE(until_news(mute), 10s);
   EXPECT_EQ(mute.until_closed(), "");
   auto idle = connect();
   EXPECT_EQ(status_of(idle.ask(get("/"))), 200);
+  EXPECT_GE(until_news(idle), 60s);
   EXPECT_EQ(idle.until_closed(), "");
-  EXPECT_TRUE(becomes([this] { return server_->connections() == 0; }));
+  EXPECT_TRUE(thread_.pass_until(1s, [this] { return server_->connections() == 0; }));
 }
 
 TEST_F(HttpServer, StreamsInChunksAndKeepsTheConnection) {
@@ -294,10 +304,10 @@ TEST_F(HttpServer, AStreamEndsWhenItsPeerGoesAwayInMidWrite) {
 }
 
 TEST_F(HttpServer, AStreamEndsWhenItsPeerTakesNothing) {
-  start({.write_time = 30ms, .sweep = 5ms});
+  start({.write_time = 30s});
   auto client = connect();
   client.send(get("/flood"));
-  EXPECT_TRUE(becomes([this] { return floods_ended_ == 1 && server_->connections() == 0; }));
+  EXPECT_TRUE(thread_.pass_until(1s, [this] { return floods_ended_ == 1 && server_->connections() == 0; }));
 }
 
 TEST_F(HttpServer, SurvivesPeersThatLeaveWhileAHandlerWaits) {
@@ -339,7 +349,7 @@ TEST_F(HttpServer, RefusesBodiesBeyondWhatAllTogetherMayHold) {
 }
 
 TEST_F(HttpServer, PausesWhenDescriptorsRunOutAndThenGoesOn) {
-  start({.accept_pause = 5ms});
+  start();
   auto client = connect();
   ASSERT_EQ(status_of(client.ask(get("/"))), 200);
   std::vector<Fd> sockets;
@@ -359,6 +369,7 @@ TEST_F(HttpServer, PausesWhenDescriptorsRunOutAndThenGoesOn) {
   EXPECT_EQ(status_of(client.ask(get("/"))), 200);  // those who are in are served
   EXPECT_EQ(connections(), 1u);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+  EXPECT_TRUE(thread_.pass_until(200ms, [this] { return server_->connections() == 4; }));
   for (auto& fd : sockets) EXPECT_EQ(status_of(Client(std::move(fd)).ask(get("/"))), 200);
 }
 

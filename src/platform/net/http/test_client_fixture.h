@@ -38,7 +38,7 @@ class Client {
     return true;
   }
   /// Reads until `text` was seen since the last call, and returns everything up to its end. What was
-  /// read when the peer closes first, or nothing more comes for ten seconds.
+  /// read when the peer closes first, or nothing more comes before the patience is at its end.
   std::string until(std::string_view text) {
     for (;;) {
       auto at = held_.find(text);
@@ -74,6 +74,11 @@ class Client {
     send(request);
     return response();
   }
+  /// Whether something can be read by now, the end too.
+  bool has_news() {
+    pollfd now{fd_.get(), POLLIN, 0};
+    return !held_.empty() || ::poll(&now, 1, 0) == 1;
+  }
   bool is_closed() {
     while (read_more()) {
     }
@@ -84,7 +89,7 @@ class Client {
  private:
   bool read_more() {
     pollfd waiting{fd_.get(), POLLIN, 0};
-    if (::poll(&waiting, 1, 10'000) != 1) return false;
+    if (::poll(&waiting, 1, static_cast<int>(std::chrono::milliseconds(patience).count())) != 1) return false;
     char buffer[65536];
     ssize_t count = ::recv(fd_.get(), buffer, sizeof buffer, 0);
     if (count <= 0) {
