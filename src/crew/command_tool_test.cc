@@ -37,12 +37,12 @@ class CommandTool : public testing::Test {
   }
   /// Waits until the command has made this file.
   void wait_for(const std::string& file) {
-    for (int i = 0; i < 2000 && !fs::exists(file); ++i) ::usleep(5000);
-    ASSERT_TRUE(fs::exists(file));
+    ASSERT_TRUE(eventually([&] { return fs::exists(file); }));
   }
 
   TemporaryFolder folder;
-  LoopThread thread;
+  HeldClock clock;
+  LoopThread thread{clock};
   Pool pool{thread.loop, 2};
   Stop stop;
   std::unique_ptr<Commands> commands = std::make_unique<Commands>(
@@ -94,13 +94,18 @@ TEST_F(CommandTool, WritesOnlyIfItMay) {
 
 TEST_F(CommandTool, EndsWithAllItStartedWhenItsTimeIsUp) {
   auto command = shell(
-      "(setsid sleep 300 &) ; for i in 1 2 3 4 5 6 7 8; do (sleep 300; sleep 300) & done; "
-      "echo begun; sleep 300");
-  command.limit = 1s;
-  auto text = *run(command);
-  EXPECT_TRUE(text.starts_with("timed out after")) << text;
+      "(setsid sleep 1000 &) ; for i in 1 2 3 4 5 6 7 8; do (sleep 1000; sleep 1000) & done; "
+      "echo begun; touch begun; sleep 1000");
+  command.may_write = true;
+  auto ended = thread.start([&] { return commands->run(command, stop); });
+  wait_for(folder / "begun");
+  thread.pass(command.limit - 1ms);
+  EXPECT_FALSE(is_there(ended));
+  thread.pass(1ms);
+  ASSERT_TRUE(comes(ended)) << "both streams were closed by all of them: no time passes any more";
+  auto text = *ended.get();
+  EXPECT_TRUE(text.starts_with("timed out after 2m00s")) << text;
   EXPECT_TRUE(has(text, "begun"));
-  // Both streams had to be closed by all of them for the answer to come before the last patience.
 }
 
 TEST_F(CommandTool, EndsWhenItSaysTooMuch) {
@@ -111,7 +116,7 @@ TEST_F(CommandTool, EndsWhenItSaysTooMuch) {
 }
 
 TEST_F(CommandTool, EndsWhenItIsStopped) {
-  auto command = shell("echo $$ > begun; sleep 300");
+  auto command = shell("echo $$ > begun; sleep 1000");
   command.may_write = true;
   std::thread stopper([&] {
     wait_for(folder / "begun");
@@ -127,7 +132,7 @@ TEST_F(CommandTool, EndsWhenItIsStopped) {
 
 /// Told by the pid of `cru confine`, whose folder it is: the command's own number is another inside.
 TEST_F(CommandTool, EndsWhenNobodyWaitsForItAnyMore) {
-  auto command = shell("echo $TMPDIR > begun; sleep 300");
+  auto command = shell("echo $TMPDIR > begun; sleep 1000");
   command.may_write = true;
   thread.loop.post([&] {
     thread.loop.spawn([](Commands& commands, Command command, Stop& stop) -> Task<void> {
@@ -136,15 +141,14 @@ TEST_F(CommandTool, EndsWhenNobodyWaitsForItAnyMore) {
   });
   wait_for(folder / "begun");
   std::string temporary;
-  for (int i = 0; i < 1000 && !temporary.ends_with('\n'); ++i) temporary = *read_file(folder / "begun");
+  ASSERT_TRUE(eventually([&] { return (temporary = *read_file(folder / "begun")).ends_with('\n'); }));
   temporary.pop_back();
   EXPECT_TRUE(fs::exists(temporary));
   thread.on_loop([&] {
     thread.loop.drop_tasks();
     return 0;
   });
-  for (int i = 0; i < 2000 && fs::exists(temporary); ++i) ::usleep(5000);
-  EXPECT_FALSE(fs::exists(temporary)) << "it ended and was cleaned up after";
+  EXPECT_TRUE(eventually([&] { return !fs::exists(temporary); })) << "it ended and was cleaned up after";
 }
 
 TEST_F(CommandTool, TheNinthWaitsForItsTurn) {
@@ -167,11 +171,9 @@ TEST_F(CommandTool, TheNinthWaitsForItsTurn) {
       count += entry.path().filename().string().starts_with("begun");
     return count;
   };
-  for (int i = 0; i < 2000 && begun() < 8; ++i) ::usleep(5000);
-  EXPECT_EQ(begun(), 8);
+  EXPECT_TRUE(eventually([&] { return begun() == 8; }));
   EXPECT_TRUE(write_file(folder / "go", ""));
-  for (int i = 0; i < 2000 && ended < 9; ++i) ::usleep(5000);
-  EXPECT_EQ(ended, 9);
+  EXPECT_TRUE(eventually([&] { return ended == 9; }));
   EXPECT_EQ(begun(), 9);
 }
 

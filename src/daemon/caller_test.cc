@@ -16,7 +16,7 @@ namespace {
 
 /// In these tests we are the daemon.
 TEST(Caller, WhateverDescendsFromTheDaemonIsAnAgent) {
-  ChildProcess command("sh -c 'echo $$ >&3; exec sleep 60' & wait");
+  ChildProcess command("sh -c 'echo $$ >&3; exec sleep 1000' & wait");
   int below = std::stoi(command.line());
   EXPECT_TRUE(has_children());
   EXPECT_TRUE(is_agents(command.pid(), 0)) << "without a keeper too";
@@ -46,7 +46,7 @@ TEST(Caller, TheSocketOfACommandIsAnAgents) {
   uint16_t own_port = 0;
   auto client = connect_to(port, own_port);
   EXPECT_FALSE(is_agents_socket(0, own_port, port)) << "held by the daemon alone";
-  ChildProcess command("echo ready >&3; exec sleep 60", {}, std::move(client));
+  ChildProcess command("echo ready >&3; exec sleep 1000", {}, std::move(client));
   ASSERT_EQ(command.line(), "ready");
   EXPECT_TRUE(is_agents_socket(0, own_port, port));
 }
@@ -117,7 +117,7 @@ class CallersRun : public StoreFixture {
 };
 
 constexpr auto telling = "echo $$ >&3; ";
-constexpr auto below = "sh -c 'echo $$ >&3; exec sleep 60' & wait";
+constexpr auto below = "sh -c 'echo $$ >&3; exec sleep 1000' & wait";
 
 TEST_F(CallersRun, IsWhatItsMarkSaysOfAllProcessesOfARun) {
   start("one", fmt::format("{}{}", telling, below));
@@ -128,7 +128,7 @@ TEST_F(CallersRun, IsWhatItsMarkSaysOfAllProcessesOfARun) {
 }
 
 TEST_F(CallersRun, IsNotTheOneWhoseMarkItForges) {
-  auto one = start("one", fmt::format("{}exec sleep 60", telling));
+  auto one = start("one", fmt::format("{}exec sleep 1000", telling));
   EXPECT_EQ(caller(pid_from("one")), "run:one");
   start("two", fmt::format("env CRU_RUN={} {}", one, below));
   int forger = pid_from("two");
@@ -136,7 +136,7 @@ TEST_F(CallersRun, IsNotTheOneWhoseMarkItForges) {
   EXPECT_EQ(caller(forger), "run:") << "a run's, but nobody can tell which";
   ::kill(forger, SIGKILL);
   // Nor is a command of an agent that thinks in the daemon.
-  ChildProcess command(fmt::format("{}exec sleep 60", telling), "CRU_RUN=" + one);
+  ChildProcess command(fmt::format("{}exec sleep 1000", telling), "CRU_RUN=" + one);
   EXPECT_EQ(caller(std::stoi(command.line())), "run:");
 }
 
@@ -149,7 +149,7 @@ TEST_F(CallersRun, IsNotToldOfOneThatHidesItsMark) {
 }
 
 TEST_F(CallersRun, IsLookedForOnceAConnection) {
-  start("one", fmt::format("{}exec sleep 60", telling));
+  start("one", fmt::format("{}exec sleep 1000", telling));
   int main = pid_from("one");
   EXPECT_EQ(caller(main), "run:one");
   processes.clear();
@@ -161,7 +161,7 @@ TEST_F(CallersRun, IsLookedForOnceAConnection) {
 TEST_F(CallersRun, IsToldOfAHandshakeAsOfAChange) {
   uint16_t own_port = 0;
   auto client = connect_to(port, own_port);
-  ChildProcess command("echo ready >&3; exec sleep 60", {}, std::move(client));
+  ChildProcess command("echo ready >&3; exec sleep 1000", {}, std::move(client));
   ASSERT_EQ(command.line(), "ready");
   http::Peer peer{.is_unix = false, .port = own_port, .connection = ++connections};
   http::Request request;

@@ -216,7 +216,7 @@ edges::Identity identity_of(const HookInput& input, const Words& words) {
   return edges::find_identity(edges::Speaker::hook, environment, input.cwd, {}, random);
 }
 
-Result<> carry_out(const Words& words, HookLog& log, BootTime deadline) {
+Result<> carry_out(const Words& words, HookLog& log, Duration limit, BootTime deadline) {
   auto text = read_stdin();
   auto input = text ? read_input(*text) : Result<HookInput>(fail(text.error()));
   auto named = words.is_codex ? std::string() : api::own_environment("CLAUDE_PROJECT_DIR").value_or("");
@@ -231,7 +231,7 @@ Result<> carry_out(const Words& words, HookLog& log, BootTime deadline) {
   bool uses_cru = fs::exists(project->state(), gone) || fs::exists(project->root + "/.crucible", gone);
   if (words.for_user && !uses_cru) return {};  // the user's hooks are called everywhere
   log = hook_log_of(project->state(), api::own_environment);
-  guard_hook(log, words.event, limit_of(words.event));
+  guard_hook(log, words.event, limit);
   if (!input) return fail(input.error());
   if (!is_event(words.event)) return fail(Code::invalid_argument, "unknown hook event");
   auto who = identity_of(*input, words);
@@ -243,7 +243,7 @@ Result<> carry_out(const Words& words, HookLog& log, BootTime deadline) {
 
 }  // namespace
 
-int run_hook(int argc, char** argv) {
+int run_hook(int argc, char** argv, std::optional<Duration> own_limit) {
   Words words;
   for (int i = 0; i < argc; ++i) {
     std::string_view word = argv[i];
@@ -252,12 +252,12 @@ int run_hook(int argc, char** argv) {
     if (words.event.empty() && !word.starts_with('-')) words.event = word;
   }
   if (words.event.empty()) words.event = "none";
-  auto limit = limit_of(words.event);
+  auto limit = own_limit.value_or(limit_of(words.event));
   auto log = hook_log_of({}, api::own_environment);
   guard_hook(log, words.event, limit);
   auto deadline = system_clock().boot() + limit;
   // A terminate in here ends in the guard, as does everything else that is not an outcome.
-  auto outcome = carry_out(words, log, deadline);
+  auto outcome = carry_out(words, log, limit, deadline);
   if (!outcome) log_hook_error(log, words.event, outcome.error().message);
   ::_exit(0);
 }

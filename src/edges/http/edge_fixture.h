@@ -82,14 +82,18 @@ class EdgeFixture : public testing::Test {
 
   /// Commits events and waits until they are announced.
   void emit(std::string type, std::string entity, int count = 1, json::object data = {}) {
-    std::promise<void> done;
-    thread_.on_loop([&] { thread_.loop.spawn(emit_task(type, entity, count, data, done)); });
-    done.get_future().get();
+    thread_.await([&] { return emit_task(type, entity, count, data); });
   }
   void forget_events(int64_t up_to) {
-    std::promise<void> done;
-    thread_.on_loop([&] { thread_.loop.spawn(forget_task(up_to, done)); });
-    done.get_future().get();
+    thread_.await([&] { return forget_task(up_to); });
+  }
+  /// Lets time pass until there is something to read for this client.
+  void pass_until_news(Client& client) {
+    EXPECT_TRUE(eventually([&] {
+      if (client.has_news()) return true;
+      thread_.pass(1s);
+      return false;
+    }));
   }
 
   static constexpr auto token = "0123456789abcdef";
@@ -101,7 +105,8 @@ class EdgeFixture : public testing::Test {
   api::Call last_call_;
   api::Callers caller_ = api::person;  ///< set before a client connects
   std::string run_id_;                 ///< likewise
-  http::LoopThread thread_;
+  HeldClock clock_;
+  http::LoopThread thread_{clock_};
   std::unique_ptr<sqlite::SqliteStore> store_;
   std::unique_ptr<api::Api> api_;
   std::unique_ptr<HttpEdge> edge_;
@@ -138,8 +143,7 @@ class EdgeFixture : public testing::Test {
         found.push_back(question);
     co_return api::Reply(json::object{{"questions", std::move(found)}});
   }
-  Task<void> emit_task(std::string type, std::string entity, int count, json::object data,
-                       std::promise<void>& done) {
+  Task<void> emit_task(std::string type, std::string entity, int count, json::object data) {
     auto written = co_await store_->write([type, entity, count, data](Tx& tx) -> Result<> {
       auto told = data;
       for (int i = 0; i < count; ++i) {
@@ -149,14 +153,12 @@ class EdgeFixture : public testing::Test {
       return {};
     });
     CRU_ASSERT(written.has_value());
-    done.set_value();
   }
-  Task<void> forget_task(int64_t up_to, std::promise<void>& done) {
+  Task<void> forget_task(int64_t up_to) {
     auto gone = co_await store_->write(
         [up_to](Tx& tx) -> Result<int64_t> { return delete_events(tx, up_to, {}, 1'000'000); });
     CRU_ASSERT(gone.has_value());
     store_->events().set_bounds(up_to, store_->events().last());
-    done.set_value();
   }
 };
 

@@ -72,16 +72,17 @@ TEST_F(Live, SubscriptionsFilterAndAnswersPass) {
 }
 
 TEST_F(Live, AHeartbeatMovesTheCursorOfWhoeverHearsNothing) {
-  HttpConfig config;
-  config.heartbeat = 20ms;
-  start(config);
+  start();
   auto client = connect_live();
   EXPECT_EQ(text_or(ask(client, R"({"type":"subscribe","agents":["b"]})"), "type"), "subscribed");
   speak(3, 2, "a");
   emit("agent.started", "x");
   json::object beat;
-  do beat = parse_json(ws::receive(client).payload)->as_object();
-  while (int_or(beat, "seq") < 4);
+  while (int_or(beat, "seq") < 4) {
+    pass_until_news(client);
+    auto received = ws::receive(client);
+    if (received.opcode == 1) beat = parse_json(received.payload)->as_object();
+  }
   EXPECT_EQ(text_or(beat, "type"), "heartbeat");
   EXPECT_TRUE(beat.contains("now") && beat.contains("now_ms"));
 }
@@ -154,8 +155,9 @@ TEST_F(Live, NobodyFollowsTheLogForNobody) {
 TEST_F(Live, TheDaemonSaysGoodbye) {
   start();
   auto client = connect_live();
-  thread_.await([&] { return edge_->drain(1s); });
+  auto drained = thread_.start([&] { return edge_->drain(1min); });
   EXPECT_EQ(next(client), (json::object{{"opcode", 8}, {"code", 1001}}));
+  EXPECT_TRUE(thread_.pass_until(1s, [&] { return is_there(drained); }));
 }
 
 TEST_F(Live, ManyClientsComeAndGo) {

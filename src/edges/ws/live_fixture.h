@@ -106,12 +106,7 @@ class Live : public EdgeFixture {
   }
   template <class F>
   bool becomes(F condition) {
-    auto end = std::chrono::steady_clock::now() + 20s;
-    while (std::chrono::steady_clock::now() < end) {
-      if (thread_.on_loop(condition)) return true;
-      std::this_thread::yield();
-    }
-    return false;
+    return eventually([&] { return thread_.on_loop(condition); });
   }
   bool clients_become(size_t count) {
     return becomes([&] { return edge_->live().clients() == count; });
