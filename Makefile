@@ -16,7 +16,7 @@ build: setup ## builds the release: build/cru
 	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build build --target cru -j $(JOBS)
 
-test: ## runs all tests: unit, simulation, layering, ledger, format, page, end to end
+test: ## runs all tests: unit, simulation, layering, ledger, format, tidy, page, end to end
 	@scripts/setup test
 	@mkdir -p build/test
 	@cmake --preset test >build/test/configure.log 2>&1 || { cat build/test/configure.log; exit 1; }

@@ -62,6 +62,7 @@ const stages = {
     return { passed: both[0].passed + both[1].passed, failed: both[0].failed + both[1].failed };
   },
   format: async () => single(await run(["scripts/format", "--check"])),
+  tidy: async () => single(await run(["scripts/tidy", "--bounded"])),
   types: async () => single(await run(["node_modules/.bin/tsc", "--noEmit", "-p", "web"])),
   page: async () => fromNodeTest(await run(["node", "web/test.mjs"])),
   async e2e() {

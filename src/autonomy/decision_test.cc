@@ -56,7 +56,7 @@ TEST(Decision, IsWrittenAsItIsRead) {
 
 TEST(Decision, ACodeFenceIsTakenOff) {
   constexpr std::string_view json = R"({"action":"wait","reason":"ok"})";
-  for (auto words :
+  for (const auto& words :
        {fmt::format("```json\n{}\n```", json), fmt::format("```\n{}\n```", json),
         fmt::format("\n  ```JSON  \r\n{}\r\n  ```  \n", json), fmt::format("```json {} ```", json),
         fmt::format("```{}```", json), fmt::format("```json\n{}```", json),

@@ -129,7 +129,7 @@ TEST(Metadata, HasTheWholeChat) {
 }
 
 TEST(YamlText, ReadsBackAsItWas) {
-  for (std::string text :
+  for (const auto& text :
        {std::string("plain"), std::string("a: b # c"), std::string("\"\\\n\t"), std::string("ünï 🦀"),
         std::string("\x01\x1f\x7f"), std::string("---\n"), std::string("[[x]]")}) {
     auto tree = parse_yaml("key: " + yaml_text(text));

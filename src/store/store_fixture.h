@@ -13,8 +13,8 @@ namespace cru {
 /// Public, so that a test's coroutines may use it.
 class StoreFixture : public testing::Test {
  public:
-  explicit StoreFixture(std::vector<Migration> migrations) : migrations_(std::move(migrations)) {
-    migrations_.insert(migrations_.begin(), event_migrations().begin(), event_migrations().end());
+  explicit StoreFixture(std::vector<Migration> migrations) : schema(std::move(migrations)) {
+    schema.insert(schema.begin(), event_migrations().begin(), event_migrations().end());
     open();
   }
   ~StoreFixture() override { close(); }
@@ -22,7 +22,7 @@ class StoreFixture : public testing::Test {
   std::string path() const { return folder / "store.db"; }
   void open() {
     thread = std::make_unique<LoopThread>(clock);
-    auto opened = sqlite::SqliteStore::open(thread->loop, path(), migrations_);
+    auto opened = sqlite::SqliteStore::open(thread->loop, path(), schema);
     CRU_ASSERT(opened.has_value());
     store = std::move(*opened);
   }
@@ -51,7 +51,7 @@ class StoreFixture : public testing::Test {
 
   TemporaryFolder folder;
   HeldClock clock;
-  std::vector<Migration> migrations_;
+  std::vector<Migration> schema;
   std::unique_ptr<LoopThread> thread;
   std::unique_ptr<sqlite::SqliteStore> store;
 };

@@ -119,9 +119,10 @@ Work close(Work work, WorkStatus status, std::string error, const Moment& now) {
 }
 
 Work requeue(Work work, std::string_view why, const Moment& now) {
-  if (work.attempts >= work.max_attempts)
-    return close(std::move(work), WorkStatus::failed,
-                 fmt::format("attempt {} of {}: {}", work.attempts, work.max_attempts, why), now);
+  if (work.attempts >= work.max_attempts) {
+    auto error = fmt::format("attempt {} of {}: {}", work.attempts, work.max_attempts, why);
+    return close(std::move(work), WorkStatus::failed, std::move(error), now);
+  }
   work.status = WorkStatus::pending;
   work.error_message = why;
   work.claimed_by.clear();

@@ -48,13 +48,11 @@ class World {
     for (uint64_t crash = 0; crash < crashes; ++crash) {
       loop_.run_until([] { return false; }, Duration(static_cast<int64_t>(random_.pick(apart))));
       interrupt();
-      if (HasFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
     loop_.run_until([] { return false; }, 1s);
     settle();
   }
-
-  static bool HasFailure() { return ::testing::Test::HasFailure(); }
 
  private:
   void boot() {

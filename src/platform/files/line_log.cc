@@ -14,9 +14,9 @@
 namespace cru {
 namespace {
 
-constexpr std::string_view kStart = R"({"seq":)";
-constexpr size_t kBlock = 64 << 10;
-constexpr int64_t kLinear = 64 << 10;  // a stretch this short is read through rather than halved
+constexpr std::string_view record_start = R"({"seq":)";
+constexpr size_t block_size = 64 << 10;
+constexpr int64_t short_stretch = 64 << 10;  // a stretch this short is read through rather than halved
 
 bool take(std::string_view& text, std::string_view expected) {
   if (!text.starts_with(expected)) return false;
@@ -107,7 +107,7 @@ std::optional<Piece> piece_at(std::string_view text, size_t begin) {
   Piece piece{0, begin, newline - begin, newline + 1};
   piece.seq = seq_of(text.substr(begin, piece.size));
   if (piece.seq == 0) {
-    size_t glued = text.substr(0, newline).find(kStart, begin + 1);
+    size_t glued = text.substr(0, newline).find(record_start, begin + 1);
     if (glued != std::string_view::npos) piece.size = (piece.next = glued) - begin;
   }
   return piece;
@@ -152,7 +152,7 @@ class Walker {
   Result<std::optional<Piece>> peek(size_t at) {
     while (true) {
       if (auto piece = piece_at(text, at)) return piece;
-      auto size = static_cast<size_t>(std::min<int64_t>(kBlock, end_ - read_to_));
+      auto size = static_cast<size_t>(std::min<int64_t>(block_size, end_ - read_to_));
       if (size == 0) return std::nullopt;
       size_t had = text.size();
       if (!read_at(fd_, read_to_, size, text)) return unreadable("reading");
@@ -188,7 +188,7 @@ std::optional<LogCursor> confirmed_after(int fd, int64_t from, int64_t end) {
   std::optional<Piece> before;
   for (int64_t offset = from; offset < end;) {
     size_t had = text.size();
-    size_t size = had == 0 ? 4096 : kBlock;
+    size_t size = had == 0 ? 4096 : block_size;
     if (!read_at(fd, offset, std::min(size, static_cast<size_t>(end - offset)), text)) return {};
     if (text.size() == had) return {};
     offset += static_cast<int64_t>(text.size() - had);
@@ -211,7 +211,7 @@ std::optional<LogCursor> confirmed_after(int fd, int64_t from, int64_t end) {
 LogCursor find(int fd, int64_t since, int64_t end) {
   LogCursor low;
   int64_t high = end;
-  while (since > 0 && high - low.offset > kLinear) {
+  while (since > 0 && high - low.offset > short_stretch) {
     int64_t middle = low.offset + (high - low.offset) / 2;
     auto probe = confirmed_after(fd, middle, high);
     if (probe && probe->seq <= since && probe->offset > low.offset)
@@ -242,7 +242,7 @@ Result<LogPage> walk(int fd, LogCursor from, int64_t end, int64_t since, size_t 
     if ((*piece)->seq <= since) {
       page.next = {walker.offset(), (*piece)->seq};
       walker.damaged = 0;
-      if ((*piece)->next >= kBlock) walker.drop_read();
+      if ((*piece)->next >= block_size) walker.drop_read();
       continue;
     }
     bytes += (*piece)->size + 1;
@@ -283,7 +283,7 @@ int utf8_size(const char* at, const char* end) {
 }
 
 int64_t seq_of(std::string_view json) {
-  if (!take(json, kStart)) return 0;
+  if (!take(json, record_start)) return 0;
   int64_t seq = take_seq(json);
   if (seq == 0 || !take(json, R"(,"ts":")") || !take_time(json) || !take(json, R"(","stream":"std)"))
     return 0;
@@ -310,7 +310,7 @@ Result<LogPage> read_from(int fd, LogCursor cursor, size_t max_lines, size_t max
 Result<int64_t> repair_tail(int fd) {
   auto size = size_of(fd);
   if (!size) return fail(size.error());
-  for (int64_t window = kBlock;; window *= 2) {
+  for (int64_t window = block_size;; window *= 2) {
     int64_t from = std::max<int64_t>(0, *size - window);
     std::string text;
     if (!read_at(fd, from, static_cast<size_t>(*size - from), text)) return unreadable("reading");

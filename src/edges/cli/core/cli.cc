@@ -40,7 +40,8 @@ const std::vector<Command>& commands() {
 
 std::string Args::get(const std::string& name, std::string fallback) const {
   auto found = values_.find(name);
-  return found == values_.end() || found->second.empty() ? std::move(fallback) : found->second.back();
+  if (found == values_.end() || found->second.empty()) return fallback;
+  return found->second.back();
 }
 
 const std::vector<std::string>& Args::all(const std::string& name) const {
