@@ -159,7 +159,8 @@ Task<minds::ToolResult> Crew::use_tool(const Thread& thread, LivePtr live, minds
   });
   if (!begun) co_return minds::ToolResult{use.id, in_words(begun.error()), true};
   auto text = co_await carry_out(thread, live, use);
-  minds::ToolResult result{use.id, text ? *std::move(text) : in_words(text.error()), !text.has_value()};
+  bool failed = !text;
+  minds::ToolResult result{use.id, failed ? in_words(text.error()) : *std::move(text), failed};
   result.text = bounded(std::move(result.text), options_.result_limit, "");
   if (repeatable) co_return result;
   auto kept = co_await persist(loop_, store_, [id = thread.id, result](Tx& tx) -> Result<> {

@@ -13,7 +13,7 @@ namespace cru {
 
 class Connection {
  public:
-  static constexpr size_t kMaxLine = 4 << 20, kHighWater = 1 << 20;
+  static constexpr size_t longest_line = 4 << 20, high_water = 1 << 20;
 
   Connection(uint64_t id, Fd fd, Peer peer) : id_(id), peer_(peer), fd_(std::move(fd)) {}
 
@@ -24,13 +24,13 @@ class Connection {
   bool read();
   /// The next whole line. Nothing if there is none yet, or if the client should take its answers first.
   std::optional<std::string> next_line();
-  bool line_too_long() const { return in_.size() > kMaxLine; }
+  bool line_too_long() const { return in_.size() > longest_line; }
 
   void send(std::string_view line) { out_.append(line).push_back('\n'); }
   /// Writes what the socket takes. False if the client is gone.
   bool flush();
   size_t waiting() const { return out_.size() - out_sent_; }
-  bool wants_read() const { return waiting() < kHighWater; }
+  bool wants_read() const { return waiting() < high_water; }
 
   uint32_t events = 0;      ///< what epoll was told
   bool was_daemon = false;  ///< said hello as one

@@ -9,8 +9,8 @@
 namespace cru {
 namespace {
 
-constexpr Duration kNoticeGap{10};             // a busy run tells of its growth a hundred times a second
-constexpr size_t kNoticeHighWater = 64 << 10;  // beyond it growth is remembered, not queued
+constexpr Duration notice_gap{10};              // a busy run tells of its growth a hundred times a second
+constexpr size_t notice_high_water = 64 << 10;  // beyond it growth is remembered, not queued
 
 std::string_view to_text(Pause pause) {
   switch (pause) {
@@ -112,13 +112,13 @@ void Keeper::notice_growth(Run& run) {
   run.dirty = true;
   int64_t marked = run.splitter.take_marked();
   if (run.marked == 0) run.marked = marked;
-  if (marked != 0 || run.noticed_at + kNoticeGap <= now_) return queue_notice(run);
-  run.notice_at = std::min(run.notice_at, run.noticed_at + kNoticeGap);
+  if (marked != 0 || run.noticed_at + notice_gap <= now_) return queue_notice(run);
+  run.notice_at = std::min(run.notice_at, run.noticed_at + notice_gap);
   arm(run);
 }
 
 void Keeper::queue_notice(Run& run) {
-  run.notice_at = kNever;
+  run.notice_at = never;
   if (run.queued) return;
   run.queued = true;
   notices_.push_back(run.uid);
@@ -129,7 +129,7 @@ void Keeper::send_notices() {
   auto found = connections_.find(daemon_);
   if (found == connections_.end()) return;
   Connection& daemon = *found->second;
-  while (!notices_.empty() && daemon.waiting() < kNoticeHighWater) {
+  while (!notices_.empty() && daemon.waiting() < notice_high_water) {
     std::string uid = std::move(notices_.front());
     notices_.pop_front();
     if (auto run = runs_.find(uid); run != runs_.end()) send_notice(daemon, *run->second);

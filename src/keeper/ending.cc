@@ -10,7 +10,7 @@
 namespace cru {
 namespace {
 
-constexpr int64_t kMaxDrain = 1 << 20;  // what a pipe can hold: an escaped writer cannot keep a run open
+constexpr int64_t longest_drain = 1 << 20;  // what a pipe can hold: an escaped writer cannot keep a run open
 
 int64_t millis(timeval time) { return time.tv_sec * 1000 + time.tv_usec / 1000; }
 
@@ -54,7 +54,7 @@ void Keeper::begin_end(Run& run, int signal, Duration grace) {
 }
 
 void Keeper::kill_tree(Run& run) {
-  run.kill_at = kNever;
+  run.kill_at = never;
   run.killing = true;
   kill_all([&] { return tree_of(run.tree(), [this](pid_t pid) { return owns(pid); }); });
 }
@@ -81,12 +81,12 @@ void Keeper::settle(Run& run) {
 bool Keeper::drain(Run& run) {
   if (run.pause == Pause::disk_floor) {  // what is left is little, and the run must be able to end
     run.pause = Pause::none;
-    run.retry_at = kNever;
+    run.retry_at = never;
   }
   for (Stream stream : {Stream::out, Stream::err}) {
     Source& source = run.source(stream);
-    for (int64_t drained = 0; source.fd && drained < kMaxDrain && run.pause == Pause::none;) {
-      ssize_t n = ::read(source.fd.get(), read_buffer_.get(), kReadBuffer);
+    for (int64_t drained = 0; source.fd && drained < longest_drain && run.pause == Pause::none;) {
+      ssize_t n = ::read(source.fd.get(), read_buffer_.get(), read_size);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) break;
       drained += n;
@@ -100,7 +100,7 @@ bool Keeper::drain(Run& run) {
 
 void Keeper::finish(Run& run) {
   run.finished = true;
-  run.kill_at = kNever;
+  run.kill_at = never;
   finished_.push_back(run.uid);
   commit_at_ = now_;
 }
@@ -142,13 +142,13 @@ void Keeper::commit_exits() {
   if (!saved.empty()) fsync(exits_folder_.get());
   for (const auto& uid : saved) {
     Run& run = *runs_.at(uid);
-    if (run.timer != kNever) timers_.erase({run.timer, run.slot});
+    if (run.timer != never) timers_.erase({run.timer, run.slot});
     slots_.erase(run.slot);
     runs_.erase(uid);
     notices_.push_back(uid);
   }
   finished_ = std::move(failed);
-  commit_at_ = finished_.empty() ? kNever : now_ + 1s;
+  commit_at_ = finished_.empty() ? never : now_ + 1s;
   if (runs_.empty() && !saved.empty())
     kill_all([this] { return strays([this](pid_t pid) { return owns(pid); }); });
 }

@@ -82,11 +82,11 @@ TEST_F(KeeperEnding, KillsAHundredEscapeesAndServesTheOthers) {
 }
 
 TEST_F(KeeperEnding, TellsOfEveryExitWhenManyEndAtOnce) {
-  constexpr int kRuns = 300;  // their notices are more than the keeper queues at a time
+  constexpr int run_count = 300;  // their notices are more than the keeper queues at a time
   ASSERT_EQ(mkfifo((root_ / "go").c_str(), 0600), 0);
-  for (int i = 0; i < kRuns; ++i) daemon_->ask(command("r" + std::to_string(i), ": < go"));
+  for (int i = 0; i < run_count; ++i) daemon_->ask(command("r" + std::to_string(i), ": < go"));
   Fd go(open((root_ / "go").c_str(), O_RDWR | O_CLOEXEC));  // now all of them can open it
-  for (int i = 0; i < kRuns; ++i) ASSERT_EQ(int_or(daemon_->exit_of("r" + std::to_string(i)), "code", -1), 0);
+  for (int i = 0; i < run_count; ++i) ASSERT_EQ(int_or(daemon_->exit_of("r" + std::to_string(i)), "code", -1), 0);
 }
 
 /// Stops the keeper, so that several requests await it.

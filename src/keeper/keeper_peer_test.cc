@@ -6,7 +6,7 @@
 namespace cru {
 namespace {
 
-constexpr const char* kHello = R"({"op":"hello","role":"daemon","id":1})";
+constexpr const char* hello_line = R"({"op":"hello","role":"daemon","id":1})";
 
 /// Sends each line to the keeper of the current folder; what it answers.
 std::string talk(std::span<const char* const> lines) {
@@ -41,9 +41,9 @@ __attribute__((constructor)) void act_as_another(int argc, char** argv, char**) 
   }
   if (std::string_view(argv[1]) != "daemon") return;
   if (getenv("CRU_RUN")) _exit(1);
-  std::string said = talk({&kHello, 1});
+  std::string said = talk({&hello_line, 1});
   pid_t child = fork();
-  if (child == 0) _exit(leave_note("child-said", talk({&kHello, 1})) ? 0 : 1);
+  if (child == 0) _exit(leave_note("child-said", talk({&hello_line, 1})) ? 0 : 1);
   waitpid(child, nullptr, 0);
   _exit(leave_note("daemon-was-here", std::to_string(getpid()) + "\n" + said) ? 0 : 1);
 }
@@ -76,7 +76,7 @@ TEST_F(KeeperPeer, AnAgentMayOnlyAskForADaemon) {
   auto request = command("a", "");
   request["argv"] = json::array{own_program(),
                                 "talk",
-                                kHello,
+                                hello_line,
                                 R"({"op":"hello","id":2})",
                                 R"({"op":"kill","uid":"victim","signal":9,"id":3})",
                                 R"({"op":"write","uid":"victim","delivery":"1","data":"Cg==","id":4})",
@@ -101,7 +101,7 @@ TEST_F(KeeperPeer, AnAgentMayOnlyAskForADaemon) {
 TEST_F(KeeperPeer, AnOrphanOfAnAgentIsAnAgent) {
   std::ofstream(root_ / "escape") << "while ! grep -q '^PPid:.*[^0-9]" << pid_
                                   << "$' /proc/$$/status; do :; done\n"
-                                  << "'" << own_program() << "' talk '" << kHello << "' > said\n"
+                                  << "'" << own_program() << "' talk '" << hello_line << "' > said\n"
                                   << "mv said orphan-said\n";
   start("a", "(env -i PATH=/usr/bin:/bin setsid sh escape > /dev/null 2>&1 &); read x");
   EXPECT_NE(note("orphan-said").find(R"("error":"forbidden")"), std::string::npos) << note("orphan-said");

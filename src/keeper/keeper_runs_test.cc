@@ -140,13 +140,14 @@ TEST_F(KeeperRuns, GivesAPty) {
 }
 
 TEST_F(KeeperRuns, HoldsManyRunsAtOnce) {
-  constexpr int kRuns = 150;
-  for (int i = 0; i < kRuns; ++i)
+  constexpr int run_count = 150;
+  for (int i = 0; i < run_count; ++i)
     daemon_->send(command("r" + std::to_string(i), "read x; echo " + std::to_string(i)));
-  for (int i = 0; i < kRuns; ++i)
+  for (int i = 0; i < run_count; ++i)
     daemon_->ask(
         {{"op", "write"}, {"uid", "r" + std::to_string(i)}, {"delivery", "1"}, {"data", to_base64("\n")}});
-  for (int i = 0; i < kRuns; ++i) EXPECT_EQ(int_or(daemon_->exit_of("r" + std::to_string(i)), "code", -1), 0);
+  for (int i = 0; i < run_count; ++i)
+    EXPECT_EQ(int_or(daemon_->exit_of("r" + std::to_string(i)), "code", -1), 0);
   EXPECT_EQ(bytes("r42"), "42\n");
 }
 

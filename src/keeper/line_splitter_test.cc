@@ -10,7 +10,7 @@
 namespace cru {
 namespace {
 
-constexpr std::string_view kNow = "2026-11-15T10:00:00.000Z";
+constexpr std::string_view some_time = "2026-11-15T10:00:00.000Z";
 
 /// Feeds a splitter and decodes what it wrote.
 struct Fixture {
@@ -29,12 +29,12 @@ struct Fixture {
     std::vector<char> exact(bytes.begin(), bytes.end());
     std::string_view rest(exact.data(), exact.size());
     while (!rest.empty()) {
-      rest.remove_prefix(splitter.feed(stream, rest, kNow, buffer));
+      rest.remove_prefix(splitter.feed(stream, rest, some_time, buffer));
       take();
     }
   }
   void flush(bool ended, Stream stream = Stream::out) {
-    splitter.flush(stream, kNow, buffer, ended);
+    splitter.flush(stream, some_time, buffer, ended);
     take();
   }
   std::vector<LogRecord> records() const {
@@ -170,17 +170,17 @@ TEST(LineSplitter, GivesChunksOfAPtyAtOnce) {
 TEST(LineSplitter, StopsWhenTheBufferIsFull) {
   Fixture f;
   std::string lines(256 << 10, '\n');
-  size_t taken = f.splitter.feed(Stream::out, lines, kNow, f.buffer);
+  size_t taken = f.splitter.feed(Stream::out, lines, some_time, f.buffer);
   EXPECT_LT(taken, lines.size());
-  EXPECT_LT(f.buffer.text().size(), RecordBuffer::kFull + 200);
+  EXPECT_LT(f.buffer.text().size(), RecordBuffer::full_size + 200);
 }
 
 TEST(LineSplitter, TheWorstRecordFitsTheBuffer) {
   Fixture f;
   std::string worst(16384, '\x01');
   worst[7] = '\xFF';
-  std::string fill(RecordBuffer::kFull - 200, 'a');
-  f.splitter.feed(Stream::out, fill + "\n", kNow, f.buffer);
+  std::string fill(RecordBuffer::full_size - 200, 'a');
+  f.splitter.feed(Stream::out, fill + "\n", some_time, f.buffer);
   f.buffer.clear();
   f.feed(worst + "\n");
   EXPECT_EQ(f.records().back().bytes, worst);
@@ -218,7 +218,7 @@ TEST(LineSplitter, LosesNothing) {
     auto records = f.records();
     for (size_t i = 0; i < records.size(); ++i) {
       ASSERT_EQ(records[i].seq, static_cast<int64_t>(i) + 1);
-      ASSERT_LE(records[i].bytes.size(), LineSplitter::kMaxLine);
+      ASSERT_LE(records[i].bytes.size(), LineSplitter::longest_line);
     }
     ASSERT_EQ(bytes_of(records, "stdout"), input[0]) << "seed " << seed;
     ASSERT_EQ(bytes_of(records, "stderr"), input[1]) << "seed " << seed;

@@ -18,7 +18,7 @@
 namespace cru {
 namespace {
 
-constexpr Duration kIdle{5000};
+constexpr Duration longest_idle{5000};
 
 BootTime boot_clock() {
   timespec now{};
@@ -58,7 +58,7 @@ bool Keeper::open(const std::string& root, std::string& error) {
   getrlimit(RLIMIT_NOFILE, &open_files_);
   rlimit raised{open_files_.rlim_max, open_files_.rlim_max};
   setrlimit(RLIMIT_NOFILE, &raised);
-  read_buffer_ = std::make_unique_for_overwrite<char[]>(kReadBuffer);
+  read_buffer_ = std::make_unique_for_overwrite<char[]>(read_size);
   return listen(error);
 }
 
@@ -96,7 +96,7 @@ void Keeper::watch(int fd, uint32_t events, Kind kind, uint64_t slot, bool known
 
 void Keeper::serve() {
   now_ = boot_clock();
-  idle_at_ = now_ + kIdle;
+  idle_at_ = now_ + longest_idle;
   while (!should_end()) {
     epoll_event events[64];
     int count = epoll_wait(epoll_.get(), events, 64, wait_millis());
@@ -115,8 +115,8 @@ void Keeper::serve() {
 
 bool Keeper::should_end() {
   bool idle = runs_.empty() && connections_.empty();
-  if (!idle) idle_at_ = kNever;
-  if (idle && idle_at_ == kNever) idle_at_ = now_ + kIdle;
+  if (!idle) idle_at_ = never;
+  if (idle && idle_at_ == never) idle_at_ = now_ + longest_idle;
   if (terminating_) return runs_.empty() || now_ >= give_up_at_;
   return stopping_ || now_ >= idle_at_;
 }
@@ -124,7 +124,7 @@ bool Keeper::should_end() {
 int Keeper::wait_millis() const {
   BootTime next = std::min({idle_at_, commit_at_, listen_at_, give_up_at_});
   if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
-  if (next == kNever) return -1;
+  if (next == never) return -1;
   return static_cast<int>(std::clamp<int64_t>((next - now_).count(), 0, 1 << 30));
 }
 
@@ -145,7 +145,7 @@ void Keeper::dispatch(uint64_t tag, uint32_t events) {
 void Keeper::arm(Run& run) {
   BootTime next = run.next_deadline();
   if (next >= run.timer) return;  // an early timer only looks again
-  if (run.timer != kNever) timers_.erase({run.timer, run.slot});
+  if (run.timer != never) timers_.erase({run.timer, run.slot});
   run.timer = next;
   timers_.emplace(next, run.slot);
 }
@@ -157,13 +157,13 @@ void Keeper::fire_timers() {
     if (auto found = slots_.find(slot); found != slots_.end()) fire(*found->second);
   }
   if (listen_at_ <= now_) {
-    listen_at_ = kNever;
+    listen_at_ = never;
     watch(listener_.get(), EPOLLIN, Kind::listener, 0, false);
   }
 }
 
 void Keeper::fire(Run& run) {
-  run.timer = kNever;
+  run.timer = never;
   for (Stream stream : {Stream::out, Stream::err})
     if (run.source(stream).flush_at <= now_) flush_partial(run, stream, false);
   if (run.notice_at <= now_) queue_notice(run);

@@ -30,8 +30,8 @@ class Keeper {
   void serve();
 
  private:
-  static constexpr size_t kReadBuffer = 64 << 10;  // more leaves the cache: 256 KiB is a fifth slower
-  static constexpr size_t kKilledEarly = 1024;     // remembered
+  static constexpr size_t read_size = 64 << 10;      // more leaves the cache: 256 KiB is a fifth slower
+  static constexpr size_t most_killed_early = 1024;  // remembered
   enum class Kind : uint8_t { listener, signals, connection, out, err, input };
   struct Ended {
     ExitRecord record;
@@ -116,7 +116,7 @@ class Keeper {
   std::deque<std::string> notices_;
   std::unique_ptr<char[]> read_buffer_;
   RecordBuffer records_;
-  BootTime now_{0}, idle_at_ = kNever, commit_at_ = kNever, listen_at_ = kNever, give_up_at_ = kNever;
+  BootTime now_{0}, idle_at_ = never, commit_at_ = never, listen_at_ = never, give_up_at_ = never;
   uint64_t next_slot_ = 1, daemon_ = 0;
   BootTime disk_full_until_{0};           ///< no run is read from before, unless a write works again
   std::deque<std::string> killed_early_;  ///< uids whose kill came before their start

@@ -17,16 +17,16 @@
 
 namespace cru {
 
-constexpr BootTime kNever = BootTime::max();
+constexpr BootTime never = BootTime::max();
 
 enum class Pause : uint8_t { none, disk_full, disk_floor, write_failed };
 
 /// One of the two streams that are read.
 struct Source {
   Fd fd;
-  int capacity = 65536;        ///< of the pipe
-  bool watched = false;        ///< by epoll
-  BootTime flush_at = kNever;  ///< when an unfinished line is written
+  int capacity = 65536;       ///< of the pipe
+  bool watched = false;       ///< by epoll
+  BootTime flush_at = never;  ///< when an unfinished line is written
 };
 
 /// What was read but found no room on the disk: kept until it does.
@@ -38,11 +38,11 @@ struct Stalled {
 };
 
 struct Run {
-  Run(uint64_t slot_, Output output_, std::string mark, bool pty_)
-      : slot(slot_),
-        pty(pty_),
-        output(std::move(output_)),
-        splitter(output.last_seq(), std::move(mark), pty_) {}
+  Run(uint64_t at, Output to, std::string mark, bool has_pty)
+      : slot(at),
+        pty(has_pty),
+        output(std::move(to)),
+        splitter(output.last_seq(), std::move(mark), has_pty) {}
 
   uint64_t slot;
   bool pty;
@@ -68,8 +68,8 @@ struct Run {
   BootTime floor_check_at{0};
   int64_t floor_check_bytes = 0;
 
-  BootTime kill_at = kNever, retry_at = kNever, notice_at = kNever, noticed_at{-1000};
-  BootTime timer = kNever;  ///< when the loop wakes for this run
+  BootTime kill_at = never, retry_at = never, notice_at = never, noticed_at{-1000};
+  BootTime timer = never;  ///< when the loop wakes for this run
   bool dirty = false, queued = false;
   int64_t marked = 0;
 

@@ -19,7 +19,7 @@
 namespace cru {
 namespace {
 
-constexpr const char* kSteps[] = {"pipe", "pty", "fork", "session", "limits", "stdio", "chdir", "exec"};
+constexpr const char* step_names[] = {"pipe", "pty", "fork", "session", "limits", "stdio", "chdir", "exec"};
 enum Step : int { pipe_, pty_, fork_, session, limits, stdio, chdir_, exec_ };
 
 struct Report {
@@ -152,7 +152,7 @@ bool make_pty(const SpawnRequest& request, Spawned& spawned, Plan& plan) {
 }  // namespace
 
 std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request) {
-  auto failed = [](Step step) { return std::unexpected(SpawnError{kSteps[step], errno}); };
+  auto failed = [](Step step) { return std::unexpected(SpawnError{step_names[step], errno}); };
   Plan plan;
   plan.programs = programs(request);
   plan.argv = pointers(request.argv);

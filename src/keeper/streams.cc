@@ -9,9 +9,9 @@
 namespace cru {
 namespace {
 
-constexpr int kGrownPipe = 1 << 20;
-constexpr Duration kSilence{200}, kRetry{1000};
-constexpr int64_t kFloorCheckBytes = 4 << 20;
+constexpr int grown_pipe = 1 << 20;
+constexpr Duration silence{200}, between_retries{1000};
+constexpr int64_t bytes_between_floor_checks = 4 << 20;
 
 }  // namespace
 
@@ -33,12 +33,12 @@ void Keeper::on_readable(Run& run, Stream stream) {
   if (!source.fd || run.pause != Pause::none) return;
   if (now_ < disk_full_until_) return pause(run, Pause::disk_full);
   if (run.main_alive && floor_reached(run)) return pause(run, Pause::disk_floor);
-  ssize_t n = ::read(source.fd.get(), read_buffer_.get(), kReadBuffer);
+  ssize_t n = ::read(source.fd.get(), read_buffer_.get(), read_size);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n <= 0) return end_stream(run, stream);  // a pty whose other end is closed says EIO
-  if (n >= source.capacity && !run.pty && source.capacity < kGrownPipe) {
-    int grown = fcntl(source.fd.get(), F_SETPIPE_SZ, kGrownPipe);
-    source.capacity = grown > 0 ? grown : kGrownPipe;  // refused: not asked again
+  if (n >= source.capacity && !run.pty && source.capacity < grown_pipe) {
+    int grown = fcntl(source.fd.get(), F_SETPIPE_SZ, grown_pipe);
+    source.capacity = grown > 0 ? grown : grown_pipe;  // refused: not asked again
   }
   take(run, stream, {read_buffer_.get(), static_cast<size_t>(n)});
 }
@@ -53,7 +53,7 @@ bool Keeper::take(Run& run, Stream stream, std::string_view bytes) {
     run.stalled.stream = stream;
     return false;
   }
-  run.source(stream).flush_at = run.splitter.has_partial(stream) ? now_ + kSilence : kNever;
+  run.source(stream).flush_at = run.splitter.has_partial(stream) ? now_ + silence : never;
   arm(run);
   return true;
 }
@@ -75,7 +75,7 @@ bool Keeper::append(Run& run) {
 }
 
 void Keeper::flush_partial(Run& run, Stream stream, bool ended) {
-  run.source(stream).flush_at = kNever;
+  run.source(stream).flush_at = never;
   if (run.pause != Pause::none) return;  // the stall is cleared first; retry() comes back
   run.splitter.flush(stream, timestamp(), records_, ended);
   append(run);
@@ -91,14 +91,14 @@ void Keeper::end_stream(Run& run, Stream stream) {
 bool Keeper::floor_reached(Run& run) {
   if (run.disk_floor <= 0) return false;
   if (now_ < run.floor_check_at && run.output.bytes() < run.floor_check_bytes) return false;
-  run.floor_check_at = now_ + kRetry;
-  run.floor_check_bytes = run.output.bytes() + kFloorCheckBytes;
+  run.floor_check_at = now_ + between_retries;
+  run.floor_check_bytes = run.output.bytes() + bytes_between_floor_checks;
   return !run.output.has_space(run.disk_floor);
 }
 
 void Keeper::pause(Run& run, Pause reason) {
   run.pause = reason;
-  run.retry_at = now_ + kRetry;
+  run.retry_at = now_ + between_retries;
   watch_streams(run, false);
   queue_notice(run);
   arm(run);
@@ -106,12 +106,12 @@ void Keeper::pause(Run& run, Pause reason) {
 
 /// A full disk is everybody's: the others stop before they find out. Any other failure is this file's alone.
 void Keeper::pause(Run& run, const Output::Appended& failed) {
-  if (failed.disk_full()) disk_full_until_ = now_ + 2 * kRetry;
+  if (failed.disk_full()) disk_full_until_ = now_ + 2 * between_retries;
   pause(run, failed.disk_full() ? Pause::disk_full : Pause::write_failed);
 }
 
 void Keeper::retry(Run& run) {
-  run.retry_at = now_ + kRetry;
+  run.retry_at = now_ + between_retries;
   Stalled& stalled = run.stalled;
   auto appended = run.output.append(stalled.records);
   stalled.records.erase(0, appended.size);
@@ -120,12 +120,12 @@ void Keeper::retry(Run& run) {
   if (run.pause == Pause::disk_floor && run.main_alive && !run.output.has_space(run.disk_floor)) return;
   if (run.pause == Pause::disk_full && now_ < disk_full_until_) return;
   run.pause = Pause::none;
-  run.retry_at = kNever;
+  run.retry_at = never;
   std::string rest = std::exchange(stalled.bytes, {});
   notice_growth(run);
   if (!rest.empty() && !take(run, stalled.stream, rest)) return;
   for (Stream stream : {Stream::out, Stream::err})
-    if (run.splitter.has_partial(stream)) run.source(stream).flush_at = now_ + kSilence;
+    if (run.splitter.has_partial(stream)) run.source(stream).flush_at = now_ + silence;
   watch_streams(run, true);
   queue_notice(run);
   settle(run);

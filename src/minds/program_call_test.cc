@@ -64,7 +64,7 @@ TEST(ClaudeCall, TakesTheDefinitionsOwnWordsForTools) {
 // A shell can do everything, so it takes every permission.
 TEST(ClaudeCall, HasNoShellUnlessEverythingThatAShellDoesIsGranted) {
   auto request = task("go");
-  for (auto some : {can(false, true, true), can(true, false, true), can(true, true, false)}) {
+  for (const auto& some : {can(false, true, true), can(true, false, true), can(true, true, false)}) {
     request.abilities = some;
     request.abilities.tools = {"Read", "Bash(git log:*)"};
     auto argv = to_call(provider_of(ProviderKind::claude), request, "/bin/cru")->argv;
@@ -128,9 +128,9 @@ TEST(GeminiCall, ApprovesAsTheAbilitiesSay) {
   EXPECT_EQ(after(words(can(true, false, true)), "--approval-mode"), "auto_edit") << "yolo has the network";
   EXPECT_EQ(after(words(can(true, true, true)), "--approval-mode"), "yolo");
   EXPECT_EQ(after(words(can(true, true, true)), "--allowed-tools"), "(none)");
-  for (auto [some, tool] : {std::pair{can(false, false, true), "run_shell_command"},
-                            std::pair{can(true, false, true), "google_web_search"},
-                            std::pair{can(false, true, true), "write_file"}}) {
+  for (const auto& [some, tool] : {std::pair{can(false, false, true), "run_shell_command"},
+                                   std::pair{can(true, false, true), "google_web_search"},
+                                   std::pair{can(false, true, true), "write_file"}}) {
     EXPECT_FALSE(is_among(tool, after(words(some), "--allowed-tools"))) << tool;
     auto settings = gemini_settings(some, "cru");
     EXPECT_EQ(to_text(settings.at("tools")).find(tool), std::string::npos) << tool;

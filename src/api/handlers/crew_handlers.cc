@@ -34,7 +34,7 @@ json::object subagent_to_json(const Crew& crew, const Subagent& subagent) {
   if (is_over(subagent.status)) {
     auto result = crew.result_of(subagent);
     out["truncated"] = result.find("\n\n[… ") != std::string::npos && result.ends_with(".md]");
-    out["result"] = std::move(result);
+    out["result"] = result;
   } else {
     out["queue_position"] = crew.queue_position(subagent.task_id);
     out["message"] =
