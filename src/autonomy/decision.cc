@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <vector>
 
 #include "base/text.h"
+
 namespace cru::autonomy {
 namespace {
 

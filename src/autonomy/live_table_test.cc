@@ -1,5 +1,7 @@
 #include "autonomy/live_table.h"
 
+#include <fmt/format.h>
+
 #include "store/store_fixture.h"
 
 namespace cru::autonomy {

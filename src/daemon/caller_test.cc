@@ -1,5 +1,6 @@
 #include "daemon/caller.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

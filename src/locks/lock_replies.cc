@@ -21,9 +21,9 @@ void tell_holder(json::object& reply, const Lock& holder) {
   reply["locked_by_session"] = holder.session_id;
 }
 
-Done refused(json::object reply, std::string_view reason, std::string message, int status) {
+Done refused(json::object reply, std::string_view reason, const std::string& message, int status) {
   reply["reason"] = reason;
-  reply["message"] = std::move(message);
+  reply["message"] = message;
   return {.reply = std::move(reply), .changed = false, .status = status};
 }
 
@@ -73,7 +73,7 @@ Done taken_reply(const Taking& taking, const LockRequest& request) {
         tell_holder(reply, taking.other);
         message += "; now " + describe(taking.other, path);
       }
-      return refused(std::move(reply), stale_token, std::move(message), 409);
+      return refused(std::move(reply), stale_token, message, 409);
     }
   }
   return refused(std::move(reply), locked_by_other, "", 409);
@@ -108,7 +108,7 @@ Done not_owner_reply(const LockKey& key, const Lock* holder, std::optional<int64
   auto message = holder ? "you do not hold it: " + describe(*holder, key.text)
                         : fmt::format("you do not hold {}: it is not locked", key.text);
   if (token) message += "; " + stale_message(key.text, *token);
-  return refused(blank_release_reply(key.text), "lock_not_found_or_not_owner", std::move(message), 409);
+  return refused(blank_release_reply(key.text), "lock_not_found_or_not_owner", message, 409);
 }
 
 Done stale_release_reply(const Lock& own, int64_t token) {

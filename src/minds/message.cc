@@ -89,7 +89,7 @@ std::string failure_type(const Error& error) {
 
 Error mind_failure(Code code, std::string type, std::string message, std::string hint, std::string trace) {
   json::object details{{"type", std::move(type)}};
-  if (!trace.empty()) details["trace"] = std::move(trace);
+  if (!trace.empty()) details["trace"] = trace;
   return {code, std::move(message), {}, std::move(hint), to_text(details)};
 }
 

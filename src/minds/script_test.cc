@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "minds/builtin_script.h"
 
 namespace cru::minds {

@@ -12,7 +12,7 @@ class FakeVerifier final : public Verifier {
   explicit FakeVerifier(Loop& loop) : changed_(loop) {}
   Task<Verdict> verify(Verification verification, bool resumed) override {
     jobs.push_back(verification);
-    resumed_.push_back(resumed);
+    were_resumed.push_back(resumed);
     changed_.notify();
     while (!verdict) co_await changed_.wait();
     co_return *verdict;
@@ -28,7 +28,7 @@ class FakeVerifier final : public Verifier {
     changed_.notify();
   }
   std::vector<Verification> jobs;
-  std::vector<bool> resumed_;
+  std::vector<bool> were_resumed;
   std::vector<std::string> cancelled;
   std::optional<Verdict> verdict;
 

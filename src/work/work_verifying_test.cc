@@ -87,7 +87,7 @@ TEST_F(WorkVerifyingTest, AVerificationOutlivesTheDaemon) {
   ASSERT_TRUE(thread->await([&] { return queue->recover(); }));
   ASSERT_TRUE(is_verifying());
   EXPECT_EQ(verifier->jobs[0].run, run);
-  EXPECT_TRUE(verifier->resumed_[0]) << "it may be running already";
+  EXPECT_TRUE(verifier->were_resumed[0]) << "it may be running already";
   decide({.passed = true, .exit_code = 0});
   EXPECT_EQ(text(completing(who("ann", "r1"), {.task_id = "a", .success = true}).get(), "status"),
             "completed");

@@ -1,6 +1,7 @@
 // An agent's report and other long texts: cut within bounds, never within a character, never lost.
 #include <algorithm>
 
+#include "base/text.h"
 #include "crew/bounded_text.h"
 #include "crew/conversation.h"
 #include "crew/text_edit.h"
@@ -42,7 +43,7 @@ void check(std::string_view input) {
   auto limit = input.size() / 2;
   auto cut = crew::cut_to(std::string(input), limit);
   require(cut.size() <= limit + 64 && (!is_text || is_utf8(cut)), "a cut text is short, and text");
-  require(is_utf8(crew::valid_utf8(input)), "what is made valid is valid");
+  require(is_utf8(valid_utf8(input)), "what is made valid is valid");
   crew::KeptOutput kept(64);
   for (auto piece : pieces(input, '\n', 100)) kept.add(piece);
   require(is_utf8(kept.text()) && kept.text().size() <= 64 * 3 + 100, "what is kept is bounded text");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "crew/bounded_text.h"
 #include "crew/chat_files.h"
 #include "fuzz.h"
@@ -45,7 +46,7 @@ void check(std::string_view input) {
 
   auto quoted = parse_yaml("key: " + crew::yaml_text(input) + "\nlast: 1\n");
   require(quoted && quoted->members.size() == 2, "a quoted text is one value");
-  require(quoted->members[0].value.text == crew::valid_utf8(input), "a quoted text is read back");
+  require(quoted->members[0].value.text == valid_utf8(input), "a quoted text is read back");
 }
 
 }  // namespace cru::fuzz

@@ -151,8 +151,9 @@ TEST(ServerEntries, AnotherProgramChangesOnlyTheProgram) {
 }
 
 TEST(CodexEntries, AppendsOneBlockAndTakesItAway) {
-  for (FileText before : {FileText(), FileText(""), FileText("model = \"o\"\n"), FileText("model = \"o\""),
-                          FileText("[mcp_servers.db]\ncommand = \"x\"\n\n\n"), FileText("a = 1\r\n")}) {
+  for (const FileText& before :
+       {FileText(), FileText(""), FileText("model = \"o\"\n"), FileText("model = \"o\""),
+        FileText("[mcp_servers.db]\ncommand = \"x\"\n\n\n"), FileText("a = 1\r\n")}) {
     auto after = add_to_codex(before, {});
     ASSERT_TRUE(after && *after);
     EXPECT_TRUE((*after)->starts_with(before.value_or("")));

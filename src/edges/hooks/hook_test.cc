@@ -248,7 +248,7 @@ TEST_F(Hook, BadInputEndsQuietlyAndIsLogged) {
   auto before = std::filesystem::current_path();
   std::filesystem::current_path(project.root);
   std::filesystem::create_directory(project.root + "/.git");
-  for (std::string bad :
+  for (const std::string& bad :
        {std::string(), std::string("no json"), std::string("[]"), std::string("{\"cwd\":\"/\"}"),
         "{\"session_id\":\"" + std::string(17 << 20, 'x') + "\"}", std::string("\0\xff", 2)}) {
     auto outcome = hook({"post-tool-use"}, bad);

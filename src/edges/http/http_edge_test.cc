@@ -9,7 +9,7 @@ class Edge : public EdgeFixture {};
 
 TEST_F(Edge, AnswersAnOperationOverBothSockets) {
   start();
-  for (auto answer : {ask("GET /health"), tcp().ask(tcp_text("GET /health"))}) {
+  for (const auto& answer : {ask("GET /health"), tcp().ask(tcp_text("GET /health"))}) {
     EXPECT_EQ(status_of(answer), 200);
     EXPECT_EQ(body_of(answer), "{\"status\":\"ok\"}\n");
     for (auto* header : {"Cru-Version: 1.2.3\r\n", "Content-Type: application/json\r\n",

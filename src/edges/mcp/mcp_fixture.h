@@ -12,10 +12,10 @@ namespace cru::mcp {
 
 class TestClock final : public Clock {
  public:
-  Time wall() const override { return from_millis(1'790'000'000'000 + boot_.count()); }
-  BootTime boot() const override { return boot_; }
+  Time wall() const override { return from_millis(1'790'000'000'000 + since_boot.count()); }
+  BootTime boot() const override { return since_boot; }
   const std::string& boot_id() const override { return id_; }
-  BootTime boot_{1000};
+  BootTime since_boot{1000};
 
  private:
   std::string id_ = "boot";
@@ -27,7 +27,7 @@ class TestLoop final : public Loop {
   ~TestLoop() override { drop_tasks(); }
   void post(std::function<void()> work) override { queue_.push_back(std::move(work)); }
   TimerId set_timer(Duration after, std::function<void()> work) override {
-    timers_[++last_] = {clock_.boot_ + after, std::move(work)};
+    timers_[++last_] = {clock_.since_boot + after, std::move(work)};
     return last_;
   }
   void cancel_timer(TimerId id) override { timers_.erase(id); }
@@ -41,7 +41,7 @@ class TestLoop final : public Loop {
     }
   }
   void advance(Duration by) {
-    auto until = clock_.boot_ + by;
+    auto until = clock_.since_boot + by;
     run_ready();
     for (;;) {
       auto next = timers_.end();
@@ -49,13 +49,13 @@ class TestLoop final : public Loop {
         if (at->second.first <= until && (next == timers_.end() || at->second.first < next->second.first))
           next = at;
       if (next == timers_.end()) break;
-      clock_.boot_ = std::max(clock_.boot_, next->second.first);
+      clock_.since_boot = std::max(clock_.since_boot, next->second.first);
       auto work = std::move(next->second.second);
       timers_.erase(next);
       work();
       run_ready();
     }
-    clock_.boot_ = until;
+    clock_.since_boot = until;
   }
   size_t timers() const { return timers_.size(); }
 

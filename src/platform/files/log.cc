@@ -6,6 +6,8 @@
 #include <spdlog/spdlog.h>
 #pragma clang diagnostic pop
 
+#include <memory>
+
 #include "platform/loop/clock.h"
 
 namespace cru {

@@ -141,7 +141,8 @@ TEST_P(Confined, CannotWidenItsOwnRights) {
 }
 
 TEST_P(Confined, NeverSeesTheToken) {
-  for (std::vector<std::string> options : {std::vector<std::string>{}, {"--read-only"}, {"--no-network"}}) {
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{}, {"--read-only"}, {"--no-network"}}) {
     EXPECT_EQ(run(options, "cat .coven/token 2>/dev/null").said, "");
     EXPECT_FALSE(runs(options, "ln .coven/token src/t 2>/dev/null && cat src/t"));
     EXPECT_FALSE(runs(options, "cat /proc/" + std::to_string(::getpid()) + "/environ")) << "nor our secrets";
@@ -157,7 +158,7 @@ TEST_P(Confined, SeesNeitherKeysNorWhatOthersTalkedOf) {
   EXPECT_TRUE(write_file(folder / "config/crucible/config.yaml", "open"));
   EXPECT_TRUE(write_file(root + "/.crucible/sessions/one/session.md", "words"));
   EXPECT_TRUE(write_file(root + "/.crucible/agents/a.md", "agent"));
-  for (std::vector<std::string> options : {std::vector<std::string>{}, {"--read-only"}}) {
+  for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"--read-only"}}) {
     EXPECT_EQ(run(options, "cat ../config/crucible/keys/anthropic 2>/dev/null").said, "");
     EXPECT_EQ(run(options, "cat .crucible/sessions/one/session.md 2>/dev/null").said, "");
     EXPECT_EQ(run(options, "cat ../config/crucible/config.yaml .crucible/agents/a.md").said, "openagent");

@@ -19,7 +19,7 @@ constexpr auto three = R"({"agents":[
 
 TEST_F(AgentsVerbs, ListIsATableWithWhatOverridesWhatAndWhatWasSkipped) {
   FakeDaemon daemon(project, always(200, three));
-  for (auto words : {std::vector<std::string>{"agents", "list"}, std::vector<std::string>{"agents"}}) {
+  for (const auto& words : {std::vector<std::string>{"agents", "list"}, std::vector<std::string>{"agents"}}) {
     auto listed = cru(words);
     EXPECT_EQ(listed.code, 0);
     EXPECT_EQ(listed.out, R"(NAME           MODEL   SOURCE    PERMISSIONS       DESCRIPTION
