@@ -6,8 +6,6 @@
 namespace cru::fuzz {
 namespace {
 
-using coordination::Glob;
-
 /// `begins`: the pattern is at the beginning of a folder's name, where `**/` is any folders or none.
 bool slow(std::string_view pattern, std::string_view path, bool begins = true) {
   if (pattern.empty()) return path.empty();
