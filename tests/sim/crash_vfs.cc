@@ -1,5 +1,6 @@
 #include "crash_vfs.h"
 
+#include <cassert>
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -51,6 +52,7 @@ void change(CrashFs::File& target, CrashFs::Change made) {
 }
 
 int write_file(sqlite3_file* file, const void* from, int amount, sqlite3_int64 offset) {
+  assert(amount <= 0x1ffff);  // as the system's own VFS takes it
   auto& fs = *self(file).fs;
   std::string bytes(static_cast<const char*>(from), static_cast<size_t>(amount));
   auto outcome = fs.next_write();

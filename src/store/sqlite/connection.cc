@@ -18,6 +18,9 @@ Error to_error(int code, const char* message) {
 
 namespace {
 
+/// SQLite's own files take at most 128 KiB at a time, and write nothing of what is a multiple of that.
+constexpr sqlite3_int64 most_at_once = 64 << 10;
+
 /// Writes a file's bytes over themselves and syncs them.
 int rewrite(sqlite3_file* file) {
   const auto& call = *file->pMethods;
@@ -25,7 +28,7 @@ int rewrite(sqlite3_file* file) {
   std::string piece;
   int code = call.xFileSize(file, &size);
   for (sqlite3_int64 at = 0; code == SQLITE_OK && at < size; at += static_cast<sqlite3_int64>(piece.size())) {
-    piece.resize(static_cast<size_t>(std::min<sqlite3_int64>(size - at, 1 << 20)));
+    piece.resize(static_cast<size_t>(std::min<sqlite3_int64>(size - at, most_at_once)));
     auto length = static_cast<int>(piece.size());
     code = call.xRead(file, piece.data(), length, at);
     if (code == SQLITE_OK) code = call.xWrite(file, piece.data(), length, at);
