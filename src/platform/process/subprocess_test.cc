@@ -46,11 +46,15 @@ TEST(RunProgram, IsKilledWhenItTakesTooLong) {
 }
 
 TEST(RunProgram, SaysWhyItCannotRun) {
+  // A folder of the caller's PATH that this user may not enter would be another reason.
+  auto path = std::string(::getenv("PATH"));
+  ::setenv("PATH", "/usr/bin:/bin", 1);
   auto absent = run_program({"no-such-program-here"}, "/");
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code, Code::cannot_execute);
   EXPECT_EQ(absent.error().message, "cannot run no-such-program-here: No such file or directory");
   EXPECT_EQ(run_program({"true"}, "/no/such/folder").error().code, Code::cannot_execute);
+  ::setenv("PATH", path.c_str(), 1);
 }
 
 class FindProgram : public testing::Test {
