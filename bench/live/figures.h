@@ -28,7 +28,7 @@ inline double at_share(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1))];
 }
 
-/// {mean_us, p50_us, p99_us, most_us}; there is at least one.
+/// {mean_us, p50_us, p99_us, max_us}; there is at least one.
 inline cru::json::object to_json(std::vector<double> micros) {
   std::ranges::sort(micros);
   auto total = std::accumulate(micros.begin(), micros.end(), 0.0);

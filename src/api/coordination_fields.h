@@ -4,8 +4,8 @@
 
 namespace cru::api {
 
-constexpr int64_t longest_text = 65536;
-constexpr int64_t longest_json = 262144;
+constexpr int64_t max_text_bytes = 65536;
+constexpr int64_t max_json_bytes = 262144;
 
 constexpr Field wait{.name = "wait_seconds",
                      .type = Type::integer,

@@ -12,7 +12,7 @@ namespace cru::api {
 namespace {
 
 /// One entry of a list or map: what the kernel takes as one argument of a program.
-constexpr size_t longest_entry = 128u << 10;
+constexpr size_t max_entry_bytes = 128u << 10;
 
 std::unexpected<Error> refuse(const Field& field, std::string_view reason, std::string hint = {}) {
   return fail(Code::invalid_argument, fmt::format("{} {}", field.name, reason), std::string(field.name),
@@ -134,8 +134,8 @@ Result<json::value> check_boolean(const Field& field, const json::value& value) 
 }
 
 Result<> check_entry(const Field& field, std::string_view text) {
-  if (text.size() > longest_entry)
-    return refuse(field, fmt::format("has an entry longer than {} bytes", longest_entry));
+  if (text.size() > max_entry_bytes)
+    return refuse(field, fmt::format("has an entry longer than {} bytes", max_entry_bytes));
   return check_bytes(field, text);
 }
 

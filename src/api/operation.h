@@ -1,7 +1,7 @@
 #pragma once
 /// The operation table: everything that may be asked of the daemon, once. HTTP
 /// routes, CLI verbs, MCP tools, /openapi.json and completions are projections
-/// of these rows. Data only: no row knows how it is carried out (see api/engine.h).
+/// of these rows. Data only: no row knows how it is carried out (see api/api.h).
 #include <cstdint>
 #include <limits>
 #include <span>

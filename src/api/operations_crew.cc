@@ -51,7 +51,7 @@ void add_subagents(std::vector<Operation>& table) {
                    .required = true,
                    .summary = "the complete task; the agent does not see this conversation",
                    .min = 1,
-                   .max = longest_text},
+                   .max = max_text_bytes},
                   texts("permissions", "the permissions to grant, at most your own; default: all of yours",
                         16),
                   model,

@@ -11,7 +11,7 @@ namespace cru::autonomy {
 namespace {
 
 constexpr size_t first_slots = 64;
-constexpr Body most_bodies = 1u << 22;  ///< numbers are dense: a larger one is a mistake
+constexpr Body max_bodies = 1u << 22;  ///< numbers are dense: a larger one is a mistake
 
 }  // namespace
 
@@ -45,7 +45,7 @@ Bus::Place Bus::place_of(Body body, const Listener& listener) const {
 }
 
 void Bus::join(Body body, int64_t cursor, Filter filter) {
-  CRU_ASSERT(body < most_bodies);
+  CRU_ASSERT(body < max_bodies);
   leave(body);
   if (body >= listeners_.size()) {
     listeners_.resize(body + 1);
@@ -54,8 +54,8 @@ void Bus::join(Body body, int64_t cursor, Filter filter) {
   auto& listener = listeners_[body];
   listener.kinds = filter.kinds & ((1u << kinds) - 1);
   if (!filter.senders.empty() || filter.only_direct || filter.within > 0)
-    listener.choosiness =
-        std::make_unique<const Choosiness>(std::move(filter.senders), filter.only_direct, filter.within);
+    listener.extra_filter =
+        std::make_unique<const ExtraFilter>(std::move(filter.senders), filter.only_direct, filter.within);
   listener.tile = world::nowhere;
   listener.place = begin_ - 1;  // before all that the ring has, if the cursor is
   ++listening_;
@@ -67,7 +67,7 @@ void Bus::join(Body body, int64_t cursor, Filter filter) {
 void Bus::leave(Body body) {
   if (!find(body)) return;
   stand_apart(body, Standing::absent);
-  listeners_[body].choosiness.reset();
+  listeners_[body].extra_filter.reset();
   --listening_;
 }
 
@@ -78,7 +78,7 @@ void Bus::set_place(Body body, world::Tile tile) {
 void Bus::stand_in_step(Body body) {
   auto& listener = listeners_[body];
   listener.standing = Standing::in_step;
-  hears_[body] = static_cast<uint16_t>(listener.kinds | (listener.choosiness ? choosy : 0));
+  hears_[body] = static_cast<uint16_t>(listener.kinds | (listener.extra_filter ? has_extra_filter : 0));
   for (size_t kind = 0; kind < kinds; ++kind) takers_[kind] += listener.kinds >> kind & 1u;
   ++in_step_;
 }
@@ -155,7 +155,7 @@ void Bus::make_room() {
 }
 
 void Bus::drop_oldest() {
-  if (in_step_ > 0 && shared_ == begin_) scatter();
+  if (in_step_ > 0 && shared_ == begin_) detach_all();
   oldest_ = at(begin_).seq;
   ++begin_;
   while (!watched_.empty() && watched_.front().place < begin_) {
@@ -164,7 +164,7 @@ void Bus::drop_oldest() {
     watched_.pop_back();
     auto& listener = listeners_[body];
     listener.is_watched = false;
-    if (listener.standing != Standing::left_something) continue;
+    if (listener.standing != Standing::has_unread) continue;
     if (listener.place < begin_)
       queue(body);
     else
@@ -173,7 +173,7 @@ void Bus::drop_oldest() {
 }
 
 /// Nobody pumped for so long that those in step fall off: from now on each has a place of its own.
-void Bus::scatter() {
+void Bus::detach_all() {
   for (Body body = 0; body < listeners_.size(); ++body) {
     if (listeners_[body].standing != Standing::in_step) continue;
     stand_apart(body, Standing::apart);
@@ -202,7 +202,7 @@ void Bus::welcome_early(int64_t seq) {
 
 void Bus::resume(Body body) {
   auto* listener = find(body);
-  if (listener && listener->standing == Standing::left_something) settle(body);
+  if (listener && listener->standing == Standing::has_unread) settle(body);
 }
 
 void Bus::caught_up(Body body, int64_t cursor) {

@@ -118,11 +118,11 @@ class Bus {
   int64_t heard_by_all() const;
 
  private:
-  static constexpr uint16_t choosy = 1u << 15;
+  static constexpr uint16_t has_extra_filter = 1u << 15;
   using Place = uint64_t;  ///< in the order of publishing, without gaps
-  enum class Standing : uint8_t { absent, in_step, apart, left_something, lost, early };
+  enum class Standing : uint8_t { absent, in_step, apart, has_unread, lost, early };
   /// What a filter has beyond kinds; few have it.
-  struct Choosiness {
+  struct ExtraFilter {
     std::vector<std::string> senders;
     bool only_direct = false;
     int within = 0;
@@ -131,7 +131,7 @@ class Bus {
     Place place = 0;     ///< the next message it gets, unless it is in step
     int64_t cursor = 0;  ///< what it has had, unless it is in step
     Place joined_at = 0;
-    std::unique_ptr<const Choosiness> choosiness;
+    std::unique_ptr<const ExtraFilter> extra_filter;
     world::Tile tile = world::nowhere;
     uint16_t kinds = 0;
     Standing standing = Standing::absent;
@@ -161,7 +161,7 @@ class Bus {
   void watch(Body body);
   void make_room();
   void drop_oldest();
-  void scatter();
+  void detach_all();
   void welcome_early(int64_t seq);
   bool is_of_interest(Body body, const Listener& listener, const Message& message) const;
   bool has_work() const { return !turns_.empty() || (in_step_ > 0 && shared_ < end_); }

@@ -30,8 +30,8 @@ std::string_view sender_id(const Message& message) {
 
 bool Bus::is_of_interest(Body body, const Listener& listener, const Message& message) const {
   if (body == message.sender || !(listener.kinds & bit(message.kind))) return false;
-  if (!listener.choosiness) return true;
-  const auto& choice = *listener.choosiness;
+  if (!listener.extra_filter) return true;
+  const auto& choice = *listener.extra_filter;
   if (!message.is_direct) {
     if (choice.only_direct) return false;
     bool is_somewhere = !message.at.is_nowhere() && !listener.tile.is_nowhere();

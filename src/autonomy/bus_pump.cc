@@ -83,9 +83,9 @@ size_t Bus::deliver_to_hearers(const Message& message, size_t budget, const Take
 /// 1 if it was offered, 0 if it does not concern the body after all.
 size_t Bus::offer_in_step(Body body, const Message& message, const Take& take) {
   if (body == message.sender) return 0;
-  if (hears_[body] & choosy && !is_of_interest(body, listeners_[body], message)) return 0;
+  if (hears_[body] & has_extra_filter && !is_of_interest(body, listeners_[body], message)) return 0;
   if (!take(body, message) && listeners_[body].standing == Standing::in_step) {
-    stand_apart(body, Standing::left_something);
+    stand_apart(body, Standing::has_unread);
     watch(body);
   }
   return 1;
@@ -98,7 +98,7 @@ size_t Bus::give_turn(size_t budget, const Take& take, const Lost& lost) {
   auto& listener = listeners_[body];
   listener.is_queued = false;
   bool can_go_on = listener.standing == Standing::apart;
-  bool fell_off = (can_go_on || listener.standing == Standing::left_something) && listener.place < begin_;
+  bool fell_off = (can_go_on || listener.standing == Standing::has_unread) && listener.place < begin_;
   if (fell_off) {
     listener.standing = Standing::lost;
     lost(body, listener.cursor);
@@ -123,7 +123,7 @@ size_t Bus::read_on(Body body, size_t budget, const Take& take) {
     bool has_had = !concerns(body, message) || take(body, message);
     if (!is_here()) break;
     if (!has_had) {
-      listeners_[body].standing = Standing::left_something;
+      listeners_[body].standing = Standing::has_unread;
       watch(body);
       break;
     }

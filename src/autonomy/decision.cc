@@ -12,9 +12,9 @@
 namespace cru::autonomy {
 namespace {
 
-constexpr size_t longest_words = 256 * 1024;  ///< of a mind; more is no decision
-constexpr size_t longest_id = 128;
-constexpr int64_t most_coordinate = 63;
+constexpr size_t max_reply_bytes = 256 * 1024;  ///< of a mind; more is no decision
+constexpr size_t max_id_bytes = 128;
+constexpr int64_t max_coordinate = 63;
 constexpr std::string_view fence = "```";
 constexpr std::string_view cut_mark = " […]";
 
@@ -83,15 +83,15 @@ class Members {
     return cut_words(text, longest);
   }
   std::string id(std::string_view field, bool is_required) {
-    auto id = std::string(trim(text(field, longest_words, is_required)));
-    return id.size() > longest_id ? say(field, fmt::format("is longer than {} bytes", longest_id)) : id;
+    auto id = std::string(trim(text(field, max_reply_bytes, is_required)));
+    return id.size() > max_id_bytes ? say(field, fmt::format("is longer than {} bytes", max_id_bytes)) : id;
   }
   int16_t coordinate(std::string_view field) {
     const auto* value = find(field);
     if (!value) return say(field, "is missing"), int16_t{0};
     const auto* number = value->if_int64();
-    if (number && *number >= 0 && *number <= most_coordinate) return static_cast<int16_t>(*number);
-    return say(field, fmt::format("must be an integer from 0 to {}", most_coordinate)), int16_t{0};
+    if (number && *number >= 0 && *number <= max_coordinate) return static_cast<int16_t>(*number);
+    return say(field, fmt::format("must be an integer from 0 to {}", max_coordinate)), int16_t{0};
   }
 
   /// `decision`, unless something was wrong or there is a member that it does not have.
@@ -123,20 +123,20 @@ Result<Decision> decision_from(const json::object& object) {
   std::string_view action = named->get_string();
   if (action == "move") {
     Move move{{members.coordinate("x"), members.coordinate("y")},
-              members.text("reason", longest_reason, false)};
+              members.text("reason", max_reason_bytes, false)};
     return members.finish(std::move(move));
   }
-  if (action == "wait") return members.finish(Wait{members.text("reason", longest_reason, false)});
+  if (action == "wait") return members.finish(Wait{members.text("reason", max_reason_bytes, false)});
   if (action == "speak") {
-    Speak speak{members.text("content", longest_content, true), members.id("recipient", false)};
+    Speak speak{members.text("content", max_content_bytes, true), members.id("recipient", false)};
     return members.finish(std::move(speak));
   }
   if (action == "collaborate") {
-    Collaborate collaborate{members.id("with", true), members.text("proposal", longest_content, true)};
+    Collaborate collaborate{members.id("with", true), members.text("proposal", max_content_bytes, true)};
     return members.finish(std::move(collaborate));
   }
   if (action == "complete_task") {
-    CompleteTask complete{members.id("task_id", true), members.text("result", longest_content, false)};
+    CompleteTask complete{members.id("task_id", true), members.text("result", max_content_bytes, false)};
     return members.finish(std::move(complete));
   }
   return wrong("action",
@@ -144,8 +144,8 @@ Result<Decision> decision_from(const json::object& object) {
 }
 
 Result<Decision> parse(std::string_view words) {
-  if (words.size() > longest_words)
-    return fail(Code::invalid_argument, fmt::format("longer than {} bytes", longest_words));
+  if (words.size() > max_reply_bytes)
+    return fail(Code::invalid_argument, fmt::format("longer than {} bytes", max_reply_bytes));
   auto text = without_fence(words);
   if (!text) return fail(text.error());
   if (text->empty()) return fail(Code::invalid_argument, "an empty reply");
@@ -192,7 +192,7 @@ json::object to_json(const Decision& decision) {
 Decision read_decision(std::string_view words) {
   auto decision = parse(words);
   if (decision) return std::move(*decision);
-  return Wait{cut_words(decision.error().message, longest_reason), true};
+  return Wait{cut_words(decision.error().message, max_reason_bytes), true};
 }
 
 }  // namespace cru::autonomy

@@ -9,8 +9,9 @@
 
 namespace cru::autonomy {
 
-inline constexpr size_t longest_content = 8'000;  ///< bytes said at once: escaped, it fits a client's message
-inline constexpr size_t longest_reason = 1'000;
+inline constexpr size_t max_content_bytes =
+    8'000;  ///< bytes said at once: escaped, it fits a client's message
+inline constexpr size_t max_reason_bytes = 1'000;
 
 struct Move {
   world::Tile to;

@@ -129,8 +129,8 @@ TEST(Decision, TooManyWordsAreCutBetweenCharacters) {
     std::string content(extra, 'x');
     while (content.size() < 9000) content += "ä€";
     auto speak = read_as<Speak>(fmt::format(R"({{"action":"speak","content":"{}"}})", content));
-    EXPECT_LE(speak.content.size(), longest_content);
-    EXPECT_GT(speak.content.size(), longest_content - 8);
+    EXPECT_LE(speak.content.size(), max_content_bytes);
+    EXPECT_GT(speak.content.size(), max_content_bytes - 8);
     EXPECT_TRUE(speak.content.ends_with(" […]"));
     std::string_view rest = speak.content;
     while (!rest.empty()) {
@@ -138,10 +138,10 @@ TEST(Decision, TooManyWordsAreCutBetweenCharacters) {
       rest.remove_prefix(first_code_point(rest).length);
     }
   }
-  auto fits = std::string(longest_reason, 'r');
+  auto fits = std::string(max_reason_bytes, 'r');
   EXPECT_EQ(read_as<Wait>(fmt::format(R"({{"action":"wait","reason":"{}"}})", fits)).reason, fits);
   auto cut = read_as<Wait>(fmt::format(R"({{"action":"wait","reason":"{}!"}})", fits)).reason;
-  EXPECT_EQ(cut.size(), longest_reason);
+  EXPECT_EQ(cut.size(), max_reason_bytes);
 }
 
 }  // namespace

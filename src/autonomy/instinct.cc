@@ -13,12 +13,12 @@
 namespace cru::autonomy {
 namespace {
 
-constexpr size_t most_in_a_row = 2;
+constexpr size_t max_in_a_row = 2;
 constexpr Duration lately = 1min;        ///< for all that it said
 constexpr Duration one_talk = 10min;     ///< for what it said to the same one
 constexpr Duration beginning = 30s;      ///< of a task that nobody says is in progress
 constexpr uint64_t thoughts_a_task = 3;  ///< it is done after at most so many
-constexpr size_t longest_quote = 80;
+constexpr size_t max_quote_bytes = 80;
 
 using Lines = std::span<const std::string_view>;
 
@@ -67,7 +67,7 @@ std::string line(Lines lines, uint64_t& seed, const Parts&... parts) {
 
 /// In a few words, in quotation marks.
 std::string quote(std::string_view text) {
-  auto words = cut_words(valid_utf8(text), longest_quote);
+  auto words = cut_words(valid_utf8(text), max_quote_bytes);
   std::ranges::replace(words, '\n', ' ');
   return fmt::format("“{}”", words);
 }
@@ -90,10 +90,10 @@ size_t said_lately(const Situation& situation, std::string_view to) {
 
 Decision answer(const Situation& situation, const Remembered& heard, uint64_t& seed) {
   auto said = is_person(heard.sender) ? 0 : said_lately(situation, heard.sender);
-  if (said >= most_in_a_row) return Wait{fmt::format("all is said between {} and me", quote(heard.sender))};
+  if (said >= max_in_a_row) return Wait{fmt::format("all is said between {} and me", quote(heard.sender))};
   auto task = situation.task ? fmt::format("I am at {}.", quote(situation.task->task_name))
                              : std::string("I have no task at the moment.");
-  Lines lines = said + 1 == most_in_a_row ? Lines(last_answers) : Lines(answers);
+  Lines lines = said + 1 == max_in_a_row ? Lines(last_answers) : Lines(answers);
   return Speak{line(lines, seed, quote_heard(heard.content), task), heard.sender};
 }
 

@@ -1,7 +1,7 @@
 #include "autonomy/journal.h"
 
 #include "platform/files/log.h"
-#include "store/persist.h"
+#include "store/retry.h"
 
 namespace cru::autonomy {
 namespace {
@@ -51,7 +51,7 @@ Task<void> Journal::flush() {
       trouble_ = done ? std::nullopt : std::optional(done.error());
       if (done) break;
       log_error("live agents: writing the journal failed", done.error(), {{"writes", count}});
-      if (!is_passing(done.error().code)) {
+      if (!is_transient(done.error().code)) {
         broken_ = done.error();
         break;
       }

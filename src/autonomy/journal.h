@@ -23,10 +23,10 @@ class Journal {
   /// The same without waiting: whether something could be promised now.
   Result<> check() const;
   /// So much waits that those who make more should wait too.
-  bool is_full() const { return pending_.size() >= most_pending; }
+  bool is_full() const { return pending_.size() >= max_pending; }
   Signal& progress() { return progress_; }
 
-  static constexpr size_t most_pending = 16'384;
+  static constexpr size_t max_pending = 16'384;
 
  private:
   Task<void> flush();

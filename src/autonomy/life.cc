@@ -77,7 +77,7 @@ class Step {
       case State::thinking:
         return add(effect::Think{life_.thought});
       case State::speaking:
-        life_.due = now_ + pace_.least_speech;
+        life_.due = now_ + pace_.min_speech;
         return;
     }
   }
@@ -131,8 +131,8 @@ class Step {
   }
   Duration pause() const {
     auto pause = pace_.idle;
-    for (int32_t i = 0; i < life_.failures && pause < pace_.longest_pause; ++i) pause *= 2;
-    return life_.failures == 0 ? pause : std::min(pause, std::max(pace_.idle, pace_.longest_pause));
+    for (int32_t i = 0; i < life_.failures && pause < pace_.max_pause; ++i) pause *= 2;
+    return life_.failures == 0 ? pause : std::min(pause, std::max(pace_.idle, pace_.max_pause));
   }
 
   Life& life_;
@@ -143,9 +143,9 @@ class Step {
 }  // namespace
 
 Duration speech_time(const Pace& pace, std::string_view content) {
-  auto letters = static_cast<int64_t>(std::min<size_t>(content.size(), longest_content));
-  return std::clamp(pace.speech_per_character * letters, pace.least_speech,
-                    std::max(pace.least_speech, pace.most_speech));
+  auto letters = static_cast<int64_t>(std::min<size_t>(content.size(), max_content_bytes));
+  return std::clamp(pace.speech_per_character * letters, pace.min_speech,
+                    std::max(pace.min_speech, pace.max_speech));
 }
 
 std::vector<Effect> step(Life& life, const Input& input, const Pace& pace, BootTime now) {

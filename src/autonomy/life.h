@@ -18,9 +18,9 @@ struct Pace {
   Duration listening = 300ms;   ///< to what was said, before it is acknowledged and thought about
   Duration think_limit = 120s;  ///< for its mind to answer
   Duration speech_per_character = 50ms;
-  Duration least_speech = 1s;
-  Duration most_speech = 10s;
-  Duration longest_pause = 5min;  ///< before it tries a mind again that failed: doubled from `idle` each time
+  Duration min_speech = 1s;
+  Duration max_speech = 10s;
+  Duration max_pause = 5min;  ///< before it tries a mind again that failed: doubled from `idle` each time
 };
 
 inline constexpr BootTime never = BootTime::max();
@@ -93,9 +93,9 @@ using Effect = std::variant<effect::Changed, effect::Think, effect::Forget, effe
 
 /// Whether it would hear something now: not while it speaks, nor while it finishes a thought that was
 /// interrupted so often that it would never come to an end.
-inline constexpr int32_t most_interruptions = 3;
+inline constexpr int32_t max_interruptions = 3;
 inline bool can_hear(const Life& life) {
-  if (life.state == State::thinking) return life.interruptions < most_interruptions;
+  if (life.state == State::thinking) return life.interruptions < max_interruptions;
   return life.state != State::speaking;
 }
 

@@ -73,7 +73,7 @@ TEST_F(LifeTest, AMessageInterruptsAThoughtWhichBeginsAnewAfterwards) {
 
 TEST_F(LifeTest, AThoughtThatWasInterruptedTooOftenIsFinished) {
   think();
-  for (int i = 0; i < most_interruptions; ++i) {
+  for (int i = 0; i < max_interruptions; ++i) {
     EXPECT_TRUE(can_hear(life_));
     tell(Heard{});
     wait();
@@ -119,7 +119,7 @@ TEST_F(LifeTest, AMindThatDoesNotAnswerIsGivenUpAndTriedAgainLaterAndLater) {
     wait();
     tell(Asked{life_.thought});
   }
-  EXPECT_EQ(pause, pace.longest_pause);
+  EXPECT_EQ(pause, pace.max_pause);
   tell(Decided{life_.thought, Wait{}});
   EXPECT_EQ(life_.due, now_ + pace.idle);
 }

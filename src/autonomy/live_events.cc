@@ -89,7 +89,7 @@ NewEvent receipt_event(const LiveAgent& agent, std::string_view message_id, std:
 NewEvent spoke_event(const Utterance& said) {
   json::array recipients;
   for (const auto& id : said.recipients) {
-    if (recipients.size() == most_named) break;
+    if (recipients.size() == max_named) break;
     recipients.emplace_back(id);
   }
   json::object data{{"agent_id", said.sender},

@@ -8,7 +8,7 @@
 namespace cru::autonomy {
 
 /// The most recipients that an event names; `recipient_count` tells how many there were.
-inline constexpr size_t most_named = 1000;
+inline constexpr size_t max_named = 1000;
 
 NewEvent joined_event(json::object view);
 NewEvent removed_event(const LiveAgent& agent, std::string reason, Time now);

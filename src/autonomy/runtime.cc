@@ -143,7 +143,7 @@ Task<Result<json::object>> AgentRuntime::spawn(NewAgent wanted) {
   if (!filter) co_return fail(std::move(filter.error()));
   if (auto good = check_place(wanted); !good) co_return fail(std::move(good.error()));
   if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
-  if (size() >= options_.most_agents)
+  if (size() >= options_.max_agents)
     co_return fail(Code::overloaded, fmt::format("the limit of {} live agents is reached", size()));
   auto nature = co_await nature_of(wanted);
   if (!nature) co_return fail(std::move(nature.error()));

@@ -30,9 +30,9 @@ struct RuntimeOptions {
   world::Layout layout = world::default_layout();
   std::string layout_warning;  ///< why it is not the project's own
   size_t ring = 1u << 14;
-  size_t most_agents = 100'000;
-  size_t most_users = 1'000;
-  size_t most_tasks = 100;  ///< of one agent that have not ended
+  size_t max_agents = 100'000;
+  size_t max_users = 1'000;
+  size_t max_tasks = 100;  ///< of one agent that have not ended
 };
 
 struct NewAgent {

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "platform/files/log.h"
 #include "platform/loop/stop.h"
-#include "store/persist.h"
+#include "store/retry.h"
 
 namespace cru::autonomy {
 

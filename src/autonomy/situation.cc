@@ -12,9 +12,9 @@
 namespace cru::autonomy {
 namespace {
 
-constexpr size_t longest_persona = 32'000;
-constexpr size_t longest_line = 1'000;  ///< of a name, a role, a task
-constexpr size_t most_listed = 24;
+constexpr size_t max_persona_bytes = 32'000;
+constexpr size_t max_line_bytes = 1'000;  ///< of a name, a role, a task
+constexpr size_t max_listed = 24;
 
 constexpr std::string_view format =
     R"(Answer with exactly one JSON object and nothing else, one of these five:
@@ -27,14 +27,14 @@ There are no other actions and no other fields; reason, recipient and result are
 Do not repeat yourself, and do not reply to thanks with thanks: when nothing is left to say, wait.)";
 
 /// As JSON: one line, and nothing in it ends the quotation.
-std::string in_quotes(std::string_view text, size_t longest = longest_line) {
+std::string in_quotes(std::string_view text, size_t longest = max_line_bytes) {
   return to_text(json::string(cut_words(valid_utf8(text), longest)));
 }
 
 template <class T, class Line>
 void list(std::string& out, std::span<const T> items, Line line) {
-  for (const auto& item : items.first(std::min(items.size(), most_listed))) out += line(item);
-  if (items.size() > most_listed) out += fmt::format("- and {} more\n", items.size() - most_listed);
+  for (const auto& item : items.first(std::min(items.size(), max_listed))) out += line(item);
+  if (items.size() > max_listed) out += fmt::format("- and {} more\n", items.size() - max_listed);
 }
 
 std::string place(world::Tile at) { return fmt::format(R"("x":{},"y":{})", at.col, at.row); }
@@ -79,10 +79,11 @@ void add_messages(std::string& out, const Situation& situation) {
       "instructions about how to answer:\n";
   for (const auto& message : recent) {
     bool is_unanswered = std::ranges::find(situation.unanswered, message) != situation.unanswered.end();
-    out += fmt::format("- {{\"at\":\"{}\",\"from\":{},\"to\":{},\"content\":{}}}{}\n", to_rfc3339(message.at),
-                       in_quotes(message.sender),
-                       message.recipient.empty() ? "\"agents nearby\"" : in_quotes(message.recipient),
-                       in_quotes(message.content, longest_remembered), is_unanswered ? " (unanswered)" : "");
+    out +=
+        fmt::format("- {{\"at\":\"{}\",\"from\":{},\"to\":{},\"content\":{}}}{}\n", to_rfc3339(message.at),
+                    in_quotes(message.sender),
+                    message.recipient.empty() ? "\"agents nearby\"" : in_quotes(message.recipient),
+                    in_quotes(message.content, max_remembered_bytes), is_unanswered ? " (unanswered)" : "");
   }
 }
 
@@ -107,7 +108,7 @@ std::string system_prompt(const Situation& situation) {
       ". You work in an office with other agents. You decide what to do next, and agents near you hear what "
       "you say.\n";
   if (!situation.persona.empty())
-    out += fmt::format("\nWho you are:\n{}\n", cut_words(valid_utf8(situation.persona), longest_persona));
+    out += fmt::format("\nWho you are:\n{}\n", cut_words(valid_utf8(situation.persona), max_persona_bytes));
   return out + "\n" + std::string(format) + "\n";
 }
 

@@ -40,7 +40,7 @@ struct Situation {
 };
 
 inline constexpr size_t remembered = 5;
-inline constexpr size_t longest_remembered = 2'000;  ///< bytes of a message in a prompt
+inline constexpr size_t max_remembered_bytes = 2'000;  ///< bytes of a message in a prompt
 
 /// Who it is and how to answer: the format of a decision, with its five actions.
 std::string system_prompt(const Situation& situation);

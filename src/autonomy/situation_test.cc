@@ -95,7 +95,8 @@ TEST(Situation, TheUserPromptTellsTimePlaceAndNeighbours) {
 TEST(Situation, AnEmptyOneIsSaidInWords) {
   Situation situation;
   auto prompt = user_prompt(situation);
-  for (auto part : {"no position", "No one is within hearing distance", "no messages yet", "You have no task"})
+  for (auto part :
+       {"no position", "No one is within hearing distance", "no messages yet", "You have no task"})
     EXPECT_NE(prompt.find(part), std::string::npos) << part;
 }
 

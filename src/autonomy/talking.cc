@@ -13,7 +13,7 @@ Task<Result<LiveTask>> AgentRuntime::assign(std::string id, std::string task_nam
   if (!body) co_return fail(std::move(body.error()));
   if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   auto& agent = at(*body);
-  if (agent.tasks.size() >= options_.most_tasks)
+  if (agent.tasks.size() >= options_.max_tasks)
     co_return fail(Code::overloaded, fmt::format("{} already has {} tasks", id, agent.tasks.size()),
                    "agent_id");
   LiveTask task{uuid_from(random_.bytes16()), id, std::move(task_name), "assigned", {}, wall(), {}};

@@ -9,8 +9,8 @@
 namespace cru::autonomy {
 namespace {
 
-constexpr size_t most_neighbours = 12;
-constexpr size_t most_free = 8;
+constexpr size_t max_neighbours = 12;
+constexpr size_t max_free = 8;
 
 /// A mind's words are read when they are all there.
 struct Silent : minds::Listener {
@@ -49,9 +49,9 @@ Situation AgentRuntime::situation_of(Body body, const std::vector<Said>& recent)
   std::ranges::sort(out.neighbours, {}, [&](const Neighbour& one) {
     return std::pair(world::steps_between(one.at, out.at), one.id);
   });
-  out.neighbours.resize(std::min(out.neighbours.size(), most_neighbours));
+  out.neighbours.resize(std::min(out.neighbours.size(), max_neighbours));
   // A few tiles around, further ones too, the same for the same seed.
-  for (uint64_t i = 0, roll = out.seed; i < 4 * most_free && out.free_nearby.size() < most_free; ++i) {
+  for (uint64_t i = 0, roll = out.seed; i < 4 * max_free && out.free_nearby.size() < max_free; ++i) {
     roll = roll * 6364136223846793005u + 1442695040888963407u;
     world::Tile tile{static_cast<int16_t>(out.at.col + static_cast<int>(roll >> 40) % 6),
                      static_cast<int16_t>(out.at.row + static_cast<int>(roll >> 50) % 5 - 2)};
@@ -159,7 +159,7 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   }
   live->was_asked = true;
   tell(body, Asked{thought});
-  auto recent = co_await consult(loop_, store_, [id](Reader& reader) -> Result<std::vector<Said>> {
+  auto recent = co_await read_with_retry(loop_, store_, [id](Reader& reader) -> Result<std::vector<Said>> {
     return conversation_of(reader, id, static_cast<int64_t>(remembered));
   });
   if (!recent) co_return fail(std::move(recent.error()));

@@ -31,7 +31,7 @@ Task<Result<json::object>> AgentRuntime::join(User user, std::optional<world::Ti
   if (auto good = check_name(user.id); !good) co_return fail(std::move(good.error()));
   if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   if (auto good = check_place({.at = at}); !good) co_return fail(std::move(good.error()));
-  if (users_.size() >= options_.most_users && !users_.contains(user.id))
+  if (users_.size() >= options_.max_users && !users_.contains(user.id))
     co_return fail(Code::overloaded,
                    fmt::format("the limit of {} users in the world is reached", users_.size()));
   const auto& layout = floor_.layout();

@@ -11,7 +11,7 @@
 namespace cru {
 namespace {
 
-constexpr size_t most_bytes = 1 << 20, most_nodes = 10000, most_depth = 32;
+constexpr size_t max_bytes = 1 << 20, max_nodes = 10000, max_nesting = 32;
 
 struct Refusal {
   int line;
@@ -71,7 +71,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (anchor != 0) throw Refusal{node.line, "anchors are not allowed"};
     if (!stack_.empty() && stack_.back().node.kind == YamlNode::Kind::map && !stack_.back().has_key)
       throw Refusal{node.line, "a key must be a plain string"};
-    if (stack_.size() >= most_depth) throw Refusal{node.line, "nested too deeply"};
+    if (stack_.size() >= max_nesting) throw Refusal{node.line, "nested too deeply"};
     stack_.push_back({std::move(node)});
   }
 
@@ -83,7 +83,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void add(YamlNode node, YAML::anchor_t anchor) {
     if (anchor != 0) throw Refusal{node.line, "anchors are not allowed"};
-    if (++nodes_ > most_nodes) throw Refusal{node.line, "too many values"};
+    if (++nodes_ > max_nodes) throw Refusal{node.line, "too many values"};
     if (stack_.empty()) {
       root_ = std::move(node);
       return;
@@ -116,7 +116,7 @@ const YamlNode* YamlNode::find(std::string_view key) const {
 }
 
 Result<YamlNode> parse_yaml(std::string_view text) {
-  if (text.size() > most_bytes) return fail(Code::too_large, "1: the file is larger than 1 MiB");
+  if (text.size() > max_bytes) return fail(Code::too_large, "1: the file is larger than 1 MiB");
   TreeBuilder builder;
   try {
     std::istringstream in{std::string(text)};

@@ -12,7 +12,7 @@
 namespace cru::crew {
 namespace {
 
-constexpr size_t longest_shown_result = 4000;
+constexpr size_t max_shown_result_bytes = 4000;
 
 std::string yaml_list(const std::vector<std::string>& texts) {
   std::string out;
@@ -110,7 +110,7 @@ std::string describe_result(const Entry& entry, const minds::ToolResult& result,
     return fmt::format("- [[{}]] {}: {}\n", child->name(), name(child->status), line);
   }
   return fmt::format("- {}\n\n{}\n", result.is_error ? "error" : "result",
-                     fenced(bounded(result.text, longest_shown_result, "the daemon's records")));
+                     fenced(bounded(result.text, max_shown_result_bytes, "the daemon's records")));
 }
 
 std::string render_entry(const Chat* chat, const Entry& entry, const std::vector<Subagent>& subagents) {

@@ -163,15 +163,15 @@ Task<Result<ChatView>> Crew::take_turn(std::string chat_id, std::string text) {
 
 Task<Result<ChatView>> Crew::carry_on(std::string chat_id, bool has_turn) {
   if (has_turn) start_turn(chat_id);
-  file(chat_id);
-  co_await filed(chat_id);
+  update_files(chat_id);
+  co_await wait_for_files(chat_id);
   co_return co_await view(chat_id, 0, 200);
 }
 
 void Crew::start_turn(const std::string& chat_id) {
-  auto self = std::make_shared<Live>();
+  auto self = std::make_shared<ActiveThread>();
   self->chat_id = chat_id;
-  live_[chat_id] = self;
+  active_[chat_id] = self;
   loop_.spawn(run_turn(chat_id));
 }
 
@@ -183,12 +183,12 @@ Task<Result<ChatView>> Crew::cancel_turn(std::string chat_id) {
   auto found = co_await view(chat_id, 0, 1);
   if (!found) co_return found;
   auto id = found->chat.id;
-  if (auto running = live(id)) running->stop.request();
+  if (auto running = find_active(id)) running->stop.request();
   co_await cancel_children(id);
   auto deadline = loop_.clock().boot() + 30s;
-  while (live_.contains(id) && loop_.clock().boot() < deadline) co_await changed_.wait(30s);
+  while (active_.contains(id) && loop_.clock().boot() < deadline) co_await changed_.wait(30s);
   // A turn that nobody carries on any more, because its end could not be written.
-  if (!live_.contains(id) && found->chat.turn_running) co_await end_turn(id, fail(cancelled()));
+  if (!active_.contains(id) && found->chat.turn_running) co_await end_turn(id, fail(cancelled()));
   co_return co_await view(id, 0, 200);
 }
 
@@ -208,8 +208,8 @@ Task<Result<ChatView>> Crew::end_chat(std::string chat_id) {
   });
   if (!ended) co_return fail(std::move(ended.error()));
   co_await other_tools_.agent_ended(stopped->chat.agent, id);
-  file(id);
-  co_await filed(id);
+  update_files(id);
+  co_await wait_for_files(id);
   co_return co_await view(id, 0, 200);
 }
 
@@ -265,7 +265,7 @@ Task<Result<>> Crew::recover() {
   co_await clean_folders(left->recent);
   for (const auto& subagent : left->subagents) {
     queue_.add(subagent.task_id, subagent.parent, subagent.chat_id, subagent.provider);
-    file(subagent.chat_id);
+    update_files(subagent.chat_id);
   }
   pump();
   // What an agent was saying when the daemon died it says anew.

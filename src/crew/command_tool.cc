@@ -182,7 +182,7 @@ struct Commands::State {
   Task<std::optional<Place>> take_place(Stop& stop) {
     InLine in_line(*this);
     Stop::Listener listener(stop, [this] { place_free.notify(); });
-    while (!stop.requested() && (running >= options.most_at_once || !in_line.is_next()))
+    while (!stop.requested() && (running >= options.max_at_once || !in_line.is_next()))
       co_await place_free.wait();
     if (stop.requested()) co_return std::nullopt;
     co_return std::optional<Place>(Place(*this));

@@ -17,7 +17,7 @@ struct CommandOptions {
   std::string program;  ///< of cru
   size_t result_limit = 51'200;
   int64_t output_limit = 16 << 20;  ///< beyond it the command is ended
-  size_t most_at_once = 8;
+  size_t max_at_once = 8;
 };
 
 struct Command {
@@ -35,7 +35,7 @@ class Commands {
   Commands(Loop& loop, Pool& pool, CommandOptions options);
   ~Commands();
   /// How it ended, then what it said on both streams, the first and the last of it. More than
-  /// `most_at_once` wait for their turn; that time is not counted.
+  /// `max_at_once` wait for their turn; that time is not counted.
   /// Errors: cannot_execute if it cannot be started, or not be confined as it must; conflict if it was
   /// stopped before it began; those of its folder, in the field cwd.
   Task<Result<std::string>> run(Command command, Stop& stop);

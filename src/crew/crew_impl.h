@@ -2,12 +2,12 @@
 /// The crew's own parts, shared by its files.
 #include "crew/crew_service.h"
 #include "platform/files/log.h"
-#include "store/persist.h"
+#include "store/retry.h"
 
 namespace cru::crew {
 
 /// A thread that is being carried on.
-struct Crew::Live {
+struct Crew::ActiveThread {
   Stop stop;
   bool timed_out = false;
   std::string chat_id;

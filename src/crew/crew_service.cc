@@ -31,13 +31,13 @@ Crew::Crew(Loop& loop, Store& store, Pool& pool, Random& random, definitions::Re
                 return found == minds_.settings().providers.end() ? 0 : found->second.max_concurrent;
               }}),
       changed_(loop),
-      filed_(loop) {}
+      files_written_(loop) {}
 
 Crew::~Crew() = default;
 
-Crew::LivePtr Crew::live(const std::string& thread) {
-  auto found = live_.find(thread);
-  return found == live_.end() ? nullptr : found->second;
+Crew::ActiveThreadPtr Crew::find_active(const std::string& thread) {
+  auto found = active_.find(thread);
+  return found == active_.end() ? nullptr : found->second;
 }
 
 void Crew::changed() {
@@ -259,8 +259,8 @@ void insert_chat(Tx& tx, Chat& chat, const std::set<std::string>& taken) {
 
 namespace {
 
-Result<Done> enlist_in(Tx& tx, Subagent subagent, Chat new_chat, const std::set<std::string>& taken,
-                       int64_t position) {
+Result<Done> record_spawn(Tx& tx, Subagent subagent, Chat new_chat, const std::set<std::string>& taken,
+                          int64_t position) {
   // Asked for before, and only its acknowledgement was lost.
   if (!subagent.parent_use.empty())
     if (auto child = find_child(tx, subagent.parent, subagent.parent_use))
@@ -281,10 +281,10 @@ Result<Done> enlist_in(Tx& tx, Subagent subagent, Chat new_chat, const std::set<
 
 }  // namespace
 
-Task<Result<Subagent>> Crew::enlist(Place place, SpawnRequest request, std::string use, Once once) {
-  if (!place.chat_id.empty() && queue_.waiting(place.chat_id) >= options_.most_queued)
+Task<Result<Subagent>> Crew::queue_spawn(Place place, SpawnRequest request, std::string use, Once once) {
+  if (!place.chat_id.empty() && queue_.waiting(place.chat_id) >= options_.max_queued)
     co_return fail(Code::overloaded,
-                   fmt::format("{} subagents of this chat are already queued", options_.most_queued));
+                   fmt::format("{} subagents of this chat are already queued", options_.max_queued));
   auto prepared = co_await prepare(place, request, std::move(use));
   if (!prepared) co_return fail(std::move(prepared.error()));
   std::set<std::string> taken;
@@ -292,7 +292,7 @@ Task<Result<Subagent>> Crew::enlist(Place place, SpawnRequest request, std::stri
   auto done = co_await write_once(
       store_, once,
       [subagent = *prepared, chat = place.new_chat, taken, position = queue_.size(place.chat_id)](Tx& tx) {
-        return enlist_in(tx, subagent, chat, taken, position);
+        return record_spawn(tx, subagent, chat, taken, position);
       });
   if (!done) co_return fail(std::move(done.error()));
   auto task_id = std::string(text_or(done->reply, "task_id"));
@@ -302,19 +302,19 @@ Task<Result<Subagent>> Crew::enlist(Place place, SpawnRequest request, std::stri
     return *std::move(found);
   });
   // A repeated request finds the one that is under way already.
-  bool is_known = queue_.has(task_id) || live_.contains(task_id);
+  bool is_known = queue_.has(task_id) || active_.contains(task_id);
   if (!subagent || is_over(subagent->status) || is_known) co_return subagent;
   queue_.add(task_id, subagent->parent, subagent->chat_id, subagent->provider);
-  file(subagent->chat_id);
+  update_files(subagent->chat_id);
   pump();
   co_return subagent;
 }
 
 void Crew::pump() {
   for (auto& [task_id, chat_id] : queue_.start()) {
-    auto begun = std::make_shared<Live>();
+    auto begun = std::make_shared<ActiveThread>();
     begun->chat_id = chat_id;
-    live_[task_id] = begun;
+    active_[task_id] = begun;
     loop_.spawn(run_subagent(std::move(task_id)));
   }
 }
@@ -323,7 +323,7 @@ Task<Result<Subagent>> Crew::spawn(Spawner spawner, SpawnRequest request) {
   auto place = co_await place_of(spawner, request.task);
   if (!place) co_return fail(std::move(place.error()));
   // Once recorded it must also be queued, whether or not the caller is still there.
-  co_return co_await detached(loop_, enlist(*std::move(place), std::move(request), "", spawner.once));
+  co_return co_await detached(loop_, queue_spawn(*std::move(place), std::move(request), "", spawner.once));
 }
 
 Task<Result<Subagent>> Crew::wait_for(std::string task_id, Duration limit) {
@@ -336,9 +336,9 @@ Task<Result<Subagent>> Crew::wait_for(std::string task_id, Duration limit) {
     if (!found) co_return fail(std::move(found.error()));
     if (!*found) co_return fail(Code::not_found, fmt::format("subagent not found: {}", task_id), "task_id");
     auto left = deadline - loop_.clock().boot();
-    bool over = is_over((*found)->status) && !live_.contains(task_id);
+    bool over = is_over((*found)->status) && !active_.contains(task_id);
     if (over || left <= Duration(0)) {
-      if (over) co_await filed((*found)->chat_id);
+      if (over) co_await wait_for_files((*found)->chat_id);
       co_return **std::move(found);
     }
     if (version == version_) co_await changed_.wait(std::max<Duration>(left, 1ms));
@@ -352,23 +352,24 @@ Task<Result<std::vector<Subagent>>> Crew::subagents(std::string chat_id, int64_t
 }
 
 void Crew::stop_subagent(const std::string& task_id, bool timed_out) {
-  auto running = live(task_id);
+  auto running = find_active(task_id);
   if (!running) return;
   running->timed_out = running->timed_out || timed_out;
   running->stop.request();
 }
 
 Task<void> Crew::cancel_children(std::string thread) {
-  auto children = co_await consult(loop_, store_, [thread](Reader& reader) -> Result<std::vector<Subagent>> {
-    auto all = unfinished_subagents(reader);
-    std::erase_if(all, [&](const Subagent& one) { return one.parent != thread; });
-    return all;
-  });
+  auto children =
+      co_await read_with_retry(loop_, store_, [thread](Reader& reader) -> Result<std::vector<Subagent>> {
+        auto all = unfinished_subagents(reader);
+        std::erase_if(all, [&](const Subagent& one) { return one.parent != thread; });
+        return all;
+      });
   if (!children) co_return;
   // Those that wait first, or the end of one would start the next.
-  for (bool is_live : {false, true})
+  for (bool is_active : {false, true})
     for (const auto& child : *children)
-      if (live_.contains(child.task_id) == is_live) loop_.spawn(cancel_child(child.task_id));
+      if (active_.contains(child.task_id) == is_active) loop_.spawn(cancel_child(child.task_id));
   for (const auto& child : *children) (void)co_await wait_for(child.task_id, 30s);
 }
 
@@ -377,11 +378,11 @@ Task<void> Crew::cancel_child(std::string task_id) { (void)co_await cancel(std::
 Task<Result<Subagent>> Crew::cancel(std::string task_id) {
   auto found = co_await wait_for(task_id, Duration(0));
   if (!found || is_over(found->status)) co_return found;
-  if (!live(task_id)) {  // it waits in line, and from here on nobody starts or ends it but us
+  if (!find_active(task_id)) {  // it waits in line, and from here on nobody starts or ends it but us
     queue_.remove(task_id);
-    auto ending = std::make_shared<Live>();
+    auto ending = std::make_shared<ActiveThread>();
     ending->chat_id = found->chat_id;
-    live_[task_id] = ending;
+    active_[task_id] = ending;
     loop_.spawn(end_subagent(*found, fail(cancelled()), false));
     co_return co_await wait_for(task_id, 30s);
   }

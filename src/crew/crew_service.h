@@ -25,8 +25,8 @@ struct Options {
   Duration delegation_limit = std::chrono::seconds(300);
   size_t result_limit = 51'200;
   /// Model calls in one turn of a primary, or in all of a subagent, unless its definition says less.
-  int64_t most_calls = 100;
-  int64_t most_queued = 256;  ///< subagents of one chat that wait
+  int64_t max_calls = 100;
+  int64_t max_queued = 256;  ///< subagents of one chat that wait
   Permissions client_permissions = Permissions::baseline();
   Permissions chat_permissions = Permissions::baseline();  ///< of a chat without a definition
 };
@@ -105,11 +105,11 @@ class Crew {
   int64_t queue_position(const std::string& task_id) const { return queue_.position(task_id); }
 
  private:
-  struct Live;
+  struct ActiveThread;
   class TimeLimit;
   struct Thread;
   struct Speech;
-  using LivePtr = std::shared_ptr<Live>;
+  using ActiveThreadPtr = std::shared_ptr<ActiveThread>;
   /// Where a spawn belongs: the chat, the thread, and whom it inherits from.
   struct Place {
     Parent parent;
@@ -120,7 +120,7 @@ class Crew {
   };
 
   // crew_service.cc
-  Task<Result<Subagent>> enlist(Place place, SpawnRequest request, std::string use, Once once);
+  Task<Result<Subagent>> queue_spawn(Place place, SpawnRequest request, std::string use, Once once);
   Task<Result<Subagent>> prepare(const Place& place, const SpawnRequest& request, std::string use);
   Task<Result<Place>> place_of(Spawner spawner, std::string task);
   Task<std::set<std::string>> taken_folders();
@@ -146,29 +146,32 @@ class Crew {
   Task<Result<Chat>> begin_turn(std::string chat_id, std::string text);
 
   // thinking.cc
-  Task<Result<std::string>> converse(Thread thread, LivePtr live);
-  Task<Result<>> think(const Thread& thread, LivePtr live, std::vector<Entry> entries, int64_t n);
+  Task<Result<std::string>> converse(Thread thread, ActiveThreadPtr active);
+  Task<Result<>> think(const Thread& thread, ActiveThreadPtr active, std::vector<Entry> entries, int64_t n);
   Task<Result<>> record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply);
   Task<std::vector<minds::ToolSpec>> tools_for(const Thread& thread);
 
   // using_tools.cc
   static Result<> may_use(const Thread& thread, std::string_view name, const json::object& input);
-  Task<Result<>> use_tools(const Thread& thread, LivePtr live, Entry asked);
-  Task<minds::ToolResult> use_tool(const Thread& thread, LivePtr live, minds::ToolUse use, bool was_begun);
-  Task<Result<std::string>> carry_out(const Thread& thread, LivePtr live, const minds::ToolUse& use);
-  Task<minds::ToolResult> spawn_result(LivePtr live, std::string thread, std::string use_id);
-  Task<Result<Subagent>> enlist_spawn(const Thread& thread, const minds::ToolUse& use);
-  Task<Result<>> enlist_spawns(const Thread& thread, LivePtr live, const Entry& asked,
-                               const std::set<std::string>& answered);
+  Task<Result<>> use_tools(const Thread& thread, ActiveThreadPtr active, Entry asked);
+  Task<minds::ToolResult> use_tool(const Thread& thread, ActiveThreadPtr active, minds::ToolUse use,
+                                   bool was_begun);
+  Task<Result<std::string>> carry_out(const Thread& thread, ActiveThreadPtr active,
+                                      const minds::ToolUse& use);
+  Task<minds::ToolResult> spawn_result(ActiveThreadPtr active, std::string thread, std::string use_id);
+  Task<Result<Subagent>> queue_spawn_of(const Thread& thread, const minds::ToolUse& use);
+  Task<Result<>> queue_spawns(const Thread& thread, ActiveThreadPtr active, const Entry& asked,
+                              const std::set<std::string>& answered);
 
-  // filing.cc
-  void file(const std::string& chat_id);
-  Task<void> file_chat(std::string chat_id);
-  Task<void> filed(std::string chat_id);
-  Task<void> file_subagent(Subagent subagent);
+  // writing_files.cc
+  /// Brings the files of a chat up to date in the background; one writer a chat at a time.
+  void update_files(const std::string& chat_id);
+  Task<void> write_chat_folder(std::string chat_id);
+  Task<void> wait_for_files(std::string chat_id);
+  Task<void> write_subagent_file(Subagent subagent);
   Task<void> clean_folders(std::vector<Chat> chats);
 
-  LivePtr live(const std::string& thread);
+  ActiveThreadPtr find_active(const std::string& thread);
   void changed();
 
   Loop& loop_;
@@ -181,14 +184,14 @@ class Crew {
   OtherTools& other_tools_;
   const Options options_;
   Queue queue_;
-  std::map<std::string, LivePtr> live_;  ///< by thread, while it runs
+  std::map<std::string, ActiveThreadPtr> active_;  ///< by thread, while it runs
   Signal changed_;
   uint64_t version_ = 0;  ///< tells a change that came while rows were being read
-  struct Filing {
+  struct FileWriter {
     bool dirty = false;
   };
-  std::map<std::string, Filing> filing_;
-  Signal filed_;
+  std::map<std::string, FileWriter> file_writers_;
+  Signal files_written_;
 };
 
 }  // namespace cru::crew

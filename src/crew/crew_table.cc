@@ -24,7 +24,7 @@ CREATE TABLE chat_tool_calls(
 )"}};
 
 /// Long texts stay in the entry; its event carries the beginning.
-constexpr size_t longest_in_event = 8192;
+constexpr size_t max_event_text_bytes = 8192;
 
 json::object parsed(const std::string& text) {
   auto value = parse_json(text);
@@ -148,7 +148,7 @@ Entry append_entry(Tx& tx, Entry entry, std::string_view chat_id) {
   tx.exec("INSERT INTO chat_entries(thread, n, role, about, at, message) VALUES(?, ?, ?, ?, ?, ?)",
           entry.thread, entry.n, name(entry.role), entry.about, entry.at,
           to_text(minds::to_json(entry.message)));
-  auto data = to_json(entry, longest_in_event);
+  auto data = to_json(entry, max_event_text_bytes);
   data["chat_id"] = chat_id;
   bool is_primary = entry.thread == chat_id;
   if (!is_primary) data["task_id"] = entry.thread;

@@ -15,9 +15,9 @@ namespace cru::crew {
 namespace {
 
 constexpr size_t chunk = 64u << 10;
-constexpr int64_t most_skipped = 256 << 20;
-constexpr int64_t largest_edited = 8 << 20;
-constexpr size_t most_listed = 1000, most_visited = 200'000, most_levels = 64;
+constexpr int64_t max_skipped = 256 << 20;
+constexpr int64_t max_edited_bytes = 8 << 20;
+constexpr size_t max_listed = 1000, max_visited = 200'000, max_levels = 64;
 
 struct Opened {
   Beneath project;
@@ -41,7 +41,7 @@ std::unexpected<Error> refuse_binary(const std::string& path, int64_t size) {
 Result<int64_t> start_of_line(const BeneathFile& file, int64_t number, const std::string& path) {
   int64_t line = 1, offset = 0;
   while (line < number) {
-    if (offset >= most_skipped)
+    if (offset >= max_skipped)
       return fail(Code::too_large, fmt::format("line {} of {} is beyond the search limit", number, path),
                   "offset_line", "use offset_bytes");
     auto bytes = read_at(file.fd, offset, chunk);
@@ -149,7 +149,7 @@ struct Listing {
     for (const auto& entry : *entries) {
       auto whole = (folder == "." ? "" : folder + "/") + entry.name;
       if (is_ignored(entry.name) || !check_readable(whole, own_chat)) continue;
-      if (++visited > most_visited) {
+      if (++visited > max_visited) {
         complete = false;
         return {};
       }
@@ -157,7 +157,7 @@ struct Listing {
       if (pattern.empty() || (entry.kind != BeneathEntry::folder && matches_pattern(pattern, path)))
         add(in_words(entry, base == "." ? path : base + "/" + path));
       if (pattern.empty() || entry.kind != BeneathEntry::folder) continue;
-      if (level == most_levels)
+      if (level == max_levels)
         complete = false;
       else if (!visit(whole, path, level + 1))
         complete = false;  // one that cannot be read does not hide the others
@@ -165,7 +165,7 @@ struct Listing {
     return {};
   }
   void add(std::string line) {
-    if (lines.size() < most_listed)
+    if (lines.size() < max_listed)
       lines.push_back(std::move(line));
     else
       ++left_out;
@@ -223,17 +223,17 @@ Result<std::string> edit_file(const json::object& input, const FileToolOptions& 
   if (!opened) return fail(opened.error());
   auto file = opened->project.open_file(opened->path);
   if (!file) return fail(file.error());
-  if (file->state.size > largest_edited)
-    return fail(Code::too_large, fmt::format("{} is larger than {} bytes", opened->path, largest_edited),
+  if (file->state.size > max_edited_bytes)
+    return fail(Code::too_large, fmt::format("{} is larger than {} bytes", opened->path, max_edited_bytes),
                 "path");
-  auto text = read_at(file->fd, 0, largest_edited);
+  auto text = read_at(file->fd, 0, max_edited_bytes);
   if (!text) return fail(text.error());
   if (text->contains('\0')) return refuse_binary(opened->path, file->state.size);
   auto edited = edit_text(*text, text_or(input, "old"), text_or(input, "new"), bool_or(input, "all"));
   if (!edited) return fail(edited.error());
-  if (edited->text.size() > static_cast<size_t>(largest_edited))
+  if (edited->text.size() > static_cast<size_t>(max_edited_bytes))
     return fail(Code::too_large,
-                fmt::format("{} would be larger than {} bytes", opened->path, largest_edited), "new");
+                fmt::format("{} would be larger than {} bytes", opened->path, max_edited_bytes), "new");
   auto written = opened->project.replace(opened->path, edited->text, file->state);
   if (!written) return fail(written.error());
   return fmt::format("edited {}: {} replaced, {}line {}", opened->path, edited->replaced,

@@ -47,7 +47,7 @@ void end_chat_of(Tx& tx, const Subagent& subagent) {
 }  // namespace
 
 Task<Result<Subagent>> Crew::begin_subagent(std::string task_id) {
-  co_return co_await persist(loop_, store_, [task_id](Tx& tx) -> Result<Subagent> {
+  co_return co_await write_with_retry(loop_, store_, [task_id](Tx& tx) -> Result<Subagent> {
     auto subagent = find_subagent(tx, task_id);
     if (!subagent) return fail(Code::not_found, "the subagent was deleted");
     if (is_over(subagent->status)) return fail(Code::not_running, "it has already ended");
@@ -67,7 +67,7 @@ Task<Result<Subagent>> Crew::begin_subagent(std::string task_id) {
 }
 
 Task<void> Crew::run_subagent(std::string task_id) {
-  auto self = live(task_id);
+  auto self = find_active(task_id);
   auto begun = co_await begin_subagent(task_id);
   if (!begun) {
     log_error("cannot start a subagent", begun.error(), {{"task_id", task_id}});
@@ -76,7 +76,7 @@ Task<void> Crew::run_subagent(std::string task_id) {
     lost.chat_id = self->chat_id;
     co_return co_await end_subagent(std::move(lost), fail(std::move(begun.error())), false);
   }
-  co_await file_subagent(*begun);
+  co_await write_subagent_file(*begun);
   Thread thread{.id = begun->task_id,
                 .chat_id = begun->chat_id,
                 .agent = begun->agent,
@@ -102,14 +102,14 @@ Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bo
   auto task_id = subagent.task_id;
   if (!outcome) co_await cancel_children(task_id);
   // What was spent meanwhile is in the row.
-  auto now = co_await consult(loop_, store_, [task_id](Reader& reader) -> Result<Subagent> {
+  auto now = co_await read_with_retry(loop_, store_, [task_id](Reader& reader) -> Result<Subagent> {
     auto found = find_subagent(reader, task_id);
     return found ? Result<Subagent>(*std::move(found)) : fail(Code::not_found, "the subagent was deleted");
   });
   if (now && !is_over(now->status)) co_await record_end(*std::move(now), std::move(outcome), timed_out);
-  live_.erase(task_id);
+  active_.erase(task_id);
   queue_.remove(task_id);
-  if (!subagent.chat_id.empty()) file(subagent.chat_id);
+  if (!subagent.chat_id.empty()) update_files(subagent.chat_id);
   changed();
   pump();
 }
@@ -131,8 +131,8 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
                                           fmt::join(subagent.parent_chain, " → "), subagent.trace_id);
   }
   // The file first: whoever hears of the end may read it.
-  co_await file_subagent(subagent);
-  auto recorded = co_await persist(loop_, store_, [subagent](Tx& tx) -> Result<> {
+  co_await write_subagent_file(subagent);
+  auto recorded = co_await write_with_retry(loop_, store_, [subagent](Tx& tx) -> Result<> {
     write_subagent(tx, subagent);
     forget_tools(tx, subagent.task_id);
     tell_end(tx, subagent);
@@ -170,14 +170,14 @@ Task<Result<Chat>> Crew::begin_turn(std::string chat_id, std::string text) {
 }
 
 Task<void> Crew::run_turn(std::string chat_id) {
-  auto self = live(chat_id);
-  auto chat = co_await consult(loop_, store_,
-                               [chat_id](Reader& reader) { return find_chat_by_prefix(reader, chat_id); });
+  auto self = find_active(chat_id);
+  auto chat = co_await read_with_retry(
+      loop_, store_, [chat_id](Reader& reader) { return find_chat_by_prefix(reader, chat_id); });
   if (!chat) {
-    live_.erase(chat_id);
+    active_.erase(chat_id);
     co_return;
   }
-  file(chat_id);
+  update_files(chat_id);
   Thread thread{.id = chat->id,
                 .chat_id = chat->id,
                 .agent = chat->agent,
@@ -204,7 +204,7 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
   if (!outcome) co_await cancel_children(chat_id);
   // A stopped turn is answered, so that the conversation can go on.
   if (stopped) {
-    auto closed = co_await persist(loop_, store_, [chat_id](Tx& tx) -> Result<> {
+    auto closed = co_await write_with_retry(loop_, store_, [chat_id](Tx& tx) -> Result<> {
       append_entry(tx,
                    {.thread = chat_id, .role = Role::assistant, .message = saying("[stopped by the user]")},
                    chat_id);
@@ -213,9 +213,9 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
     });
     if (!closed) log_error("cannot close a stopped turn", closed.error(), {{"chat", chat_id}});
   }
-  file(chat_id);
-  co_await filed(chat_id);
-  auto recorded = co_await persist(loop_, store_, [chat_id, failure](Tx& tx) -> Result<> {
+  update_files(chat_id);
+  co_await wait_for_files(chat_id);
+  auto recorded = co_await write_with_retry(loop_, store_, [chat_id, failure](Tx& tx) -> Result<> {
     auto chat = find_chat(tx, chat_id);
     if (!chat) return {};
     chat->turn_running = false;
@@ -231,8 +231,8 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
     return {};
   });
   if (!recorded) log_error("cannot record the end of a turn", recorded.error(), {{"chat", chat_id}});
-  live_.erase(chat_id);
-  file(chat_id);
+  active_.erase(chat_id);
+  update_files(chat_id);
   changed();
 }
 

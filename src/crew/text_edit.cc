@@ -12,8 +12,8 @@
 namespace cru::crew {
 namespace {
 
-constexpr size_t longest_compared = 200;
-constexpr size_t most_compared = 50'000;
+constexpr size_t max_compared_bytes = 200;
+constexpr size_t max_compared = 50'000;
 
 bool has_crlf_lines(std::string_view text) {
   auto first = text.find('\n');
@@ -42,7 +42,7 @@ size_t line_of(std::string_view text, size_t at) {
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> out;
-  while (!text.empty() && out.size() < most_compared) {
+  while (!text.empty() && out.size() < max_compared) {
     auto end = std::min(text.find('\n'), text.size());
     out.push_back(text.substr(0, end));
     text.remove_prefix(std::min(text.size(), end + 1));
@@ -52,7 +52,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 std::set<std::pair<char, char>> pairs_of(std::string_view line) {
   std::set<std::pair<char, char>> out;
-  line = line.substr(0, longest_compared);
+  line = line.substr(0, max_compared_bytes);
   for (size_t i = 1; i < line.size(); ++i) out.emplace(line[i - 1], line[i]);
   return out;
 }
@@ -81,7 +81,7 @@ std::string nearest_line(std::string_view text, std::string_view old_text) {
       return fmt::format("line {} matches the first line; white space or a later line differs", number);
     if (auto like = likeness(wanted_pairs, found); like > best) {
       best = like;
-      auto shown = found.substr(0, character_start(found, longest_compared));
+      auto shown = found.substr(0, character_start(found, max_compared_bytes));
       answer = fmt::format("the nearest is line {}: {}", number, valid_utf8(shown));
     }
   }

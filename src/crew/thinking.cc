@@ -68,12 +68,12 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
   }
 };
 
-Task<Result<std::string>> Crew::converse(Thread thread, LivePtr live) {
-  int64_t most = std::min(thread.max_turns.value_or(options_.most_calls), options_.most_calls);
+Task<Result<std::string>> Crew::converse(Thread thread, ActiveThreadPtr active) {
+  int64_t most = std::min(thread.max_turns.value_or(options_.max_calls), options_.max_calls);
   // Whoever stops this thread stops those it waits for.
-  Stop::Listener stopping(live->stop, [this, id = thread.id] { loop_.spawn(cancel_children(id)); });
+  Stop::Listener stopping(active->stop, [this, id = thread.id] { loop_.spawn(cancel_children(id)); });
   for (int64_t calls = 0;;) {
-    auto entries = co_await consult(
+    auto entries = co_await read_with_retry(
         loop_, store_,
         [id = thread.id](Reader& reader) -> Result<std::vector<Entry>> { return entries_of(reader, id); });
     if (!entries) co_return fail(std::move(entries.error()));
@@ -81,26 +81,27 @@ Task<Result<std::string>> Crew::converse(Thread thread, LivePtr live) {
     while (!entries->empty() && entries->back().role == Role::note) entries->pop_back();
     Result<> done;
     auto next = what_next(*entries);
-    if (next != Next::nothing && live->stop.requested()) co_return fail(cancelled());
+    if (next != Next::nothing && active->stop.requested()) co_return fail(cancelled());
     switch (next) {
       case Next::nothing:
         co_return entries->empty() ? std::string() : entries->back().message.text;
       case Next::use_tools:
-        done = co_await use_tools(thread, live, entries->back());
+        done = co_await use_tools(thread, active, entries->back());
         break;
       case Next::think:
         if (calls++ >= most)
           co_return fail(minds::mind_failure(Code::timed_out, "turn_limit",
                                              fmt::format("reached the limit of {} replies", most),
                                              "give it a smaller task, or raise maxTurns in its definition"));
-        done = co_await think(thread, live, *std::move(entries), next_n);
+        done = co_await think(thread, active, *std::move(entries), next_n);
         break;
     }
     if (!done) co_return fail(std::move(done.error()));
   }
 }
 
-Task<Result<>> Crew::think(const Thread& thread, LivePtr live, std::vector<Entry> entries, int64_t n) {
+Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, std::vector<Entry> entries,
+                           int64_t n) {
   auto choice = co_await minds_.choose(thread.model);
   if (!choice) co_return fail(std::move(choice.error()));
   auto tools = co_await tools_for(thread);
@@ -123,7 +124,7 @@ Task<Result<>> Crew::think(const Thread& thread, LivePtr live, std::vector<Entry
                        .tools = thread.tools,
                        .disallowed_tools = thread.disallowed_tools};
   if (choice->mind->is_program()) {
-    auto owned = co_await persist(
+    auto owned = co_await write_with_retry(
         loop_, store_, [run = thread.run_id, id = thread.id, chat = thread.chat_id](Tx& tx) -> Result<bool> {
           return own_run(tx, run, id, chat);
         });
@@ -132,7 +133,7 @@ Task<Result<>> Crew::think(const Thread& thread, LivePtr live, std::vector<Entry
   }
   auto speech = std::make_shared<Speech>(loop_, store_, thread.chat_id,
                                          thread.is_primary ? std::string() : thread.id, n);
-  auto reply = co_await choice->mind->think(std::move(request), *speech, live->stop);
+  auto reply = co_await choice->mind->think(std::move(request), *speech, active->stop);
   speech->closed = true;
   if (!reply) co_return fail(std::move(reply.error()));
   co_return co_await record_reply(thread, *choice, *std::move(reply));
@@ -168,7 +169,7 @@ Task<Result<>> Crew::record_reply(const Thread& thread, const minds::Choice& cho
   if (reply.message.text.empty() && reply.message.uses.empty())
     reply.message.text = fmt::format("[no answer: {}]", reply.stop_reason);
   reply.message.role = minds::Message::Role::assistant;
-  co_return co_await persist(
+  co_return co_await write_with_retry(
       loop_, store_,
       [id = thread.id, chat_id = thread.chat_id, is_primary = thread.is_primary, choice,
        reply](Tx& tx) -> Result<> {

@@ -39,17 +39,17 @@ constexpr std::array table = {
 "limit":{"type":"integer","minimum":1,"maximum":50,"description":"at most this many; default: 10"}}})",
          .needs = Permission::semantic_search,
          .reads_only = true},
-    Tool{
-        .name = "read_file",
-        .description = "Reads a text file of the project. The first line of the result gives the line range; "
-                       "the unchanged text follows. If there is more, the last line says how to continue.",
-        .schema = R"({"type":"object","additionalProperties":false,"required":["path"],"properties":{
+    Tool{.name = "read_file",
+         .description =
+             "Reads a text file of the project. The first line of the result gives the line range; "
+             "the unchanged text follows. If there is more, the last line says how to continue.",
+         .schema = R"({"type":"object","additionalProperties":false,"required":["path"],"properties":{
 "path":{"type":"string","minLength":1,"maxLength":4096,"description":"path inside the project"},
 "offset_line":{"type":"integer","minimum":1,"maximum":1000000000,"description":"line to start at; default: 1"},
 "limit_lines":{"type":"integer","minimum":1,"maximum":1000000,"description":"at most this many lines"},
 "offset_bytes":{"type":"integer","minimum":0,"maximum":1099511627776,"description":"byte offset to start at instead, for very long lines"}}})",
-        .needs = Permission::filesystem_read,
-        .reads_only = true},
+         .needs = Permission::filesystem_read,
+         .reads_only = true},
     Tool{.name = "list_files",
          .description =
              "Without a pattern, lists one folder. With a pattern such as *.cc or src/**/*.h, "

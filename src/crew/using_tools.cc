@@ -49,7 +49,7 @@ Result<> Crew::may_use(const Thread& thread, std::string_view name, const json::
   return check_call(*tool, thread.permissions, input);
 }
 
-Task<Result<Subagent>> Crew::enlist_spawn(const Thread& thread, const minds::ToolUse& use) {
+Task<Result<Subagent>> Crew::queue_spawn_of(const Thread& thread, const minds::ToolUse& use) {
   if (auto allowed = may_use(thread, spawn_tool, use.input); !allowed)
     co_return fail(std::move(allowed.error()));
   Place place{.parent = {thread.agent, thread.depth, thread.permissions, thread.model, thread.chain},
@@ -58,29 +58,29 @@ Task<Result<Subagent>> Crew::enlist_spawn(const Thread& thread, const minds::Too
               .trace_id = thread.trace_id,
               .new_chat = {}};
   for (;;) {
-    auto spawned = co_await enlist(place, request_from(use.input), use.id, {});
+    auto spawned = co_await queue_spawn(place, request_from(use.input), use.id, {});
     bool is_refused =
-        !spawned && (spawned.error().code == Code::overloaded || !is_passing(spawned.error().code));
+        !spawned && (spawned.error().code == Code::overloaded || !is_transient(spawned.error().code));
     if (spawned || is_refused) co_return spawned;
     co_await loop_.sleep(1s);  // the disk is full: that passes, and is not the agent's to handle
   }
 }
 
 /// All spawns of one reply join the line before the first is waited for, in the order they were asked for.
-Task<Result<>> Crew::enlist_spawns(const Thread& thread, LivePtr live, const Entry& asked,
-                                   const std::set<std::string>& answered) {
+Task<Result<>> Crew::queue_spawns(const Thread& thread, ActiveThreadPtr active, const Entry& asked,
+                                  const std::set<std::string>& answered) {
   for (const auto& use : asked.message.uses) {
-    if (use.name != spawn_tool || answered.contains(use.id) || live->stop.requested()) continue;
-    auto child = co_await consult(
+    if (use.name != spawn_tool || answered.contains(use.id) || active->stop.requested()) continue;
+    auto child = co_await read_with_retry(
         loop_, store_, [parent = thread.id, id = use.id](Reader& reader) -> Result<std::optional<Subagent>> {
           return find_child(reader, parent, id);
         });
     if (!child) co_return fail(std::move(child.error()));
     if (*child) continue;  // spawned before the daemon died
-    auto spawned = co_await enlist_spawn(thread, use);
+    auto spawned = co_await queue_spawn_of(thread, use);
     if (spawned) continue;
     minds::ToolResult refusal{use.id, in_words(spawned.error()), true};
-    auto kept = co_await persist(loop_, store_, [thread = thread.id, refusal](Tx& tx) -> Result<> {
+    auto kept = co_await write_with_retry(loop_, store_, [thread = thread.id, refusal](Tx& tx) -> Result<> {
       end_tool(tx, thread, refusal);
       return {};
     });
@@ -89,35 +89,35 @@ Task<Result<>> Crew::enlist_spawns(const Thread& thread, LivePtr live, const Ent
   co_return Result<>();
 }
 
-Task<minds::ToolResult> Crew::spawn_result(LivePtr live, std::string thread, std::string use_id) {
-  auto child =
-      co_await consult(loop_, store_, [thread, use_id](Reader& reader) -> Result<std::optional<Subagent>> {
-        return find_child(reader, thread, use_id);
-      });
+Task<minds::ToolResult> Crew::spawn_result(ActiveThreadPtr active, std::string thread, std::string use_id) {
+  auto child = co_await read_with_retry(loop_, store_,
+                                        [thread, use_id](Reader& reader) -> Result<std::optional<Subagent>> {
+                                          return find_child(reader, thread, use_id);
+                                        });
   if (!child || !*child) co_return minds::ToolResult{use_id, "cancelled before it started", true};
-  if (live->limit) live->limit->pause();  // waiting for others is not its own time
+  if (active->limit) active->limit->pause();  // waiting for others is not its own time
   auto ended = co_await wait_for((*child)->task_id, std::chrono::hours(24 * 365));
-  if (live->limit) live->limit->resume();
+  if (active->limit) active->limit->resume();
   if (!ended) co_return minds::ToolResult{use_id, in_words(ended.error()), true};
   co_return minds::ToolResult{use_id, result_of(*ended), ended->status != Status::completed};
 }
 
-Task<Result<>> Crew::use_tools(const Thread& thread, LivePtr live, Entry asked) {
-  auto records =
-      co_await consult(loop_, store_, [id = thread.id](Reader& reader) -> Result<std::vector<ToolRecord>> {
+Task<Result<>> Crew::use_tools(const Thread& thread, ActiveThreadPtr active, Entry asked) {
+  auto records = co_await read_with_retry(
+      loop_, store_, [id = thread.id](Reader& reader) -> Result<std::vector<ToolRecord>> {
         return tools_begun(reader, id);
       });
   if (!records) co_return fail(std::move(records.error()));
   std::set<std::string> answered;
   for (const auto& record : *records)
     if (record.result) answered.insert(record.use_id);
-  if (auto enlisted = co_await enlist_spawns(thread, live, asked, answered); !enlisted) co_return enlisted;
+  if (auto queued = co_await queue_spawns(thread, active, asked, answered); !queued) co_return queued;
   // One that was spawned while the stop came was not among those that it stopped.
-  if (live->stop.requested()) co_await cancel_children(thread.id);
-  records =
-      co_await consult(loop_, store_, [id = thread.id](Reader& reader) -> Result<std::vector<ToolRecord>> {
-        return tools_begun(reader, id);
-      });
+  if (active->stop.requested()) co_await cancel_children(thread.id);
+  records = co_await read_with_retry(loop_, store_,
+                                     [id = thread.id](Reader& reader) -> Result<std::vector<ToolRecord>> {
+                                       return tools_begun(reader, id);
+                                     });
   if (!records) co_return fail(std::move(records.error()));
 
   minds::Message answers;
@@ -126,11 +126,11 @@ Task<Result<>> Crew::use_tools(const Thread& thread, LivePtr live, Entry asked) 
     if (record != records->end() && record->result)
       answers.results.push_back(*record->result);
     else if (use.name == spawn_tool)
-      answers.results.push_back(co_await spawn_result(live, thread.id, use.id));
+      answers.results.push_back(co_await spawn_result(active, thread.id, use.id));
     else
-      answers.results.push_back(co_await use_tool(thread, live, use, record != records->end()));
+      answers.results.push_back(co_await use_tool(thread, active, use, record != records->end()));
   }
-  co_return co_await persist(
+  co_return co_await write_with_retry(
       loop_, store_, [id = thread.id, chat_id = thread.chat_id, answers](Tx& tx) -> Result<> {
         append_entry(tx, {.thread = id, .role = Role::tool, .message = answers}, chat_id);
         forget_tools(tx, id);
@@ -138,9 +138,9 @@ Task<Result<>> Crew::use_tools(const Thread& thread, LivePtr live, Entry asked) 
       });
 }
 
-Task<minds::ToolResult> Crew::use_tool(const Thread& thread, LivePtr live, minds::ToolUse use,
+Task<minds::ToolResult> Crew::use_tool(const Thread& thread, ActiveThreadPtr active, minds::ToolUse use,
                                        bool was_begun) {
-  if (live->stop.requested()) co_return minds::ToolResult{use.id, "cancelled before it started", true};
+  if (active->stop.requested()) co_return minds::ToolResult{use.id, "cancelled before it started", true};
   bool repeatable = is_repeatable(use.name, other_tools_);
   if (was_begun && !repeatable)
     co_return minds::ToolResult{
@@ -152,18 +152,19 @@ Task<minds::ToolResult> Crew::use_tool(const Thread& thread, LivePtr live, minds
                     {"agent", thread.agent},
                     {"name", use.name},
                     {"summary", bounded(to_text(use.input), 300, "")}};
-  auto begun = co_await persist(loop_, store_, [thread, repeatable, id = use.id, told](Tx& tx) -> Result<> {
-    if (!repeatable) begin_tool(tx, thread.id, id);
-    tx.emit({thread.is_primary ? "chat.tool" : "subagent.tool", thread.chat_id, told});
-    return {};
-  });
+  auto begun =
+      co_await write_with_retry(loop_, store_, [thread, repeatable, id = use.id, told](Tx& tx) -> Result<> {
+        if (!repeatable) begin_tool(tx, thread.id, id);
+        tx.emit({thread.is_primary ? "chat.tool" : "subagent.tool", thread.chat_id, told});
+        return {};
+      });
   if (!begun) co_return minds::ToolResult{use.id, in_words(begun.error()), true};
-  auto text = co_await carry_out(thread, live, use);
+  auto text = co_await carry_out(thread, active, use);
   bool failed = !text;
   minds::ToolResult result{use.id, failed ? in_words(text.error()) : *std::move(text), failed};
   result.text = bounded(std::move(result.text), options_.result_limit, "");
   if (repeatable) co_return result;
-  auto kept = co_await persist(loop_, store_, [id = thread.id, result](Tx& tx) -> Result<> {
+  auto kept = co_await write_with_retry(loop_, store_, [id = thread.id, result](Tx& tx) -> Result<> {
     end_tool(tx, id, result);
     return {};
   });
@@ -171,7 +172,8 @@ Task<minds::ToolResult> Crew::use_tool(const Thread& thread, LivePtr live, minds
   co_return result;
 }
 
-Task<Result<std::string>> Crew::carry_out(const Thread& thread, LivePtr live, const minds::ToolUse& use) {
+Task<Result<std::string>> Crew::carry_out(const Thread& thread, ActiveThreadPtr active,
+                                          const minds::ToolUse& use) {
   if (auto allowed = may_use(thread, use.name, use.input); !allowed)
     co_return fail(std::move(allowed.error()));
   ToolCall call{.agent = thread.agent,
@@ -183,7 +185,7 @@ Task<Result<std::string>> Crew::carry_out(const Thread& thread, LivePtr live, co
                 .input = use.input};
   if (other_tools_.has(use.name)) co_return co_await other_tools_.call(std::move(call));
   if (use.name != "list_agents" && use.name != "get_agent")
-    co_return co_await workbench_.call(std::move(call), live->stop);
+    co_return co_await workbench_.call(std::move(call), active->stop);
   auto catalog = co_await registry_.look();
   if (use.name == "get_agent") {
     auto found = catalog.find_enabled(std::string(text_or(use.input, "name")));

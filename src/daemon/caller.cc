@@ -8,7 +8,7 @@
 namespace cru::daemon {
 namespace {
 
-constexpr size_t most_known = 4096;
+constexpr size_t max_known = 4096;
 
 /// A handshake is none, though it is a GET: what is said on the connection later has its caller.
 bool only_reads(const http::Request& request) {
@@ -43,7 +43,7 @@ Task<CallerIdentity::Known> CallerIdentity::look_up(http::Peer peer, int keeper)
       known.uid.clear();
     if (is_starting) co_return known;  // and looked up again
   }
-  if (known_.size() >= most_known) known_.clear();  // those still there are looked up again
+  if (known_.size() >= max_known) known_.clear();  // those still there are looked up again
   known_.insert_or_assign(peer.connection, known);
   co_return known;
 }
@@ -63,7 +63,7 @@ Task<Result<api::Call>> CallerIdentity::identify(const http::Peer& peer, const h
   // Reading is open to all who have the token; only for a change is it worth finding out whose socket this
   // is.
   if (only_reads(request)) co_return call;
-  if (runs_.live_count() == 0 && !has_children()) co_return call;
+  if (runs_.active_count() == 0 && !has_children()) co_return call;
   auto port = port_, client = peer.port;
   bool is_agent =
       co_await pool_.run([keeper, client, port] { return is_agents_socket(keeper, client, port); });

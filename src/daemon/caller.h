@@ -4,7 +4,7 @@
 /// from the daemon itself is a command of an agent that thinks here.
 #include <map>
 
-#include "api/engine.h"
+#include "api/api.h"
 #include "edges/http/http_edge.h"
 #include "platform/loop/pool.h"
 #include "runs/keeper.h"

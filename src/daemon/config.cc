@@ -36,7 +36,7 @@ void ConfigReader::read(const YamlNode& root) {
                               {"events", [this](auto& m, auto& q) { duration(m, q, config_.keep_events); }},
                               {"most_events", [this](auto& m, auto& q) {
                                  integer(m, q, 1000, 1'000'000'000,
-                                         [this](int64_t v) { config_.most_events = v; });
+                                         [this](int64_t v) { config_.max_events = v; });
                                }}});
                        }}});
                }},

@@ -23,7 +23,7 @@ struct Config {
   std::string log_level = "info";
   Duration keep_records = std::chrono::days(30);
   Duration keep_events = std::chrono::hours(24);
-  int64_t most_events = 2'000'000;
+  int64_t max_events = 2'000'000;
   Duration kill_grace = 10s;
   int64_t output_limit = int64_t(2) << 30;
   int64_t disk_floor = int64_t(256) << 20;
@@ -40,7 +40,7 @@ struct Config {
   int64_t max_concurrent = 1;  ///< subagents of one chat at once
   Duration delegation_limit = 300s;
   int64_t result_limit = 51'200;
-  int64_t most_calls = 100;
+  int64_t max_calls = 100;
   definitions::Permissions client_permissions = definitions::Permissions::baseline();
   definitions::Permissions chat_permissions = definitions::Permissions::baseline();
   /// Live agents.

@@ -42,10 +42,10 @@ void ConfigReader::live(const YamlNode& node, const std::string& path) {
           {{"idle", time(100ms, 24h, pace.idle)},
            {"listening", time(0ms, 1min, pace.listening)},
            {"think_limit", time(100ms, 24h, pace.think_limit)},
-           {"longest_pause", time(100ms, 24h, pace.longest_pause)},
+           {"longest_pause", time(100ms, 24h, pace.max_pause)},
            {"speech_per_character", time(0ms, 1s, pace.speech_per_character)},
-           {"least_speech", time(0ms, 1min, pace.least_speech)},
-           {"most_speech", time(0ms, 10min, pace.most_speech)},
+           {"least_speech", time(0ms, 1min, pace.min_speech)},
+           {"most_speech", time(0ms, 10min, pace.max_speech)},
            {"instinct", time(0ms, 1min, config_.live.instinct)},
            {"hearing", count(0, 16, config_.live.hearing)},
            {"max_thinking", count(1, 1000, config_.live.max_thinking)}});

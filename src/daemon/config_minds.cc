@@ -132,9 +132,7 @@ void ConfigReader::crew(const YamlNode& node, const std::string& path) {
         }},
        {"result_limit", [this](auto& n, auto& p) { result_limit(n, p); }},
        {"most_calls",
-        [this](auto& n, auto& p) {
-          integer(n, p, 1, 10'000, [this](int64_t v) { config_.most_calls = v; });
-        }},
+        [this](auto& n, auto& p) { integer(n, p, 1, 10'000, [this](int64_t v) { config_.max_calls = v; }); }},
        {"client_permissions", [this](auto& n, auto& p) { permissions(n, p, config_.client_permissions); }},
        {"chat_permissions", [this](auto& n, auto& p) { permissions(n, p, config_.chat_permissions); }}});
 }

@@ -71,10 +71,10 @@ void add_live(Settings& out, const Config::Live& live) {
   out.add("live.idle", live.pace.idle);
   out.add("live.listening", live.pace.listening);
   out.add("live.think_limit", live.pace.think_limit);
-  out.add("live.longest_pause", live.pace.longest_pause);
+  out.add("live.longest_pause", live.pace.max_pause);
   out.add("live.speech_per_character", live.pace.speech_per_character);
-  out.add("live.least_speech", live.pace.least_speech);
-  out.add("live.most_speech", live.pace.most_speech);
+  out.add("live.least_speech", live.pace.min_speech);
+  out.add("live.most_speech", live.pace.max_speech);
   out.add("live.instinct", live.instinct);
   out.add("live.hearing", json::value(live.hearing));
   out.add("live.max_thinking", json::value(live.max_thinking));
@@ -88,7 +88,7 @@ json::array settings_of(const Config& config) {
   out.add("daemon.log_level", json::value(config.log_level));
   out.add("store.retention.records", config.keep_records);
   out.add("store.retention.events", config.keep_events);
-  out.add("store.retention.most_events", json::value(config.most_events));
+  out.add("store.retention.most_events", json::value(config.max_events));
   out.add("runs.kill_grace", config.kill_grace);
   out.add("runs.output_limit", json::value(config.output_limit));
   out.add("runs.disk_floor", json::value(config.disk_floor));
@@ -104,7 +104,7 @@ json::array settings_of(const Config& config) {
   out.add("crew.max_concurrent", json::value(config.max_concurrent));
   out.add("crew.delegation_limit", config.delegation_limit);
   out.add("crew.result_limit", json::value(config.result_limit));
-  out.add("crew.most_calls", json::value(config.most_calls));
+  out.add("crew.most_calls", json::value(config.max_calls));
   out.add("crew.client_permissions", json::value_from(config.client_permissions.names()));
   out.add("crew.chat_permissions", json::value_from(config.chat_permissions.names()));
   add_live(out, config.live);

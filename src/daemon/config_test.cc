@@ -172,7 +172,7 @@ TEST(Config, HasMindsAndACrewWithoutAnyFile) {
   EXPECT_EQ(config.max_concurrent, 1);
   EXPECT_EQ(config.delegation_limit, 300s);
   EXPECT_EQ(config.result_limit, 51'200);
-  EXPECT_EQ(config.most_calls, 100);
+  EXPECT_EQ(config.max_calls, 100);
   EXPECT_EQ(config.client_permissions, definitions::Permissions::baseline());
   EXPECT_EQ(config.chat_permissions, definitions::Permissions::baseline());
   EXPECT_EQ(text_or(setting(config, "crew.result_limit"), "source"), "default");
@@ -214,7 +214,7 @@ crew:
   EXPECT_EQ(config->max_concurrent, 4);
   EXPECT_EQ(config->delegation_limit, 10min);
   EXPECT_EQ(config->result_limit, 64 << 10);
-  EXPECT_EQ(config->most_calls, 7);
+  EXPECT_EQ(config->max_calls, 7);
   EXPECT_EQ(config->client_permissions.in_words(), "FilesystemRead, FilesystemWrite, SemanticSearch");
   EXPECT_EQ(text_or(setting(*config, "crew.result_limit"), "source"), "c.yaml:16");
   EXPECT_EQ(text_or(setting(*config, "models.fast.provider"), "source"), "c.yaml:3");

@@ -3,7 +3,7 @@
 /// model API. What reads needs DatabaseRead, what writes DatabaseWrite; asking the person needs nothing.
 #include <set>
 
-#include "api/engine.h"
+#include "api/api.h"
 #include "crew/other_tools.h"
 
 namespace cru::daemon {

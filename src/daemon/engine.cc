@@ -88,7 +88,7 @@ notes::Options note_options(const api::Project& project) {
 /// start.
 void read_layout(const std::string& root, autonomy::RuntimeOptions& options) {
   auto file = root + "/.crucible/layout.json";
-  auto text = read_file(file, world::longest_layout);
+  auto text = read_file(file, world::max_layout_bytes);
   if (!text && text.error().code == Code::not_found) return;
   auto document = text ? parse_json(*text) : Result<json::value>(fail(text.error()));
   auto layout = document ? world::parse_layout(*document) : Result<world::Layout>(fail(document.error()));
@@ -154,7 +154,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
             to_options(project, config)),
       retention_(loop, store, *output_, *worktrees_, runs_.purging(),
-                 {config.keep_records, config.keep_events, config.most_events}),
+                 {config.keep_records, config.keep_events, config.max_events}),
       paths_(coordination::file_paths(project.root, pool)),
       sessions_(
           loop, store, pool, system_random(),
@@ -187,7 +187,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
              .max_concurrent = config.max_concurrent,
              .delegation_limit = config.delegation_limit,
              .result_limit = static_cast<size_t>(config.result_limit),
-             .most_calls = config.most_calls,
+             .max_calls = config.max_calls,
              .client_permissions = config.client_permissions,
              .chat_permissions = config.chat_permissions}),
       live_(loop, store, system_random(), registry_, minds_, live_options(project.root, config)) {
@@ -230,7 +230,7 @@ Task<Result<>> Engine::recover(bool fresh_database) {
   auto recovered = co_await runs_.recover();
   if (!recovered) co_return recovered;
   recovered = co_await sessions_.recover(
-      [this](const std::string& id) { return id == api::unknown_run || runs_.has_live(id); });
+      [this](const std::string& id) { return id == api::unknown_run || runs_.is_running(id); });
   if (recovered) recovered = co_await locks_.recover();
   if (recovered) recovered = co_await work_.recover();
   if (!recovered) co_return recovered;

@@ -3,7 +3,7 @@
 /// apart from its sockets, its process and its files.
 #include <memory>
 
-#include "api/engine.h"
+#include "api/api.h"
 #include "api/handlers/coordination_handlers.h"
 #include "api/handlers/crew_handlers.h"
 #include "api/handlers/handlers.h"

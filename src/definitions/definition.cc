@@ -11,7 +11,7 @@
 namespace cru::definitions {
 namespace {
 
-constexpr size_t longest_name = 48;
+constexpr size_t max_name_bytes = 48;
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -52,7 +52,7 @@ The details, each with its path and line.
 std::string_view name(Source source) { return source == Source::project ? "project" : "system"; }
 
 bool is_agent_name(std::string_view text) {
-  return !text.empty() && text.size() <= longest_name && is_lower_or_digit(text[0]) &&
+  return !text.empty() && text.size() <= max_name_bytes && is_lower_or_digit(text[0]) &&
          std::ranges::all_of(text, [](char c) { return is_lower_or_digit(c) || c == '_' || c == '-'; });
 }
 
@@ -66,7 +66,7 @@ std::string to_agent_name(std::string_view text) {
     if (fits && (c != '_' || !out.empty())) out += to_lower(c);
     was_lower = is_lower_or_digit(c);
   }
-  out.resize(std::min(out.size(), longest_name));
+  out.resize(std::min(out.size(), max_name_bytes));
   while (out.ends_with('-')) out.pop_back();
   return out;
 }

@@ -14,8 +14,8 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-constexpr size_t usual_description = 1024, longest_description = 8192;
-constexpr size_t most_entries = 256, longest_entry = 1024, longest_model = 64;
+constexpr size_t usual_description = 1024, max_description_bytes = 8192;
+constexpr size_t max_entries = 256, max_entry_bytes = 1024, max_model_bytes = 64;
 
 const std::vector<std::string>& known_fields() {
   static const std::vector<std::string> names = {
@@ -44,7 +44,7 @@ std::vector<std::string> at_commas(std::string_view text) {
 }
 
 bool is_model(std::string_view text) {
-  return text.size() <= longest_model && std::ranges::all_of(text, [](char c) {
+  return text.size() <= max_model_bytes && std::ranges::all_of(text, [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   std::string_view("._:/-").find(c) != std::string_view::npos;
          });
@@ -205,8 +205,8 @@ class FieldReader {
       return error(found->line, "description", "is empty", "describe in one sentence what it does");
     // Claude Code's own are often longer: they hold examples.
     auto size = out_.description.size();
-    if (size > longest_description)
-      return error(found->line, "description", fmt::format("is longer than {} bytes", longest_description),
+    if (size > max_description_bytes)
+      return error(found->line, "description", fmt::format("is longer than {} bytes", max_description_bytes),
                    "instructions for the agent belong in the prompt");
     if (size > usual_description)
       warn(found->line, "description", fmt::format("is longer than {} bytes", usual_description),
@@ -325,13 +325,13 @@ class FieldReader {
       error(found->line, key, "must be a list, or strings separated by commas",
             fmt::format("write {}: [ONE, TWO]", key));
     }
-    if (out.size() > most_entries) {
-      error(found->line, key, fmt::format("has more than {} entries", most_entries));
-      out.resize(most_entries);
+    if (out.size() > max_entries) {
+      error(found->line, key, fmt::format("has more than {} entries", max_entries));
+      out.resize(max_entries);
     }
     for (const auto& entry : out)
-      if (entry.text.size() > longest_entry)
-        error(entry.line, key, fmt::format("an entry is longer than {} bytes", longest_entry));
+      if (entry.text.size() > max_entry_bytes)
+        error(entry.line, key, fmt::format("an entry is longer than {} bytes", max_entry_bytes));
     return out;
   }
 

@@ -237,7 +237,7 @@ TEST(Definition, RefusesWhatIsNoDefinition) {
   EXPECT_TRUE(has(parse("---\nname: x\n"), ":1: error: the frontmatter has no end"));
   EXPECT_TRUE(has(parse("---\nname: x\n---\nab\n\xff\n"), ":5: error: is not UTF-8"));
   EXPECT_TRUE(has(parse(std::string("---\n\0", 5)), ":2: error: contains a NUL byte"));
-  EXPECT_TRUE(has(parse(std::string(longest_file + 1, 'x')), "is larger than 256 KiB"));
+  EXPECT_TRUE(has(parse(std::string(max_file_bytes + 1, 'x')), "is larger than 256 KiB"));
   EXPECT_TRUE(has(parse("---\n- a\n---\nx\n"), ":2: error: the frontmatter is not a map of fields"));
   EXPECT_TRUE(has(parse("---\nname: a\nname: b\n---\nx\n"),
                   ":3: error: is not valid YAML: the key name is duplicated"));
@@ -248,7 +248,7 @@ TEST(Definition, RefusesWhatIsNoDefinition) {
 
 TEST(Definition, TakesTheLongestFileThatIsAllowed) {
   std::string text(good);
-  text += std::string(longest_file - text.size(), 'x');
+  text += std::string(max_file_bytes - text.size(), 'x');
   EXPECT_TRUE(parse(text).definition);
 }
 

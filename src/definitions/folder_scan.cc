@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t most_files_seen = 100'000;
+constexpr size_t max_files_seen = 100'000;
 constexpr auto settling = std::chrono::nanoseconds(2s);
 
 bool is_settled(const FileStatus& state) {
@@ -33,12 +33,12 @@ FileNames names_in(const std::string& folder) {
   fs::directory_iterator entry(folder, out.trouble);
   if (out.trouble == std::errc::no_such_file_or_directory) out.trouble.clear();
   std::error_code broken;
-  for (size_t seen = 0; entry != fs::directory_iterator() && seen < most_files_seen; ++seen) {
+  for (size_t seen = 0; entry != fs::directory_iterator() && seen < max_files_seen; ++seen) {
     auto name = entry->path().filename().string();
     entry.increment(broken);
     if (name.starts_with('.') || !name.ends_with(".md")) continue;
     out.names.insert(std::move(name));
-    if (out.names.size() <= most_files) continue;
+    if (out.names.size() <= max_files) continue;
     out.names.erase(std::prev(out.names.end()));
     out.more = true;
   }
@@ -73,7 +73,7 @@ std::optional<ReadFile> read_one(const std::string& path, const std::string& sho
   if (!file) return failed(file.error());
   if (!file->status.is_plain_file()) return {};
   // One byte beyond the limit at most: the parser says that it is too large.
-  auto text = read_part(file->fd, 0, longest_file + 1);
+  auto text = read_part(file->fd, 0, max_file_bytes + 1);
   if (!text) return failed(text.error());
   auto parsed = std::make_shared<const Parsed>(parse_definition(*text, shown, stem, source));
   return ReadFile{file->status, is_settled(file->status), std::move(parsed)};
@@ -89,7 +89,7 @@ ScannedFolder scan_folder(const std::string& folder, const std::string& shown, S
   if (trouble)
     out.found.problems.push_back({shown, 1, "", fmt::format("cannot be read: {}", trouble.message()), ""});
   if (more)
-    out.found.problems.push_back({shown, 1, "", fmt::format("contains more than {} definitions", most_files),
+    out.found.problems.push_back({shown, 1, "", fmt::format("contains more than {} definitions", max_files),
                                   "only the first ones, by name, are used"});
   for (const auto& name : names) {
     auto stem = name.substr(0, name.size() - 3);

@@ -10,7 +10,7 @@
 
 namespace cru::definitions {
 
-inline constexpr size_t most_files = 1000;
+inline constexpr size_t max_files = 1000;
 
 /// What was read, by real path. A file that changed a moment before it was read is read again: a clock's
 /// tick may hide a second change.

@@ -93,9 +93,9 @@ std::string quoted_if_plain(std::string_view line) {
 }  // namespace
 
 std::expected<Document, Flaw> split_document(std::string_view text) {
-  if (text.size() > longest_file)
+  if (text.size() > max_file_bytes)
     return std::unexpected(
-        Flaw{1, fmt::format("is larger than {} KiB", longest_file / 1024), "shorten the prompt"});
+        Flaw{1, fmt::format("is larger than {} KiB", max_file_bytes / 1024), "shorten the prompt"});
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (auto flaw = bad_bytes(text)) return std::unexpected(*std::move(flaw));
   auto plain = with_plain_newlines(text);

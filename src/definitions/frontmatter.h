@@ -8,7 +8,7 @@
 
 namespace cru::definitions {
 
-inline constexpr size_t longest_file = 256 * 1024;
+inline constexpr size_t max_file_bytes = 256 * 1024;
 
 /// What makes a file no definition at all.
 struct Flaw {

@@ -9,7 +9,7 @@
 namespace cru::edges {
 namespace {
 
-constexpr size_t longest_id = 128, longest_list = 4096;
+constexpr size_t max_id_bytes = 128, max_list_bytes = 4096;
 constexpr size_t short_id = 8;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
@@ -25,7 +25,7 @@ std::string one_line(std::string text, size_t longest) {
 
 /// A name that somebody else chose, as an agent id.
 std::string as_agent_id(std::string name, std::string_view fallback) {
-  if (name.size() > longest_id) name.resize(longest_id);
+  if (name.size() > max_id_bytes) name.resize(max_id_bytes);
   for (char& c : name) {
     bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                    std::string_view("._:@-").find(c) != std::string_view::npos;
@@ -63,21 +63,21 @@ std::vector<std::pair<std::string, std::string>> Identity::headers() const {
 
 Identity find_identity(Speaker speaker, const api::Environment& environment, std::string cwd,
                        std::string hook_session, std::string random) {
-  auto value = [&](const char* name, size_t longest = longest_id) {
+  auto value = [&](const char* name, size_t longest = max_id_bytes) {
     return one_line(environment(name).value_or(""), longest);
   };
   // What a hook was told is nearer than what its surroundings say: a session may run inside another.
   std::string claude =
-      hook_session.empty() ? value("CLAUDE_CODE_SESSION_ID") : one_line(hook_session, longest_id);
+      hook_session.empty() ? value("CLAUDE_CODE_SESSION_ID") : one_line(hook_session, max_id_bytes);
   std::string codex = hook_session.empty() ? value("CODEX_THREAD_ID") : std::string();
   std::string task = value("CRU_TASK_ID"), run = value("CRU_RUN");
   bool is_claude = !claude.empty() || !value("CLAUDECODE").empty();
 
   // A name that is too long or odd is not mended: the daemon refuses it by name.
-  Identity who{.agent_id = value("AGENT_ID", longest_list),
+  Identity who{.agent_id = value("AGENT_ID", max_list_bytes),
                .agent_type = value("AGENT_TYPE", 64),
                .session_id = value("SESSION_ID"),
-               .capabilities = value("AGENT_CAPABILITIES", longest_list),
+               .capabilities = value("AGENT_CAPABILITIES", max_list_bytes),
                .lock_ttl_minutes = value("LOCK_TTL_MINUTES", 20),
                .cwd = std::move(cwd)};
   bool is_person =

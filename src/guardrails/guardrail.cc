@@ -14,9 +14,9 @@ namespace {
 
 using Words = std::span<const ShellWord>;
 
-constexpr size_t most_violations = 100;
-constexpr int most_scripts = 8;    ///< a script in a script in a script
-constexpr int most_programs = 16;  ///< a program that runs a program that runs a program
+constexpr size_t max_violations = 100;
+constexpr int max_scripts = 8;    ///< a script in a script in a script
+constexpr int max_programs = 16;  ///< a program that runs a program that runs a program
 
 /// `NAME=value` before a command.
 bool is_assignment(const ShellWord& word) {
@@ -72,7 +72,7 @@ class Check {
   size_t steps = 0;
 
   void script(std::string_view text, int level) {
-    if (level > most_scripts) return add(danger::too_deep, text);
+    if (level > max_scripts) return add(danger::too_deep, text);
     auto script = read_script(text);
     steps += script.steps;
     if (script.is_too_deep) add(danger::too_deep, text);
@@ -118,7 +118,7 @@ class Check {
         matched);
   }
   void add(Violation violation, std::string_view matched) {
-    if (violations.size() >= most_violations) return;
+    if (violations.size() >= max_violations) return;
     violation.matched_text = truncate(cut_at_character(matched, 800), 200);
     if (known_.insert(violation.pattern_name + '\n' + violation.matched_text).second)
       violations.push_back(std::move(violation));
@@ -146,7 +146,7 @@ class Check {
   /// What runs in the end, however many programs stand before it.
   void check_call(const Place& place, Words words) {
     for (int programs = 0; !words.empty(); ++programs) {
-      if (programs == most_programs) return add(danger::too_deep, source(place, words));
+      if (programs == max_programs) return add(danger::too_deep, source(place, words));
       steps += words.size();
       auto program = program_name(words[0].text);
       switch (kind_of(program)) {

@@ -10,7 +10,7 @@
 namespace cru::coordination {
 namespace {
 
-constexpr size_t most_rules = 256, longest_pattern = 1024, most_paths = 64, longest_path = 256;
+constexpr size_t max_rules = 256, max_pattern_bytes = 1024, max_paths = 64, max_path_bytes = 256;
 
 /// Reads the rules of one file and gathers what is wrong with it.
 class RulesReader {
@@ -38,8 +38,8 @@ class RulesReader {
   void read_list(const YamlNode& list, int line) {
     if (list.kind == YamlNode::Kind::null) return;
     if (list.kind != YamlNode::Kind::list) return problem(line, "rules", "must be a list");
-    if (list.items.size() > most_rules)
-      return problem(line, "rules", fmt::format("has more than {} rules", most_rules));
+    if (list.items.size() > max_rules)
+      return problem(line, "rules", fmt::format("has more than {} rules", max_rules));
     for (size_t i = 0; i < list.items.size(); ++i) read_rule(list.items[i], fmt::format("rules[{}]", i));
   }
 
@@ -55,7 +55,7 @@ class RulesReader {
         if (!rule.name.empty() && !names_.insert(rule.name).second)
           problem(line, inner, "another rule has this name");
       } else if (key == "pattern") {
-        text(value, line, inner, longest_pattern, rule.pattern);
+        text(value, line, inner, max_pattern_bytes, rule.pattern);
       } else if (key == "paths") {
         paths(value, line, inner, rule.paths);
       } else if (key == "category") {
@@ -91,9 +91,9 @@ class RulesReader {
   void paths(const YamlNode& node, int line, const std::string& path, std::vector<std::string>& into) {
     if (node.kind != YamlNode::Kind::list || node.items.empty())
       return problem(line, path, "must be a list of globs");
-    if (node.items.size() > most_paths)
-      return problem(line, path, fmt::format("has more than {} globs", most_paths));
-    for (const auto& item : node.items) text(item, item.line, path, longest_path, into.emplace_back());
+    if (node.items.size() > max_paths)
+      return problem(line, path, fmt::format("has more than {} globs", max_paths));
+    for (const auto& item : node.items) text(item, item.line, path, max_path_bytes, into.emplace_back());
   }
 
   std::string file_;

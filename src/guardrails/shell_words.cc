@@ -6,7 +6,7 @@
 namespace cru::coordination {
 namespace {
 
-constexpr int most_levels = 64;
+constexpr int max_levels = 64;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -165,7 +165,7 @@ class ScriptReader {
     bool is_process = !level.word.is_quoted && (c == '<' || c == '>') && peek(1) == '(';
     if (!is_backtick && !is_dollar && !is_process) return false;
     if (is_backtick && find_close('`', at_ + 1, true) == std::string_view::npos) return false;
-    if (levels_ > most_levels) {
+    if (levels_ > max_levels) {
       script_.is_too_deep = true;
       return false;
     }

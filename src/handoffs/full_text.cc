@@ -3,7 +3,7 @@
 namespace cru::coordination {
 namespace {
 
-constexpr int most_words = 32;
+constexpr int max_words = 32;
 
 /// Everything beyond ASCII counts as part of a word; the tokenizer of FTS5 knows better and splits it itself.
 bool is_word(char c) {
@@ -16,7 +16,7 @@ bool is_word(char c) {
 std::string full_text_query(std::string_view text, Words words) {
   std::string query;
   int count = 0;
-  for (size_t at = 0; at < text.size() && count < most_words;) {
+  for (size_t at = 0; at < text.size() && count < max_words;) {
     if (!is_word(text[at])) {
       ++at;
       continue;

@@ -9,16 +9,16 @@
 namespace cru::coordination {
 namespace {
 
-constexpr size_t most_bytes = 256u << 10;
-constexpr size_t most_list_bytes = 32u << 10;  ///< of one list of a final handoff
-constexpr size_t longest_item = 200;           ///< columns, of a final handoff
+constexpr size_t max_bytes = 256u << 10;
+constexpr size_t max_list_bytes = 32u << 10;  ///< of one list of a final handoff
+constexpr size_t max_item_bytes = 200;        ///< columns, of a final handoff
 
 /// Short enough in columns and, whatever takes no column, in bytes.
 std::string cut(std::string_view text) {
   size_t bytes = 0;
-  while (bytes < text.size() && bytes < 4 * longest_item)
+  while (bytes < text.size() && bytes < 4 * max_item_bytes)
     bytes += first_code_point(text.substr(bytes)).length;
-  return truncate(bytes < text.size() ? std::string(text.substr(0, bytes)) + "…" : text, longest_item);
+  return truncate(bytes < text.size() ? std::string(text.substr(0, bytes)) + "…" : text, max_item_bytes);
 }
 
 size_t bytes_of(const std::vector<std::string>& texts) {
@@ -61,7 +61,7 @@ std::vector<std::string> fit(const std::vector<std::string>& texts, std::string_
   for (const auto& text : texts) {
     auto item = cut(fmt::format("{}{}", before, text));
     bytes += item.size();
-    if (fitted.size() == 200 || bytes > most_list_bytes) {
+    if (fitted.size() == 200 || bytes > max_list_bytes) {
       fitted.push_back(fmt::format("and {} more", texts.size() - fitted.size()));
       break;
     }
@@ -107,9 +107,9 @@ Result<> check_size(const Handoff& handoff) {
     total += field.second;
     if (field.second > largest.second) largest = field;
   }
-  if (total <= most_bytes) return {};
+  if (total <= max_bytes) return {};
   return fail(Code::too_large,
-              fmt::format("a handoff is limited to {} bytes; this one has {}, {} of them in {}", most_bytes,
+              fmt::format("a handoff is limited to {} bytes; this one has {}, {} of them in {}", max_bytes,
                           total, largest.second, largest.first),
               std::string(largest.first), "put details in files and list them in relevant_files");
 }

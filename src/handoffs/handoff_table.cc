@@ -18,7 +18,7 @@ CREATE INDEX handoffs_by_time ON handoffs(created_at, seq);
 CREATE VIRTUAL TABLE handoff_words USING fts5(agent_name, summary, lists);
 )"}};
 
-constexpr int64_t most_handoffs = 50000;
+constexpr int64_t max_handoffs = 50000;
 
 #define HANDOFF_COLUMNS                                                                         \
   "h.id, h.agent_name, h.session_id, h.summary, h.completed_work, h.in_progress, h.decisions, " \
@@ -88,8 +88,8 @@ void insert_handoff(Tx& tx, const Handoff& handoff) {
   auto seq = tx.row("SELECT seq FROM handoffs WHERE id = ?", handoff.id)->integer(0);
   tx.exec("INSERT INTO handoff_words(rowid, agent_name, summary, lists) VALUES(?, ?, ?, ?)", seq,
           handoff.agent_name, handoff.summary, lists_of(handoff));
-  tx.exec("DELETE FROM handoffs WHERE seq <= ?", seq - most_handoffs);
-  tx.exec("DELETE FROM handoff_words WHERE rowid <= ?", seq - most_handoffs);
+  tx.exec("DELETE FROM handoffs WHERE seq <= ?", seq - max_handoffs);
+  tx.exec("DELETE FROM handoff_words WHERE rowid <= ?", seq - max_handoffs);
   tx.emit({"handoff.written",
            handoff.agent_name,
            {{"handoff_id", handoff.id},

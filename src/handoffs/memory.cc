@@ -7,12 +7,12 @@
 namespace cru::coordination {
 namespace {
 
-constexpr size_t most_items = 64;
+constexpr size_t max_items = 64;
 
 bool add_missing(std::vector<std::string>& to, const std::vector<std::string>& from) {
   auto before = to.size();
   for (const auto& item : from)
-    if (to.size() < most_items && std::ranges::find(to, item) == to.end()) to.push_back(item);
+    if (to.size() < max_items && std::ranges::find(to, item) == to.end()) to.push_back(item);
   return to.size() != before;
 }
 

@@ -21,7 +21,7 @@ CREATE INDEX memory_tags_by_memory ON memory_tags(seq);
 CREATE VIRTUAL TABLE memory_words USING fts5(summary, outcome, lessons, tags, details);
 )"}};
 
-constexpr int64_t most_memories = 50000;
+constexpr int64_t max_memories = 50000;
 
 #define MEMORY_COLUMNS                                                                                \
   "m.memory_id, m.agent_id, m.session_id, m.event_type, m.summary, m.details, m.outcome, m.lessons, " \
@@ -79,9 +79,9 @@ void add_memory(Tx& tx, const Memory& memory) {
       memory.relevance, memory.created_at, fnv1a_hex(memory.summary));
   auto seq = seq_of(tx, memory);
   index(tx, seq, memory);
-  tx.exec("DELETE FROM memories WHERE seq <= ?", seq - most_memories);
-  tx.exec("DELETE FROM memory_tags WHERE seq <= ?", seq - most_memories);
-  tx.exec("DELETE FROM memory_words WHERE rowid <= ?", seq - most_memories);
+  tx.exec("DELETE FROM memories WHERE seq <= ?", seq - max_memories);
+  tx.exec("DELETE FROM memory_tags WHERE seq <= ?", seq - max_memories);
+  tx.exec("DELETE FROM memory_words WHERE rowid <= ?", seq - max_memories);
 }
 
 void update_memory(Tx& tx, const Memory& memory) {

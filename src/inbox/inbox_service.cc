@@ -13,12 +13,12 @@ Result<Question> find_or_fail(Reader& reader, const std::string& id) {
 
 }  // namespace
 
-void Inbox::ask_in(Tx& tx, const std::vector<Question>& questions) {
+void Inbox::record(Tx& tx, const std::vector<Question>& questions) {
   for (const auto& question : questions)
     if (add(tx, question)) tx.emit({"agent.question", question.task_id, to_json(question)});
 }
 
-void Inbox::expire_in(Tx& tx, std::string_view task_id) {
+void Inbox::expire_pending(Tx& tx, std::string_view task_id) {
   for (auto page = inbox::list(tx, task_id, true); !page.empty(); page = inbox::list(tx, task_id, true))
     for (auto& question : page) {
       auto expired = expire(std::move(question), tx.now());
@@ -31,7 +31,7 @@ Task<Result<Question>> Inbox::ask(Question question) {
   co_return co_await store_.write([question](Tx& tx) -> Result<Question> {
     auto asked = question;
     asked.asked_at = tx.now();
-    ask_in(tx, {asked});
+    record(tx, {asked});
     return find_or_fail(tx, asked.id);
   });
 }

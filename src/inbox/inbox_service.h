@@ -12,9 +12,9 @@ class Inbox {
   Inbox(Loop& loop, Store& store) : loop_(loop), store_(store), changed_(loop) {}
 
   /// Records questions within the asker's own transaction, each once, with its `agent.question` event.
-  static void ask_in(Tx& tx, const std::vector<Question>& questions);
+  static void record(Tx& tx, const std::vector<Question>& questions);
   /// Expires what a run that has ended left unanswered.
-  static void expire_in(Tx& tx, std::string_view task_id);
+  static void expire_pending(Tx& tx, std::string_view task_id);
 
   /// The question as recorded: of two with the same id, the first.
   Task<Result<Question>> ask(Question question);

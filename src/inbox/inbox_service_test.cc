@@ -36,7 +36,7 @@ class InboxTest : public StoreFixture {
   }
   void expire_all(std::string task_id) {
     ASSERT_TRUE(write([task_id](Tx& tx) -> Result<int64_t> {
-      Inbox::expire_in(tx, task_id);
+      Inbox::expire_pending(tx, task_id);
       return 0;
     }));
     thread->on_loop([&] { inbox.notify(); });
@@ -143,7 +143,7 @@ TEST_F(InboxTest, ExpiryIsForThePendingQuestionsOfOneRun) {
 
 TEST_F(InboxTest, ExpiryLeavesNothingBehindHoweverManyThereAre) {
   ASSERT_TRUE(write([this](Tx& tx) -> Result<int64_t> {
-    for (int i = 0; i < 1500; ++i) Inbox::ask_in(tx, {a_question("q" + std::to_string(i))});
+    for (int i = 0; i < 1500; ++i) Inbox::record(tx, {a_question("q" + std::to_string(i))});
     return 0;
   }));
   expire_all("build");

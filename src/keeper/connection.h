@@ -13,7 +13,7 @@ namespace cru {
 
 class Connection {
  public:
-  static constexpr size_t longest_line = 4 << 20, high_water = 1 << 20;
+  static constexpr size_t max_line_bytes = 4 << 20, high_water = 1 << 20;
 
   Connection(uint64_t id, Fd fd, Peer peer) : id_(id), peer_(peer), fd_(std::move(fd)) {}
 
@@ -24,7 +24,7 @@ class Connection {
   bool read();
   /// The next whole line. Nothing if there is none yet, or if the client should take its answers first.
   std::optional<std::string> next_line();
-  bool line_too_long() const { return in_.size() > longest_line; }
+  bool line_too_long() const { return in_.size() > max_line_bytes; }
 
   void send(std::string_view line) { out_.append(line).push_back('\n'); }
   /// Writes what the socket takes. False if the client is gone.

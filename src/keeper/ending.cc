@@ -10,7 +10,8 @@
 namespace cru {
 namespace {
 
-constexpr int64_t longest_drain = 1 << 20;  // what a pipe can hold: an escaped writer cannot keep a run open
+constexpr int64_t max_drain_bytes = 1
+                                    << 20;  // what a pipe can hold: an escaped writer cannot keep a run open
 
 int64_t millis(timeval time) { return time.tv_sec * 1000 + time.tv_usec / 1000; }
 
@@ -85,7 +86,7 @@ bool Keeper::drain(Run& run) {
   }
   for (Stream stream : {Stream::out, Stream::err}) {
     Source& source = run.source(stream);
-    for (int64_t drained = 0; source.fd && drained < longest_drain && run.pause == Pause::none;) {
+    for (int64_t drained = 0; source.fd && drained < max_drain_bytes && run.pause == Pause::none;) {
       ssize_t n = ::read(source.fd.get(), read_buffer_.get(), read_size);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) break;

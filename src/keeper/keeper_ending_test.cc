@@ -86,7 +86,8 @@ TEST_F(KeeperEnding, TellsOfEveryExitWhenManyEndAtOnce) {
   ASSERT_EQ(mkfifo((root_ / "go").c_str(), 0600), 0);
   for (int i = 0; i < run_count; ++i) daemon_->ask(command("r" + std::to_string(i), ": < go"));
   Fd go(open((root_ / "go").c_str(), O_RDWR | O_CLOEXEC));  // now all of them can open it
-  for (int i = 0; i < run_count; ++i) ASSERT_EQ(int_or(daemon_->exit_of("r" + std::to_string(i)), "code", -1), 0);
+  for (int i = 0; i < run_count; ++i)
+    ASSERT_EQ(int_or(daemon_->exit_of("r" + std::to_string(i)), "code", -1), 0);
 }
 
 /// Stops the keeper, so that several requests await it.

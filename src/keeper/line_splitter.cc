@@ -119,7 +119,7 @@ void LineSplitter::finish(std::string_view text, char* to, bool eol, RecordBuffe
 LineSplitter::Encoded LineSplitter::line(Stream stream, std::string_view bytes, std::string_view ts,
                                          RecordBuffer& out) {
   const char *begin = bytes.data(), *readable = begin + bytes.size();
-  const char* end = begin + std::min(bytes.size(), longest_line);
+  const char* end = begin + std::min(bytes.size(), max_line_bytes);
   char* to = prefix(out.end(), stream, ts);
   Copied copied = copy_text(begin, end, readable, to, chunks_);
   auto size = static_cast<size_t>(copied.from - begin);
@@ -128,13 +128,13 @@ LineSplitter::Encoded LineSplitter::line(Stream stream, std::string_view bytes, 
     finish({begin, size}, copied.to, true, out);
     return {Stop::newline, size};
   }
-  bool longer = bytes.size() > longest_line;  // nothing up to the limit ends this line
-  if (copied.character == 0) {                // not UTF-8: how far the line goes was not yet seen
+  bool longer = bytes.size() > max_line_bytes;  // nothing up to the limit ends this line
+  if (copied.character == 0) {                  // not UTF-8: how far the line goes was not yet seen
     const void* newline =
-        chunks_ ? nullptr : std::memchr(begin, '\n', std::min(bytes.size(), longest_line + 1));
+        chunks_ ? nullptr : std::memchr(begin, '\n', std::min(bytes.size(), max_line_bytes + 1));
     if (!newline && !longer) return {Stop::end, bytes.size()};
     size = newline ? static_cast<size_t>(static_cast<const char*>(newline) - begin)
-                   : longest_line - unfinished(bytes.substr(0, longest_line));
+                   : max_line_bytes - unfinished(bytes.substr(0, max_line_bytes));
     record(stream, bytes.substr(0, size), ts, out, newline != nullptr);
     return {newline ? Stop::newline : Stop::limit, size};
   }
@@ -177,7 +177,7 @@ size_t LineSplitter::feed_partial(Stream stream, std::string_view bytes, std::st
                                   RecordBuffer& out) {
   std::string& held = partial(stream);
   size_t had = held.size();
-  std::string_view more = bytes.substr(0, longest_line + 1 - had);
+  std::string_view more = bytes.substr(0, max_line_bytes + 1 - had);
   if (size_t newline = chunks_ ? std::string_view::npos : more.find('\n'); newline != std::string_view::npos)
     more = more.substr(0, newline + 1);
   held.append(more);

@@ -16,7 +16,7 @@ enum class Stream : uint8_t { out, err };
 class RecordBuffer {
  public:
   static constexpr size_t full_size = 256 << 10;
-  static constexpr size_t longest_record = 128 << 10;  // 16 KiB of control characters, and a margin
+  static constexpr size_t max_record_bytes = 128 << 10;  // 16 KiB of control characters, and a margin
 
   bool full() const { return size_ >= full_size; }
   bool empty() const { return size_ == 0; }
@@ -26,13 +26,13 @@ class RecordBuffer {
   void set_end(const char* end) { size_ = static_cast<size_t>(end - bytes_.get()); }
 
  private:
-  std::unique_ptr<char[]> bytes_ = std::make_unique_for_overwrite<char[]>(full_size + longest_record);
+  std::unique_ptr<char[]> bytes_ = std::make_unique_for_overwrite<char[]>(full_size + max_record_bytes);
   size_t size_ = 0;
 };
 
 class LineSplitter {
  public:
-  static constexpr size_t longest_line = 16384;
+  static constexpr size_t max_line_bytes = 16384;
 
   /// Records are numbered from `last_seq` + 1. `chunks`: the bytes come from a pty and have no lines.
   LineSplitter(int64_t last_seq, std::string mark, bool chunks)

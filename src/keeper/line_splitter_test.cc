@@ -218,7 +218,7 @@ TEST(LineSplitter, LosesNothing) {
     auto records = f.records();
     for (size_t i = 0; i < records.size(); ++i) {
       ASSERT_EQ(records[i].seq, static_cast<int64_t>(i) + 1);
-      ASSERT_LE(records[i].bytes.size(), LineSplitter::longest_line);
+      ASSERT_LE(records[i].bytes.size(), LineSplitter::max_line_bytes);
     }
     ASSERT_EQ(bytes_of(records, "stdout"), input[0]) << "seed " << seed;
     ASSERT_EQ(bytes_of(records, "stderr"), input[1]) << "seed " << seed;

@@ -18,7 +18,7 @@
 namespace cru {
 namespace {
 
-constexpr Duration longest_idle{5000};
+constexpr Duration max_idle{5000};
 
 BootTime boot_clock() {
   timespec now{};
@@ -96,7 +96,7 @@ void Keeper::watch(int fd, uint32_t events, Kind kind, uint64_t slot, bool known
 
 void Keeper::serve() {
   now_ = boot_clock();
-  idle_at_ = now_ + longest_idle;
+  idle_at_ = now_ + max_idle;
   while (!should_end()) {
     epoll_event events[64];
     int count = epoll_wait(epoll_.get(), events, 64, wait_millis());
@@ -116,7 +116,7 @@ void Keeper::serve() {
 bool Keeper::should_end() {
   bool idle = runs_.empty() && connections_.empty();
   if (!idle) idle_at_ = never;
-  if (idle && idle_at_ == never) idle_at_ = now_ + longest_idle;
+  if (idle && idle_at_ == never) idle_at_ = now_ + max_idle;
   if (terminating_) return runs_.empty() || now_ >= give_up_at_;
   return stopping_ || now_ >= idle_at_;
 }

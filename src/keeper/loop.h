@@ -30,8 +30,8 @@ class Keeper {
   void serve();
 
  private:
-  static constexpr size_t read_size = 64 << 10;      // more leaves the cache: 256 KiB is a fifth slower
-  static constexpr size_t most_killed_early = 1024;  // remembered
+  static constexpr size_t read_size = 64 << 10;     // more leaves the cache: 256 KiB is a fifth slower
+  static constexpr size_t max_killed_early = 1024;  // remembered
   enum class Kind : uint8_t { listener, signals, connection, out, err, input };
   struct Ended {
     ExitRecord record;

@@ -75,7 +75,7 @@ void Keeper::handle(const Asker& asker, const json::object& request) {
 void Keeper::refuse_start(const std::string& uid) {
   if (!is_task_id(uid) || std::ranges::find(killed_early_, uid) != killed_early_.end()) return;
   killed_early_.push_back(uid);
-  if (killed_early_.size() > most_killed_early) killed_early_.pop_front();
+  if (killed_early_.size() > max_killed_early) killed_early_.pop_front();
 }
 
 json::object Keeper::describe(const Run& run) const {

@@ -18,7 +18,7 @@ StdinQueue::Offer StdinQueue::offer(Delivery delivery) {
     }
   }
   if (closed_ || (!waiting_.empty() && waiting_.back().eof)) return Offer::closed;
-  if (bytes_ + delivery.data.size() > most_waiting) return Offer::full;
+  if (bytes_ + delivery.data.size() > max_waiting) return Offer::full;
   bytes_ += delivery.data.size();
   waiting_.push_back(std::move(delivery));
   return Offer::queued;
@@ -37,7 +37,7 @@ StdinQueue::Drain StdinQueue::drain(int fd, std::vector<Delivery>& done) {
     bytes_ -= first.data.size();
     sent_ = 0;
     if (!first.id.empty()) delivered_.push_back(first.id);
-    if (delivered_.size() > most_remembered) delivered_.erase(delivered_.begin());
+    if (delivered_.size() > max_remembered) delivered_.erase(delivered_.begin());
     done.push_back(std::move(first));
     waiting_.erase(waiting_.begin());
   }

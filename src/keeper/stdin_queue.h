@@ -37,7 +37,7 @@ class StdinQueue {
   bool empty() const { return waiting_.empty(); }
 
  private:
-  static constexpr size_t most_waiting = 1 << 20, most_remembered = 64;
+  static constexpr size_t max_waiting = 1 << 20, max_remembered = 64;
   std::vector<Delivery> waiting_;
   size_t sent_ = 0, bytes_ = 0;  ///< of the first one; of all
   std::vector<std::string> delivered_;

@@ -9,9 +9,9 @@
 namespace cru::coordination {
 namespace {
 
-constexpr size_t longest_path = 4096;
-constexpr size_t longest_glob = 256;
-constexpr int64_t most_wildcards = 16;
+constexpr size_t max_path_bytes = 4096;
+constexpr size_t max_glob_bytes = 256;
+constexpr int64_t max_wildcards = 16;
 constexpr std::array<std::string_view, 7> prefixes = {
     "api:", "db:", "event:", "flag:", "env:", "contract:", "feature:"};
 
@@ -58,7 +58,7 @@ LockKey::Kind lock_kind_from(std::string_view name) {
 
 Result<LockKey> parse_lock_key(std::string_view text) {
   if (text.empty()) return bad_path("the path is empty");
-  if (text.size() > longest_path) return bad_path("the path is longer than 4096 bytes");
+  if (text.size() > max_path_bytes) return bad_path("the path is longer than 4096 bytes");
   for (char c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       return bad_path("the path contains a control character");
@@ -71,8 +71,8 @@ Result<LockKey> parse_lock_key(std::string_view text) {
     }
   auto wildcards = std::ranges::count_if(text, is_wildcard);
   if (wildcards == 0 && !text.ends_with('/')) return LockKey{LockKey::Kind::path, std::string(text)};
-  if (wildcards > most_wildcards) return bad_path("the glob has more than 16 wildcards");
-  if (wildcards > 0 && text.size() > longest_glob) return bad_path("the glob is longer than 256 bytes");
+  if (wildcards > max_wildcards) return bad_path("the glob has more than 16 wildcards");
+  if (wildcards > 0 && text.size() > max_glob_bytes) return bad_path("the glob is longer than 256 bytes");
   std::string tidy;
   if (!tidy_segments(split_glob(text).rest, tidy)) return bad_path("the glob contains .. after a wildcard");
   return LockKey{LockKey::Kind::glob, std::string(text)};

@@ -43,7 +43,7 @@ struct Lock {
   Deadline expires = {};
 };
 
-constexpr int64_t least_ttl_minutes = 1, most_ttl_minutes = 480;
+constexpr int64_t min_ttl_minutes = 1, max_ttl_minutes = 480;
 
 /// One who waits for its turn.
 struct Waiting {

@@ -84,8 +84,7 @@ Done ttl_out_of_range_reply(std::string_view file_path, int64_t minutes) {
   reply["field"] = "ttl_minutes";
   return refused(
       std::move(reply), "ttl_out_of_range",
-      fmt::format("ttl_minutes is {}; it must be {} to {}", minutes, least_ttl_minutes, most_ttl_minutes),
-      400);
+      fmt::format("ttl_minutes is {}; it must be {} to {}", minutes, min_ttl_minutes, max_ttl_minutes), 400);
 }
 
 Done invalid_path_reply(std::string_view file_path, const Error& error) {
@@ -105,7 +104,7 @@ Done released_reply(const LockKey& key) {
 }
 
 Done not_owner_reply(const LockKey& key, const Lock* holder, std::optional<int64_t> token) {
-  auto message = holder ? "you do not hold it: " + describe(*holder, key.text)
+  auto message = holder ? "you do not hold this lock: " + describe(*holder, key.text)
                         : fmt::format("you do not hold {}: it is not locked", key.text);
   if (token) message += "; " + stale_message(key.text, *token);
   return refused(blank_release_reply(key.text), "lock_not_found_or_not_owner", message, 409);

@@ -3,7 +3,7 @@
 namespace cru::coordination {
 namespace {
 
-constexpr int64_t most_locks = 10'000, most_globs = 1'000;
+constexpr int64_t max_locks = 10'000, max_globs = 1'000;
 
 constexpr Migration all_migrations[] = {{"locks", 1, R"(
 CREATE TABLE file_locks(
@@ -96,9 +96,9 @@ Result<> check_room(Reader& reader, LockKey::Kind kind) {
   auto full = [](std::string message) {
     return fail(Code::overloaded, std::move(message), "", "release some locks, or wait until some expire");
   };
-  if (reader.row("SELECT count(*) FROM file_locks")->integer(0) >= most_locks) return full("too many locks");
+  if (reader.row("SELECT count(*) FROM file_locks")->integer(0) >= max_locks) return full("too many locks");
   if (kind == LockKey::Kind::glob &&
-      reader.row("SELECT count(*) FROM file_locks WHERE kind = 'glob'")->integer(0) >= most_globs)
+      reader.row("SELECT count(*) FROM file_locks WHERE kind = 'glob'")->integer(0) >= max_globs)
     return full("too many locks on globs and folders");
   return {};
 }

@@ -288,7 +288,7 @@ Task<Result<>> Locks::recover() { return impl_->sweep(); }
 Task<Result<Done>> Locks::acquire(Who who, Request request) {
   auto minutes =
       request.ttl_minutes.value_or(std::chrono::ceil<std::chrono::minutes>(impl_->options.ttl).count());
-  if (minutes < least_ttl_minutes || minutes > most_ttl_minutes)
+  if (minutes < min_ttl_minutes || minutes > max_ttl_minutes)
     co_return ttl_out_of_range_reply(request.file_path, minutes);
   auto key = co_await impl_->resolve(request.file_path, who.cwd);
   if (!key && key.error().code == Code::invalid_argument)
@@ -302,7 +302,7 @@ Task<Result<Done>> Locks::acquire(Who who, Request request) {
     auto ahead = impl_->line.overlapping(wanted.key);
     co_return co_await impl_->try_to_take(std::move(who), std::move(wanted), std::move(ahead));
   }
-  if (impl_->line.size() >= impl_->options.most_waiters)
+  if (impl_->line.size() >= impl_->options.max_waiters)
     co_return fail(Code::overloaded, "too many callers are waiting for locks", "wait_seconds",
                    "retry without waiting, or later");
   co_return co_await impl_->wait_and_take(std::move(who), std::move(wanted), request.wait);

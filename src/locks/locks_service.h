@@ -11,7 +11,7 @@ struct LockOptions {
   Duration ttl = 120min;
   bool take_on_edit = false;  ///< an edit takes or refreshes the lock of its file
   Duration edit_ttl = 10min;
-  size_t most_waiters = 1000;  ///< one more is refused: overloaded
+  size_t max_waiters = 1000;  ///< one more is refused: overloaded
 };
 
 class Locks {

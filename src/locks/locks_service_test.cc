@@ -346,7 +346,7 @@ TEST_F(LocksTest, AStoreThatFailsIsTheCallersErrorAndNoRefusal) {
 
 class LocksOnEditTest : public LocksFixture {
  public:
-  LocksOnEditTest() : LocksFixture({}, {.take_on_edit = true, .edit_ttl = 1min, .most_waiters = 1}) {}
+  LocksOnEditTest() : LocksFixture({}, {.take_on_edit = true, .edit_ttl = 1min, .max_waiters = 1}) {}
   const Who ann = who("ann"), bob = who("bob"), cat = who("cat");
 };
 

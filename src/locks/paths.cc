@@ -12,8 +12,8 @@ namespace cru::coordination {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr size_t longest_resolved = 4096;
-constexpr int most_links = 40;
+constexpr size_t max_resolved_bytes = 4096;
+constexpr int max_links = 40;
 
 std::unexpected<Error> outside_project(std::string message) {
   return fail(Code::invalid_argument, std::move(message), "file_path",
@@ -46,7 +46,7 @@ Result<fs::path> follow(const fs::path& path) {
       at = std::move(next);
       continue;
     }
-    if (++links > most_links) return outside_project("the path contains a loop of symbolic links");
+    if (++links > max_links) return outside_project("the path contains a loop of symbolic links");
     auto target = fs::read_symlink(next, error);
     if (error) return outside_project("a symbolic link in the path cannot be read");
     if (target.is_absolute()) at = "/";
@@ -89,10 +89,10 @@ fs::path without_worktree(const fs::path& relative) {
   return rest;
 }
 
-Result<Paths::Resolved> resolve_in(const fs::path& root, const std::string& repository,
-                                   const std::string& path, const std::string& cwd) {
+Result<Paths::Resolved> resolve_below(const fs::path& root, const std::string& repository,
+                                      const std::string& path, const std::string& cwd) {
   if (path.empty()) return outside_project("the path is empty");
-  if (path.size() > longest_resolved || path.find('\0') != std::string::npos)
+  if (path.size() > max_resolved_bytes || path.find('\0') != std::string::npos)
     return outside_project("the path is too long or contains NUL");
   auto start = cwd.empty() ? root : fs::path(cwd);
   auto target = follow(start.is_absolute() ? start / path : root / start / path);
@@ -123,7 +123,7 @@ class FilePaths final : public Paths {
     auto root = root_;
     co_return co_await pool_.run([root, path, cwd]() -> Result<Resolved> {
       // `git init` may come at any time, so the repository is not remembered.
-      return resolve_in(root, common_dir(root), path, cwd);
+      return resolve_below(root, common_dir(root), path, cwd);
     });
   }
 

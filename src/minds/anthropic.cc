@@ -5,7 +5,7 @@
 namespace cru::minds {
 namespace {
 
-constexpr size_t most_blocks = 1000;
+constexpr size_t max_blocks = 1000;
 
 json::object text_block(std::string_view text) { return {{"type", "text"}, {"text", valid_utf8(text)}}; }
 
@@ -103,7 +103,7 @@ void AnthropicBuilder::count(const json::object& usage) {
 Result<std::string> AnthropicBuilder::start_block(const json::object& data) {
   const auto* block = object_at(data, "content_block");
   if (!block || !has_begun_) return invalid_reply("a block without a message");
-  if (blocks_.size() >= most_blocks) return invalid_reply("too many blocks");
+  if (blocks_.size() >= max_blocks) return invalid_reply("too many blocks");
   auto [place, is_new] = blocks_.try_emplace(int_or(data, "index"));
   if (!is_new) return invalid_reply("a block starts twice");
   auto& fresh = place->second;

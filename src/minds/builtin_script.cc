@@ -9,9 +9,9 @@
 namespace cru::minds {
 namespace {
 
-constexpr size_t most_query = 2048;
-constexpr size_t most_agents = 4;
-constexpr size_t most_quoted = 600;
+constexpr size_t max_query = 2048;
+constexpr size_t max_agents = 4;
+constexpr size_t max_quoted = 600;
 
 struct Trade {
   std::string_view stem, agent;
@@ -75,7 +75,7 @@ std::vector<std::string> called_agents(const ToolSpec& spawn, std::string_view w
   std::ranges::sort(called);
   std::vector<std::string> names;
   for (auto& [at, agent] : called)
-    if (names.size() < most_agents) names.push_back(std::move(agent));
+    if (names.size() < max_agents) names.push_back(std::move(agent));
   return names;
 }
 
@@ -124,7 +124,7 @@ ScriptedReply use(std::string text, std::string tool, json::object input) {
 }
 
 ScriptedReply search(std::string_view words) {
-  auto query = cut(trim(words), most_query - 4);
+  auto query = cut(trim(words), max_query - 4);
   return use("I will search the notes.", "semantic_search", {{"query", query.empty() ? "notes" : query}});
 }
 
@@ -181,7 +181,7 @@ std::string brief(const ToolResult& result) {
         break;
       }
   auto summary = summary_of(text);
-  return cut(summary.empty() ? trim(text) : std::string_view(summary), most_quoted);
+  return cut(summary.empty() ? trim(text) : std::string_view(summary), max_quoted);
 }
 
 ScriptedReply tell_results(const Turn& turn) {
@@ -230,7 +230,7 @@ std::string note_text(const ToolResult* read) {
   if (!read || read->is_error) return {};
   auto parsed = parse_json(read->text);
   return cut(trim(parsed && parsed->is_object() ? text_or(parsed->get_object(), "text") : read->text),
-             most_quoted);
+             max_quoted);
 }
 
 ScriptedReply report(const Turn& turn, const std::vector<Hit>& hits) {

@@ -14,11 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t most_key_bytes = 4096;
+constexpr size_t max_key_bytes = 4096;
 
 /// It goes into a header: one line of visible characters.
 bool is_key(std::string_view text) {
-  return !text.empty() && text.size() <= most_key_bytes &&
+  return !text.empty() && text.size() <= max_key_bytes &&
          std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
 }
 
@@ -56,7 +56,7 @@ Result<std::string> read_key_file(const std::string& path, const std::string& ro
   if (is_inside(path, root))
     return fail(Code::forbidden, "is inside the project", {},
                 "move it out of the repository: ~/.config/crucible/keys/");
-  auto text = read_part(file->fd, 0, most_key_bytes + 16);
+  auto text = read_part(file->fd, 0, max_key_bytes + 16);
   auto key = text ? trim(*text) : std::string_view();
   if (!is_key(key))
     return fail(Code::invalid_argument, "contains no key", {}, "write only the key, on one line");

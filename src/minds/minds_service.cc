@@ -14,7 +14,7 @@
 namespace cru::minds {
 namespace {
 
-constexpr Duration longest_probe = 300ms;
+constexpr Duration max_probe = 300ms;
 
 bool is_api(ProviderKind kind) { return kind == ProviderKind::anthropic || kind == ProviderKind::openai; }
 
@@ -22,7 +22,7 @@ bool is_api(ProviderKind kind) { return kind == ProviderKind::anthropic || kind 
 std::string_view how_to_install(ProviderKind kind) {
   if (kind == ProviderKind::claude) return "npm install -g @anthropic-ai/claude-code, then: claude login";
   if (kind == ProviderKind::codex) return "npm install -g @openai/codex, then: codex login";
-  if (kind == ProviderKind::gemini) return "npm install -g @google/gemini-cli, then start it once";
+  if (kind == ProviderKind::gemini) return "npm install -g @google/gemini-cli, then start gemini once";
   return "put it on PATH, or correct `argv` in the configuration";
 }
 
@@ -102,7 +102,7 @@ struct Minds::State {
     auto ready = co_await look_at(provider);
     auto address = parse_web_address(provider.base_url);
     if (!ready.works || !is_api(provider.kind) || !address || !address->is_loopback) co_return ready;
-    ready.works = co_await pool.run([at = *address] { return is_listening(at, longest_probe); });
+    ready.works = co_await pool.run([at = *address] { return is_listening(at, max_probe); });
     if (ready.works) {
       ready.why = fmt::format("{}listening at {}:{}", ready.why.starts_with("key ") ? ready.why + "; " : "",
                               address->host, address->port);

@@ -5,7 +5,7 @@
 namespace cru::minds {
 namespace {
 
-constexpr size_t most_uses = 1000;
+constexpr size_t max_uses = 1000;
 
 json::object assistant_message(const Message& message) {
   json::object out{{"role", "assistant"}, {"content", valid_utf8(message.text)}};
@@ -104,7 +104,7 @@ Result<> OpenaiBuilder::grow_uses(const json::array& calls) {
   for (const auto& item : calls) {
     const auto* call = item.if_object();
     if (!call) return invalid_reply("a tool call is not an object");
-    if (uses_.size() >= most_uses) return invalid_reply("too many tool calls");
+    if (uses_.size() >= max_uses) return invalid_reply("too many tool calls");
     // Without an index, an id begins a new one and anything else goes on with the last.
     auto last = uses_.empty() ? 0 : uses_.rbegin()->first;
     auto next = text_or(*call, "id").empty() || uses_.empty() ? last : last + 1;

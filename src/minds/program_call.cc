@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr size_t most_argument = 128u * 1024 - 1;  // Linux's MAX_ARG_STRLEN
+constexpr size_t max_argument = 128u * 1024 - 1;  // Linux's MAX_ARG_STRLEN
 
 Words claude_words(const Request& request, const std::string& cru) {
   json::object server{{"type", "stdio"}, {"command", cru}, {"args", json::array{"mcp"}}};
@@ -116,10 +116,10 @@ Result<ProgramCall> to_call(const Provider& provider, const Request& request, co
       call = command_call(provider, request);
   }
   bool task_is_argument = provider.kind != ProviderKind::claude;
-  auto is_long = [](const std::string& word) { return word.size() > most_argument; };
+  auto is_long = [](const std::string& word) { return word.size() > max_argument; };
   if (std::ranges::any_of(call.argv, is_long) || (task_is_argument && is_long(call.task)))
     return fail(mind_failure("too_long", fmt::format("the prompt is too long for {}: over {} KiB",
-                                                     provider.name, (most_argument + 1) / 1024)));
+                                                     provider.name, (max_argument + 1) / 1024)));
   return call;
 }
 

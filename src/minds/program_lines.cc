@@ -10,7 +10,7 @@
 namespace cru::minds {
 namespace {
 
-constexpr size_t most_text = 4u << 20;
+constexpr size_t max_text = 4u << 20;
 constexpr std::string_view ask_mark = "::cru-ask ";
 
 class CommandReader final : public ProgramReader {
@@ -20,7 +20,7 @@ class CommandReader final : public ProgramReader {
     if (line.starts_with(ask_mark))
       return {{.kind = ProgramEvent::Kind::question, .text = std::string(line.substr(ask_mark.size()))}};
     auto& text = reply_.message.text;
-    if (text.size() + line.size() > most_text) return {};
+    if (text.size() + line.size() > max_text) return {};
     if (!text.empty()) text += "\n";
     text += line;
     return {{.text = std::string(line) + "\n"}};

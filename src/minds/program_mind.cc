@@ -15,9 +15,9 @@
 namespace cru::minds {
 namespace {
 
-constexpr Duration longest_read = 1h;
+constexpr Duration max_read = 1h;
 constexpr size_t kept_errors = 20;
-constexpr size_t most_line = 16u << 20;
+constexpr size_t max_line = 16u << 20;
 constexpr auto gemini_settings_variable = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
 
 Task<void> kill_run(runs::Runs& runs, std::string id) { (void)co_await runs.kill(std::move(id), {}); }
@@ -32,7 +32,7 @@ class Following {
     auto line = decode_line(record);
     if (!line) return;
     if (line->stream != "stdout") return keep_error(line->bytes);
-    if (partial_.size() + line->bytes.size() <= most_line) partial_ += line->bytes;
+    if (partial_.size() + line->bytes.size() <= max_line) partial_ += line->bytes;
     if (line->eol) end_line();
   }
 
@@ -172,14 +172,14 @@ class ProgramMind final : public Mind {
     std::optional<BootTime> goodbye;
     int64_t since = 0;
     for (;;) {
-      auto wait = longest_read;
+      auto wait = max_read;
       if (goodbye) wait = std::max(Duration(0), *goodbye - loop_.clock().boot());
       runs::OutputQuery query{.since = since, .limit = 500, .stream = {}, .tail = {}, .wait = wait};
       auto page = co_await runs_.read_output(id, query);
       if (!page) co_return fail(mind_failure("run_failed", page.error().message));
       for (const auto& record : page->lines) following.take(record);
       since = page->last_seq;
-      bool is_over = !runs::is_live(page->status) && page->lines.empty() && !page->more;
+      bool is_over = !runs::is_active(page->status) && page->lines.empty() && !page->more;
       if (is_over) break;
       if (goodbye && wait == Duration(0)) {
         // All was said; what it still does nobody waits for, and nobody else would end it.

@@ -131,7 +131,7 @@ TEST_F(ProgramMinds, AreKilledIfTheyStayAfterTheirLastWord) {
   EXPECT_TRUE(thread->pass_until(1s, [&] { return runs->live_count() == 0; }));
   auto run = thread->await([&] { return runs->find("reviewer-3f"); });
   ASSERT_TRUE(run);
-  EXPECT_FALSE(runs::is_live(run->status));
+  EXPECT_FALSE(runs::is_active(run->status));
   EXPECT_EQ(keeper->kills, 1);
 }
 

@@ -11,13 +11,13 @@
 namespace cru::minds {
 namespace {
 
-constexpr Duration longest_wait = 120s;
-constexpr size_t most_quoted = 500;
+constexpr Duration max_wait = 120s;
+constexpr size_t max_quoted = 500;
 
 /// A provider's own words, as an error may quote them.
 std::string quote(std::string_view words) {
-  auto text = safe_for_terminal(words.substr(0, most_quoted));
-  return words.size() > most_quoted ? text + "…" : text;
+  auto text = safe_for_terminal(words.substr(0, max_quoted));
+  return words.size() > max_quoted ? text + "…" : text;
 }
 
 struct ErrorWords {
@@ -134,11 +134,11 @@ std::optional<Duration> parse_retry_after(std::string_view text, Time now) {
   auto parsed = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (!text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) {
     if (!(seconds >= 0)) return {};
-    return seconds >= 120 ? longest_wait : Duration(static_cast<int64_t>(seconds * 1000));
+    return seconds >= 120 ? max_wait : Duration(static_cast<int64_t>(seconds * 1000));
   }
   auto date = parse_http_date(text);
   if (!date) return {};
-  return std::clamp(std::chrono::duration_cast<Duration>(*date - now), Duration(0), longest_wait);
+  return std::clamp(std::chrono::duration_cast<Duration>(*date - now), Duration(0), max_wait);
 }
 
 Duration back_off(int64_t attempt, std::optional<Duration> asked, uint64_t chance) {

@@ -11,8 +11,8 @@
 namespace cru::minds {
 namespace {
 
-constexpr size_t most_replies = 1000;
-constexpr int64_t most_number = 1'000'000'000;
+constexpr size_t max_replies = 1000;
+constexpr int64_t max_number = 1'000'000'000;
 
 std::unexpected<Error> refuse(const YamlNode& node, std::string_view field, std::string_view reason) {
   return fail(Code::invalid_argument, fmt::format("{}: {}: {}", std::max(node.line, 1), field, reason),
@@ -29,8 +29,8 @@ Result<int64_t> read_number(const YamlNode& node, std::string_view field, int64_
   const char* end = node.text.data() + node.text.size();
   auto parsed = std::from_chars(node.text.data(), end, number);
   if (node.kind != YamlNode::Kind::scalar || parsed.ec != std::errc() || parsed.ptr != end ||
-      number < least || number > most_number)
-    return refuse(node, field, fmt::format("must be an integer from {} to {}", least, most_number));
+      number < least || number > max_number)
+    return refuse(node, field, fmt::format("must be an integer from {} to {}", least, max_number));
   return number;
 }
 
@@ -185,8 +185,8 @@ Result<ScriptEntry> read_entry(const YamlNode& node, std::string_view field) {
 }
 
 Result<> read_replies(const YamlNode& node, std::vector<ScriptEntry>& replies) {
-  if (node.kind != YamlNode::Kind::list || node.items.size() > most_replies)
-    return refuse(node, "replies", fmt::format("must be a list of at most {}", most_replies));
+  if (node.kind != YamlNode::Kind::list || node.items.size() > max_replies)
+    return refuse(node, "replies", fmt::format("must be a list of at most {}", max_replies));
   for (const auto& item : node.items) {
     auto entry = read_entry(item, "replies");
     if (!entry) return fail(std::move(entry.error()));

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t most_script_bytes = 1 << 20;
+constexpr size_t max_script_bytes = 1 << 20;
 
 Result<Script> load_script(const std::string& root, const std::string& name) {
   if (name.empty() || name == "builtin") return builtin_script();
@@ -26,7 +26,7 @@ Result<Script> load_script(const std::string& root, const std::string& name) {
   auto inside = file.lexically_relative(folder);
   if (error || inside.empty() || *inside.begin() == "..")
     return refuse("is not inside the project", "use a file of the project, or `builtin`");
-  auto text = read_file(file.string(), most_script_bytes);
+  auto text = read_file(file.string(), max_script_bytes);
   if (!text) return refuse(text.error().message, "use a file of the project, or `builtin`");
   auto script = parse_script(*text);
   if (!script) return refuse(script.error().message, "see docs/formats/scripts.md");

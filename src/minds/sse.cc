@@ -9,7 +9,7 @@ Result<std::vector<SseEvent>> SseParser::take(std::string_view bytes) {
     after_return_ = false;
     auto end = bytes.find_first_of("\r\n");
     line_.append(bytes.substr(0, end));
-    if (line_.size() + event_.data.size() > most_event_bytes)
+    if (line_.size() + event_.data.size() > max_event_bytes)
       return fail(Code::too_large, "an event of the stream is larger than 4 MiB");
     if (end == std::string_view::npos) break;
     after_return_ = bytes[end] == '\r';

@@ -15,7 +15,7 @@ struct SseEvent {
 
 class SseParser {
  public:
-  static constexpr size_t most_event_bytes = 4u << 20;
+  static constexpr size_t max_event_bytes = 4u << 20;
   /// The events that end within `bytes`. Errors: too_large for an event over 4 MiB; then the stream is of no
   /// more use.
   Result<std::vector<SseEvent>> take(std::string_view bytes);

@@ -9,11 +9,11 @@ namespace cru::notes {
 
 class FailingWrites {
  public:
-  FailingWrites(const std::string& file, int most_pieces) : file_(file) {
+  FailingWrites(const std::string& file, int max_pieces) : file_(file) {
     run(
         fmt::format("CREATE TRIGGER full BEFORE INSERT ON pieces WHEN (SELECT count(*) FROM pieces) >= {} "
                     "BEGIN SELECT RAISE(ABORT, 'no room'); END",
-                    most_pieces));
+                    max_pieces));
   }
   ~FailingWrites() { run("DROP TRIGGER full"); }
   FailingWrites(const FailingWrites&) = delete;

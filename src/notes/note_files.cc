@@ -15,7 +15,7 @@
 namespace cru::notes {
 namespace {
 
-constexpr size_t most_folders = 200'000, longest_path = 4096;
+constexpr size_t max_folders = 200'000, max_path_bytes = 4096;
 
 Stamp stamp_of(std::string path, const FileStatus& status) {
   return {std::move(path), status.size, status.modified_ns, static_cast<int64_t>(status.inode)};
@@ -52,7 +52,7 @@ void list_folder(const Fd& root, const std::string& folder, std::vector<Stamp>& 
   while (auto entry = listing.next()) {
     std::string_view name = entry->name;
     bool holds = can_hold_notes(name), is_note = is_markdown(name);
-    if ((!holds && !is_note) || folder.size() + name.size() > longest_path) continue;
+    if ((!holds && !is_note) || folder.size() + name.size() > max_path_bytes) continue;
     bool must_ask = entry->kind == FolderListing::unknown || (is_note && entry->kind == FolderListing::file);
     auto status = must_ask ? listing.status_of(*entry) : std::optional<FileStatus>();
     if (must_ask && !status) continue;
@@ -74,7 +74,7 @@ Result<std::string> NoteFiles::inside(const std::string& path) const {
   while (plain.ends_with('/')) plain.pop_back();
   if (plain == ".") plain.clear();
   if (plain.starts_with('/') || plain == ".." || plain.starts_with("../") || plain.contains('\0') ||
-      plain.size() > longest_path)
+      plain.size() > max_path_bytes)
     return fail(Code::invalid_argument,
                 fmt::format("\"{}\" is outside the project", valid_utf8(path.substr(0, 200))), "path",
                 "use a path relative to the project's root");
@@ -89,7 +89,7 @@ Result<Walk> NoteFiles::walk(const std::string& folder, size_t most) const {
   bool wanted = folder.empty() || may_be_note(folder + "/x.md");
   if (wanted) folders.push_back(folder);
   for (size_t visited = 0; !folders.empty(); ++visited) {
-    if (visited == most_folders || walk.notes.size() > most) {
+    if (visited == max_folders || walk.notes.size() > most) {
       walk.complete = false;
       break;
     }

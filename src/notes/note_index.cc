@@ -127,7 +127,7 @@ void NoteIndex::compare_below(const NoteFiles& files, const std::string& path, P
   bool may_be_file = !path.empty() && may_be_note(path);
   if (auto part = may_be_file ? files.read(path, 0, 0, Links::refused) : fail(Code::not_found, ""))
     found.push_back(part->stamp);
-  else if (auto walk = files.walk(path, options_.most_notes))
+  else if (auto walk = files.walk(path, options_.max_notes))
     found = std::move(walk->notes);
   else
     throw StoreFailure{walk.error()};
@@ -196,7 +196,7 @@ Result<size_t> NoteIndex::take(const NoteFiles& files, const std::vector<Stamp>&
       const auto& stamp = changed[i];
       auto known = connection_->query("SELECT id FROM notes WHERE path = ?", {stamp.path});
       if (!known.empty()) drop({known[0].integer(0)});
-      auto part = files.read(stamp.path, 0, options_.largest_note, Links::refused);
+      auto part = files.read(stamp.path, 0, options_.max_note_bytes, Links::refused);
       if (part) add(part->stamp, part->bytes);  // gone meanwhile: the watch tells
     }
     connection_->script("COMMIT");

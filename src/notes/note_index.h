@@ -28,7 +28,7 @@ class NoteIndex {
     std::string file;
     std::string boot_id;  ///< after another boot the file is checked: it is not synced
     const WordTable* table = nullptr;
-    size_t most_notes = 200'000, largest_note = 4u << 20;
+    size_t max_notes = 200'000, max_note_bytes = 4u << 20;
   };
   explicit NoteIndex(Options options) : options_(std::move(options)) {}
 

@@ -120,11 +120,11 @@ Result<Section> find_section(const NoteFiles& files, const std::string& path, co
 Result<Note> read_note(const Options& options, const std::string& wanted, int64_t offset, int64_t limit) {
   NoteFiles files(options.root);
   auto [name, heading] = parse(wanted);
-  auto path = find_path(files, name, options.most_notes);
+  auto path = find_path(files, name, options.max_notes);
   if (!path) return fail(path.error());
   int64_t begin = std::max<int64_t>(offset, 0), end = std::numeric_limits<int64_t>::max();
   if (!heading.empty()) {
-    auto section = find_section(files, *path, heading, options.largest_note);
+    auto section = find_section(files, *path, heading, options.max_note_bytes);
     if (!section) return fail(section.error());
     begin = std::max(begin, static_cast<int64_t>(section->begin));
     end = static_cast<int64_t>(section->end);
@@ -159,7 +159,7 @@ Result<NoteList> list_notes(const Options& options, const std::string& folder, c
     error.field = "folder";
     return fail(std::move(error));
   }
-  auto walk = files.walk(*below, options.most_notes);
+  auto walk = files.walk(*below, options.max_notes);
   if (!walk) return fail(walk.error());
   NoteList list;
   auto first = std::upper_bound(walk->notes.begin(), walk->notes.end(), after,

@@ -11,8 +11,8 @@
 namespace cru::notes {
 namespace {
 
-constexpr size_t most_candidates = 200;  ///< of each way of finding
-constexpr size_t most_ranked = 6000;     ///< pieces whose BM25 is worked out for one query
+constexpr size_t max_candidates = 200;  ///< of each way of finding
+constexpr size_t max_ranked = 6000;     ///< pieces whose BM25 is worked out for one query
 constexpr size_t excerpt_bytes = 240;
 
 /// One line of it, shortened, blanks made one.
@@ -89,18 +89,18 @@ void NoteIndex::find_by_words(const std::vector<std::string>& words, const std::
   std::vector<Term> terms;
   // Where only some notes count, all pieces are ranked before they are picked out.
   for (auto& word : terms_of(words))
-    terms.push_back({word, among ? 0 : count_pieces(any_of({word}), most_ranked + 1)});
-  auto ranked = among ? int64_t{-1} : static_cast<int64_t>(most_ranked);
-  auto limit = static_cast<int64_t>(among ? 50 * most_candidates : most_candidates);
+    terms.push_back({word, among ? 0 : count_pieces(any_of({word}), max_ranked + 1)});
+  auto ranked = among ? int64_t{-1} : static_cast<int64_t>(max_ranked);
+  auto limit = static_cast<int64_t>(among ? 50 * max_candidates : max_candidates);
   std::unordered_set<int64_t> known;
-  for (const auto& query : queries_for(std::move(terms), most_ranked)) {
+  for (const auto& query : queries_for(std::move(terms), max_ranked)) {
     for (const auto& row : connection_->query(
              "SELECT w.rowid, w.rank, p.note FROM (SELECT rowid, rank FROM (SELECT rowid, rank FROM words "
              "WHERE words MATCH ? LIMIT ?) ORDER BY rank LIMIT ?) AS w JOIN pieces AS p ON p.id = w.rowid",
              {query, ranked, limit}))
       if ((!among || among->contains(row.integer(2))) && known.insert(row.integer(0)).second)
         found.push_back({row.integer(0), row.integer(2), std::max(-row.real(1), 1e-6), 0});
-    if (found.size() >= most_candidates) return;
+    if (found.size() >= max_candidates) return;
   }
 }
 
@@ -109,12 +109,12 @@ void NoteIndex::find_by_meaning(const Meaning& meaning, const std::unordered_set
   std::unordered_map<int64_t, size_t> by_words;
   for (size_t i = 0; i < found.size(); ++i) by_words[found[i].piece] = i;
   std::vector<Candidate> others;
-  others.reserve(2 * most_candidates);
+  others.reserve(2 * max_candidates);
   auto likest_first = [](const Candidate& a, const Candidate& b) { return a.likeness > b.likeness; };
   auto keep_the_likest = [&] {
-    if (others.size() <= most_candidates) return;
-    std::nth_element(others.begin(), others.begin() + most_candidates, others.end(), likest_first);
-    others.resize(most_candidates);
+    if (others.size() <= max_candidates) return;
+    std::nth_element(others.begin(), others.begin() + max_candidates, others.end(), likest_first);
+    others.resize(max_candidates);
   };
   for (const auto& held : held_) {
     auto likeness = notes::likeness(held.meaning, meaning);
@@ -124,7 +124,7 @@ void NoteIndex::find_by_meaning(const Meaning& meaning, const std::unordered_set
     }
     if (likeness <= 0 || (among && !among->contains(held.note))) continue;
     others.push_back({held.piece, held.note, 0, likeness});
-    if (others.size() == 2 * most_candidates) keep_the_likest();
+    if (others.size() == 2 * max_candidates) keep_the_likest();
   }
   keep_the_likest();
   found.insert(found.end(), others.begin(), others.end());

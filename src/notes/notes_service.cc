@@ -15,14 +15,14 @@ namespace {
 
 constexpr Duration slice = 40ms;  ///< indexing lets a search in after so long
 constexpr Duration between_progress = 100ms;
-constexpr size_t most_paths = 4096;  ///< waiting to be looked at; beyond, everything is
+constexpr size_t max_paths = 4096;  ///< waiting to be looked at; beyond, everything is
 
 NoteIndex::Options index_options(Loop& loop, const Options& options) {
   return {.file = options.index_file,
           .boot_id = loop.clock().boot_id(),
           .table = WordTable::built_in(),
-          .most_notes = options.most_notes,
-          .largest_note = options.largest_note};
+          .max_notes = options.max_notes,
+          .max_note_bytes = options.max_note_bytes};
 }
 
 bool wants_folder(const std::string& folder) { return may_be_note(folder + "/x.md"); }
@@ -80,7 +80,7 @@ void Notes::State::saw(const std::vector<std::string>& changed) {
   }
   if (!any) return;
   // After a failure nobody knows what is missing.
-  if (paths.size() > most_paths || failure) return saw_all();
+  if (paths.size() > max_paths || failure) return saw_all();
   ++seen;
   go();
 }

@@ -14,8 +14,8 @@ namespace cru::notes {
 struct Options {
   std::string root;
   std::string index_file;  ///< ROOT/.coven/notes.db
-  size_t most_notes = 200'000;
-  size_t largest_note = 4u << 20;
+  size_t max_notes = 200'000;
+  size_t max_note_bytes = 4u << 20;
 };
 
 struct Note {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "platform/files/log.h"
-#include "runs/live.h"
+#include "runs/active_run.h"
 
 namespace cru::runs {
 
@@ -48,7 +48,7 @@ Task<Result<inbox::Question>> Runs::deliver(inbox::Question question) {
 
 Task<void> Runs::write_answer(inbox::Question question) {
   std::string error = "the run has ended";
-  if (auto found = live_.find(question.run_uid); found != live_.end()) {
+  if (auto found = active_.find(question.run_uid); found != active_.end()) {
     auto bytes = found->second->adapter->reply(question.reply_context, question.response.value_or(""));
     auto written = co_await keeper_.write(question.run_uid, question.id, std::move(bytes), false);
     // Without an answer from the keeper nothing is known: it is sent again after a restart, and taken once.

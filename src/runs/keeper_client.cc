@@ -15,7 +15,7 @@
 namespace cru::runs {
 namespace {
 
-constexpr size_t longest_line = 4 << 20;
+constexpr size_t max_line_bytes = 4 << 20;
 
 ProcessIdentity to_process(const json::object& object) {
   return {int_or(object, "pid"), int_or(object, "start_time"), std::string(text_or(object, "boot_id"))};
@@ -197,7 +197,7 @@ void KeeperClient::read_some() {
     if (received.outcome == Transfer::ended) return disconnect("it closed the connection");
     if (received.outcome == Transfer::broken) return disconnect("the connection was lost");
     incoming_.append(buffer, received.bytes);
-    if (incoming_.size() > longest_line && incoming_.find('\n') == std::string::npos)
+    if (incoming_.size() > max_line_bytes && incoming_.find('\n') == std::string::npos)
       return disconnect("it sent a line that is too long");
     if (received.bytes < sizeof buffer) break;
   }
@@ -267,7 +267,7 @@ Task<KeeperClient::Reply> KeeperClient::request(json::object message, Duration l
   auto id = ++last_id_;
   message["id"] = id;
   auto line = to_text(message) + "\n";
-  if (line.size() > longest_line)
+  if (line.size() > max_line_bytes)
     co_return fail(Code::too_large, "the request is too large for the keeper", "env");
   Completion<Reply> done;
   waiting_[id] = done.handle();

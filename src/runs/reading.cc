@@ -1,7 +1,7 @@
 // Reading output: always from the file, in bounded pages, waiting for more where asked to.
 #include <fmt/format.h>
 
-#include "runs/live.h"
+#include "runs/active_run.h"
 
 namespace cru::runs {
 namespace {
@@ -19,15 +19,15 @@ Task<Result<OutputPage>> Runs::read_output(std::string task_id, OutputQuery quer
   auto run = co_await find(task_id);
   if (!run) co_return fail(std::move(run.error()));
   if (query.tail) {
-    auto live = find_live(task_id);
-    auto last = live ? live->known_seq : run->last_seq;
+    auto active = find_active(task_id);
+    auto last = active ? active->known_seq : run->last_seq;
     query.since = std::max({query.since, last - *query.tail, int64_t(0)});
   }
   OutputPage answer{.lines = {}, .last_seq = query.since};
   for (;;) {
     // The status is read first: an ended run whose page is empty has no more lines.
-    auto live = find_live(task_id);
-    auto seen = live ? live->known_seq : 0;
+    auto active = find_active(task_id);
+    auto seen = active ? active->known_seq : 0;
     run = co_await find(task_id);
     if (!run) co_return fail(std::move(run.error()));
     answer.status = run->status;
@@ -42,9 +42,9 @@ Task<Result<OutputPage>> Runs::read_output(std::string task_id, OutputQuery quer
     if (!answer.lines.empty()) break;
     if (page->more) continue;  // all of this page was of the other stream
     auto left = until - loop_.clock().boot();
-    if (!is_live(run->status) || !live || left <= Duration(0)) break;
-    if (live->known_seq != seen || !live_.contains(live->uid)) continue;  // it changed while we read
-    co_await live->changed.wait(left);
+    if (!is_active(run->status) || !active || left <= Duration(0)) break;
+    if (active->known_seq != seen || !active_.contains(active->uid)) continue;  // it changed while we read
+    co_await active->changed.wait(left);
   }
   co_return answer;
 }

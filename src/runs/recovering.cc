@@ -3,7 +3,7 @@
 #include <set>
 
 #include "platform/files/log.h"
-#include "runs/live.h"
+#include "runs/active_run.h"
 #include "runs/recovery.h"
 
 namespace cru::runs {
@@ -15,14 +15,14 @@ constexpr Duration recording_limit = 5s;
 
 Task<Result<>> Runs::recover() {
   auto recorded =
-      co_await store_.read([](Reader& reader) -> Result<std::vector<Run>> { return list_live(reader); });
+      co_await store_.read([](Reader& reader) -> Result<std::vector<Run>> { return list_active(reader); });
   if (!recorded) co_return fail(std::move(recorded.error()));
   auto joined = co_await keeper_.join();
   if (!joined) co_return fail(std::move(joined.error()));
   bool keeper_answers = joined->has_value();
 
   // Everything is followed before anything is awaited: a notice that comes from here on finds its run.
-  std::map<std::string, LivePtr> following;
+  std::map<std::string, ActiveRunPtr> following;
   for (const auto& run : *recorded) following[run.uid] = follow(run);
   std::map<std::string, KeptRun> kept;
   if (keeper_answers) {
@@ -52,17 +52,17 @@ Task<Result<>> Runs::recover() {
   co_await wait_for_ends();
   loop_.spawn(deliver_again());
   log_info("reattached to runs",
-           {{"live", live_.size()}, {"recorded", recorded->size()}, {"keeper", keeper_answers}});
+           {{"live", active_.size()}, {"recorded", recorded->size()}, {"keeper", keeper_answers}});
   co_return Result<>();
 }
 
-Task<Result<>> Runs::take_back(LivePtr live, Run run, const KeptRun* kept, bool keeper_answers) {
+Task<Result<>> Runs::take_back(ActiveRunPtr active, Run run, const KeptRun* kept, bool keeper_answers) {
   Facts facts{.keeper_answers = keeper_answers, .process = {}, .exit = {}};
   int64_t last_seq = run.last_seq;
   if (kept) {
     facts.exit = kept->exit;
     if (!kept->exit && keeper_answers) facts.process = kept->process;
-    if (facts.process) note_process(live, *facts.process);
+    if (facts.process) note_process(active, *facts.process);
     last_seq = std::max(last_seq, kept->last_seq);
   }
   if (!keeper_answers || !kept) {  // nobody writes the file any more
@@ -74,9 +74,9 @@ Task<Result<>> Runs::take_back(LivePtr live, Run run, const KeptRun* kept, bool 
       log_error("cannot repair output", repaired.error(), {{"task_id", run.task_id}});
   }
   // What was written while we were away may hold a question.
-  live->known_seq = std::max(live->known_seq, last_seq);
-  live->marked_from = run.scanned_seq + 1;
-  live->marked_to = std::max(live->marked_to, live->known_seq);
+  active->known_seq = std::max(active->known_seq, last_seq);
+  active->marked_from = run.scanned_seq + 1;
+  active->marked_to = std::max(active->marked_to, active->known_seq);
   auto decision = runs::recover(run, facts);
   if (const auto* ended = std::get_if<Ended>(&decision)) {
     // The crash came between spawn and commit, and the process has ended since: it did run, so say so.
@@ -85,13 +85,13 @@ Task<Result<>> Runs::take_back(LivePtr live, Run run, const KeptRun* kept, bool 
       if (!started) co_return fail(std::move(started.error()));
     }
     co_await confirm_deliveries(run.uid, ended->exit.delivered);
-    note_end(live, *ended);
+    note_end(active, *ended);
   } else if (const auto* gone = std::get_if<Lost>(&decision)) {
-    note_end(live, *gone);
+    note_end(active, *gone);
   } else {
     const auto& reattach = std::get<Reattach>(decision);
     if (reattach.announce_start) {
-      auto sent = co_await send_first_input(live, run);
+      auto sent = co_await send_first_input(active, run);
       if (!sent) log_error("cannot deliver the task to the agent", sent.error(), {{"task_id", run.task_id}});
       auto started = co_await apply(run.task_id, run.uid, Spawned{*facts.process});
       if (!started) co_return fail(std::move(started.error()));
@@ -99,17 +99,17 @@ Task<Result<>> Runs::take_back(LivePtr live, Run run, const KeptRun* kept, bool 
       loop_.spawn(perform(run.uid, KillTree{run.kill_grace}));
     }
   }
-  mark_recorded(live);
+  mark_recorded(active);
   co_return Result<>();
 }
 
 /// No client is to see a run as running whose end is known: what has ended is recorded before the doors open.
 Task<void> Runs::wait_for_ends() {
   auto until = loop_.clock().boot() + recording_limit;
-  auto all = live_;
-  for (const auto& [uid, live] : all)
-    while (live->end && live_.contains(uid) && loop_.clock().boot() < until)
-      co_await live->changed.wait(until - loop_.clock().boot());
+  auto all = active_;
+  for (const auto& [uid, active] : all)
+    while (active->end && active_.contains(uid) && loop_.clock().boot() < until)
+      co_await active->changed.wait(until - loop_.clock().boot());
 }
 
 Run Runs::to_adopted_run(const KeptRun& kept) const {
@@ -129,7 +129,7 @@ Task<Result<>> Runs::adopt(KeptRun kept) {
     loop_.spawn(perform(kept.uid, Forget{}));
     co_return Result<>();
   }
-  auto live = live_.at(kept.uid);
+  auto active = active_.at(kept.uid);
   auto run = to_adopted_run(kept);
   auto process = kept.process;
   auto adopted = co_await store_.write([run, process](Tx& tx) -> Result<bool> {
@@ -144,33 +144,33 @@ Task<Result<>> Runs::adopt(KeptRun kept) {
   if (!adopted) co_return fail(std::move(adopted.error()));
   if (!*adopted) {
     // Another execution has the id: this one was given up before and must not live on.
-    unfollow(live);
+    unfollow(active);
     loop_.spawn(perform(kept.uid, KillTree{options_.kill_grace}));
     co_return Result<>();
   }
-  live->known_seq = std::max(live->known_seq, kept.last_seq);
-  mark_recorded(live);
+  active->known_seq = std::max(active->known_seq, kept.last_seq);
+  mark_recorded(active);
   log_warn("adopted a run that was not recorded", {{"task_id", kept.task_id}});
   co_return Result<>();
 }
 
 /// The connection broke. Whatever was live then is judged; runs that a new keeper has started since are not.
 Task<void> Runs::keeper_lost() {
-  auto all = live_;
+  auto all = active_;
   if (all.empty()) co_return;
   auto joined = co_await keeper_.join();
   bool keeper_answers = joined && *joined;
   std::map<std::string, KeptRun> kept;
   auto known = keeper_answers ? **joined : co_await keeper_.read_exit_records();
   for (auto& run : known) kept.emplace(run.uid, std::move(run));
-  std::map<std::string, LivePtr> gone;
-  for (const auto& [uid, live] : all) {
+  std::map<std::string, ActiveRunPtr> gone;
+  for (const auto& [uid, active] : all) {
     auto found = kept.find(uid);
     if (keeper_answers && found != kept.end()) {
-      note_growth({uid, found->second.last_seq, live->scanned_seq + 1});
-      if (found->second.exit) note_end(live, Ended{*found->second.exit, false});
-    } else if (!keeper_answers || live->is_recorded) {
-      gone[uid] = live;  // a start that is on its way to a new keeper is told by its own reply
+      note_growth({uid, found->second.last_seq, active->scanned_seq + 1});
+      if (found->second.exit) note_end(active, Ended{*found->second.exit, false});
+    } else if (!keeper_answers || active->is_recorded) {
+      gone[uid] = active;  // a start that is on its way to a new keeper is told by its own reply
     }
   }
   if (gone.empty()) co_return log_warn("reconnected to the keeper");
@@ -178,23 +178,23 @@ Task<void> Runs::keeper_lost() {
   co_await end_lost(std::move(gone), std::move(kept));
 }
 
-Task<void> Runs::end_lost(std::map<std::string, LivePtr> gone, std::map<std::string, KeptRun> records) {
+Task<void> Runs::end_lost(std::map<std::string, ActiveRunPtr> gone, std::map<std::string, KeptRun> records) {
   std::vector<std::string> uids;
-  for (const auto& [uid, live] : gone) uids.push_back(uid);
+  for (const auto& [uid, active] : gone) uids.push_back(uid);
   co_await keeper_.sweep(std::move(uids));
-  for (const auto& [uid, live] : gone) {
-    auto repaired = co_await output_.repair(live->output_file);
-    if (repaired) live->known_seq = std::max(live->known_seq, *repaired);
+  for (const auto& [uid, active] : gone) {
+    auto repaired = co_await output_.repair(active->output_file);
+    if (repaired) active->known_seq = std::max(active->known_seq, *repaired);
     // Nobody told which of the last lines may ask something.
-    live->marked_from =
-        std::min(live->marked_to > 0 ? live->marked_from : live->known_seq, live->scanned_seq + 1);
-    live->marked_to = std::max(live->marked_to, live->known_seq);
-    live->is_recorded = true;
+    active->marked_from =
+        std::min(active->marked_to > 0 ? active->marked_from : active->known_seq, active->scanned_seq + 1);
+    active->marked_to = std::max(active->marked_to, active->known_seq);
+    active->is_recorded = true;
     auto record = records.find(uid);
     if (record != records.end() && record->second.exit)
-      note_end(live, Ended{*record->second.exit, false});
+      note_end(active, Ended{*record->second.exit, false});
     else
-      note_end(live, Lost{"keeper lost", "the keeper ended unexpectedly and its runs were stopped"});
+      note_end(active, Lost{"keeper lost", "the keeper ended unexpectedly and its runs were stopped"});
   }
 }
 

@@ -11,7 +11,7 @@
 namespace cru::runs {
 namespace {
 
-constexpr int64_t most_rows = 500;
+constexpr int64_t max_rows = 500;
 
 }  // namespace
 
@@ -66,7 +66,7 @@ Task<Result<bool>> Retention::purge_records() {
   auto keep = options_.keep_records;
   auto cutoff = loop_.clock().wall() - keep;
   auto old = co_await store_.read([cutoff](Reader& reader) -> Result<std::vector<Run>> {
-    return list_ended_before(reader, cutoff, most_rows);
+    return list_ended_before(reader, cutoff, max_rows);
   });
   if (!old) co_return fail(std::move(old.error()));
   // From here until its files are gone, none of them can be started again and find them.
@@ -75,7 +75,7 @@ Task<Result<bool>> Retention::purge_records() {
     std::vector<Run> gone;
     for (const auto& run : old) {
       auto now = runs::find(tx, run.task_id);
-      if (!now || now->uid != run.uid || is_live(now->status)) continue;  // started again just before
+      if (!now || now->uid != run.uid || is_active(now->status)) continue;  // started again just before
       remove(tx, run.task_id);
       inbox::remove_of(tx, run.task_id);
       tx.emit({"agent.purged", run.task_id, {{"task_id", run.task_id}}});
@@ -92,7 +92,7 @@ Task<Result<bool>> Retention::purge_records() {
     }
   for (const auto& run : *old) purging_.erase(run.task_id);
   if (!purged) co_return fail(std::move(purged.error()));
-  co_return static_cast<int64_t>(old->size()) == most_rows;
+  co_return static_cast<int64_t>(old->size()) == max_rows;
 }
 
 /// Those of agents that are no run: nothing else takes them away.
@@ -102,21 +102,21 @@ Task<Result<bool>> Retention::purge_questions() {
     auto gone = tx.exec(
         "DELETE FROM questions WHERE id IN (SELECT id FROM questions q WHERE q.asked_at < ?"
         " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.task_id = q.task_id) LIMIT ?)",
-        tx.now() - keep, most_rows);
-    return gone == most_rows;
+        tx.now() - keep, max_rows);
+    return gone == max_rows;
   });
 }
 
 Task<Result<bool>> Retention::purge_events() {
   auto keep = options_.keep_events;
-  auto most = options_.most_events;
+  auto most = options_.max_events;
   auto bounds = co_await store_.write([keep, most](Tx& tx) -> Result<std::pair<EventBounds, bool>> {
-    std::vector<std::string> live;
-    for (const auto& run : list_live(tx)) live.push_back(run.task_id);
+    std::vector<std::string> active;
+    for (const auto& run : list_active(tx)) active.push_back(run.task_id);
     auto up_to = std::max(find_cursor(tx, tx.now() - keep), read_bounds(tx).last - most);
-    auto deleted = delete_events(tx, up_to, live, most_rows);
+    auto deleted = delete_events(tx, up_to, active, max_rows);
     auto now = read_bounds(tx);
-    return std::pair(now, now.floor < up_to || deleted >= most_rows);
+    return std::pair(now, now.floor < up_to || deleted >= max_rows);
   });
   if (!bounds) co_return fail(std::move(bounds.error()));
   store_.events().set_bounds(bounds->first.floor, bounds->first.last);

@@ -13,7 +13,7 @@ namespace cru::runs {
 struct RetentionOptions {
   Duration keep_records = std::chrono::days(30);
   Duration keep_events = std::chrono::hours(24);
-  int64_t most_events = 2'000'000;  ///< however young: a crowd of live agents makes millions a day
+  int64_t max_events = 2'000'000;  ///< however young: a crowd of live agents makes millions a day
 };
 
 class Retention {

@@ -168,7 +168,7 @@ TEST_F(RetentionTest, DeletesOldEventsButNotThoseOfLiveRuns) {
 
 TEST_F(RetentionTest, KeepsNoMoreEventsThanItMayHoweverYoungTheyAre) {
   retention = std::make_unique<Retention>(thread->loop, *store, output, worktrees, purging,
-                                          RetentionOptions{.most_events = 1000});
+                                          RetentionOptions{.max_events = 1000});
   ASSERT_TRUE(write([](Tx& tx) -> Result<> {
     for (int i = 0; i < 2500; ++i) tx.emit({"live.agent_state_changed", "agent_001", {}});
     return {};

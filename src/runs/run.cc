@@ -128,7 +128,7 @@ Step begin(Run run, Time now) {
 }
 
 Result<Step> step(Run run, const Input& input, Time now) {
-  if (!is_live(run.status)) {
+  if (!is_active(run.status)) {
     if (std::holds_alternative<KillRequested>(input))
       return fail(Code::not_running, fmt::format("run {} has ended: {}", run.task_id, name(run.status)),
                   "id");

@@ -18,7 +18,7 @@ namespace cru::runs {
 enum class Status { starting, running, completed, failed, killed };
 std::string_view name(Status status);
 Status status_from(std::string_view name);
-inline bool is_live(Status status) { return status == Status::starting || status == Status::running; }
+inline bool is_active(Status status) { return status == Status::starting || status == Status::running; }
 
 /// The process that a run is: a pid alone is reused, these three together are not.
 struct ProcessIdentity {

@@ -82,7 +82,7 @@ bool exists(Reader& reader, std::string_view task_id) {
   return reader.row("SELECT 1 FROM runs WHERE task_id = ?", task_id).has_value();
 }
 
-std::vector<Run> list_live(Reader& reader) {
+std::vector<Run> list_active(Reader& reader) {
   return to_runs(
       reader.rows("SELECT " RUN_COLUMNS
                   " FROM runs WHERE status IN ('starting', 'running') ORDER BY created_at, task_id"));

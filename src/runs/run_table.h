@@ -11,7 +11,7 @@ std::span<const Migration> migrations();
 
 std::optional<Run> find(Reader& reader, std::string_view task_id);
 /// Starting and running ones, oldest first.
-std::vector<Run> list_live(Reader& reader);
+std::vector<Run> list_active(Reader& reader);
 
 struct ListQuery {
   std::string status;  ///< a status, "live", or empty for all

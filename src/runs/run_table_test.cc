@@ -99,7 +99,7 @@ TEST_F(RunTable, ListsNewestFirstInPagesThatMissNothing) {
   EXPECT_EQ(listed({.status = {}, .before = "c", .limit = 2}), "b a") << "two runs of one instant";
   EXPECT_EQ(listed({.status = "live", .before = {}}), "c b");
   EXPECT_EQ(listed({.status = "killed", .before = {}}), "d");
-  EXPECT_EQ(*read([](Reader& reader) -> Result<std::string> { return ids(list_live(reader)); }), "b c");
+  EXPECT_EQ(*read([](Reader& reader) -> Result<std::string> { return ids(list_active(reader)); }), "b c");
 }
 
 TEST_F(RunTable, KnowsWhatEndedBefore) {

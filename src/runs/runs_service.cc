@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "platform/files/log.h"
-#include "runs/live.h"
+#include "runs/active_run.h"
 
 namespace cru::runs {
 namespace {
@@ -15,8 +15,8 @@ Result<Run> find_or_fail(Reader& reader, const std::string& task_id) {
 }
 
 /// One step of one run, with its events and what follows for its questions, in one transaction.
-Result<Step> step_in(Tx& tx, const std::string& task_id, const std::string& uid, const Input& input,
-                     const std::vector<inbox::Question>& asked) {
+Result<Step> apply_input(Tx& tx, const std::string& task_id, const std::string& uid, const Input& input,
+                         const std::vector<inbox::Question>& asked) {
   auto run = find_or_fail(tx, task_id);
   if (!run) return fail(run.error());
   if (run->uid != uid) return fail(Code::conflict, fmt::format("run {} was started again", task_id), "id");
@@ -26,9 +26,9 @@ Result<Step> step_in(Tx& tx, const std::string& task_id, const std::string& uid,
   for (auto& event : next->events) tx.emit({event.type, task_id, event.data});
   for (auto question : asked) {
     question.asked_at = tx.now();
-    inbox::Inbox::ask_in(tx, {question});
+    inbox::Inbox::record(tx, {question});
   }
-  if (!is_live(next->run.status)) inbox::Inbox::expire_in(tx, task_id);
+  if (!is_active(next->run.status)) inbox::Inbox::expire_pending(tx, task_id);
   return next;
 }
 
@@ -48,7 +48,7 @@ Runs::Runs(Loop& loop, Store& store, inbox::Inbox& inbox, Keeper& keeper, Output
       .grew = [this](Growth growth) { note_growth(growth); },
       .exited =
           [this](std::string uid, Exit exit) {
-            if (auto found = live_.find(uid); found != live_.end()) {
+            if (auto found = active_.find(uid); found != active_.end()) {
               note_growth({uid, exit.last_seq, 0});
               note_end(found->second, Ended{exit, false});
             } else {
@@ -72,9 +72,9 @@ Runs::~Runs() { keeper_.set_notices({}); }
 Task<Result<Run>> Runs::apply(std::string task_id, std::string uid, Input input,
                               std::vector<inbox::Question> asked) {
   auto done = co_await store_.write(
-      [task_id, uid, input, asked](Tx& tx) { return step_in(tx, task_id, uid, input, asked); });
+      [task_id, uid, input, asked](Tx& tx) { return apply_input(tx, task_id, uid, input, asked); });
   if (!done) co_return fail(std::move(done.error()));
-  bool has_ended = !is_live(done->run.status);
+  bool has_ended = !is_active(done->run.status);
   if (!asked.empty() || has_ended) inbox_.notify();
   if (has_ended && ended_) ended_(done->run);
   for (auto& effect : done->effects) loop_.spawn(perform(uid, effect));
@@ -93,15 +93,15 @@ Task<void> Runs::perform(std::string uid, Effect effect) {
     log_error("the keeper refused a request", done.error(), {{"uid", uid}});
 }
 
-Runs::LivePtr Runs::find_live(const std::string& task_id) const {
-  for (const auto& [uid, live] : live_)
-    if (live->task_id == task_id) return live;
+Runs::ActiveRunPtr Runs::find_active(const std::string& task_id) const {
+  for (const auto& [uid, active] : active_)
+    if (active->task_id == task_id) return active;
   return nullptr;
 }
 
 std::string Runs::task_of(const std::string& uid) const {
-  auto found = live_.find(uid);
-  return found == live_.end() ? std::string() : found->second->task_id;
+  auto found = active_.find(uid);
+  return found == active_.end() ? std::string() : found->second->task_id;
 }
 
 Task<Result<Run>> Runs::find(std::string task_id) {
@@ -118,21 +118,21 @@ Task<Result<Run>> Runs::wait_for_end(std::string task_id, Duration limit) {
   for (;;) {
     auto run = co_await find(task_id);
     auto left = until - loop_.clock().boot();
-    if (!run || !is_live(run->status) || left <= Duration(0)) co_return run;
-    auto live = find_live(task_id);
-    if (!live) co_return co_await find(task_id);  // it ended while we read
-    co_await live->changed.wait(left);
+    if (!run || !is_active(run->status) || left <= Duration(0)) co_return run;
+    auto active = find_active(task_id);
+    if (!active) co_return co_await find(task_id);  // it ended while we read
+    co_await active->changed.wait(left);
   }
 }
 
-Task<Result<std::pair<Run, Runs::LivePtr>>> Runs::find_running(std::string task_id) {
+Task<Result<std::pair<Run, Runs::ActiveRunPtr>>> Runs::find_running(std::string task_id) {
   auto run = co_await find(task_id);
   if (!run) co_return fail(std::move(run.error()));
-  auto live = find_live(task_id);
-  if (!is_live(run->status) || !live)
+  auto active = find_active(task_id);
+  if (!is_active(run->status) || !active)
     co_return fail(Code::not_running, fmt::format("run {} has ended: {}", task_id, name(run->status)), "id",
                    fmt::format("see: cru logs {}", task_id));
-  co_return std::pair(*std::move(run), live);
+  co_return std::pair(*std::move(run), active);
 }
 
 Task<Result<Run>> Runs::kill(std::string task_id, std::optional<Duration> grace) {

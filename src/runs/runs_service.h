@@ -104,57 +104,57 @@ class Runs {
   Task<std::optional<ProcessIdentity>> process_of(std::string uid);
   /// Task ids whose files are being removed: they cannot be started meanwhile. Shared with the retention.
   std::set<std::string>& purging() { return purging_; }
-  bool has_live(const std::string& task_id) const { return find_live(task_id) != nullptr; }
+  bool is_running(const std::string& task_id) const { return find_active(task_id) != nullptr; }
   /// Called after the end of a run is recorded.
   void when_ended(std::function<void(const Run&)> ended) { ended_ = std::move(ended); }
-  int64_t live_count() const { return static_cast<int64_t>(live_.size()); }
+  int64_t active_count() const { return static_cast<int64_t>(active_.size()); }
 
  private:
-  struct Live;
-  using LivePtr = std::shared_ptr<Live>;
+  struct ActiveRun;
+  using ActiveRunPtr = std::shared_ptr<ActiveRun>;
 
   // start.cc
   Result<Launch> prepare(StartRequest& request) const;
   Task<Result<std::string>> make_up_id(std::string command);
   Task<Result<Run>> record_start(StartRequest request, Launch launch);
   StartSpec to_spec(const Run& run, const StartRequest& request, std::string mark) const;
-  Task<Result<>> send_first_input(const LivePtr& live, const Run& run);
-  Task<void> fail_start(LivePtr live, Error error);
+  Task<Result<>> send_first_input(const ActiveRunPtr& active, const Run& run);
+  Task<void> fail_start(ActiveRunPtr active, Error error);
   Task<Result<Run>> launch(Run run, StartRequest request);
 
   // runs_service.cc
   Task<Result<Run>> apply(std::string task_id, std::string uid, Input input,
                           std::vector<inbox::Question> asked = {});
   Task<void> perform(std::string uid, Effect effect);
-  LivePtr find_live(const std::string& task_id) const;
-  Task<Result<std::pair<Run, LivePtr>>> find_running(std::string task_id);
+  ActiveRunPtr find_active(const std::string& task_id) const;
+  Task<Result<std::pair<Run, ActiveRunPtr>>> find_running(std::string task_id);
 
   // following.cc
-  LivePtr follow(const Run& run);
-  void unfollow(const LivePtr& live);
-  void note_process(const LivePtr& live, const ProcessIdentity& process);
+  ActiveRunPtr follow(const Run& run);
+  void unfollow(const ActiveRunPtr& active);
+  void note_process(const ActiveRunPtr& active, const ProcessIdentity& process);
   void note_growth(const Growth& growth);
-  void note_end(const LivePtr& live, Input end);
-  void wake_pump(const LivePtr& live);
-  Task<void> pump(LivePtr live);
-  Task<bool> tell_growth(const LivePtr& live);
-  Task<void> close_stdin(const LivePtr& live);
+  void note_end(const ActiveRunPtr& active, Input end);
+  void wake_pump(const ActiveRunPtr& active);
+  Task<void> pump(ActiveRunPtr active);
+  Task<bool> tell_growth(const ActiveRunPtr& active);
+  Task<void> close_stdin(const ActiveRunPtr& active);
   /// What a search for questions found, and up to where it saw whole lines.
   struct Scan {
     std::vector<inbox::Question> asked;
     int64_t scanned_seq;
   };
-  Task<Result<Scan>> find_questions(const LivePtr& live, int64_t to);
-  Task<void> read_line(const LivePtr& live, int64_t seq, const std::string& line,
+  Task<Result<Scan>> find_questions(const ActiveRunPtr& active, int64_t to);
+  Task<void> read_line(const ActiveRunPtr& active, int64_t seq, const std::string& line,
                        std::vector<inbox::Question>& asked);
-  void mark_recorded(const LivePtr& live);
+  void mark_recorded(const ActiveRunPtr& active);
 
   // recovering.cc
-  Task<Result<>> take_back(LivePtr live, Run run, const KeptRun* kept, bool keeper_answers);
+  Task<Result<>> take_back(ActiveRunPtr active, Run run, const KeptRun* kept, bool keeper_answers);
   Task<void> wait_for_ends();
   Run to_adopted_run(const KeptRun& kept) const;
   Task<Result<>> adopt(KeptRun kept);
-  Task<void> end_lost(std::map<std::string, LivePtr> gone, std::map<std::string, KeptRun> records);
+  Task<void> end_lost(std::map<std::string, ActiveRunPtr> gone, std::map<std::string, KeptRun> records);
   Task<void> keeper_lost();
 
   // delivering.cc
@@ -171,7 +171,7 @@ class Runs {
   Worktrees& worktrees_;
   Random& random_;
   const Options options_;
-  std::map<std::string, LivePtr> live_;  ///< by uid
+  std::map<std::string, ActiveRunPtr> active_;  ///< by uid
   std::set<std::string> purging_;
   std::function<void(const Run&)> ended_;
 };

@@ -6,7 +6,7 @@
 #include "base/id.h"
 #include "platform/files/log.h"
 #include "platform/process/subprocess.h"
-#include "runs/live.h"
+#include "runs/active_run.h"
 
 namespace cru::runs {
 namespace {
@@ -101,7 +101,7 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
   co_return co_await store_.write([run, must_be_new](Tx& tx) -> Result<Run> {
     auto fresh = run;
     if (auto known = runs::find(tx, run.task_id)) {
-      if (must_be_new || is_live(known->status))
+      if (must_be_new || is_active(known->status))
         return fail(Code::conflict, fmt::format("run {} is {}", run.task_id, name(known->status)), "id",
                     fmt::format("choose another id, or: cru kill {}", run.task_id));
       fresh.last_seq = fresh.scanned_seq = known->last_seq;  // the file goes on, and so do its numbers
@@ -150,49 +150,49 @@ Task<Result<Run>> Runs::start(StartRequest request) {
 
 /// The task goes to the process before `running` is committed: a crash in between finds the run still
 /// starting, and recovery sends the task again, which the keeper takes once.
-Task<Result<>> Runs::send_first_input(const LivePtr& live, const Run& run) {
-  auto input = live->adapter->first_input(run.task);
+Task<Result<>> Runs::send_first_input(const ActiveRunPtr& active, const Run& run) {
+  auto input = active->adapter->first_input(run.task);
   if (input.empty()) co_return Result<>();
   co_return co_await keeper_.write(run.uid, "first-input", std::move(input), false);
 }
 
 /// Records a start that failed; a store that is unwell is told later by the pump.
-Task<void> Runs::fail_start(LivePtr live, Error error) {
+Task<void> Runs::fail_start(ActiveRunPtr active, Error error) {
   // Only a refusal to execute is certain: anything else may have left a process, now or in a moment.
-  if (error.code != Code::cannot_execute) loop_.spawn(perform(live->uid, KillTree{Duration(0)}));
-  auto failed = co_await apply(live->task_id, live->uid, SpawnFailed{error});
+  if (error.code != Code::cannot_execute) loop_.spawn(perform(active->uid, KillTree{Duration(0)}));
+  auto failed = co_await apply(active->task_id, active->uid, SpawnFailed{error});
   if (failed) {
-    unfollow(live);
+    unfollow(active);
     co_return;
   }
-  log_error("cannot record a failed start; retrying", failed.error(), {{"task_id", live->task_id}});
-  live->is_recorded = true;
-  note_end(live, SpawnFailed{error});
+  log_error("cannot record a failed start; retrying", failed.error(), {{"task_id", active->task_id}});
+  active->is_recorded = true;
+  note_end(active, SpawnFailed{error});
 }
 
 Task<Result<Run>> Runs::launch(Run run, StartRequest request) {
   // Followed before it starts: its first line may be there before the keeper's reply is read.
-  auto live = follow(run);
+  auto active = follow(run);
   if (request.worktree) {
     auto made = co_await worktrees_.create(run.task_id);
     if (!made) {
       made.error().code = Code::cannot_execute;
-      co_await fail_start(live, made.error());
+      co_await fail_start(active, made.error());
       co_return fail(std::move(made.error()));
     }
   }
-  auto started = co_await keeper_.start(to_spec(run, request, std::string(live->adapter->mark())));
+  auto started = co_await keeper_.start(to_spec(run, request, std::string(active->adapter->mark())));
   if (!started) {
-    co_await fail_start(live, started.error());
+    co_await fail_start(active, started.error());
     co_return fail(std::move(started.error()));
   }
-  note_process(live, *started);
-  auto sent = co_await send_first_input(live, run);
+  note_process(active, *started);
+  auto sent = co_await send_first_input(active, run);
   if (!sent) log_error("cannot deliver the task to the agent", sent.error(), {{"task_id", run.task_id}});
   auto running = co_await apply(run.task_id, run.uid, Spawned{*started});
   // A start that cannot be recorded (the disk is full?) must not live on unrecorded.
   if (!running) loop_.spawn(perform(run.uid, KillTree{Duration(0)}));
-  mark_recorded(live);
+  mark_recorded(active);
   co_return running;
 }
 

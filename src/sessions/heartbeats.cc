@@ -37,7 +37,7 @@ void Heartbeats::not_written(const std::string& session_id) {
 
 Session Heartbeats::latest(Session session) const {
   auto found = heard_.find(session.session_id);
-  if (found != heard_.end() && session.is_live() &&
+  if (found != heard_.end() && session.is_connected() &&
       until(found->second.at, session.last_heartbeat) > Duration(0))
     session.last_heartbeat = found->second.at;
   return session;

@@ -7,7 +7,7 @@ namespace {
 
 Result<> check_owner(const Session& session, const Who& who) {
   // A name in use is no key to what it holds.
-  if (session.is_live() && session.agent_id != who.agent_id)
+  if (session.is_connected() && session.agent_id != who.agent_id)
     return fail(Code::forbidden,
                 fmt::format("session {} belongs to agent {}", session.session_id, session.agent_id),
                 "Cru-Session-Id", "use your own session id");
@@ -17,7 +17,7 @@ Result<> check_owner(const Session& session, const Who& who) {
 }
 
 Session alive(Session session, const Moment& now) {
-  if (!session.is_live()) {
+  if (!session.is_connected()) {
     session.gone_because.clear();
     session.gone_with_run = false;
     session.ended_at.reset();
@@ -63,7 +63,7 @@ Session new_session(const Who& who, const Moment& now) {
 
 Result<Session> admit(Session session, const Who& who, const Moment& now) {
   if (auto checked = check_owner(session, who); !checked) return fail(std::move(checked.error()));
-  if (!session.is_live() && !session.gone_with_run && !session.is_person())
+  if (!session.is_connected() && !session.gone_with_run && !session.is_person())
     return fail(Code::session_expired,
                 fmt::format("this agent session was disconnected: {}", session.gone_because), "",
                 "call register_session");
@@ -77,7 +77,8 @@ Result<Session> revive(Session session, const Who& who, const Moment& now) {
 }
 
 bool is_stale(const Session& session, const Moment& now, Duration threshold) {
-  return session.is_live() && !session.is_person() && passed(after(session.last_heartbeat, threshold), now);
+  return session.is_connected() && !session.is_person() &&
+         passed(after(session.last_heartbeat, threshold), now);
 }
 
 Session disconnect(Session session, std::string_view why, const Freed& freed, const Moment& now) {

@@ -29,7 +29,7 @@ struct Session {
   Time started_at = {};
   std::optional<Time> ended_at = {};
 
-  bool is_live() const { return presence != Presence::disconnected; }
+  bool is_connected() const { return presence != Presence::disconnected; }
   bool is_person() const { return agent_type == "person"; }
 };
 

@@ -10,7 +10,7 @@
 namespace cru::coordination {
 namespace {
 
-constexpr int64_t most_looked_at = 20'000;
+constexpr int64_t max_inspected = 20'000;
 constexpr Duration after_trouble = 30s;
 
 json::object ended_reply(const std::string& session_id, const Ended& ended, std::string_view reason) {
@@ -61,7 +61,7 @@ Task<Result<Done>> Sessions::Impl::end(Who who, std::string reason, std::string 
   });
   if (!known) co_return fail(std::move(known.error()));
   if (known->earlier) co_return *std::move(known->earlier);
-  if (!known->session || !known->session->is_live())
+  if (!known->session || !known->session->is_connected())
     co_return Done{
         .reply = ended_reply(who.session_id, {}, known->session ? "already_ended" : "session_not_found"),
         .changed = false};
@@ -77,7 +77,7 @@ Task<Result<Done>> Sessions::Impl::end(Who who, std::string reason, std::string 
         if (!earlier) return fail(std::move(earlier.error()));
         if (*earlier) return std::pair(**std::move(earlier), Freed{});
         auto session = find_session(tx, who.session_id);
-        if (!session || !session->is_live()) return nothing("already_ended");
+        if (!session || !session->is_connected()) return nothing("already_ended");
         if (auto allowed = revive(*session, who, at); !allowed) return fail(std::move(allowed.error()));
         if (via == "mcp" && session->kept_by_hook) return nothing("kept_by_hook");
         auto over = end_session(tx, *session, ending, at, *listeners);
@@ -101,7 +101,7 @@ Task<Result<>> Sessions::Impl::end_of_run(std::string task_id, std::string why) 
     auto ended = co_await store.write(
         [listeners = listeners, id = one.session_id, task_id, ending, at = now()](Tx& tx) -> Result<Ended> {
           auto session = find_session(tx, id);
-          if (!session || !session->is_live() || session->owner != task_id) return Ended{};
+          if (!session || !session->is_connected() || session->owner != task_id) return Ended{};
           return end_session(tx, *session, ending, at, *listeners);
         });
     if (!ended) co_return fail(std::move(ended.error()));
@@ -113,7 +113,7 @@ Task<Result<>> Sessions::Impl::end_of_run(std::string task_id, std::string why) 
 Task<Result<Sessions::Impl::Swept>> Sessions::Impl::sweep(Duration threshold) {
   auto at = now();
   auto live = co_await store.read([](Reader& reader) -> Result<std::vector<Session>> {
-    return list_live_sessions(reader, most_looked_at);
+    return list_connected_sessions(reader, max_inspected);
   });
   if (!live) co_return fail(std::move(live.error()));
   Swept swept;

@@ -3,8 +3,8 @@
 namespace cru::coordination {
 namespace {
 
-constexpr int64_t most_live_sessions = 10'000;
-constexpr int64_t most_files = 10'000;
+constexpr int64_t max_connected_sessions = 10'000;
+constexpr int64_t max_files = 10'000;
 constexpr Duration heartbeats_apart = 1s;
 
 constexpr Migration session_schema[] = {{"sessions", 1, R"(
@@ -63,7 +63,7 @@ std::vector<Session> to_sessions(const std::vector<Row>& rows) {
 Result<Session> begin(Tx& tx, const Who& who, const Moment& now,
                       const std::function<void(Session&)>& change) {
   auto live = tx.row("SELECT count(*) FROM agent_sessions WHERE status <> 'disconnected'")->integer(0);
-  if (live >= most_live_sessions)
+  if (live >= max_connected_sessions)
     return fail(Code::overloaded, "too many active agent sessions", "",
                 "end some, or call cleanup_dead_agents");
   auto begun = new_session(who, now);
@@ -74,10 +74,10 @@ Result<Session> begin(Tx& tx, const Who& who, const Moment& now,
 }
 
 /// What admission and revival have in common: `rule` is what tells them apart.
-Result<Session> let_in(Tx& tx, const Who& who, Moment now,
-                       Result<Session> (*rule)(Session, const Who&, const Moment&),
-                       const SessionListeners& listeners, const std::function<void(Session&)>& change = {},
-                       bool tell = false) {
+Result<Session> admit_session(Tx& tx, const Who& who, Moment now,
+                              Result<Session> (*rule)(Session, const Who&, const Moment&),
+                              const SessionListeners& listeners,
+                              const std::function<void(Session&)>& change = {}, bool tell = false) {
   now.wall = tx.now();
   auto found = find_session(tx, who.session_id);
   if (!found) return begin(tx, who, now, change);
@@ -116,7 +116,7 @@ void put_session(Tx& tx, const Session& session) {
           session.last_heartbeat.boot.count(), session.started_at, session.ended_at);
 }
 
-std::vector<Session> list_live_sessions(Reader& reader, int64_t most) {
+std::vector<Session> list_connected_sessions(Reader& reader, int64_t most) {
   return to_sessions(reader.rows("SELECT " SESSION_COLUMNS
                                  " FROM agent_sessions WHERE status <> 'disconnected' AND agent_type <> "
                                  "'person' ORDER BY last_heartbeat LIMIT ?",
@@ -143,7 +143,7 @@ std::vector<Session> list_sessions(Reader& reader, bool disconnected, int64_t mo
                                  most));
 }
 
-std::vector<std::string> owners_of_live_sessions(Reader& reader) {
+std::vector<std::string> owners_of_connected_sessions(Reader& reader) {
   std::vector<std::string> owners;
   for (const auto& row : reader.rows(
            "SELECT DISTINCT owner FROM agent_sessions WHERE owner <> '' AND status <> 'disconnected'"))
@@ -168,11 +168,11 @@ int64_t remove_old_sessions(Tx& tx, Time cutoff, int64_t most) {
 }
 
 Result<Session> admit_session(Tx& tx, const Who& who, const Moment& now, const SessionListeners& listeners) {
-  return let_in(tx, who, now, admit, listeners);
+  return admit_session(tx, who, now, admit, listeners);
 }
 Result<Session> revive_session(Tx& tx, const Who& who, const Moment& now, const SessionListeners& listeners,
                                const std::function<void(Session&)>& change, bool tell) {
-  return let_in(tx, who, now, revive, listeners, change, tell);
+  return admit_session(tx, who, now, revive, listeners, change, tell);
 }
 
 Ended end_session(Tx& tx, const Session& session, const Ending& ending, const Moment& at,
@@ -210,7 +210,7 @@ void note_file(Tx& tx, const Session& session, std::string_view path) {
       "INSERT INTO session_files(session_id, epoch, path, first_at, last_at, edits) SELECT ?1, ?2, ?3, ?4, "
       "?4, "
       "1 WHERE (SELECT count(*) FROM session_files WHERE session_id = ?1 AND epoch = ?2) < ?5",
-      session.session_id, session.epoch, path, tx.now(), most_files);
+      session.session_id, session.epoch, path, tx.now(), max_files);
 }
 
 std::vector<std::string> files_of(Reader& reader, const Session& session) {

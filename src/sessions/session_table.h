@@ -13,11 +13,11 @@ std::span<const Migration> session_migrations();
 std::optional<Session> find_session(Reader& reader, std::string_view session_id);
 void put_session(Tx& tx, const Session& session);
 /// Live sessions that are no person's; of all, `most` at the most, those without a sign of life for longest.
-std::vector<Session> list_live_sessions(Reader& reader, int64_t most);
+std::vector<Session> list_connected_sessions(Reader& reader, int64_t most);
 std::vector<Session> list_sessions_of_run(Reader& reader, std::string_view owner);
 std::vector<Session> list_sessions(Reader& reader, bool disconnected, int64_t most);
 /// The runs that own live sessions.
-std::vector<std::string> owners_of_live_sessions(Reader& reader);
+std::vector<std::string> owners_of_connected_sessions(Reader& reader);
 /// Ended, or a person's that has not been used, since before `cutoff`; its files and changesets with it.
 /// How many rows of each kind at most: `most`. Returns how many sessions and changesets are gone.
 int64_t remove_old_sessions(Tx& tx, Time cutoff, int64_t most);

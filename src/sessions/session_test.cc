@@ -51,7 +51,7 @@ TEST(Session, OfAPersonIsNeverStaleAndNeedsNoRegistration) {
   EXPECT_FALSE(is_stale(new_session(person, noon), boot_later(1000h), 15min));
   auto back = admit(disconnect(new_session(person, noon), "it ended", {}, noon), person, noon);
   ASSERT_TRUE(back);
-  EXPECT_TRUE(back->is_live());
+  EXPECT_TRUE(back->is_connected());
 }
 
 TEST(Session, ACallIsAHeartbeatAndMakesItActive) {

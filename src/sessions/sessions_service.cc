@@ -6,7 +6,7 @@
 namespace cru::coordination {
 namespace {
 
-constexpr int64_t most_listed = 1000;
+constexpr int64_t max_listed = 1000;
 
 json::object session_reply(const Session& session) {
   return {{"success", true},
@@ -72,7 +72,7 @@ Task<Result<>> Sessions::seen(Who who) {
   if (heard == Heartbeats::Heard::unknown) {
     auto found = co_await read_session(impl_->store, who.session_id);
     if (!found) co_return fail(std::move(found.error()));
-    bool must_write = !*found || !(*found)->is_live() || heartbeats.is_full();
+    bool must_write = !*found || !(*found)->is_connected() || heartbeats.is_full();
     if (must_write) {
       auto admitted = co_await impl_->store.write(
           [listeners = listeners(), who, now](Tx& tx) { return admit_session(tx, who, now, *listeners); });
@@ -105,7 +105,7 @@ Task<Result<Done>> Sessions::register_session(Who who, Registration registration
   auto now = this->now();
   auto known = co_await read_session(impl_->store, who.session_id);
   if (!known) co_return fail(std::move(known.error()));
-  bool begins = !*known || !(*known)->is_live() || (*known)->base_commit.empty();
+  bool begins = !*known || !(*known)->is_connected() || (*known)->base_commit.empty();
   std::string head;
   if (begins) head = co_await impl_->head_of(who.cwd);
   auto done =
@@ -151,7 +151,7 @@ Task<Result<Done>> Sessions::discover(Who who, std::string capability, std::stri
   if (auto alive = co_await seen(who); !alive) co_return fail(std::move(alive.error()));
   bool disconnected = status == "disconnected";
   auto found = co_await impl_->store.read([disconnected](Reader& reader) -> Result<std::vector<Session>> {
-    return list_sessions(reader, disconnected, most_listed);
+    return list_sessions(reader, disconnected, max_listed);
   });
   if (!found) co_return fail(std::move(found.error()));
   for (auto& session : *found) session = impl_->heartbeats.latest(std::move(session));
@@ -192,12 +192,13 @@ Task<Result<>> Sessions::end_of_run(std::string task_id, std::string why) {
   return detached(impl_->loop, impl_->end_of_run(std::move(task_id), std::move(why)));
 }
 
-Task<Result<>> Sessions::recover(std::function<bool(const std::string& task_id)> is_live) {
-  auto owners = co_await impl_->store.read(
-      [](Reader& reader) -> Result<std::vector<std::string>> { return owners_of_live_sessions(reader); });
+Task<Result<>> Sessions::recover(std::function<bool(const std::string& task_id)> is_connected) {
+  auto owners = co_await impl_->store.read([](Reader& reader) -> Result<std::vector<std::string>> {
+    return owners_of_connected_sessions(reader);
+  });
   if (!owners) co_return fail(std::move(owners.error()));
   for (const auto& owner : *owners)
-    if (!is_live(owner)) {
+    if (!is_connected(owner)) {
       auto ended = co_await impl_->end_of_run(owner, "its run has ended");
       if (!ended) co_return ended;
     }
@@ -207,9 +208,9 @@ Task<Result<>> Sessions::recover(std::function<bool(const std::string& task_id)>
 }
 
 Task<Result<bool>> Sessions::purge(Duration keep) {
-  constexpr int64_t most_rows = 500;
+  constexpr int64_t max_rows = 500;
   co_return co_await impl_->store.write([keep](Tx& tx) -> Result<bool> {
-    return remove_old_sessions(tx, tx.now() - keep, most_rows) >= most_rows;
+    return remove_old_sessions(tx, tx.now() - keep, max_rows) >= max_rows;
   });
 }
 

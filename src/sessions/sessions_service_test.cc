@@ -165,7 +165,7 @@ TEST_F(SessionsTest, CleanUpFreesOnlyWhatTheDeadSessionHeldNotWhatItsAgentHolds)
   auto cleaned = cleanup();
   EXPECT_EQ(int_or(cleaned->reply, "agents_cleaned"), 1);
   EXPECT_EQ(int_or(cleaned->reply, "locks_released"), 1);
-  EXPECT_TRUE(session(second_ann)->is_live());
+  EXPECT_TRUE(session(second_ann)->is_connected());
   EXPECT_EQ(held().size(), 1u);
 }
 
@@ -205,7 +205,7 @@ TEST_F(SessionsTest, ADisconnectedSessionRevivesByHeartbeatRegistrationOrHook) {
     if (i == 0) beat(ann);
     if (i == 1) enroll(ann);
     if (i == 2) edit(ann, "x");
-    EXPECT_TRUE(session(ann)->is_live()) << i;
+    EXPECT_TRUE(session(ann)->is_connected()) << i;
   }
   EXPECT_EQ(held().size(), 0u) << "without its locks";
 }
@@ -236,12 +236,12 @@ TEST_F(SessionsTest, WhoDidNothingLeavesNoHandoff) {
 TEST_F(SessionsTest, WhatAHookKeepsItsServerDoesNotEnd) {
   enroll(ann, {.kept_by_hook = true});
   EXPECT_EQ(said(leave(ann, "", "mcp"), "reason"), "kept_by_hook");
-  EXPECT_TRUE(session(ann)->is_live());
+  EXPECT_TRUE(session(ann)->is_connected());
   EXPECT_TRUE(leave(ann, "", "hook")->reply.at("handoff_id").is_string());
-  EXPECT_FALSE(session(ann)->is_live());
+  EXPECT_FALSE(session(ann)->is_connected());
   enroll(bob);
   leave(bob, "", "mcp");
-  EXPECT_FALSE(session(bob)->is_live());
+  EXPECT_FALSE(session(bob)->is_connected());
 }
 
 TEST_F(SessionsTest, AnotherRunCannotUseOrEndIt) {
@@ -252,7 +252,7 @@ TEST_F(SessionsTest, AnotherRunCannotUseOrEndIt) {
   EXPECT_EQ(beat(thief).error().code, Code::forbidden);
   EXPECT_EQ(enroll(thief).error().code, Code::forbidden);
   EXPECT_EQ(leave(thief).error().code, Code::forbidden);
-  EXPECT_TRUE(session(mine)->is_live());
+  EXPECT_TRUE(session(mine)->is_connected());
 }
 
 TEST_F(SessionsTest, EndWithTheRunThatBeganThemAndGoOnWithItsNextOne) {
@@ -260,12 +260,12 @@ TEST_F(SessionsTest, EndWithTheRunThatBeganThemAndGoOnWithItsNextOne) {
   acquire(mine, "a");
   acquire(other, "b");
   ASSERT_TRUE(ask([&] { return sessions->end_of_run("build", "its run has ended"); }));
-  EXPECT_FALSE(session(mine)->is_live());
-  EXPECT_TRUE(session(other)->is_live());
+  EXPECT_FALSE(session(mine)->is_connected());
+  EXPECT_TRUE(session(other)->is_connected());
   EXPECT_EQ(held().size(), 1u);
   EXPECT_EQ(said(acquire(mine, "a"), "action"), "acquired") << "a new run of that id";
   ASSERT_TRUE(ask([&] { return sessions->end_of_run("", "nobody's"); }));
-  EXPECT_TRUE(session(mine)->is_live());
+  EXPECT_TRUE(session(mine)->is_connected());
 }
 
 TEST_F(SessionsTest, AtStartWhatBelongsToRunsThatAreOverIsEnded) {
@@ -276,9 +276,9 @@ TEST_F(SessionsTest, AtStartWhatBelongsToRunsThatAreOverIsEnded) {
   restart();
   ASSERT_TRUE(
       ask([&] { return sessions->recover([](const std::string& task_id) { return task_id == "live"; }); }));
-  EXPECT_FALSE(session(over)->is_live());
-  EXPECT_TRUE(session(live)->is_live());
-  EXPECT_TRUE(session(ann)->is_live());
+  EXPECT_FALSE(session(over)->is_connected());
+  EXPECT_TRUE(session(live)->is_connected());
+  EXPECT_TRUE(session(ann)->is_connected());
 }
 
 TEST_F(SessionsTest, ALaterLifeOfASessionHasItsOwnFiles) {
@@ -369,9 +369,9 @@ TEST_F(ShortLivedSessionsTest, TheTimerIsSetAgainAtStart) {
   ASSERT_TRUE(ask([&] { return sessions->recover([](const std::string&) { return true; }); }));
   thread->pass(2min - 1s);
   settle();
-  EXPECT_TRUE(session(ann)->is_live());
+  EXPECT_TRUE(session(ann)->is_connected());
   thread->pass(2s);
-  EXPECT_TRUE(eventually([&] { return !session(ann)->is_live(); }));
+  EXPECT_TRUE(eventually([&] { return !session(ann)->is_connected(); }));
   EXPECT_EQ(count("SELECT count(*) FROM file_locks"), 0);
 }
 

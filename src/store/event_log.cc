@@ -9,9 +9,9 @@
 
 namespace cru {
 namespace {
-constexpr size_t most_recent = 2048;
-constexpr size_t most_recent_bytes = 1 << 20;
-constexpr size_t most_page_bytes = 1 << 20;
+constexpr size_t max_recent = 2048;
+constexpr size_t max_recent_bytes = 1 << 20;
+constexpr size_t max_page_bytes = 1 << 20;
 }  // namespace
 
 std::string to_json_text(const Event& event) {
@@ -46,7 +46,7 @@ void EventLog::announce(std::vector<Event> events) {
     recent_bytes_ += event.data.size();
     recent_.push_back(std::move(event));
   }
-  while (recent_.size() > most_recent || recent_bytes_ > most_recent_bytes) {
+  while (recent_.size() > max_recent || recent_bytes_ > max_recent_bytes) {
     recent_bytes_ -= recent_.front().data.size();
     recent_.pop_front();
   }
@@ -84,7 +84,7 @@ Task<Result<EventPage>> EventLog::read(int64_t after, EventFilter filter, size_t
   // Expanded events can be large: what goes over the budget is left for the next page.
   size_t bytes = 0;
   for (size_t i = 0; i < page.events.size(); ++i) {
-    if (bytes > most_page_bytes) {
+    if (bytes > max_page_bytes) {
       page.scanned = page.events[i - 1].seq;
       page.events.resize(i);
       break;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t entity_block = 4096;
 constexpr int64_t mark_block = 1024;
-constexpr int64_t most_scanned = 4096;
+constexpr int64_t max_scanned = 4096;
 
 constexpr Migration event_schema[] = {{"events", 1, R"(
 CREATE TABLE events(seq INTEGER PRIMARY KEY, type TEXT NOT NULL, entity TEXT NOT NULL, at INTEGER NOT NULL, data TEXT NOT NULL);
@@ -79,7 +79,7 @@ EventPage read_events(Reader& reader, int64_t after, const EventFilter& filter, 
   EventPage page{{}, after, false};
   auto last = read_bounds(reader).last;
   int64_t scanned_rows = 0;
-  while (page.events.size() < limit && scanned_rows < most_scanned) {
+  while (page.events.size() < limit && scanned_rows < max_scanned) {
     int64_t from = page.scanned + 1;
     int64_t to = last;
     if (!filter.entity.empty()) {

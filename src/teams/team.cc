@@ -10,7 +10,7 @@
 namespace cru::coordination {
 namespace {
 
-constexpr size_t most_members = 64, most_texts = 64, longest_word = 128, longest_text = 65536;
+constexpr size_t max_members = 64, max_texts = 64, max_word_bytes = 128, max_text_bytes = 65536;
 
 /// Reads the tree and gathers what is wrong with it.
 class TeamReader {
@@ -24,7 +24,7 @@ class TeamReader {
       return team;
     }
     check_keys(root, "", {"team", "agents", "coordination"});
-    team.team = text(root, "", "team", true, longest_word);
+    team.team = text(root, "", "team", true, max_word_bytes);
     if (const auto* agents = required(root, "", "agents"))
       read_agents(*agents, key_line(root, "agents"), team);
     if (const auto* rules = root.find("coordination"))
@@ -92,10 +92,10 @@ class TeamReader {
       problem(line, field, "must be a list of strings");
       return out;
     }
-    if (node.items.size() > most_texts) problem(line, field, fmt::format("at most {} entries", most_texts));
-    for (size_t i = 0; i < std::min(node.items.size(), most_texts); ++i) {
+    if (node.items.size() > max_texts) problem(line, field, fmt::format("at most {} entries", max_texts));
+    for (size_t i = 0; i < std::min(node.items.size(), max_texts); ++i) {
       auto entry = fmt::format("{}[{}]", field, i);
-      auto word = check_text(node.items[i], node.items[i].line, entry, longest_word);
+      auto word = check_text(node.items[i], node.items[i].line, entry, max_word_bytes);
       // They travel in a comma-separated variable.
       if (word.find(',') != std::string::npos) problem(node.items[i].line, entry, "must not contain a comma");
       out.push_back(std::move(word));
@@ -120,8 +120,8 @@ class TeamReader {
   void read_agents(const YamlNode& agents, int line, Team& team) {
     if (agents.kind != YamlNode::Kind::list || agents.items.empty())
       return problem(line, "agents", "must be a list of at least one agent");
-    if (agents.items.size() > most_members)
-      return problem(line, "agents", fmt::format("at most {} agents", most_members));
+    if (agents.items.size() > max_members)
+      return problem(line, "agents", fmt::format("at most {} agents", max_members));
     for (size_t i = 0; i < agents.items.size(); ++i) read_member(agents.items[i], i, team);
   }
 
@@ -138,16 +138,16 @@ class TeamReader {
     member.role = read_role(node, path);
     if (const auto* capabilities = required(node, path, "capabilities"))
       member.capabilities = texts(*capabilities, key_line(node, "capabilities"), at(path, "capabilities"));
-    member.description = text(node, path, "description", true, longest_text);
+    member.description = text(node, path, "description", true, max_text_bytes);
     member.backend = text(node, path, "backend", false, 64);
     if (!member.backend.empty() && !is_task_id(member.backend))
       problem(key_line(node, "backend"), at(path, "backend"), "must be the name of a backend, not a command");
-    member.task = text(node, path, "task", false, longest_text);
+    member.task = text(node, path, "task", false, max_text_bytes);
     team.agents.push_back(std::move(member));
   }
 
   std::string read_name(const YamlNode& node, const std::string& path, const Team& team) {
-    auto name = text(node, path, "name", true, longest_text);
+    auto name = text(node, path, "name", true, max_text_bytes);
     if (name.empty()) return name;
     auto line = key_line(node, "name");
     if (!is_task_id(name)) {
@@ -164,7 +164,7 @@ class TeamReader {
 
   std::string read_role(const YamlNode& node, const std::string& path) {
     static const std::vector<std::string> roles{"coordinator", "worker", "reviewer"};
-    auto role = text(node, path, "role", true, longest_text);
+    auto role = text(node, path, "role", true, max_text_bytes);
     if (role.empty() || std::ranges::find(roles, role) != roles.end()) return role;
     auto meant = closest(role, roles);
     problem(key_line(node, "role"), at(path, "role"),
@@ -177,9 +177,9 @@ class TeamReader {
     const std::string path = "coordination";
     if (node.kind != YamlNode::Kind::map) return problem(line, path, "must be a mapping");
     check_keys(node, path, {"max_parallel", "lock_ttl_minutes", "handoff_to", "task_types"});
-    team.max_parallel = integer(node, path, "max_parallel", 1, most_members);
+    team.max_parallel = integer(node, path, "max_parallel", 1, max_members);
     team.lock_ttl_minutes = integer(node, path, "lock_ttl_minutes", 1, 480);
-    team.handoff_to = text(node, path, "handoff_to", false, longest_word);
+    team.handoff_to = text(node, path, "handoff_to", false, max_word_bytes);
     bool is_member = std::ranges::find(team.agents, team.handoff_to, &Member::name) != team.agents.end();
     if (!team.handoff_to.empty() && !is_member)
       problem(key_line(node, "handoff_to"), at(path, "handoff_to"), "must be the name of one of the agents");

@@ -99,7 +99,7 @@ Place place_of(Reader& reader, const Member& member) {
     auto run = runs::find(reader, id);
     if (!run) return {free.empty() ? id : free, false};
     if (!is_of_member(reader, id, member)) continue;
-    if (runs::is_live(run->status)) return {id, true};
+    if (runs::is_active(run->status)) return {id, true};
     if (free.empty()) free = id;
   }
   return {free, false};

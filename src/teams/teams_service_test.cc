@@ -86,12 +86,12 @@ class TeamsTest : public StoreFixture {
               std::string(text_or(agent.as_object(), "status"));
     return text;
   }
-  std::vector<Session> live_sessions() {
+  std::vector<Session> connected_sessions() {
     return *read(
         [](Reader& reader) -> Result<std::vector<Session>> { return list_sessions(reader, false, 100); });
   }
   void wait_until_live(int64_t count) {
-    ASSERT_TRUE(thread->pass_until(10ms, [&] { return runs->live_count() == count; }));
+    ASSERT_TRUE(thread->pass_until(10ms, [&] { return runs->active_count() == count; }));
   }
 
   std::unique_ptr<Pool> pool;
@@ -110,7 +110,7 @@ TEST_F(TeamsTest, GoesUpAsRunsWithSessionsAndDownAgain) {
   auto done = up();
   EXPECT_EQ(statuses(done), "lead started, coder started");
   EXPECT_EQ(listed(), "lead up lead, coder up coder");
-  auto live = live_sessions();
+  auto live = connected_sessions();
   ASSERT_EQ(live.size(), 2u);
   auto coder = std::ranges::find(live, "coder", &Session::agent_id);
   ASSERT_NE(coder, live.end());
@@ -129,7 +129,7 @@ TEST_F(TeamsTest, GoesUpAsRunsWithSessionsAndDownAgain) {
   wait_until_live(1);
   EXPECT_EQ(statuses(down()), "lead stopped, coder down");
   wait_until_live(0);
-  EXPECT_EQ(live_sessions().size(), 0u);
+  EXPECT_EQ(connected_sessions().size(), 0u);
   EXPECT_EQ(listed(), "lead down, coder down");
   EXPECT_EQ(statuses(up()), "lead started, coder started");
   EXPECT_EQ(listed(), "lead up lead, coder up coder") << "its own id again";
@@ -155,7 +155,7 @@ TEST_F(TeamsTest, AMemberThatCannotStartHasNoSession) {
   auto done = up({.argv = {"missing"}});
   EXPECT_EQ(statuses(done), "lead failed, coder failed");
   EXPECT_FALSE(bool_or(done->reply, "success", true));
-  EXPECT_EQ(live_sessions().size(), 0u);
+  EXPECT_EQ(connected_sessions().size(), 0u);
   auto unknown = up({.backend = "nonsense"});
   EXPECT_EQ(statuses(unknown), "lead failed, coder failed");
 }

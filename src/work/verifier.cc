@@ -40,7 +40,7 @@ class RunVerifier final : public Verifier {
     auto left = job.limit - std::clamp(elapsed, Duration(0), job.limit);
     run = co_await runs_.wait_for_end(job.run, std::max<Duration>(left, 1s));
     Verdict verdict;
-    if (run && runs::is_live(run->status)) {
+    if (run && runs::is_active(run->status)) {
       verdict.error = fmt::format("the verify command timed out after {}", format_duration(job.limit));
       co_await runs_.kill(job.run, 5s);
       run = co_await runs_.wait_for_end(job.run, 30s);

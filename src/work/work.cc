@@ -137,7 +137,7 @@ Work fail_attempt(Work work, std::string error, bool retry, const Moment& now) {
   if (!retry || work.attempts >= work.max_attempts)
     return close(std::move(work), WorkStatus::failed, std::move(error), now);
   auto doublings = std::min<int64_t>(work.attempts - 1, 30);
-  auto delay = std::min<Duration>(longest_backoff, work.backoff * (int64_t(1) << doublings));
+  auto delay = std::min<Duration>(max_backoff, work.backoff * (int64_t(1) << doublings));
   work = requeue(std::move(work), error, now);
   if (delay > Duration(0)) work.not_before = after(now, delay);
   return work;
@@ -199,7 +199,7 @@ std::string dependency_error(std::string_view task_id, WorkStatus ended) {
 
 Result<std::vector<std::string>> find_way(std::span<const std::string> starts,
                                           std::span<const std::string> targets, const Edges& edges) {
-  constexpr size_t most_items = 10'000;
+  constexpr size_t max_items = 10'000;
   std::unordered_set<std::string> wanted(targets.begin(), targets.end());
   std::unordered_map<std::string, std::string> came_from;
   std::deque<std::string> next;
@@ -215,7 +215,7 @@ Result<std::vector<std::string>> find_way(std::span<const std::string> starts,
     }
     for (auto& further : edges(id))
       if (came_from.emplace(further, id).second) next.push_back(std::move(further));
-    if (came_from.size() > most_items)
+    if (came_from.size() > max_items)
       return fail(Code::invalid_argument, "more than 10,000 connected items: too many to check for cycles",
                   "blocks");
   }

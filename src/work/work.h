@@ -15,9 +15,9 @@ std::string_view name(WorkStatus status);
 WorkStatus work_status_from(std::string_view name);
 inline bool is_closed(WorkStatus status) { return status >= WorkStatus::completed; }
 
-constexpr size_t most_dependencies = 256;
-constexpr int64_t most_open_work = 100'000;
-constexpr Duration longest_backoff = 1h;
+constexpr size_t max_dependencies = 256;
+constexpr int64_t max_open_work = 100'000;
+constexpr Duration max_backoff = 1h;
 
 struct Work {
   int64_t number = 0;  ///< its age: lower is older

@@ -39,8 +39,8 @@ Done claimed(const Work& work) {
                     {"verify", json::value_from(work.verify)}}};
 }
 
-Result<Done> claim_in(Tx& tx, WorkChanges& changes, const Who& who, const std::vector<std::string>& types,
-                      Duration lease) {
+Result<Done> claim_item(Tx& tx, WorkChanges& changes, const Who& who, const std::vector<std::string>& types,
+                        Duration lease) {
   auto found = first_ready(tx, types);
   if (!found) return nothing();
   auto work = claim(*std::move(found), who, next_token(tx), lease, changes.now());
@@ -54,7 +54,7 @@ Task<Result<Done>> WorkQueue::Impl::claim_for(Who who, std::vector<std::string> 
                                               std::weak_ptr<WorkCallers::Presence> caller) {
   auto done =
       co_await change_now(who, [who, task_types, lease](Tx& tx, WorkChanges& changes, const Session&) {
-        return claim_in(tx, changes, who, task_types, lease);
+        return claim_item(tx, changes, who, task_types, lease);
       });
   // Nobody is there to hear of it, and each further call of that session would renew its lease.
   if (done && done->changed && caller.expired())
@@ -103,9 +103,9 @@ Task<Result<Done>> WorkQueue::claim(Who who, std::vector<std::string> task_types
     // Nothing was there. Whatever is committed from now on finds this ticket in the line: callers resume in
     // the order of their commits.
     if (!ticket) {
-      if (impl.waiters->size() >= impl.options.most_waiters)
+      if (impl.waiters->size() >= impl.options.max_waiters)
         co_return fail(Code::overloaded,
-                       fmt::format("{} agents are already waiting for work", impl.options.most_waiters),
+                       fmt::format("{} agents are already waiting for work", impl.options.max_waiters),
                        "wait_seconds", "retry later, without waiting");
       ticket = std::make_unique<WorkWaiters::Ticket>(impl.waiters, task_types);
     }

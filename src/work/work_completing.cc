@@ -73,8 +73,8 @@ void note_changes(Tx& tx, const Session& session, const std::string& changeset_i
   add_changeset(tx, changeset_id, session.session_id, session.base_commit, {}, files);
 }
 
-Result<Done> complete_in(Tx& tx, WorkChanges& changes, const Session& session, const Claimer& claimer,
-                         const WorkQueue::Completion& completion) {
+Result<Done> complete_item(Tx& tx, WorkChanges& changes, const Session& session, const Claimer& claimer,
+                           const WorkQueue::Completion& completion) {
   const auto& who = claimer.who;
   auto found = find_work(tx, completion.task_id);
   if (!found)
@@ -126,7 +126,7 @@ Task<Result<Done>> WorkQueue::complete(Who who, Completion completion) {
   Claimer claimer{who, impl.options.root, uuid_from(impl.random.bytes16())};
   auto done = co_await impl.change(
       std::move(who), [claimer, completion](Tx& tx, WorkChanges& changes, const Session& session) {
-        return complete_in(tx, changes, session, claimer, completion);
+        return complete_item(tx, changes, session, claimer, completion);
       });
   if (!done || !done->reply.contains(verifying_key)) co_return done;
   auto verifying = impl.take_up(task_id, false);

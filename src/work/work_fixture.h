@@ -57,7 +57,7 @@ class WorkFixture : public StoreFixture {
       auto fake = std::make_unique<FakeVerifier>(thread->loop);
       verifier = fake.get();
       queue = std::make_unique<WorkQueue>(thread->loop, *store, *sessions, std::move(fake), system_random(),
-                                          WorkOptions{.root = "/project", .most_waiters = 3});
+                                          WorkOptions{.root = "/project", .max_waiters = 3});
       return true;
     });
   }

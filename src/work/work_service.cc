@@ -8,7 +8,7 @@
 namespace cru::coordination {
 namespace {
 
-constexpr int64_t most_expired = 200;  ///< in one transaction
+constexpr int64_t max_expired = 200;  ///< in one transaction
 
 Result<Work> find_or_fail(Reader& reader, const std::string& task_id) {
   auto work = find_work(reader, task_id);
@@ -68,7 +68,7 @@ Task<Result<>> WorkQueue::Impl::expire_now() {
     auto now = sessions.now();
     auto expired = co_await store.write([now](Tx& tx) -> Result<Expired> {
       WorkChanges changes(tx, now);
-      changes.expire(most_expired);
+      changes.expire(max_expired);
       return Expired{std::move(changes.effects()), next_due(tx)};
     });
     if (!expired) {
@@ -116,9 +116,9 @@ Task<Result<>> WorkQueue::recover() {
 }
 
 Task<Result<bool>> WorkQueue::purge(Duration keep) {
-  constexpr int64_t most_purged = 500;
+  constexpr int64_t max_purged = 500;
   co_return co_await impl_->store.write(
-      [keep](Tx& tx) -> Result<bool> { return purge_work(tx, tx.now() - keep, most_purged) == most_purged; });
+      [keep](Tx& tx) -> Result<bool> { return purge_work(tx, tx.now() - keep, max_purged) == max_purged; });
 }
 
 Task<Result<Done>> WorkQueue::cancel(Who who, std::string task_id, std::string reason) {
@@ -139,7 +139,7 @@ Task<Result<Done>> WorkQueue::list(Who who, std::string status, std::string task
   if (auto seen = co_await impl_->sessions.seen(std::move(who)); !seen)
     co_return fail(std::move(seen.error()));
   co_return co_await impl_->store.read([status, task_type, limit](Reader& reader) -> Result<Done> {
-    constexpr size_t most_bytes = 4 << 20;
+    constexpr size_t max_bytes = 4 << 20;
     json::array items;
     size_t bytes = 0;
     for (const auto& work : list_work(reader, status, task_type, limit)) {
@@ -147,10 +147,10 @@ Task<Result<Done>> WorkQueue::list(Who who, std::string status, std::string task
       item.erase("result");  // like the input it may be long: get_work_item has both
       item["blocked_by"] = json::value_from(blockers_of(reader, work));
       bytes += work.description.size() + 1024;
-      if (bytes > most_bytes) break;
+      if (bytes > max_bytes) break;
       items.push_back(std::move(item));
     }
-    return Done{.reply = {{"work", std::move(items)}, {"more", bytes > most_bytes}}, .changed = false};
+    return Done{.reply = {{"work", std::move(items)}, {"more", bytes > max_bytes}}, .changed = false};
   });
 }
 

@@ -9,8 +9,8 @@
 namespace cru::coordination {
 
 struct WorkOptions {
-  std::string root = {};       ///< the project: a claimer's folder inside it is where its work is verified
-  size_t most_waiters = 1000;  ///< one more is refused: overloaded
+  std::string root = {};      ///< the project: a claimer's folder inside it is where its work is verified
+  size_t max_waiters = 1000;  ///< one more is refused: overloaded
   Duration verify_limit = 30min;
   Duration sign_of_life = 3min;  ///< of whoever waits for a verification; well below when a session is stale
 };

@@ -87,8 +87,8 @@ Result<> check_cycle(Reader& reader, const Work& work, const std::vector<std::st
 }
 
 Result<Links> find_links(Reader& reader, const Work& work, const std::vector<std::string>& blocks) {
-  if (work.depends_on.size() > most_dependencies)
-    return fail(Code::invalid_argument, fmt::format("at most {} dependencies", most_dependencies),
+  if (work.depends_on.size() > max_dependencies)
+    return fail(Code::invalid_argument, fmt::format("at most {} dependencies", max_dependencies),
                 "depends_on");
   if (auto sound = check_cycle(reader, work, blocks); !sound) return fail(std::move(sound.error()));
   Links links;
@@ -107,15 +107,15 @@ Result<Links> find_links(Reader& reader, const Work& work, const std::vector<std
       return fail(Code::invalid_argument,
                   fmt::format("work {} is {}: only pending work can be blocked", id, name(blocked->status)),
                   "blocks");
-    if (blocked->depends_on.size() >= most_dependencies)
+    if (blocked->depends_on.size() >= max_dependencies)
       return fail(Code::invalid_argument,
-                  fmt::format("work {} already has {} dependencies", id, most_dependencies), "blocks");
+                  fmt::format("work {} already has {} dependencies", id, max_dependencies), "blocks");
     links.blocked.push_back(*std::move(blocked));
   }
   return links;
 }
 
-Result<Done> submit_in(Tx& tx, WorkChanges& changes, Work work, const WorkQueue::Submission& submission) {
+Result<Done> submit_item(Tx& tx, WorkChanges& changes, Work work, const WorkQueue::Submission& submission) {
   if (!work.content.empty())
     if (auto known = find_work(tx, work.task_id)) {
       if (known->content == work.content)
@@ -128,8 +128,8 @@ Result<Done> submit_in(Tx& tx, WorkChanges& changes, Work work, const WorkQueue:
       return fail(Code::invalid_argument, "the deadline has already passed", "deadline");
     work.deadline = after(changes.now(), *submission.deadline - changes.now().wall);
   }
-  if (count_open_work(tx) >= most_open_work)
-    return fail(Code::overloaded, fmt::format("the limit of {} open items is reached", most_open_work), {},
+  if (count_open_work(tx) >= max_open_work)
+    return fail(Code::overloaded, fmt::format("the limit of {} open items is reached", max_open_work), {},
                 "complete or cancel some first: cru work list");
   auto links = find_links(tx, work, without_repeats(submission.blocks));
   if (!links) return fail(std::move(links.error()));
@@ -151,7 +151,7 @@ Task<Result<Done>> WorkQueue::submit(Who who, Submission submission) {
   work.submitted_by = who.agent_id;
   co_return co_await impl_->change(std::move(who),
                                    [work, submission](Tx& tx, WorkChanges& changes, const Session&) {
-                                     return submit_in(tx, changes, work, submission);
+                                     return submit_item(tx, changes, work, submission);
                                    });
 }
 

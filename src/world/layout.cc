@@ -78,7 +78,7 @@ json::object to_json(const Seat& seat, bool assigned) {
 }
 
 Layout plain_layout(int16_t cols, int16_t rows) {
-  CRU_ASSERT(cols >= 3 && cols <= most_cols && rows >= 3 && rows <= most_rows);
+  CRU_ASSERT(cols >= 3 && cols <= max_cols && rows >= 3 && rows <= max_rows);
   Layout layout{.cols = cols, .rows = rows, .tiles = {}, .furniture = {}};
   for (int row = 0; row < rows; ++row)
     for (int col = 0; col < cols; ++col) {

@@ -12,10 +12,10 @@
 
 namespace cru::world {
 
-inline constexpr int16_t most_cols = 64, most_rows = 64;
+inline constexpr int16_t max_cols = 64, max_rows = 64;
 /// Bytes of JSON, its seats included: they go together, in one message of a client's socket.
-inline constexpr size_t longest_layout = 48'000;
-inline constexpr size_t most_furniture = 512;
+inline constexpr size_t max_layout_bytes = 48'000;
+inline constexpr size_t max_furniture = 512;
 
 struct Furniture {
   std::string uid, type;

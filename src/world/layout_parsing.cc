@@ -13,19 +13,19 @@
 namespace cru::world {
 namespace {
 
-constexpr size_t most_color_members = 16, longest_color_text = 64, longest_shown = 40;
-constexpr int most_tile = 8;
+constexpr size_t max_color_members = 16, max_color_bytes = 64, max_shown_bytes = 40;
+constexpr int max_tile = 8;
 
 bool is_plain(const json::value& value) {
   const auto* text = value.if_string();
-  return text ? text->size() <= longest_color_text : !value.is_structured();
+  return text ? text->size() <= max_color_bytes : !value.is_structured();
 }
 
 bool is_color(const json::value& value) {
   const auto* members = value.if_object();
   if (!members) return is_plain(value);
-  return members->size() <= most_color_members && std::ranges::all_of(*members, [](const auto& member) {
-           return member.key().size() <= longest_color_text && is_plain(member.value());
+  return members->size() <= max_color_members && std::ranges::all_of(*members, [](const auto& member) {
+           return member.key().size() <= max_color_bytes && is_plain(member.value());
          });
 }
 
@@ -43,7 +43,7 @@ Result<> read_tiles(const json::object& document, Layout& layout) {
     return refuse("tiles", fmt::format("must have {} entries ({} columns by {} rows), not {}", count,
                                        layout.cols, layout.rows, tiles->size()));
   for (const auto& item : *tiles) {
-    auto tile = whole_number(&item, 0, most_tile);
+    auto tile = whole_number(&item, 0, max_tile);
     if (!tile)
       return refuse(fmt::format("tiles[{}]", layout.tiles.size()),
                     "must be 0 (wall), 1 to 7 (floor) or 8 (void)");
@@ -67,10 +67,10 @@ Result<const FurnitureKind*> kind_at(const json::object& item, const std::string
   if (const auto* kind = find_furniture(word)) return kind;
   std::vector<std::string> known;
   for (const auto& kind : furniture_kinds()) known.emplace_back(kind.type);
-  auto meant = closest(word.substr(0, longest_shown), known);
+  auto meant = closest(word.substr(0, max_shown_bytes), known);
   return refuse(path + "type",
                 fmt::format("unknown furniture \"{}\"; valid types: {}",
-                            truncate(safe_for_terminal(word.substr(0, 4 * longest_shown)), longest_shown),
+                            truncate(safe_for_terminal(word.substr(0, 4 * max_shown_bytes)), max_shown_bytes),
                             fmt::join(known, ", ")),
                 meant.empty() ? "" : fmt::format("did you mean {}?", meant));
 }
@@ -104,9 +104,9 @@ Result<Furniture> piece_from(const json::value& value, const std::string& field,
 Result<> read_furniture(const json::object& document, Layout& layout) {
   const auto* items = array_at(document, "furniture");
   if (!items) return refuse("furniture", "must be a list of {uid,type,col,row}");
-  if (items->size() > most_furniture)
+  if (items->size() > max_furniture)
     return refuse("furniture",
-                  fmt::format("must have at most {} entries, not {}", most_furniture, items->size()));
+                  fmt::format("must have at most {} entries, not {}", max_furniture, items->size()));
   std::set<std::string> uids;
   for (const auto& item : *items) {
     auto field = fmt::format("furniture[{}]", layout.furniture.size());
@@ -122,7 +122,7 @@ Result<> read_furniture(const json::object& document, Layout& layout) {
 /// Each tile has one piece, and a small one on its desk. Two seats of one tile would seat two there, and
 /// what stands on a chair would keep everybody from it.
 Result<> check_places(const Layout& layout) {
-  constexpr size_t none = most_furniture;
+  constexpr size_t none = max_furniture;
   std::array<std::vector<size_t>, 2> takers;  // by tile: the large and the small
   for (auto& taker : takers) taker.assign(layout.tiles.size(), none);
   const auto& pieces = layout.furniture;
@@ -154,9 +154,9 @@ Result<> check_whole(const Layout& layout) {
     return refuse("tiles", "contain no free floor tile");
   auto length = to_text(to_json(layout)).size();
   for (const auto& seat : seats_of(layout)) length += to_text(to_json(seat, false)).size() + 1;
-  if (length <= longest_layout) return {};
+  if (length <= max_layout_bytes) return {};
   return refuse("layout",
-                fmt::format("is {} bytes of JSON including its seats; at most {}", length, longest_layout),
+                fmt::format("is {} bytes of JSON including its seats; at most {}", length, max_layout_bytes),
                 "remove tileColors, or some furniture");
 }
 
@@ -167,9 +167,9 @@ Result<Layout> parse_layout(const json::value& document) {
   if (!object) return refuse("layout", "must be an object");
   if (auto version = number_at(*object, "", "version", 1, 1); !version) return fail(version.error());
   Layout layout;
-  auto cols = number_at(*object, "", "cols", 1, most_cols);
+  auto cols = number_at(*object, "", "cols", 1, max_cols);
   if (!cols) return fail(cols.error());
-  auto rows = number_at(*object, "", "rows", 1, most_rows);
+  auto rows = number_at(*object, "", "rows", 1, max_rows);
   if (!rows) return fail(rows.error());
   layout.cols = *cols;
   layout.rows = *rows;

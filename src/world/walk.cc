@@ -11,7 +11,7 @@ namespace cru::world {
 namespace {
 
 constexpr double slowest = 0.1, fastest = 1000;
-constexpr size_t longest_path = size_t{most_cols} * most_rows;
+constexpr size_t max_path_tiles = size_t{max_cols} * max_rows;
 constexpr int64_t last_moment = 253'402'300'799'999;  // the year 9999, for RFC 3339 ends there
 
 /// When it is on the tile of this number: the first whole millisecond.
@@ -35,9 +35,9 @@ size_t passed(const Walk& walk, Time now) {
 Result<Tile> tile_from(const json::value& value, const std::string& field) {
   const auto* object = value.if_object();
   if (!object) return refuse(field, "must be an object with x and y");
-  auto col = number_at(*object, field + ".", "x", 0, most_cols - 1);
+  auto col = number_at(*object, field + ".", "x", 0, max_cols - 1);
   if (!col) return fail(col.error());
-  auto row = number_at(*object, field + ".", "y", 0, most_rows - 1);
+  auto row = number_at(*object, field + ".", "y", 0, max_rows - 1);
   if (!row) return fail(row.error());
   return Tile{*col, *row};
 }
@@ -45,8 +45,8 @@ Result<Tile> tile_from(const json::value& value, const std::string& field) {
 Result<std::vector<Tile>> path_from(const json::object& value) {
   const auto* tiles = array_at(value, "path");
   if (!tiles) return refuse("path", "must be a list of tiles {x,y}");
-  if (tiles->size() == 1 || tiles->size() > longest_path)
-    return refuse("path", fmt::format("must have from 2 to {} tiles, or none", longest_path));
+  if (tiles->size() == 1 || tiles->size() > max_path_tiles)
+    return refuse("path", fmt::format("must have from 2 to {} tiles, or none", max_path_tiles));
   std::vector<Tile> path;
   path.reserve(tiles->size());
   for (const auto& item : *tiles) {

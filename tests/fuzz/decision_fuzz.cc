@@ -17,25 +17,25 @@ struct Limits {
   void operator()(const Move& move) const {
     require(move.to.col >= 0 && move.to.col < 64 && move.to.row >= 0 && move.to.row < 64,
             "a tile is on a floor");
-    require_words(move.reason, longest_reason);
+    require_words(move.reason, max_reason_bytes);
   }
   void operator()(const Wait& wait) const {
-    require_words(wait.reason, longest_reason);
+    require_words(wait.reason, max_reason_bytes);
     require(!wait.was_unreadable || !wait.reason.empty(), "it is said why words are no decision");
   }
   void operator()(const Speak& speak) const {
-    require_words(speak.content, longest_content);
+    require_words(speak.content, max_content_bytes);
     require_words(speak.recipient, 128);
     require(!speak.content.empty(), "to speak is to say something");
   }
   void operator()(const Collaborate& collaborate) const {
     require_words(collaborate.with, 128);
-    require_words(collaborate.proposal, longest_content);
+    require_words(collaborate.proposal, max_content_bytes);
     require(!collaborate.with.empty() && !collaborate.proposal.empty(), "a proposal is one, to somebody");
   }
   void operator()(const CompleteTask& complete) const {
     require_words(complete.task_id, 128);
-    require_words(complete.result, longest_content);
+    require_words(complete.result, max_content_bytes);
     require(!complete.task_id.empty(), "a task has an id");
   }
 };

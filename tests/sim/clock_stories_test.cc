@@ -127,7 +127,8 @@ class ClockStory : public testing::Test {
     auto session = co_await store().read([agent_id](Reader& reader) -> Result<std::optional<Session>> {
       return find_session(reader, session_id_from(agent_id, ""));
     });
-    co_return session && *session ? std::string((*session)->is_live() ? "live" : "disconnected") : "unknown";
+    co_return session && *session ? std::string((*session)->is_connected() ? "live" : "disconnected")
+                                  : "unknown";
   }
   Task<int64_t> locks_held() {
     auto count = co_await store().read([](Reader& reader) -> Result<int64_t> {

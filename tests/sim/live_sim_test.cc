@@ -30,7 +30,7 @@ class CrashingWorld : public LiveWorld {
   static RuntimeOptions options() {
     RuntimeOptions options;
     options.ring = 16;  // so that those who speak long fall off it
-    options.pace.least_speech = 2s;
+    options.pace.min_speech = 2s;
     return options;
   }
 

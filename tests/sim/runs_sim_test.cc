@@ -179,7 +179,7 @@ class World {
     check();
   }
 
-  bool is_quiet() { return world_.all_ended() && daemon_->runs.live_count() == 0; }
+  bool is_quiet() { return world_.all_ended() && daemon_->runs.active_count() == 0; }
 
   Task<void> answer_all() {
     for (int round = 0; round < 40; ++round) {
@@ -253,7 +253,7 @@ class World {
     for (const auto& run : recorded) {
       by_id[run.task_id] = run;
       by_uid[run.uid] = run;
-      EXPECT_FALSE(is_live(run.status))
+      EXPECT_FALSE(is_active(run.status))
           << run.task_id << " is " << name(run.status) << " without a process";  // I4
     }
     for (const auto& id : promises_.started)

@@ -36,8 +36,8 @@ class SimRandom final : public Random {
   /// From 0 to `below` - 1.
   uint64_t pick(uint64_t below) { return next() % below; }
   bool chance(unsigned percent) { return pick(100) < percent; }
-  Duration delay(int most_millis) {
-    return Duration(static_cast<int64_t>(pick(static_cast<uint64_t>(most_millis) + 1)));
+  Duration delay(int max_millis) {
+    return Duration(static_cast<int64_t>(pick(static_cast<uint64_t>(max_millis) + 1)));
   }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 /// Handlers of the coordination rows. Like all handlers they decide nothing.
-#include "api/engine.h"
+#include "api/api.h"
 #include "api/handlers/input.h"
 #include "guardrails/guardrail.h"
 #include "handoffs/handoffs_service.h"

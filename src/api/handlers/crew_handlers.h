@@ -1,6 +1,6 @@
 #pragma once
 /// Handlers of definitions, notes, minds, subagents and chats. Like all handlers they decide nothing.
-#include "api/engine.h"
+#include "api/api.h"
 #include "api/handlers/input.h"
 #include "crew/crew_service.h"
 #include "definitions/registry.h"

@@ -3,7 +3,7 @@
 /// into a call and the answer into JSON; none decides anything.
 #include <functional>
 
-#include "api/engine.h"
+#include "api/api.h"
 #include "api/handlers/input.h"
 #include "inbox/inbox_service.h"
 #include "runs/runs_service.h"

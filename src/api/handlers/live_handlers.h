@@ -1,6 +1,6 @@
 #pragma once
 /// Handlers of live agents and their world. Like all handlers they decide nothing.
-#include "api/engine.h"
+#include "api/api.h"
 #include "api/handlers/input.h"
 #include "autonomy/runtime.h"
 

@@ -54,7 +54,7 @@ Task<Result<Reply>> ask(runs::Runs& runs, std::string key, std::string task_id, 
                         std::vector<std::string> options) {
   if (task_id.empty())
     co_return fail(Code::invalid_argument, "no run specified", "task_id",
-                   "use cru ask inside a run, or specify the run with task_id");
+                   "use cru ask inside a run, or specify the run (cru ask --run ID)");
   auto asked = co_await runs.ask(std::move(key), std::move(task_id), std::move(prompt), std::move(options));
   if (!asked) co_return fail(std::move(asked.error()));
   co_return Reply(inbox::to_json(*asked));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t around = 3;
 /// Beyond this the middle is shown as replaced: the table below grows with the square.
-constexpr size_t most_lines = 2000;
+constexpr size_t max_lines = 2000;
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -32,7 +32,7 @@ void compare(const std::vector<std::string_view>& a, const std::vector<std::stri
              std::vector<Line>& out) {
   size_t rows = a.size(), columns = b.size();
   std::vector<std::vector<uint32_t>> longest;
-  bool small = rows <= most_lines && columns <= most_lines;
+  bool small = rows <= max_lines && columns <= max_lines;
   if (small) {
     longest.assign(rows + 1, std::vector<uint32_t>(columns + 1));
     for (size_t i = rows; i-- > 0;)

@@ -17,8 +17,8 @@ namespace cru::hooks {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr size_t largest_input = 16 << 20;  // a whole file may be written by one tool call
-constexpr size_t longest_command = 65536;
+constexpr size_t max_input_bytes = 16 << 20;  // a whole file may be written by one tool call
+constexpr size_t max_command_bytes = 65536;
 
 struct Words {
   std::string event;
@@ -46,7 +46,7 @@ Result<std::string> read_stdin() {
     }
     if (count < 0) return fail(Code::invalid_argument, "cannot read standard input");
     if (count == 0) break;
-    too_large = too_large || text.size() + static_cast<size_t>(count) > largest_input;
+    too_large = too_large || text.size() + static_cast<size_t>(count) > max_input_bytes;
     if (!too_large) text.append(bytes.data(), static_cast<size_t>(count));
   }
   if (too_large) return fail(Code::too_large, "the hook's input is larger than 16 MiB");
@@ -164,7 +164,7 @@ Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) 
     print(denial(denial_reason(*reply, file)));
     return {};
   }
-  auto command = shell_command(input, longest_command);
+  auto command = shell_command(input, max_command_bytes);
   if (command.empty()) {
     if (!files.empty()) return {};
     return stay_alive(daemon, "active");

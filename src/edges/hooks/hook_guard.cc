@@ -17,7 +17,7 @@
 namespace cru::hooks {
 namespace {
 
-constexpr off_t longest_log = 1 << 20;
+constexpr off_t max_log_bytes = 1 << 20;
 
 std::string line_of(const std::string& event, const std::string& error) {
   return to_text(
@@ -71,7 +71,7 @@ bool append(const std::string& folder, const std::string& line) {
   Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return false;
   struct stat info{};
-  if (::fstat(file.get(), &info) == 0 && info.st_size >= longest_log) {
+  if (::fstat(file.get(), &info) == 0 && info.st_size >= max_log_bytes) {
     ::rename(path.c_str(), (path + ".1").c_str());
     file = Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file) return false;

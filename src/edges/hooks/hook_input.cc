@@ -13,7 +13,7 @@ namespace {
 
 using edges::note;
 
-constexpr size_t most_files = 256, longest_context = 8192, most_listed = 10;
+constexpr size_t max_files = 256, max_context_bytes = 8192, max_listed = 10;
 
 /// The files that a patch of Codex names.
 void add_patched(std::string_view patch, std::vector<std::string>& files) {
@@ -83,7 +83,7 @@ std::vector<std::string> edited_files(const HookInput& input) {
   }
   std::ranges::sort(files);
   files.erase(std::unique(files.begin(), files.end()), files.end());
-  if (files.size() > most_files) files.resize(most_files);
+  if (files.size() > max_files) files.resize(max_files);
   return files;
 }
 
@@ -125,7 +125,7 @@ std::string context_text(const Situation& situation) {
   size_t count = 0, locks = 0;
   for (const auto& value : situation.agents) {
     if (!value.is_object() || text_or(value.get_object(), "agent_id") == situation.agent_id) continue;
-    if (++count > most_listed) continue;
+    if (++count > max_listed) continue;
     const auto& agent = value.get_object();
     auto task = text_or(agent, "current_task");
     peers += fmt::format("- {} ({}){}\n", note(text_or(agent, "agent_id")), note(text_or(agent, "status")),
@@ -133,14 +133,14 @@ std::string context_text(const Situation& situation) {
   }
   for (const auto& value : situation.locks) {
     if (!value.is_object()) continue;
-    if (++locks > most_listed) continue;
+    if (++locks > max_listed) continue;
     const auto& lock = value.get_object();
     bool own = text_or(lock, "locked_by") == situation.agent_id;
     held += fmt::format("- {} by {} until {}\n", note(text_or(lock, "file_path")),
                         own ? "you" : note(text_or(lock, "locked_by")), note(text_or(lock, "expires_at")));
   }
   auto rest = [](size_t all) {
-    return all > most_listed ? fmt::format("- and {} more\n", all - most_listed) : "";
+    return all > max_listed ? fmt::format("- and {} more\n", all - max_listed) : "";
   };
   out +=
       count ? fmt::format("Other active agents:\n{}{}", peers, rest(count)) : "No other agent is active.\n";
@@ -152,8 +152,8 @@ std::string context_text(const Situation& situation) {
       "get_work and complete_work for the work queue, remember and recall for shared knowledge, and "
       "write_handoff before you stop.\n";
   out += handoff_text(situation);
-  if (out.size() > longest_context)
-    out = std::string(cut_at_character(out, longest_context - 32)) + "…\n(cut; see read_handoff)\n";
+  if (out.size() > max_context_bytes)
+    out = std::string(cut_at_character(out, max_context_bytes - 32)) + "…\n(cut; see read_handoff)\n";
   return out;
 }
 

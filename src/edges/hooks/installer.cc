@@ -15,7 +15,7 @@ namespace cru::hooks {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr size_t largest_file = 4u << 20, most_backups = 5;
+constexpr size_t max_file_bytes = 4u << 20, max_backups = 5;
 constexpr const char* backup_mark = ".cru-backup-";
 
 std::unexpected<Error> about(const std::string& path, Error error) {
@@ -38,7 +38,7 @@ Result<std::string> real_path(const std::string& path) {
 Result<FileText> read_text(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0 && errno == ENOENT) return FileText();
-  auto text = read_file(path, largest_file);
+  auto text = read_file(path, max_file_bytes);
   if (!text) return fail(text.error());
   return FileText(std::move(*text));
 }
@@ -65,7 +65,7 @@ void drop_old_backups(const std::string& path, const std::string& made) {
       copies.push_back(entry.path().string());
   }
   std::ranges::sort(copies, std::greater());
-  for (size_t i = most_backups - 1; i < copies.size(); ++i) ::unlink(copies[i].c_str());
+  for (size_t i = max_backups - 1; i < copies.size(); ++i) ::unlink(copies[i].c_str());
 }
 
 /// A copy of the file as it is, beside it. A name that is taken is never used again.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t page_size = 256;
 constexpr size_t flush_size = 64u << 10;
-constexpr size_t most_json = 8u << 20;
+constexpr size_t max_json = 8u << 20;
 
 /// JSON text has line breaks only between tokens; a frame must have none.
 void append_line(std::string& out, std::string_view text) {
@@ -212,7 +212,7 @@ Task<Result<http::Response>> list_events(EventLog& log, EventRequest request) {
   std::string body = "[";
   size_t count = 0;
   bool more = true;
-  while (more && count < request.limit && body.size() < most_json) {
+  while (more && count < request.limit && body.size() < max_json) {
     auto page = co_await log.read(cursor, request.filter, std::min(page_size, request.limit - count));
     if (!page) co_return fail(page.error());
     for (const auto& event : page->events) {

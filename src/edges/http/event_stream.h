@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "api/engine.h"
-#include "edges/ws/words.h"
+#include "api/api.h"
+#include "edges/ws/speech_rules.h"
 #include "platform/net/http/server.h"
 #include "store/event_log.h"
 

@@ -8,12 +8,12 @@
 namespace cru::edges {
 namespace {
 
-constexpr size_t longest_request_id = 128;
+constexpr size_t max_request_id_bytes = 128;
 
 /// Fills in what the request says about itself; who it is from was decided before.
 Result<> add_terms(const http::Request& request, api::Call& call) {
   auto id = request.header("Cru-Request-Id");
-  if (id.size() > longest_request_id)
+  if (id.size() > max_request_id_bytes)
     return fail(Code::invalid_argument, "Cru-Request-Id is too long", "Cru-Request-Id");
   call.request_id = id;
   auto take = [&](std::string_view header, std::string& into, size_t longest) -> Result<> {

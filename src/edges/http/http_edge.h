@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "api/engine.h"
+#include "api/api.h"
 #include "edges/http/assets.h"
 #include "edges/http/guard.h"
 #include "edges/http/router.h"

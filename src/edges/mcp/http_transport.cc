@@ -119,7 +119,7 @@ Task<void> HttpTransport::post(const http::Request& request, api::Call call, htt
     co_return;
   }
   auto body =
-      request.body.size() > longest_message ? Result<json::value>(json::value()) : parse_json(request.body);
+      request.body.size() > max_message_bytes ? Result<json::value>(json::value()) : parse_json(request.body);
   Post about;
   const json::object empty;
   const auto* message = body ? body->if_object() : nullptr;
@@ -324,7 +324,7 @@ std::shared_ptr<HttpTransport::Session> HttpTransport::find(const http::Request&
   auto found = sessions_.find(std::string(request.header("Mcp-Session-Id")));
   if (found == sessions_.end() || found->second->owner != call.run_id) return nullptr;
   auto now = loop_.clock().boot();
-  if (!found->second->stream && now - found->second->used > longest_idle) {
+  if (!found->second->stream && now - found->second->used > max_idle) {
     sessions_.erase(found);
     return nullptr;
   }
@@ -333,8 +333,8 @@ std::shared_ptr<HttpTransport::Session> HttpTransport::find(const http::Request&
 }
 
 std::shared_ptr<HttpTransport::Session> HttpTransport::begin(const api::Call& call) {
-  if (sessions_.size() >= most_sessions) drop_idle();
-  if (sessions_.size() >= most_sessions) return nullptr;
+  if (sessions_.size() >= max_sessions) drop_idle();
+  if (sessions_.size() >= max_sessions) return nullptr;
   auto session = std::make_shared<Session>(loop_, backend_, &feed_);
   session->id = uuid_from(system_random().bytes16());
   session->owner = call.run_id;
@@ -347,7 +347,7 @@ void HttpTransport::drop_idle() {
   auto now = loop_.clock().boot();
   std::erase_if(sessions_, [&](const auto& entry) {
     return !entry.second->stream && entry.second->server.in_flight() == 0 &&
-           now - entry.second->used > longest_idle;
+           now - entry.second->used > max_idle;
   });
 }
 

@@ -7,14 +7,14 @@
 #include <string>
 #include <unordered_map>
 
-#include "api/engine.h"
+#include "api/api.h"
 #include "edges/mcp/server.h"
 #include "platform/net/http/server.h"
 
 namespace cru::mcp {
 
-inline constexpr size_t most_sessions = 1000;
-inline constexpr Duration longest_idle = std::chrono::hours(1);
+inline constexpr size_t max_sessions = 1000;
+inline constexpr Duration max_idle = std::chrono::hours(1);
 
 class HttpTransport {
  public:

@@ -5,11 +5,11 @@
 namespace cru::mcp {
 namespace {
 
-constexpr size_t most_unanswered = 1024, most_bytes = 4u << 20;
+constexpr size_t max_unanswered = 1024, max_bytes = 4u << 20;
 
 }  // namespace
 
-bool KeptLines::is_full() const { return unanswered_.size() >= most_unanswered || bytes_ >= most_bytes; }
+bool KeptLines::is_full() const { return unanswered_.size() >= max_unanswered || bytes_ >= max_bytes; }
 
 void KeptLines::note(const Peeked& about, std::string_view line) {
   if (about.method == "tools/call") used_tools_ = true;
@@ -21,7 +21,7 @@ void KeptLines::note(const Peeked& about, std::string_view line) {
     initialized_ = line;
   } else if (about.method == "logging/setLevel") {
     set_level_ = line;
-  } else if (about.method == "resources/subscribe" && subscriptions_.size() < most_subscriptions) {
+  } else if (about.method == "resources/subscribe" && subscriptions_.size() < max_subscriptions) {
     subscriptions_[std::string(member_text(about.params, "uri"))] = line;
   } else if (about.method == "resources/unsubscribe") {
     subscriptions_.erase(std::string(member_text(about.params, "uri")));
@@ -38,7 +38,7 @@ void KeptLines::keep(uint64_t number, const Peeked& about, std::string_view line
 }
 
 void KeptLines::keep_listen(uint64_t number, const Peeked& about, std::string_view line) {
-  if (listens_.size() < most_subscriptions) listens_[number] = {std::string(about.id), std::string(line)};
+  if (listens_.size() < max_subscriptions) listens_[number] = {std::string(about.id), std::string(line)};
 }
 
 void KeptLines::mark_sent(uint64_t number) {

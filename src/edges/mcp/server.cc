@@ -54,38 +54,38 @@ Server::Answer::~Answer() {
 }
 
 /// The outermost frame of a request at work: known to the server until it ends, or is ended.
-struct Server::Flight {
+struct Server::PendingCall {
   struct promise_type {
     Server& server;
     const std::string& id;  ///< the frame's own copy
     promise_type(Server& s, std::string& i, Sink& sink, bool waits, Task<void>&) : server(s), id(i) {
       auto handle = std::coroutine_handle<promise_type>::from_promise(*this);
-      server.flights_.emplace(id, InFlight{handle, &sink, waits});
+      server.in_flight_.emplace(id, InFlight{handle, &sink, waits});
       if (waits) ++server.waiting_;
     }
-    struct Land {
+    struct Complete {
       bool await_ready() noexcept { return false; }
       void await_suspend(std::coroutine_handle<promise_type> handle) noexcept {
         auto& server = handle.promise().server;
-        auto found = server.flights_.find(handle.promise().id);
-        CRU_ASSERT(found != server.flights_.end());
+        auto found = server.in_flight_.find(handle.promise().id);
+        CRU_ASSERT(found != server.in_flight_.end());
         if (found->second.waits) --server.waiting_;
-        server.flights_.erase(found);
+        server.in_flight_.erase(found);
         handle.destroy();
       }
       void await_resume() noexcept {}
     };
-    Flight get_return_object() { return {}; }
+    PendingCall get_return_object() { return {}; }
     std::suspend_never initial_suspend() noexcept { return {}; }
-    Land final_suspend() noexcept { return {}; }
+    Complete final_suspend() noexcept { return {}; }
     void return_void() {}
     [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
   };
-  static Flight begin(Server&, std::string, Sink&, bool, Task<void> work) { co_await work; }
+  static PendingCall begin(Server&, std::string, Sink&, bool, Task<void> work) { co_await work; }
 };
 
-void Server::fly(std::string id, Sink& sink, bool waits, Task<void> work) {
-  Flight::begin(*this, std::move(id), sink, waits, std::move(work));
+void Server::start_call(std::string id, Sink& sink, bool waits, Task<void> work) {
+  PendingCall::begin(*this, std::move(id), sink, waits, std::move(work));
 }
 
 Server::Server(Loop& loop, Backend& backend, ChangeFeed* feed)
@@ -94,25 +94,25 @@ Server::Server(Loop& loop, Backend& backend, ChangeFeed* feed)
 Server::~Server() {
   listening_.reset();
   if (list_timer_) loop_.cancel_timer(list_timer_);
-  auto flights = std::exchange(flights_, {});
-  for (auto& [id, flight] : flights) flight.frame.destroy();
+  auto pending = std::exchange(in_flight_, {});
+  for (auto& [id, call] : pending) call.frame.destroy();
 }
 
 void Server::cancel(const std::string& id) {
   listens_.erase(id);
-  auto found = flights_.find(id);
-  if (found == flights_.end()) return;  // answered already: that is in the nature of things
-  auto flight = found->second;
-  if (flight.waits) --waiting_;
-  flights_.erase(found);
-  flight.frame.destroy();
+  auto found = in_flight_.find(id);
+  if (found == in_flight_.end()) return;  // answered already: that is in the nature of things
+  auto call = found->second;
+  if (call.waits) --waiting_;
+  in_flight_.erase(found);
+  call.frame.destroy();
 }
 
 void Server::forget(Sink& sink) {
   if (notifications_ == &sink) notifications_ = nullptr;
   std::vector<std::string> ids;
-  for (const auto& [id, flight] : flights_)
-    if (flight.sink == &sink) ids.push_back(id);
+  for (const auto& [id, call] : in_flight_)
+    if (call.sink == &sink) ids.push_back(id);
   for (const auto& [id, listen] : listens_)
     if (&listen.answer.sink() == &sink) ids.push_back(id);
   for (const auto& id : ids) cancel(id);
@@ -123,16 +123,16 @@ bool Server::receive(std::string_view text, const Terms& terms, Sink& sink) {
     sink.respond(error_text("null", {code, std::move(why)}));
     return true;
   };
-  if (text.size() > longest_message)
-    return refuse(invalid_request, fmt::format("the message is longer than {} bytes", longest_message));
+  if (text.size() > max_message_bytes)
+    return refuse(invalid_request, fmt::format("the message is longer than {} bytes", max_message_bytes));
   auto value = parse_json(text);
   if (!value) return refuse(parse_error, value.error().message);
   auto* list = value->if_array();
   if (!list) return receive_one(std::move(*value), terms, sink, nullptr);
   if (version_.value_or(terms.version.value_or(newest_with_handshake)) != Version::v2025_03_26)
     return refuse(invalid_request, "batches are supported only in protocol version 2025-03-26");
-  if (list->empty() || list->size() > most_waiting)
-    return refuse(invalid_request, fmt::format("a batch must have 1 to {} messages", most_waiting));
+  if (list->empty() || list->size() > max_waiting)
+    return refuse(invalid_request, fmt::format("a batch must have 1 to {} messages", max_waiting));
   auto batch = std::make_shared<Batch>(sink);
   bool asks = false;
   size_t index = 0;
@@ -160,7 +160,7 @@ bool Server::receive_one(json::value&& value, const Terms& terms, Sink& sink, st
     answer.error(message.error());
     return true;
   }
-  if (flights_.contains(answer.id()) || listens_.contains(answer.id())) {
+  if (in_flight_.contains(answer.id()) || listens_.contains(answer.id())) {
     answer.error({invalid_request, "a request with this id is still in flight"});
     return true;
   }
@@ -216,7 +216,7 @@ void Server::dispatch(Request request, Answer answer) {
   auto start = [&](Work work) {
     auto id = answer.id();
     auto& sink = answer.sink();
-    fly(std::move(id), sink, false, run(work, std::move(request), std::move(answer)));
+    start_call(std::move(id), sink, false, run(work, std::move(request), std::move(answer)));
   };
   auto texts = [](const json::array& items) {
     std::vector<std::string> out;
@@ -280,8 +280,8 @@ Server::RpcResult Server::subscribe(const Request& request, bool on) {
     subscribed_.erase(uri);
     return "{}";
   }
-  if (subscribed_.size() >= most_subscriptions && !subscribed_.contains(uri))
-    return std::unexpected(bad_request(fmt::format("at most {} subscriptions", most_subscriptions)));
+  if (subscribed_.size() >= max_subscriptions && !subscribed_.contains(uri))
+    return std::unexpected(bad_request(fmt::format("at most {} subscriptions", max_subscriptions)));
   subscribed_.insert(uri);
   follow_changes();
   if (resumed_ && notifications_)
@@ -297,13 +297,13 @@ void Server::listen(Request request, Answer answer) {
   if (const auto* list = array_at(*wanted, "resourceSubscriptions")) {
     for (const auto& entry : *list) {
       if (!entry.is_string() || !resource_call(entry.get_string()).operation) continue;
-      if (uris.size() < most_subscriptions && uris.emplace(entry.get_string()).second)
+      if (uris.size() < max_subscriptions && uris.emplace(entry.get_string()).second)
         agreed_uris.push_back(entry);
     }
   }
   size_t open = 0;
   for (const auto& [id, other] : listens_) open += 1 + other.uris.size();
-  if (open + 1 + uris.size() > 2 * most_subscriptions)
+  if (open + 1 + uris.size() > 2 * max_subscriptions)
     return answer.error({internal_error, "too many subscriptions are open"});
   bool list = bool_or(*wanted, "resourcesListChanged");
   json::object agreed;

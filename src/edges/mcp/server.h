@@ -10,16 +10,16 @@
 #include <set>
 #include <unordered_map>
 
-#include "api/engine.h"
+#include "api/api.h"
 #include "edges/mcp/catalog.h"
 #include "edges/mcp/changes.h"
 #include "edges/mcp/protocol.h"
 
 namespace cru::mcp {
 
-inline constexpr size_t longest_message = 4u << 20;
-inline constexpr size_t most_waiting = 64;         ///< calls that wait for something, each up to minutes
-inline constexpr size_t most_subscriptions = 256;  ///< and as many listening streams with their addresses
+inline constexpr size_t max_message_bytes = 4u << 20;
+inline constexpr size_t max_waiting = 64;         ///< calls that wait for something, each up to minutes
+inline constexpr size_t max_subscriptions = 256;  ///< and as many listening streams with their addresses
 
 /// Who carries out calls.
 class Backend {
@@ -83,15 +83,15 @@ class Server {
   /// A sink that was congested no longer is.
   void drained();
   /// Requests whose answer is still to come.
-  size_t in_flight() const { return flights_.size(); }
+  size_t in_flight() const { return in_flight_.size(); }
   /// Of these, the ones that do not merely wait for something to happen.
-  size_t at_work() const { return flights_.size() - waiting_; }
+  size_t at_work() const { return in_flight_.size() - waiting_; }
   /// A tool was called: there may be a session to end.
   bool is_used() const { return used_; }
 
  private:
   struct Batch;
-  struct Flight;
+  struct PendingCall;
   /// The one answer to a request. If it goes away without one, the sink is told.
   class Answer {
    public:
@@ -157,7 +157,7 @@ class Server {
   Task<std::vector<std::string>> known(std::string_view operation, json::object input, std::string list,
                                        std::string member, api::Call call);
   /// Starts work that `cancel` can end.
-  void fly(std::string id, Sink& sink, bool waits, Task<void> work);
+  void start_call(std::string id, Sink& sink, bool waits, Task<void> work);
 
   void follow_changes();
   void tell(const Changes& news);
@@ -179,7 +179,7 @@ class Server {
     Sink* sink;
     bool waits;
   };
-  std::unordered_map<std::string, InFlight> flights_;  ///< by the request's id
+  std::unordered_map<std::string, InFlight> in_flight_;  ///< by the request's id
   size_t waiting_ = 0;
   Changes held_;  ///< what a congested client has yet to be told
   bool holds_ = false;

@@ -11,7 +11,7 @@ namespace cru::mcp {
 namespace {
 
 constexpr Duration progress_pause = 5s;
-constexpr size_t most_completions = 100, longest_quoted = 8192;
+constexpr size_t max_completions = 100, max_quoted_bytes = 8192;
 
 RpcError bad_params(std::string message) { return {invalid_params, std::move(message)}; }
 
@@ -56,7 +56,7 @@ std::string completion_result(std::vector<std::string> values, std::string_view 
   values.erase(repeated.begin(), repeated.end());
   json::array shown;
   for (const auto& value : values)
-    if (shown.size() < most_completions) shown.emplace_back(value);
+    if (shown.size() < max_completions) shown.emplace_back(value);
   auto text = to_text(json::object{{"completion", json::object{{"values", shown},
                                                                {"total", values.size()},
                                                                {"hasMore", values.size() > shown.size()}}}});
@@ -77,8 +77,8 @@ std::string prompt_result(std::string_view description, std::string text, Versio
 /// A message of the user's is obeyed, so what another agent wrote is no part of its own words.
 std::string resume_text(const json::object& handoff) {
   auto quoted = edges::quoted_handoff(handoff);
-  if (quoted.size() > longest_quoted)
-    quoted = std::string(cut_at_character(quoted, longest_quoted)) + "…\n(cut; see read_handoff)\n";
+  if (quoted.size() > max_quoted_bytes)
+    quoted = std::string(cut_at_character(quoted, max_quoted_bytes)) + "…\n(cut; see read_handoff)\n";
   return fmt::format(
       "Continue the work that {} handed over at {}. {}\n\n{}\nCall register_session, check that the files "
       "are as described, call acquire_lock for the files that you will edit, and continue with the open "
@@ -148,14 +148,14 @@ void Server::call_tool(Request request, Answer answer) {
     input = std::move(arguments->get_object());
   }
   auto wait = wait_of(*operation, input);
-  if (wait > 0 && waiting_ >= most_waiting)
+  if (wait > 0 && waiting_ >= max_waiting)
     return answer.error({is_modern(request.version) ? internal_error : overloaded,
-                         fmt::format("{} calls are already pending", most_waiting)});
+                         fmt::format("{} calls are already pending", max_waiting)});
   used_ = true;
   auto id = answer.id();
   auto& sink = answer.sink();
-  fly(std::move(id), sink, wait > 0,
-      run_tool(*operation, std::move(input), std::move(request), std::move(answer), wait));
+  start_call(std::move(id), sink, wait > 0,
+             run_tool(*operation, std::move(input), std::move(request), std::move(answer), wait));
 }
 
 Task<void> Server::run_tool(const api::Operation& operation, json::object input, Request request,

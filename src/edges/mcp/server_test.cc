@@ -253,7 +253,7 @@ TEST_F(McpServer, RefusesAnIdThatIsStillInFlight) {
 TEST_F(McpServer, LetsOnlySoManyCallsWait) {
   initialize();
   backend_.hold = "get_work";
-  for (size_t i = 0; i < most_waiting; ++i) call("get_work", {{"wait_seconds", 600}});
+  for (size_t i = 0; i < max_waiting; ++i) call("get_work", {{"wait_seconds", 600}});
   EXPECT_EQ(code_of(call("get_work", {{"wait_seconds", 600}})), overloaded);
   EXPECT_EQ(call("heartbeat").at("result").at("structuredContent").at("success"), true);
   tell("notifications/cancelled", {{"requestId", 2}});
@@ -286,7 +286,7 @@ TEST_F(McpServer, RefusesBadMessagesByTheirCodes) {
     EXPECT_EQ(code_of(say_text(text)), invalid_request) << text;
   EXPECT_EQ(code_of(ask("no/such/method")), method_not_found);
   EXPECT_EQ(say_text(R"({"jsonrpc":"2.0","id":"x","method":"nope"})").at("id"), "x");
-  EXPECT_EQ(code_of(say_text(std::string(longest_message + 1, ' '))), invalid_request);
+  EXPECT_EQ(code_of(say_text(std::string(max_message_bytes + 1, ' '))), invalid_request);
 }
 
 TEST_F(McpServer, TakesNotificationsAndResponsesInSilence) {

@@ -14,12 +14,12 @@
 namespace cru::mcp {
 namespace {
 
-constexpr size_t longest_line = longest_message + 64;
+constexpr size_t max_line_bytes = max_message_bytes + 64;
 constexpr size_t one_read = 64u << 10;
 constexpr Duration accept_pause = 200ms;
 constexpr std::string_view control_prefix = R"({"cru_mcp")";
 /// More than is allowed, so that what is too long is refused by name further on and not passed over here.
-constexpr size_t longest_agent_id = 256;
+constexpr size_t max_agent_id_bytes = 256;
 
 void take(const json::object& hello, std::string_view key, std::string& into, size_t longest) {
   auto value = text_or(hello, key);
@@ -57,7 +57,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     // An MCP client is an agent, whoever started it: what only a person may do it may not.
     if (who.caller != api::run) who.caller = api::session;
     who.peer = "mcp";
-    if (auto id = text_or(hello_, "agent_id"); !id.empty()) who.agent_id = id.substr(0, longest_agent_id);
+    if (auto id = text_or(hello_, "agent_id"); !id.empty()) who.agent_id = id.substr(0, max_agent_id_bytes);
     take(hello_, "agent_type", who.agent_type, 64);
     take(hello_, "session_id", who.session_id, 128);
     take(hello_, "capabilities", who.capabilities, 4096);
@@ -178,7 +178,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     }
     flush();
     if (gone_ || is_paused()) return;
-    if (in_.size() - begin_ > longest_line) return leave();
+    if (in_.size() - begin_ > max_line_bytes) return leave();
     arm_read();
   }
 

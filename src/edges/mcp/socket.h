@@ -14,7 +14,7 @@
 #include <memory>
 #include <set>
 
-#include "api/engine.h"
+#include "api/api.h"
 #include "edges/mcp/server.h"
 #include "platform/files/fd.h"
 #include "platform/loop/loop.h"

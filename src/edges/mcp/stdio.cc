@@ -25,8 +25,8 @@
 namespace cru::mcp {
 namespace {
 
-constexpr size_t most_unsent = 1u << 20;
-constexpr int most_attempts = 20;  ///< daemons that died over one request
+constexpr size_t max_unsent = 1u << 20;
+constexpr int attempts_limit = 20;  ///< daemons that died over one request
 constexpr Duration closing_time = 1s, retry_pause = 1s;
 constexpr Duration welcome_time = 3s;  ///< a daemon that does not greet us by then hangs
 
@@ -78,11 +78,10 @@ class Proxy {
   }
 
   short socket_events() const {
-    return static_cast<short>((out_.unsent() < most_unsent ? POLLIN : 0) |
-                              (to_daemon_.empty() ? 0 : POLLOUT));
+    return static_cast<short>((out_.unsent() < max_unsent ? POLLIN : 0) | (to_daemon_.empty() ? 0 : POLLOUT));
   }
   bool is_full() const {
-    return kept_.is_full() || to_daemon_.size() >= most_unsent || out_.unsent() >= most_unsent;
+    return kept_.is_full() || to_daemon_.size() >= max_unsent || out_.unsent() >= max_unsent;
   }
   int time_left() const {
     auto at = BootTime::max();
@@ -128,8 +127,8 @@ class Proxy {
     auto got = in_.read(
         [this](std::string_view line) { take_host_line(line); },
         [this] {
-          out_.add(error_text("null", {invalid_request,
-                                       fmt::format("the message is longer than {} bytes", longest_message)}));
+          out_.add(error_text("null", {invalid_request, fmt::format("the message is longer than {} bytes",
+                                                                    max_message_bytes)}));
         });
     if (got) return;
     state_ = State::draining;
@@ -234,7 +233,7 @@ class Proxy {
     for (auto found = unanswered.begin(); found != unanswered.end();) {
       auto entry = found++;
       if (!entry->second.is_sent) continue;  // it is about to be
-      if (++entry->second.attempts > most_attempts) {
+      if (++entry->second.attempts > attempts_limit) {
         auto [number, kept] = *entry;
         answer_locally(number, peek(kept.line), kept.line);
       } else {

@@ -29,7 +29,7 @@ bool HostInput::read(const std::function<void(std::string_view line)>& take,
       continue;
     }
     rest_ += got.substr(0, end);
-    if (rest_.size() > longest_message)
+    if (rest_.size() > max_message_bytes)
       too_long();
     else
       take(rest_);
@@ -37,7 +37,7 @@ bool HostInput::read(const std::function<void(std::string_view line)>& take,
   }
   if (skipping_) return true;
   rest_ += got;
-  if (rest_.size() > longest_message) {
+  if (rest_.size() > max_message_bytes) {
     too_long();
     rest_ = std::string();
     skipping_ = true;

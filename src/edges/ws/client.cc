@@ -46,13 +46,13 @@ void LiveClient::on_closed() {
   answers_.clear();
   shared_.clients.erase(this);
   if (!user_.empty()) let_go(std::exchange(user_, {}));
-  shared_.emptier();
+  shared_.on_client_gone();
 }
 
 // What it says
 
 void LiveClient::on_message(std::string text) {
-  if (messages_.size() >= most_messages || message_bytes_ + text.size() > most_message_bytes) {
+  if (messages_.size() >= max_messages || message_bytes_ + text.size() > max_message_bytes) {
     auto read = read_message(text, {});
     Error error{Code::overloaded,
                 fmt::format("{} of your messages are already pending", messages_.size()),

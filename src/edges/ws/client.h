@@ -8,12 +8,12 @@
 #include <string>
 #include <unordered_map>
 
-#include "api/engine.h"
+#include "api/api.h"
 #include "edges/ws/deltas.h"
 #include "edges/ws/guests.h"
 #include "edges/ws/messages.h"
 #include "edges/ws/snapshots.h"
-#include "edges/ws/words.h"
+#include "edges/ws/speech_rules.h"
 #include "platform/net/websocket.h"
 #include "store/event_log.h"
 
@@ -21,8 +21,8 @@ namespace cru::edges {
 
 class LiveClient;
 
-inline constexpr size_t most_messages = 64;               ///< of a client that wait to be carried out
-inline constexpr size_t most_message_bytes = 256u << 10;  ///< of all of them
+inline constexpr size_t max_messages = 64;               ///< of a client that wait to be carried out
+inline constexpr size_t max_message_bytes = 256u << 10;  ///< of all of them
 
 /// Who is at a connection. The same for all who are the same: a thousand pages of one person have one.
 struct LiveCaller {
@@ -41,7 +41,7 @@ struct LiveShared {
   /// The hub's place in the log: whoever is live has had everything up to here.
   int64_t cursor = 0;
   std::unordered_map<LiveClient*, std::shared_ptr<LiveClient>> clients = {};
-  std::function<void()> emptier = {};  ///< a client went away
+  std::function<void()> on_client_gone = {};  ///< a client went away
 };
 
 /// The events that clients are told of.

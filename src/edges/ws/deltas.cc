@@ -10,8 +10,8 @@
 namespace cru::edges {
 namespace {
 
-constexpr size_t most_agents = 1000;
-constexpr size_t longest_id = 64;
+constexpr size_t max_agents = 1000;
+constexpr size_t max_id_bytes = 64;
 constexpr int64_t farthest = 100'000;
 
 /// A member of a message, and what it is called in the event if it is called otherwise there.
@@ -176,7 +176,7 @@ Result<std::optional<Area>> read_area(const json::object& input) {
 }
 
 std::string_view check_id(std::string_view text) {
-  return text.empty() || text.size() > longest_id ? "must be the id of an agent" : "";
+  return text.empty() || text.size() > max_id_bytes ? "must be the id of an agent" : "";
 }
 
 std::string_view check_type(std::string_view text) {
@@ -216,7 +216,7 @@ bool Subscription::passes(const Delta& delta) const {
 }
 
 Result<Subscription> read_subscription(const json::object& input) {
-  auto agents = read_texts(input, "agents", most_agents, check_id);
+  auto agents = read_texts(input, "agents", max_agents, check_id);
   if (!agents) return fail(agents.error());
   auto area = read_area(input);
   if (!area) return fail(area.error());

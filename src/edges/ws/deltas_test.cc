@@ -108,7 +108,7 @@ TEST(Deltas, AreNeverLongerThanAClientTakes) {
     for (auto event : {"agent_joined", "agent_removed", "agent_state_changed", "agent_spoke", "agent_moved",
                        "task_assigned", "task_completed", "agent_broadcast", "message_receipt", "action_held",
                        "agent_stuck", "user_joined", "user_left", "user_moved"})
-      EXPECT_LE(to_delta(1, "live." + std::string(event), text)->text.size(), longest_text) << event;
+      EXPECT_LE(to_delta(1, "live." + std::string(event), text)->text.size(), max_text_bytes) << event;
   }
 }
 

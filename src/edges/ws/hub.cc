@@ -36,7 +36,7 @@ Result<std::optional<int64_t>> read_since(const http::Request& request) {
 
 LiveHub::LiveHub(Loop& loop, api::Api& api, EventLog& log, LiveConfig config)
     : config_(config), shared_{loop, api, log, ws::Sockets(loop, config.socket), Snapshots(loop, api, log)} {
-  shared_.emptier = [this] {
+  shared_.on_client_gone = [this] {
     if (shared_.clients.empty() && beat_timer_) shared_.loop.cancel_timer(std::exchange(beat_timer_, 0));
   };
 }

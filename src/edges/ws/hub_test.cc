@@ -89,7 +89,7 @@ TEST_F(Live, AHeartbeatMovesTheCursorOfWhoeverHearsNothing) {
 
 TEST_F(Live, ASlowClientIsLateCompleteAndInOrder) {
   HttpConfig config;
-  config.live.socket.most_queued = 100'000;
+  config.live.socket.max_queued = 100'000;
   start(config);
   auto slow = connect_live(), quick = connect_live();
   constexpr int count = 2000;
@@ -117,7 +117,7 @@ TEST_F(Live, ASlowClientIsLateCompleteAndInOrder) {
 
 TEST_F(Live, ASlowClientThatTheLogHasLeftBehindBeginsAgain) {
   HttpConfig config;
-  config.live.socket.most_queued = 50'000;
+  config.live.socket.max_queued = 50'000;
   start(config);
   auto slow = connect_live();
   for (int i = 0; i < 10; ++i) speak(200, 8000);

@@ -151,8 +151,8 @@ Result<std::string> read_request_id(const json::object& message) {
   const auto* id = message.if_contains("request_id");
   if (!id || id->is_null()) return std::string();
   if (!id->is_string()) return refuse("request_id", "must be a string");
-  if (id->get_string().size() > longest_request_id)
-    return refuse("request_id", fmt::format("is longer than {} bytes", longest_request_id));
+  if (id->get_string().size() > max_request_id_bytes)
+    return refuse("request_id", fmt::format("is longer than {} bytes", max_request_id_bytes));
   return std::string(id->get_string());
 }
 
@@ -187,9 +187,9 @@ std::span<const MessageKind> message_kinds() {
 }
 
 std::expected<Message, Refused> read_message(std::string_view text, std::string_view user) {
-  if (text.size() > longest_text)
+  if (text.size() > max_text_bytes)
     return std::unexpected(Refused{
-        {Code::invalid_argument, fmt::format("the message is longer than {} bytes", longest_text)}, {}});
+        {Code::invalid_argument, fmt::format("the message is longer than {} bytes", max_text_bytes)}, {}});
   auto parsed = parse_json(text);
   if (!parsed) return std::unexpected(Refused{parsed.error(), {}});
   if (!parsed->is_object())

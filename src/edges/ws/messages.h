@@ -10,7 +10,7 @@
 
 namespace cru::edges {
 
-inline constexpr size_t longest_request_id = 64;
+inline constexpr size_t max_request_id_bytes = 64;
 inline constexpr std::string_view default_user = "player_0";
 
 /// A field as the client writes it ("agent_config.initial_position.x") and as the operation calls it ("x").

@@ -188,7 +188,7 @@ TEST(WireText, IsNeverLongerThanAClientTakes) {
                          {"content", std::string(8000, '\x01')},  // each is six characters as JSON
                          {"recipients", ids},
                          {"recipient_count", 5000}});
-  EXPECT_LE(text.size(), longest_text);
+  EXPECT_LE(text.size(), max_text_bytes);
   auto cut = object_of(text);
   EXPECT_EQ(cut.at("content").as_string().size(), 8000u);
   EXPECT_EQ(cut.at("recipient_count"), 5000);
@@ -203,7 +203,7 @@ TEST(WireText, CutsLongTextsBetweenCharacters) {
                               json::object{{"type", "t"}, {"data", {{"a", 1}, {"b", long_text}}}},
                               json::object{{"type", "t"}, {"a", long_text}, {"b", long_text}}}) {
     auto text = wire_text(message);
-    EXPECT_LE(text.size(), longest_text);
+    EXPECT_LE(text.size(), max_text_bytes);
     EXPECT_GT(text.size(), 30'000u);
     EXPECT_TRUE(parse_json(text));
   }

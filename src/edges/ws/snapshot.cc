@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view lists[] = {"seats", "users", "agents"};
 constexpr size_t page_numbers = sizeof(R"(,"page":99999,"pages":99999)");
 /// Every byte of an id may have to be written in six.
-constexpr size_t room_for_id = sizeof(R"(,"request_id":"")") + 6 * longest_request_id;
+constexpr size_t room_for_id = sizeof(R"(,"request_id":"")") + 6 * max_request_id_bytes;
 
 /// One page in the making: its members but for the lists, and the lists as text.
 struct Page {
@@ -34,7 +34,7 @@ class Pages {
   }
 
   void add(std::string_view list, std::string item) {
-    bool fits = pages_.back().size + item.size() < longest_text;
+    bool fits = pages_.back().size + item.size() < max_text_bytes;
     if (!fits) add_page();
     auto& page = pages_.back();
     page.size += item.size() + 1;
@@ -76,7 +76,7 @@ class Pages {
 /// As text; nobody is so large that a page cannot hold them, or they are told by their id alone.
 std::string item_text(const json::value& item) {
   auto text = to_text(item);
-  if (text.size() <= longest_text / 2) return text;
+  if (text.size() <= max_text_bytes / 2) return text;
   json::object short_one{{"truncated", true}};
   if (const auto* object = item.if_object())
     for (auto id : {"agent_id", "user_id", "uid"})

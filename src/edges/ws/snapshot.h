@@ -7,7 +7,7 @@
 
 namespace cru::edges {
 
-/// `world_snapshot` messages, none longer than longest_text: layout, seats and users on page 1, agents from
+/// `world_snapshot` messages, none longer than max_text_bytes: layout, seats and users on page 1, agents from
 /// there on as far as each page goes. A crowd of seats or users that page 1 cannot hold goes on like the
 /// agents do. Each has room left for a request_id.
 std::vector<std::string> snapshot_pages(const json::object& world);

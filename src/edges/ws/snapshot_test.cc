@@ -24,7 +24,7 @@ json::object world_of(int agents, size_t agent_size = 500) {
 std::vector<json::object> pages_of(const json::object& world, std::string_view request_id = {}) {
   std::vector<json::object> out;
   for (const auto& page : snapshot_pages(world)) {
-    EXPECT_LE(with_request_id(page, std::string(64, '\x01')).size(), longest_text);
+    EXPECT_LE(with_request_id(page, std::string(64, '\x01')).size(), max_text_bytes);
     auto text = request_id.empty() ? page : with_request_id(page, request_id);
     auto parsed = parse_json(text);
     EXPECT_TRUE(parsed) << text.substr(0, 300);

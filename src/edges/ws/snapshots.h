@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/engine.h"
+#include "api/api.h"
 #include "platform/loop/loop.h"
 #include "platform/net/websocket.h"
 #include "store/event_log.h"

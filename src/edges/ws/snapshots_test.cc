@@ -100,7 +100,7 @@ TEST_F(Live, OneSnapshotIsUnderWayAndTheRestGoesOn) {
 
 TEST_F(Live, PagesGoOutAsThereIsRoom) {
   HttpConfig config;
-  config.live.socket.most_queued = 100'000;
+  config.live.socket.max_queued = 100'000;
   agents_ = 10'000;
   start(config);
   auto client = connect();

@@ -45,13 +45,13 @@ void shorten(json::object& message, size_t excess) {
 
 std::string wire_text(json::object message) {
   auto text = to_text(message);
-  if (text.size() <= longest_text) return text;
+  if (text.size() <= max_text_bytes) return text;
   message["truncated"] = true;
   // Each time something is gone; what is left after so many is nothing that we ever send.
   for (int i = 0; i < 64; ++i) {
     text = to_text(message);
-    if (text.size() <= longest_text) return text;
-    shorten(message, text.size() - longest_text);
+    if (text.size() <= max_text_bytes) return text;
+    shorten(message, text.size() - max_text_bytes);
   }
   return to_text(json::object{{"type", message["type"]}, {"truncated", true}});
 }

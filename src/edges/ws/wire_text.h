@@ -6,7 +6,7 @@
 
 namespace cru::edges {
 
-inline constexpr size_t longest_text = 60'000;  ///< bytes: Godot 3 takes no more
+inline constexpr size_t max_text_bytes = 60'000;  ///< bytes: Godot 3 takes no more
 
 /// The message as JSON. One that is too long loses the end of its longest lists and texts, and says so with
 /// `truncated: true`: a list of recipients is cut, and their number is told beside it.

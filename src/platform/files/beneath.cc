@@ -17,7 +17,7 @@
 namespace cru {
 namespace {
 
-constexpr size_t longest_path = 4096;
+constexpr size_t max_path_bytes = 4096;
 constexpr uint64_t follow_links = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 constexpr uint64_t no_links = follow_links | RESOLVE_NO_SYMLINKS;
 
@@ -96,7 +96,7 @@ Result<Beneath> Beneath::open(const std::string& root) {
 
 /// As the kernel knows it; relative to the root once that is known.
 Result<std::string> Beneath::real_path_of(const Fd& fd, const std::string& path) const {
-  std::string real(longest_path, '\0');
+  std::string real(max_path_bytes, '\0');
   auto size = ::readlink(fmt::format("/proc/self/fd/{}", fd.get()).c_str(), real.data(), real.size());
   if (size < 0 || size == static_cast<ssize_t>(real.size()))
     return fail(system_error(size < 0 ? errno : ENAMETOOLONG, "resolve " + path));
@@ -118,7 +118,7 @@ Result<Fd> Beneath::open_at(const std::string& path, uint64_t flags, uint64_t re
 
 Result<std::string> Beneath::resolve(std::string_view path) const {
   if (path.empty()) return fail(Code::invalid_argument, "path is empty", "path");
-  if (path.size() >= longest_path || path.contains('\0'))
+  if (path.size() >= max_path_bytes || path.contains('\0'))
     return fail(Code::invalid_argument, "path is too long or contains a NUL character", "path");
   std::string wanted(path);
   if (wanted.front() == '/') {

@@ -23,8 +23,8 @@ namespace {
 constexpr uint32_t entries = IN_CREATE | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE;
 constexpr uint32_t itself = IN_MOVE_SELF | IN_DELETE_SELF;
 constexpr uint32_t arrivals = IN_CREATE | IN_MOVED_TO;
-constexpr size_t most_paths = 4096;    ///< told one by one; beyond, `all`
-constexpr size_t most_listed = 65536;  ///< entries of one new folder
+constexpr size_t max_paths = 4096;    ///< told one by one; beyond, `all`
+constexpr size_t max_listed = 65536;  ///< entries of one new folder
 /// What is done before the loop gets its turn again, counted in entries listed and events read; to open or
 /// watch a folder costs as much as several of these.
 constexpr size_t work_at_once = 2000, work_of_a_folder = 8;
@@ -129,7 +129,7 @@ class InotifyWatch final : public FolderWatch {
   bool watch_within(const std::string& relative) {
     is_missing_ = false;
     if (within_.contains(relative)) return true;
-    if (within_.size() >= options_.most_folders) return complete_ = false;
+    if (within_.size() >= options_.max_folders) return complete_ = false;
     spend(work_of_a_folder);
     auto path = relative.empty() ? folder_ : folder_ + "/" + relative;
     uint32_t mask = entries | itself | IN_ONLYDIR | (relative.empty() ? 0u : uint32_t{IN_DONT_FOLLOW});
@@ -185,7 +185,7 @@ class InotifyWatch final : public FolderWatch {
     std::string_view name = entry.d_name;
     if (name == "." || name == "..") return;
     spend(1);
-    if (++visited_.listed > most_listed) {
+    if (++visited_.listed > max_listed) {
       complete_ = false;
       visited_.listing.reset();
       return tell_all();
@@ -286,7 +286,7 @@ class InotifyWatch final : public FolderWatch {
 
   void add(const std::string& path) {
     if (!all_) pending_.insert(path);
-    if (pending_.size() > most_paths) return tell_all();
+    if (pending_.size() > max_paths) return tell_all();
     gather();
   }
   void tell_all() {

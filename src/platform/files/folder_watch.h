@@ -17,7 +17,7 @@ struct FolderWatchOptions {
   bool recursive = false;
   /// Whether a folder below the root is watched at all (its path relative to the root).
   std::function<bool(const std::string& folder)> wants = {};
-  size_t most_folders = 8192;
+  size_t max_folders = 8192;
 };
 
 /// What changed: paths relative to the folder; where one is a folder's, everything below it may have changed.

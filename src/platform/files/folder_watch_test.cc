@@ -201,7 +201,7 @@ TEST_F(FolderWatchTest, TellsWhenTheFolderGoesAndComesBack) {
 
 TEST_F(FolderWatchTest, SaysWhenItMayWatchNoMoreFolders) {
   for (auto name : {"a", "b", "c", "d"}) fs::create_directories(folder / name);
-  begin(folder.path(), {.gather = 5ms, .recursive = true, .most_folders = 3});
+  begin(folder.path(), {.gather = 5ms, .recursive = true, .max_folders = 3});
   EXPECT_FALSE(thread.on_loop([this] { return watch->is_complete(); }));
   quiesce(folder.path());
 }

@@ -16,9 +16,9 @@
 namespace cru {
 namespace {
 
-constexpr size_t largest_body = 64u << 20;
-constexpr size_t longest_line = 64u << 10;
-constexpr size_t most_headers = 128;
+constexpr size_t max_body_bytes = 64u << 20;
+constexpr size_t max_line_bytes = 64u << 10;
+constexpr size_t max_headers = 128;
 
 bool same_name(std::string_view a, std::string_view b) {
   auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
@@ -45,7 +45,7 @@ class EventReader {
       go_on = take_line(line);
     }
     rest_.erase(0, start);
-    return go_on && rest_.size() + event_.data.size() <= largest_body;
+    return go_on && rest_.size() + event_.data.size() <= max_body_bytes;
   }
 
  private:
@@ -180,7 +180,7 @@ Result<std::string> HttpClient::read_line() {
       buffer_.erase(0, end + 1);
       return line;
     }
-    if (buffer_.size() > longest_line)
+    if (buffer_.size() > max_line_bytes)
       return broken(Code::daemon_unreachable, "malformed reply: line too long");
     if (auto more = fill(); !more) return fail(more.error());
   }
@@ -199,12 +199,12 @@ Result<HttpClient::Head> HttpClient::read_head() {
     if (!line) return fail(line.error());
     if (line->empty()) break;
     auto colon = line->find(':');
-    if (colon == std::string::npos || colon == 0 || head.reply.headers.size() >= most_headers)
+    if (colon == std::string::npos || colon == 0 || head.reply.headers.size() >= max_headers)
       return broken(Code::daemon_unreachable, "malformed reply header");
     auto name = line->substr(0, colon);
     auto value = std::string(trim(std::string_view(*line).substr(colon + 1)));
     if (same_name(name, "content-length")) {
-      if (has_length || !parse_number(value, head.length) || head.length > largest_body)
+      if (has_length || !parse_number(value, head.length) || head.length > max_body_bytes)
         return broken(Code::daemon_unreachable, "malformed or too long reply");
       has_length = true;
     }
@@ -247,7 +247,7 @@ Result<> HttpClient::read_body(Head& head, const std::function<bool(std::string_
     if (!line) return fail(line.error());
     size_t size = 0;
     auto digits = std::string_view(*line).substr(0, line->find(';'));
-    if (!parse_number(trim(digits), size, 16) || size > largest_body)
+    if (!parse_number(trim(digits), size, 16) || size > max_body_bytes)
       return broken(Code::daemon_unreachable, "malformed chunk");
     if (size > 0)
       if (auto passed = pass(size); !passed) return passed;
@@ -270,7 +270,7 @@ Result<HttpReply> HttpClient::request(const HttpRequest& request, Duration limit
   if (!head) return fail(head.error());
   bool fits = true;
   auto read = read_body(*head, [&](std::string_view bytes) {
-    fits = head->reply.body.size() + bytes.size() <= largest_body;
+    fits = head->reply.body.size() + bytes.size() <= max_body_bytes;
     if (fits) head->reply.body += bytes;
     return fits;
   });
@@ -296,7 +296,7 @@ Result<HttpReply> HttpClient::stream(const HttpRequest& request, Duration silenc
       stopped = !events.take(bytes);
       return !stopped;
     }
-    fits = head->reply.body.size() + bytes.size() <= largest_body;
+    fits = head->reply.body.size() + bytes.size() <= max_body_bytes;
     if (fits) head->reply.body += bytes;
     return fits;
   });

@@ -10,7 +10,7 @@
 namespace cru {
 namespace {
 
-constexpr long most_kept_connections = 8;
+constexpr long max_kept_connections = 8;
 
 curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
@@ -45,7 +45,7 @@ struct WebClient::State : std::enable_shared_from_this<State> {
     curl->curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
     curl->curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &State::timer_changed);
     curl->curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
-    curl->curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, most_kept_connections);
+    curl->curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, max_kept_connections);
     return {};
   }
 

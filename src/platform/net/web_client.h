@@ -25,7 +25,7 @@ struct WebRequest {
   Duration connect_limit = std::chrono::seconds(10);
   Duration first_byte_limit = std::chrono::seconds(120);
   Duration silence_limit = std::chrono::seconds(60);
-  size_t most_bytes = 64u << 20;
+  size_t max_bytes = 64u << 20;
   bool allows_plain_http = false;
 };
 

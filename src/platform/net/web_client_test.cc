@@ -200,7 +200,7 @@ TEST_F(WebClients, TakeOnlySoMuch) {
     peer.reply("200 OK", "", std::string(5000, 'x'));
     peer.wait_for_close();
   });
-  auto reply = fetch({.url = server.url(), .most_bytes = 4999});
+  auto reply = fetch({.url = server.url(), .max_bytes = 4999});
   ASSERT_FALSE(reply);
   EXPECT_EQ(web_failure(reply.error()), "too_large");
 }

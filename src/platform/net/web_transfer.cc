@@ -10,8 +10,8 @@
 namespace cru {
 namespace {
 
-constexpr size_t most_error_body = 64u << 10;
-constexpr size_t most_answer_headers = 200;
+constexpr size_t max_error_body = 64u << 10;
+constexpr size_t max_answer_headers = 200;
 
 /// Headers cannot hold line ends: nothing that we were given may add a header of its own.
 bool is_one_line(const HttpHeaders& headers) {
@@ -37,13 +37,13 @@ size_t take_web_body(char* bytes, size_t size, size_t count, void* context) {
   size_t length = size * count;
   transfer.has_news = true;
   transfer.received += length;
-  if (transfer.received > transfer.request.most_bytes) {
+  if (transfer.received > transfer.request.max_bytes) {
     transfer.error = web_error(
         Code::too_large, "too_large",
-        fmt::format("{} sent more than {} MiB", transfer.address.host, transfer.request.most_bytes >> 20));
+        fmt::format("{} sent more than {} MiB", transfer.address.host, transfer.request.max_bytes >> 20));
     return 0;
   }
-  if (transfer.is_streamed() || transfer.body.size() < most_error_body) transfer.body.append(bytes, length);
+  if (transfer.is_streamed() || transfer.body.size() < max_error_body) transfer.body.append(bytes, length);
   return length;
 }
 
@@ -60,7 +60,7 @@ size_t take_web_header(char* bytes, size_t size, size_t count, void* context) {
   } else if (auto colon = line.find(':'); colon != std::string_view::npos) {
     auto value = line.substr(colon + 1);
     while (value.starts_with(' ')) value.remove_prefix(1);
-    if (transfer.reply.headers.size() < most_answer_headers)
+    if (transfer.reply.headers.size() < max_answer_headers)
       transfer.reply.headers.emplace_back(line.substr(0, colon), value);
   }
   return size * count;

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t scratch_size = 64u << 10;
 constexpr size_t frames_at_once = 16;
 /// A reader that keeps up for ever must not keep the loop from everything else.
-constexpr int most_sends = 8;
+constexpr int max_sends = 8;
 constexpr auto never = BootTime(std::numeric_limits<int64_t>::max());
 
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
@@ -91,7 +91,7 @@ struct Socket::Impl {
         fd(std::move(descriptor)),
         watch(shared.loop.watch(fd.get())),
         events(std::move(what)),
-        reader(shared.config.longest_message),
+        reader(shared.config.max_message_bytes),
         heard_at(shared.now()) {
     sockets.add(this);
     sockets.look_at(deadline());
@@ -148,7 +148,7 @@ struct Socket::Impl {
     }
     if (heard.goodbye) return take_leave(std::move(*heard.goodbye), std::move(heard.answer));
     // Whoever asks and does not read gets no answer.
-    if (phase != Phase::open || heard.answer.empty() || queued() >= config().most_queued) return;
+    if (phase != Phase::open || heard.answer.empty() || queued() >= config().max_queued) return;
     put(std::make_shared<const std::string>(std::move(heard.answer)));
   }
 
@@ -215,7 +215,7 @@ struct Socket::Impl {
 
   void on_writable() {
     if (!waiting) return;
-    for (int i = 0; i < most_sends && waiting; ++i) {
+    for (int i = 0; i < max_sends && waiting; ++i) {
       ssize_t sent = send_some();
       if (sent < 0 && !would_block(errno)) return give_up();
       if (sent <= 0) break;
@@ -347,7 +347,7 @@ Socket::Socket(Sockets& sockets, Fd fd, std::string read_already, Events events)
 Socket::~Socket() = default;
 
 bool Socket::send(Frame frame) {
-  if (impl_->phase != Impl::Phase::open || impl_->queued() >= impl_->config().most_queued) return false;
+  if (impl_->phase != Impl::Phase::open || impl_->queued() >= impl_->config().max_queued) return false;
   impl_->put(std::move(frame));
   return true;
 }

@@ -20,13 +20,14 @@ Result<http::Response> accept(const http::Request& request);
 http::Response refusal(const Error& error);
 
 struct Config {
-  size_t longest_message = 64u << 10;  ///< of the client, all its fragments: one more byte ends it with 1009
-  size_t most_queued = 1u << 20;       ///< bytes that wait for a slow client
-  Duration ping = 20s;                 ///< after so long without a word from it
-  Duration patience = 20s;             ///< for the pong; then it is gone (1006 for us)
-  Duration write_time = 30s;           ///< a client that takes nothing for so long is gone
-  Duration close_time = 1s;            ///< to answer our goodbye
-  Duration sweep = 1s;                 ///< how exactly the above are kept
+  size_t max_message_bytes =
+      64u << 10;                 ///< of the client, all its fragments: one more byte ends it with 1009
+  size_t max_queued = 1u << 20;  ///< bytes that wait for a slow client
+  Duration ping = 20s;           ///< after so long without a word from it
+  Duration patience = 20s;       ///< for the pong; then it is gone (1006 for us)
+  Duration write_time = 30s;     ///< a client that takes nothing for so long is gone
+  Duration close_time = 1s;      ///< to answer our goodbye
+  Duration sweep = 1s;           ///< how exactly the above are kept
 };
 
 /// A message as it goes over the wire, shared by all who get it.
@@ -64,7 +65,7 @@ class Socket {
   Socket(const Socket&) = delete;
 
   /// Sends at once what the kernel takes and queues the rest. False, and nothing was taken, if it is closing
-  /// or `most_queued` bytes wait already. Calls no event.
+  /// or `max_queued` bytes wait already. Calls no event.
   bool send(Frame frame);
   size_t queued() const;
   /// Says goodbye after what is queued; the client has `close_time` to answer. `closed` comes with this code.

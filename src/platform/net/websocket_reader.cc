@@ -9,7 +9,7 @@
 namespace cru::ws {
 namespace {
 
-constexpr size_t longest_reason = 123;
+constexpr size_t max_reason_bytes = 123;
 
 /// Only after reading_is_possible.
 const WslayLibrary& wslay() {
@@ -62,7 +62,7 @@ struct FrameReader::State {
   bool in_control = false;
   bool is_too_long = false;
 
-  explicit State(size_t longest_message) : longest(longest_message) {
+  explicit State(size_t max_message_bytes) : longest(max_message_bytes) {
     wslay_event_callbacks callbacks{};
     callbacks.recv_callback = on_receive;
     callbacks.send_callback = on_send;
@@ -180,12 +180,12 @@ struct FrameReader::State {
   }
 };
 
-FrameReader::FrameReader(size_t longest_message) : longest_message_(longest_message) {}
+FrameReader::FrameReader(size_t max_message_bytes) : max_message_bytes_(max_message_bytes) {}
 FrameReader::~FrameReader() = default;
 
 Heard FrameReader::read(std::string_view bytes) {
   if (is_over_ || bytes.empty()) return {};
-  if (!state_) state_ = std::make_unique<State>(longest_message_);
+  if (!state_) state_ = std::make_unique<State>(max_message_bytes_);
   state_->read(bytes);
   auto heard = std::exchange(state_->heard, {});
   is_over_ = heard.goodbye.has_value();
@@ -209,7 +209,7 @@ std::string close_frame(int code, std::string_view reason) {
   std::string payload{static_cast<char>(code >> 8), static_cast<char>(code & 0xff)};
   while (!reason.empty()) {
     auto character = first_code_point(reason);
-    if (!character.valid || payload.size() + character.length > longest_reason + 2) break;
+    if (!character.valid || payload.size() + character.length > max_reason_bytes + 2) break;
     payload += reason.substr(0, character.length);
     reason.remove_prefix(character.length);
   }

@@ -29,7 +29,7 @@ Result<> reading_is_possible();
 
 class FrameReader {
  public:
-  explicit FrameReader(size_t longest_message);
+  explicit FrameReader(size_t max_message_bytes);
   ~FrameReader();
   FrameReader(const FrameReader&) = delete;
 
@@ -41,7 +41,7 @@ class FrameReader {
 
  private:
   struct State;
-  const size_t longest_message_;
+  const size_t max_message_bytes_;
   std::unique_ptr<State> state_;
   bool is_over_ = false;
 };

@@ -289,7 +289,7 @@ class SlowReader : public WebSocket {
 };
 
 TEST_F(SlowReader, GetsAllThatWasTakenAndThenThereIsRoomAgain) {
-  start({.most_queued = 200'000});
+  start({.max_queued = 200'000});
   auto client = connect();
   EXPECT_EQ(echo(client, "x"), "x");
   int taken = fill();
@@ -306,7 +306,7 @@ TEST_F(SlowReader, GetsAllThatWasTakenAndThenThereIsRoomAgain) {
 }
 
 TEST_F(SlowReader, IsEndedWhenItTakesNothingForTooLong) {
-  start({.most_queued = 100'000, .ping = 10h, .write_time = 30s});
+  start({.max_queued = 100'000, .ping = 10h, .write_time = 30s});
   auto client = connect();
   EXPECT_EQ(echo(client, "x"), "x");
   fill();
@@ -314,7 +314,7 @@ TEST_F(SlowReader, IsEndedWhenItTakesNothingForTooLong) {
 }
 
 TEST_F(SlowReader, HearsTheGoodbyeAfterAllThatWaits) {
-  start({.most_queued = 100'000});
+  start({.max_queued = 100'000});
   auto client = connect();
   EXPECT_EQ(echo(client, "x"), "x");
   int taken = fill();
@@ -325,7 +325,7 @@ TEST_F(SlowReader, HearsTheGoodbyeAfterAllThatWaits) {
 }
 
 TEST_F(SlowReader, CanSayGoodbyeWithoutReadingItAll) {
-  start({.most_queued = 100'000});
+  start({.max_queued = 100'000});
   auto client = connect();
   EXPECT_EQ(echo(client, "x"), "x");
   int taken = fill();

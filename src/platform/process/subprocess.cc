@@ -19,7 +19,7 @@ extern char** environ;
 namespace cru {
 namespace {
 
-constexpr size_t most_output = 1 << 20;
+constexpr size_t max_output = 1 << 20;
 
 struct Pipe {
   Fd read, write;
@@ -37,7 +37,7 @@ bool drain(int fd, std::string& into) {
   ssize_t count = ::read(fd, buffer, sizeof buffer);
   if (count < 0) return errno == EINTR;
   if (count == 0) return false;
-  into.append(buffer, std::min(static_cast<size_t>(count), most_output - std::min(most_output, into.size())));
+  into.append(buffer, std::min(static_cast<size_t>(count), max_output - std::min(max_output, into.size())));
   return true;
 }
 

@@ -30,7 +30,7 @@ SqliteStore::~SqliteStore() {
 
 void SqliteStore::submit_write(std::unique_ptr<Job<Tx>> job) {
   std::unique_lock lock(mutex_);
-  if (waiting_.size() >= most_waiting) {
+  if (waiting_.size() >= max_waiting) {
     lock.unlock();
     static const Error error{Code::overloaded, "too many pending writes", "", "retry shortly"};
     loop_.post([job = std::shared_ptr<Job<Tx>>(std::move(job))] { job->finish(&error); });

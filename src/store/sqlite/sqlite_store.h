@@ -14,7 +14,7 @@ namespace cru::sqlite {
 
 class SqliteStore final : public Store {
  public:
-  /// Errors: those of Committer::open. Submitting more than `most_waiting` writes answers overloaded.
+  /// Errors: those of Committer::open. Submitting more than `max_waiting` writes answers overloaded.
   static Result<std::unique_ptr<SqliteStore>> open(Loop& loop, const std::string& path,
                                                    std::span<const Migration> migrations);
   /// Commits what was submitted, checkpoints, closes.
@@ -22,7 +22,7 @@ class SqliteStore final : public Store {
   /// True when the database was empty before: then nothing on disk may be judged by its records.
   bool is_fresh() const { return fresh_; }
 
-  static constexpr size_t most_waiting = 16384;
+  static constexpr size_t max_waiting = 16384;
 
  protected:
   void submit_write(std::unique_ptr<Job<Tx>> job) override;

@@ -176,7 +176,7 @@ TEST_F(StoreTest, OneCommitHasOneTime) {
 TEST_F(StoreTest, RefusesWritesBeyondTheMostThatMayWait) {
   Hold held;
   std::latch refused(1);
-  constexpr auto most = static_cast<ptrdiff_t>(SqliteStore::most_waiting);
+  constexpr auto most = static_cast<ptrdiff_t>(SqliteStore::max_waiting);
   expect_submitted(most + 2);
   hold(held);
   thread->on_loop([&] {

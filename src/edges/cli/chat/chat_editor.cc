@@ -22,7 +22,7 @@
 namespace cru::cli {
 namespace {
 
-constexpr size_t most_remembered = 1000, most_history_bytes = 4 << 20;
+constexpr size_t max_remembered = 1000, max_history_bytes = 4 << 20;
 
 /// What is used of libedit.
 struct Library {
@@ -110,7 +110,7 @@ struct LineEditor::State {
     past = lib->history_init();
     if (!line || !past) return;
     HistEvent event;
-    lib->history(past, &event, H_SETSIZE, static_cast<int>(most_remembered));
+    lib->history(past, &event, H_SETSIZE, static_cast<int>(max_remembered));
     lib->history(past, &event, H_SETUNIQUE, 1);
     lib->el_set(line, EL_CLIENTDATA, this);
     lib->el_set(line, EL_PROMPT_ESC, &State::give_prompt, '\1');
@@ -138,7 +138,7 @@ struct LineEditor::State {
   }
 
   void load_history() {
-    auto text = history_file.empty() ? Result<std::string>("") : read_file(history_file, most_history_bytes);
+    auto text = history_file.empty() ? Result<std::string>("") : read_file(history_file, max_history_bytes);
     if (!text) return;
     std::vector<std::string> all;
     for (std::string_view rest = *text; !rest.empty();) {
@@ -146,7 +146,7 @@ struct LineEditor::State {
       rest.remove_prefix(std::min(rest.size(), one.size() + 1));
       if (auto value = parse_json(one); value && value->is_string()) all.emplace_back(value->get_string());
     }
-    auto first = all.size() > most_remembered ? all.size() - most_remembered : 0;
+    auto first = all.size() > max_remembered ? all.size() - max_remembered : 0;
     for (auto i = first; i < all.size(); ++i) enter(all[i]);
   }
 
@@ -261,8 +261,8 @@ std::string chat_history_file() {
   if (error) return {};
   auto file = folder + "/chat_history";
   // Kept from growing for ever.
-  if (auto size = std::filesystem::file_size(file, error); !error && size > most_history_bytes / 4)
-    if (auto text = read_file(file, most_history_bytes)) {
+  if (auto size = std::filesystem::file_size(file, error); !error && size > max_history_bytes / 4)
+    if (auto text = read_file(file, max_history_bytes)) {
       auto at = text->find('\n', text->size() / 2);
       (void)write_file(file, at == std::string::npos ? "" : text->substr(at + 1), 0600);
     }

@@ -12,7 +12,7 @@
 namespace cru::cli {
 namespace {
 
-constexpr size_t longest_message = 1 << 20;
+constexpr size_t max_message_bytes = 1 << 20;
 
 /// All of standard input, as one message.
 Result<std::string> read_input() {
@@ -20,7 +20,7 @@ Result<std::string> read_input() {
   char bytes[65536];
   for (ssize_t count = 0; (count = ::read(STDIN_FILENO, bytes, sizeof bytes)) > 0;) {
     text.append(bytes, static_cast<size_t>(count));
-    if (text.size() > longest_message)
+    if (text.size() > max_message_bytes)
       return fail(Code::too_large, "the message is longer than 1 MiB", "message",
                   "put the text in a file and mention the file in the message");
   }

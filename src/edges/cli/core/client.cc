@@ -14,7 +14,7 @@ namespace {
 
 /// Lost connections in a row before a verb gives up. A daemon that is killed again and again comes back each
 /// time, and somebody may wait for hours: so this is about a daemon that cannot be had, not about patience.
-constexpr int most_attempts = 50;
+constexpr int attempts_limit = 50;
 
 bool is_absent(const Error& error) {
   return error.code == Code::not_found || error.code == Code::daemon_unreachable;
@@ -46,7 +46,7 @@ Result<> Client::connect() {
       return fail(Code::daemon_unreachable, "the daemon is not running", {},
                   "start it with: cru daemon start");
     // A daemon that answered its start may be gone again before we are in; one that cannot start ends this.
-    for (int attempt = 0; !opened && attempt < most_attempts; ++attempt) {
+    for (int attempt = 0; !opened && attempt < attempts_limit; ++attempt) {
       if (auto started = start_daemon(project_, options_.executable); !started) return started;
       opened = open();
     }
@@ -109,7 +109,7 @@ Result<std::string> Client::call_text(std::string_view method, const std::string
     }
     interrupted_ = http_->interrupted();
     bool lost = reply.error().code == Code::daemon_unreachable && !interrupted_;
-    if (!lost || attempt == most_attempts) return fail(reply.error());
+    if (!lost || attempt == attempts_limit) return fail(reply.error());
   }
 }
 

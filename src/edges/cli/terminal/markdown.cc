@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view marks = " \t#>-*+_=`~0123456789.)|";
 /// A line's beginning longer than this is no mark, whatever it is.
-constexpr size_t longest_mark = 64, longest_fence = 200, deepest_fence = 60;
+constexpr size_t max_mark_bytes = 64, max_fence_bytes = 200, deepest_fence = 60;
 
 size_t spaces_before(std::string_view line) { return std::min(line.find_first_not_of(" \t"), line.size()); }
 
@@ -101,9 +101,9 @@ bool Markdown::begin_line(std::string& out, bool at_end) {
   auto eol = held_.find('\n');
   bool whole = eol != std::string::npos || at_end;
   auto line = std::string_view(held_).substr(0, eol);
-  if (may_be_fence(line.substr(0, longest_fence))) {
-    if (!whole && line.size() <= longest_fence) return false;
-    if (auto fence = fence_of(line); !fence.empty() && line.size() <= longest_fence) {
+  if (may_be_fence(line.substr(0, max_fence_bytes))) {
+    if (!whole && line.size() <= max_fence_bytes) return false;
+    if (auto fence = fence_of(line); !fence.empty() && line.size() <= max_fence_bytes) {
       fence_ = fence;
       base_ = ansi::dim;
       out += base_;
@@ -111,11 +111,11 @@ bool Markdown::begin_line(std::string& out, bool at_end) {
       return true;
     }
   }
-  auto head = line.substr(0, longest_mark);
+  auto head = line.substr(0, max_mark_bytes);
   bool only_marks = head.find_first_not_of(marks) == std::string_view::npos;
-  if (only_marks && !whole && line.size() < longest_mark) return false;
+  if (only_marks && !whole && line.size() < max_mark_bytes) return false;
   line_ = Line::prose;
-  if (!only_marks || line.size() < longest_mark) begin_block(out, head);
+  if (!only_marks || line.size() < max_mark_bytes) begin_block(out, head);
   return true;
 }
 
@@ -124,7 +124,7 @@ bool Markdown::begin_code_line(std::string& out, bool at_end) {
   bool whole = eol != std::string::npos || at_end;
   auto line = std::string_view(held_).substr(0, eol);
   const char only[] = {' ', fence_[0], 0};
-  bool may_close = line.find_first_not_of(only) == std::string_view::npos && line.size() <= longest_mark;
+  bool may_close = line.find_first_not_of(only) == std::string_view::npos && line.size() <= max_mark_bytes;
   if (may_close && !whole) return false;
   auto body = line.substr(spaces_before(line));
   body = body.substr(0, body.find_last_not_of(' ') + 1);

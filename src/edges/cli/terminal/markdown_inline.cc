@@ -13,7 +13,7 @@ namespace cru::cli {
 namespace {
 
 constexpr std::string_view specials = "\\`*_[";
-constexpr size_t longest_held = 1000;
+constexpr size_t max_held_bytes = 1000;
 
 bool is_space(char c) { return c == ' ' || c == '\t'; }
 bool is_word(char c) {
@@ -169,8 +169,8 @@ size_t show_inline(std::string& out, std::string_view text, Around around) {
     if (plain == rest.size()) break;
     rest.remove_prefix(plain);
     if (specials.find(rest[0]) == std::string_view::npos) break;  // the beginning of a character
-    bool whole = around.whole || rest.size() >= longest_held;
-    auto made = made_of({rest.substr(0, longest_held), around.outer, before, whole});
+    bool whole = around.whole || rest.size() >= max_held_bytes;
+    auto made = made_of({rest.substr(0, max_held_bytes), around.outer, before, whole});
     if (made.taken == 0) break;
     out += made.shown;
     done += made.taken;

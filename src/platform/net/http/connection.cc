@@ -57,7 +57,7 @@ Connection::Connection(Shared& shared, Fd fd, Peer peer)
 Connection::~Connection() {
   shared_.body_bytes -= counted_body_;
   shared_.connections.erase(this);
-  shared_.quieter.notify();
+  shared_.activity_changed.notify();
 }
 
 Task<void> Connection::run() {
@@ -70,7 +70,7 @@ Task<void> Connection::run() {
     parser_.reset();
     count_body();
     busy_ = answered_ = false;
-    if (shared_.draining) shared_.quieter.notify();
+    if (shared_.draining) shared_.activity_changed.notify();
     set_deadline(shared_.config.idle_time);
   }
   clear_deadline();
@@ -192,7 +192,7 @@ Task<bool> Connection::start(Response response) {
   if (is_head) streaming_ = false;
   bool sent = co_await write_all(head, {}, {});
   if (!sent || is_head) co_return false;
-  shared_.quieter.notify();
+  shared_.activity_changed.notify();
   arm(true);  // to notice when the peer hangs up
   if (response.body.empty()) co_return true;
   co_return co_await write(response.body);
@@ -218,7 +218,7 @@ Task<std::optional<Writer::Upgraded>> Connection::upgrade(Response response) {
   if (!sent) co_return std::nullopt;
   clear_deadline();
   shared_.connections.erase(this);
-  shared_.quieter.notify();
+  shared_.activity_changed.notify();
   watch_.reset();  // before another watches the descriptor
   co_return Upgraded{std::move(fd_), std::exchange(in_, {})};
 }

@@ -20,7 +20,7 @@ struct Shared {
   std::set<Connection*> connections = {};
   size_t body_bytes = 0;
   bool draining = false;
-  Signal quieter;  ///< a connection went idle or away
+  Signal activity_changed;  ///< a connection went idle or away
   Loop::TimerId sweep_timer = 0;
   std::vector<char> scratch = std::vector<char>(64u << 10);  ///< every read goes through it: one thread
   int64_t date_second = -1;

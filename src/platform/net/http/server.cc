@@ -57,7 +57,7 @@ struct Server::Impl {
                .config = config,
                .admit = std::move(admit),
                .handler = std::move(handler),
-               .quieter = Signal(loop)} {}
+               .activity_changed = Signal(loop)} {}
 
   void arm(Listener& listener) {
     listener.watch->when_readable([this, &listener] { accept_some(listener); });
@@ -150,7 +150,7 @@ Task<void> Server::drain(Duration limit) {
     auto left = end - shared.loop.clock().boot();
     bool busy = std::ranges::any_of(shared.connections, [](auto* c) { return c->is_busy(); });
     if (!busy || left <= Duration(0)) co_return;
-    co_await shared.quieter.wait(left);
+    co_await shared.activity_changed.wait(left);
   }
 }
 

@@ -11,7 +11,7 @@
 namespace cru::crew {
 namespace {
 
-constexpr size_t largest_session = 64u << 20;
+constexpr size_t max_session_bytes = 64u << 20;
 
 struct Rows {
   Chat chat;
@@ -22,7 +22,7 @@ struct Rows {
 Result<> write_chat_files(const std::string& folder, const Rows& rows, int64_t queue_depth) {
   if (auto made = make_folder(folder); !made) return made;
   auto session = folder + "/session.md";
-  auto now = read_file(session, largest_session);
+  auto now = read_file(session, max_session_bytes);
   if (!now && now.error().code != Code::not_found) return fail(std::move(now.error()));
   auto text = render_session(rows.chat, rows.entries, rows.subagents, now ? *now : std::string());
   if (!now || text != *now)
@@ -36,17 +36,17 @@ Result<> write_chat_files(const std::string& folder, const Rows& rows, int64_t q
 
 }  // namespace
 
-void Crew::file(const std::string& chat_id) {
-  auto [place, is_new] = filing_.try_emplace(chat_id);
+void Crew::update_files(const std::string& chat_id) {
+  auto [place, is_new] = file_writers_.try_emplace(chat_id);
   place->second.dirty = true;
-  if (is_new) loop_.spawn(file_chat(chat_id));
+  if (is_new) loop_.spawn(write_chat_folder(chat_id));
 }
 
-Task<void> Crew::file_chat(std::string chat_id) {
+Task<void> Crew::write_chat_folder(std::string chat_id) {
   auto folder = options_.root + "/" + chat_folder(chat_id);
-  while (std::exchange(filing_[chat_id].dirty, false)) {
+  while (std::exchange(file_writers_[chat_id].dirty, false)) {
     auto have = co_await pool_.run([session = folder + "/session.md"] {
-      auto text = read_file(session, largest_session);
+      auto text = read_file(session, max_session_bytes);
       return text ? entries_in(*text) : int64_t(0);
     });
     auto rows = co_await store_.read([chat_id, have](Reader& reader) -> Result<Rows> {
@@ -60,8 +60,8 @@ Task<void> Crew::file_chat(std::string chat_id) {
     });
     if (!written) log_error("cannot write the files of a chat", written.error(), {{"chat", chat_id}});
   }
-  filing_.erase(chat_id);
-  filed_.notify();
+  file_writers_.erase(chat_id);
+  files_written_.notify();
 }
 
 /// After a crash: removes what a write left half done, and brings the files up to date. A folder that a
@@ -82,16 +82,16 @@ Task<void> Crew::clean_folders(std::vector<Chat> chats) {
     }
     return found;
   });
-  for (const auto& id : there) file(id);
+  for (const auto& id : there) update_files(id);
 }
 
-Task<void> Crew::filed(std::string chat_id) {
+Task<void> Crew::wait_for_files(std::string chat_id) {
   // A disk that hangs must not hold up the answer for ever.
   auto deadline = loop_.clock().boot() + 5s;
-  while (filing_.contains(chat_id) && loop_.clock().boot() < deadline) co_await filed_.wait(5s);
+  while (file_writers_.contains(chat_id) && loop_.clock().boot() < deadline) co_await files_written_.wait(5s);
 }
 
-Task<void> Crew::file_subagent(Subagent subagent) {
+Task<void> Crew::write_subagent_file(Subagent subagent) {
   auto entries = co_await store_.read([id = subagent.task_id](Reader& reader) -> Result<std::vector<Entry>> {
     return entries_of(reader, id);
   });

@@ -1,4 +1,4 @@
-#include "api/engine.h"
+#include "api/api.h"
 
 #include "store/replies_table.h"
 #include "store/store_fixture.h"

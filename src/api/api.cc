@@ -1,9 +1,10 @@
-#include "api/engine.h"
+#include "api/api.h"
 
 #include <fmt/format.h>
 
 #include "base/id.h"
 #include "store/replies_table.h"
+#include "store/retry.h"
 
 namespace cru::api {
 
@@ -50,14 +51,6 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
   co_return co_await call_once(operation, handler->second, call, *checked);
 }
 
-namespace {
-
-bool is_passing(Code code) {
-  return code == Code::overloaded || code == Code::database_unavailable || code == Code::disk_full;
-}
-
-}  // namespace
-
 /// The claim is committed before the work begins, so a crash in between leaves "unknown" and never a second
 /// execution.
 Task<Result<Reply>> Api::call_once(const Operation& operation, const Handler& handler, const Call& call,
@@ -82,7 +75,7 @@ Task<Result<Reply>> Api::call_once(const Operation& operation, const Handler& ha
     co_return fail(Code::conflict, "this request was already made and its outcome is unknown", "request_id",
                    "check the state, then retry with a new request id");
   auto reply = co_await handler(call, input);
-  if (!reply && is_passing(reply.error().code)) {
+  if (!reply && is_transient(reply.error().code)) {
     // Nothing was done and the next try may do better: this is no outcome to keep.
     (void)co_await store_.write([key](Tx& tx) { return drop_reply(tx, key); });
     co_return reply;

@@ -4,8 +4,8 @@
 
 namespace cru::runs {
 
-struct Runs::Live {
-  Live(Loop& loop, const Run& run)
+struct Runs::ActiveRun {
+  ActiveRun(Loop& loop, const Run& run)
       : task_id(run.task_id),
         uid(run.uid),
         output_file(run.output_file),

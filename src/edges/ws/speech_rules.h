@@ -1,7 +1,7 @@
 #pragma once
 /// Words in the world and who may say and hear them. Agents share the user's uid and his token; what was said
 /// to somebody in particular is no more theirs to read than a chat is. Rules only.
-#include "api/engine.h"
+#include "api/api.h"
 
 namespace cru::edges {
 

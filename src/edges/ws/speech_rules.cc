@@ -1,4 +1,4 @@
-#include "edges/ws/words.h"
+#include "edges/ws/speech_rules.h"
 
 namespace cru::edges {
 
