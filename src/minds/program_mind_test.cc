@@ -128,7 +128,7 @@ TEST_F(ProgramMinds, AreKilledIfTheyStayAfterTheirLastWord) {
   auto reply = think(ProviderKind::claude, numbered("go"));
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ(reply->message.text, "TOOL-RESULT: echo:ping-42");
-  EXPECT_TRUE(thread->pass_until(1s, [&] { return runs->live_count() == 0; }));
+  EXPECT_TRUE(thread->pass_until(1s, [&] { return runs->active_count() == 0; }));
   auto run = thread->await([&] { return runs->find("reviewer-3f"); });
   ASSERT_TRUE(run);
   EXPECT_FALSE(runs::is_active(run->status));

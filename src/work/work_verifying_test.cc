@@ -137,7 +137,7 @@ TEST_F(WorkVerifyingTest, WhoWaitsForAVerdictIsAlive) {
     EXPECT_TRUE(eventually([&] { return session().last_heartbeat.boot == clock.boot(); })) << i;
   }
   ASSERT_TRUE(thread->await([&] { return sessions->cleanup(who("watcher"), 15min); }));
-  EXPECT_TRUE(session().is_active());
+  EXPECT_TRUE(session().is_connected());
   decide({.passed = true, .exit_code = 0});
   EXPECT_EQ(text(done.get(), "status"), "completed");
 }

@@ -1,7 +1,7 @@
 #include "crash_vfs.h"
 
-#include <cassert>
 #include <sqlite3.h>
+#include <cassert>
 
 #include <algorithm>
 #include <cstring>
