@@ -235,6 +235,7 @@ test("the daemon dies between two calls and during them: each is done exactly on
     const ids = (await Promise.all(calls)).map((reply) => reply.task_id);
     assert.equal(new Set(ids).size, 40);
   }
+  await use(client, "check_locks");  // starts a daemon where the last kill came after the last answer
   const { work } = await other.ask("list_work", { task_type: "many", limit: 1000 });
   assert.equal(work.length, 200, "none lost, none doubled");
   assert.equal(new Set(work.map(({ description }) => description)).size, 200);
