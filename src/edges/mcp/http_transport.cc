@@ -314,7 +314,8 @@ Task<void> HttpTransport::end_session(const http::Request& request, api::Call ca
     if (call.session_id.empty()) call.session_id = session->id;
     const auto* row = api::find_operation("end_session");
     CRU_ASSERT(row != nullptr);
-    (void)co_await api_.call(*row, std::move(call), {{"via", "mcp"}, {"reason", "the client disconnected"}});
+    (void)co_await api_.call(*row, std::move(call),
+                             {{"via", "mcp"}, {"reason", "the client closed the connection"}});
   }
   co_await writer.send({.status = 204, .headers = std::move(headers)});
 }

@@ -377,8 +377,8 @@ Task<void> Socket::end(std::shared_ptr<Link> link, bool used) {
     if (!link->instance().empty()) call.request_id = link->instance() + ":end";
     const auto* row = api::find_operation("end_session");
     CRU_ASSERT(row != nullptr);
-    auto ended =
-        co_await api_.call(*row, std::move(call), {{"via", "mcp"}, {"reason", "the client disconnected"}});
+    auto ended = co_await api_.call(*row, std::move(call),
+                                    {{"via", "mcp"}, {"reason", "the client closed the connection"}});
     if (!ended) log_warn("cannot end the session of an MCP client", {{"error", ended.error().message}});
   }
   if (!link->is_gone()) link->close_after(R"({"cru_mcp":"closed"})");
