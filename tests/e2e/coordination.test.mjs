@@ -198,7 +198,8 @@ test("CO-15: the same happens by itself after 15 minutes, by default, not before
   age(project, dead, 14.96);  // a few seconds are left to it, a quarter of an hour to the other
   await project.startDaemon();
   const { last_heartbeat, ended_at } = await waitFor(async () => dead.seenBy(live, "disconnected"), { what: "the dead agent is disconnected" });
-  assert.ok(Date.parse(ended_at) - Date.parse(last_heartbeat) >= 15 * 60_000, `not before its time: ${last_heartbeat} → ${ended_at}`);
+  // The boot clock decides, and the wall clock may be set meanwhile: a second is left to it. The simulator is exact.
+  assert.ok(Date.parse(ended_at) - Date.parse(last_heartbeat) >= 15 * 60_000 - 1000, `not before its time: ${last_heartbeat} → ${ended_at}`);
   assert.deepEqual((await live.ask("check_locks")).result.map(({ file_path }) => file_path), ["src/live.cc"]);
   assert.equal((await live.seenBy(live)).status, "active");
 });
