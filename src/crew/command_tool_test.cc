@@ -7,7 +7,7 @@
 
 #include "platform/files/files.h"
 #include "platform/files/temporary_folder_fixture.h"
-#include "platform/loop/loop_thread.h"
+#include "platform/loop/loop_thread_fixture.h"
 #include "platform/sandbox/confine_fixture.h"
 #include "platform/sandbox/landlock.h"
 

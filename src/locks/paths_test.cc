@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "platform/files/temporary_folder_fixture.h"
-#include "platform/loop/loop_thread.h"
+#include "platform/loop/loop_thread_fixture.h"
 #include "platform/process/subprocess.h"
 
 namespace cru::coordination {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "platform/files/temporary_folder_fixture.h"
-#include "platform/loop/loop_thread.h"
+#include "platform/loop/loop_thread_fixture.h"
 #include "store/event_table.h"
 #include "store/sqlite/sqlite_store.h"
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <latch>
 
-#include "platform/loop/loop_thread.h"
+#include "platform/loop/loop_thread_fixture.h"
 
 namespace cru {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/loop/loop_thread.h"
+#include "platform/loop/loop_thread_fixture.h"
 #include "platform/net/scripted_server_fixture.h"
 
 namespace cru {

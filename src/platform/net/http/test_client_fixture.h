@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "platform/loop/loop_thread.h"
+#include "platform/loop/loop_thread_fixture.h"
 #include "platform/net/http/listen.h"
 #include "platform/net/unix_socket.h"
 
