@@ -169,8 +169,8 @@ Task<void> Runs::keeper_lost() {
     if (keeper_answers && found != kept.end()) {
       note_growth({uid, found->second.last_seq, active->scanned_seq + 1});
       if (found->second.exit) note_end(active, Ended{*found->second.exit, false});
-    } else if (!keeper_answers || active->is_recorded) {
-      gone[uid] = active;  // a start that is on its way to a new keeper is told by its own reply
+    } else if (active->is_recorded) {
+      gone[uid] = active;  // a start that is on its way may still reach a new keeper: its own reply decides
     }
   }
   if (gone.empty()) co_return log_warn("reconnected to the keeper");

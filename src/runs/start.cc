@@ -160,6 +160,8 @@ Task<Result<>> Runs::send_first_input(const ActiveRunPtr& active, const Run& run
 Task<void> Runs::fail_start(ActiveRunPtr active, Error error) {
   // Only a refusal to execute is certain: anything else may have left a process, now or in a moment.
   if (error.code != Code::cannot_execute) loop_.spawn(perform(active->uid, KillTree{Duration(0)}));
+  // A keeper that started it and died can kill nothing any more.
+  if (error.code == Code::keeper_unavailable) co_await keeper_.sweep({active->uid});
   auto failed = co_await apply(active->task_id, active->uid, SpawnFailed{error});
   if (failed) {
     unfollow(active);
