@@ -19,6 +19,7 @@ namespace {
 
 // Long, for a busy machine may need it; a daemon that fails says so at once.
 constexpr Duration start_limit = 60s;
+constexpr int max_starts = 20;
 
 /// This program's file; still reachable by its /proc name after an upgrade has replaced it.
 std::string own_executable() {
@@ -70,10 +71,11 @@ Started wait_for_socket(const api::Project& project, const Fd& process, BootTime
   return Started::late;
 }
 
-/// It may have lost the race against another start, or met the lock of a daemon that was just killed.
-bool found_another(const api::Project& project) {
+/// It said nothing of a failure: it was killed. Or it lost the race against another start, or met the lock of
+/// a daemon that was just killed.
+bool may_start_again(const api::Project& project) {
   auto said = read_file(project.start_error_file());
-  return said && said->find(api::already_running) != std::string::npos;
+  return !said || said->empty() || said->find(api::already_running) != std::string::npos;
 }
 
 std::unexpected<Error> did_not_start(const api::Project& project, bool died) {
@@ -126,13 +128,14 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
   auto program = executable.empty() ? own_executable() : executable;
   std::vector<std::string> argv{program, "daemon", "run", "--project", project.root};
   argv.insert(argv.end(), options.begin(), options.end());
-  for (;;) {
+  for (int tries = 1;; ++tries) {
     auto pid = start_detached(argv, clean_environment(), project.root);
     if (!pid) return fail(Code::daemon_unreachable, pid.error().message);
     auto started = wait_for_socket(project, open_pidfd(*pid), deadline);
     if (started == Started::yes) return {};
     // The other one may never open its doors, having been killed: then the next of ours does.
-    bool again = started == Started::died && found_another(project) && system_clock().boot() < deadline;
+    bool again = started == Started::died && may_start_again(project) && tries < max_starts &&
+                 system_clock().boot() < deadline;
     if (!again) return did_not_start(project, started == Started::died);
     ::unlink(project.start_error_file().c_str());
   }
