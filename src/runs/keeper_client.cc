@@ -120,7 +120,11 @@ void KeeperClient::disconnect(const std::string& why) {
       handle.complete(fail(Code::keeper_unavailable, "lost the connection to the keeper: " + why));
     });
   // While we are still joining, whoever joins hears of it by the reply.
-  if (std::exchange(has_joined_, false) && notices_.lost) notices_.lost();
+  // Posted as replies are: whoever hears of the loss has had every reply that came before it.
+  if (!std::exchange(has_joined_, false)) return;
+  loop_.post([this] {
+    if (notices_.lost) notices_.lost();
+  });
 }
 
 Task<Result<std::optional<std::vector<KeptRun>>>> KeeperClient::join() {

@@ -154,23 +154,26 @@ Task<Result<>> Runs::adopt(KeptRun kept) {
   co_return Result<>();
 }
 
-/// The connection broke. Whatever was live then is judged; runs that a new keeper has started since are not.
+/// The connection broke. Whatever that keeper had started is judged. A start that it had not answered is not: it
+/// may still reach a new keeper, and its own reply decides.
 Task<void> Runs::keeper_lost() {
-  auto all = active_;
-  if (all.empty()) co_return;
+  std::map<std::string, ActiveRunPtr> started;
+  for (const auto& [uid, active] : active_)
+    if (active->is_recorded || active->process) started[uid] = active;
+  if (started.empty()) co_return;
   auto joined = co_await keeper_.join();
   bool keeper_answers = joined && *joined;
   std::map<std::string, KeptRun> kept;
   auto known = keeper_answers ? **joined : co_await keeper_.read_exit_records();
   for (auto& run : known) kept.emplace(run.uid, std::move(run));
   std::map<std::string, ActiveRunPtr> gone;
-  for (const auto& [uid, active] : all) {
+  for (const auto& [uid, active] : started) {
     auto found = kept.find(uid);
     if (keeper_answers && found != kept.end()) {
       note_growth({uid, found->second.last_seq, active->scanned_seq + 1});
       if (found->second.exit) note_end(active, Ended{*found->second.exit, false});
-    } else if (active->is_recorded) {
-      gone[uid] = active;  // a start that is on its way may still reach a new keeper: its own reply decides
+    } else {
+      gone[uid] = active;
     }
   }
   if (gone.empty()) co_return log_warn("reconnected to the keeper");

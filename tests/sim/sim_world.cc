@@ -17,6 +17,9 @@ KeptRun to_kept(const SimProcess& process, const SimFile& file) {
           process.exit};
 }
 
+/// What the client of a keeper hears that died with the request in its hands.
+auto no_reply() { return fail(Code::keeper_unavailable, "lost the connection to the keeper"); }
+
 }  // namespace
 
 Result<runs::ProcessIdentity> SimWorld::start(const runs::StartSpec& spec) {
@@ -149,7 +152,9 @@ Task<Result<std::optional<std::vector<KeptRun>>>> SimKeeper::join() {
 Task<Result<runs::ProcessIdentity>> SimKeeper::start(runs::StartSpec spec) {
   co_await travel();
   auto started = world_.start(spec);
+  auto generation = world_.keeper_generation;
   co_await travel();
+  if (generation != world_.keeper_generation) co_return no_reply();
   co_return started;
 }
 
@@ -162,7 +167,9 @@ Task<Result<>> SimKeeper::kill(std::string uid, Duration grace) {
 Task<Result<>> SimKeeper::write(std::string uid, std::string delivery, std::string bytes, bool) {
   co_await travel();
   auto written = world_.write(uid, delivery, bytes);
+  auto generation = world_.keeper_generation;
   co_await travel();
+  if (generation != world_.keeper_generation) co_return no_reply();
   co_return written;
 }
 
