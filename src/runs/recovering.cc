@@ -154,8 +154,8 @@ Task<Result<>> Runs::adopt(KeptRun kept) {
   co_return Result<>();
 }
 
-/// The connection broke. Whatever that keeper had started is judged. A start that it had not answered is not: it
-/// may still reach a new keeper, and its own reply decides.
+/// The connection broke. Whatever that keeper had started is judged. A start that it had not answered is not:
+/// it may still reach a new keeper, and its own reply decides.
 Task<void> Runs::keeper_lost() {
   std::map<std::string, ActiveRunPtr> started;
   for (const auto& [uid, active] : active_)
