@@ -93,6 +93,19 @@ function(cru_test_program NAME)
   target_precompile_headers(${NAME} REUSE_FROM cru_precompiled_tests)
 endfunction()
 
+# cru_add_test(NAME COMMAND word… [COST n] [ENVIRONMENT name=value…]): a ctest test with a GoogleTest report of
+# its own. By itself GoogleTest names the report after the program, and two tests of one program that run at
+# once overwrite each other's.
+function(cru_add_test NAME)
+  cmake_parse_arguments(TEST "" "COST" "COMMAND;ENVIRONMENT" ${ARGN})
+  add_test(NAME ${NAME} COMMAND ${TEST_COMMAND})
+  list(APPEND TEST_ENVIRONMENT GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/reports/${NAME}.xml)
+  set_tests_properties(${NAME} PROPERTIES ENVIRONMENT "${TEST_ENVIRONMENT}")
+  if(TEST_COST)
+    set_tests_properties(${NAME} PROPERTIES COST ${TEST_COST})
+  endif()
+endfunction()
+
 # cru_room(NAME DEPENDS room… LIBS library… TESTS_NEED room…): src/NAME/**/*.cc as a library `cru_NAME`,
 # with *_test.cc beside the code as the test program `NAME_test`.
 function(cru_room NAME)
@@ -115,10 +128,11 @@ function(cru_room NAME)
   if(CRU_TESTS AND TESTS)
     list(TRANSFORM ROOM_TESTS_NEED PREPEND cru_)
     cru_test_program(${TARGET}_test LINK cru_${TARGET} ${ROOM_TESTS_NEED} FILES ${TESTS})
-    add_test(NAME ${TARGET} COMMAND ${TARGET}_test)
     # What takes long begins early, so that no core is idle at the end.
+    set(COST)
     if(NAME MATCHES "^(keeper|edges|platform)$")
-      set_tests_properties(${TARGET} PROPERTIES COST 50)
+      set(COST COST 50)
     endif()
+    cru_add_test(${TARGET} COMMAND ${TARGET}_test ${COST})
   endif()
 endfunction()

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The stages of `make test` after the build, one after another in their order here, all of them even when one fails;
-// the last line is `N passed, N failed`. `make test ONLY="unit e2e"` picks stages.
+// the last line is `N passed, N failed, N skipped`. `make test ONLY="unit e2e"` picks stages.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { cpus } from "node:os";
@@ -23,7 +23,11 @@ function run(argv, env = {}) {
   });
 }
 
-const single = (result) => ({ passed: result.code ? 0 : 1, failed: result.code ? 1 : 0 });
+/// One program, one verdict. One that had nothing to look at says so as `NAME: skipped: …`.
+function single({ code, text }) {
+  const skipped = !code && /^\w+: skipped: /m.test(text);
+  return { passed: code || skipped ? 0 : 1, failed: code ? 1 : 0, skipped: skipped ? 1 : 0 };
+}
 const number = (text, pattern) => Number([...text.matchAll(pattern)].at(-1)?.[1] ?? 0);
 
 /// Counts what node:test says at its end; a run that ended without a word counts as one failure.
@@ -32,7 +36,7 @@ function fromNodeTest({ code, text }) {
   const count = (word) => number(text, new RegExp(`^${sign} ${word} (\\d+)`, "gm"));
   const passed = count("pass");
   const failed = count("fail") + count("cancelled");
-  return { passed, failed: code && !failed ? 1 : failed };
+  return { passed, failed: code && !failed ? 1 : failed, skipped: count("skipped") + count("todo") };
 }
 
 const stages = {
@@ -41,25 +45,29 @@ const stages = {
     mkdirSync(reports, { recursive: true });
     const { code, text } = await run(
       ["ctest", "--test-dir", "build/test", "--output-on-failure", "-j", String(Math.max(2, cpus().length)), "--no-tests=error"],
-      { GTEST_OUTPUT: `xml:${reports}/`, GTEST_BRIEF: "1" });
-    // Count single tests from GoogleTest's reports; a program that died without one counts as one failure.
-    let passed = 0, failed = 0;
+      { GTEST_BRIEF: "1" });
+    // Count single tests from GoogleTest's reports (cru_add_test in cmake/cru.cmake), one per ctest test; a program
+    // that died without one counts as one failure.
+    let passed = 0, failed = 0, skipped = 0;
     for (const name of readdirSync(reports)) {
-      const head = readFileSync(join(reports, name), "utf8").match(/<testsuites tests="(\d+)" failures="(\d+)" disabled="(\d+)" errors="(\d+)"/);
+      const report = readFileSync(join(reports, name), "utf8");
+      const head = report.match(/<testsuites tests="(\d+)" failures="(\d+)" disabled="(\d+)" errors="(\d+)"/);
       if (!head) continue;
       const [tests, failures, disabled, errors] = head.slice(1).map(Number);
+      const left_out = disabled + [...report.matchAll(/<testcase [^>]*\bresult="skipped"/g)].length;
       failed += failures + errors;
-      passed += tests - failures - disabled - errors;
+      skipped += left_out;
+      passed += tests - failures - errors - left_out;
     }
     const programs = number(text, /(\d+) tests? failed out of/g);
     if (code && failed < programs) failed = programs;
-    return { passed, failed: code && !failed ? 1 : failed };
+    return { passed, failed: code && !failed ? 1 : failed, skipped };
   },
   layering: async () => single(await run(["node", "tools/layering.mjs"])),
   async planted() {
     const both = [];
     for (const tool of ["layering", "ledger"]) both.push(single(await run(["node", `tools/${tool}.mjs`, "--self-test"])));
-    return { passed: both[0].passed + both[1].passed, failed: both[0].failed + both[1].failed };
+    return { passed: both[0].passed + both[1].passed, failed: both[0].failed + both[1].failed, skipped: 0 };
   },
   format: async () => single(await run(["scripts/format", "--check"])),
   tidy: async () => single(await run(["scripts/tidy", "--bounded"])),
@@ -79,7 +87,7 @@ const stages = {
 const wanted = process.argv.slice(2);
 const unknown = wanted.find((name) => !(name in stages));
 if (unknown) {
-  console.error(`test: there is no stage "${unknown}"; there are: ${Object.keys(stages).join(" ")}`);
+  console.error(`test: unknown stage "${unknown}"; the stages are: ${Object.keys(stages).join(" ")}`);
   process.exit(2);
 }
 const rows = [];
@@ -89,8 +97,8 @@ for (const name of Object.keys(stages).filter((stage) => !wanted.length || wante
   rows.push({ name, ...(await stages[name]()), seconds: (Date.now() - began) / 1000 });
 }
 console.log("");
-for (const { name, passed, failed, seconds } of rows)
-  console.log(`${failed ? "✗" : "✓"} ${name.padEnd(9)} ${String(passed).padStart(5)} passed  ${String(failed).padStart(3)} failed  ${seconds.toFixed(1).padStart(6)} s`);
+for (const { name, passed, failed, skipped, seconds } of rows)
+  console.log(`${failed ? "✗" : "✓"} ${name.padEnd(9)} ${String(passed).padStart(5)} passed  ${String(failed).padStart(3)} failed  ${String(skipped).padStart(3)} skipped  ${seconds.toFixed(1).padStart(6)} s`);
 const sum = (key) => rows.reduce((total, row) => total + row[key], 0);
-console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
+console.log(`${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped`);
 process.exit(sum("failed") ? 1 : 0);
