@@ -9,25 +9,31 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+function fail(why) {
+  console.error(`e2e: ${why}`);
+  process.exit(2);
+}
+
 const here = dirname(fileURLToPath(import.meta.url));
 const bin = process.env.CRU_BIN ?? join(here, "../../build/test/cru");
-if (!existsSync(bin)) {
-  console.error(`e2e: there is no ${bin}; build it with: make test`);
-  process.exit(1);
-}
+if (!existsSync(bin)) fail(`${bin} not found; build it with: make test`);
 // The long ones first, so that none is left over at the end. More files at a time than cores: much of a test is waiting.
 const long = ["kill_loop", "hooks", "page", "page_world", "keeper_kill", "mcp_stdio", "live_socket", "errors", "chat_trouble", "chat_restart", "authority", "chat", "crowd", "mcp_outage"];
 const jobs = Number(process.env.CRU_TEST_JOBS ?? 4);
+if (!Number.isInteger(jobs) || jobs < 1) fail(`CRU_TEST_JOBS must be a whole number of at least 1, not "${process.env.CRU_TEST_JOBS}"`);
 // A last resort for what waits without a limit of its own; far beyond what any file takes.
 const longest_file = 60 * 60_000;
 
 const wanted = process.argv.slice(2);
 const rank = (name) => (long.indexOf(name.replace(".test.mjs", "")) + long.length + 1) % (long.length + 1);
-const files = readdirSync(here).filter((name) => name.endsWith(".test.mjs"))
+const known = readdirSync(here).filter((name) => name.endsWith(".test.mjs"));
+const unknown = wanted.find((part) => !known.some((name) => name.includes(part)));
+if (unknown !== undefined) fail(`"${unknown}" matches no file in tests/e2e; the files are: ${known.map((name) => name.replace(".test.mjs", "")).sort().join(" ")}`);
+const files = known
   .filter((name) => !wanted.length || wanted.some((part) => name.includes(part))).sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 const reports = mkdtempSync(join(tmpdir(), "cru-e2e-reports-"));
 
-/// Runs one file to its end: {file, seconds, passed, failed, tests}. What it says is shown when it has ended.
+/// Runs one file to its end: {file, seconds, passed, failed, skipped, tests}. What it says is shown when it has ended.
 function run(file) {
   const began = Date.now();
   const report = join(reports, `${file}.tap`);
@@ -43,9 +49,12 @@ function run(file) {
       const count = (word) => Number([...tap.matchAll(new RegExp(`^# ${word} (\\d+)`, "gm"))].at(-1)?.[1] ?? 0);
       const tests = [...tap.matchAll(/^(not )?ok \d+ - (.*?)(?: # (SKIP|TODO)\b.*)?$/gm)]
         .map(([, not, title, skip]) => ({ file, title: title.replaceAll("\\#", "#"), outcome: not ? "failed" : skip ? "skipped" : "passed" }));
+      // Without its summary the file ended in the middle of a test, whatever its exit code says.
+      const is_whole = /^# pass \d+$/m.test(tap) && tests.length > 0;
+      if (!is_whole) said += `${file}: ended before its tests did\n`;
       const seconds = (Date.now() - began) / 1000;
       console.error(`── ${file} ${seconds.toFixed(1)} s\n${said.replace(/^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm, "")}`);
-      done({ file, seconds, passed: count("pass"), failed: Math.max(count("fail") + count("cancelled"), code ? 1 : 0), tests });
+      done({ file, seconds, passed: count("pass"), failed: Math.max(count("fail") + count("cancelled"), code || !is_whole ? 1 : 0), skipped: count("skipped") + count("todo"), tests });
     });
   });
 }
@@ -62,5 +71,7 @@ const slow = [...ended].sort((a, b) => b.seconds - a.seconds).slice(0, 12).map((
 console.error(`e2e: ${files.length} files in ${((Date.now() - began) / 1000).toFixed(0)} s, ${jobs} at a time; the longest: ${slow.join(", ")}`);
 const sum = (key) => ended.reduce((all, one) => all + one[key], 0);
 for (const { file, failed } of ended) if (failed) console.error(`e2e: ${failed} failed in ${file}`);
-console.log(`# pass ${sum("passed")}\n# fail ${sum("failed")}`);
-process.exit(sum("failed") ? 1 : 0);
+const missing = files.filter((name) => !ended.some(({ file }) => file === name));
+for (const name of missing) console.error(`e2e: ${name} did not end`);
+console.log(`# pass ${sum("passed")}\n# fail ${sum("failed") + missing.length}\n# skipped ${sum("skipped")}`);
+process.exit(sum("failed") + missing.length ? 1 : 0);
