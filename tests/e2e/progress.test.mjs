@@ -23,24 +23,24 @@ test("SA-29: the user reads that a subagent runs while it has not said a word ye
   assert.equal(stderr.split(running).length, 2, "said once");
 });
 
-test("SA-32: every update of a turn is before the user within 100 ms", async (t) => {
-  // Five subagents one after the other, two updates each. A machine that has other things to do may be late with one of
-  // ten; then the next turn counts. A product that is late itself has no such turn.
-  const { crew } = await cast(t, { assistant: ({ turn }) => (turn === 0 ? { text: "x", tools: [1, 2, 3, 4, 5].map((n) => spawning("worker", `part ${n}`)) } : { text: "done" }),
-    worker: ({ task }) => ({ text: report(`Did ${task}.`) }) });
-  const lines = [/^→ Running worker agent\.\.\.$/, /^ {4}Did part \d\.$/];
-  const delays = async () => {
-    const seen = [];
-    const chat = crew.spawn(["chat", "-m", "go"]);
-    chat.stderr.on("data", (text) => { for (const line of text.split("\n")) if (lines.some((form) => form.test(line))) seen.push(Date.now()); });
-    assert.equal((await chat.ended).code, 0, chat.text.stderr);
-    const told = (await crew.events(`?type=subagent.started,subagent.completed&limit=1000`)).slice(-10);
-    assert.deepEqual([seen.length, told.length], [10, 10], chat.text.stderr);
-    return told.map(({ timestamp }, n) => seen[n] - Date.parse(timestamp));
-  };
-  let last;
-  await waitFor(async () => (last = await delays()).every((late) => late < 100), { every: 1, what: "a turn whose every update was seen within 100 ms" })
-    .catch((error) => { throw new Error(`${error.message}: ${last} ms`); });
+test("SA-32: the user reads every update of a turn while it goes on, each once and in order", async (t) => {
+  // Five subagents one after the other, two updates each. That none is late is shown in simulated time
+  // (tests/sim/crew_stories_test.cc): here it would be the machine's speed that is measured.
+  const parts = [1, 2, 3, 4, 5], held = parts.map(() => gate());
+  t.after(() => held.forEach(({ open }) => open()));
+  const { crew } = await cast(t, { assistant: ({ turn }) => (turn === 0 ? { text: "x", tools: parts.map((n) => spawning("worker", `part ${n}`)) } : { text: "done" }),
+    worker: async ({ task }) => { await held[Number(task.match(/part (\d)/)[1]) - 1].wait; return { text: report(`Did ${task}.`) }; } });
+  const chat = crew.spawn(["chat", "-m", "go"]);
+  // Whole lines, however they came.
+  const updates = () => chat.text.stderr.split("\n").slice(0, -1).filter((line) => /^→ Running worker agent\.\.\.$|^ {4}Did part \d\.$/.test(line));
+  const expected = parts.flatMap((n) => ["→ Running worker agent...", `    Did part ${n}.`]);
+  for (const [n, { open }] of held.entries()) {
+    await waitFor(() => updates().length > 2 * n, { every: 5, what: `the user is told that subagent ${n + 1} runs` });
+    assert.deepEqual(updates(), expected.slice(0, 2 * n + 1), chat.text.stderr);
+    open();
+  }
+  assert.equal((await chat.ended).code, 0, chat.text.stderr);
+  assert.deepEqual(updates(), expected, chat.text.stderr);
 });
 
 test("SA-32: an agent does not wait for one who does not read its updates", async (t) => {

@@ -8,79 +8,14 @@
 
 #include "crew/chat_files.h"
 #include "crew/conversation.h"
-#include "crew/crew_service.h"
-#include "crew/crew_table.h"
-#include "platform/files/files.h"
-#include "platform/files/temporary_folder_fixture.h"
+#include "crew_world.h"
 #include "sim_disk.h"
-#include "sim_runs.h"
 #include "sim_seeds.h"
-#include "store/replies_table.h"
 
 namespace cru::sim {
 namespace {
 
 using namespace crew;
-
-std::vector<Migration> migrations() { return with_runs({reply_migrations(), crew::migrations()}); }
-
-/// A tool that leaves a mark on the world, which no crash takes away.
-class Marks final : public OtherTools {
- public:
-  Marks(Loop& loop, SimRandom& random, std::map<std::string, int>& made)
-      : loop_(loop), random_(random), made_(made) {}
-  std::vector<minds::ToolSpec> specs(const Permissions&) const override {
-    return {{"mark", "leaves a mark", {}}};
-  }
-  bool has(const std::string& name) const override { return name == "mark"; }
-  bool reads_only(const std::string&) const override { return false; }
-  Task<Result<std::string>> call(ToolCall call) override {
-    auto key = fmt::format("{}/{}", call.task_id, text_or(call.input, "id"));
-    ++made_[key];
-    co_await loop_.sleep(random_.delay(300));
-    co_return "marked " + key;
-  }
-  Task<void> agent_ended(std::string, std::string) override { co_return; }
-
- private:
-  Loop& loop_;
-  SimRandom& random_;
-  std::map<std::string, int>& made_;
-};
-
-minds::Settings scripted() {
-  auto settings = minds::default_settings();
-  for (std::string name : {"lead", "worker"})
-    settings.models[name] = {
-        .name = name, .provider = "scripted", .id = name, .prices = {}, .script = name + ".yaml"};
-  settings.default_model = "worker";
-  return settings;
-}
-
-/// One daemon's life.
-struct Daemon : SimRuns {
-  Pool pool;
-  definitions::Registry registry;
-  notes::Notes notes;
-  minds::Minds minds;
-  Workbench workbench;
-  Marks marks;
-  Crew crew;
-  bool ready = false;
-
-  Daemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened,
-         const std::string& root, std::map<std::string, int>& made, int64_t max_concurrent)
-      : SimRuns(loop, world, random, std::move(opened), root),
-        pool(loop, 0),
-        registry(loop, *store, pool, {root + "/agents", root + "/none", root, root}),
-        notes(loop, *store, pool, {.root = root, .index_file = root + "/notes.db"}),
-        minds(loop, pool, runs, random, scripted(),
-              {.root = root, .home_config = root, .program = {}, .environment = {}}),
-        workbench(loop, pool, notes, {.root = root, .program = {}, .environment = {}}),
-        marks(loop, random, made),
-        crew(loop, *store, pool, random, registry, minds, workbench, marks,
-             {.root = root, .max_concurrent = max_concurrent, .delegation_limit = 1h}) {}
-};
 
 constexpr std::string_view lead_script = R"(
 replies:
@@ -133,8 +68,8 @@ class World {
 
  private:
   void boot() {
-    daemon_ = std::make_unique<Daemon>(loop_, world_, random_, disk_.open_store(migrations()), root_.path(),
-                                       made_, max_concurrent_);
+    daemon_ = std::make_unique<CrewDaemon>(loop_, world_, random_, disk_.open_store(crew_migrations()),
+                                           root_.path(), made_, max_concurrent_);
     loop_.spawn(work());
   }
 
@@ -242,7 +177,7 @@ class World {
   TemporaryFolder root_;
   std::map<std::string, int> made_;
   int64_t max_concurrent_ = 1;
-  std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<CrewDaemon> daemon_;
   int chats_ = 0;
   bool client_done_ = false, all_over_ = false;
 };

@@ -1,0 +1,153 @@
+// What a user is told of subagents at work, in simulated time.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "api/handlers/handlers.h"
+#include "crew_world.h"
+#include "edges/http/event_stream.h"
+
+namespace cru::sim {
+namespace {
+
+/// One server-sent event, when it reached its reader, and when it happened.
+struct Seen {
+  std::string type, task_id;
+  Time at, happened_at;
+};
+
+/// The reader's end of GET /events: takes everything at once and notes the time.
+class Screen final : public http::Writer {
+ public:
+  explicit Screen(const Clock& clock) : clock_(clock) {}
+  std::vector<Seen> seen;
+
+  Task<bool> send(http::Response) override { co_return false; }
+  Task<bool> start(http::Response head) override {
+    take(head.body);
+    co_return true;
+  }
+  Task<bool> write(std::string_view bytes) override {
+    take(bytes);
+    co_return true;
+  }
+  Task<std::optional<Upgraded>> upgrade(http::Response) override { co_return std::nullopt; }
+
+ private:
+  void take(std::string_view frames) {
+    constexpr std::string_view field = "\ndata: ";
+    for (auto at = frames.find(field); at != frames.npos; at = frames.find(field, at + 1)) {
+      auto begin = at + field.size();
+      auto event = parse_json(frames.substr(begin, frames.find('\n', begin) - begin)).value().as_object();
+      seen.push_back({std::string(text_or(event, "type")),
+                      std::string(text_or(*object_at(event, "data"), "task_id")), clock_.wall(),
+                      *parse_rfc3339(text_or(event, "timestamp"))});
+    }
+  }
+  const Clock& clock_;
+};
+
+constexpr std::string_view lead_script = R"(
+replies:
+  - when: {turn: 1}
+    delay: 100ms
+    say: I ask five.
+    tools:
+      - {name: spawn_agent, input: {agent: explorer, task: one, model: worker}}
+      - {name: spawn_agent, input: {agent: explorer, task: two, model: worker}}
+      - {name: spawn_agent, input: {agent: explorer, task: three, model: worker}}
+      - {name: spawn_agent, input: {agent: explorer, task: four, model: worker}}
+      - {name: spawn_agent, input: {agent: explorer, task: five, model: worker}}
+otherwise: {say: all are back, delay: 50ms}
+)";
+constexpr std::string_view worker_script = R"(
+replies:
+  - when: {turn: 1}
+    delay: 2s
+    tools: [{name: mark, input: {id: a}}, {name: mark, input: {id: b}}]
+otherwise: {say: "## Summary\ndone {{task}}", delay: 2s}
+)";
+
+/// A turn with five subagents in a world where nothing goes wrong, watched by a client of the event stream.
+class Turn {
+ public:
+  explicit Turn(int64_t max_concurrent) : random_(7), loop_(clock_), world_(loop_, clock_, random_) {
+    CRU_ASSERT(write_file(root_ / "lead.yaml", lead_script));
+    CRU_ASSERT(write_file(root_ / "worker.yaml", worker_script));
+    auto opened = SimStore::open(loop_, random_, fs_, crew_migrations());
+    CRU_ASSERT(opened.has_value());
+    daemon_.emplace(loop_, world_, random_, *std::move(opened), root_.path(), made_, max_concurrent);
+    daemon_->store->failures = 0;
+    api_.emplace(*daemon_->store);
+    api::bind_questions(*api_, daemon_->runs, daemon_->inbox);
+  }
+  ~Turn() { loop_.drop_tasks(); }
+
+  void live() {
+    loop_.spawn(watch());
+    loop_.spawn(ask());
+    EXPECT_TRUE(loop_.run_until([this] { return !subagents.empty() && has_seen_the_end(); }, 10min))
+        << "the turn has no end";
+  }
+  std::vector<Seen> seen() const { return screen_.seen; }
+  std::vector<crew::Subagent> subagents;
+
+ private:
+  Task<void> watch() {
+    edges::EventSources sources{
+        .loop = loop_, .api = *api_, .log = daemon_->store->events(), .call = {}, .heartbeat = 15s};
+    auto streamed =
+        co_await edges::stream_events(std::move(sources), {.filter = {}, .after = 0}, {}, screen_);
+    ADD_FAILURE() << "the stream ended: " << (streamed ? "" : streamed.error().message);
+  }
+  Task<void> ask() {
+    auto recovered = co_await daemon_->crew.recover();
+    auto chat = co_await daemon_->crew.start_chat({.model = "lead", .message = "go"});
+    EXPECT_TRUE(recovered && chat);
+    while (chat && subagents.empty()) {
+      co_await loop_.sleep(1s);
+      auto view = co_await daemon_->crew.view(chat->chat.id, 0, 1000);
+      if (view && !view->chat.turn_running && !view->subagents.empty()) subagents = view->subagents;
+    }
+  }
+  bool has_seen_the_end() const { return !screen_.seen.empty() && screen_.seen.back().type == "chat.turn"; }
+
+  SimRandom random_;
+  SimClock clock_;
+  SimLoop loop_;
+  CrashFs fs_;
+  SimWorld world_;
+  TemporaryFolder root_;
+  std::map<std::string, int> made_;
+  Screen screen_{clock_};
+  std::optional<CrewDaemon> daemon_;
+  std::optional<api::Api> api_;
+};
+
+// Scenario: SA-32
+TEST(CrewStory, EveryUpdateOfATurnIsSeenWithin100Milliseconds) {
+  for (int64_t max_concurrent : {1, 5}) {
+    SCOPED_TRACE(max_concurrent);
+    Turn turn(max_concurrent);
+    turn.live();
+    std::map<std::string, std::vector<std::string>> updates;
+    for (const auto& [type, task_id, at, happened_at] : turn.seen()) {
+      EXPECT_LT(at - happened_at, 100ms) << type << " " << task_id;
+      if (type.starts_with("subagent.") && type != "subagent.entry") updates[task_id].push_back(type);
+    }
+    ASSERT_EQ(turn.subagents.size(), 5u);
+    EXPECT_EQ(updates.size(), 5u);
+    for (const auto& one : turn.subagents) {
+      EXPECT_EQ(updates[one.task_id],
+                (std::vector<std::string>{"subagent.queued", "subagent.started", "subagent.tool",
+                                          "subagent.tool", "subagent.completed"}))
+          << one.task;
+      // By the record, too: what is committed late is seen late, whatever its event says.
+      for (const auto& [type, task_id, at, happened_at] : turn.seen())
+        if (task_id == one.task_id && type == "subagent.completed") EXPECT_LT(at - *one.completed_at, 100ms);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cru::sim

@@ -1,0 +1,75 @@
+#pragma once
+/// A daemon with a crew, and a tool that leaves marks: what the simulations of chats and subagents share.
+#include <fmt/format.h>
+
+#include "crew/crew_service.h"
+#include "crew/crew_table.h"
+#include "platform/files/files.h"
+#include "platform/files/temporary_folder_fixture.h"
+#include "sim_runs.h"
+#include "store/replies_table.h"
+
+namespace cru::sim {
+
+inline std::vector<Migration> crew_migrations() {
+  return with_runs({reply_migrations(), crew::migrations()});
+}
+
+/// A tool that leaves a mark on the world, which no crash takes away.
+class Marks final : public crew::OtherTools {
+ public:
+  Marks(Loop& loop, SimRandom& random, std::map<std::string, int>& made)
+      : loop_(loop), random_(random), made_(made) {}
+  std::vector<minds::ToolSpec> specs(const crew::Permissions&) const override {
+    return {{"mark", "leaves a mark", {}}};
+  }
+  bool has(const std::string& name) const override { return name == "mark"; }
+  bool reads_only(const std::string&) const override { return false; }
+  Task<Result<std::string>> call(crew::ToolCall call) override {
+    auto key = fmt::format("{}/{}", call.task_id, text_or(call.input, "id"));
+    ++made_[key];
+    co_await loop_.sleep(random_.delay(300));
+    co_return "marked " + key;
+  }
+  Task<void> agent_ended(std::string, std::string) override { co_return; }
+
+ private:
+  Loop& loop_;
+  SimRandom& random_;
+  std::map<std::string, int>& made_;
+};
+
+inline minds::Settings scripted() {
+  auto settings = minds::default_settings();
+  for (std::string name : {"lead", "worker"})
+    settings.models[name] = {
+        .name = name, .provider = "scripted", .id = name, .prices = {}, .script = name + ".yaml"};
+  settings.default_model = "worker";
+  return settings;
+}
+
+/// One daemon's life. Its models are the scripts lead.yaml and worker.yaml in `root`.
+struct CrewDaemon : SimRuns {
+  Pool pool;
+  definitions::Registry registry;
+  notes::Notes notes;
+  minds::Minds minds;
+  crew::Workbench workbench;
+  Marks marks;
+  crew::Crew crew;
+
+  CrewDaemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened,
+             const std::string& root, std::map<std::string, int>& made, int64_t max_concurrent)
+      : SimRuns(loop, world, random, std::move(opened), root),
+        pool(loop, 0),
+        registry(loop, *store, pool, {root + "/agents", root + "/none", root, root}),
+        notes(loop, *store, pool, {.root = root, .index_file = root + "/notes.db"}),
+        minds(loop, pool, runs, random, scripted(),
+              {.root = root, .home_config = root, .program = {}, .environment = {}}),
+        workbench(loop, pool, notes, {.root = root, .program = {}, .environment = {}}),
+        marks(loop, random, made),
+        crew(loop, *store, pool, random, registry, minds, workbench, marks,
+             {.root = root, .max_concurrent = max_concurrent, .delegation_limit = 1h}) {}
+};
+
+}  // namespace cru::sim
