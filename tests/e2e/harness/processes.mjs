@@ -77,8 +77,14 @@ export class Processes extends Client {
   }
 
   /// A daemon as our own child, so that it can be killed by its exact pid. Waits until it answers.
-  async startDaemon({ wait = true, env = {} } = {}) {
-    this.daemon = this.spawn(["daemon", "run"], { env });
+  startDaemon({ wait = true, env = {} } = {}) {
+    return this.launched(() => this.spawn(["daemon", "run"], { env }), { wait });
+  }
+
+  /// The daemon that `launch` starts, and starts again in the same way when it was refused.
+  async launched(launch, { wait = true } = {}) {
+    this.launch = launch;
+    this.daemon = launch();
     if (wait) await this.ready();
     return this.daemon;
   }
@@ -100,7 +106,7 @@ export class Processes extends Client {
       }
       // Whoever held the lock was dying, and nobody came after it: as a person would, we try again.
       if (refused_at && Date.now() - refused_at > 3000) {
-        daemon = this.daemon = this.spawn(["daemon", "run"]);
+        daemon = this.daemon = this.launch();
         refused_at = 0;
       }
       return (await this.get("/health", { timeout: patience / 4 })).status === 200;

@@ -7,13 +7,15 @@ import { cru_bin } from "./basics.mjs";
 /// A kind of project whose .coven is a small file system of its own, of `size`, seen by its daemon only. It is in a user
 /// namespace, so nobody has to be root for it.
 export const onSmallDisk = (Kind) => class extends Kind {
-  async startDaemon() {
+  startDaemon({ env = {} } = {}) {
     const coven = this.path(".coven");
     const script = `mkdir -p ${coven} && mount -t tmpfs -o size=${this.size} tmpfs ${coven} && exec ${cru_bin} daemon run`;
-    this.daemon = this.spawn(["-rm", "sh", "-c", script], { argv0: "unshare" });
-    this.inside = `/proc/${this.daemon.pid}/root${this.root}`;
-    this.socket = join(this.inside, ".coven/covend.sock");
-    await this.ready();
+    return this.launched(() => {
+      const daemon = this.spawn(["-rm", "sh", "-c", script], { argv0: "unshare", env });
+      this.inside = `/proc/${daemon.pid}/root${this.root}`;
+      this.socket = join(this.inside, ".coven/covend.sock");
+      return daemon;
+    });
   }
   path(...parts) { return join(this.inside && parts[0]?.startsWith(".coven/") ? this.inside : this.root, ...parts); }
   pidIn(name) {
