@@ -1,7 +1,7 @@
 // Agents hear each other, and remember: the bus, conversations, tasks, what clients are told.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { codeOf, waitFor } from "./harness.mjs";
+import { assertBetween, codeOf, waitFor } from "./harness.mjs";
 import { Live, Minds } from "./harness/live.mjs";
 
 const say = (message, to) => ({ type: "chat_message", message, ...(to ? { to } : {}) });
@@ -151,7 +151,7 @@ test("RT-12: both sides of a conversation are rows, with timestamp, sender, cont
   assert.ok(before.every(({ timestamp }) => timestamp > 0) && before[1].timestamp >= before[0].timestamp);
   const told = await live.conversation(id);
   assert.deepEqual(told.map(({ sender, content, recipient }) => [sender, content, recipient]), before.map(({ sender, content, recipient }) => [sender, content, recipient]));
-  assert.ok(told.every(({ timestamp }) => Date.parse(timestamp) >= began - 1 && Date.parse(timestamp) <= Date.now() + 1), told[0].timestamp);
+  for (const { timestamp } of told) assertBetween(timestamp, began);
   await live.restartDaemon();
   assert.deepEqual(rows(), before);
   assert.deepEqual(await live.conversation(id), told);

@@ -1,7 +1,7 @@
 // Agents decide by themselves: the loop, the prompt, what is done about a decision, interruptions, the state machine.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { waitFor } from "./harness.mjs";
+import { assertBetween, waitFor } from "./harness.mjs";
 import { gate, inMoreTime, Live, Minds } from "./harness/live.mjs";
 
 const legal = new Set(["idle listening", "listening thinking", "thinking speaking", "speaking idle", "idle thinking", "thinking listening", "listening idle", "thinking idle"]);
@@ -77,7 +77,8 @@ test("RT-05: a decision to move is carried out: position, AgentMoved on the bus,
   assert.deepEqual([moved.x, moved.y], [10, 5]);
   assert.deepEqual([moved.path[0], moved.path.at(-1), moved.path.length], [{ x: 7, y: 5 }, { x: 10, y: 5 }, 4]);
   for (let n = 1; n < moved.path.length; ++n) assert.equal(Math.abs(moved.path[n].x - moved.path[n - 1].x) + Math.abs(moved.path[n].y - moved.path[n - 1].y), 1, "4-connected");
-  assert.ok(moved.t0_ms >= began - 1 && moved.t0_ms <= moved.at + 1 && moved.speed > 0 && Date.parse(moved.t0) === moved.t0_ms, JSON.stringify(moved));
+  assertBetween(moved.t0_ms, began, moved.at);
+  assert.deepEqual([moved.speed > 0, Date.parse(moved.t0)], [true, moved.t0_ms], JSON.stringify(moved));
   assert.equal((await other.waitFor(({ type, agent_id }) => type === "agent_moved" && agent_id === id)).seq, moved.seq);
   await waitFor(async () => (await live.agent(id)).position.x === 10, { what: "it arrives" });
   assert.equal(socket.of("agent_moved", ({ agent_id, x }) => agent_id === id && x === 10).length, 1, "one message a walk");

@@ -1,4 +1,5 @@
 // Where things are, waiting on conditions, chance from a seed.
+import assert, { AssertionError } from "node:assert/strict";
 import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,13 +14,14 @@ export { sleep };
 /// that is busy with other things too. No test has a deadline of its own. CRU_TEST_PATIENCE_S=n makes it n seconds.
 export const patience = 1000 * Number(process.env.CRU_TEST_PATIENCE_S ?? 240);
 
-/// Functions that tell what is known of the test's daemons, for the message of a wait that was in vain.
+/// Functions that tell what is known of the test's daemons, for the message of a wait that timed out.
 export const witnesses = new Set();
 const testimony = () => [...witnesses].map((tell) => { try { return tell(); } catch (error) { return error.message; } }).join("\n");
-const vain = (within, what, last) => new Error(`not within ${within / 1000} s: ${what}${last ? `\nat last: ${last}` : ""}\n${testimony()}`);
+const timedOut = (within, what, last) => new Error(`timed out after ${within / 1000} s: ${what}${last ? `\nlast value: ${last}` : ""}\n${testimony()}`);
 const shown = (value) => { try { return JSON.stringify(value)?.slice(0, 2000); } catch { return String(value); } };
 
-/// Waits until `condition()` is truthy and gives its value back. An exception counts as not yet.
+/// Waits until `condition()` is truthy and gives its value back. An exception counts as not yet, but not an assertion that
+/// failed, nor an error with `final`: those end the wait.
 export async function waitFor(condition, { within = patience, every = 25, what = condition.toString() } = {}) {
   const end = Date.now() + within;
   for (;;) {
@@ -29,10 +31,10 @@ export async function waitFor(condition, { within = patience, every = 25, what =
       if (value) return value;
       if (value !== undefined && value !== false) last = shown(value);
     } catch (error) {
-      if (error.final) throw error;
+      if (error.final || error instanceof AssertionError) throw error;
       last = error.message;
     }
-    if (Date.now() > end) throw vain(within, what, last);
+    if (Date.now() > end) throw timedOut(within, what, last);
     await sleep(every);
   }
 }
@@ -40,8 +42,15 @@ export async function waitFor(condition, { within = patience, every = 25, what =
 /// The promise, or an error if nothing comes of it: `what` says what it is, `last` tells how things stand.
 export function inTime(promise, what, last = () => "") {
   let timer;
-  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(vain(patience, what, last())), patience).unref(); });
+  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(timedOut(patience, what, last())), patience).unref(); });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/// Asserts that `time` (RFC 3339, or milliseconds) lies between two instants of this process. A second of slack on both
+/// sides: clocks are set while tests run, and each program rounds in its own way.
+export function assertBetween(time, from, until = Date.now()) {
+  const at = typeof time === "string" ? Date.parse(time) : time, slack = 1000;
+  assert.ok(at >= from - slack && at <= until + slack, `${time} is not between ${new Date(from).toISOString()} and ${new Date(until).toISOString()}`);
 }
 
 /// A small seeded generator: the same seed, the same kill times.
