@@ -26,7 +26,10 @@ struct Words {
 };
 
 /// The hook's own time, all told. Only the start of a session may wait for a daemon to come up.
+/// CRU_HOOK_LIMIT_MS is for tests, whose machine may be slower than any host would wait.
 Duration limit_of(const std::string& event) {
+  if (auto own = std::atoll(api::own_environment("CRU_HOOK_LIMIT_MS").value_or("").c_str()); own > 0)
+    return Duration(own);
   if (event == "session-start") return 3000ms;
   return event == "session-end" ? 950ms : 800ms;
 }
