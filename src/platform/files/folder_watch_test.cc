@@ -81,6 +81,14 @@ class FolderWatchTest : public testing::Test {
     std::lock_guard guard(mutex);
     return told.contains(path);
   }
+  bool was_told_all() {
+    std::lock_guard guard(mutex);
+    return all;
+  }
+  int times_told() {
+    std::lock_guard guard(mutex);
+    return times;
+  }
 
   LoopThread thread;
   TemporaryFolder folder;
@@ -117,7 +125,7 @@ TEST_F(FolderWatchTest, TellsOfFilesMadeChangedMovedAndRemoved) {
   quiesce(folder.path());
   fs::remove(folder / "b.md");
   EXPECT_TRUE(tells("b.md"));
-  EXPECT_FALSE(all);
+  EXPECT_FALSE(was_told_all());
 }
 
 TEST_F(HeldFolderWatchTest, TellsTogetherWhatComesTogether) {
@@ -127,10 +135,10 @@ TEST_F(HeldFolderWatchTest, TellsTogetherWhatComesTogether) {
     take_turns();
     held.pass(10ms);
   }
-  EXPECT_EQ(times, 0) << "it waits for more";
+  EXPECT_EQ(times_told(), 0) << "it waits for more";
   held.pass(300ms);
   EXPECT_TRUE(was_told("0") && was_told("19"));
-  EXPECT_EQ(times, 1);
+  EXPECT_EQ(times_told(), 1);
 }
 
 TEST_F(FolderWatchTest, FollowsFoldersThatAreMadeAndMoved) {
@@ -262,8 +270,8 @@ TEST_F(HeldFolderWatchTest, TellsAllWhenTooMuchHappensAtOnce) {
   });
   take_turns();
   held.pass(200ms);
-  EXPECT_TRUE(all);
-  EXPECT_EQ(times, 1);
+  EXPECT_TRUE(was_told_all());
+  EXPECT_EQ(times_told(), 1);
 }
 
 }  // namespace
