@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Reads every #include under src/ and holds it against the plan of the house (ARCHITECTURE.md).
+// Holds every file's folder and every #include under src/ against the plan of the house (ARCHITECTURE.md).
 // Prints each violation as `file:line: why` and fails if there is one.
 //   node tools/layering.mjs [ROOT]        checks a tree
 //   node tools/layering.mjs --self-test   plants one violation of each rule and proves that it is seen
@@ -31,7 +31,8 @@ const all = [...below, ...Object.keys(rooms), "api", "edges", "daemon", "keeper"
 // A session's end is what these do together, so their tests may see each other.
 const coordination = ["sessions", "locks", "work", "handoffs", "teams"];
 
-// Rooms within rooms: what each folder may include of its siblings, "." being the files beside them.
+// Rooms within rooms: what each folder may include of its siblings, "." being the files beside them. A room that is not
+// here has no folders.
 const within = {
   platform: { loop: [], files: ["loop"], process: ["loop", "files"], sandbox: ["files"], net: ["loop", "files"] },
   "platform/net": { http: ["."], ".": ["http"] },
@@ -74,6 +75,16 @@ function allowed(file) {
   return [...below, room, ...rooms[room], ...(test && coordination.includes(room) ? coordination : [])];
 }
 
+/// Why a file may not be where it is, or nothing.
+function againstPlan(file) {
+  const [room, ...rest] = file.split("/");
+  for (let folder = room; rest.length; folder += `/${rest.shift()}`) {
+    const part = rest.length > 1 ? rest[0] : ".";
+    const plan = within[folder] ?? { ".": [] };
+    if (!(part in plan)) return `${part === "." ? `files in ${folder}/ itself are` : `"${folder}/${part}" is`} not planned: add it to tools/layering.mjs`;
+  }
+}
+
 /// Why a file may not include another of the same room, or nothing.
 function againstSiblings(file, own) {
   for (const [folder, plan] of Object.entries(within)) {
@@ -81,7 +92,6 @@ function againstSiblings(file, own) {
     const part = (path) => { const rest = path.slice(folder.length + 1); return rest.includes("/") ? rest.split("/")[0] : "."; };
     const from = part(file), to = part(own);
     if (from === to || isTest(file)) continue;
-    if (!(from in plan)) return `"${folder}/${from}" is not a planned part of ${folder}/: add it to tools/layering.mjs`;
     const may = plan[from].some((place) => place === to || own.startsWith(`${folder}/${place}/`));
     if (!may) return `${folder}/${from} may not include "${own}" (of ${folder}/ it may include ${plan[from].join(", ") || "nothing"})`;
   }
@@ -123,13 +133,16 @@ export function check(root) {
       say(1, `"${room}" is not a known room: add it to tools/layering.mjs and ARCHITECTURE.md`);
       continue;
     }
+    if (againstPlan(file)) {
+      say(1, againstPlan(file));
+      continue;
+    }
     text.split("\n").forEach((content, index) => {
       const line = index + 1;
       const system = content.match(/^\s*#\s*include\s*<([^>]+)>/)?.[1];
       if (system) {
         if (/^boost\/asio\b/.test(system) && room !== "platform") say(line, `only platform/ includes Asio (<${system}>)`);
-        if (/^boost\/beast\b/.test(system) && room !== "platform" && !file.startsWith("edges/http/"))
-          say(line, `only platform/ and edges/http/ include Beast (<${system}>)`);
+        if (/^boost\/beast\b/.test(system) && room !== "platform") say(line, `only platform/ includes Beast (<${system}>)`);
         if (posix.test(system) && !mayUsePosix.some((place) => place.test(file)))
           say(line, `only platform/ and keeper/ talk to the operating system (<${system}>)`);
         else if (isRules(file) && io.test(system)) say(line, `a rules file does no I/O, and includes <${system}>`);
@@ -177,14 +190,19 @@ function selfTest() {
     ["edges/cli/core/render.h", "#include \"edges/cli/verbs/run.h\"", "the core of the command line that knows a verb"],
     ["edges/cli/demo/demo.cc", "#include \"edges/mcp/stdio.h\"", "another edge outside the verbs"],
     ["platform/audio/sound.h", "#include \"platform/loop/loop.h\"", "a part of a room that nobody planned"],
+    ["platform/audio/silence.h", "", "one that includes nothing"],
+    ["locks/deep/lock.h", "", "a part of a room that has none"],
+    ["edges/cli/loose.h", "", "a file beside the parts of a room that has only parts"],
     ["notes/files.cc", "#include <sys/stat.h>", "a room that talks to the operating system"],
     ["api/clock.h", "#include <unistd.h>", "the table that does"],
     ["keeper/main.cc", "#include \"store/store.h\"", "the keeper includes the store"],
     ["api/api.h", "#include \"runs/run.h\"", "the table includes a room"],
     ["edges/http/route.cc", "#include \"runs/run.h\"", "an edge includes a room"],
-    ["edges/cli/ps.cc", "#include \"store/store.h\"", "an edge includes more of the store than its log"],
+    ["edges/cli/verbs/ps.cc", "#include \"store/store.h\"", "an edge includes more of the store than its log"],
     ["daemon/wiring.h", "#include \"keeper/keeper.h\"", "the daemon includes the keeper"],
     ["runs/service.cc", "#include <boost/asio.hpp>", "Asio outside platform"],
+    ["edges/http/parse.cc", "#include <boost/beast/http.hpp>", "Beast outside platform"],
+    ["runs/near.cc", "#include \"run.h\"", "a path that does not begin at src/"],
     ["runs/life.h", "/// Life of a run. Rules only.\n#include \"store/store.h\"", "a rules file with I/O"],
     ["runs/death.h", "/// Death of a run. Rules only.\n#include <fstream>", "a rules file with a stream"],
     ["runs/birth.h", "/// Birth of a run. Rules only.\n#include \"runs/run.h\"", "a rules file with a file that is none"],
