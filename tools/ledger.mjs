@@ -31,15 +31,21 @@ function filesUnder(root, folder, pattern) {
   });
 }
 
-/// What the marks in one file say: `marks` of {ids, test}, and `wrong`, one line for each that is none. The name of an
-/// end-to-end test is its file and scenario, for a title may be made of parts; of a C++ test, `Suite.Name`.
+/// The titles that a test written so may have: what stands in ${…} may be anything.
+function titlesLike(words, quote) {
+  const parts = quote === "`" ? words.split(/\$\{[^{}]*\}/) : [words];
+  return new RegExp(`^${parts.map((part) => part.replace(/\\(.)/g, "$1").replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join(".*")}$`);
+}
+
+/// What the marks in one file say: `marks` of {ids, test}, and `wrong`, one line for each that is none. A C++ test is known
+/// by its name, `Suite.Name`; an end-to-end test by its file and the titles that it may have.
 export function marksIn(path, text) {
   const marks = [], wrong = [];
   const lineAt = (offset) => text.slice(0, offset).split("\n").length;
   if (path.endsWith(".mjs")) {
-    for (const { index, 2: words } of text.matchAll(title)) {
+    for (const { index, 1: quote, 2: words } of text.matchAll(title)) {
       const mark = words.match(title_mark);
-      if (mark) marks.push({ ids: mark[1].split(", "), test: basename(path), line: lineAt(index) });
+      if (mark) marks.push({ ids: mark[1].split(", "), test: { file: basename(path), titles: titlesLike(words, quote) }, line: lineAt(index) });
       else if (/^[A-Z]{2}-\d\d\b/.test(words)) wrong.push(`${path}:${lineAt(index)}: a mark is written "EX-04: …" or "EX-04, EX-05: …", not "${words.slice(0, 20)}…"`);
     }
     return { marks, wrong };
@@ -55,11 +61,12 @@ export function marksIn(path, text) {
   return { marks, wrong };
 }
 
-/// What was run: "passed", "failed" or "skipped" by a test's name; a scenario's best of a file end to end.
+/// What was run: "passed", "failed" or "skipped" by a test's name, end to end by its file and title. Where a test was run
+/// more than once, in halves or with several parameters, the worst counts.
 export function resultsIn(folder) {
   const outcomes = new Map();
-  const best = ["failed", "skipped", "passed"];
-  const note = (key, outcome) => { if (best.indexOf(outcome) > best.indexOf(outcomes.get(key))) outcomes.set(key, outcome); };
+  const order = ["passed", "skipped", "failed"];
+  const note = (key, outcome) => { if (order.indexOf(outcome) > order.indexOf(outcomes.get(key))) outcomes.set(key, outcome); };
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const reports = names.filter((name) => name.endsWith(".xml"));
   const journals = names.filter((name) => name === "e2e.jsonl");
@@ -73,11 +80,19 @@ export function resultsIn(folder) {
   for (const name of journals) {
     for (const line of readFileSync(join(folder, name), "utf8").split("\n").filter(Boolean)) {
       const { file, title: words, outcome } = JSON.parse(line);
-      for (const id of words.match(title_mark)?.[1].split(", ") ?? []) note(`${file} ${id}`, outcome);
+      note(`${file} ${words}`, outcome);
     }
   }
   const missing = [...(reports.length ? [] : ["the C++ tests"]), ...(journals.length ? [] : ["the end-to-end tests"])];
   return { outcomes, missing };
+}
+
+/// The outcomes of a marked test: one, or one for each title that it was run with.
+function outcomesOf(test, outcomes) {
+  if (!outcomes) return [undefined];
+  if (typeof test === "string") return [outcomes.get(test) ?? "not run"];
+  const own = [...outcomes].filter(([key]) => key.startsWith(`${test.file} `) && test.titles.test(key.slice(test.file.length + 1)));
+  return own.length ? own.map(([, outcome]) => outcome) : ["not run"];
 }
 
 /// The ledger of a tree: `scenarios` with their `tests`, and `wrong`, a line for each reason to fail.
@@ -95,7 +110,7 @@ export function check(root, results, is_finished) {
     for (const { ids: named, test, line } of found.marks)
       for (const id of named) {
         if (!by_id.has(id)) wrong.push(`${path}:${line}: there is no scenario ${id}`);
-        by_id.get(id)?.tests.push({ path, line, outcome: outcomes && (outcomes.get(path.endsWith(".mjs") ? `${test} ${id}` : test) ?? "not run") });
+        for (const outcome of outcomesOf(test, outcomes)) by_id.get(id)?.tests.push({ path, line, outcome });
       }
   }
   for (const scenario of scenarios) {
@@ -144,7 +159,10 @@ function selfTest() {
     ["an unknown id in C++", { [cc]: "// Scenario: EX-03, ZZ-01\nTEST_P(Room, HasADoor) {}\n" }, [/b_test\.cc:1: there is no scenario ZZ-01/]],
     ["a test that was skipped end to end", { [journal]: ran("skipped") }, [/^EX-01 One: .*: skipped$/, /^EX-02/]],
     ["a test that failed", { [journal]: ran("failed") }, [/^EX-01 One: .*: failed$/, /^EX-02/]],
-    ["a test that was not run", { [journal]: ran("passed", "EX-01: it is so") }, [/^EX-02 Two: .*: not run$/]],
+    ["a test that was not run", { [journal]: ran("passed", "EX-01, EX-02: it is so, and more") }, [/^EX-01 One: .*: not run$/, /^EX-02/]],
+    ["another test of the scenario in the same file", { [journal]: ran("skipped") + ran("passed", "EX-01, EX-02: it is otherwise") }, [/^EX-01 One: .*: skipped$/, /^EX-02/]],
+    ["a test that failed once of twice", { [journal]: ran("failed") + ran("passed") }, [/^EX-01 One: .*: failed$/, /^EX-02/]],
+    ["a half that failed in C++", { [xml]: cpp("All/Room.HasADoor/0", "<failure></failure>") + cpp("All/Room.HasADoor/1") }, [/^EX-03 Three: .*: failed$/]],
     ["a test that was run in another file", { [journal]: ran("passed").replace("a.test", "z.test") }, [/^EX-01/, /^EX-02/]],
     ["a test that was skipped in C++", { [xml]: cpp("All/Room.HasADoor/0", '<skipped message="x"><![CDATA[x]]></skipped>', 'status="run" result="skipped"') }, [/^EX-03 Three: .*: skipped$/]],
     ["a test that is disabled", { [xml]: cpp("All/Room.HasADoor/0", "", 'status="notrun" result="suppressed"') }, [/^EX-03 Three: .*: skipped$/]],
@@ -159,15 +177,22 @@ function selfTest() {
       mkdirSync(dirname(join(root, name)), { recursive: true });
       writeFileSync(join(root, name), text);
     }
-    const { wrong } = check(root, with_results && join(root, "results"), (id) => id !== "EX-04");
+    const ledger = check(root, with_results && join(root, "results"), (id) => id !== "EX-04");
     rmSync(root, { recursive: true });
-    return wrong;
+    return ledger;
   };
-  const missed = [...look(clean), ...look(clean, false)].map((line) => `a clean tree is red: ${line}`);
-  // One that is skipped does not matter where another of the same scenario passed.
-  missed.push(...look({ ...clean, [journal]: ran("skipped") + ran("passed") }).map((line) => `one of two is enough: ${line}`));
+  const missed = [...look(clean).wrong, ...look(clean, false).wrong].map((line) => `a clean tree is red: ${line}`);
+  // Each test is told by itself; one that is skipped does not matter where another of the same scenario passed.
+  const several = look({
+    ...clean,
+    [mjs]: 'test("EX-01: a (\\"b\\") c", f);\ntest("EX-01, EX-02: a", f);\nfor (const how of ways)\n  test(`EX-02: it goes ${how}.`, f);\n',
+    [journal]: ran("skipped", 'EX-01: a ("b") c') + ran("passed", "EX-01, EX-02: a") + ran("passed", "EX-02: it goes up.") + ran("skipped", "EX-02: it goes down."),
+  });
+  missed.push(...several.wrong.map((line) => `one of several is enough: ${line}`));
+  const told = several.scenarios.slice(0, 2).map(({ tests }) => tests.map(({ line, outcome }) => `${line} ${outcome}`).join(", ")).join("; ");
+  if (told !== "1 skipped, 2 passed; 2 passed, 4 passed, 4 skipped") missed.push(`tests are not told one by one: ${told}`);
   for (const [what, files, expected] of planted) {
-    const found = look({ ...clean, ...files });
+    const found = look({ ...clean, ...files }).wrong;
     const seen = found.length === expected.length && expected.every((pattern) => found.some((line) => pattern.test(line)));
     if (!seen) missed.push(`not seen: ${what}: ${found.join("; ")}`);
   }

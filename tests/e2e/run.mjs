@@ -48,7 +48,7 @@ function run(file) {
       const tap = existsSync(report) ? readFileSync(report, "utf8") : "";
       const count = (word) => Number([...tap.matchAll(new RegExp(`^# ${word} (\\d+)`, "gm"))].at(-1)?.[1] ?? 0);
       const tests = [...tap.matchAll(/^(not )?ok \d+ - (.*?)(?: # (SKIP|TODO)\b.*)?$/gm)]
-        .map(([, not, title, skip]) => ({ file, title: title.replaceAll("\\#", "#"), outcome: not ? "failed" : skip ? "skipped" : "passed" }));
+        .map(([, not, title, skip]) => ({ file, title: title.replace(/\\([\\#])/g, "$1"), outcome: not ? "failed" : skip ? "skipped" : "passed" }));
       // Without its summary the file ended in the middle of a test, whatever its exit code says.
       const is_whole = /^# pass \d+$/m.test(tap) && tests.length > 0;
       if (!is_whole) said += `${file}: ended before its tests did\n`;
