@@ -34,12 +34,13 @@ test("RT-04: after five seconds of idleness, by default and not before, it asks 
   assert.deepEqual([speech.content, speech.recipients], ["Is anybody here?", [bob]]);
   await waitFor(async () => (await live.conversation(bob)).some(({ sender, content }) => sender === id && content === "Is anybody here?"), { what: "the other agent hears it" });
   await socket.waitFor((message) => message.type === "agent_state_update" && message.agent_id === id && message.old_state === "thinking" && message.state === "speaking");
-  // By the daemon's own times: five seconds from its coming to its first thought.
+  // By the daemon's own times: five seconds from its coming to its first thought. How exactly, tests/sim/live_stories_test.cc
+  // says: here a busy machine may write the first of the two times down late.
   const events = (await live.events(`?entity=${id}&limit=1000`)).filter(({ type }) => type.startsWith("live."));
   const [joined] = events.filter(({ type }) => type === "live.agent_joined");
   const [thought] = events.filter(({ type, data }) => type === "live.agent_state_changed" && data.new_state === "thinking");
   const idle = Date.parse(thought.timestamp) - Date.parse(joined.timestamp);
-  assert.ok(idle >= 4_990, `${idle} ms`);
+  assert.ok(idle >= 4_000, `${idle} ms`);
   assertLegal(socket, id);
 });
 
@@ -234,4 +235,22 @@ test("a mind that does not answer in time is told of, and the agent goes on", as
   assert.ok(idle.error, "the failure is a field, and the state idle");
   await socket.waitFor(({ content }) => content === "back again");
   assert.equal((await socket.state(id, "speaking")).error ?? null, null, "and with it the failure is forgotten");
+});
+
+test("ten agents by themselves for a few seconds: legal states, one a tile, numbers that rise, the same for every client", async (t) => {
+  const live = await Live.started({ live: { idle: "300ms" } }, t);
+  const sockets = [await live.connect(), await live.connect()];
+  const ids = await Promise.all(Array.from({ length: 10 }, (_, n) => live.bring(sockets[0], { name: `Agent ${n}` })));
+  await sockets[0].until(() => sockets[0].of("agent_moved").length >= 10 && sockets[0].of("agent_speech").length >= 5);
+  const cursor = sockets[0].cursor;
+  await sockets[1].until(() => sockets[1].cursor >= cursor);
+  const upTo = (socket) => socket.deltas.filter(({ seq }) => seq <= cursor).map(({ at: _, ...rest }) => rest);
+  assert.deepEqual(upTo(sockets[1]), upTo(sockets[0]));
+  sockets.forEach((socket) => assert.deepEqual(socket.problems(), []));
+  const ends = new Map();
+  for (const { agent_id, x, y } of sockets[0].of("agent_moved")) {
+    ends.set(agent_id, `${x},${y}`);
+    assert.equal(new Set(ends.values()).size, ends.size, "no two go to one tile");
+  }
+  for (const id of ids) for (const { old_state, new_state } of await live.states(id)) assert.ok(!["speaking thinking", "idle speaking"].includes(`${old_state} ${new_state}`));
 });

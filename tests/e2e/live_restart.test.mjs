@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitFor } from "./harness.mjs";
-import { gate, Live, Minds } from "./harness/live.mjs";
+import { gate, inMoreTime, Live, Minds } from "./harness/live.mjs";
 
 const say = (message, to) => ({ type: "chat_message", message, to });
 
@@ -126,4 +126,45 @@ test("kill -9 at any time: nothing is said twice, nothing that was accepted is l
     const said = (await live.events("?limit=1000")).filter(({ type, data }) => type === "live.agent_spoke" && data.agent_id === id);
     assert.equal(rows.filter(({ sender }) => sender === id).length, said.length, "a row for each word, a word for each row");
   }
+});
+
+test("kill -9 while a move is held and while one walks: both are carried out", async (t) => {
+  await inMoreTime(["3s", "15s", "1m"], async (time) => {
+    const minds = await Minds.start(t);
+    minds.decide("Ada", { action: "speak", content: "A long story." });
+    const live = await Live.started({ minds, live: { least_speech: time, most_speech: time } }, t);
+    const socket = await live.connect();
+    const ada = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
+    const bob = await live.bring(socket, { name: "Bob", initial_position: { x: 2, y: 6 } });
+    await socket.must("message_accepted", say("tell me", [ada]));
+    await socket.state(ada, "speaking");
+    const { held } = await socket.must("move_accepted", { type: "move_agent", agent_id: ada, x: 10, y: 5 });
+    if (socket.states(ada).at(-1) !== "speaking") return live.close().then(() => false);  // the story was over before it was asked for
+    assert.equal(held, true);
+    const { walk } = await socket.must("move_accepted", { type: "move_agent", agent_id: bob, x: 13, y: 6 });
+    assert.ok(walk.path.length >= 12);
+    await live.restartDaemon();
+    await waitFor(async () => (await live.agent(bob)).position.x === 13, { what: "Bob is where he wanted to go" });
+    await waitFor(async () => (await live.agent(ada)).position.x === 10, { what: "Ada's held move is carried out" });
+    assert.equal((await live.conversation(ada)).filter(({ sender }) => sender === ada).length, 1, "the story is told once");
+    return true;
+  });
+});
+
+test("a task outlives a kill -9 in the middle of a thought about it", async (t) => {
+  const minds = await Minds.start(t);
+  const stalled = gate();
+  t.after(() => stalled.open());
+  minds.decide("Ada", () => stalled.wait);
+  const live = await Live.started({ minds }, t);
+  const socket = await live.connect();
+  const id = await live.bring(socket, { name: "Ada" });
+  const { task } = await socket.must("task_accepted", { type: "assign_task", agent_id: id, task_name: "count the chairs" });
+  await minds.thought("Ada");
+  minds.decide("Ada", { action: "complete_task", task_id: task.task_id, result: "16" });
+  await live.restartDaemon();
+  await waitFor(async () => (await live.tasks(id))[0].status === "completed", { what: "it completes its task" });
+  const [row] = await live.tasks(id);
+  assert.deepEqual([row.task_id, row.result, Date.parse(row.completed_at) >= Date.parse(row.created_at)], [task.task_id, "16", true]);
+  assert.equal((await live.agent(id)).current_task, null);
 });

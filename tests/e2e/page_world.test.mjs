@@ -1,4 +1,4 @@
-// The page's view of the live agents in a real browser: with a real daemon, and with a pretended one for what a real one
+// The page's view of the live agents in a real browser: with a real daemon, and with a fake one for what a real one
 // does not do at will (a refusal of every kind, an outage, a long walk).
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { chromium } from "playwright-core";
 import { fixedPort, patience, Project, repository, waitFor } from "./harness.mjs";
-import { PretendedWorld } from "./harness/pretended_world.mjs";
+import { FakeWorld } from "./harness/fake_world.mjs";
 
 const pictures = join(repository, "build/pictures");
 mkdirSync(pictures, { recursive: true });
@@ -100,7 +100,7 @@ const answer = {
 };
 
 test("the world on the page: everything said by the socket is shown and can be done, an outage is told and made up for", async (t) => {
-  const world = await PretendedWorld.started({ layout, answer }, t);
+  const world = await FakeWorld.started({ layout, answer }, t);
   const at = await open(`${world.url}/#token=secret`, t);
   const { page } = at;
   await page.getByRole("heading", { name: "Nobody here yet" }).waitFor();

@@ -1,4 +1,4 @@
-// A daemon that is only pretended, for what a real one does not do at will: the page's own files, an empty project, and
+// A fake daemon, for what a real one does not do at will: the page's own files, an empty project, and
 // the socket /ws of docs/formats/websocket.md, whose words a test chooses.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -29,7 +29,7 @@ const lists = {
   "/definitions": { agents: [{ name: "explorer", description: "looks around" }] }, "/definitions/validate": { problems: [] }, "/minds": { minds: [{ provider: "scripted", kind: "scripted", works: true }], models: ["small"], default_model: "small" },
 };
 
-export class PretendedWorld {
+export class FakeWorld {
   clients = new Set();
   /// What clients asked, with `since` for each connection.
   asked = [];
@@ -39,7 +39,7 @@ export class PretendedWorld {
   is_away = false;
 
   static async started(options, test) {
-    const world = new PretendedWorld(options);
+    const world = new FakeWorld(options);
     await new Promise((ready) => world.server.listen(0, "127.0.0.1", ready));
     world.url = `http://127.0.0.1:${world.server.address().port}`;
     test.after(() => world.close());
