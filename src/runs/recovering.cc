@@ -10,6 +10,22 @@ namespace cru::runs {
 namespace {
 
 constexpr Duration recording_limit = 5s;
+constexpr int repair_attempts = 5;
+constexpr Duration between_repairs = 100ms;
+
+/// The last whole record of a file that nobody writes any more. A disk that fails is tried again: lines that
+/// are not found here are in no event. Errors: the last one, logged.
+Task<Result<int64_t>> repair(Loop& loop, Output& output, std::string file, std::string task_id) {
+  for (int attempt = 1;; ++attempt) {
+    auto repaired = co_await output.repair(file);
+    if (repaired) co_return repaired;
+    if (attempt == repair_attempts) {
+      log_error("cannot repair output", repaired.error(), {{"task_id", task_id}});
+      co_return repaired;
+    }
+    co_await loop.sleep(between_repairs);
+  }
+}
 
 }  // namespace
 
@@ -66,12 +82,9 @@ Task<Result<>> Runs::take_back(ActiveRunPtr active, Run run, const KeptRun* kept
     last_seq = std::max(last_seq, kept->last_seq);
   }
   if (!keeper_answers || !kept) {  // nobody writes the file any more
-    auto repaired = co_await output_.repair(run.output_file);
+    auto repaired = co_await repair(loop_, output_, run.output_file, run.task_id);
     // What the file says, not the exit record: a power loss may have taken lines that were not synced.
-    if (repaired)
-      last_seq = std::max(run.last_seq, *repaired);
-    else
-      log_error("cannot repair output", repaired.error(), {{"task_id", run.task_id}});
+    if (repaired) last_seq = std::max(run.last_seq, *repaired);
   }
   // What was written while we were away may hold a question.
   active->known_seq = std::max(active->known_seq, last_seq);
@@ -186,7 +199,7 @@ Task<void> Runs::end_lost(std::map<std::string, ActiveRunPtr> gone, std::map<std
   for (const auto& [uid, active] : gone) uids.push_back(uid);
   co_await keeper_.sweep(std::move(uids));
   for (const auto& [uid, active] : gone) {
-    auto repaired = co_await output_.repair(active->output_file);
+    auto repaired = co_await repair(loop_, output_, active->output_file, active->task_id);
     if (repaired) active->known_seq = std::max(active->known_seq, *repaired);
     // Nobody told which of the last lines may ask something.
     active->marked_from =

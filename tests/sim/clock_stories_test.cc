@@ -40,7 +40,7 @@ class ClockStory : public testing::Test {
     auto opened = SimStore::open(loop, random, fs, migrations());
     CRU_ASSERT(opened.has_value());
     runs.emplace(loop, world, random, *std::move(opened), "/project");
-    store().failures = 0;
+    store().failures = world.output_failures = 0;
   }
   ~ClockStory() override {
     loop.drop_tasks();

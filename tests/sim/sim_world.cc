@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "platform/files/files.h"
 #include "runs/adapters/adapter.h"
 
 namespace cru::sim {
@@ -195,8 +196,15 @@ Task<void> SimKeeper::sweep(std::vector<std::string> uids) {
     if (auto found = world_.processes.find(uid); found != world_.processes.end()) found->second.alive = false;
 }
 
+Result<> SimOutput::touch_disk() {
+  bool fails = random_.chance(world_.output_failures) && failed_in_a_row_ < 2;
+  failed_in_a_row_ = fails ? failed_in_a_row_ + 1 : 0;
+  return fails ? Result<>(fail(system_error(EIO, "use an output file"))) : Result<>();
+}
+
 Task<Result<LogPage>> SimOutput::read(std::string file, int64_t since, size_t max_lines, size_t max_bytes) {
   co_await loop_.sleep(random_.delay(2));
+  if (auto touched = touch_disk(); !touched) co_return fail(touched.error());
   LogPage page;
   page.last_seq = since;
   auto found = world_.files.find(file);
@@ -216,7 +224,7 @@ Task<Result<LogPage>> SimOutput::read(std::string file, int64_t since, size_t ma
 
 Task<Result<>> SimOutput::sync(std::string file) {
   co_await loop_.sleep(random_.delay(5));
-  if (random_.chance(1)) co_return fail(Code::internal, "the disk did not answer");
+  if (auto touched = touch_disk(); !touched) co_return touched;
   auto& target = world_.files[file];
   target.synced = target.lines.size();
   co_return Result<>();
@@ -224,6 +232,7 @@ Task<Result<>> SimOutput::sync(std::string file) {
 
 Task<Result<int64_t>> SimOutput::repair(std::string file) {
   co_await loop_.sleep(random_.delay(2));
+  if (auto touched = touch_disk(); !touched) co_return fail(touched.error());
   auto found = world_.files.find(file);
   co_return found == world_.files.end() ? int64_t(0) : static_cast<int64_t>(found->second.lines.size());
 }

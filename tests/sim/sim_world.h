@@ -46,6 +46,7 @@ class SimWorld {
   std::map<std::string, SimFile> files;
   bool keeper_alive = false;
   int64_t keeper_generation = 0;
+  unsigned output_failures = 3;  ///< of a hundred reads, syncs and repairs of output, by chance
 
   // The keeper's side of the protocol.
   Result<runs::ProcessIdentity> start(const runs::StartSpec& spec);
@@ -105,9 +106,12 @@ class SimOutput final : public runs::Output {
   Task<Result<>> set_aside(std::string file) override { return remove(std::move(file)); }
 
  private:
+  /// Nothing, or an error of the disk; never more than twice in a row.
+  Result<> touch_disk();
   SimWorld& world_;
   SimLoop& loop_;
   SimRandom& random_;
+  int failed_in_a_row_ = 0;
 };
 
 class NoWorktrees final : public runs::Worktrees {
