@@ -1,137 +1,331 @@
-// Codex' config.toml. Its format is not read: the block stands at the end, and whatever stands before is
-// left.
+// Codex' config.toml: a server and a hook for each event. What Codex or a person has made of the file since
+// is found again by codex_found.h, changed where it stands, and compared with what was meant before it is
+// given back.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "edges/hooks/codex_found.h"
 #include "edges/hooks/entries.h"
+#include "edges/hooks/json_text.h"
+#include "edges/hooks/toml_edit.h"
 
 namespace cru::hooks {
 namespace {
 
-constexpr std::string_view opening = "# >>> cru >>>\n";
-constexpr std::string_view closing = "# <<< cru <<<\n";
-constexpr std::string_view joined_line = "# The line break before this block is part of it.\n";
-constexpr std::string_view kept_empty = "# The file was there before, and empty.\n";
+using Kind = TomlPlace::Kind;
+
+constexpr std::string_view added_by =
+    "# Added by: cru hooks install --codex. Removed by: cru hooks uninstall --codex.";
+constexpr std::string_view joined_line = "# The line break before this block is part of it.";
+constexpr std::string_view kept_empty = "# The file was there before, and empty.";
+/// Around the block of cru 0.1. Codex moves its own tables into it.
+constexpr std::array<std::string_view, 2> old_marks = {"# >>> cru >>>", "# <<< cru <<<"};
+constexpr std::array<std::string_view, 5> own_comments = {old_marks[0], old_marks[1], added_by, joined_line,
+                                                          kept_empty};
 
 struct CodexEvent {
   std::string_view name, verb, matcher;
   int timeout;
 };
-// Codex has no SessionEnd: a session that stops is found by its missing heartbeat.
-constexpr std::array<CodexEvent, 5> codex_events = {
+// SessionEnd is there since the summer of 2026; an older Codex takes no notice of it. Codex cuts it at 3 s.
+constexpr std::array<CodexEvent, 6> codex_events = {
     {{"SessionStart", "session-start", "", 5},
+     {"SessionEnd", "session-end", "", 3},
      {"UserPromptSubmit", "user-prompt-submit", "", 2},
      {"PreToolUse", "pre-tool-use", "^(Bash|apply_patch)$", 2},
      {"PostToolUse", "post-tool-use", "", 2},
      {"Stop", "stop", "", 2}}};
 
+/// Codex gives its servers HOME, PATH, USER and the like, and what is named here. Who we speak for
+/// (edges/identity.h), then the project, and what a daemon that we start reads.
+constexpr std::array<std::string_view, 18> passed_on = {
+    "AGENT_ID",        "AGENT_TYPE",      "SESSION_ID",    "AGENT_CAPABILITIES", "LOCK_TTL_MINUTES",
+    "CODEX_THREAD_ID", "CRU_TOKEN",       "CRU_RUN",       "CRU_TASK_ID",        "CRU_PROJECT",
+    "TRACEPARENT",     "CRU_PORT",        "CRU_LOG_LEVEL", "XDG_CONFIG_HOME",    "XDG_STATE_HOME",
+    "XDG_DATA_HOME",   "XDG_RUNTIME_DIR", "XDG_CACHE_HOME"};
+
 /// A basic string: TOML reads JSON's escapes.
 std::string toml_text(std::string_view text) { return to_text(json::value(text)); }
 
-std::string block_for(const Installation& installation) {
-  std::string out = "# Added by: cru hooks install --codex. Removed by: cru hooks uninstall --codex.\n";
-  out += fmt::format("[mcp_servers.cru]\ncommand = {}\nargs = [\"mcp\"]\n", toml_text(installation.program));
-  for (const auto& event : codex_events) {
-    out += fmt::format("\n[[hooks.{}]]\n", event.name);
-    if (!event.matcher.empty()) out += fmt::format("matcher = {}\n", toml_text(event.matcher));
-    out += fmt::format("[[hooks.{}.hooks]]\ntype = \"command\"\ncommand = {}\ntimeout = {}\n", event.name,
-                       toml_text(fmt::format("{} hook {} --codex --user {}", shell_word(installation.program),
-                                             event.verb, mark)),
-                       event.timeout);
-  }
+std::string command_for(const CodexEvent& event, const Installation& installation) {
+  return fmt::format("{} hook {} --codex --user {}", shell_word(installation.program), event.verb, mark);
+}
+
+std::string handlers_for(const CodexEvent& event, const Installation& installation) {
+  return fmt::format("[{{ type = \"command\", command = {}, timeout = {} }}]",
+                     toml_text(command_for(event, installation)), event.timeout);
+}
+
+std::string group_for(const CodexEvent& event, const Installation& installation) {
+  auto matcher = event.matcher.empty() ? "" : fmt::format("matcher = {}\n", toml_text(event.matcher));
+  return fmt::format("[[hooks.{}]]\n{}hooks = {}\n", event.name, matcher, handlers_for(event, installation));
+}
+
+std::string inline_group_for(const CodexEvent& event, const Installation& installation) {
+  auto matcher = event.matcher.empty() ? "" : fmt::format("matcher = {}, ", toml_text(event.matcher));
+  return fmt::format("{{ {}hooks = {} }}", matcher, handlers_for(event, installation));
+}
+
+std::string names(std::span<const std::string_view> list) {
+  std::string out;
+  for (auto name : list) out += (out.empty() ? "" : ", ") + toml_text(name);
   return out;
 }
 
-struct Block {
-  size_t begin = 0, end = 0;
-};
-/// Where our block stands. Errors: invalid_argument if it has a beginning and no end.
-Result<std::optional<Block>> find_block(std::string_view text) {
-  size_t begin = text.find(opening);
-  while (begin != std::string_view::npos && begin > 0 && text[begin - 1] != '\n')
-    begin = text.find(opening, begin + 1);
-  if (begin == std::string_view::npos) return std::optional<Block>();
-  size_t end = text.find(closing, begin);
-  if (end == std::string_view::npos) {
-    // Somebody's editor may have dropped the last line break.
-    auto bare = closing.substr(0, closing.size() - 1);
-    if (!text.ends_with(bare))
-      return fail(Code::invalid_argument, "the block of cru has no end: \"# <<< cru <<<\" is missing");
-    return Block{begin, text.size()};
-  }
-  return Block{begin, end + closing.size()};
+std::string server_for(const Installation& installation) {
+  return fmt::format("[mcp_servers.cru]\ncommand = {}\nargs = [\"mcp\"]\nenv_vars = [{}]\n",
+                     toml_text(installation.program), names(passed_on));
 }
 
-/// What in the user's own part would make the block wrong TOML: a key cannot be said twice. Empty if nothing.
-std::string contradiction(std::string_view text) {
-  std::string table;
-  int number = 0;
-  while (!text.empty()) {
-    auto end = std::min(text.find('\n'), text.size());
-    auto line = trim(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    ++number;
-    if (line.starts_with('[')) table = line.substr(0, line.find(']') + 1);
-    auto key = trim(line.substr(0, line.find('=')));
-    auto says = [&](std::string_view what) {
-      return fmt::format("line {}: the file already defines {}", number, what);
-    };
-    if (line.starts_with("[mcp_servers.cru]") || line.starts_with("[mcp_servers.\"cru\"]"))
-      return says("[mcp_servers.cru]");
-    if (table.empty() && (key == "mcp_servers" || key.starts_with("mcp_servers.cru"))) return says(key);
-    if (table == "[mcp_servers]" && (key == "cru" || key.starts_with("cru."))) return says("mcp_servers.cru");
-    if (table.empty() && key == "hooks") return says("hooks");
-    for (const auto& event : codex_events)
-      if ((table == "[hooks]" && key == event.name) ||
-          (table.empty() && key == fmt::format("hooks.{}", event.name)))
-        return says(fmt::format("hooks.{}", event.name));
+const CodexEvent* event_named(std::string_view name) {
+  const auto* found = std::ranges::find(codex_events, name, &CodexEvent::name);
+  return found == codex_events.end() ? nullptr : found;
+}
+
+std::unexpected<Error> misshapen(std::string_view text, const TomlPlace& place, std::string_view what) {
+  return fail(Code::invalid_argument, fmt::format("{}: {}", line_and_column(text, place.start()), what));
+}
+
+/// The file, laid out as Codex says as far as it concerns us.
+Result<TomlPlace> read_codex(std::string_view text) {
+  auto root = find_toml_places(text);
+  if (!root) return root;
+  for (const char* name : {"hooks", "mcp_servers"})
+    if (const auto* table = root->member(name); table && table->kind != Kind::table)
+      return misshapen(text, *table, fmt::format("\"{}\" is not a table", name));
+  if (const auto* hooks = root->member("hooks"))
+    for (const auto& groups : hooks->children)
+      if (event_named(groups.key) && groups.kind != Kind::array)
+        return misshapen(text, groups, fmt::format("\"hooks.{}\" is not a list", groups.key));
+  return root;
+}
+
+// ---- taking away
+
+/// One of ours and what it is an entry of: a hook's whole group if nobody else is in it.
+struct Entry {
+  const TomlPlace *parent, *child;
+};
+Entry entry_of(const CodexHook& hook) {
+  return hook.is_alone ? Entry{hook.groups, hook.group} : Entry{hook.handlers, hook.handler};
+}
+
+std::vector<Entry> own_entries(const TomlPlace& root) {
+  std::vector<Entry> entries;
+  for (const auto& hook : own_hooks(root)) entries.push_back(entry_of(hook));
+  if (own_server(root) == CodexServer::ours) {
+    const auto* servers = root.member("mcp_servers");
+    entries.push_back({servers, servers->member("cru")});
   }
-  return {};
+  return entries;
+}
+
+/// Takes out every entry that `choose` names and that is within brackets or braces, one after the other; then
+/// the others, which are lines, together with the comments in `comments`.
+template <class Choose>
+Result<std::string> take_out(std::string text, Choose choose, std::span<const std::string_view> comments) {
+  for (;;) {
+    auto root = read_codex(text);
+    if (!root) return fail(root.error());
+    auto entries = choose(*root);
+    auto within = std::ranges::find_if(entries, [](const Entry& entry) { return entry.parent->is_inline; });
+    if (within != entries.end()) {
+      auto less = without_entry(text, *within->parent, *within->child);
+      if (less == text) return text;  // written in a way that we cannot cut: the comparison will say so
+      text = std::move(less);
+      continue;
+    }
+    std::vector<Lines> lines;
+    for (const auto& entry : entries) add_lines_of(text, *entry.child, lines);
+    add_comments(text, *root, comments, lines);
+    auto cuts = lines_cut(text, lines);
+    if (!cuts.empty() && cuts.back().end == text.size() && cuts.back().begin > 0 && !comments.empty()) {
+      auto& last = cuts.back();
+      if (text.substr(last.begin).find(joined_line) != std::string::npos) --last.begin;
+    }
+    return with_edits(text, std::move(cuts));
+  }
+}
+
+// ---- adding
+
+/// A hook of ours for an event that we no longer install, or a second one for the same event.
+std::vector<Entry> needless_hooks(const TomlPlace& root) {
+  std::vector<Entry> entries;
+  const TomlPlace* last = nullptr;
+  for (const auto& hook : own_hooks(root)) {
+    if (!event_named(hook.event()) || hook.groups == last) entries.push_back(entry_of(hook));
+    last = hook.groups;
+  }
+  return entries;
+}
+
+void set_value(std::vector<TomlEdit>& edits, const TomlPlace* value, const std::string& before,
+               const std::string& after) {
+  if (value && value->kind != Kind::table && value->kind != Kind::array && before != after)
+    edits.push_back({value->begin, value->end, value->kind == Kind::text ? toml_text(after) : after});
+}
+
+/// Ours brought up to date where it stands, because Codex knows a hook that it trusts by its place. Whatever
+/// a person has added to it stays.
+std::string renewed(const std::string& text, const TomlPlace& root, const Installation& installation) {
+  std::vector<TomlEdit> edits;
+  for (const auto& hook : own_hooks(root)) {
+    const auto* event = event_named(hook.event());
+    if (!event) continue;
+    const auto& handler = *hook.handler;
+    set_value(edits, handler.member("command"), std::string(handler.text_of("command")),
+              command_for(*event, installation));
+    if (const auto* timeout = handler.member("timeout"))
+      set_value(edits, timeout, timeout->text, std::to_string(event->timeout));
+    if (const auto* matcher = hook.group->member("matcher");
+        matcher && hook.is_alone && !event->matcher.empty())
+      set_value(edits, matcher, matcher->text, std::string(event->matcher));
+  }
+  if (own_server(root) == CodexServer::ours) {
+    const auto& server = *root.member("mcp_servers")->member("cru");
+    const auto* command = server.member("command");
+    set_value(edits, command, command->text, installation.program);
+    const auto* variables = server.member("env_vars");
+    std::vector<std::string_view> missing;
+    for (auto name : passed_on) {
+      bool has = variables && std::ranges::any_of(variables->children, [&](const TomlPlace& variable) {
+                   return variable.text == name || variable.text_of("name") == name;
+                 });
+      if (!has) missing.push_back(name);
+    }
+    if (!variables)
+      edits.push_back(member_added(text, server, *command, fmt::format("env_vars = [{}]", names(missing))));
+    else if (variables->kind == Kind::array && !missing.empty())
+      edits.push_back(element_added(text, *variables, names(missing)));
+  }
+  std::vector<Lines> lines;
+  add_comments(text, root, old_marks, lines);
+  for (auto& cut : lines_cut(text, lines)) edits.push_back(std::move(cut));
+  return with_edits(text, std::move(edits));
+}
+
+bool has_hook(const TomlPlace& root, const CodexEvent& event) {
+  return std::ranges::any_of(own_hooks(root),
+                             [&](const CodexHook& hook) { return hook.event() == event.name; });
+}
+
+/// Into a list that is written in brackets goes an element.
+std::string with_lists_filled(const std::string& text, const TomlPlace& root,
+                              const Installation& installation) {
+  std::vector<TomlEdit> edits;
+  const auto* hooks = root.member("hooks");
+  for (const auto& event : codex_events)
+    if (const auto* groups = hooks ? hooks->member(event.name) : nullptr;
+        groups && groups->is_inline && !has_hook(root, event))
+      edits.push_back(element_added(text, *groups, inline_group_for(event, installation)));
+  return with_edits(text, std::move(edits));
+}
+
+/// What is still missing, at the end.
+Result<std::string> append_rest(std::string text, bool is_new, const Installation& installation) {
+  auto root = read_codex(text);
+  if (!root) return fail(root.error());
+  std::string tables;
+  auto add = [&](std::string_view name, const std::string& table) -> Result<> {
+    if (const auto* parent = root->member(name); parent && parent->is_inline)
+      return fail(
+          Code::conflict,
+          fmt::format("{}: \"{}\" is written in braces, and nothing can be added to it",
+                      line_and_column(text, parent->start()), name),
+          {}, fmt::format("write it as [{}] with its members on lines of their own, then try again", name));
+    tables += (tables.empty() ? "" : "\n") + table;
+    return {};
+  };
+  if (own_server(*root) == CodexServer::none)
+    if (auto added = add("mcp_servers", server_for(installation)); !added) return fail(added.error());
+  for (const auto& event : codex_events)
+    if (!has_hook(*root, event))
+      if (auto added = add("hooks", group_for(event, installation)); !added) return fail(added.error());
+  if (tables.empty()) return text;
+  std::string head;
+  if (own_entries(*root).empty()) {
+    head = fmt::format("{}\n", added_by);
+    if (!is_new && is_blank(text)) head += fmt::format("{}\n", kept_empty);
+  }
+  if (!text.empty() && !text.ends_with('\n')) {
+    text += '\n';
+    head += fmt::format("{}\n", joined_line);
+  }
+  return text + head + tables;
+}
+
+// ---- is it what was meant?
+
+std::unexpected<Error> beyond_us() {
+  return fail(Code::conflict, "cru's entries cannot be told apart from the rest of this file", {},
+              "nothing was changed; edit the file by hand");
+}
+
+bool is_complete(const TomlPlace& root, const Installation& installation) {
+  auto hooks = own_hooks(root);
+  if (hooks.size() != codex_events.size()) return false;
+  if (own_server(root) != CodexServer::ours && own_server(root) != CodexServer::by_hand) return false;
+  return std::ranges::all_of(codex_events, [&](const CodexEvent& event) {
+    auto hook = std::ranges::find(hooks, event.name, &CodexHook::event);
+    return hook != hooks.end() && hook->handler->text_of("command") == command_for(event, installation);
+  });
 }
 
 }  // namespace
 
 Result<FileText> add_to_codex(const FileText& before, const Installation& installation) {
-  auto clean = take_from_codex(before);
-  if (!clean) return clean;
-  std::string text = clean->value_or("");
-  if (auto why = contradiction(text); !why.empty())
-    return fail(Code::conflict, why, {}, "remove that entry first, or keep it and do not install for Codex");
-  std::string notes;
-  if (*clean && text.empty()) notes += kept_empty;
-  if (!text.empty() && !text.ends_with('\n')) {
-    text += '\n';
-    notes += joined_line;
+  auto old = read_codex(before.value_or(""));
+  if (!old) return fail(old.error());
+  if (own_server(*old) == CodexServer::another) {
+    const auto& other = *old->member("mcp_servers")->member("cru");
+    return fail(Code::conflict, fmt::format("{}: another MCP server named cru exists",
+                                            line_and_column(*before, other.start())));
   }
-  text += fmt::format("{}{}{}{}", opening, notes, block_for(installation), closing);
-  // The block may stand anywhere, as long as it says the same.
-  if (before && before->find(block_for(installation)) != std::string::npos) return before;
-  return FileText(std::move(text));
+  auto text = take_out(before.value_or(""), needless_hooks, {});
+  for (auto change : {renewed, with_lists_filled}) {
+    auto root = text ? read_codex(*text) : Result<TomlPlace>(fail(text.error()));
+    if (!root) return fail(root.error());
+    text = change(*text, *root, installation);
+  }
+  text = append_rest(std::move(*text), !before, installation);
+  if (!text) return fail(text.error());
+  auto now = read_codex(*text);
+  if (!now || !say_the_same(without_ours(*old), without_ours(*now)) || !is_complete(*now, installation))
+    return beyond_us();
+  return FileText(std::move(*text));
 }
 
 Result<FileText> take_from_codex(const FileText& before) {
   if (!before) return before;
-  auto block = find_block(*before);
-  if (!block) return fail(block.error());
-  if (!*block) return before;
-  auto [begin, end] = **block;
-  auto body = std::string_view(*before).substr(begin + opening.size(), end - begin - opening.size());
-  bool has_break = body.starts_with(joined_line) && begin > 0 && end == before->size();
-  bool was_there = body.starts_with(kept_empty);
-  auto text = before->substr(0, begin - (has_break ? 1 : 0)) + before->substr(end);
-  if (text.empty() && !was_there) return FileText();
-  return FileText(std::move(text));
+  auto old = read_codex(*before);
+  if (!old) return fail(old.error());
+  auto text = take_out(*before, own_entries, own_comments);
+  if (!text) return fail(text.error());
+  auto now = read_codex(*text);
+  if (!now || !own_entries(*now).empty() || !say_the_same(without_ours(*old), without_ours(*now)))
+    return beyond_us();
+  bool was_there = before->find(kept_empty) != std::string::npos || own_entries(*old).empty();
+  if (is_blank(*text) && !was_there) return FileText();
+  return FileText(std::move(*text));
 }
 
 Result<Installed> in_codex(const FileText& text) {
   if (!text) return Installed::no;
-  auto block = find_block(*text);
-  if (!block) return fail(block.error());
-  return *block ? Installed::yes : Installed::no;
+  auto root = read_codex(*text);
+  if (!root) return fail(root.error());
+  auto server = own_server(*root);
+  bool has_server = server == CodexServer::ours || server == CodexServer::by_hand;
+  auto found = std::ranges::count_if(codex_events, [&](const auto& event) { return has_hook(*root, event); });
+  if (found == 0)
+    return server == CodexServer::by_hand ? Installed::by_hand
+           : has_server                   ? Installed::partly
+                                          : Installed::no;
+  return has_server && found == std::ssize(codex_events) ? Installed::yes : Installed::partly;
 }
 
 }  // namespace cru::hooks

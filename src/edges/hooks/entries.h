@@ -25,8 +25,8 @@ enum class Installed { no, partly, yes, by_hand };
 std::string_view name(Installed installed);
 
 // Each of these: the text with ours added and an old one of ours replaced; the text without ours; what is
-// there. Errors: invalid_argument with the line and column, where a file is not JSON or not laid out as its
-// host says.
+// there. Errors: invalid_argument with the line and column, where a file is not JSON or TOML, or not laid
+// out as its host says.
 
 /// Claude Code's settings.json.
 Result<FileText> add_to_settings(const FileText& before, const Installation& installation);
@@ -39,8 +39,10 @@ Result<FileText> add_to_servers(const FileText& before, const Installation& inst
 Result<FileText> take_from_servers(const FileText& before);
 Result<Installed> in_servers(const FileText& text);
 
-/// Codex' config.toml: one marked block at the end.
-/// Errors: conflict if the file says something of its own that the block would contradict.
+/// Codex' config.toml, in which Codex itself writes: ours is known by what it says, not by a mark, and is
+/// brought up to date where it stands. A server "cru" with arguments of its own is left as it is (by_hand).
+/// Errors: conflict if the server "cru" starts something else, if `hooks` or `mcp_servers` is written in
+/// braces, or if the result, read again, is not the file with or without ours.
 Result<FileText> add_to_codex(const FileText& before, const Installation& installation);
 Result<FileText> take_from_codex(const FileText& before);
 Result<Installed> in_codex(const FileText& text);

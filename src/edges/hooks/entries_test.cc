@@ -150,32 +150,6 @@ TEST(ServerEntries, AnotherProgramChangesOnlyTheProgram) {
   EXPECT_FALSE(*take_from_servers(changed));
 }
 
-TEST(CodexEntries, AppendsOneBlockAndTakesItAway) {
-  for (const FileText& before :
-       {FileText(), FileText(""), FileText("model = \"o\"\n"), FileText("model = \"o\""),
-        FileText("[mcp_servers.db]\ncommand = \"x\"\n\n\n"), FileText("a = 1\r\n")}) {
-    auto after = add_to_codex(before, {});
-    ASSERT_TRUE(after && *after);
-    EXPECT_TRUE((*after)->starts_with(before.value_or("")));
-    EXPECT_NE((*after)->find("[mcp_servers.cru]\ncommand = \"cru\"\nargs = [\"mcp\"]\n"), std::string::npos);
-    EXPECT_EQ(**add_to_codex(*after, {}), **after);
-    EXPECT_EQ(*in_codex(*after), Installed::yes);
-    EXPECT_EQ(*take_from_codex(*after), before) << **after;
-    // What is written behind it later stays.
-    auto more = **after + "[tui]\nx = 1\n";
-    EXPECT_TRUE((*take_from_codex(more))->ends_with("[tui]\nx = 1\n"));
-  }
-}
-
-TEST(CodexEntries, RefusesWhatWouldMakeTheFileWrong) {
-  for (std::string text :
-       {"[mcp_servers.cru]\ncommand = \"x\"\n", "mcp_servers = {}\n", "[hooks]\nStop = []\n",
-        "[mcp_servers]\ncru = {command = \"x\"}\n", "# >>> cru >>>\nx\n"}) {
-    EXPECT_FALSE(add_to_codex(text, {})) << text;
-  }
-  EXPECT_TRUE(add_to_codex("[[hooks.Stop]]\nhooks = []\n", {}));
-}
-
 /// Some JSON, laid out as no person would.
 class Chaos {
  public:
