@@ -39,7 +39,8 @@ for (const [what, text] of Object.entries(odd)) {
       assert.equal(ours.length, 1, event);
       assert.ok(ours[0].timeout > 0 && ours[0].type === "command");
     }
-    const backups = readdirSync(dirname(settings(project))).filter((name) => name !== "settings.json").map((name) => readFileSync(project.path(".claude", name), "utf8"));
+    assert.deepEqual(readdirSync(project.path(".claude")), ["settings.json"], "nothing else that git would see");
+    const backups = readdirSync(project.path(".coven/backups")).map((name) => readFileSync(project.path(".coven/backups", name), "utf8"));
     assert.ok(backups.includes(text), "a copy of what was there");
     const installed = readFileSync(settings(project), "utf8");
     assert.equal((await project.cru("hooks", "install")).code, 0);
@@ -62,7 +63,7 @@ test("where there was nothing, nothing is left; .mcp.json keeps its other server
   const { mcpServers } = JSON.parse(readFileSync(servers(project), "utf8"));
   assert.deepEqual([mcpServers.cru.type, mcpServers.cru.args], ["stdio", ["mcp"]]);
   assert.equal((await project.cru("hooks", "uninstall")).code, 0);
-  assert.ok(!existsSync(settings(project)) && !existsSync(servers(project)));
+  assert.ok(!existsSync(dirname(settings(project))) && !existsSync(servers(project)), "nor an empty folder");
   const mine = '{ "mcpServers" : {\n "demo":{"command":"demo"} } }';
   put(servers(project), mine);
   assert.equal((await project.cru("hooks", "install")).code, 0);

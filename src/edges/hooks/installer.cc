@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "edges/hooks/diff.h"
+#include "edges/hooks/hook_guard.h"
 #include "platform/files/files.h"
 
 namespace cru::hooks {
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr size_t max_file_bytes = 4u << 20, max_backups = 5;
-constexpr const char* backup_mark = ".cru-backup-";
+constexpr const char* old_backup_mark = ".cru-backup-";
 
 std::unexpected<Error> about(const std::string& path, Error error) {
   error.message = fmt::format("{}: {}", path, error.message);
@@ -51,32 +52,69 @@ std::string timestamp(Time now) {
   return out;
 }
 
-/// Takes away all but the newest copies; never the one just made, whatever the clock says.
-void drop_old_backups(const std::string& path, const std::string& made) {
-  auto start = fs::path(path).filename().string() + backup_mark;
+bool is_timestamp(std::string_view text) {
+  return text.size() == timestamp({}).size() && text.find_first_not_of("0123456789T.Z") == text.npos;
+}
+
+/// The files in `folder` named `start` and a time: somebody may keep a copy of his own. Newest first.
+std::vector<std::string> copies_in(const fs::path& folder, const std::string& start) {
   std::vector<std::string> copies;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(fs::path(path).parent_path(), error)) {
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
     auto name = entry.path().filename().string();
-    if (!name.starts_with(start) || entry.path() == fs::path(made)) continue;
-    // Only names that we give: somebody may keep a copy of his own.
-    auto rest = std::string_view(name).substr(start.size());
-    if (rest.size() == timestamp({}).size() && rest.find_first_not_of("0123456789T.Z") == rest.npos)
+    if (name.starts_with(start) && is_timestamp(std::string_view(name).substr(start.size())))
       copies.push_back(entry.path().string());
   }
   std::ranges::sort(copies, std::greater());
+  return copies;
+}
+
+/// Takes away all but the newest copies; never the one just made, whatever the clock says.
+void drop_old_backups(const Target& target, const std::string& made) {
+  auto copies = copies_in(target.backups, target.copy_name);
+  std::erase(copies, made);
   for (size_t i = max_backups - 1; i < copies.size(); ++i) ::unlink(copies[i].c_str());
 }
 
-/// A copy of the file as it is, beside it. A name that is taken is never used again.
-Result<std::string> back_up(const std::string& path, const std::string& text, unsigned mode, Time now) {
-  auto name = [&] { return path + backup_mark + timestamp(now); };
+/// The folder of the copies. A project's is in its state folder, which git does not see; a repository may
+/// bring one of its own, which may not lead us elsewhere.
+Result<> prepare_backups(const Target& target) {
+  auto parent = fs::path(target.backups).parent_path().string();
+  if (auto made = make_folder(target.backups, 0700); !made) return made;
+  for (const auto& folder : {parent, target.backups}) {
+    struct stat info{};
+    if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid())
+      return fail(Code::forbidden, folder + " is not a folder that belongs to you", {},
+                  "remove it and try again");
+  }
+  auto ignore = parent + "/.gitignore";
+  if (target.for_user || ::access(ignore.c_str(), F_OK) == 0) return {};
+  return write_file(ignore, "*\n");
+}
+
+/// A copy of the file as it is. A name that is taken is never used again.
+Result<std::string> back_up(const Target& target, const std::string& text, unsigned mode, Time now) {
+  if (auto ready = prepare_backups(target); !ready) return fail(ready.error());
+  auto name = [&] { return fmt::format("{}/{}{}", target.backups, target.copy_name, timestamp(now)); };
   struct stat info{};
   while (::lstat(name().c_str(), &info) == 0) now += 1ms;
   auto copy = name();
   if (auto written = write_file(copy, text, mode); !written) return fail(written.error());
-  drop_old_backups(path, copy);
+  drop_old_backups(target, copy);
   return copy;
+}
+
+/// cru 0.1 kept its copies beside the file. They go to the others; one that cannot stays where it is.
+void move_old_backups(const Target& target) {
+  auto start = fs::path(target.path).filename().string() + old_backup_mark;
+  for (const auto& old : copies_in(fs::path(target.path).parent_path(), start)) {
+    auto text = read_file(old, max_file_bytes);
+    struct stat info{};
+    if (!text || ::stat(old.c_str(), &info) != 0 || !prepare_backups(target)) continue;
+    auto name = fs::path(old).filename().string().substr(start.size());
+    auto copy = fmt::format("{}/{}{}", target.backups, target.copy_name, name);
+    if (create_file(copy, *text, info.st_mode & 07777)) ::unlink(old.c_str());
+  }
 }
 
 Result<> write_text(const std::string& path, const FileText& text) {
@@ -92,22 +130,50 @@ Result<> write_text(const std::string& path, const FileText& text) {
 
 Result<std::vector<Target>> targets(Host host, bool for_user, const api::Project& project,
                                     const api::Environment& environment) {
-  auto home = environment("HOME").value_or("");
+  auto variable = [&](const char* name) { return environment(name).value_or(""); };
+  auto home = variable("HOME");
   bool needs_home = for_user || host == Host::codex;
   if (needs_home && home.empty()) return fail(Code::invalid_argument, "HOME is not set");
+  // A folder that a variable names has to be there, whoever made it: only the hosts' own may go.
+  auto own_state = hook_log_of({}, environment).fallback + "/backups";
   if (host == Host::codex) {
-    auto folder = environment("CODEX_HOME").value_or(home + "/.codex");
-    return std::vector<Target>{
-        {host, true, "hooks and mcp", folder + "/config.toml", add_to_codex, take_from_codex, in_codex}};
+    auto named = variable("CODEX_HOME");
+    auto folder = named.empty() ? home + "/.codex" : named;
+    return std::vector<Target>{{.host = host,
+                                .for_user = true,
+                                .what = "hooks and mcp",
+                                .path = folder + "/config.toml",
+                                .add = add_to_codex,
+                                .take = take_from_codex,
+                                .look = in_codex,
+                                .backups = own_state,
+                                .copy_name = "codex-config.toml.",
+                                .own_folder = named.empty()}};
   }
-  auto folder =
-      for_user ? environment("CLAUDE_CONFIG_DIR").value_or(home + "/.claude") : project.root + "/.claude";
-  std::vector<Target> list{
-      {host, for_user, "hooks", folder + "/settings.json", add_to_settings, take_from_settings, in_settings}};
+  auto named = for_user ? variable("CLAUDE_CONFIG_DIR") : std::string();
+  auto folder = !named.empty() ? named : (for_user ? home : project.root) + "/.claude";
+  auto backups = for_user ? own_state : project.state() + "/backups";
+  std::vector<Target> list{{.host = host,
+                            .for_user = for_user,
+                            .what = "hooks",
+                            .path = folder + "/settings.json",
+                            .add = add_to_settings,
+                            .take = take_from_settings,
+                            .look = in_settings,
+                            .backups = backups,
+                            .copy_name = "claude-settings.json.",
+                            .own_folder = named.empty()}};
   // For the user's own servers Claude Code keeps a file that it rewrites all the time: not ours to touch.
   if (!for_user)
-    list.push_back(
-        {host, false, "mcp", project.root + "/.mcp.json", add_to_servers, take_from_servers, in_servers});
+    list.push_back({.host = host,
+                    .for_user = false,
+                    .what = "mcp",
+                    .path = project.root + "/.mcp.json",
+                    .add = add_to_servers,
+                    .take = take_from_servers,
+                    .look = in_servers,
+                    .backups = backups,
+                    .copy_name = "mcp.json."});
   return list;
 }
 
@@ -143,6 +209,7 @@ Result<Change> change_file(const Target& target, bool add, const Installation& i
   if (!before) return fail(before.error());
   auto after = add ? target.add(*before, installation) : target.take(*before);
   if (!after) return about(target.path, after.error());
+  if (!dry_run) move_old_backups(target);
   Change change{.path = target.path, .diff = {}, .backup = {}};
   if (*after == *before) return change;
   change.diff = unified_diff(before->value_or(""), after->value_or(""), *before ? target.path : "/dev/null",
@@ -155,7 +222,7 @@ Result<Change> change_file(const Target& target, bool add, const Installation& i
   if (*before && !(alone && *alone == *before)) {
     struct stat info{};
     unsigned mode = ::stat(path->c_str(), &info) == 0 ? info.st_mode & 07777 : 0600;
-    auto copied = back_up(target.path, **before, mode, now);
+    auto copied = back_up(target, **before, mode, now);
     if (!copied) return fail(copied.error());
     change.backup = std::move(*copied);
   }
@@ -164,6 +231,8 @@ Result<Change> change_file(const Target& target, bool add, const Installation& i
   if (*still != *before)
     return fail(Code::conflict, target.path + ": the file was changed in the meantime", {}, "try again");
   if (auto written = write_text(*path, *after); !written) return fail(written.error());
+  // Only an empty folder can be removed.
+  if (!*after && target.own_folder) ::rmdir(fs::path(target.path).parent_path().c_str());
   return change;
 }
 

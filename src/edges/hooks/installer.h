@@ -1,6 +1,7 @@
 #pragma once
 /// Installer: carries out what entries.h says on the files of Claude Code and Codex. Shows each change,
-/// keeps a copy of a file before it (the newest 5 of them), writes it whole or not at all, and follows links.
+/// keeps a copy of a file before it (the newest 5 of them, away from the host's folder, where git would see
+/// them), writes it whole or not at all, and follows links.
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct Target {
   Result<FileText> (*add)(const FileText&, const Installation&);
   Result<FileText> (*take)(const FileText&);
   Result<Installed> (*look)(const FileText&);
+  std::string backups = {};    ///< the folder of the copies
+  std::string copy_name = {};  ///< how a copy's name begins
+  bool own_folder = false;     ///< the file's folder goes with it, where nothing else is in it
 };
 
 /// The files of a host. Errors: invalid_argument if there is no home folder.

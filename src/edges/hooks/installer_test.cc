@@ -31,6 +31,12 @@ class Installer : public testing::Test {
     fs::create_directories(fs::path(folder / name).parent_path());
     std::ofstream(folder / name) << text;
   }
+  std::set<std::string> names(const std::string& name) {
+    std::set<std::string> found;
+    for (const auto& entry : fs::directory_iterator(folder / name))
+      found.insert(entry.path().filename().string());
+    return found;
+  }
   std::string read(const std::string& name) { return read_file(folder / name).value_or("(absent)"); }
   TemporaryFolder folder;
   const std::string settings = ".claude/settings.json";
@@ -44,7 +50,28 @@ TEST_F(Installer, MakesTheFileAndTakesItAway) {
   EXPECT_NE(read(settings).find("cru hook session-end"), std::string::npos);
   EXPECT_EQ(change(true)->diff, "");
   EXPECT_NE(change(false)->diff, "");
+  EXPECT_FALSE(fs::exists(folder / ".claude")) << "nor an empty folder";
+  // What somebody else put there keeps it.
+  ASSERT_TRUE(change(true));
+  write(".claude/commands/mine.md", "mine");
+  ASSERT_TRUE(change(false));
   EXPECT_FALSE(fs::exists(folder / settings));
+  EXPECT_EQ(read(".claude/commands/mine.md"), "mine");
+}
+
+TEST_F(Installer, AFolderThatAVariableNamesStays) {
+  auto environment = [this](const std::string& name) -> std::optional<std::string> {
+    if (name == "CODEX_HOME") return folder / "codex";
+    return name == "HOME" ? std::optional(folder / "home") : std::nullopt;
+  };
+  auto codex = targets(Host::codex, true, {folder.path()}, environment)->front();
+  for (bool add : {true, false}) ASSERT_TRUE(change_file(codex, add, {}, false, from_millis(0)));
+  EXPECT_TRUE(fs::is_empty(folder / "codex"));
+  auto at_home = targets(Host::codex, true, {folder.path()}, [this](const std::string& name) {
+                   return name == "HOME" ? std::optional(folder / "home") : std::nullopt;
+                 })->front();
+  for (bool add : {true, false}) ASSERT_TRUE(change_file(at_home, add, {}, false, from_millis(0)));
+  EXPECT_FALSE(fs::exists(folder / "home/.codex"));
 }
 
 TEST_F(Installer, KeepsACopyAndTheFilesMode) {
@@ -56,7 +83,8 @@ TEST_F(Installer, KeepsACopyAndTheFilesMode) {
   EXPECT_EQ(read(settings), before);
   auto added = change(true);
   ASSERT_TRUE(added);
-  EXPECT_EQ(added->backup, folder / (settings + ".cru-backup-19700101T000000.000Z"));
+  EXPECT_EQ(added->backup, folder / ".coven/backups/claude-settings.json.19700101T000000.000Z");
+  EXPECT_EQ(read(".coven/.gitignore"), "*\n") << "git sees none of it";
   EXPECT_EQ(read_file(added->backup).value(), before);
   struct stat info{};
   ::stat((folder / settings).c_str(), &info);
@@ -70,19 +98,41 @@ TEST_F(Installer, KeepsACopyAndTheFilesMode) {
 
 TEST_F(Installer, KeepsTheNewestFiveCopies) {
   write(settings, "{\"n\": 1}");
-  write(settings + ".cru-backup-mine", "mine");
+  write(".coven/backups/claude-settings.json.mine", "mine");
   for (int64_t i = 0; i < 9; ++i)
     ASSERT_TRUE(change_file(target(), i % 2 == 0, {}, false, from_millis(i * 60000)));
-  std::set<std::string> copies;
-  for (const auto& entry : fs::directory_iterator(folder / ".claude"))
-    copies.insert(entry.path().filename().string().substr(std::string("settings.json").size()));
-  auto copy = [](int minute) { return ".cru-backup-19700101T000" + std::to_string(minute) + "00.000Z"; };
-  EXPECT_EQ(copies,
-            (std::set<std::string>{"", ".cru-backup-mine", copy(4), copy(5), copy(6), copy(7), copy(8)}));
+  auto copy = [](int minute) {
+    return "claude-settings.json.19700101T000" + std::to_string(minute) + "00.000Z";
+  };
+  EXPECT_EQ(names(".coven/backups"), (std::set<std::string>{"claude-settings.json.mine", copy(4), copy(5),
+                                                            copy(6), copy(7), copy(8)}));
+  EXPECT_EQ(names(".claude"), std::set<std::string>{"settings.json"});
   // The clock was put back: what was just saved is kept all the same.
   auto late = change(false);
   ASSERT_TRUE(late);
   EXPECT_TRUE(fs::exists(late->backup));
+}
+
+// cru 0.1 kept its copies where git sees them.
+TEST_F(Installer, MovesTheCopiesOfOlderVersions) {
+  write(settings, "{\"n\": 1}");
+  write(settings + ".cru-backup-20261116T031500.250Z", "old");
+  write(settings + ".cru-backup-mine", "mine");
+  ASSERT_TRUE(change(true, true));
+  EXPECT_EQ(names(".claude").size(), 3u) << "a dry run changes nothing";
+  ASSERT_TRUE(change(true));
+  EXPECT_EQ(names(".claude"), (std::set<std::string>{"settings.json", "settings.json.cru-backup-mine"}));
+  EXPECT_EQ(read(".coven/backups/claude-settings.json.20261116T031500.250Z"), "old");
+}
+
+TEST_F(Installer, ABackupFolderThatLeadsElsewhereIsRefused) {
+  write(settings, "{\"n\": 1}");
+  fs::create_directories(folder / "elsewhere");
+  fs::create_directories(folder / ".coven");
+  fs::create_symlink("../elsewhere", folder / ".coven/backups");
+  EXPECT_EQ(change(true).error().code, Code::forbidden);
+  EXPECT_EQ(read(settings), "{\"n\": 1}");
+  EXPECT_TRUE(fs::is_empty(folder / "elsewhere"));
 }
 
 TEST_F(Installer, FollowsALinkAndLeavesIt) {
