@@ -201,6 +201,22 @@ Result<Installed> look_at(const Target& target) {
   return found;
 }
 
+Result<CodexTrust> look_at_trust(const Target& target) {
+  auto path = real_path(target.path);
+  if (!path) return fail(path.error());
+  auto text = read_text(*path);
+  if (!text) return fail(text.error());
+  // Codex resolves the links of the folder that CODEX_HOME names, and no others.
+  fs::path named = target.path;
+  std::error_code error;
+  auto folder = fs::canonical(named.parent_path(), error);
+  std::vector<std::string> paths = {target.path};
+  if (!error) paths.push_back((folder / named.filename()).string());
+  auto trust = trust_in_codex(*text, paths);
+  if (!trust) return about(target.path, trust.error());
+  return trust;
+}
+
 Result<Change> change_file(const Target& target, bool add, const Installation& installation, bool dry_run,
                            Time now) {
   auto path = real_path(target.path);

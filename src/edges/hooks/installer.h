@@ -7,6 +7,7 @@
 
 #include "api/project.h"
 #include "base/time.h"
+#include "edges/hooks/codex_trust.h"
 #include "edges/hooks/entries.h"
 
 namespace cru::hooks {
@@ -43,5 +44,7 @@ struct Change {
 Result<Change> change_file(const Target& target, bool add, const Installation& installation, bool dry_run,
                            Time now);
 Result<Installed> look_at(const Target& target);
+/// Whether Codex will run our hooks. Errors: as look_at.
+Result<CodexTrust> look_at_trust(const Target& target);
 
 }  // namespace cru::hooks

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "edges/cli/core/context.h"
+#include "edges/hooks/installer.h"
 #include "platform/files/files.h"
 
 namespace cru::cli {
@@ -101,6 +102,27 @@ Check check_program(const std::string& program, std::string what_for) {
   return {program, "warn", "not on PATH", "install it " + std::move(what_for)};
 }
 
+/// Hooks that Codex does not run look exactly like hooks that work. None where they are not installed.
+std::vector<Check> check_codex_hooks(const Context& context) {
+  auto list = hooks::targets(hooks::Host::codex, true, context.project, api::own_environment);
+  if (!list) return {};
+  const auto& target = list->front();
+  auto found = hooks::look_at(target);
+  if (!found) return {{"codex hooks", "warn", found.error().message, "correct the file"}};
+  if (*found == hooks::Installed::no || *found == hooks::Installed::by_hand) return {};
+  if (*found == hooks::Installed::partly)
+    return {{"codex hooks", "warn", "some are missing in " + target.path, "cru hooks install --codex"}};
+  auto trust = hooks::look_at_trust(target);
+  if (!trust) return {{"codex hooks", "warn", trust.error().message, "correct the file"}};
+  if (trust->will_run())
+    return {{"codex hooks", "ok", fmt::format("{} in {}, all trusted", trust->hooks, target.path)}};
+  bool waits = trust->untrusted + trust->changed > 0;
+  return {{"codex hooks", "warn", hooks::what_is_wrong(*trust),
+           waits && !trust->all_off ? std::string(hooks::how_to_trust())
+                                    : "turn them on in Codex, or remove them: "
+                                      "cru hooks uninstall --codex"}};
+}
+
 }  // namespace
 
 Result<int> examine(Context& context) {
@@ -113,6 +135,7 @@ Result<int> examine(Context& context) {
                             check_program("claude", "to use --backend claude"),
                             check_program("codex", "to use --backend codex"),
                             check_program("gemini", "to use --backend gemini")};
+  for (auto& check : check_codex_hooks(context)) checks.push_back(std::move(check));
   for (auto& check : check_minds(context)) checks.push_back(std::move(check));
   bool failed = false;
   size_t width = 0;

@@ -41,6 +41,15 @@ std::string colour_diff(const std::string& diff, const Style& style) {
   return out;
 }
 
+/// Why Codex will not run our hooks, and what to do; empty if it will, or they are not there.
+std::string trust_text(const hooks::Target& target) {
+  if (target.host != Host::codex) return {};
+  auto trust = hooks::look_at_trust(target);
+  if (!trust || trust->hooks == 0 || trust->will_run()) return {};
+  auto text = hooks::what_is_wrong(*trust);
+  return trust->untrusted + trust->changed > 0 ? fmt::format("{}: {}", text, hooks::how_to_trust()) : text;
+}
+
 Result<int> change_verb(Context& context, const Args& args, bool add) {
   auto list = chosen_targets(context, args);
   if (!list) return fail(list.error());
@@ -75,8 +84,9 @@ Result<int> change_verb(Context& context, const Args& args, bool add) {
   if (context.json)
     context.print_json(to_text(json::object{{"dry_run", dry_run}, {"changes", std::move(shown)}}));
   if (dry_run) context.note("nothing was written");
-  if (add && !dry_run && args.has("codex"))
-    context.note("Codex runs a hook only after you have reviewed it: type /hooks in Codex");
+  if (add && !dry_run)
+    for (const auto& target : *list)
+      if (auto trust = trust_text(target); !trust.empty()) context.note(trust);
   return 0;
 }
 
@@ -97,6 +107,7 @@ Result<int> status_verb(Context& context, const Args& args) {
                        {"part", target.what},
                        {"status", found ? std::string(hooks::name(*found)) : "unreadable"},
                        {"file", target.path},
+                       {"trust", json_or_null(trust_text(target))},
                        {"error", found ? json::value(nullptr) : json::value(found.error().message)}});
     }
   }
@@ -114,7 +125,8 @@ Result<int> status_verb(Context& context, const Args& args) {
   constexpr std::array<std::string_view, 5> columns = {"host", "scope", "part", "status", "file"};
   context.print(table(columns, rows, context.out));
   for (const auto& row : rows)
-    if (auto error = text_or(row.get_object(), "error"); !error.empty()) context.note(error);
+    for (const char* remark : {"error", "trust"})
+      if (auto text = text_or(row.get_object(), remark); !text.empty()) context.note(text);
   context.print(fmt::format("\ndaemon      {}\nlast error  {}\n", runs ? "reachable" : "not running",
                             last.empty() ? "none" : safe_for_terminal(last)));
   return 0;
@@ -135,8 +147,10 @@ void add_hooks_commands(std::vector<Command>& table) {
        .flags = flags,
        .examples = {"cru hooks install --dry-run", "cru hooks install", "cru hooks install --codex"},
        .run = [](Context& context, const Args& args) { return change_verb(context, args, true); },
-       .details = "Adds entries to the host's settings file, preserves every other byte, and makes a backup "
-                  "first."});
+       .details =
+           "Adds entries to the host's settings file, preserves every other byte, and makes a backup "
+           "first: in .coven/backups for a project, in ~/.local/state/cru/backups for your own "
+           "files. Codex runs hooks only after you have trusted them; cru doctor shows whether you have."});
   table.push_back(
       {.path = "hooks uninstall",
        .group = "Hooks",
