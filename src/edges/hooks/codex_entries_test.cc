@@ -230,6 +230,8 @@ TEST(CodexEntries, RefusesWhatItCannotRead) {
   EXPECT_EQ(take_from_codex("[[[\n").error().message,
             "line 1, column 3: expected bare key starting character or string delimiter, saw '['");
   EXPECT_FALSE(in_codex("a = \"\n"));
+  EXPECT_FALSE(in_codex("a = ü\n"));
+  EXPECT_FALSE(in_codex("e30\u03DBom"));
 }
 
 /// Some TOML, laid out as no person would.
