@@ -59,6 +59,24 @@ json::object field_schema(const Field& field) {
   return schema;
 }
 
+/// Turns {"type":["string","null"]} into {"anyOf":[{"type":"string"},{"type":"null"}]}, wherever it stands.
+/// Whatever stands beside the list goes on holding for all of them.
+void spell_out_types(json::value& schema) {
+  if (auto* list = schema.if_array())
+    for (auto& entry : *list) spell_out_types(entry);
+  auto* object = schema.if_object();
+  if (!object) return;
+  for (auto& member : *object) spell_out_types(member.value());
+  // A property that is called "type" has a schema, not a list.
+  const auto* types = array_at(*object, "type");
+  if (!types) return;
+  CRU_ASSERT(!object->contains("anyOf"));
+  json::array choices;
+  for (const auto& type : *types) choices.push_back(json::object{{"type", type}});
+  object->erase("type");
+  (*object)["anyOf"] = std::move(choices);
+}
+
 /// An object of the given fields and no others.
 template <class Wanted>
 json::object object_schema(const Operation& operation, Wanted wanted) {
@@ -92,8 +110,6 @@ json::object parameter(const Field& field, std::string_view where) {
 }
 
 json::object reply_of(const Operation& operation) {
-  auto schema = parse_json(operation.reply);
-  CRU_ASSERT(schema.has_value());
   json::object content;
   if (operation.is_event_stream) {
     content["application/json"] = json::object{
@@ -101,7 +117,7 @@ json::object reply_of(const Operation& operation) {
          json::object{{"type", "array"}, {"items", json::object{{"$ref", "#/components/schemas/Event"}}}}}};
     content["text/event-stream"] = json::object{{"schema", json::object{{"type", "string"}}}};
   } else {
-    content["application/json"] = json::object{{"schema", std::move(*schema)}};
+    content["application/json"] = json::object{{"schema", reply_schema(operation)}};
   }
   return {{"description", "done"}, {"content", std::move(content)}};
 }
@@ -158,6 +174,7 @@ json::object components() {
     "timestamp":{"type":"string","format":"date-time"},"data":{"type":"object"}}}}})json";
   auto parsed = parse_json(text);
   CRU_ASSERT(parsed && parsed->is_object());
+  spell_out_types(*parsed);
   auto object = std::move(parsed->get_object());
   json::array codes;
 #define X(name, status) codes.emplace_back(#name);
@@ -171,6 +188,13 @@ json::object components() {
 
 json::object input_schema(const Operation& operation) {
   return object_schema(operation, [](const Field&) { return true; });
+}
+
+json::object reply_schema(const Operation& operation) {
+  auto schema = parse_json(operation.reply);
+  CRU_ASSERT(schema && schema->is_object());
+  spell_out_types(*schema);
+  return std::move(schema->get_object());
 }
 
 json::object openapi() {

@@ -52,6 +52,38 @@ TEST(OpenApi, AnOptionalIdTravelsInTheBodyWhereThePathHasNone) {
       body.at("content").at("application/json").at("schema").at("properties").as_object().contains("id"));
 }
 
+/// Where in a description a list of types stands; empty if nowhere.
+std::string list_of_types(const json::value& value) {
+  if (const auto* list = value.if_array())
+    for (const auto& entry : *list)
+      if (auto found = list_of_types(entry); !found.empty()) return found;
+  const auto* object = value.if_object();
+  if (!object) return {};
+  if (array_at(*object, "type")) return to_text(value);
+  for (const auto& member : *object)
+    if (auto found = list_of_types(member.value()); !found.empty()) return found;
+  return {};
+}
+
+TEST(OpenApi, NowhereHasAListOfTypes) {
+  EXPECT_EQ(list_of_types(openapi()), "");
+  for (const auto& operation : operations()) {
+    EXPECT_EQ(list_of_types(input_schema(operation)), "") << operation.name;
+    EXPECT_EQ(list_of_types(reply_schema(operation)), "") << operation.name;
+  }
+}
+
+TEST(ReplySchema, TellsAListOfTypesAsAnyOfAndKeepsWhatStandsBesideIt) {
+  Operation row{.name = "row", .summary = "", .routes = {}};
+  row.reply = R"({"type":"object","properties":{"type":{"type":["string","null"],"description":"d"},
+"list":{"type":"array","items":{"type":["object","null"],"properties":{"n":{"type":["integer","null"]}}}}}})";
+  auto expected = parse_json(R"({"type":"object","properties":{
+"type":{"description":"d","anyOf":[{"type":"string"},{"type":"null"}]},
+"list":{"type":"array","items":{"properties":{"n":{"anyOf":[{"type":"integer"},{"type":"null"}]}},
+"anyOf":[{"type":"object"},{"type":"null"}]}}}})");
+  EXPECT_EQ(json::value(reply_schema(row)), expected.value());
+}
+
 TEST(InputSchema, TellsWhatCheckInputHolds) {
   auto schema = input_schema(*find_operation("read_output"));
   EXPECT_EQ(to_text(schema.at("required")), R"(["id"])");

@@ -64,7 +64,7 @@ struct Operation {
   bool idempotent = false;
   int status = 200;  ///< HTTP status of success
   Cli cli = {};
-  /// JSON Schema of the reply, as text.
+  /// JSON Schema of the reply, as text; told by reply_schema().
   std::string_view reply = R"({"type":"object"})";
   /// Answered by the edge from the event log, not by a handler (GET /events).
   bool is_event_stream = false;
@@ -86,6 +86,9 @@ Result<json::object> check_input(const Operation& operation, json::object input)
 
 /// JSON Schema of a row's input.
 json::object input_schema(const Operation& operation);
+/// JSON Schema of a row's reply. What the row writes as a list of types is told as `anyOf`, for many clients
+/// cannot read the list.
+json::object reply_schema(const Operation& operation);
 /// The OpenAPI 3.1 description of the whole table.
 json::object openapi();
 

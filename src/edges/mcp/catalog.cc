@@ -55,9 +55,7 @@ const api::Operation* find_tool(std::string_view name) {
 }
 
 json::object output_schema(const api::Operation& operation) {
-  auto schema = parse_json(operation.reply);
-  CRU_ASSERT(schema && schema->is_object());
-  return without_required(std::move(schema->get_object()));
+  return without_required(api::reply_schema(operation));
 }
 
 json::object describe_tool(const api::Operation& operation, Version version) {

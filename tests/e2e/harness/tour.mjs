@@ -32,8 +32,15 @@ async function crewTools(call, project) {
 }
 
 
+/// Where in a description `type` is a list, which many clients cannot read: they are told `anyOf`.
+function listsOfTypes(value, path = "") {
+  if (!value || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([key, member]) => (key === "type" && Array.isArray(member) && !Array.isArray(value) ? [`${path}/type`] : listsOfTypes(member, `${path}/${key}`)));
+}
+
 export async function everyTool(client, project) {
   const { tools } = await client.listTools();
+  assert.deepEqual(listsOfTypes(tools), []);
   assert.deepEqual(tools.map(({ name }) => name).sort(), all_tools);
   for (const tool of tools) {
     assert.ok(tool.title && tool.description && tool.inputSchema.type === "object" && tool.outputSchema?.type === "object", JSON.stringify(tool));
