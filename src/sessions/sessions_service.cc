@@ -65,7 +65,8 @@ void Sessions::on_end(std::function<void(Tx&, SessionEnd&)> listener) {
 std::shared_ptr<const SessionListeners> Sessions::listeners() const { return impl_->listeners; }
 
 Task<Result<>> Sessions::seen(Who who) {
-  if (who.is_person()) co_return Result<>();  // a person who only looks, on the page say, is no agent
+  // A person who only looks, on the page say, is no agent; and whoever has no name is not registered.
+  if (who.is_person() || who.is_nobody()) co_return Result<>();
   auto& heartbeats = impl_->heartbeats;
   auto now = this->now();
   auto heard = heartbeats.hear(who, now);

@@ -36,7 +36,8 @@ class Sessions {
   std::shared_ptr<const SessionListeners> listeners() const;
 
   /// For reads: the caller is alive. Waits for a commit only when the session is new; otherwise the heartbeat
-  /// is kept in memory and written at most every 5 seconds, not awaited. Errors: as admit.
+  /// is kept in memory and written at most every 5 seconds, not awaited. Nothing is kept of nobody().
+  /// Errors: as admit.
   Task<Result<>> seen(Who who);
 
   struct Registration {

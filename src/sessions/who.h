@@ -21,7 +21,13 @@ struct Who {
   Once once = {};
   /// A person at a command line has no heartbeat and is never stale; its locks end by their TTL.
   bool is_person() const { return agent_type == "person"; }
+  bool is_nobody() const { return session_id.empty(); }
 };
+
+/// Whoever reads without saying who it is: it has neither a name nor a session, and nothing is kept of it.
+inline Who nobody(std::string cwd) {
+  return {.agent_id = {}, .agent_type = {}, .session_id = {}, .owner = {}, .cwd = std::move(cwd)};
+}
 
 /// `[A-Za-z0-9._:@-]{1,128}`.
 bool is_agent_id(std::string_view text);

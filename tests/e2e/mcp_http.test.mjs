@@ -129,7 +129,36 @@ test("stateless requests of 2026-07-28: discovery, tools with their cache hints,
   // Without a name all nameless callers would be one agent, who could free each other's locks.
   const nameless = await answer(await stateless(project, "tools/call", { name: "release_lock", arguments: { file_path: "a" } }));
   assert.deepEqual([nameless.result.isError, nameless.result.structuredContent.field], [true, "Cru-Agent-Id"], JSON.stringify(nameless));
-  assert.match((await answer(await stateless(project, "resources/read", { uri: "locks://current" }))).error.message, /invalid_agent_id/);
+  assert.match(nameless.result.structuredContent.message, /invalid_agent_id/);
+});
+
+test("a stateless client without a name reads everything, and nobody notices it", async (t) => {
+  const project = await Project.started({}, t);
+  const ada = new Agent(project, "ada");
+  await ada.ask("acquire_lock", { file_path: "a" });
+  await ada.ask("write_handoff", { summary: "half done" });
+  const { task_id } = await ada.ask("submit_work", { task_type: "t", description: "d" });
+  const { tools } = (await answer(await stateless(project, "tools/list"))).result;
+  const input = { why_work: { task_id }, recall: { query: "x" }, check_guardrails: { operation_text: "ls" }, get_agent: { name: "explorer" }, semantic_search: { query: "x" }, read_note: { path: "none.md" } };
+  const read = {};
+  for (const { name } of tools.filter(({ annotations }) => annotations.readOnlyHint)) {
+    const { result } = await answer(await stateless(project, "tools/call", { name, arguments: input[name] ?? {} }));
+    read[name] = result.structuredContent;
+    assert.notEqual(read[name].field, "Cru-Agent-Id", `${name}: ${JSON.stringify(read[name])}`);
+  }
+  assert.deepEqual([read.check_locks.result[0].locked_by, read.read_handoff.handoffs[0].summary, read.list_work.work[0].task_id, read.why_work.task_id], ["ada", "half done", task_id, task_id]);
+  assert.deepEqual(read.discover_agents.agents.map(({ agent_id, is_self }) => [agent_id, is_self]), [["ada", false]]);
+  for (const uri of ["locks://current", "work://pending", "handoffs://recent"]) {
+    const { result } = await answer(await stateless(project, "resources/read", { uri }));
+    assert.match(result.contents[0].text, /"ada"/, uri);
+  }
+  assert.ok((await answer(await stateless(project, "resources/list"))).result.resources.some(({ uri }) => uri === `work://${task_id}`));
+  assert.match(JSON.stringify((await answer(await stateless(project, "prompts/get", { name: "resume_from_handoff" }))).result), /half done/);
+  for (const { name } of tools.filter(({ annotations }) => !annotations.readOnlyHint && annotations.idempotentHint)) {
+    const { result } = await answer(await stateless(project, "tools/call", { name, arguments: {} }));
+    assert.ok(result.isError, `${name}: ${JSON.stringify(result)}`);
+  }
+  assert.deepEqual((await ada.ask("discover_agents")).agents.map(({ agent_id }) => agent_id), ["ada"], "still nobody else");
 });
 
 test("stateless requests whose headers and body disagree, or whose version is unknown, are refused", async (t) => {

@@ -13,9 +13,12 @@ Result<coordination::Who> who_of(std::string_view operation, const Call& call, c
   who.agent_id = call.agent_id;
   who.agent_type = call.agent_type;
   if (who.agent_type == "person" && call.caller != person) who.agent_type = "agent";
-  if (who.agent_id.empty() && call.run_id.empty() && call.caller != person)
+  if (who.agent_id.empty() && call.run_id.empty() && call.caller != person) {
+    const auto* row = find_operation(operation);
+    if (row && row->reads_only) return coordination::nobody(call.cwd);
     return fail(Code::invalid_argument, "invalid_agent_id: the request contains no agent id", "Cru-Agent-Id",
                 "send the headers Cru-Agent-Id and Cru-Session-Id");
+  }
   if (who.agent_id.empty()) {
     who.agent_id = call.run_id.empty() ? "person" : call.run_id;
     if (who.agent_type.empty() && call.run_id.empty()) who.agent_type = "person";

@@ -17,6 +17,7 @@ constexpr std::string_view unknown_run = "?";
 
 /// Whom a call is for. Without an agent id: the run's own id, or "person" for whoever else it may be, so that
 /// a plain HTTP client is one agent and not a new one each time.
+/// An agent without a name may read, as nobody; for all else it needs one.
 /// Errors: invalid_argument (`invalid_agent_id`), field Cru-Agent-Id.
 Result<coordination::Who> who_of(std::string_view operation, const Call& call, const json::object& input);
 /// A service's answer as the API's.
