@@ -28,6 +28,7 @@ struct Call {
   std::string capabilities = {};  ///< separated by commas
   std::string cwd = {};           ///< where relative paths of the caller begin
   int64_t lock_ttl_minutes = 0;   ///< 0: as configured
+  std::string client = {};        ///< what an MCP client calls itself: "codex-mcp-client 1.2"
 };
 
 /// The errors of a coordination row also say `success: false`.

@@ -310,6 +310,7 @@ Task<void> HttpTransport::end_session(const http::Request& request, api::Call ca
   sessions_.erase(session->id);
   if (session->stream) session->stream->close();
   if (session->server.is_used()) {
+    call.client = session->server.client();
     if (call.agent_id.empty() && call.run_id.empty()) call.agent_id = "agent-" + session->id.substr(0, 8);
     if (call.session_id.empty()) call.session_id = session->id;
     const auto* row = api::find_operation("end_session");

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace cru::mcp {
 
 std::optional<Version> version_from(std::string_view name) {
@@ -39,6 +41,19 @@ std::expected<Message, RpcError> read_message(json::value&& value, json::value& 
     message.params = std::move(params->get_object());
   }
   return message;
+}
+
+std::string client_name(const json::object* info) {
+  auto name = info ? text_or(*info, "name") : std::string_view();
+  if (name.empty()) return {};
+  std::string text(cut_at_character(name, max_client_bytes));
+  if (auto version = text_or(*info, "version"); !version.empty()) {
+    text += ' ';
+    text += cut_at_character(version, max_client_bytes);
+  }
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  return std::string(cut_at_character(text, max_client_bytes));
 }
 
 void append_quoted(std::string& out, std::string_view text) {

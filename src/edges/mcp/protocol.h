@@ -27,6 +27,7 @@ inline constexpr int parse_error = -32700, invalid_request = -32600, method_not_
 
 inline constexpr std::string_view version_key = "io.modelcontextprotocol/protocolVersion",
                                   capabilities_key = "io.modelcontextprotocol/clientCapabilities",
+                                  client_info_key = "io.modelcontextprotocol/clientInfo",
                                   log_level_key = "io.modelcontextprotocol/logLevel",
                                   subscription_key = "io.modelcontextprotocol/subscriptionId",
                                   server_info_key = "io.modelcontextprotocol/serverInfo";
@@ -48,6 +49,11 @@ struct Message {
 
 /// Outcomes: the message; invalid_request, with whatever id could be read in `id`.
 std::expected<Message, RpcError> read_message(json::value&& value, json::value& id);
+
+inline constexpr size_t max_client_bytes = 64;
+/// What a client calls itself in its `clientInfo` (null: nothing): "NAME VERSION" on one line, cut where it
+/// is too long. Empty if it has no name.
+std::string client_name(const json::object* info);
 
 /// `text` between quotation marks, escaped.
 void append_quoted(std::string& out, std::string_view text);

@@ -177,6 +177,7 @@ std::expected<Server::Request, RpcError> Server::read_terms(Message message, con
   Request request{.message = std::move(message),
                   .version = version_.value_or(terms.version.value_or(newest_with_handshake)),
                   .call = terms.call};
+  request.call.client = client_;
   const auto* meta = object_at(request.message.params, "_meta");
   if (request.message.method == "server/discover") request.version = Version::v2026_07_28;
   if (!meta) return request;
@@ -200,6 +201,8 @@ std::expected<Server::Request, RpcError> Server::read_terms(Message message, con
     return std::unexpected(bad_request(fmt::format("_meta has no {}", capabilities_key)));
   request.version = Version::v2026_07_28;
   request.log_level = text_or(*meta, log_level_key);
+  if (auto client = client_name(object_at(*meta, client_info_key)); !client.empty())
+    request.call.client = client_ = std::move(client);
   return request;
 }
 
@@ -259,6 +262,7 @@ Server::RpcResult Server::initialize(const json::object& params) {
   if (!wanted || !wanted->is_string()) return std::unexpected(bad_request("protocolVersion is missing"));
   auto known = version_from(wanted->get_string());
   version_ = known && !is_modern(*known) ? *known : newest_with_handshake;
+  client_ = client_name(object_at(params, "clientInfo"));
   return initialize_result(*version_);
 }
 

@@ -88,6 +88,8 @@ class Server {
   size_t at_work() const { return in_flight_.size() - waiting_; }
   /// A tool was called: there may be a session to end.
   bool is_used() const { return used_; }
+  /// What the client calls itself; empty if it has not said so.
+  const std::string& client() const { return client_; }
 
  private:
   struct Batch;
@@ -171,6 +173,7 @@ class Server {
   Sink* notifications_ = nullptr;
   std::optional<Version> version_;  ///< agreed on by `initialize`
   bool resumed_ = false, used_ = false;
+  std::string client_;
   std::string log_level_ = "warning";
   std::set<std::string> subscribed_;
   std::map<std::string, Listen> listens_;  ///< by the request's id

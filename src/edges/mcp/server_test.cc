@@ -165,6 +165,42 @@ TEST_F(McpServer, CallsAsWhoeverItsTransportSays) {
   EXPECT_EQ(backend_.calls[0].call.trace, "00-aa");
 }
 
+// ---- what the client calls itself
+
+TEST_F(McpServer, TellsTheDaemonWhatTheClientCallsItself) {
+  call("heartbeat");
+  EXPECT_EQ(backend_.calls.back().call.client, "");
+  ask("initialize", {{"protocolVersion", "2025-06-18"},
+                     {"clientInfo", json::object{{"name", "codex-mcp-client"}, {"version", "1.2"}}}});
+  call("heartbeat");
+  EXPECT_EQ(backend_.calls.back().call.client, "codex-mcp-client 1.2");
+  ask("resources/read", {{"uri", "locks://current"}});
+  EXPECT_EQ(backend_.calls.back().call.client, "codex-mcp-client 1.2");
+  EXPECT_EQ(server_.client(), "codex-mcp-client 1.2");
+}
+
+TEST_F(McpServer, ReadsAModernClientsNameFromEachRequest) {
+  ask_modern("tools/call", {{"name", "heartbeat"}}, {{client_info_key, json::object{{"name", "e2e"}}}});
+  EXPECT_EQ(backend_.calls.back().call.client, "e2e");
+  ask_modern("tools/call", {{"name", "heartbeat"}},
+             {{client_info_key, json::object{{"name", "other"}, {"version", "2"}}}});
+  EXPECT_EQ(backend_.calls.back().call.client, "other 2");
+}
+
+TEST(McpClientName, IsOneShortLineWhateverIsSent) {
+  EXPECT_EQ(client_name(nullptr), "");
+  auto name_of = [](json::object info) { return client_name(&info); };
+  EXPECT_EQ(name_of({}), "");
+  EXPECT_EQ(name_of({{"name", 5}, {"version", "1"}}), "");
+  EXPECT_EQ(name_of({{"name", "a\nb"}, {"version", "1\x7f"}}), "a b 1 ");
+  EXPECT_EQ(name_of({{"name", std::string(1000, 'x')}, {"version", "1"}}), std::string(64, 'x'));
+  auto cut = name_of({{"name", "x" + std::string(2000, '\xc3')}});
+  EXPECT_LE(cut.size(), max_client_bytes);
+  std::string umlauts;
+  for (int i = 0; i < 100; ++i) umlauts += "ü";
+  EXPECT_EQ(name_of({{"name", "x" + umlauts}}).size(), 63U) << "no half character";
+}
+
 TEST_F(McpServer, AnswersModernCallsWithAResultType) {
   auto result = result_of(ask_modern("tools/call", {{"name", "heartbeat"}, {"arguments", json::object()}}));
   EXPECT_EQ(text_or(result, "resultType"), "complete");

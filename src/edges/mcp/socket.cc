@@ -215,6 +215,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     auto value = parse_json(line);
     if (!value || text_or(value->as_object(), "cru_mcp") != "bye") return leave();
     bool used = bool_or(value->get_object(), "used") || server_->is_used();
+    call_.client = server_->client();
     server_.reset();
     waiting_ = true;
     loop().spawn(socket_.end(shared_from_this(), used));

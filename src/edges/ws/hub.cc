@@ -79,7 +79,8 @@ namespace {
 bool is_same(const api::Call& a, const api::Call& b) {
   auto all = [](const api::Call& call) {
     return std::tie(call.caller, call.run_id, call.trace, call.request_id, call.peer, call.agent_id,
-                    call.agent_type, call.session_id, call.capabilities, call.cwd, call.lock_ttl_minutes);
+                    call.agent_type, call.session_id, call.capabilities, call.cwd, call.lock_ttl_minutes,
+                    call.client);
   };
   return all(a) == all(b);
 }
