@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { Agent, exchange, Project, waitFor } from "./harness.mjs";
-import { attempt, httpClient, use } from "./harness/mcp.mjs";
+import { attempt, growing, httpClient, use } from "./harness/mcp.mjs";
 import { all_tools, everyResource, everyTool } from "./harness/tour.mjs";
 
 const modern = "2026-07-28";
@@ -56,7 +56,8 @@ test("over HTTP waiting calls tell progress, cancelled ones leave nothing, promp
   await other.ask("acquire_lock", { file_path: "a" });
   const progress = [];
   const taken = use(client, "acquire_lock", { file_path: "a", wait_seconds: 60 }, { onprogress: (step) => progress.push(step) });
-  await waitFor(() => progress.length, { what: "progress" });
+  await waitFor(() => progress.length >= 3, { what: "three steps of progress" });
+  growing(progress);
   await other.ask("release_lock", { file_path: "a" });
   assert.equal((await taken).action, "acquired");
   await use(client, "release_lock", { file_path: "a" });

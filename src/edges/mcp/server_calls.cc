@@ -10,7 +10,8 @@
 namespace cru::mcp {
 namespace {
 
-constexpr Duration progress_pause = 5s;
+/// Clients are promised a word at least every second; what is left of it is for a busy machine.
+constexpr Duration progress_pause = 750ms;
 constexpr size_t max_completions = 100, max_quoted_bytes = 8192;
 
 RpcError bad_params(std::string message) { return {invalid_params, std::move(message)}; }
@@ -98,11 +99,17 @@ std::string plan_text(std::string_view goal) {
 
 }  // namespace
 
-/// Tells of a call that takes long: at once where it is known to wait, else when it does.
+/// Tells of a call that takes long: at once where it is known to wait, else when it does. Its progress is the
+/// seconds that have passed.
 class Server::Ticker {
  public:
-  Ticker(Loop& loop, Sink& sink, std::string token, int64_t wait)
-      : loop_(loop), sink_(sink), token_(std::move(token)), wait_(wait), began_(loop.clock().boot()) {
+  Ticker(Loop& loop, Sink& sink, std::string token, std::string_view title, int64_t wait)
+      : loop_(loop),
+        sink_(sink),
+        token_(std::move(token)),
+        title_(title),
+        wait_(wait),
+        began_(loop.clock().boot()) {
     if (token_.empty()) return;
     if (wait_ > 0) tell();
     arm();
@@ -121,19 +128,25 @@ class Server::Ticker {
   }
   void tell() {
     if (sink_.is_congested()) return;
-    auto seconds = std::chrono::duration_cast<std::chrono::seconds>(loop_.clock().boot() - began_).count();
-    progress_ = std::max<int64_t>(progress_ + 1, seconds);
-    std::string total = wait_ > 0 ? fmt::format(R"(,"total":{})", std::max(wait_, progress_)) : "";
+    // It must grow each time, whatever the clock says.
+    passed_ = std::max(passed_ + 1ms, Duration(loop_.clock().boot() - began_));
+    auto progress = static_cast<double>(passed_ / 1ms) / 1000;
+    std::string total;
+    if (wait_ > 0) total = fmt::format(R"(,"total":{})", std::max(static_cast<double>(wait_), progress));
+    std::string message;
+    append_quoted(message, wait_ > 0 ? fmt::format("{}: waiting, {} of {} s", title_, passed_ / 1s, wait_)
+                                     : fmt::format("{}: working, {} s", title_, passed_ / 1s));
     sink_.notify(fmt::format(
-        R"({{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{},"progress":{}{},"message":"{}"}}}})",
-        token_, progress_, total, wait_ > 0 ? "waiting" : "working"));
+        R"({{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{},"progress":{}{},"message":{}}}}})",
+        token_, progress, total, message));
   }
   Loop& loop_;
   Sink& sink_;
   const std::string token_;
+  const std::string_view title_;
   const int64_t wait_;
   const BootTime began_;
-  int64_t progress_ = -1;
+  Duration passed_ = -1ms;
   Loop::TimerId timer_ = 0;
 };
 
@@ -160,7 +173,7 @@ void Server::call_tool(Request request, Answer answer) {
 
 Task<void> Server::run_tool(const api::Operation& operation, json::object input, Request request,
                             Answer answer, int64_t wait) {
-  Ticker ticker(loop_, answer.sink(), request.progress_token, wait);
+  Ticker ticker(loop_, answer.sink(), request.progress_token, operation.title, wait);
   auto reply = co_await backend_.call(operation, request.call, std::move(input));
   if (reply) {
     bool is_error = reply->status() == 400 || reply->status() == 404;

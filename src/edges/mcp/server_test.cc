@@ -217,8 +217,11 @@ TEST_F(McpServer, TellsProgressWhileACallWaits) {
                      {"arguments", json::object{{"wait_seconds", 30}}},
                      {"_meta", json::object{{"progressToken", "t"}}}});
   ASSERT_EQ(sink_.notifications.size(), 1U);
-  loop_.advance(11s);
-  ASSERT_EQ(sink_.notifications.size(), 3U);
+  for (size_t second = 1, told = 1; second <= 11; ++second) {
+    loop_.advance(1s);
+    EXPECT_GT(sink_.notifications.size(), told) << "in each second";
+    told = sink_.notifications.size();
+  }
   double last = -1;
   for (const auto& notification : sink_.notifications) {
     EXPECT_EQ(notification.at("method"), "notifications/progress");
@@ -228,10 +231,43 @@ TEST_F(McpServer, TellsProgressWhileACallWaits) {
     last = params.at("progress").to_number<double>();
     EXPECT_EQ(params.at("total"), 30);
   }
+  EXPECT_NEAR(last, 11, 1);
+  EXPECT_EQ(string_at(sink_.notifications.back().at("params").as_object(), "message"),
+            "Get work: waiting, 10 of 30 s");
+  auto told = sink_.notifications.size();
   backend_.held.at(0).complete(1);
   EXPECT_EQ(sink_.responses.size(), 2U);
   loop_.advance(60s);
-  EXPECT_EQ(sink_.notifications.size(), 3U);
+  EXPECT_EQ(sink_.notifications.size(), told);
+}
+
+TEST_F(McpServer, TellsProgressOfWhatTakesLongUnexpectedly) {
+  initialize();
+  auto timers = loop_.timers();
+  backend_.hold = "check_guardrails";
+  ask("tools/call", {{"name", "check_guardrails"},
+                     {"arguments", json::object{{"operation_text", "ls"}}},
+                     {"_meta", json::object{{"progressToken", 7}}}});
+  EXPECT_TRUE(sink_.notifications.empty());
+  loop_.advance(1s);
+  ASSERT_EQ(sink_.notifications.size(), 1U);
+  const auto& params = sink_.notifications[0].at("params").as_object();
+  EXPECT_EQ(params.at("progressToken"), 7);
+  EXPECT_FALSE(params.contains("total"));
+  EXPECT_EQ(string_at(params, "message"), "Check guardrails: working, 0 s");
+  backend_.held.at(0).complete(1);
+  EXPECT_EQ(loop_.timers(), timers) << "nothing ticks when nothing is in flight";
+}
+
+TEST_F(McpServer, GoesOnPastTheTotalIfItMust) {
+  initialize();
+  backend_.hold = "get_work";
+  ask("tools/call", {{"name", "get_work"},
+                     {"arguments", json::object{{"wait_seconds", 2}}},
+                     {"_meta", json::object{{"progressToken", "t"}}}});
+  loop_.advance(10s);
+  const auto& params = sink_.notifications.back().at("params").as_object();
+  EXPECT_GE(params.at("total").to_number<double>(), params.at("progress").to_number<double>());
 }
 
 TEST_F(McpServer, TellsNoProgressThatNobodyAskedForOrThatTakesNoTime) {

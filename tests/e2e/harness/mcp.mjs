@@ -57,6 +57,14 @@ export async function attempt(client, name, args = {}, options) {
   return { isError: result.isError ?? false, ...replyOf(result) };
 }
 
+/// Steps of progress as a client may rely on them: always more, of a total, with a word for the person.
+export function growing(steps) {
+  for (const [n, { progress, total, message }] of steps.entries()) {
+    if (n > 0 && !(progress > steps[n - 1].progress)) throw new Error(`it does not grow: ${JSON.stringify(steps)}`);
+    if (!(total >= progress) || !/: waiting, \d+ of \d+ s$/.test(message)) throw new Error(`not a step: ${JSON.stringify(steps[n])}`);
+  }
+}
+
 /// `cru mcp` by hand: `lines` is everything it ever wrote to stdout.
 export class Wire {
   constructor(project, { env = {} } = {}) {
