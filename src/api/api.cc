@@ -28,16 +28,19 @@ json::object error_reply(const Operation& operation, const Error& error) {
   return reply;
 }
 
-Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::object input) {
+Task<Result<>> Api::may_call(const Operation& operation, const Call& call) const {
   if ((operation.callers & call.caller) == 0)
     co_return fail(Code::forbidden,
                    fmt::format("{} may only be called by a person, not by an agent", operation.name), "",
                    "ask the user to do this");
+  if (gate_ && call.caller == run && !call.run_id.empty()) co_return co_await gate_(operation, call.run_id);
+  co_return Result<>();
+}
+
+Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::object input) {
+  if (auto allowed = co_await may_call(operation, call); !allowed) co_return fail(std::move(allowed.error()));
   auto checked = check_input(operation, std::move(input));
   if (!checked) co_return fail(std::move(checked.error()));
-  if (gate_ && call.caller == run && !call.run_id.empty())
-    if (auto allowed = co_await gate_(operation, call.run_id); !allowed)
-      co_return fail(std::move(allowed.error()));
   auto handler = handlers_.find(operation.name);
   if (handler == handlers_.end())
     co_return fail(Code::internal, fmt::format("{} has no handler", operation.name));

@@ -63,7 +63,12 @@ class Api {
   /// Rows without a handler: a test holds that there are none.
   std::vector<std::string_view> unbound() const;
 
-  /// Outcomes: the handler's; invalid_argument; forbidden (not for this caller);
+  /// Whether this caller may call the row at all, whatever the input; `call` asks the same question first, so
+  /// what is offered and what is carried out cannot differ. Outcomes: nothing; forbidden (not for this
+  /// caller, or its agent lacks a permission); the gate's error where it cannot tell.
+  Task<Result<>> may_call(const Operation& operation, const Call& call) const;
+
+  /// Outcomes: the handler's; invalid_argument; those of may_call;
   /// conflict (a repeated request whose first outcome is unknown, or whose input differs).
   /// A request id belongs to its caller: a run never gets another's stored reply.
   Task<Result<Reply>> call(const Operation& operation, Call call, json::object input);

@@ -77,6 +77,36 @@ TEST_F(ApiTest, KeepsFromAgentsWhatIsAPersons) {
   EXPECT_EQ(code_of(call("start_run", agent, start)), "none") << "an agent may start runs";
 }
 
+/// Whatever may_call says of a row and a caller, a call of it gets.
+TEST_F(ApiTest, SaysBeforehandWhoMayCallWhat) {
+  api.set_gate([](const Operation& operation, std::string run_id) -> Task<Result<>> {
+    if (run_id == "unknown") co_return fail(Code::database_unavailable, "locked");
+    if (operation.name == "start_run") co_return fail(Code::forbidden, "permission denied");
+    co_return Result<>();
+  });
+  Call hidden, outside;
+  hidden.caller = run;
+  outside.caller = session;
+  for (const auto& caller : {Call(), outside, hidden, repeatable("", "bounded"), repeatable("", "unknown")}) {
+    for (auto [name, input] : {std::pair{"start_run", start}, std::pair{"list_runs", "{}"},
+                               std::pair{"answer_question", R"({"id":"q-1","answer":"x"})"}}) {
+      auto may = thread->await([&] { return api.may_call(*find_operation(name), caller); });
+      auto told = may ? "none" : std::string(cru::name(may.error().code));
+      EXPECT_EQ(code_of(call(name, caller, input)), told) << name << " " << caller.run_id;
+    }
+  }
+  auto may = [&](std::string_view name, const Call& caller) {
+    auto answer = thread->await([&] { return api.may_call(*find_operation(name), caller); });
+    return answer ? "yes" : std::string(cru::name(answer.error().code));
+  };
+  EXPECT_EQ(may("start_run", outside), "yes");
+  EXPECT_EQ(may("start_run", repeatable("", "bounded")), "forbidden");
+  EXPECT_EQ(may("list_runs", repeatable("", "bounded")), "yes");
+  EXPECT_EQ(may("list_runs", repeatable("", "unknown")), "database_unavailable");
+  EXPECT_EQ(may("answer_question", outside), "forbidden");
+  EXPECT_EQ(may("answer_question", {}), "yes");
+}
+
 TEST_F(ApiTest, ARepeatedRequestGetsItsStoredReply) {
   auto first = call("start_run", repeatable("r1"), start);
   EXPECT_EQ(first, R"({"execution":1})");

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { isAlive, waitFor } from "./harness.mjs";
 import { filed, report } from "./harness/cast.mjs";
 import { Crew } from "./harness/crew.mjs";
+import { all_tools, live_tools } from "./harness/tour.mjs";
 
 const spawn = (agent, task, more = {}) => ({ call: "spawn_agent", input: { agent, task, ...more } });
 const plan = { when: "plan it", steps: [spawn("worker", "part one"), { say: "Woven: {{result}}" }] };
@@ -58,6 +59,27 @@ test("what a subagent was not granted its program cannot do, nor can its tools g
   const { subagents } = await filed(chat);
   assert.equal(subagents.length, 1, "the one that asked for too much was not spawned");
   assert.ok(!existsSync(crew.path("made.txt")) && !existsSync(crew.path("made2.txt")));
+});
+
+test("a program is offered the tools that its agent may use, and no others", async (t) => {
+  const say = { say: report("Seen.") };
+  const crew = await crewOf(t, [
+    { when: "plan it", steps: [spawn("worker", "part one", { permissions: [] }), spawn("worker", "part two", { permissions: ["DatabaseRead"] }), spawn("worker", "part three"), { say: "Woven." }] },
+    { when: "part one", steps: [say] }, { when: "part two", steps: [say] }, { when: "part three", steps: [{ call: "acquire_lock", input: { file_path: "a" } }, { say: report("{{result}}") }] }]);
+  const chat = await crew.chat({ message: "plan it", permissions: ["DatabaseRead", "DatabaseWrite"] });
+  const { subagents } = await chat.record();
+  const offered = async (task) => {
+    const lines = (await crew.output(subagents.find((one) => one.task === task).run_id)).map(({ data }) => data);
+    const { tools } = lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line)).find(({ subtype }) => subtype === "init");
+    return tools.filter((name) => name.startsWith("mcp__cru__")).map((name) => name.slice(10)).sort();
+  };
+  const least = ["ask_user", "get_agent", "get_subagent", "heartbeat", "list_agents", "list_notes", "read_note", "register_session", "semantic_search", "spawn_agent"];
+  const reading = ["check_guardrails", "check_locks", "discover_agents", "list_work", "read_handoff", "recall", "why_work"];
+  const writing = all_tools.filter((name) => !least.includes(name) && !reading.includes(name) && !live_tools.includes(name));
+  assert.deepEqual(await offered("part one"), least);
+  assert.deepEqual(await offered("part two"), [...least, ...reading].sort());
+  assert.deepEqual(await offered("part three"), [...least, ...reading, ...writing].sort());
+  assert.match((await filed(chat)).subagents.map(({ body }) => body).join(), /"action":"acquired"/, "and what is offered works");
 });
 
 test("SA-12, SA-41: a program that fails is a failed subagent with its last words", async (t) => {

@@ -38,13 +38,36 @@ std::string end_text(std::string_view extra) {
                      to_text(server_info()));
 }
 
-json::object resource(std::string_view uri, std::string_view name, std::string_view title,
-                      std::string_view description) {
-  return {{"uri", uri},
-          {"name", name},
-          {"title", title},
-          {"description", description},
-          {"mimeType", "application/json"}};
+const api::Operation* row_named(std::string_view name) {
+  const auto* row = api::find_operation(name);
+  CRU_ASSERT(row != nullptr);
+  return row;
+}
+
+Offer resource(std::string_view row, std::string_view uri, std::string_view name, std::string_view title,
+               std::string_view description) {
+  return {row_named(row), to_text(json::object{{"uri", uri},
+                                               {"name", name},
+                                               {"title", title},
+                                               {"description", description},
+                                               {"mimeType", "application/json"}})};
+}
+
+Offer resource_template(std::string_view row, std::string_view uri, std::string_view name,
+                        std::string_view description) {
+  return {row_named(row), to_text(json::object{{"uriTemplate", uri},
+                                               {"name", name},
+                                               {"title", name},
+                                               {"description", description},
+                                               {"mimeType", "application/json"}})};
+}
+
+Offer prompt(std::string_view name, std::string_view title, std::string_view description,
+             json::object argument) {
+  return {prompt_row(name), to_text(json::object{{"name", name},
+                                                 {"title", title},
+                                                 {"description", description},
+                                                 {"arguments", json::array{std::move(argument)}}})};
 }
 
 }  // namespace
@@ -75,14 +98,14 @@ json::object describe_tool(const api::Operation& operation, Version version) {
   return tool;
 }
 
-const std::vector<std::string>& tool_texts(Version version) {
+const std::vector<Offer>& tools(Version version) {
   // One rendering for each set of fields that a version knows.
-  static std::array<std::vector<std::string>, version_names.size()> made;
-  auto& texts = made[static_cast<size_t>(version)];
-  if (texts.empty())
+  static std::array<std::vector<Offer>, version_names.size()> made;
+  auto& all = made[static_cast<size_t>(version)];
+  if (all.empty())
     for (const auto& operation : api::operations())
-      if (!operation.title.empty()) texts.push_back(to_text(describe_tool(operation, version)));
-  return texts;
+      if (!operation.title.empty()) all.push_back({&operation, to_text(describe_tool(operation, version))});
+  return all;
 }
 
 json::object server_info() {
@@ -110,7 +133,7 @@ std::string discover_result() {
                                    {"capabilities", capabilities(Version::v2026_07_28)},
                                    {"instructions", guidance}});
   body.pop_back();
-  return body.append(list_end(Version::v2026_07_28));
+  return body.append(public_end(Version::v2026_07_28));
 }
 
 std::string initialize_result(Version version) {
@@ -125,8 +148,13 @@ std::string_view result_end(Version version) {
   return is_modern(version) ? std::string_view(modern) : "}";
 }
 
-std::string_view list_end(Version version) {
+std::string_view public_end(Version version) {
   static const std::string modern = end_text(R"("ttlMs":300000,"cacheScope":"public",)");
+  return is_modern(version) ? std::string_view(modern) : "}";
+}
+
+std::string_view list_end(Version version) {
+  static const std::string modern = end_text(R"("ttlMs":300000,"cacheScope":"private",)");
   return is_modern(version) ? std::string_view(modern) : "}";
 }
 
@@ -163,38 +191,41 @@ std::expected<std::string, RpcError> list_page(std::string_view key, const std::
   return out;
 }
 
-json::array fixed_resources() {
-  return {resource("locks://current", "locks", "Active locks", "All active locks"),
-          resource("work://pending", "pending work", "Pending work", "Unclaimed work items"),
-          resource("handoffs://recent", "recent handoffs", "Recent handoffs",
-                   "The latest handoffs of all agents")};
+const std::vector<Offer>& fixed_resources() {
+  static const std::vector<Offer> all{
+      resource("check_locks", "locks://current", "locks", "Active locks", "All active locks"),
+      resource("list_work", "work://pending", "pending work", "Pending work", "Unclaimed work items"),
+      resource("list_handoffs", "handoffs://recent", "recent handoffs", "Recent handoffs",
+               "The latest handoffs of all agents")};
+  return all;
 }
 
-json::array resource_templates() {
-  auto entry = [](std::string_view uri, std::string_view name, std::string_view description) {
-    return json::object{{"uriTemplate", uri},
-                        {"name", name},
-                        {"title", name},
-                        {"description", description},
-                        {"mimeType", "application/json"}};
-  };
-  return {entry("locks://path/{+path}", "Locks on a path", "The locks that cover a path or a glob"),
-          entry("work://{task_id}", "Work item", "A work item by id"),
-          entry("handoffs://{id}", "Handoff", "A handoff by id")};
+const std::vector<Offer>& resource_templates() {
+  static const std::vector<Offer> all{
+      resource_template("check_locks", "locks://path/{+path}", "Locks on a path",
+                        "The locks that cover a path or a glob"),
+      resource_template("get_work_item", "work://{task_id}", "Work item", "A work item by id"),
+      resource_template("get_handoff", "handoffs://{id}", "Handoff", "A handoff by id")};
+  return all;
 }
 
-json::array prompts() {
+const api::Operation* prompt_row(std::string_view name) {
+  if (name == "resume_from_handoff") return row_named("read_handoff");
+  if (name == "plan_work") return row_named("submit_work");
+  return nullptr;
+}
+
+const std::vector<Offer>& prompts() {
   auto argument = [](std::string_view name, std::string_view description, bool required) {
     return json::object{{"name", name}, {"description", description}, {"required", required}};
   };
-  return {json::object{{"name", "resume_from_handoff"},
-                       {"title", "Resume from a handoff"},
-                       {"description", "Continue where an agent stopped, from its latest handoff"},
-                       {"arguments", json::array{argument("agent_name", "the agent; default: you", false)}}},
-          json::object{{"name", "plan_work"},
-                       {"title", "Plan work for several agents"},
-                       {"description", "Split a goal into work items that agents can claim"},
-                       {"arguments", json::array{argument("goal", "the goal", true)}}}};
+  static const std::vector<Offer> all{
+      prompt("resume_from_handoff", "Resume from a handoff",
+             "Continue where an agent stopped, from its latest handoff",
+             argument("agent_name", "the agent; default: you", false)),
+      prompt("plan_work", "Plan work for several agents",
+             "Split a goal into work items that agents can claim", argument("goal", "the goal", true))};
+  return all;
 }
 
 ResourceCall resource_call(std::string_view uri) {

@@ -26,20 +26,30 @@ std::string discover_result();
 /// The result of `initialize`.
 std::string initialize_result(Version version);
 
-json::array fixed_resources();
-json::array resource_templates();
-json::array prompts();
+/// Something that a list may show, as JSON text, and the row that it rests on: whoever may not call the row
+/// is not offered it.
+struct Offer {
+  const api::Operation* row;
+  std::string text;
+};
+const std::vector<Offer>& fixed_resources();
+const std::vector<Offer>& resource_templates();
+const std::vector<Offer>& prompts();
+/// The tools of a version, in the table's order.
+const std::vector<Offer>& tools(Version version);
+/// The row that a prompt rests on; null if there is no such prompt.
+const api::Operation* prompt_row(std::string_view name);
 
 /// `{"KEY":[…],"nextCursor"?}` from `items`, the page that `cursor` names; what 2026-07-28 adds to a list is
 /// added. Outcomes: JSON text; invalid_params for a cursor that is not ours.
 std::expected<std::string, RpcError> list_page(std::string_view key, const std::vector<std::string>& items,
                                                const json::object& params, Version version);
-/// The rendered tools of a version.
-const std::vector<std::string>& tool_texts(Version version);
 
 /// Ends a result's text of a modern version: `,"resultType":…,"_meta":…}`; `}` for an older one.
 std::string_view result_end(Version version);
-/// The same for what may be cached for a while: lists.
+/// The same for what is the same for everybody and may be cached for a while.
+std::string_view public_end(Version version);
+/// The same for lists: they may be cached for a while, but by whoever asked, for they show what it may use.
 std::string_view list_end(Version version);
 /// The same for what may not: a resource's content.
 std::string_view fresh_end(Version version);

@@ -10,8 +10,8 @@ void InlineLoop::run_ready() {
   }
 }
 
-LocalServer::LocalServer(std::string why, std::function<void(std::string)> send)
-    : why_(std::move(why)), send_(std::move(send)), server_(loop_, *this, nullptr) {
+LocalServer::LocalServer(std::string why, bool is_run, std::function<void(std::string)> send)
+    : why_(std::move(why)), is_run_(is_run), send_(std::move(send)), server_(loop_, *this, nullptr) {
   server_.set_notifications(this);
 }
 
@@ -19,7 +19,16 @@ Task<Result<api::Reply>> LocalServer::call(const api::Operation& operation, api:
   // A mistake of the caller's is one whether or not anybody could carry it out.
   auto checked = api::check_input(operation, std::move(input));
   if (!checked) co_return fail(std::move(checked.error()));
-  co_return fail(Code::database_unavailable, why_, {}, "continue without it; the next call retries");
+  co_return fail(unreachable());
+}
+
+Task<Result<>> LocalServer::may_call(const api::Operation&, const api::Call&) {
+  if (is_run_) co_return fail(unreachable());
+  co_return Result<>();
+}
+
+Error LocalServer::unreachable() const {
+  return {Code::database_unavailable, why_, {}, "continue without it; the next call retries"};
 }
 
 void LocalServer::respond(std::string message) {

@@ -1,6 +1,7 @@
 #pragma once
 /// LocalServer: the same MCP server without a daemon behind it. Lists and pings work; every call is the
-/// error `database_unavailable`, at once.
+/// error `database_unavailable`, at once. What a run's agent may use only the daemon knows: for one the lists
+/// are that error too.
 #include <deque>
 
 #include "edges/mcp/server.h"
@@ -25,7 +26,7 @@ class InlineLoop final : public Loop {
 class LocalServer final : private Backend, private Sink {
  public:
   /// `why` is told with every error.
-  LocalServer(std::string why, std::function<void(std::string)> send);
+  LocalServer(std::string why, bool is_run, std::function<void(std::string)> send);
   /// Takes one message; everything it says has been sent when this returns.
   void receive(std::string_view line);
   /// Takes a message of the past: the client has its answer already.
@@ -33,10 +34,13 @@ class LocalServer final : private Backend, private Sink {
 
  private:
   Task<Result<api::Reply>> call(const api::Operation& operation, api::Call call, json::object input) override;
+  Task<Result<>> may_call(const api::Operation& operation, const api::Call& call) override;
+  Error unreachable() const;
   void respond(std::string message) override;
   void notify(std::string message) override { respond(std::move(message)); }
 
   const std::string why_;
+  const bool is_run_;
   const std::function<void(std::string)> send_;
   bool silent_ = false;
   InlineLoop loop_;

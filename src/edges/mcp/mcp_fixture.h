@@ -94,6 +94,11 @@ class FakeBackend final : public Backend {
     if (found != replies.end()) co_return found->second;
     co_return api::Reply(json::object{{"success", true}, {"echo", *checked}});
   }
+  Task<Result<>> may_call(const api::Operation& operation, const api::Call&) override {
+    if (cannot_tell) co_return fail(Code::database_unavailable, "locked");
+    if (refused.contains(operation.name)) co_return fail(Code::forbidden, "permission denied");
+    co_return Result<>();
+  }
   struct Made {
     std::string operation;
     api::Call call;
@@ -101,6 +106,8 @@ class FakeBackend final : public Backend {
   };
   std::vector<Made> calls;
   std::map<std::string, Result<api::Reply>> replies;
+  std::set<std::string_view> refused;  ///< rows that this caller may not call
+  bool cannot_tell = false;
   std::string hold;  ///< calls of this operation wait for `held`
   std::vector<Completion<int>::Handle> held;
   size_t open = 0;  ///< held calls whose frames live

@@ -175,6 +175,63 @@ TEST_F(McpOffers, TellsAReturningClientThatThingsMayHaveChanged) {
   EXPECT_EQ(sink_.notifications[0].at("method"), "notifications/resources/updated");
 }
 
+// ---- what this caller may use
+
+TEST_F(McpOffers, ShowsOnlyWhatTheCallerMayUse) {
+  initialize();
+  auto names = [&](std::string_view method, std::string_view list, std::string_view key) {
+    std::vector<std::string> found;
+    for (const auto& entry : result_of(ask(method)).at(list).as_array())
+      found.emplace_back(text_or(entry.as_object(), key));
+    return found;
+  };
+  auto all = names("tools/list", "tools", "name");
+  backend_.refused = {"acquire_lock", "submit_work", "check_locks", "get_handoff"};
+  auto some = names("tools/list", "tools", "name");
+  EXPECT_EQ(some.size(), all.size() - 3) << "get_handoff is no tool";
+  for (auto name : backend_.refused) EXPECT_EQ(std::ranges::count(some, name), 0) << name;
+  std::erase_if(all, [&](const auto& name) { return backend_.refused.contains(name); });
+  EXPECT_EQ(some, all) << "in the same order";
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names("resources/list", "resources", "uri"), (Names{"work://pending", "handoffs://recent"}));
+  EXPECT_EQ(names("resources/templates/list", "resourceTemplates", "uriTemplate"),
+            (Names{"work://{task_id}"}));
+  EXPECT_EQ(names("prompts/list", "prompts", "name"), (Names{"resume_from_handoff"}));
+}
+
+TEST_F(McpOffers, KeepsFromACallerWhatItWasNotOffered) {
+  initialize();
+  backend_.refused = {"submit_work", "check_locks"};
+  auto plan = ask("prompts/get", {{"name", "plan_work"}, {"arguments", json::object{{"goal", "g"}}}});
+  EXPECT_EQ(code_of(plan), invalid_params);
+  EXPECT_EQ(plan.at("error").at("message"), "permission denied");
+  EXPECT_EQ(code_of(ask("resources/subscribe", {{"uri", "locks://current"}})), invalid_params);
+  ask_modern("subscriptions/listen",
+             {{"notifications",
+               json::object{{"resourceSubscriptions",
+                             json::array{"locks://current", "locks://path/a", "work://pending"}}}}});
+  ASSERT_EQ(sink_.notifications.size(), 1U);
+  EXPECT_EQ(sink_.notifications[0].at("params").at("notifications").at("resourceSubscriptions"),
+            (json::array{"work://pending"}));
+  happen("lock.acquired", "a");
+  EXPECT_EQ(sink_.notifications.size(), 1U);
+}
+
+TEST_F(McpOffers, OffersNothingWhereItCannotBeToldWhatTheCallerMayUse) {
+  initialize();
+  backend_.cannot_tell = true;
+  for (auto list : {"tools/list", "resources/list", "resources/templates/list", "prompts/list"}) {
+    auto answer = ask(list);
+    EXPECT_EQ(code_of(answer), internal_error) << list;
+    EXPECT_EQ(answer.at("error").at("data").at("error"), "database_unavailable") << list;
+  }
+}
+
+TEST_F(McpOffers, LetsNobodyElseUseAListThatIsOnesOwn) {
+  for (auto list : {"tools/list", "resources/list", "resources/templates/list", "prompts/list"})
+    EXPECT_EQ(text_or(result_of(ask_modern(list)), "cacheScope"), "private") << list;
+}
+
 // ---- prompts, completion, logging, ping
 
 TEST_F(McpOffers, RendersTheLatestHandoffAsAPrompt) {

@@ -64,7 +64,7 @@ TEST(Peek, AgreesWithTheParserOnWhatIsJsonAndSurvivesWhatIsNot) {
 
 TEST(LocalServer, AnswersWithoutADaemon) {
   std::vector<json::object> sent;
-  LocalServer server("no daemon",
+  LocalServer server("no daemon", false,
                      [&](std::string message) { sent.push_back(parse_json(message).value().as_object()); });
   server.remember(
       R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}})");
@@ -84,6 +84,15 @@ TEST(LocalServer, AnswersWithoutADaemon) {
   server.receive(
       R"({"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"acquire_lock","arguments":{}}})");
   EXPECT_EQ(sent.back().at("result").at("structuredContent").at("field"), "file_path");
+}
+
+TEST(LocalServer, DoesNotGuessWhatARunMayUse) {
+  std::vector<json::object> sent;
+  LocalServer server("no daemon", true,
+                     [&](std::string message) { sent.push_back(parse_json(message).value().as_object()); });
+  server.receive(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].at("error").at("message"), "no daemon");
 }
 
 }  // namespace

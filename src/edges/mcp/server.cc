@@ -15,6 +15,10 @@ constexpr Duration list_pause = 2s;
 
 RpcError bad_request(std::string message) { return {invalid_params, std::move(message)}; }
 
+RpcError no_resource(std::string_view uri) {
+  return {resource_not_found, "unknown resource", json::object{{"uri", uri.substr(0, 4096)}}};
+}
+
 }  // namespace
 
 /// The answers of a batch, which leave together.
@@ -221,29 +225,27 @@ void Server::dispatch(Request request, Answer answer) {
     auto& sink = answer.sink();
     start_call(std::move(id), sink, false, run(work, std::move(request), std::move(answer)));
   };
-  auto texts = [](const json::array& items) {
-    std::vector<std::string> out;
-    for (const auto& item : items) out.push_back(to_text(item));
-    return out;
-  };
   if (method == "tools/call") return call_tool(std::move(request), std::move(answer));
-  if (method == "tools/list") return reply(list_page("tools", tool_texts(version), params, version));
+  if (method == "tools/list") return start(&Server::list_tools);
   if (method == "resources/list") return start(&Server::list_resources);
-  if (method == "resources/templates/list")
-    return reply(list_page("resourceTemplates", texts(resource_templates()), params, version));
+  if (method == "resources/templates/list") return start(&Server::list_templates);
   if (method == "resources/read") return start(&Server::read_resource);
-  if (method == "prompts/list") return reply(list_page("prompts", texts(prompts()), params, version));
+  if (method == "prompts/list") return start(&Server::list_prompts);
   if (method == "prompts/get") return start(&Server::get_prompt);
   if (method == "completion/complete") return start(&Server::complete);
   if (method == "server/discover") return answer.result(discover_result());
   if (method == "initialize") return reply(initialize(params));
   if (is_modern(version)) {
-    if (method == "subscriptions/listen") return listen(std::move(request), std::move(answer));
+    if (method == "subscriptions/listen") {
+      auto id = answer.id();
+      auto& sink = answer.sink();
+      return start_call(std::move(id), sink, false, listen(std::move(request), std::move(answer)));
+    }
   } else {
     if (method == "ping") return answer.result("{}");
     if (method == "logging/setLevel") return reply(set_level(params));
-    if (method == "resources/subscribe") return reply(subscribe(request, true));
-    if (method == "resources/unsubscribe") return reply(subscribe(request, false));
+    if (method == "resources/subscribe") return start(&Server::subscribe);
+    if (method == "resources/unsubscribe") return reply(unsubscribe(params));
   }
   answer.error({method_not_found, fmt::format("unknown method: {}", method.substr(0, 200))});
 }
@@ -275,40 +277,53 @@ Server::RpcResult Server::set_level(const json::object& params) {
   return "{}";
 }
 
-Server::RpcResult Server::subscribe(const Request& request, bool on) {
+Server::RpcResult Server::unsubscribe(const json::object& params) {
+  std::string uri(text_or(params, "uri"));
+  if (!resource_call(uri).operation) return std::unexpected(no_resource(uri));
+  subscribed_.erase(uri);
+  return "{}";
+}
+
+Task<Server::RpcResult> Server::subscribe(Request request) {
   std::string uri(text_or(request.message.params, "uri"));
-  if (!resource_call(uri).operation)
-    return std::unexpected(
-        RpcError{resource_not_found, "unknown resource", json::object{{"uri", uri.substr(0, 4096)}}});
-  if (!on) {
-    subscribed_.erase(uri);
-    return "{}";
-  }
+  const auto* row = resource_call(uri).operation;
+  if (!row) co_return std::unexpected(no_resource(uri));
+  if (auto allowed = co_await backend_.may_call(*row, request.call); !allowed)
+    co_return std::unexpected(bad_request(allowed.error().message));
   if (subscribed_.size() >= max_subscriptions && !subscribed_.contains(uri))
-    return std::unexpected(bad_request(fmt::format("at most {} subscriptions", max_subscriptions)));
+    co_return std::unexpected(bad_request(fmt::format("at most {} subscriptions", max_subscriptions)));
   subscribed_.insert(uri);
   follow_changes();
   if (resumed_ && notifications_)
     notifications_->notify(notification_text("notifications/resources/updated", {{"uri", uri}}));
-  return "{}";
+  co_return "{}";
 }
 
-void Server::listen(Request request, Answer answer) {
+Task<void> Server::listen(Request request, Answer answer) {
   const auto* wanted = object_at(request.message.params, "notifications");
-  if (!wanted) return answer.error(bad_request("notifications is missing"));
+  if (!wanted) {
+    answer.error(bad_request("notifications is missing"));
+    co_return;
+  }
   std::set<std::string> uris;
+  std::map<const api::Operation*, bool> allowed;  // asked once, however long the list
   json::array agreed_uris;
   if (const auto* list = array_at(*wanted, "resourceSubscriptions")) {
     for (const auto& entry : *list) {
-      if (!entry.is_string() || !resource_call(entry.get_string()).operation) continue;
+      const auto* row = entry.is_string() ? resource_call(entry.get_string()).operation : nullptr;
+      if (row && !allowed.contains(row))
+        allowed[row] = (co_await backend_.may_call(*row, request.call)).has_value();
+      if (!row || !allowed[row]) continue;
       if (uris.size() < max_subscriptions && uris.emplace(entry.get_string()).second)
         agreed_uris.push_back(entry);
     }
   }
   size_t open = 0;
   for (const auto& [id, other] : listens_) open += 1 + other.uris.size();
-  if (open + 1 + uris.size() > 2 * max_subscriptions)
-    return answer.error({internal_error, "too many subscriptions are open"});
+  if (open + 1 + uris.size() > 2 * max_subscriptions) {
+    answer.error({internal_error, "too many subscriptions are open"});
+    co_return;
+  }
   bool list = bool_or(*wanted, "resourcesListChanged");
   json::object agreed;
   if (list) agreed["resourcesListChanged"] = true;

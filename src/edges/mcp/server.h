@@ -27,6 +27,9 @@ class Backend {
   virtual ~Backend() = default;
   virtual Task<Result<api::Reply>> call(const api::Operation& operation, api::Call call,
                                         json::object input) = 0;
+  /// Whether it would carry out calls of this row for this caller. Errors: forbidden; others where it cannot
+  /// tell.
+  virtual Task<Result<>> may_call(const api::Operation& operation, const api::Call& call) = 0;
 };
 
 /// The operation table of this process.
@@ -36,6 +39,9 @@ class ApiBackend final : public Backend {
   Task<Result<api::Reply>> call(const api::Operation& operation, api::Call call,
                                 json::object input) override {
     return api_.call(operation, std::move(call), std::move(input));
+  }
+  Task<Result<>> may_call(const api::Operation& operation, const api::Call& call) override {
+    return api_.may_call(operation, call);
   }
 
  private:
@@ -142,8 +148,7 @@ class Server {
   // Answered at once.
   RpcResult initialize(const json::object& params);
   RpcResult set_level(const json::object& params);
-  RpcResult subscribe(const Request& request, bool on);
-  void listen(Request request, Answer answer);
+  RpcResult unsubscribe(const json::object& params);
 
   // Answered by the daemon.
   void call_tool(Request request, Answer answer);
@@ -151,10 +156,18 @@ class Server {
                       int64_t wait);
   using Work = Task<RpcResult> (Server::*)(Request request);
   Task<void> run(Work work, Request request, Answer answer);
+  Task<RpcResult> list_tools(Request request);
   Task<RpcResult> list_resources(Request request);
+  Task<RpcResult> list_templates(Request request);
+  Task<RpcResult> list_prompts(Request request);
+  Task<RpcResult> subscribe(Request request);
+  Task<void> listen(Request request, Answer answer);
   Task<RpcResult> read_resource(Request request);
   Task<RpcResult> get_prompt(Request request);
   Task<RpcResult> complete(Request request);
+  /// What of `all` this caller may use. Errors: those of a backend that cannot tell.
+  Task<std::expected<std::vector<std::string>, RpcError>> offered(const std::vector<Offer>& all,
+                                                                  const api::Call& call);
   Task<Result<json::object>> ask(std::string_view operation, api::Call call, json::object input);
   Task<std::vector<std::string>> known(std::string_view operation, json::object input, std::string list,
                                        std::string member, api::Call call);

@@ -196,6 +196,38 @@ Task<void> Server::run(Work work, Request request, Answer answer) {
     answer.error(result.error());
 }
 
+Task<std::expected<std::vector<std::string>, RpcError>> Server::offered(const std::vector<Offer>& all,
+                                                                        const api::Call& call) {
+  std::vector<std::string> texts;
+  for (const auto& offer : all) {
+    auto allowed = co_await backend_.may_call(*offer.row, call);
+    if (allowed)
+      texts.push_back(offer.text);
+    else if (allowed.error().code != Code::forbidden)
+      // A short list would look like the answer, and be kept: rather none.
+      co_return std::unexpected(unavailable(allowed.error()));
+  }
+  co_return texts;
+}
+
+Task<Server::RpcResult> Server::list_tools(Request request) {
+  auto texts = co_await offered(tools(request.version), request.call);
+  if (!texts) co_return std::unexpected(texts.error());
+  co_return list_page("tools", *texts, request.message.params, request.version);
+}
+
+Task<Server::RpcResult> Server::list_templates(Request request) {
+  auto texts = co_await offered(resource_templates(), request.call);
+  if (!texts) co_return std::unexpected(texts.error());
+  co_return list_page("resourceTemplates", *texts, request.message.params, request.version);
+}
+
+Task<Server::RpcResult> Server::list_prompts(Request request) {
+  auto texts = co_await offered(prompts(), request.call);
+  if (!texts) co_return std::unexpected(texts.error());
+  co_return list_page("prompts", *texts, request.message.params, request.version);
+}
+
 /// A read on the way to something else.
 Task<Result<json::object>> Server::ask(std::string_view operation, api::Call call, json::object input) {
   const auto* row = api::find_operation(operation);
@@ -210,8 +242,9 @@ Task<Result<json::object>> Server::ask(std::string_view operation, api::Call cal
 
 /// The fixed resources, the latest handoffs and the most urgent work.
 Task<Server::RpcResult> Server::list_resources(Request request) {
-  std::vector<std::string> items;
-  for (const auto& resource : fixed_resources()) items.push_back(to_text(resource));
+  auto fixed = co_await offered(fixed_resources(), request.call);
+  if (!fixed) co_return std::unexpected(fixed.error());
+  auto items = *std::move(fixed);
   auto add = [&](const Result<json::object>& reply, std::string_view list, auto describe) {
     const auto* entries = reply ? array_at(*reply, list) : nullptr;
     for (size_t i = 0; entries && i < entries->size(); ++i)
@@ -274,13 +307,15 @@ Task<Server::RpcResult> Server::get_prompt(Request request) {
     if (!argument.value().is_string())
       co_return std::unexpected(
           bad_params(fmt::format("{} must be a string", std::string_view(argument.key()))));
+  const auto* row = prompt_row(name);
+  if (!row) co_return std::unexpected(bad_params(fmt::format("unknown prompt: {}", name.substr(0, 200))));
+  if (auto allowed = co_await backend_.may_call(*row, request.call); !allowed)
+    co_return std::unexpected(bad_params(allowed.error().message));
   if (name == "plan_work") {
     auto goal = text_or(arguments, "goal");
     if (goal.empty()) co_return std::unexpected(bad_params("goal is missing"));
     co_return prompt_result("Split a goal into work items", plan_text(goal), request.version);
   }
-  if (name != "resume_from_handoff")
-    co_return std::unexpected(bad_params(fmt::format("unknown prompt: {}", name.substr(0, 200))));
   json::object input{{"limit", 1}};
   std::string agent(text_or(arguments, "agent_name"));
   if (!agent.empty()) input["agent_name"] = agent;
@@ -323,7 +358,7 @@ Task<Server::RpcResult> Server::complete(Request request) {
   std::vector<std::string> values;
   if (type == "ref/prompt") {
     auto prompt = text_or(*ref, "name");
-    if (prompt != "resume_from_handoff" && prompt != "plan_work")
+    if (!prompt_row(prompt))
       co_return std::unexpected(bad_params(fmt::format("unknown prompt: {}", prompt.substr(0, 200))));
     if (prompt == "resume_from_handoff" && name == "agent_name") {
       values = co_await known("list_handoffs", {{"limit", 1000}}, "handoffs", "agent_name", request.call);

@@ -156,7 +156,9 @@ class Proxy {
 
   void answer_locally(uint64_t number, const Peeked& about, std::string_view line) {
     if (!local_) {
-      local_ = std::make_unique<LocalServer>(why_, [this](std::string message) { out_.add(message); });
+      bool is_run = api::own_environment("CRU_RUN").has_value();
+      local_ =
+          std::make_unique<LocalServer>(why_, is_run, [this](std::string message) { out_.add(message); });
       bool begins = about.method == "initialize";
       if (!kept_.initialize().empty() && !begins) local_->remember(kept_.initialize());
     }
