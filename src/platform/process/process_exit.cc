@@ -1,0 +1,29 @@
+#include "platform/process/process_exit.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "platform/loop/clock.h"
+#include "platform/process/marked_processes.h"
+
+namespace cru {
+
+std::optional<ProcessIdentity> identity_of(int pid) {
+  auto start_time = pid > 0 ? start_time_of(pid) : 0;
+  if (start_time == 0) return {};
+  return ProcessIdentity{pid, start_time, system_clock().boot_id()};
+}
+
+std::unique_ptr<ProcessExit> ProcessExit::watch(Loop& loop, const ProcessIdentity& process,
+                                                std::function<void()> ended) {
+  if (process.boot_id != system_clock().boot_id()) return nullptr;
+  auto pid = static_cast<int>(process.pid);
+  Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  // The pid may have been given to another before the handle held it.
+  if (!handle || start_time_of(pid) != process.start_time) return nullptr;
+  auto watch = loop.watch(handle.get());
+  watch->when_readable(std::move(ended));
+  return std::unique_ptr<ProcessExit>(new ProcessExit(std::move(handle), std::move(watch)));
+}
+
+}  // namespace cru

@@ -1,0 +1,29 @@
+#pragma once
+/// Waiting for the end of a process that is not our child, without polling.
+#include <functional>
+#include <memory>
+
+#include "base/process_identity.h"
+#include "platform/files/fd.h"
+#include "platform/loop/loop.h"
+
+namespace cru {
+
+/// The process with this pid, of this boot; nullopt if there is none.
+std::optional<ProcessIdentity> identity_of(int pid);
+
+/// Calls back once, on the loop, when the process has ended. Destroying it cancels.
+class ProcessExit {
+ public:
+  /// nullptr if the process is gone, or was never on this boot: then nothing is called.
+  static std::unique_ptr<ProcessExit> watch(Loop& loop, const ProcessIdentity& process,
+                                            std::function<void()> ended);
+
+ private:
+  ProcessExit(Fd handle, std::unique_ptr<Watch> watch)
+      : handle_(std::move(handle)), watch_(std::move(watch)) {}
+  Fd handle_;  ///< closed after the watch
+  std::unique_ptr<Watch> watch_;
+};
+
+}  // namespace cru
