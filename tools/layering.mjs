@@ -10,20 +10,21 @@ import { fileURLToPath } from "node:url";
 
 // What each room may include from the other rooms. Below the rooms everyone may look down.
 const rooms = {
-  inbox: [],
-  runs: ["inbox"],
+  members: [],
+  inbox: ["members"],
+  runs: ["members", "inbox"],
   notes: [],
   minds: ["runs"],
   definitions: [],
   world: [],
-  sessions: [],
-  locks: ["sessions"],
-  work: ["sessions", "runs"],
-  handoffs: ["sessions"],
+  sessions: ["members"],
+  locks: ["members", "sessions"],
+  work: ["members", "sessions", "runs"],
+  handoffs: ["members", "sessions"],
   guardrails: [],
-  teams: ["sessions", "runs"],
-  crew: ["definitions", "minds", "notes", "inbox", "runs"],
-  autonomy: ["definitions", "minds", "world"],
+  teams: ["members", "sessions", "runs"],
+  crew: ["members", "definitions", "minds", "notes", "inbox", "runs"],
+  autonomy: ["members", "definitions", "minds", "world"],
   auto_mode: ["definitions", "autonomy", "minds", "world"],
 };
 const below = ["base", "platform", "store"];

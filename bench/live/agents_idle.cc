@@ -27,6 +27,7 @@
 #include "autonomy/runtime.h"
 #include "figures.h"
 #include "inbox/question_table.h"
+#include "members/member_table.h"
 #include "platform/loop/asio_loop.h"
 #include "runs/keeper_client.h"
 #include "runs/run_table.h"
@@ -127,7 +128,8 @@ json::object build_table(size_t count) {
 
 std::vector<Migration> all_migrations() {
   std::vector<Migration> all;
-  for (auto room : {event_migrations(), inbox::migrations(), runs::migrations(), autonomy::migrations()})
+  for (auto room : {event_migrations(), members::migrations(), inbox::migrations(), runs::migrations(),
+                    autonomy::migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }

@@ -45,6 +45,13 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
   if (handler == handlers_.end())
     co_return fail(Code::internal, fmt::format("{} has no handler", operation.name));
   if (operation.is_coordination) {
+    if (identify_) {
+      auto identified = co_await identify_(operation, call, *checked);
+      if (!identified && identified.error().code == Code::disk_full)
+        identified.error().code = Code::database_unavailable;
+      if (!identified) co_return fail(std::move(identified.error()));
+      call = *std::move(identified);
+    }
     auto reply = co_await handler->second(call, *checked);
     // To an agent a full disk is one way in which the database is gone; the message says which.
     if (!reply && reply.error().code == Code::disk_full) reply.error().code = Code::database_unavailable;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "api/operation.h"
+#include "base/process_identity.h"
 #include "platform/loop/task.h"
 #include "store/store.h"
 
@@ -29,6 +30,16 @@ struct Call {
   std::string cwd = {};           ///< where relative paths of the caller begin
   int64_t lock_ttl_minutes = 0;   ///< 0: as configured
   std::string client = {};        ///< what an MCP client calls itself: "codex-mcp-client 1.2"
+  /// What the peer's process tells, as opposed to its words.
+  std::string run_uid = {};                     ///< the execution, when the caller is a process of a run
+  std::string run_member = {};                  ///< whose run that is
+  std::optional<ProcessIdentity> host = {};     ///< the agent program that it descends from
+  std::string host_program = {};                ///< "claude", "codex", …
+  std::optional<ProcessIdentity> process = {};  ///< its own
+  std::string connection = {};                  ///< an MCP connection's own id
+  std::string inherited_session = {};  ///< what its MCP server was started with; see edges/identity.h
+  /// The member that all this comes to. Filled in by the Api, for coordination rows; empty: nobody yet.
+  std::string member = {};
 };
 
 /// The errors of a coordination row also say `success: false`.
@@ -60,6 +71,11 @@ class Api {
   /// Asked before an operation that a run calls is carried out: what its agent may do.
   using Gate = std::function<Task<Result<>>(const Operation& operation, std::string run_id)>;
   void set_gate(Gate gate) { gate_ = std::move(gate); }
+  /// Asked before a coordination row is carried out: fills in the member that calls, and what the member is
+  /// called. Errors are the caller's.
+  using Identify =
+      std::function<Task<Result<Call>>(const Operation& operation, Call call, json::object input)>;
+  void set_identify(Identify identify) { identify_ = std::move(identify); }
   /// Rows without a handler: a test holds that there are none.
   std::vector<std::string_view> unbound() const;
 
@@ -78,6 +94,7 @@ class Api {
                                 const json::object& input);
   Store& store_;
   Gate gate_;
+  Identify identify_;
   std::unordered_map<std::string_view, Handler> handlers_;
 };
 

@@ -15,7 +15,11 @@ void add_sessions(std::vector<Operation>& table) {
                   {.name = "current_task", .summary = "the current task", .max = max_text_bytes},
                   {.name = "via",
                    .summary = "what owns the session; a session owned by hooks outlives its MCP server",
-                   .one_of = "tool|hook"}},
+                   .one_of = "tool|hook"},
+                  {.name = "source",
+                   .summary =
+                       "how the session began, as the hook was told; after clear the conversation goes on",
+                   .one_of = "startup|resume|clear|compact"}},
        .idempotent = true,
        .reply = session_schema,
        .title = "Register this session",

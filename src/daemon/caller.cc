@@ -2,8 +2,13 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
+
+#include "members/host_program.h"
+#include "platform/process/ancestors.h"
 #include "platform/process/marked_processes.h"
 #include "platform/process/peer_process.h"
+#include "platform/process/process_exit.h"
 
 namespace cru::daemon {
 namespace {
@@ -27,6 +32,21 @@ bool is_agents_socket(int keeper, uint16_t client, uint16_t port) {
          !has_holder(client, port);
 }
 
+std::optional<HostProgram> find_host(int pid) {
+  static const int top = [] {
+    const char* text = std::getenv("CRU_HOST_TOP");
+    return text ? std::atoi(text) : 0;
+  }();
+  for (const auto& look : ancestors_of(pid, top)) {
+    auto name = members::recognise_host(look.program, look.title, look.words);
+    if (!name) continue;
+    auto process = identity_of(look.pid);
+    if (!process) return {};
+    return HostProgram{*process, *std::move(name)};
+  }
+  return {};
+}
+
 Task<CallerIdentity::Known> CallerIdentity::look_up(http::Peer peer, int keeper) {
   auto found = known_.find(peer.connection);
   if (found != known_.end() && found->second.keeper == keeper) co_return found->second;
@@ -34,7 +54,13 @@ Task<CallerIdentity::Known> CallerIdentity::look_up(http::Peer peer, int keeper)
   // there is asked last: one that is gone cannot be told from an agent, and no person's client leaves before
   // its reply.
   bool is_agent = is_agents(peer.pid, keeper) || is_agents(peer.pid, keeper) || parent_of(peer.pid) == 0;
-  Known known{keeper, is_agent, is_agent ? mark_of(peer.pid, "CRU_RUN") : std::string()};
+  Known known{
+      .keeper = keeper, .is_agent = is_agent, .uid = is_agent ? mark_of(peer.pid, "CRU_RUN") : std::string()};
+  known.process = identity_of(peer.pid);
+  if (auto host = is_agent ? std::nullopt : find_host(peer.pid)) {
+    known.host = host->process;
+    known.host_program = host->name;
+  }
   if (!known.uid.empty()) {
     // The mark is the process's own word: the run's process tells whether it is true.
     auto process = co_await runs_.process_of(known.uid);
@@ -52,14 +78,19 @@ Task<Result<api::Call>> CallerIdentity::identify(const http::Peer& peer, const h
   api::Call call;
   call.peer = peer.is_unix ? "unix" : "tcp";
   auto keeper = static_cast<int>(keeper_.pid());
-  if (keeper == 0 && !has_children()) co_return call;
   if (peer.is_unix) {
     auto known = co_await look_up(peer, keeper);
+    call.process = known.process;
+    call.host = known.host;
+    call.host_program = known.host_program;
     if (!known.is_agent) co_return call;
     call.caller = api::run;
     call.run_id = runs_.task_of(known.uid);
+    call.run_uid = known.uid;
+    call.run_member = runs_.member_of(known.uid);
     co_return call;
   }
+  if (keeper == 0 && !has_children()) co_return call;
   // Reading is open to all who have the token; only for a change is it worth finding out whose socket this
   // is.
   if (only_reads(request)) co_return call;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "api/api.h"
+#include "base/process_identity.h"
 #include "edges/http/http_edge.h"
 #include "platform/loop/pool.h"
 #include "runs/keeper.h"
@@ -14,6 +15,13 @@ namespace cru::daemon {
 
 /// Whether a process is a run's or a command's of an agent that thinks here. `keeper` may be 0.
 bool is_agents(int pid, int keeper);
+/// The nearest process above `pid` that is an agent program, and which. Looks no further up than the process
+/// named by CRU_HOST_TOP, if that is set: tests may themselves run under an agent.
+struct HostProgram {
+  ProcessIdentity process;
+  std::string name;
+};
+std::optional<HostProgram> find_host(int pid);
 /// The same of whoever holds the client's end of a loopback connection. Blocks for a moment.
 bool is_agents_socket(int keeper, uint16_t client, uint16_t port);
 
@@ -36,6 +44,9 @@ class CallerIdentity {
     int keeper;
     bool is_agent;
     std::string uid;  ///< of its run; empty if it hides it, or claims another's
+    std::optional<ProcessIdentity> process = {};
+    std::optional<ProcessIdentity> host = {};  ///< the agent program that it descends from
+    std::string host_program = {};
   };
   Task<Known> look_up(http::Peer peer, int keeper);
   std::map<uint64_t, Known> known_;

@@ -82,7 +82,7 @@ class CallersRun : public StoreFixture {
     keeper->launch = [&](const runs::StartSpec& spec) {
       auto& process = processes[id];
       process = std::make_unique<ChildProcess>(script, "CRU_RUN=" + spec.env.at("CRU_RUN"));
-      return runs::ProcessIdentity{process->pid(), start_time_of(process->pid()), "boot"};
+      return ProcessIdentity{process->pid(), start_time_of(process->pid()), "boot"};
     };
     runs::StartRequest request;
     request.id = id;

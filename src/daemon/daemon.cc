@@ -127,6 +127,8 @@ class Daemon {
         });
     mcp_ = std::make_unique<mcp::Socket>(loop_, engine_->api(), store_->events(),
                                          [this](http::Peer peer) { return identify_process(peer); });
+    mcp_->when_closed(
+        [this](const std::string& connection) { engine_->members().connection_closed(connection); });
     loop_.on_signals({SIGTERM, SIGINT}, [this](int number) { begin_stop(strsignal(number)); });
     loop_.spawn(open_doors(*std::move(tcp)));
     return {};

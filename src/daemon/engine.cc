@@ -8,6 +8,7 @@
 #include "autonomy/live_table.h"
 #include "crew/crew_table.h"
 #include "daemon/agent_gate.h"
+#include "daemon/member_door.h"
 #include "handoffs/memory_table.h"
 #include "inbox/question_table.h"
 #include "platform/files/files.h"
@@ -127,13 +128,19 @@ Task<void> end_sessions_of(coordination::Sessions& sessions, std::string task_id
   if (!ended) log_error("cannot end the agent sessions of a run", ended.error(), {{"run", task_id}});
 }
 
+Task<void> end_member_of(coordination::Sessions& sessions, members::Member member) {
+  auto program = member.program.empty() ? std::string("its program") : "its program, " + member.program + ",";
+  auto ended = co_await sessions.end_of_member(member.id, program + " has ended");
+  if (!ended) log_error("cannot end a member whose program ended", ended.error(), {{"member", member.name}});
+}
+
 }  // namespace
 
 std::vector<Migration> all_migrations() {
   std::vector<Migration> all;
   for (auto room :
-       {event_migrations(), inbox::migrations(), runs::migrations(), reply_migrations(),
-        coordination::session_migrations(), coordination::fencing_migrations(),
+       {event_migrations(), members::migrations(), inbox::migrations(), runs::migrations(),
+        reply_migrations(), coordination::session_migrations(), coordination::fencing_migrations(),
         coordination::lock_migrations(), coordination::work_migrations(), coordination::handoff_migrations(),
         coordination::memory_migrations(), crew::migrations(), autonomy::migrations()})
     all.insert(all.end(), room.begin(), room.end());
@@ -156,6 +163,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       retention_(loop, store, *output_, *worktrees_, runs_.purging(),
                  {config.keep_records, config.keep_events, config.max_events}),
       paths_(coordination::file_paths(project.root, pool)),
+      members_(loop, store, system_random()),
       sessions_(
           loop, store, pool, system_random(),
           {.root = project.root, .stale_after = config.stale_after, .requeue_at_end = config.requeue_at_end}),
@@ -194,6 +202,14 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   api_.set_gate([this](const api::Operation& operation, std::string run_id) {
     return check_run(crew_, operation, std::move(run_id));
   });
+  api_.set_identify([this](const api::Operation& operation, api::Call call, json::object input) {
+    return identify_member(members_, operation, std::move(call), std::move(input));
+  });
+  sessions_.set_presence([this](const std::string& member) { return members_.is_present(member); });
+  sessions_.when_ended([this] { members_.changed(); });
+  // Whoever's program has ended holds nothing any more.
+  members_.when_gone(
+      [this](const members::Member& member) { loop_.spawn(end_member_of(sessions_, member)); });
   sessions_.when_freed([this] { work_.freed(); });
   // A run that has ended holds nothing any more, whatever its agent had time to say.
   runs_.when_ended([this](const runs::Run& run) {
@@ -231,6 +247,7 @@ Task<Result<>> Engine::recover(bool fresh_database) {
   if (!recovered) co_return recovered;
   recovered = co_await sessions_.recover(
       [this](const std::string& id) { return id == api::unknown_run || runs_.is_running(id); });
+  if (recovered) recovered = co_await members_.recover();
   if (recovered) recovered = co_await locks_.recover();
   if (recovered) recovered = co_await work_.recover();
   if (!recovered) co_return recovered;
@@ -275,9 +292,11 @@ Task<void> Engine::keep_tidy() {
       auto sessions = co_await sessions_.purge(config_.keep_records);
       auto work = co_await work_.purge(config_.keep_records);
       auto live = co_await live_.purge(config_.keep_records);
+      auto members = co_await members_.purge(config_.keep_records);
+      if (!members) log_error("purge of members failed", members.error());
       if (!sessions || !work) log_error("purge failed", sessions ? work.error() : sessions.error());
       if (!live) log_error("purge of live agents failed", live.error());
-      more = sessions && work && live && (*sessions || *work || *live);
+      more = sessions && work && live && (*sessions || *work || *live || (members && *members));
     }
     co_await loop_.sleep(1h);
   }

@@ -12,6 +12,7 @@
 #include "daemon/config.h"
 #include "daemon/coordination_tools.h"
 #include "inbox/inbox_service.h"
+#include "members/members_service.h"
 #include "platform/loop/pool.h"
 #include "runs/keeper_client.h"
 #include "runs/output.h"
@@ -37,6 +38,7 @@ class Engine {
   api::Api& api() { return api_; }
   runs::Runs& runs() { return runs_; }
   runs::Keeper& keeper() { return keeper_; }
+  members::Members& members() { return members_; }
 
  private:
   Task<void> keep_tidy();
@@ -54,6 +56,7 @@ class Engine {
   runs::Runs runs_;
   runs::Retention retention_;
   std::unique_ptr<coordination::Paths> paths_;
+  members::Members members_;
   coordination::Sessions sessions_;
   coordination::Locks locks_;
   coordination::WorkQueue work_;

@@ -10,7 +10,6 @@ namespace cru::edges {
 namespace {
 
 constexpr size_t max_id_bytes = 128, max_list_bytes = 4096;
-constexpr size_t short_id = 8;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
@@ -62,16 +61,18 @@ std::vector<std::pair<std::string, std::string>> Identity::headers() const {
 }
 
 Identity find_identity(Speaker speaker, const api::Environment& environment, std::string cwd,
-                       std::string hook_session, std::string random) {
+                       std::string hook_session) {
   auto value = [&](const char* name, size_t longest = max_id_bytes) {
     return one_line(environment(name).value_or(""), longest);
   };
   // What a hook was told is nearer than what its surroundings say: a session may run inside another.
-  std::string claude =
-      hook_session.empty() ? value("CLAUDE_CODE_SESSION_ID") : one_line(hook_session, max_id_bytes);
-  std::string codex = hook_session.empty() ? value("CODEX_THREAD_ID") : std::string();
+  bool is_told = hook_session.empty() && speaker != Speaker::mcp;
+  std::string claude = is_told ? value("CLAUDE_CODE_SESSION_ID") : one_line(hook_session, max_id_bytes);
+  std::string codex = is_told ? value("CODEX_SESSION_ID") : std::string();
+  if (is_told && codex.empty()) codex = value("CODEX_THREAD_ID");
   std::string task = value("CRU_TASK_ID"), run = value("CRU_RUN");
-  bool is_claude = !claude.empty() || !value("CLAUDECODE").empty();
+  bool is_claude =
+      !claude.empty() || !value("CLAUDECODE").empty() || !value("CLAUDE_CODE_SESSION_ID").empty();
 
   // A name that is too long or odd is not mended: the daemon refuses it by name.
   Identity who{.agent_id = value("AGENT_ID", max_list_bytes),
@@ -84,12 +85,7 @@ Identity find_identity(Speaker speaker, const api::Environment& environment, std
       speaker == Speaker::verb && who.agent_id.empty() && task.empty() && claude.empty() && codex.empty();
 
   if (who.agent_id.empty()) who.agent_id = task;
-  if (who.agent_id.empty() && !claude.empty())
-    who.agent_id = as_agent_id("claude-" + claude.substr(0, short_id), "claude");
-  if (who.agent_id.empty() && !codex.empty())
-    who.agent_id = as_agent_id("codex-" + codex.substr(0, short_id), "codex");
   if (who.agent_id.empty() && is_person) who.agent_id = as_agent_id(user_name(environment), "person");
-  if (who.agent_id.empty()) who.agent_id = "agent-" + random.substr(0, short_id);
 
   if (who.agent_type.empty()) {
     if (is_person)
@@ -98,14 +94,15 @@ Identity find_identity(Speaker speaker, const api::Environment& environment, std
       who.agent_type = "claude_code";
     else if (!codex.empty())
       who.agent_type = "codex";
-    else
-      who.agent_type = task.empty() ? "claude_code" : "run";
+    else if (!task.empty())
+      who.agent_type = "run";
   }
+  if (speaker == Speaker::mcp) who.inherited_session = value("CLAUDE_CODE_SESSION_ID");
   if (who.session_id.empty()) who.session_id = claude;
   if (who.session_id.empty()) who.session_id = codex;
   if (who.session_id.empty()) who.session_id = run;
-  // A person's verbs are one session however many shells they are typed in; a program's is its own.
-  if (who.session_id.empty()) who.session_id = speaker == Speaker::verb ? "verbs" : random;
+  // A person's verbs are one session however many shells they are typed in.
+  if (who.session_id.empty() && speaker == Speaker::verb) who.session_id = "verbs";
   return who;
 }
 

@@ -12,20 +12,23 @@ namespace cru::edges {
 enum class Speaker { mcp, hook, verb };
 
 struct Identity {
-  std::string agent_id;  ///< AGENT_ID; else the run's id (CRU_TASK_ID); else claude-<8 of the session>; else
-                         ///< for a verb the user's name, otherwise agent-<8 random hex>
-  std::string agent_type;    ///< AGENT_TYPE; else claude_code, codex, …; a person's verb: "person"
-  std::string session_id;    ///< SESSION_ID; else CLAUDE_CODE_SESSION_ID; else CRU_RUN; else one of its own
-  std::string capabilities;  ///< AGENT_CAPABILITIES, separated by commas
+  std::string agent_id;    ///< AGENT_ID; else the run's id (CRU_TASK_ID); else for a person's verb the user's
+                           ///< name; otherwise empty: the daemon names it
+  std::string agent_type;  ///< AGENT_TYPE; else claude_code, codex, …; a person's verb: "person"
+  std::string session_id;  ///< SESSION_ID; else the vendor's session id; else CRU_RUN; else empty
+  std::string capabilities;      ///< AGENT_CAPABILITIES, separated by commas
   std::string lock_ttl_minutes;  ///< LOCK_TTL_MINUTES
   std::string cwd;
+  /// The vendor's session id that an MCP server was started with. Claude Code's may be another session's by
+  /// now, or never was one: it counts only for a server that no agent program is known to have started.
+  std::string inherited_session = {};
 
   /// As headers for the daemon.
   std::vector<std::pair<std::string, std::string>> headers() const;
 };
 
-/// `hook_session` is a hook's own session id, as its input says; `random` 16 random hex digits.
+/// `hook_session` is a hook's own session id, as its input says.
 Identity find_identity(Speaker speaker, const api::Environment& environment, std::string cwd,
-                       std::string hook_session = {}, std::string random = {});
+                       std::string hook_session = {});
 
 }  // namespace cru::edges

@@ -49,7 +49,7 @@ std::span<const Migration> lock_migrations() { return all_migrations; }
 void release_locks_at_session_end(Sessions& sessions) {
   sessions.on_end([](Tx& tx, SessionEnd& end) {
     for (const auto& lock : locks_of(tx, end.session.session_id)) end.locks.push_back(lock.key.text);
-    end.freed.locks = release_locks_of(tx, end.session.session_id, end.ending.why);
+    if (!end.ending.keeps) end.freed.locks = release_locks_of(tx, end.session.session_id, end.ending.why);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "handoffs/handoff_table.h"
 #include "locks/locks_service.h"
+#include "members/member_table.h"
 #include "store/store_fixture.h"
 #include "work/work_table.h"
 
@@ -11,8 +12,8 @@ namespace cru::coordination {
 
 inline std::vector<Migration> coordination_migrations() {
   std::vector<Migration> all;
-  for (auto room : {reply_migrations(), session_migrations(), fencing_migrations(), lock_migrations(),
-                    work_migrations(), handoff_migrations()})
+  for (auto room : {reply_migrations(), members::migrations(), session_migrations(), fencing_migrations(),
+                    lock_migrations(), work_migrations(), handoff_migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }

@@ -52,11 +52,11 @@ class PrintingKeeper final : public runs::Keeper {
   Task<Result<std::optional<std::vector<runs::KeptRun>>>> join() override {
     co_return std::optional<std::vector<runs::KeptRun>>();
   }
-  Task<Result<runs::ProcessIdentity>> start(runs::StartSpec spec) override {
+  Task<Result<ProcessIdentity>> start(runs::StartSpec spec) override {
     specs.push_back(spec);
     for (const auto& [stream, line] : prints) print(stream, line);
     if (exits) loop_.post([this] { end({*exits, {}, "exited", seq_}); });
-    co_return runs::ProcessIdentity{static_cast<int64_t>(100 + specs.size()), 1, "boot"};
+    co_return ProcessIdentity{static_cast<int64_t>(100 + specs.size()), 1, "boot"};
   }
   Task<Result<>> kill(std::string, Duration) override {
     kills++;

@@ -8,6 +8,7 @@ struct Runs::ActiveRun {
   ActiveRun(Loop& loop, const Run& run)
       : task_id(run.task_id),
         uid(run.uid),
+        member(run.member),
         output_file(run.output_file),
         adapter(find_adapter(run.backend)),
         asks_in_output(!run.pty),
@@ -23,6 +24,7 @@ struct Runs::ActiveRun {
 
   const std::string task_id;
   const std::string uid;
+  const std::string member;
   const std::string output_file;
   const Adapter* adapter;
   const bool asks_in_output;               ///< a terminal has chunks, not lines: there `cru ask` is the way

@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "members/member_table.h"
 #include "platform/files/log.h"
 #include "runs/active_run.h"
 #include "runs/recovery.h"
@@ -145,9 +146,18 @@ Task<Result<>> Runs::adopt(KeptRun kept) {
   auto active = active_.at(kept.uid);
   auto run = to_adopted_run(kept);
   auto process = kept.process;
-  auto adopted = co_await store_.write([run, process](Tx& tx) -> Result<bool> {
+  auto member_id = members::member_id_from(random_.bytes16());
+  auto adopted = co_await store_.write([run, process, member_id](Tx& tx) -> Result<bool> {
     if (exists(tx, run.task_id)) return false;
+    auto member = members::add_member(tx, {.id = member_id,
+                                           .name = run.task_id,
+                                           .kind = members::Kind::command,
+                                           .scope = "run:" + run.uid,
+                                           .session_id = run.uid,
+                                           .agent_type = "run"});
+    if (!member) return fail(std::move(member.error()));
     auto begun = begin(run, tx.now());
+    begun.run.member = member->id;
     auto running = step(begun.run, Spawned{process}, tx.now());
     put(tx, running->run);
     for (const auto& events : {begun.events, running->events})

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "inbox/question_table.h"
+#include "members/member_table.h"
 #include "runs/run_table.h"
 #include "store/store_fixture.h"
 
@@ -10,8 +11,9 @@ namespace cru::runs {
 namespace {
 
 std::vector<Migration> room_migrations() {
-  std::vector<Migration> all(migrations().begin(), migrations().end());
-  all.insert(all.end(), inbox::migrations().begin(), inbox::migrations().end());
+  std::vector<Migration> all;
+  for (auto room : {members::migrations(), migrations(), inbox::migrations()})
+    all.insert(all.end(), room.begin(), room.end());
   return all;
 }
 

@@ -145,6 +145,7 @@ json::object to_json(const Run& run) {
     return time ? json::value(to_rfc3339(*time)) : json::value(nullptr);
   };
   return {{"task_id", run.task_id},
+          {"member", json_or_null(run.member)},
           {"status", name(run.status)},
           {"backend", run.backend},
           {"argv", json::value_from(run.argv)},

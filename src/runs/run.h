@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/process_identity.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -19,14 +20,6 @@ enum class Status { starting, running, completed, failed, killed };
 std::string_view name(Status status);
 Status status_from(std::string_view name);
 inline bool is_active(Status status) { return status == Status::starting || status == Status::running; }
-
-/// The process that a run is: a pid alone is reused, these three together are not.
-struct ProcessIdentity {
-  int64_t pid = 0;
-  int64_t start_time = 0;
-  std::string boot_id;
-  bool operator==(const ProcessIdentity&) const = default;
-};
 
 struct Run {
   std::string task_id;
@@ -52,6 +45,7 @@ struct Run {
   Duration kill_grace{0};
   std::string trace_id;
   std::string traceparent;
+  std::string member = {};  ///< whose run it is
   Time created_at;
   std::optional<Time> started_at;
   std::optional<Time> ended_at;

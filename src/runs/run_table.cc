@@ -15,6 +15,15 @@ CREATE INDEX runs_by_age ON runs(created_at);
 CREATE INDEX runs_live ON runs(created_at) WHERE status IN ('starting', 'running');
 CREATE INDEX runs_ended ON runs(ended_at) WHERE ended_at IS NOT NULL;
 CREATE TABLE retention_mark(id INTEGER PRIMARY KEY CHECK(id = 1), wall INTEGER NOT NULL, boot_id TEXT NOT NULL, boot INTEGER NOT NULL);
+)"},
+                                        {"runs", 2, R"(
+ALTER TABLE runs ADD COLUMN member TEXT NOT NULL DEFAULT '';
+UPDATE runs SET member = 'm-' || substr(replace(uid, '-', ''), -12) WHERE status IN ('starting', 'running');
+INSERT INTO members(id, name, kind, parent, definition, scope, program, session_id, agent_id, agent_type, unattributed,
+                    doing, started_at, end_reason)
+  SELECT member, task_id, CASE WHEN backend IN ('claude', 'codex', 'gemini') THEN backend ELSE 'command' END, '', '',
+         'run:' || uid, backend, uid, task_id, 'run', 0, '', created_at, ''
+    FROM runs WHERE status IN ('starting', 'running');
 )"}};
 
 #define RUN_COLUMNS                                                                                      \
@@ -22,7 +31,7 @@ CREATE TABLE retention_mark(id INTEGER PRIMARY KEY CHECK(id = 1), wall INTEGER N
   "start_time, "                                                                                         \
   "boot_id, exit_code, signal, error, error_detail, output_file, last_seq, kill_requested, kill_grace, " \
   "trace_id, "                                                                                           \
-  "traceparent, created_at, started_at, ended_at, scanned_seq"
+  "traceparent, created_at, started_at, ended_at, scanned_seq, member"
 
 Run to_run(const Row& row) {
   Run run;
@@ -53,6 +62,7 @@ Run to_run(const Row& row) {
   run.started_at = row.maybe_time(25);
   run.ended_at = row.maybe_time(26);
   run.scanned_seq = row.integer(27);
+  run.member = row.text(28);
   return run;
 }
 
@@ -62,8 +72,8 @@ std::vector<Run> to_runs(const std::vector<Row>& rows) {
   return runs;
 }
 
-template <class T, class Member>
-std::optional<Member> member(const std::optional<T>& whole, Member T::* part) {
+template <class T, class Part>
+std::optional<Part> part_of(const std::optional<T>& whole, Part T::* part) {
   if (!whole) return {};
   return (*whole).*part;
 }
@@ -103,14 +113,14 @@ std::vector<Run> list(Reader& reader, const ListQuery& query) {
 
 void put(Tx& tx, const Run& run) {
   tx.exec("INSERT OR REPLACE INTO runs(" RUN_COLUMNS
-          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           run.task_id, run.uid, name(run.status), run.backend, to_text(json::value_from(run.argv)), run.task,
           run.worktree, run.branch, run.owns_worktree, run.pty, run.has_stdin,
-          member(run.process, &ProcessIdentity::pid), member(run.process, &ProcessIdentity::start_time),
-          member(run.process, &ProcessIdentity::boot_id), run.exit_code, run.signal, run.error,
+          part_of(run.process, &ProcessIdentity::pid), part_of(run.process, &ProcessIdentity::start_time),
+          part_of(run.process, &ProcessIdentity::boot_id), run.exit_code, run.signal, run.error,
           run.error_detail, run.output_file, run.last_seq, run.kill_requested,
           int64_t(run.kill_grace.count()), run.trace_id, run.traceparent, run.created_at, run.started_at,
-          run.ended_at, run.scanned_seq);
+          run.ended_at, run.scanned_seq, run.member);
 }
 
 void remove(Tx& tx, std::string_view task_id) { tx.exec("DELETE FROM runs WHERE task_id = ?", task_id); }

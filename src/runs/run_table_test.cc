@@ -1,5 +1,6 @@
 #include "runs/run_table.h"
 
+#include "runs/runs_fixture.h"
 #include "store/store_fixture.h"
 
 namespace cru::runs {
@@ -8,7 +9,7 @@ namespace {
 // `runs::Run`, for testing::Test has a Run of its own.
 class RunTable : public StoreFixture {
  public:
-  RunTable() : StoreFixture({migrations().begin(), migrations().end()}) {}
+  RunTable() : StoreFixture(test_migrations()) {}
 
   runs::Run a_run(std::string id, Status status, Time created, std::optional<Time> ended = {}) {
     runs::Run run;

@@ -1,6 +1,7 @@
 #pragma once
 /// For tests of other rooms: runs without processes. The keeper starts nothing and believes everything.
 #include "inbox/question_table.h"
+#include "members/member_table.h"
 #include "runs/runs_service.h"
 
 namespace cru::runs {
@@ -48,8 +49,9 @@ class NoWorktrees final : public Worktrees {
 
 /// What runs need of the store, questions included.
 inline std::vector<Migration> test_migrations() {
-  std::vector<Migration> all(migrations().begin(), migrations().end());
-  all.insert(all.end(), inbox::migrations().begin(), inbox::migrations().end());
+  std::vector<Migration> all;
+  for (auto room : {members::migrations(), migrations(), inbox::migrations()})
+    all.insert(all.end(), room.begin(), room.end());
   return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "members/member_table.h"
 #include "platform/files/log.h"
 #include "runs/active_run.h"
 
@@ -28,7 +29,10 @@ Result<Step> apply_input(Tx& tx, const std::string& task_id, const std::string& 
     question.asked_at = tx.now();
     inbox::Inbox::record(tx, {question});
   }
-  if (!is_active(next->run.status)) inbox::Inbox::expire_pending(tx, task_id);
+  if (!is_active(next->run.status)) {
+    inbox::Inbox::expire_pending(tx, task_id);
+    members::end_members_in(tx, "run:" + uid, name(next->run.status));
+  }
   return next;
 }
 
@@ -102,6 +106,11 @@ Runs::ActiveRunPtr Runs::find_active(const std::string& task_id) const {
 std::string Runs::task_of(const std::string& uid) const {
   auto found = active_.find(uid);
   return found == active_.end() ? std::string() : found->second->task_id;
+}
+
+std::string Runs::member_of(const std::string& uid) const {
+  auto found = active_.find(uid);
+  return found == active_.end() ? std::string() : found->second->member;
 }
 
 Task<Result<Run>> Runs::find(std::string task_id) {

@@ -44,6 +44,7 @@ struct StartRequest {
   std::optional<bool> has_stdin;
   int64_t rows = 24, cols = 80;
   std::string traceparent;
+  std::string member = {};  ///< whose run it is; empty: a member of its own
 };
 
 struct OutputQuery {
@@ -99,6 +100,8 @@ class Runs {
   Task<std::string> expand_output(Event event);
   /// The task id of a live run's uid; empty if there is none.
   std::string task_of(const std::string& uid) const;
+  /// Whose run this execution is; empty if it has ended.
+  std::string member_of(const std::string& uid) const;
   /// The main process of a live run. Waits a moment for one that is being started: its first words may come
   /// before the keeper's reply. Empty if there is no such run.
   Task<std::optional<ProcessIdentity>> process_of(std::string uid);

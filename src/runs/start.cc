@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/id.h"
+#include "members/member_table.h"
 #include "platform/files/log.h"
 #include "platform/process/subprocess.h"
 #include "runs/active_run.h"
@@ -25,6 +26,20 @@ std::string make_traceparent(const std::string& parent, Random& random) {
   auto trace = fmt::format("{:016x}{:016x}", random.next(), random.next() | 1);
   if (parent.size() == 55 && parent.starts_with("00-")) trace = parent.substr(3, 32);
   return fmt::format("00-{}-{:016x}-01", trace, random.next() | 1);
+}
+
+/// Whoever a run is that is nobody's else.
+members::Member member_for(const Run& run, const std::string& id) {
+  auto program = fs::path(run.argv.front()).filename().string();
+  auto kind = members::vendor_of(run.backend == "command" ? program : run.backend);
+  return {.id = id,
+          .name = run.task_id,
+          .kind = kind.value_or(members::Kind::command),
+          .scope = "run:" + run.uid,
+          .program = program,
+          .session_id = run.uid,
+          .agent_type = kind ? std::string(members::agent_type(*kind)) : "run",
+          .doing = run.task};
 }
 
 }  // namespace
@@ -98,13 +113,20 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
   run.trace_id = run.traceparent.substr(3, 32);
   if (purging_.contains(run.task_id))
     co_return fail(Code::conflict, fmt::format("run {} is being purged", run.task_id), "id", "retry shortly");
-  co_return co_await store_.write([run, must_be_new](Tx& tx) -> Result<Run> {
+  run.member = request.member;
+  auto member_id = members::member_id_from(random_.bytes16());
+  co_return co_await store_.write([run, must_be_new, member_id](Tx& tx) -> Result<Run> {
     auto fresh = run;
     if (auto known = runs::find(tx, run.task_id)) {
       if (must_be_new || is_active(known->status))
         return fail(Code::conflict, fmt::format("run {} is {}", run.task_id, name(known->status)), "id",
                     fmt::format("choose another id, or: cru kill {}", run.task_id));
       fresh.last_seq = fresh.scanned_seq = known->last_seq;  // the file goes on, and so do its numbers
+    }
+    if (fresh.member.empty()) {
+      auto member = members::add_member(tx, member_for(run, member_id));
+      if (!member) return fail(std::move(member.error()));
+      fresh.member = member->id;
     }
     auto begun = begin(std::move(fresh), tx.now());
     put(tx, begun.run);

@@ -7,7 +7,8 @@ namespace {
 
 Result<> check_owner(const Session& session, const Who& who) {
   // A name in use is no key to what it holds.
-  if (session.is_connected() && session.agent_id != who.agent_id)
+  bool is_same = !who.member.empty() && session.member == who.member;
+  if (session.is_connected() && !is_same && session.agent_id != who.agent_id)
     return fail(Code::forbidden,
                 fmt::format("session {} belongs to agent {}", session.session_id, session.agent_id),
                 "Cru-Session-Id", "use your own session id");
@@ -16,7 +17,9 @@ Result<> check_owner(const Session& session, const Who& who) {
               "Cru-Session-Id", "use your own session id");
 }
 
-Session alive(Session session, const Moment& now) {
+Session alive(Session session, const Who& who, const Moment& now) {
+  if (!who.member.empty()) session.member = who.member;
+  session.agent_id = who.agent_id;
   if (!session.is_connected()) {
     session.gone_because.clear();
     session.gone_with_run = false;
@@ -55,6 +58,7 @@ Session new_session(const Who& who, const Moment& now) {
           .agent_id = who.agent_id,
           .agent_type = who.agent_type,
           .owner = who.owner,
+          .member = who.member,
           .capabilities = who.capabilities,
           .folder = who.cwd,
           .last_heartbeat = now,
@@ -67,13 +71,12 @@ Result<Session> admit(Session session, const Who& who, const Moment& now) {
     return fail(Code::session_expired,
                 fmt::format("this agent session was disconnected: {}", session.gone_because), "",
                 "call register_session");
-  return alive(std::move(session), now);
+  return alive(std::move(session), who, now);
 }
 
 Result<Session> revive(Session session, const Who& who, const Moment& now) {
   if (auto checked = check_owner(session, who); !checked) return fail(std::move(checked.error()));
-  session.agent_id = who.agent_id;
-  return alive(std::move(session), now);
+  return alive(std::move(session), who, now);
 }
 
 bool is_stale(const Session& session, const Moment& now, Duration threshold) {
@@ -96,6 +99,7 @@ json::object to_json(const Session& session) {
   return {{"agent_id", session.agent_id},
           {"agent_type", session.agent_type},
           {"session_id", session.session_id},
+          {"member", json_or_null(session.member)},
           {"capabilities", json::value_from(session.capabilities)},
           {"status", name(session.presence)},
           {"current_task", json_or_null(session.current_task)},

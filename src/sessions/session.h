@@ -15,7 +15,8 @@ struct Session {
   std::string session_id;
   std::string agent_id;
   std::string agent_type;
-  std::string owner;  ///< the run that began it; empty: outside
+  std::string owner;        ///< the run that began it; empty: outside
+  std::string member = {};  ///< whose session it is
   std::vector<std::string> capabilities = {};
   std::string current_task = {};
   Presence presence = Presence::active;

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/id.h"
+#include "members/member_table.h"
 #include "platform/files/log.h"
 #include "platform/process/subprocess.h"
 #include "sessions/sessions_impl.h"
@@ -21,6 +22,12 @@ json::object ended_reply(const std::string& session_id, const Ended& ended, std:
           {"handoff_id", json_or_null(ended.handoff_id)},
           {"reason", json_or_null(std::string(reason))}};
 }
+
+struct EndedSession {
+  Done done;
+  Freed freed = {};
+  bool is_over = false;
+};
 
 }  // namespace
 
@@ -45,6 +52,7 @@ Task<Ending> Sessions::Impl::make_ending(std::string why, std::string folder) {
 
 void Sessions::Impl::forget(const std::string& session_id, const Freed& set_free) {
   heartbeats.erase(session_id);
+  if (ended) ended();
   if (set_free.locks + set_free.work == 0) return;
   for (const auto& tell : freed) tell();
 }
@@ -68,26 +76,31 @@ Task<Result<Done>> Sessions::Impl::end(Who who, std::string reason, std::string 
   auto ending =
       co_await make_ending(reason.empty() ? "it ended" : "it ended: " + reason, known->session->folder);
   ending.requeue = options.requeue_at_end;
+  bool goes_on = via == "hook" && (reason == "clear" || reason == "resume");
   auto ended = co_await store.write(
-      [listeners = listeners, who, via, ending, at = now()](Tx& tx) -> Result<std::pair<Done, Freed>> {
+      [listeners = listeners, who, via, goes_on, ending, at = now()](Tx& tx) -> Result<EndedSession> {
         auto nothing = [&](std::string_view why) {
-          return std::pair(Done{.reply = ended_reply(who.session_id, {}, why), .changed = false}, Freed{});
+          return EndedSession{{.reply = ended_reply(who.session_id, {}, why), .changed = false}};
         };
         auto earlier = find_reply(tx, who.once);
         if (!earlier) return fail(std::move(earlier.error()));
-        if (*earlier) return std::pair(**std::move(earlier), Freed{});
+        if (*earlier) return EndedSession{**std::move(earlier)};
         auto session = find_session(tx, who.session_id);
         if (!session || !session->is_connected()) return nothing("already_ended");
         if (auto allowed = revive(*session, who, at); !allowed) return fail(std::move(allowed.error()));
         if (via == "mcp" && session->kept_by_hook) return nothing("kept_by_hook");
-        auto over = end_session(tx, *session, ending, at, *listeners);
+        auto member = members::find_member(tx, session->member);
+        bool has_host = member && !member->scope.empty();
+        auto own = ending;
+        own.keeps = goes_on && has_host;
+        auto over = end_session(tx, *session, own, at, *listeners);
         Done done{ended_reply(who.session_id, over, "")};
         keep_reply(tx, who.once, done);
-        return std::pair(std::move(done), over.freed);
+        return EndedSession{std::move(done), over.freed, !own.keeps};
       });
   if (!ended) co_return fail(std::move(ended.error()));
-  if (ended->first.changed) forget(who.session_id, ended->second);
-  co_return std::move(ended->first);
+  if (ended->is_over) forget(who.session_id, ended->freed);
+  co_return std::move(ended->done);
 }
 
 Task<Result<>> Sessions::Impl::end_of_run(std::string task_id, std::string why) {
@@ -107,6 +120,34 @@ Task<Result<>> Sessions::Impl::end_of_run(std::string task_id, std::string why) 
     if (!ended) co_return fail(std::move(ended.error()));
     forget(one.session_id, ended->freed);
   }
+  co_return Result<>();
+}
+
+Task<Result<>> Sessions::Impl::end_of_member(std::string member, std::string why) {
+  auto begun = co_await store.read([member](Reader& reader) -> Result<std::vector<Session>> {
+    return list_sessions_of_member(reader, member);
+  });
+  if (!begun) co_return fail(std::move(begun.error()));
+  std::vector<Ending> endings;
+  for (const auto& one : *begun) {
+    endings.push_back(co_await make_ending(why, one.folder));
+    endings.back().is_proper = false;
+  }
+  auto ended = co_await store.write(
+      [listeners = listeners, begun = *begun, endings, member, why, at = now()](Tx& tx) -> Result<Freed> {
+        Freed freed;
+        for (size_t i = 0; i < begun.size(); ++i) {
+          auto session = find_session(tx, begun[i].session_id);
+          if (!session || !session->is_connected() || session->member != member) continue;
+          auto over = end_session(tx, *session, endings[i], at, *listeners);
+          freed.locks += over.freed.locks;
+          freed.work += over.freed.work;
+        }
+        members::end_member(tx, member, why);
+        return freed;
+      });
+  if (!ended) co_return fail(std::move(ended.error()));
+  for (const auto& one : *begun) forget(one.session_id, *ended);
   co_return Result<>();
 }
 
@@ -130,11 +171,18 @@ Task<Result<Sessions::Impl::Swept>> Sessions::Impl::sweep(Duration threshold) {
     // What was heard only in memory counts, also what came since.
     auto heard = heartbeats.last_of(one.session_id);
     auto ended = co_await store.write([listeners = listeners, id = one.session_id, heard, ending, threshold,
+                                       present = is_present(one.member),
                                        at = now()](Tx& tx) -> Result<std::optional<Ended>> {
       auto session = find_session(tx, id);
       if (!session) return std::nullopt;
       if (heard && until(*heard, session->last_heartbeat) > Duration(0)) session->last_heartbeat = *heard;
       if (!is_stale(*session, at, threshold)) return std::nullopt;
+      if (present) {  // silent, but there
+        session->last_heartbeat = at;
+        session->last_heartbeat.wall = tx.now();
+        put_session(tx, *session);
+        return std::nullopt;
+      }
       return end_session(tx, *session, ending, at, *listeners);
     });
     if (!ended) co_return fail(std::move(ended.error()));

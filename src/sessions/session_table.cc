@@ -1,5 +1,7 @@
 #include "sessions/session_table.h"
 
+#include "members/member_table.h"
+
 namespace cru::coordination {
 namespace {
 
@@ -25,12 +27,29 @@ CREATE TABLE changesets(
   created_at INTEGER NOT NULL);
 CREATE INDEX changesets_of_session ON changesets(session_id, created_at);
 CREATE INDEX changesets_by_age ON changesets(created_at);
+)"},
+                                        {"sessions", 2, R"(
+ALTER TABLE agent_sessions ADD COLUMN member TEXT NOT NULL DEFAULT '';
+UPDATE agent_sessions SET member = 'm-' || substr(replace(session_id, '-', ''), -12) WHERE status <> 'disconnected';
+INSERT INTO members(id, name, kind, parent, definition, scope, program, session_id, agent_id, agent_type, unattributed,
+                    doing, started_at, end_reason)
+  SELECT member,
+         CASE WHEN row_number() OVER (PARTITION BY agent_id ORDER BY started_at, session_id) = 1 THEN agent_id
+              ELSE agent_id || '-' || row_number() OVER (PARTITION BY agent_id ORDER BY started_at, session_id) || '-' ||
+                   substr(session_id, -4) END,
+         CASE WHEN agent_type IN ('person', 'codex', 'gemini') THEN agent_type
+              WHEN agent_type LIKE 'claude%' THEN 'claude' ELSE 'script' END,
+         '', '', '', '', session_id, agent_id, agent_type, 0, current_task, started_at, ''
+    FROM agent_sessions WHERE status <> 'disconnected';
+INSERT INTO member_keys(key, member, is_open, noted_at)
+  SELECT 'session:' || session_id, member, 1, started_at FROM agent_sessions WHERE status <> 'disconnected';
+CREATE INDEX agent_sessions_of_member ON agent_sessions(member) WHERE member <> '';
 )"}};
 
 #define SESSION_COLUMNS                                                                                   \
   "session_id, agent_id, agent_type, owner, capabilities, current_task, status, epoch, kept_by_hook, "    \
   "gone_because, gone_with_run, folder, base_commit, last_heartbeat, heartbeat_boot_id, heartbeat_boot, " \
-  "started_at, ended_at"
+  "started_at, ended_at, member"
 
 Session to_session(const Row& row) {
   Session session{.session_id = row.text(0),
@@ -49,6 +68,7 @@ Session to_session(const Row& row) {
                   .last_heartbeat = {row.time(13), row.text(14), BootTime(row.integer(15))},
                   .started_at = row.time(16),
                   .ended_at = row.maybe_time(17)};
+  session.member = row.text(18);
   if (auto list = parse_json(row.text(4)); list && list->is_array())
     for (const auto& word : list->get_array()) session.capabilities.emplace_back(word.as_string());
   return session;
@@ -108,12 +128,12 @@ std::optional<Session> find_session(Reader& reader, std::string_view session_id)
 
 void put_session(Tx& tx, const Session& session) {
   tx.exec("INSERT OR REPLACE INTO agent_sessions(" SESSION_COLUMNS
-          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           session.session_id, session.agent_id, session.agent_type, session.owner,
           to_text(json::value_from(session.capabilities)), session.current_task, name(session.presence),
           session.epoch, session.kept_by_hook, session.gone_because, session.gone_with_run, session.folder,
           session.base_commit, session.last_heartbeat.wall, session.last_heartbeat.boot_id,
-          session.last_heartbeat.boot.count(), session.started_at, session.ended_at);
+          session.last_heartbeat.boot.count(), session.started_at, session.ended_at, session.member);
 }
 
 std::vector<Session> list_connected_sessions(Reader& reader, int64_t most) {
@@ -121,6 +141,14 @@ std::vector<Session> list_connected_sessions(Reader& reader, int64_t most) {
                                  " FROM agent_sessions WHERE status <> 'disconnected' AND agent_type <> "
                                  "'person' ORDER BY last_heartbeat LIMIT ?",
                                  most));
+}
+
+std::vector<Session> list_sessions_of_member(Reader& reader, std::string_view member) {
+  if (member.empty()) return {};
+  return to_sessions(reader.rows("SELECT " SESSION_COLUMNS
+                                 " FROM agent_sessions WHERE member = ? AND member <> '' AND status <> "
+                                 "'disconnected'",
+                                 member));
 }
 
 std::vector<Session> list_sessions_of_run(Reader& reader, std::string_view owner) {
@@ -187,9 +215,19 @@ Ended end_session(Tx& tx, const Session& session, const Ending& ending, const Mo
   if (has_changes)
     add_changeset(tx, ending.changeset_id, session.session_id, session.base_commit, ending.head_commit,
                   end.files);
+  if (ending.keeps) {
+    auto kept = session;
+    ++kept.epoch;  // what it edits from here on is the next conversation's
+    kept.base_commit = ending.head_commit;
+    put_session(tx, kept);
+    tx.emit({"session.updated", kept.session_id, to_json(kept)});
+    return {end.freed, end.handoff_id};
+  }
   auto gone = disconnect(session, ending.why, end.freed, end.now);
   gone.gone_with_run = ending.with_run;
   put_session(tx, gone);
+  // A run's member lives as long as the run.
+  if (session.owner.empty()) members::end_member(tx, session.member, ending.why);
   auto data = to_json(gone);
   data["why"] = ending.why;
   data["locks_released"] = end.freed.locks;

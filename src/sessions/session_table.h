@@ -15,6 +15,7 @@ void put_session(Tx& tx, const Session& session);
 /// Live sessions that are no person's; of all, `most` at the most, those without a sign of life for longest.
 std::vector<Session> list_connected_sessions(Reader& reader, int64_t most);
 std::vector<Session> list_sessions_of_run(Reader& reader, std::string_view owner);
+std::vector<Session> list_sessions_of_member(Reader& reader, std::string_view member);
 std::vector<Session> list_sessions(Reader& reader, bool disconnected, int64_t most);
 /// The runs that own live sessions.
 std::vector<std::string> owners_of_connected_sessions(Reader& reader);
@@ -44,6 +45,8 @@ struct Ending {
   bool requeue = true;    ///< what becomes of claimed work: back to the queue, or kept until its lease ends
   bool is_proper = true;  ///< `session.ended`, or `session.disconnected`
   bool with_run = false;
+  /// The conversation ends, its member goes on (/clear): nothing is set free, and the session stays.
+  bool keeps = false;
   std::string head_commit = {};
   std::string handoff_id, changeset_id;
 };

@@ -14,9 +14,11 @@ struct Sessions::Impl {
   const SessionOptions options;
   Heartbeats heartbeats = {};
   std::vector<std::function<void()>> freed = {};
+  std::function<void()> ended = {};
   const std::shared_ptr<SessionListeners> listeners = std::make_shared<SessionListeners>();
   Loop::TimerId timer = 0;
   BootTime timer_at = {};
+  std::function<bool(const std::string& member)> is_present = [](const std::string&) { return false; };
 
   ~Impl() {
     if (timer) loop.cancel_timer(timer);
@@ -40,6 +42,7 @@ struct Sessions::Impl {
   Task<Result<Swept>> sweep(Duration threshold);
   Task<Result<Done>> end(Who who, std::string reason, std::string via);
   Task<Result<>> end_of_run(std::string task_id, std::string why);
+  Task<Result<>> end_of_member(std::string member, std::string why);
 };
 
 }  // namespace cru::coordination

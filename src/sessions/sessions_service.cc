@@ -55,6 +55,7 @@ Moment Sessions::now() const {
 }
 
 void Sessions::when_freed(std::function<void()> freed) { impl_->freed.push_back(std::move(freed)); }
+void Sessions::when_ended(std::function<void()> ended) { impl_->ended = std::move(ended); }
 void Sessions::on_heartbeat(std::function<void(Tx&, const Session&, const Moment&)> listener) {
   impl_->listeners->heartbeat.push_back(std::move(listener));
 }
@@ -73,7 +74,8 @@ Task<Result<>> Sessions::seen(Who who) {
   if (heard == Heartbeats::Heard::unknown) {
     auto found = co_await read_session(impl_->store, who.session_id);
     if (!found) co_return fail(std::move(found.error()));
-    bool must_write = !*found || !(*found)->is_connected() || heartbeats.is_full();
+    if (!*found) co_return Result<>();
+    bool must_write = !(*found)->is_connected() || heartbeats.is_full();
     if (must_write) {
       auto admitted = co_await impl_->store.write(
           [listeners = listeners(), who, now](Tx& tx) { return admit_session(tx, who, now, *listeners); });
@@ -191,6 +193,14 @@ Task<Result<Done>> Sessions::cleanup(Who who, Duration threshold) {
 
 Task<Result<>> Sessions::end_of_run(std::string task_id, std::string why) {
   return detached(impl_->loop, impl_->end_of_run(std::move(task_id), std::move(why)));
+}
+
+Task<Result<>> Sessions::end_of_member(std::string member, std::string why) {
+  return detached(impl_->loop, impl_->end_of_member(std::move(member), std::move(why)));
+}
+
+void Sessions::set_presence(std::function<bool(const std::string&)> is_present) {
+  impl_->is_present = std::move(is_present);
 }
 
 Task<Result<>> Sessions::recover(std::function<bool(const std::string& task_id)> is_connected) {

@@ -35,9 +35,8 @@ class Sessions {
   /// For closures that admit or revive a session: they may outlive this object.
   std::shared_ptr<const SessionListeners> listeners() const;
 
-  /// For reads: the caller is alive. Waits for a commit only when the session is new; otherwise the heartbeat
-  /// is kept in memory and written at most every 5 seconds, not awaited. Nothing is kept of nobody().
-  /// Errors: as admit.
+  /// For reads: the caller is alive, and registers nobody. The heartbeat is kept in memory and written at
+  /// most every 5 seconds, not awaited. Errors: as admit.
   Task<Result<>> seen(Who who);
 
   struct Registration {
@@ -55,11 +54,18 @@ class Sessions {
   /// A run has ended: so have the sessions it began, at once.
   Task<Result<>> end_of_run(std::string task_id, std::string why);
 
+  /// A member is gone: so are its sessions and what they held, at once, and the member itself.
+  Task<Result<>> end_of_member(std::string member, std::string why);
+  /// Whether a member's own process is known to be there: such a one is never stale.
+  void set_presence(std::function<bool(const std::string& member)> is_present);
+
   /// At start, before the doors open: ends what belongs to runs that are not live any more, and sets the
   /// timer for the next session that may become stale. Nothing polls.
   Task<Result<>> recover(std::function<bool(const std::string& task_id)> is_connected);
   /// Called after locks or work were freed, so that those who wait try again.
   void when_freed(std::function<void()> freed);
+  /// Called after any session ended.
+  void when_ended(std::function<void()> ended);
   /// Drops ended sessions and changesets older than `keep`, at most 500 rows. True if there may be more.
   Task<Result<bool>> purge(Duration keep);
 

@@ -7,6 +7,7 @@
 #include "base/once.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "members/member.h"
 
 namespace cru::coordination {
 
@@ -14,7 +15,8 @@ namespace cru::coordination {
 struct Who {
   std::string agent_id;
   std::string agent_type = "claude_code";
-  std::string session_id;  ///< always a UUID
+  std::string session_id;   ///< always a UUID
+  std::string member = {};  ///< whose session it is
   std::string owner = {};
   std::vector<std::string> capabilities = {};
   std::string cwd = {};  ///< where its relative paths begin; the project's root if empty
@@ -31,8 +33,7 @@ inline Who nobody(std::string cwd) {
 
 /// `[A-Za-z0-9._:@-]{1,128}`.
 bool is_agent_id(std::string_view text);
-/// `text` if it is a UUID, else one that is always the same for this agent and text.
-std::string session_id_from(std::string_view agent_id, std::string_view text);
+using members::session_id_from;
 
 /// One instant on both clocks. Within one boot the boot clock decides, so a jump of the wall clock ends
 /// nothing early or late; across boots the wall clock is all there is.

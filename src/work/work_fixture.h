@@ -2,6 +2,7 @@
 /// For tests: a work queue on a real store, with a verifier that says what the test wants.
 #include "handoffs/handoff_table.h"
 #include "locks/lock_table.h"
+#include "members/member_table.h"
 #include "store/store_fixture.h"
 #include "work/work_service.h"
 
@@ -38,8 +39,8 @@ class FakeVerifier final : public Verifier {
 
 inline std::vector<Migration> work_test_migrations() {
   std::vector<Migration> all;
-  for (auto room : {reply_migrations(), session_migrations(), fencing_migrations(), lock_migrations(),
-                    work_migrations(), handoff_migrations()})
+  for (auto room : {reply_migrations(), members::migrations(), session_migrations(), fencing_migrations(),
+                    lock_migrations(), work_migrations(), handoff_migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }

@@ -292,7 +292,7 @@ void follow_sessions(Sessions& sessions) {
     auto work = work_of(tx, end.session.session_id);
     end.completed = std::move(work.completed);
     end.open = std::move(work.open);
-    if (end.ending.requeue)
+    if (end.ending.requeue && !end.ending.keeps)
       end.freed.work = requeue_work_of(tx, end.session.session_id, end.ending.why, end.now);
   });
 }

@@ -204,10 +204,12 @@ test("CO-15: the same happens by itself after 15 minutes, by default, not before
   assert.equal((await live.seenBy(live)).status, "active");
 });
 
-test("CO-18, CO-19: a session is recorded at the first call, updated by the next, and ends", async (t) => {
+test("CO-18, CO-19: a session is recorded when its agent begins to work, updated by the next call, and ends", async (t) => {
   const project = await Project.started({}, t);
   const ada = new Agent(project, "ada"), bob = new Agent(project, "bob");
   await ada.ask("check_locks");
+  assert.deepEqual((await bob.ask("discover_agents")).agents, [], "reading registers nobody");
+  await ada.ask("acquire_lock", { file_path: "a" });
   const begun = await ada.seenBy(bob);
   assert.deepEqual([begun.agent_id, begun.agent_type, begun.status, begun.capabilities, instant.test(begun.started_at), begun.ended_at ?? null], ["ada", "claude_code", "active", [], true, null]);
   await ada.ask("register_session", { capabilities: ["c++", "c++", "tests"], current_task: "one" });

@@ -4,6 +4,7 @@
 
 #include "inbox/inbox_service.h"
 #include "inbox/question_table.h"
+#include "members/member_table.h"
 #include "runs/run_table.h"
 #include "runs/runs_service.h"
 #include "sim_store.h"
@@ -16,7 +17,8 @@ namespace cru::sim {
 inline std::vector<Migration> with_runs(std::initializer_list<std::span<const Migration>> rooms) {
   std::vector<Migration> all;
   auto add = [&](std::span<const Migration> room) { all.insert(all.end(), room.begin(), room.end()); };
-  for (auto room : {event_migrations(), inbox::migrations(), runs::migrations()}) add(room);
+  for (auto room : {event_migrations(), members::migrations(), inbox::migrations(), runs::migrations()})
+    add(room);
   for (auto room : rooms) add(room);
   return all;
 }

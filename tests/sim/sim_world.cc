@@ -23,7 +23,7 @@ auto no_reply() { return fail(Code::keeper_unavailable, "lost the connection to 
 
 }  // namespace
 
-Result<runs::ProcessIdentity> SimWorld::start(const runs::StartSpec& spec) {
+Result<ProcessIdentity> SimWorld::start(const runs::StartSpec& spec) {
   keeper_alive = true;
   if (auto known = processes.find(spec.uid); known != processes.end()) return known->second.identity;
   if (random_.chance(5)) return fail(Code::cannot_execute, "no such program", "argv");
@@ -150,7 +150,7 @@ Task<Result<std::optional<std::vector<KeptRun>>>> SimKeeper::join() {
   co_return Joined(std::move(kept));
 }
 
-Task<Result<runs::ProcessIdentity>> SimKeeper::start(runs::StartSpec spec) {
+Task<Result<ProcessIdentity>> SimKeeper::start(runs::StartSpec spec) {
   co_await travel();
   auto started = world_.start(spec);
   auto generation = world_.keeper_generation;

@@ -19,7 +19,7 @@ struct SimFile {
 
 struct SimProcess {
   runs::StartSpec spec;
-  runs::ProcessIdentity identity;
+  ProcessIdentity identity;
   bool alive = true;
   std::optional<runs::Exit> exit;
   int lines_left = 0;
@@ -49,7 +49,7 @@ class SimWorld {
   unsigned output_failures = 3;  ///< of a hundred reads, syncs and repairs of output, by chance
 
   // The keeper's side of the protocol.
-  Result<runs::ProcessIdentity> start(const runs::StartSpec& spec);
+  Result<ProcessIdentity> start(const runs::StartSpec& spec);
   void kill(const std::string& uid, Duration grace);
   Result<> write(const std::string& uid, const std::string& delivery, const std::string& bytes);
   /// Whoever is joined hears of growth and ends.
@@ -77,7 +77,7 @@ class SimKeeper final : public runs::Keeper {
   ~SimKeeper() override { world_.notices = {}; }
   void set_notices(runs::KeeperNotices notices) override { notices_ = std::move(notices); }
   Task<Result<std::optional<std::vector<runs::KeptRun>>>> join() override;
-  Task<Result<runs::ProcessIdentity>> start(runs::StartSpec spec) override;
+  Task<Result<ProcessIdentity>> start(runs::StartSpec spec) override;
   Task<Result<>> kill(std::string uid, Duration grace) override;
   Task<Result<>> write(std::string uid, std::string delivery, std::string bytes, bool eof) override;
   Task<Result<>> resize(std::string, int64_t, int64_t) override { co_return Result<>(); }

@@ -12,19 +12,20 @@ Result<coordination::Who> who_of(std::string_view operation, const Call& call, c
   who.owner = call.caller == run && call.run_id.empty() ? std::string(unknown_run) : call.run_id;
   who.agent_id = call.agent_id;
   who.agent_type = call.agent_type;
+  who.member = call.member;
   if (who.agent_type == "person" && call.caller != person) who.agent_type = "agent";
-  if (who.agent_id.empty() && call.run_id.empty() && call.caller != person) {
+  if (who.agent_id.empty() && call.session_id.empty() && call.run_id.empty() && call.caller != person) {
     const auto* row = find_operation(operation);
     if (row && row->reads_only) return coordination::nobody(call.cwd);
     return fail(Code::invalid_argument, "invalid_agent_id: the request contains no agent id", "Cru-Agent-Id",
                 "send the headers Cru-Agent-Id and Cru-Session-Id");
   }
-  if (who.agent_id.empty()) {
+  if (who.agent_id.empty() && call.session_id.empty()) {
     who.agent_id = call.run_id.empty() ? "person" : call.run_id;
     if (who.agent_type.empty() && call.run_id.empty()) who.agent_type = "person";
   }
   if (who.agent_type.empty()) who.agent_type = "claude_code";
-  if (!coordination::is_agent_id(who.agent_id))
+  if (!who.agent_id.empty() && !coordination::is_agent_id(who.agent_id))
     return fail(Code::invalid_argument,
                 "invalid_agent_id: an agent id must have 1 to 128 characters of A-Z a-z 0-9 . _ : @ -",
                 "Cru-Agent-Id");

@@ -6,6 +6,7 @@
 #include "api/handlers/coordination_handlers.h"
 #include "inbox/question_table.h"
 #include "locks/lock_table.h"
+#include "members/member_table.h"
 #include "platform/files/files.h"
 #include "store/store_fixture.h"
 #include "work/work_table.h"
@@ -16,7 +17,7 @@ namespace {
 std::vector<Migration> room_migrations() {
   std::vector<Migration> all;
   for (auto room :
-       {reply_migrations(), inbox::migrations(), coordination::session_migrations(),
+       {reply_migrations(), members::migrations(), inbox::migrations(), coordination::session_migrations(),
         coordination::fencing_migrations(), coordination::lock_migrations(), coordination::work_migrations(),
         coordination::handoff_migrations(), coordination::memory_migrations()})
     all.insert(all.end(), room.begin(), room.end());

@@ -138,11 +138,14 @@ Result<> stay_alive(Daemon& daemon, std::string_view status) {
   return registered ? Result<>() : Result<>(fail(registered.error()));
 }
 
-Result<> start_session(Daemon& daemon, const edges::Identity& who) {
-  if (auto registered = daemon.must("POST", "/sessions", {{"via", "hook"}}); !registered)
-    return fail(registered.error());
+Result<> start_session(Daemon& daemon, const HookInput& input) {
+  json::object body{{"via", "hook"}};
+  for (std::string_view known : {"startup", "resume", "clear", "compact"})
+    if (input.source == known) body["source"] = known;
+  auto registered = daemon.must("POST", "/sessions", body);
+  if (!registered) return fail(registered.error());
   Situation situation;
-  situation.agent_id = who.agent_id;
+  situation.agent_id = text_or(*registered, "agent_id");
   situation.agents = list_in(daemon.must("GET", "/sessions"), "agents");
   situation.locks = list_in(daemon.must("GET", "/locks"), "result");
   auto own = list_in(daemon.must("GET", "/handoffs/latest?limit=1"), "handoffs");
@@ -188,8 +191,8 @@ Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) 
   return {};
 }
 
-Result<> serve(Daemon& daemon, const Words& words, const HookInput& input, const edges::Identity& who) {
-  if (words.event == "session-start") return start_session(daemon, who);
+Result<> serve(Daemon& daemon, const Words& words, const HookInput& input) {
+  if (words.event == "session-start") return start_session(daemon, input);
   if (words.event == "pre-tool-use") return check_tool(daemon, input, words);
   if (words.event != "session-end") return stay_alive(daemon, words.event == "stop" ? "idle" : "active");
   json::object body{{"via", "hook"}};
@@ -206,17 +209,15 @@ bool is_event(std::string_view word) {
 }
 
 edges::Identity identity_of(const HookInput& input, const Words& words) {
-  auto random = hex(std::string_view(reinterpret_cast<const char*>(system_random().bytes16().data()), 8));
   if (!words.is_codex)
-    return edges::find_identity(edges::Speaker::hook, api::own_environment, input.cwd, input.session_id,
-                                random);
+    return edges::find_identity(edges::Speaker::hook, api::own_environment, input.cwd, input.session_id);
   // A Codex that a Claude session started is itself, not that session.
   auto environment = [&](const std::string& name) -> std::optional<std::string> {
     if (name == "CODEX_THREAD_ID") return input.session_id;
     if (name == "CLAUDECODE" || name == "CLAUDE_CODE_SESSION_ID") return std::nullopt;
     return api::own_environment(name);
   };
-  return edges::find_identity(edges::Speaker::hook, environment, input.cwd, {}, random);
+  return edges::find_identity(edges::Speaker::hook, environment, input.cwd);
 }
 
 Result<> carry_out(const Words& words, HookLog& log, Duration limit, BootTime deadline) {
@@ -241,7 +242,7 @@ Result<> carry_out(const Words& words, HookLog& log, Duration limit, BootTime de
   bool edits = words.event == "pre-tool-use" && !edited_files(*input).empty();
   bool may_start = words.event == "session-start" || words.event == "session-end" || edits;
   Daemon daemon(*project, who.headers(), may_start, deadline);
-  return serve(daemon, words, *input, who);
+  return serve(daemon, words, *input);
 }
 
 }  // namespace

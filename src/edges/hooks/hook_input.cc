@@ -58,6 +58,7 @@ Result<HookInput> read_input(std::string_view text) {
                   .cwd = std::string(text_or(object, "cwd")),
                   .tool_name = std::string(text_or(object, "tool_name")),
                   .reason = std::string(text_or(object, "reason")),
+                  .source = std::string(text_or(object, "source")),
                   .tool_input = {}};
   if (const auto* tool = object_at(object, "tool_input")) input.tool_input = *tool;
   if (input.session_id.empty()) return fail(Code::invalid_argument, "the hook's input has no session_id");

@@ -10,7 +10,7 @@
 namespace cru::hooks {
 
 struct HookInput {
-  std::string session_id, cwd, tool_name, reason;
+  std::string session_id, cwd, tool_name, reason, source;
   json::object tool_input;
 };
 /// Errors: invalid_argument if `text` is no JSON object or has no session id.

@@ -190,6 +190,10 @@ std::expected<Server::Request, RpcError> Server::read_terms(Message message, con
     request.progress_token = to_text(*token);
   if (auto trace = text_or(*meta, "traceparent"); !trace.empty() && trace.size() <= 256)
     request.call.trace = trace;
+  // Codex names its conversation with every call; its servers are shared by several.
+  if (auto session = text_or(*meta, "sessionId");
+      meta->contains("threadId") && session.size() <= 128 && !session.empty())
+    request.call.session_id = session;
   const auto* given = meta->if_contains(version_key);
   if (!given || request.message.method == "initialize") return request;
   auto name = given->is_string() ? std::string_view(given->get_string()) : "";

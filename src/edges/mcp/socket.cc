@@ -60,10 +60,12 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     if (auto id = text_or(hello_, "agent_id"); !id.empty()) who.agent_id = id.substr(0, max_agent_id_bytes);
     take(hello_, "agent_type", who.agent_type, 64);
     take(hello_, "session_id", who.session_id, 128);
+    take(hello_, "inherited_session", who.inherited_session, 128);
     take(hello_, "capabilities", who.capabilities, 4096);
     take(hello_, "cwd", who.cwd, 4096);
     auto ttl = text_or(hello_, "lock_ttl_minutes");
     std::from_chars(ttl.data(), ttl.data() + ttl.size(), who.lock_ttl_minutes);
+    who.connection = instance_;
     call_ = std::move(who);
     server_ = std::make_unique<Server>(loop(), socket_.backend_, &socket_.feed_);
     server_->set_notifications(this);
@@ -388,6 +390,7 @@ Task<void> Socket::end(std::shared_ptr<Link> link, bool used) {
 void Socket::remove(Link* link) {
   for (auto found = links_.begin(); found != links_.end(); ++found)
     if (found->get() == link) {
+      if (closed_ && !link->instance().empty()) closed_(link->instance());
       links_.erase(found);
       return;
     }

@@ -36,6 +36,8 @@ struct SocketLimits {
 class Socket {
  public:
   Socket(Loop& loop, api::Api& api, EventLog& log, IdentifyPeer identify, SocketLimits limits = {});
+  /// Called with the id of each connection that is gone.
+  void when_closed(std::function<void(const std::string& connection)> closed) { closed_ = std::move(closed); }
   /// Ends every connection. The loop must have dropped its tasks.
   ~Socket();
   Socket(const Socket&) = delete;
@@ -65,6 +67,7 @@ class Socket {
   std::unique_ptr<Watch> watch_;
   uint64_t accepted_ = 0;
   std::set<std::shared_ptr<Link>> links_;
+  std::function<void(const std::string&)> closed_;
   Signal answered_;  ///< told while stopping
   bool stopping_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -41,9 +41,7 @@ class Proxy {
       : project_(project), signals_{SIGINT, SIGTERM}, in_(STDIN_FILENO), out_(STDOUT_FILENO) {
     ::signal(SIGPIPE, SIG_IGN);
     instance_ = uuid_from(system_random().bytes16());
-    identity_ =
-        edges::find_identity(edges::Speaker::mcp, api::own_environment, current_folder(), {},
-                             instance_.substr(0, 8) + instance_.substr(9, 4) + instance_.substr(14, 4));
+    identity_ = edges::find_identity(edges::Speaker::mcp, api::own_environment, current_folder());
   }
 
   int run() {
@@ -213,6 +211,7 @@ class Proxy {
                                       {"agent_id", identity_.agent_id},
                                       {"agent_type", identity_.agent_type},
                                       {"session_id", identity_.session_id},
+                                      {"inherited_session", identity_.inherited_session},
                                       {"capabilities", identity_.capabilities},
                                       {"lock_ttl_minutes", identity_.lock_ttl_minutes},
                                       {"cwd", identity_.cwd},

@@ -1,0 +1,58 @@
+#include "members/host_program.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cru::members {
+namespace {
+
+struct Vendor {
+  std::string_view name;
+  std::string_view package;  ///< a part of the path of its script, as npm installs it
+  std::string_view folder;   ///< a part of the path of its executable, which may be called by its version
+};
+constexpr std::array<Vendor, 3> vendors = {{{"claude", "/@anthropic-ai/claude-code/", "/claude/versions/"},
+                                            {"codex", "/@openai/codex/", "/codex/releases/"},
+                                            {"gemini", "/@google/gemini-cli/", "/gemini/versions/"}}};
+constexpr std::array<std::string_view, 11> interpreters = {
+    "node", "nodejs", "bun", "deno", "python3", "python", "sh", "bash", "dash", "zsh", "busybox"};
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+/// The script that an interpreter runs; empty if it is given a program text or a module.
+std::string_view script_of(const std::vector<std::string>& words) {
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (!words[i].starts_with('-')) return words[i];
+    if (words[i] == "-c" || words[i] == "-e" || words[i] == "-m" || words[i] == "-p") return {};
+  }
+  return {};
+}
+
+/// "claude", "claude.js", "claude.exe".
+bool is_named(std::string_view text, std::string_view name) {
+  return text == name || (text.starts_with(name) && text.substr(name.size()).starts_with('.'));
+}
+
+}  // namespace
+
+std::optional<std::string> recognise_host(std::string_view program, std::string_view title,
+                                          const std::vector<std::string>& words) {
+  auto path = program;
+  program = file_name(program);
+  bool is_interpreter = std::ranges::find(interpreters, program) != interpreters.end();
+  auto script = is_interpreter ? script_of(words) : std::string_view();
+  for (const auto& vendor : vendors) {
+    // Claude Code gives its process a title, which also replaces its command line.
+    bool is_it = title == vendor.name;
+    if (is_interpreter)
+      is_it = is_it || is_named(file_name(script), vendor.name) ||
+              script.find(vendor.package) != std::string::npos;
+    else
+      is_it = is_it || is_named(program, vendor.name) || path.find(vendor.folder) != std::string_view::npos ||
+              (!words.empty() && is_named(file_name(words.front()), vendor.name));
+    if (is_it) return std::string(vendor.name);
+  }
+  return {};
+}
+
+}  // namespace cru::members

@@ -1,0 +1,119 @@
+#include "members/member.h"
+
+#include <gtest/gtest.h>
+
+namespace cru::members {
+namespace {
+
+using What = Verdict::What;
+
+const ProcessIdentity shell{10, 100, "boot"}, other_process{20, 200, "boot"};
+
+Evidence in_claude(std::string session) {
+  return {.host = shell, .program = "claude", .session = std::move(session)};
+}
+Evidence in_codex(std::string session) {
+  return {.host = shell, .program = "codex", .session = std::move(session)};
+}
+Evidence server_in(std::string program, std::string connection, std::string session = "") {
+  return {.host = shell,
+          .program = std::move(program),
+          .connection = std::move(connection),
+          .session = std::move(session)};
+}
+Candidate one(std::string id, std::vector<Candidate::Session> sessions = {},
+              std::vector<std::string> connections = {}) {
+  return {.id = std::move(id),
+          .scope = scope_of(in_codex("")),
+          .sessions = std::move(sessions),
+          .connections = std::move(connections)};
+}
+
+TEST(Identify, SomebodyNewIsNew) {
+  EXPECT_EQ(identify(in_claude("s1"), {}, {}).what, What::fresh);
+  EXPECT_EQ(identify({.session = "s1", .agent_id = "ann"}, {}, {}).what, What::fresh);
+}
+
+TEST(Identify, OutsideOfAnyHostTheSessionDecides) {
+  Evidence ann{.session = "s1", .agent_id = "ann"};
+  auto verdict = identify(ann, {}, Candidate{.id = "m-1", .scope = ""});
+  EXPECT_EQ(verdict.what, What::known);
+  EXPECT_EQ(verdict.member, "m-1");
+}
+
+TEST(Identify, AClaudeProcessIsOneConversationWhateverItsSessionIsCalled) {
+  std::vector<Candidate> here{one("m-1", {{"s1", true}}, {"c1"})};
+  for (const auto& evidence :
+       {in_claude("s1"), in_claude("s2"), in_claude(""), server_in("claude", "c2", "stale")})
+    EXPECT_EQ(identify(evidence, here, {}).member, "m-1");
+}
+
+TEST(Identify, TwoSessionsOfOneCodexServerAreTwo) {
+  std::vector<Candidate> here{one("m-1", {{"s1", true}})};
+  EXPECT_EQ(identify(in_codex("s1"), here, {}).member, "m-1");
+  EXPECT_EQ(identify(in_codex("s2"), here, {}).what, What::fresh);
+}
+
+TEST(Identify, ASessionThatBeginsAfterClearGoesOnWithItsMember) {
+  auto next = in_codex("s2");
+  next.step = SessionStep::begins_anew;
+  EXPECT_EQ(identify(next, {one("m-1", {{"s1", true}})}, {}).member, "m-1")
+      << "even if the end was not heard of";
+  EXPECT_EQ(identify(next, {one("m-1", {{"s1", true}}), one("m-2", {{"s3", true}})}, {}).what, What::fresh)
+      << "of two, nobody knows which was cleared";
+  EXPECT_EQ(identify(next, {one("m-1", {{"s1", false}}), one("m-2", {{"s3", true}})}, {}).member, "m-1")
+      << "unless one said so";
+}
+
+TEST(Identify, TheHookOfAConversationFindsTheMemberThatItsServerMade) {
+  auto verdict = identify(in_codex("s1"), {one("m-1", {}, {"c1"})}, {});
+  EXPECT_EQ(verdict.what, What::joins);
+  EXPECT_EQ(verdict.member, "m-1");
+}
+
+TEST(Identify, AServerThatNamesNoSessionIsTheOnlyOnesOrNobodys) {
+  EXPECT_EQ(identify(server_in("codex", "c1"), {one("m-1", {{"s1", true}})}, {}).member, "m-1");
+  std::vector<Candidate> two{one("m-1", {{"s1", true}}, {"c1"}), one("m-2", {{"s2", true}})};
+  EXPECT_EQ(identify(server_in("codex", "c1"), two, {}).member, "m-1") << "it is bound";
+  EXPECT_EQ(identify(server_in("codex", "c2"), two, {}).member, "m-2") << "the one without a server";
+  two.back().connections = {"c2"};
+  auto verdict = identify(server_in("codex", "c3"), two, {});
+  EXPECT_EQ(verdict.what, What::fresh);
+  EXPECT_TRUE(verdict.is_unattributed);
+}
+
+TEST(Identify, AResumedSessionGoesOnInItsNewHost) {
+  Candidate ended{.id = "m-1", .scope = "process:boot:1:1", .is_ended = true, .sessions = {{"s1", false}}};
+  auto resumed = in_codex("s1");
+  resumed.step = SessionStep::begins;
+  EXPECT_EQ(identify(resumed, {}, ended).what, What::moves);
+  resumed.step = SessionStep::none;
+  EXPECT_EQ(identify(resumed, {}, ended).what, What::known) << "until it begins it is told that it has ended";
+  ended.is_ended = false;
+  resumed.step = SessionStep::begins;
+  EXPECT_EQ(identify(resumed, {}, ended).what, What::fresh) << "opened twice at once, they are two";
+}
+
+TEST(Identify, AServerMayHaveInheritedTheSessionOfAHostFurtherUp) {
+  Candidate outer{.id = "m-1", .scope = "process:boot:1:1", .sessions = {{"s1", true}}};
+  auto verdict = identify(server_in("codex", "c1", "s1"), {}, outer);
+  EXPECT_EQ(verdict.what, What::fresh);
+  EXPECT_FALSE(verdict.takes_session);
+}
+
+TEST(NameStem, SaysWhatTheClientIs) {
+  EXPECT_EQ(name_stem({.program = "claude"}), "claude");
+  EXPECT_EQ(name_stem({.client = "codex-mcp-client"}), "codex");
+  EXPECT_EQ(name_stem({.client = "My  Client/2.0 with a very long name"}), "my-client-2-0-with-a-ver");
+  EXPECT_EQ(name_stem({}), "agent");
+}
+
+TEST(AgentType, OfAnUnnamedClientIsNotClaudes) {
+  EXPECT_EQ(agent_type_of({.connection = "c1"}), "mcp_client");
+  EXPECT_EQ(agent_type_of({.agent_id = "ann"}), "claude_code");
+  EXPECT_EQ(agent_type_of({.program = "codex"}), "codex");
+  EXPECT_EQ(agent_type_of({.agent_id = "ann", .agent_type = "reviewer"}), "reviewer");
+}
+
+}  // namespace
+}  // namespace cru::members
