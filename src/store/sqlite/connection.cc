@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 
 namespace cru::sqlite {
 
@@ -19,7 +18,7 @@ Error to_error(int code, const char* message) {
 namespace {
 
 /// SQLite's own files take at most 128 KiB at a time, and write nothing of what is a multiple of that.
-constexpr sqlite3_int64 most_at_once = 64 << 10;
+constexpr sqlite3_int64 max_piece = 64 << 10;
 
 /// Writes a file's bytes over themselves and syncs them.
 int rewrite(sqlite3_file* file) {
@@ -28,7 +27,7 @@ int rewrite(sqlite3_file* file) {
   std::string piece;
   int code = call.xFileSize(file, &size);
   for (sqlite3_int64 at = 0; code == SQLITE_OK && at < size; at += static_cast<sqlite3_int64>(piece.size())) {
-    piece.resize(static_cast<size_t>(std::min<sqlite3_int64>(size - at, most_at_once)));
+    piece.resize(static_cast<size_t>(std::min<sqlite3_int64>(size - at, max_piece)));
     auto length = static_cast<int>(piece.size());
     code = call.xRead(file, piece.data(), length, at);
     if (code == SQLITE_OK) code = call.xWrite(file, piece.data(), length, at);
@@ -36,31 +35,9 @@ int rewrite(sqlite3_file* file) {
   return code == SQLITE_OK && size > 0 ? call.xSync(file, SQLITE_SYNC_NORMAL) : code;
 }
 
-/// SQLite is about to believe what the page cache shows of the WAL. If a sync has failed and its process has
-/// died, the disk may never have got some of it, and no later sync would write it, since Linux counts such
-/// pages as clean: a commit behind them would be lost with the power. Written again, they are synced like any
-/// other. Only the one writer may call this.
-int make_wal_durable(const OpenOptions& options) {
-  auto* vfs = sqlite3_vfs_find(options.vfs.empty() ? nullptr : options.vfs.c_str());
-  if (!vfs) return SQLITE_ERROR;
-  int is_there = 0;
-  auto path = options.path + "-wal";
-  int code = vfs->xAccess(vfs, path.c_str(), SQLITE_ACCESS_EXISTS, &is_there);
-  if (code != SQLITE_OK || !is_there) return code;
-  std::vector<std::max_align_t> memory(static_cast<size_t>(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
-  auto* file = reinterpret_cast<sqlite3_file*>(memory.data());
-  code = vfs->xOpen(vfs, path.c_str(), file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL, nullptr);
-  if (code == SQLITE_OK) code = rewrite(file);
-  if (file->pMethods) file->pMethods->xClose(file);
-  return code;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options) {
-  if (options.mode != Mode::reader)
-    if (int code = make_wal_durable(options); code != SQLITE_OK)
-      return fail(to_error(code, sqlite3_errstr(code)));
   sqlite3* handle = nullptr;
   int flags =
       options.mode == Mode::reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -82,6 +59,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options)
           "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA "
           "cache_size=-8192");
     connection->query("SELECT count(*) FROM sqlite_schema");
+    if (options.mode != Mode::reader) connection->make_wal_durable();
   } catch (const StoreFailure& failure) {
     return fail(failure.error);
   }
@@ -96,6 +74,26 @@ Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options)
       },
       connection.get());
   return connection;
+}
+
+/// SQLite believes what the page cache shows of the WAL. If a sync has failed and its process has died, the
+/// disk may never have got some of it, and no later sync would write it, since Linux counts such pages as
+/// clean: a commit behind them would be lost with the power. Written again, they are synced like any other.
+/// The write lock keeps every other process from appending meanwhile. Until this has succeeded nothing may be
+/// copied from the WAL into the database, not even by closing.
+void Connection::make_wal_durable() {
+  set_checkpoint_on_close(false);
+  execute("BEGIN IMMEDIATE");
+  sqlite3_file* wal = nullptr;
+  int code = sqlite3_file_control(handle_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+  if (code == SQLITE_OK && wal && wal->pMethods) code = rewrite(wal);
+  execute("ROLLBACK");
+  if (code != SQLITE_OK) throw StoreFailure{to_error(code, sqlite3_errstr(code))};
+  set_checkpoint_on_close(true);
+}
+
+void Connection::set_checkpoint_on_close(bool allowed) {
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, allowed ? 0 : 1, nullptr);
 }
 
 Connection::~Connection() {

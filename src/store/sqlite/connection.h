@@ -54,6 +54,8 @@ class Connection {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
+  void make_wal_durable();
+  void set_checkpoint_on_close(bool allowed);
   sqlite3_stmt* prepare(std::string_view sql, const std::vector<Value>& args);
   [[noreturn]] void throw_failure(int code);
 

@@ -246,6 +246,24 @@ TEST_F(StoreTest, CommitsWhatWasSubmittedBeforeItEnds) {
   EXPECT_EQ(notes(), Texts{"a"});
 }
 
+// Opening writes the WAL's bytes again. A `sqlite3` shell that commits meanwhile would lose what it wrote.
+TEST_F(StoreTest, IsNotOpenedWhileAnotherProcessWrites) {
+  ASSERT_TRUE(write(adding("a")));
+  auto other = Connection::open({.path = path()});
+  ASSERT_TRUE(other);
+  close();
+  (*other)->execute("BEGIN IMMEDIATE");
+  (*other)->execute("INSERT INTO notes(text) VALUES('b')");
+  auto refused = Connection::open({.path = path()});
+  ASSERT_FALSE(refused) << "the WAL was written without the lock";
+  EXPECT_EQ(refused.error().code, Code::database_unavailable);
+  EXPECT_EQ(refused.error().details, "") << "a lock is no damage";
+  (*other)->execute("COMMIT");
+  other->reset();
+  open();
+  EXPECT_EQ(notes(), (Texts{"a", "b"}));
+}
+
 TEST(DamagedStore, IsToldAsDamaged) {
   TemporaryFolder folder;
   LoopThread thread;
