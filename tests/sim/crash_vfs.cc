@@ -1,11 +1,12 @@
 #include "crash_vfs.h"
 
 #include <sqlite3.h>
-#include <cassert>
 
 #include <algorithm>
 #include <cstring>
 #include <new>
+
+#include "base/result.h"
 
 namespace cru::sim {
 namespace {
@@ -52,7 +53,7 @@ void change(CrashFs::File& target, CrashFs::Change made) {
 }
 
 int write_file(sqlite3_file* file, const void* from, int amount, sqlite3_int64 offset) {
-  assert(amount <= 0x1ffff);  // as the system's own VFS takes it
+  CRU_ASSERT(amount <= 0x1ffff);  // as the system's own VFS takes it
   auto& fs = *self(file).fs;
   std::string bytes(static_cast<const char*>(from), static_cast<size_t>(amount));
   auto outcome = fs.next_write();
@@ -191,6 +192,7 @@ CrashFs::Outcome CrashFs::next_write() {
 
 CrashFs::Outcome CrashFs::next_sync() {
   if (stops()) return Outcome::failed;
+  if (fail_sync_in_ > 0 && --fail_sync_in_ == 0) return Outcome::cut_short;
   return fails(faults_.syncs) ? Outcome::cut_short : Outcome::done;
 }
 

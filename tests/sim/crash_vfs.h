@@ -41,6 +41,8 @@ class CrashFs {
 
   /// The n-th write from now fails as on a full disk; 0 for never.
   void fail_write_in(int writes) { fail_in_ = writes; }
+  /// The n-th sync from now fails.
+  void fail_sync_in(int syncs) { fail_sync_in_ = syncs; }
   void set_faults(DiskFaults faults, SimRandom& random);
 
   /// One change that a power loss may undo.
@@ -71,6 +73,7 @@ class CrashFs {
   std::string name_;
   std::unique_ptr<sqlite3_vfs> vfs_;
   int fail_in_ = 0;
+  int fail_sync_in_ = 0;
   int stop_in_ = -1;  ///< changes until the stop; negative for never
   DiskFaults faults_;
   SimRandom* random_ = nullptr;

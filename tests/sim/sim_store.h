@@ -23,6 +23,7 @@ class SimStore final : public Store {
   }
   ~SimStore() override {
     if (timer_) loop_.cancel_timer(timer_);
+    if (overwriting_) loop_.cancel_timer(overwriting_);
     for (auto timer : finishing_) loop_.cancel_timer(timer);
     // Most daemons are killed. An orderly end would copy the WAL back and sync all there is, which leaves
     // nothing for a power loss to take.
@@ -60,11 +61,20 @@ class SimStore final : public Store {
     auto outcome = std::make_shared<sqlite::GroupOutcome>(committer_->commit(*jobs, loop_.clock().wall()));
     fs_.fail_write_in(0);
     if (random_.chance(10)) committer_->checkpoint();
+    if (committer_->has_failed_commit()) overwrite_soon();
     // Durable now; a crash before this timer loses the acknowledgement and nothing else.
     later(random_.delay(2), [this, jobs, outcome] {
       events_->announce(std::move(outcome->events));
       for (size_t i = 0; i < jobs->size(); ++i)
         (*jobs)[i]->finish(outcome->errors[i] ? &*outcome->errors[i] : nullptr);
+    });
+  }
+
+  void overwrite_soon() {
+    if (overwriting_) return;
+    overwriting_ = loop_.set_timer(1s, [this] {
+      overwriting_ = 0;
+      if (!committer_->overwrite_failed_commit()) overwrite_soon();
     });
   }
 
@@ -85,6 +95,7 @@ class SimStore final : public Store {
   std::unique_ptr<sqlite::Committer> committer_;
   std::vector<sqlite::WriteJob> waiting_;
   Loop::TimerId timer_ = 0;
+  Loop::TimerId overwriting_ = 0;
   std::set<Loop::TimerId> finishing_;
   BootTime next_at_{0};
 };

@@ -62,13 +62,13 @@ Result<std::unique_ptr<Committer>> Committer::open(OpenOptions options,
   if (!migrated) return fail(migrated.error());
   committer->fresh_ = *migrated == Migrated::fresh;
   if (auto ready = committer->make_ready(); !ready) return fail(ready.error());
-  committer->told_ = committer->bounds_.last;
   return committer;
 }
 
-/// The connection outlives a failed commit, because it alone knows that the commit has failed: its frames may
-/// stand whole in the WAL, and whoever opens the database anew believes them. The next commit overwrites
-/// them. Only a connection that cannot even read is given up.
+/// The connection outlives a failed COMMIT, because it alone knows that the commit has failed: its frames may
+/// stand whole in the WAL, and whoever opens the database anew believes them. Callers repeat what has failed,
+/// so it would be there twice. Any other failure leaves nothing behind, and a connection that cannot even
+/// read is then given up.
 Result<> Committer::make_ready() {
   if (is_ready_) return {};
   try {
@@ -84,42 +84,47 @@ Result<> Committer::make_ready() {
     is_ready_ = true;
     return {};
   } catch (const StoreFailure& failure) {
-    connection_.reset();
+    if (!has_failed_commit_) connection_.reset();
     return fail(failure.error);
   }
 }
 
-/// Events of a commit that had failed, and that the database had nevertheless when it was opened anew.
-std::vector<Event> Committer::read_untold() {
-  std::vector<Event> untold;
-  ReadAccess reader(*connection_);
-  for (int64_t at = told_; at < events_.last();) {
-    auto page = read_events(reader, at, {}, 1000);
-    if (page.scanned == at) break;
-    at = page.scanned;
-    for (auto& event : page.events) untold.push_back(std::move(event));
+/// Setting the unused `user_version` to what it is writes the first page, and so one frame, over the first
+/// that failed. The others are then worthless: each frame's checksum builds on the one before.
+Result<> Committer::overwrite_failed_commit() {
+  if (auto ready = make_ready(); !ready || !has_failed_commit_) return ready;
+  try {
+    connection_->execute("BEGIN IMMEDIATE");
+    connection_->script("PRAGMA user_version = 0");
+    connection_->execute("COMMIT");
+    has_failed_commit_ = false;
+    return {};
+  } catch (const StoreFailure& failure) {
+    is_ready_ = false;
+    (void)make_ready();
+    return fail(failure.error);
   }
-  return untold;
 }
 
 GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
   auto fail_all = [&](const Error& error) {
     return GroupOutcome{{}, std::vector<std::optional<Error>>(jobs.size(), error)};
   };
-  if (auto ready = make_ready(); !ready) return fail_all(ready.error());
+  if (auto ready = overwrite_failed_commit(); !ready) return fail_all(ready.error());
   try {
     GroupOutcome outcome;
-    outcome.events = read_untold();
     connection_->execute("BEGIN IMMEDIATE");
     WriteTx tx(*connection_, now);
     for (auto& job : jobs) outcome.errors.push_back(tx.run(*job));
-    for (auto& event : events_.write(tx, tx.take_events())) outcome.events.push_back(std::move(event));
+    outcome.events = events_.write(tx, tx.take_events());
+    has_failed_commit_ = true;  // until COMMIT returns
     connection_->execute("COMMIT");
-    told_ = events_.last();
+    has_failed_commit_ = false;
     return outcome;
   } catch (const StoreFailure& failure) {
     is_ready_ = false;
-    (void)make_ready();  // lets go of the write lock at once; if it cannot, the next commit tries again
+    // Lets go of the write lock at once. If it cannot, the next commit tries again.
+    (void)overwrite_failed_commit();
     return fail_all(failure.error);
   }
 }

@@ -24,14 +24,20 @@ class Committer {
   /// Errors: those of Connection::open; conflict when the schema is newer than this program.
   static Result<std::unique_ptr<Committer>> open(OpenOptions options, std::span<const Migration> migrations);
 
-  /// After it returns, every job without an error is durable. A job with an error has changed nothing, unless
-  /// the database had to be opened anew and the disk proved to have it; its events then come with a later
-  /// group's.
+  /// After it returns, every job without an error is durable. A job with an error has changed nothing and may
+  /// be submitted again. Only while `has_failed_commit()` may it still come back, and only if the process is
+  /// killed: whoever opens the database next then believes what stands in the WAL.
   GroupOutcome commit(std::vector<WriteJob>& jobs, Time now);
 
   /// Runs a reading job on the writer's own connection: for the simulator, which has no other.
   std::optional<Error> read(Store::Job<Reader>& job);
-  /// As they were when it was opened.
+  /// True from a failed COMMIT until another commit has overwritten it. `commit` tries this at once and
+  /// before its next group; the store tries again while nothing is submitted.
+  bool has_failed_commit() const { return has_failed_commit_; }
+  /// Overwrites a failed commit, if there is one, by a commit that changes nothing.
+  Result<> overwrite_failed_commit();
+  /// The numbers of the first and the last event, as the connection found them when it was opened or last
+  /// recovered from a failure.
   EventBounds bounds() const { return bounds_; }
   bool is_fresh() const { return fresh_; }
   /// True when the WAL has grown enough to be copied back now, without waiting for a quiet moment.
@@ -42,13 +48,12 @@ class Committer {
  private:
   class WriteTx;
   Result<> make_ready();
-  std::vector<Event> read_untold();
   OpenOptions options_;
   std::unique_ptr<Connection> connection_;
   EventWriter events_;
   EventBounds bounds_;
-  int64_t told_ = 0;       ///< the last event that an outcome has named
   bool is_ready_ = false;  ///< no transaction is open, and `events_` goes on where the database ends
+  bool has_failed_commit_ = false;
   bool fresh_ = false;
 };
 

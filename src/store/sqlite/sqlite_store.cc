@@ -44,12 +44,15 @@ void SqliteStore::serve_writes() {
   std::unique_lock lock(mutex_);
   for (;;) {
     auto has_work = [this] { return stopping_ || (!waiting_.empty() && !resuming_); };
-    // A quiet second is the time to copy the WAL back; after that, sleep until there is work.
-    if (committer_->has_wal()) {
+    // A quiet second is the time to copy the WAL back, and to overwrite a failed commit, which is tried until
+    // it succeeds; after that, sleep until there is work.
+    if (committer_->has_wal() || committer_->has_failed_commit()) {
       if (!wake_.wait_for(lock, std::chrono::seconds(1), has_work)) {
         lock.unlock();
+        (void)committer_->overwrite_failed_commit();
         committer_->checkpoint();
         lock.lock();
+        if (committer_->has_failed_commit()) continue;
       }
     }
     wake_.wait(lock, has_work);
@@ -61,6 +64,7 @@ void SqliteStore::serve_writes() {
     if (committer_->wants_checkpoint()) committer_->checkpoint();
     lock.lock();
   }
+  (void)committer_->overwrite_failed_commit();
   committer_->checkpoint();
 }
 
