@@ -42,13 +42,28 @@ Error no_way(const std::string& path, std::error_code code) {
   return system_error(code, "open " + name);
 }
 
-/// One folder's notes go to `notes`, its folders to `folders`.
-void list_folder(const Fd& root, const std::string& folder, std::vector<Stamp>& notes,
-                 std::vector<std::string>& folders) {
+/// A folder that is gone meanwhile, was replaced by something else, or is not for us.
+bool is_no_folder_of_ours(std::error_code code) {
+  using enum std::errc;
+  for (auto harmless :
+       {no_such_file_or_directory, not_a_directory, permission_denied, operation_not_permitted,
+        cross_device_link, too_many_symbolic_link_levels, filename_too_long})
+    if (code == harmless) return true;
+  return false;
+}
+
+/// One folder's notes go to `notes`, its folders to `folders`. Errors: whatever leaves it unknown what the
+/// folder holds. Taken as empty, it would have its notes removed from the index.
+Result<> list_folder(const Fd& root, const std::string& folder, std::vector<Stamp>& notes,
+                     std::vector<std::string>& folders) {
   auto fd = open_beneath(root, folder, BeneathAs::folder, BeneathLinks::refused);
-  if (!fd) return;  // gone meanwhile, or not for us
+  auto doing = [&folder] {
+    return "list " + (folder.empty() ? std::string("the project") : valid_utf8(folder));
+  };
+  if (!fd && is_no_folder_of_ours(fd.error())) return {};
+  if (!fd) return fail(system_error(fd.error(), doing()));
   FolderListing listing(*std::move(fd));
-  if (!listing) return;
+  if (!listing) return fail(system_error(listing.error(), doing()));
   while (auto entry = listing.next()) {
     std::string_view name = entry->name;
     bool holds = can_hold_notes(name), is_note = is_markdown(name);
@@ -63,6 +78,8 @@ void list_folder(const Fd& root, const std::string& folder, std::vector<Stamp>& 
     }
     if (is_note && status && status->is_plain_file()) notes.push_back(stamp_of(std::move(path), *status));
   }
+  if (listing.error()) return fail(system_error(listing.error(), doing()));
+  return {};
 }
 
 }  // namespace
@@ -95,7 +112,7 @@ Result<Walk> NoteFiles::walk(const std::string& folder, size_t most) const {
     }
     auto next = std::move(folders.back());
     folders.pop_back();
-    list_folder(*root, next, walk.notes, folders);
+    if (auto listed = list_folder(*root, next, walk.notes, folders); !listed) return fail(listed.error());
   }
   std::sort(walk.notes.begin(), walk.notes.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });

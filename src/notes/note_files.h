@@ -36,6 +36,7 @@ class NoteFiles {
   /// it leaves the project.
   Result<std::string> inside(const std::string& path) const;
   /// Every note below `folder` (all for an empty one); none if it is no folder. Links are not followed.
+  /// Errors: those of the system, when a folder below cannot be read to its end.
   Result<Walk> walk(const std::string& folder, size_t most) const;
   /// At most `most` bytes from `offset`, with the whole file's stamp. `path` itself is not held against
   /// may_be_note, what its links lead to is. Errors: not_found; invalid_argument if the path leads out of the

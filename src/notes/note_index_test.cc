@@ -1,6 +1,7 @@
 #include "notes/note_index.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -208,6 +209,24 @@ TEST_F(NoteIndexTest, PassesByAPieceWhoseRowIsGone) {
   auto found = notes.index.search("airship", "", 10);
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->size(), 1u);
+}
+
+// A folder that could not be listed is not an empty one: its notes stay in the index.
+TEST_F(NoteIndexTest, RemovesNothingWhenAFolderCannotBeListed) {
+  write("a.md", "zeppelin airship\n");
+  notes.update();
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+  // Room for holding the project's folder, and for nothing to list it with.
+  auto probe = open_folder(folder.path());
+  rlimit tight{static_cast<rlim_t>(probe->get()) + 1, old.rlim_max};
+  probe->reset();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  auto plan = notes.index.compare(notes.files, {});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+  ASSERT_FALSE(plan);
+  EXPECT_TRUE(plan.error().message.contains("cannot list")) << plan.error().message;
+  EXPECT_EQ(notes.update(), (std::pair<size_t, size_t>{0, 0}));
 }
 
 TEST_F(NoteIndexTest, SurvivesAnyQueryAndAnyText) {

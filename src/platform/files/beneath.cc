@@ -172,7 +172,7 @@ Result<std::vector<BeneathEntry>> Beneath::list(const std::string& path, size_t 
   auto folder = open_folder(path);
   if (!folder) return fail(folder.error());
   FolderListing entries(*std::move(folder));
-  if (!entries) return refuse(errno, path);
+  if (!entries) return refuse(entries.error().value(), path);
   std::vector<BeneathEntry> out;
   while (auto entry = entries.next()) {
     if (out.size() == limit)
@@ -185,6 +185,7 @@ Result<std::vector<BeneathEntry>> Beneath::list(const std::string& path, size_t 
                                         : BeneathEntry::other;
     out.push_back({entry->name, kind, status->size});
   }
+  if (entries.error()) return refuse(entries.error().value(), path);
   std::ranges::sort(out, {}, &BeneathEntry::name);
   return out;
 }

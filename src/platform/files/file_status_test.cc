@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <map>
 
@@ -63,7 +64,29 @@ TEST(FolderListing, SeesLinksAsThemselves) {
 TEST(FolderListing, IsFalseForWhatIsNoFolder) {
   TemporaryFolder folder;
   ASSERT_TRUE(write_file(folder / "f", "x"));
-  EXPECT_FALSE(FolderListing(*open_file(folder / "f", OpenFor::reading)));
+  FolderListing listing(*open_file(folder / "f", OpenFor::reading));
+  EXPECT_FALSE(listing);
+  EXPECT_EQ(listing.error(), std::errc::not_a_directory);
+}
+
+TEST(FolderListing, TellsItsEndFromAFolderThatCannotBeRead) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder / "f", "x"));
+  auto held = open_folder(folder.path());
+  ASSERT_TRUE(held);
+  int number = held->get();
+  FolderListing listing(*std::move(held));
+  ASSERT_TRUE(listing);
+  // As if the disk failed: from now on the system refuses to list what this descriptor is.
+  auto file = open_file(folder / "f", OpenFor::reading);
+  ASSERT_EQ(::dup2(file->get(), number), number);
+  EXPECT_FALSE(listing.next());
+  EXPECT_EQ(listing.error(), std::errc::not_a_directory);
+
+  FolderListing whole(*open_folder(folder.path()));
+  while (whole.next()) {
+  }
+  EXPECT_FALSE(whole.error());
 }
 
 }  // namespace

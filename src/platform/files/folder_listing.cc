@@ -2,18 +2,26 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <string_view>
 
 namespace cru {
 
 FolderListing::FolderListing(Fd folder) : entries_(::fdopendir(folder.get())) {
-  if (entries_) folder.release();  // the stream owns it now
+  if (entries_)
+    folder.release();  // the stream owns it now
+  else
+    error_ = {errno, std::generic_category()};
 }
 
 std::optional<FolderListing::Entry> FolderListing::next() {
   for (;;) {
+    errno = 0;
     const auto* entry = ::readdir(entries_.get());
-    if (!entry) return {};
+    if (!entry) {
+      if (errno != 0) error_ = {errno, std::generic_category()};
+      return {};
+    }
     std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     auto kind = entry->d_type == DT_REG       ? file

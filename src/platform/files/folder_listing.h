@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "platform/files/file_status.h"
 
@@ -19,10 +20,11 @@ class FolderListing {
   };
   explicit FolderListing(Fd folder);
 
-  /// False if it cannot be listed: errno says why.
+  /// False if it cannot be listed: `error()` says why.
   explicit operator bool() const { return entries_ != nullptr; }
-  /// Nothing at the end.
+  /// Nothing at the end, and when the rest cannot be read: `error()` tells one from the other.
   std::optional<Entry> next();
+  std::error_code error() const { return error_; }
   /// Of the entry itself, even if it is a link. Nothing if it is gone meanwhile.
   std::optional<FileStatus> status_of(const Entry& entry) const;
 
@@ -31,6 +33,7 @@ class FolderListing {
     void operator()(DIR* entries) const { ::closedir(entries); }
   };
   std::unique_ptr<DIR, Close> entries_;
+  std::error_code error_;
 };
 
 }  // namespace cru
