@@ -203,13 +203,13 @@ void Sessions::set_presence(std::function<bool(const std::string&)> is_present) 
   impl_->is_present = std::move(is_present);
 }
 
-Task<Result<>> Sessions::recover(std::function<bool(const std::string& task_id)> is_connected) {
+Task<Result<>> Sessions::recover(std::function<bool(const std::string& task_id)> is_run_active) {
   auto owners = co_await impl_->store.read([](Reader& reader) -> Result<std::vector<std::string>> {
     return owners_of_connected_sessions(reader);
   });
   if (!owners) co_return fail(std::move(owners.error()));
   for (const auto& owner : *owners)
-    if (!is_connected(owner)) {
+    if (!is_run_active(owner)) {
       auto ended = co_await impl_->end_of_run(owner, "its run has ended");
       if (!ended) co_return ended;
     }

@@ -61,7 +61,7 @@ class Sessions {
 
   /// At start, before the doors open: ends what belongs to runs that are not live any more, and sets the
   /// timer for the next session that may become stale. Nothing polls.
-  Task<Result<>> recover(std::function<bool(const std::string& task_id)> is_connected);
+  Task<Result<>> recover(std::function<bool(const std::string& task_id)> is_run_active);
   /// Called after locks or work were freed, so that those who wait try again.
   void when_freed(std::function<void()> freed);
   /// Called after any session ended.

@@ -36,8 +36,8 @@ class Committer {
   bool has_failed_commit() const { return has_failed_commit_; }
   /// Overwrites a failed commit, if there is one, by a commit that changes nothing.
   Result<> overwrite_failed_commit();
-  /// The numbers of the first and the last event, as the connection found them when it was opened or last
-  /// recovered from a failure.
+  /// The event log's floor and last number, as they were when the database was opened, or when a failure was
+  /// last recovered from.
   EventBounds bounds() const { return bounds_; }
   bool is_fresh() const { return fresh_; }
   /// True when the WAL has grown enough to be copied back now, without waiting for a quiet moment.
