@@ -52,7 +52,7 @@ test("the page shows runs and live output, answers a question, and survives a re
   await output.getByText("<b>not bold</b>").waitFor();
   await project.post("/agents/build/input", { text: "live" });
   await output.getByText("heard live").waitFor();
-  await page.getByTestId("link").getByText("live").waitFor();
+  await page.getByTestId("link").getByText("connected", { exact: true }).waitFor();
 
   await project.sh("choose", "echo '::cru-ask {\"prompt\":\"Which database shall it be?\",\"options\":[\"SQLite\",\"Postgres\"]}'; read a; echo \"chose $a\"; sleep 600");
   const inbox = page.getByRole("region", { name: "Questions for you" });
@@ -65,7 +65,7 @@ test("the page shows runs and live output, answers a question, and survives a re
   await cursor.getByText(/disconnected/).waitFor();
   await page.screenshot({ path: join(pictures, "stale.png") });
   await project.startDaemon();
-  await cursor.getByText("live").waitFor();
+  await cursor.getByText("connected", { exact: true }).waitFor();
   await project.post("/agents/build/input", { text: "after the restart" });
   await output.getByText("heard after the restart").waitFor();
   assert.equal(await output.getByText("heard live").count(), 1, "nothing is shown twice");
@@ -79,7 +79,7 @@ test("the page shows runs and live output, answers a question, and survives a re
   await list.getByText("killed").waitFor();
 
   await page.reload();
-  await page.getByTestId("link").getByText("live").waitFor();
+  await page.getByTestId("link").getByText("connected", { exact: true }).waitFor();
   await list.getByText("choose").waitFor();
   await page.getByRole("region", { name: "Events" }).getByText("agent.killed").waitFor();
   await page.screenshot({ path: join(pictures, "runs.png") });
@@ -135,7 +135,7 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   const row = (text) => page.getByRole("row").filter({ hasText: text });
   const column = (name) => region(`Work: ${name}`);
   const card = (name, text) => column(name).locator(".task-what").getByText(text);
-  await page.getByTestId("link").getByText("live").waitFor();
+  await page.getByTestId("link").getByText("connected", { exact: true }).waitFor();
 
   // Empty views say what would be there. The keys 1 to 5 lead to them.
   await page.keyboard.press("2");
@@ -227,7 +227,7 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   await page.getByTestId("link").getByText(/disconnected/).waitFor();
   await project.startDaemon();
   await again.ask("acquire_lock", { file_path: "db:users" });
-  await page.getByTestId("link").getByText("live").waitFor();
+  await page.getByTestId("link").getByText("connected", { exact: true }).waitFor();
   await page.keyboard.press("4");
   await row("db:users").waitFor();
   await page.reload();

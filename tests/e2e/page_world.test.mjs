@@ -31,7 +31,7 @@ async function open(address, t, { scheme = "dark", motion = "no-preference" } = 
     CanvasRenderingContext2D.prototype.clearRect = function (...box) { ++globalThis.frames_drawn; return draw.apply(this, box); };
   });
   await page.goto(address);
-  await page.getByTestId("link").getByText("live").waitFor();
+  await page.getByTestId("link").getByText("connected", { exact: true }).waitFor();
   await page.keyboard.press("8");
   const at = {
     page, complaints, map: page.getByTestId("map"), link: page.getByTestId("world-link"),
@@ -196,7 +196,7 @@ test("the world on the page: everything said by the socket is shown and can be d
   world.tell({ type: "agent_left", agent_id: "agent_2", reason: "terminated" });
   world.agents.delete("agent_2");
   world.back();
-  await at.link.getByText("live").waitFor();
+  await at.link.getByText("connected", { exact: true }).waitFor();
   await at.row("<b>dan</b>").waitFor({ state: "detached" });
   assert.equal(world.connections.at(-1).since, cursor);
   assert.equal(await at.notes.getByText("I have looked at").count(), 1, "nothing is told twice");
@@ -216,7 +216,7 @@ test("the world on the page: everything said by the socket is shown and can be d
   await waitFor(() => world.clients.size === 0);
   await page.getByRole("link", { name: "World" }).click();
   await at.row("ada").click();
-  await at.link.getByText("live").waitFor();
+  await at.link.getByText("connected", { exact: true }).waitFor();
   await at.card("ada").getByRole("button", { name: "Terminate", exact: true }).click();
   await at.card("ada").getByRole("button", { name: "Terminate it now" }).click();
   await at.row("ada").waitFor({ state: "detached" });
@@ -295,7 +295,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   await project.killDaemon();
   await at.link.getByText(/disconnected for \d+ s/).waitFor();
   await project.startDaemon();
-  await at.link.getByText("live").waitFor();
+  await at.link.getByText("connected", { exact: true }).waitFor();
   await at.row("ada").click();
   await at.card("ada").getByRole("button", { name: "Terminate", exact: true }).click();
   await at.card("ada").getByRole("button", { name: "Terminate it now" }).click();

@@ -5,7 +5,7 @@ import { headers } from "./api.ts";
 import { readEvent, type LogEvent } from "./event.ts";
 import { FrameParser } from "./sse.ts";
 
-export type Link = { kind: "connecting" } | { kind: "live" } | { kind: "disconnected"; since: number } | { kind: "refused"; why: string };
+export type Link = { kind: "connecting" } | { kind: "connected" } | { kind: "disconnected"; since: number } | { kind: "refused"; why: string };
 
 export const link = signal<Link>({ kind: "connecting" });
 /// True once the first snapshot has arrived, so that an empty list means that there is nothing.
@@ -57,7 +57,7 @@ async function readOnce(cursor: number, deliver: (events: LogEvent[]) => void): 
       clearTimeout(watchdog);
       watchdog = setTimeout(() => abort.abort(), silence_timeout_ms);
       last_message_at.value = Date.now();
-      if (link.value.kind !== "live") link.value = { kind: "live" };
+      if (link.value.kind !== "connected") link.value = { kind: "connected" };
       const events = parser.push(value).map(readEvent).filter((event): event is LogEvent => event !== null);
       if (events.length) deliver(events);
     }

@@ -35,4 +35,7 @@ export function valueText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
+/// "1 agent", "2 agents"
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -6,7 +6,7 @@ import { Markdown, type ResolveLink } from "../ui/markdown.tsx";
 import type { SubagentRow } from "./state.ts";
 import { SubagentCard } from "./subagent_card.tsx";
 import type { Entry, ToolResult, ToolUse } from "./wire.ts";
-import { inputLine, toolUseKey } from "./words.ts";
+import { inputLine, toolUseKey } from "./texts.ts";
 
 const shown_text = 8000;
 const cut = (text: string) => (text.length > shown_text ? `${text.slice(0, shown_text)}\n… ${text.length - shown_text} more characters` : text);

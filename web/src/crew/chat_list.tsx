@@ -5,7 +5,7 @@ import { moveByKey } from "../ui/arrow_keys.ts";
 import { Badge } from "../ui/badge.tsx";
 import { chats, chats_error, chats_loaded, crew, openChat } from "./model.ts";
 import { is_new_chat_open } from "./new_chat.tsx";
-import { chatState, cost, titleOf, tokens } from "./words.ts";
+import { chatState, cost, titleOf, tokens } from "./texts.ts";
 
 export function ChatList() {
   return (

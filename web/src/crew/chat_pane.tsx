@@ -12,7 +12,7 @@ import { is_new_chat_open, NewChat } from "./new_chat.tsx";
 import type { ChatRow } from "./state.ts";
 import { SubagentCard } from "./subagent_card.tsx";
 import type { ToolResult } from "./wire.ts";
-import { chatState, cost, titleOf, tokens, waitingText } from "./words.ts";
+import { chatState, cost, titleOf, tokens, waitingText } from "./texts.ts";
 
 const shown_entries = 200;
 

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
+import { counted } from "../base/text.ts";
 import { DefinitionTable } from "../definitions/definition_table.tsx";
 import { definitions, definitions_error, definitions_loaded, problems } from "../definitions/model.ts";
 import { Problems } from "../definitions/problems.tsx";
-import { isError } from "../definitions/words.ts";
+import { isError } from "../definitions/texts.ts";
 import { Sheet } from "../ui/sheet.tsx";
 import { subagentLinks, subagents } from "./model.ts";
 import { SpawnForm } from "./spawn_form.tsx";
@@ -19,7 +20,7 @@ export function CrewSheet() {
   const invalid = problems.value.filter(isError).length;
   const recent = subagents.value.slice(0, shown_subagents);
   return (
-    <Sheet title="Crew" count={`${all.length} agents${invalid ? `, ${invalid} ${invalid === 1 ? "error" : "errors"}` : ""}`}
+    <Sheet title="Crew" count={`${counted(all.length, "agent")}${invalid ? `, ${counted(invalid, "error")}` : ""}`}
       loaded={definitions_loaded.value} error={definitions_error.value} is_empty={!all.length && !problems.value.length && !recent.length}
       actions={all.length > 0 && <button type="button" class="button" aria-expanded={spawning !== null} onClick={() => spawn(spawning === null ? "" : null)}>Spawn an agent</button>}
       empty={(

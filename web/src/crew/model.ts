@@ -7,7 +7,7 @@ import { messageOf } from "../base/text.ts";
 import { view } from "../base/views.ts";
 import { applyCrew, chatsInOrder, empty_crew, mergeChat, mergeChats, mergeSubagents, newestFirst, openedChat, reconnected, withMissedText, type Crew, type SubagentRow } from "./state.ts";
 import type { Chat, ChatReply, Subagent } from "./wire.ts";
-import { chatAddress, linkedSubagent, placeSubagents } from "./words.ts";
+import { chatAddress, linkedSubagent, placeSubagents } from "./texts.ts";
 
 export const crew = signal<Crew>(empty_crew);
 export const chats = computed(() => chatsInOrder(crew.value.chats));

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { lastId } from "../base/event_fixture.ts";
 import { entry, event, numbers, opened, piece, streaming, sub } from "./crew_fixture.ts";
 import { applyCrew, chatsInOrder, empty_crew, mergeChat, mergeChats, mergeSubagents, openedChat, reconnected, withMissedText } from "./state.ts";
-import { subagentSince, waitingText } from "./words.ts";
+import { subagentSince, waitingText } from "./texts.ts";
 
 test("a turn: chunks are joined, then replaced by the complete entry", () => {
   let crew = applyCrew(opened(), [event("chat.turn", { turn: "running" }), piece(2, "Hel"), piece(2, "lo")]);

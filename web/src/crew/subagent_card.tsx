@@ -8,7 +8,7 @@ import { Lines } from "../ui/lines.tsx";
 import { Markdown, type ResolveLink } from "../ui/markdown.tsx";
 import { cancelSubagent, focused_subagent, readSubagent } from "./model.ts";
 import { isEnded, type SubagentRow } from "./state.ts";
-import { cost, subagentSince, tokens, waitingText } from "./words.ts";
+import { cost, subagentSince, tokens, waitingText } from "./texts.ts";
 
 /// What the subagent is doing, or how it ended.
 function State({ subagent }: { subagent: SubagentRow }) {

@@ -4,7 +4,7 @@ import { messageOf, oneLine } from "../base/text.ts";
 import { Lines } from "../ui/lines.tsx";
 import { definitions, readDefinition } from "./model.ts";
 import type { Definition } from "./wire.ts";
-import { modelOf } from "./words.ts";
+import { modelOf } from "./texts.ts";
 
 /// The prompt of a definition. It is read when it is opened, and again when the definitions change.
 function Prompt({ name }: { name: string }) {

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { safeText } from "../base/safe_text.ts";
 import { default_model, definitions, minds, models, readMinds } from "./model.ts";
-import { missingMinds } from "./words.ts";
+import { missingMinds } from "./texts.ts";
 
 /// Explains how to set up a mind if none works.
 export function MissingMind() {

@@ -2,7 +2,7 @@ import { safeText } from "../base/safe_text.ts";
 import { oneLine } from "../base/text.ts";
 import { problems } from "./model.ts";
 import type { Problem } from "./wire.ts";
-import { isError, placeOf } from "./words.ts";
+import { isError, placeOf } from "./texts.ts";
 
 const shown = 100;
 

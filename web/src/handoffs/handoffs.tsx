@@ -1,6 +1,6 @@
 import { now } from "../base/clock.ts";
 import { safeText } from "../base/safe_text.ts";
-import { ago, oneLine } from "../base/text.ts";
+import { ago, counted, oneLine } from "../base/text.ts";
 import { ParagraphText } from "../ui/lines.tsx";
 import { Sheet } from "../ui/sheet.tsx";
 import { chains, handoff_list } from "./model.ts";
@@ -42,7 +42,7 @@ export function Handoffs() {
   const all = chains.value;
   const count = all.reduce((sum, chain) => sum + chain.handoffs.length, 0);
   return (
-    <Sheet title="Handoffs" count={`${count} from ${all.length} ${all.length === 1 ? "agent" : "agents"}`} loaded={handoff_list.loaded.value} error={handoff_list.error.value} is_empty={!count} empty={(
+    <Sheet title="Handoffs" count={`${count} from ${counted(all.length, "agent")}`} loaded={handoff_list.loaded.value} error={handoff_list.error.value} is_empty={!count} empty={(
       <>
         <h2>No handoffs yet</h2>
         <p>A handoff is a summary that one session leaves for the next. The next session of the same agent starts by reading it.</p>

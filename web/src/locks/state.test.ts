@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { event } from "../base/event_fixture.ts";
 import { applyLocks, locksInOrder } from "./state.ts";
 import type { Lock } from "./wire.ts";
-import { describeLock } from "./words.ts";
+import { describeLock } from "./texts.ts";
 
 const lock = (file_path: string, locked_by: string, fencing_token: number) => ({ file_path, locked_by, fencing_token, session_id: `s-${locked_by}`, waiters: 0 });
 const none: ReadonlyMap<string, Lock> = new Map();

@@ -7,12 +7,12 @@ import { safeText } from "../base/safe_text.ts";
 import { messageOf } from "../base/text.ts";
 import { view } from "../base/views.ts";
 import { append, empty_window, first, isBehind, last, page_size, prepend, type OutputWindow } from "./output_window.ts";
-import { applyRuns, inOrder, isLive, type Runs } from "./state.ts";
+import { applyRuns, inOrder, isActive, type Runs } from "./state.ts";
 import type { Line, OutputPage } from "./wire.ts";
 
 const known = signal<Runs>(new Map());
 export const runs = computed(() => inOrder(known.value));
-export const live_count = computed(() => runs.value.filter(isLive).length);
+export const active_count = computed(() => runs.value.filter(isActive).length);
 export const isRun = (id: string): boolean => known.value.has(id);
 
 export const selected = signal<string | null>(null);

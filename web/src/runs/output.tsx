@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { safeText } from "../base/safe_text.ts";
 import { followAgain, following, output, output_error, readEarlier, run, selected } from "./model.ts";
 import { hasEarlier, last } from "./output_window.ts";
-import { isLive } from "./state.ts";
+import { isActive } from "./state.ts";
 import type { Line } from "./wire.ts";
 
 const row_height = 20;
@@ -64,7 +64,7 @@ export function Output() {
   const from = Math.max(0, Math.floor(viewport.value.top / row_height) - spare_rows);
   const to = Math.min(lines.length, Math.ceil((viewport.value.top + viewport.value.height) / row_height) + spare_rows);
   const unseen = Math.max(0, known - (begin + Math.ceil((viewport.value.top + viewport.value.height) / row_height) - 1));
-  const alive = run.value && isLive(run.value);
+  const alive = run.value && isActive(run.value);
 
   return (
     <div class="output">

@@ -4,7 +4,7 @@ import { questions } from "../inbox/model.ts";
 import { moveByKey } from "../ui/arrow_keys.ts";
 import { Badge } from "../ui/badge.tsx";
 import { runs, select, selected } from "./model.ts";
-import { command, endReason, since } from "./words.ts";
+import { command, endReason, since } from "./texts.ts";
 
 export function RunList() {
   const asking = new Set(questions.value.map((question) => question.task_id));

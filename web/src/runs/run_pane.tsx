@@ -5,8 +5,8 @@ import { Badge } from "../ui/badge.tsx";
 import { ConfirmButton } from "../ui/confirm_button.tsx";
 import { kill, run, runs } from "./model.ts";
 import { Output } from "./output.tsx";
-import { isLive } from "./state.ts";
-import { command, endReason, since } from "./words.ts";
+import { isActive } from "./state.ts";
+import { command, endReason, since } from "./texts.ts";
 
 function Empty() {
   return (
@@ -27,7 +27,7 @@ export function RunPane() {
   if (!at) return runs.value.length ? <section class="empty"><h2>Select a run</h2></section> : <Empty />;
   const why = at.status === "failed" ? endReason(at) : "";
   const facts: [string, string][] = [
-    ["pid", at.pid && isLive(at) ? String(at.pid) : ""],
+    ["pid", at.pid && isActive(at) ? String(at.pid) : ""],
     ["branch", at.branch ?? ""],
     ["folder", at.worktree ?? ""],
   ];
@@ -39,7 +39,7 @@ export function RunPane() {
           <Badge status={at.status} needs_you={questions.value.some((question) => question.task_id === at.task_id)} />
           <span class="pane-since">{since(at, now.value)}</span>
           <span class="spacer" />
-          {isLive(at) && <ConfirmButton key={at.task_id} label="Kill" confirm_label="Kill it now" act={() => kill(at.task_id)} />}
+          {isActive(at) && <ConfirmButton key={at.task_id} label="Kill" confirm_label="Kill it now" act={() => kill(at.task_id)} />}
         </div>
         <p class="pane-command"><code>{command(at)}</code></p>
         {why && <p class="pane-why"><span aria-hidden="true">✗ </span>{why}</p>}

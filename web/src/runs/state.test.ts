@@ -28,9 +28,9 @@ test("a run that is started again shows no earlier end", () => {
   assert.deepEqual([status, error, ended_at], ["running", null, null]);
 });
 
-test("live runs come first, then the newest", () => {
-  const runs = applyRuns(none, [event("agent.started", {}, "old"), event("agent.completed", {}, "old"), event("agent.started", {}, "older-live"), event("agent.started", {}, "new"), event("agent.killed", {}, "new")]);
-  assert.deepEqual(inOrder(runs).map((run) => run.task_id), ["older-live", "new", "old"]);
+test("active runs come first, then the newest", () => {
+  const runs = applyRuns(none, [event("agent.started", {}, "old"), event("agent.completed", {}, "old"), event("agent.started", {}, "older-active"), event("agent.started", {}, "new"), event("agent.killed", {}, "new")]);
+  assert.deepEqual(inOrder(runs).map((run) => run.task_id), ["older-active", "new", "old"]);
 });
 
 test("a purged run is removed; questions and other events do not change the runs", () => {

@@ -20,7 +20,7 @@ const statusOf: Record<string, Status> = {
   "agent.killed": "killed",
 };
 
-export const isLive = (run: Run): boolean => run.status === "starting" || run.status === "running";
+export const isActive = (run: Run): boolean => run.status === "starting" || run.status === "running";
 
 const isRunEvent = ({ type }: LogEvent): boolean => (type.startsWith("agent.") && !type.includes("question")) || type === "run.purged" || type === "tasks.purged";
 
@@ -66,7 +66,7 @@ function applyOne(runs: Map<string, RunRow>, event: LogEvent): void {
     const status = statusOf[event.type];
     if (status) after.status = status;
     if (event.type === "agent.started" && !facts.started_at) after.started_at = event.timestamp;
-    if (!isLive(after) && !after.ended_at) after.ended_at = event.timestamp;
+    if (!isActive(after) && !after.ended_at) after.ended_at = event.timestamp;
   }
   after.task_id = event.entity;
   runs.set(event.entity, after);
@@ -74,13 +74,13 @@ function applyOne(runs: Map<string, RunRow>, event: LogEvent): void {
 
 function forgetOldest(runs: Map<string, RunRow>): void {
   if (runs.size <= max_runs) return;
-  for (const run of inOrder(runs).slice(max_runs)) if (!isLive(run)) runs.delete(run.task_id);
+  for (const run of inOrder(runs).slice(max_runs)) if (!isActive(run)) runs.delete(run.task_id);
 }
 
 const began = (run: Run): string => run.started_at ?? run.created_at ?? "";
 
-/// In the order of the list: live runs first, then newest first.
+/// In the order of the list: active runs first, then newest first.
 export function inOrder(runs: Runs): RunRow[] {
   return [...runs.values()].sort(
-    (a, b) => Number(isLive(b)) - Number(isLive(a)) || began(b).localeCompare(began(a)) || a.task_id.localeCompare(b.task_id));
+    (a, b) => Number(isActive(b)) - Number(isActive(a)) || began(b).localeCompare(began(a)) || a.task_id.localeCompare(b.task_id));
 }

@@ -15,7 +15,7 @@ export const session_list = new LiveList<Session>({
   apply: applySessions,
 });
 export const sessions = computed(() => sessionsInOrder(session_list.items.value));
-export const live_sessions = computed(() => sessions.value.filter((session) => session.status !== "disconnected").length);
+export const connected_sessions = computed(() => sessions.value.filter((session) => session.status !== "disconnected").length);
 
 const read_every_ms = 10_000;
 let read_at = 0;

@@ -1,6 +1,6 @@
 import { now } from "../base/clock.ts";
 import { safeText } from "../base/safe_text.ts";
-import { ago, oneLine } from "../base/text.ts";
+import { ago, counted, oneLine } from "../base/text.ts";
 import { questions } from "../inbox/model.ts";
 import { locks } from "../locks/model.ts";
 import { isRun, openRun } from "../runs/model.ts";
@@ -8,7 +8,7 @@ import { Badge } from "../ui/badge.tsx";
 import { Sheet } from "../ui/sheet.tsx";
 import { work } from "../work/model.ts";
 import { isOpen } from "../work/state.ts";
-import { live_sessions, session_list, sessions } from "./model.ts";
+import { connected_sessions, session_list, sessions } from "./model.ts";
 import type { Session } from "./wire.ts";
 
 const workOf = (session: Session) => [...work.value.values()].filter((item) => isOpen(item) && item.claimed_by_session === session.session_id);
@@ -23,9 +23,9 @@ function Holdings({ session }: { session: Session }) {
   if (!held && !items) return <span class="faint">none</span>;
   return (
     <span>
-      {items > 0 && <a href="#view=board">{items} {items === 1 ? "task" : "tasks"}</a>}
+      {items > 0 && <a href="#view=board">{counted(items, "task")}</a>}
       {items > 0 && held > 0 && ", "}
-      {held > 0 && <a href="#view=locks">{held} {held === 1 ? "lock" : "locks"}</a>}
+      {held > 0 && <a href="#view=locks">{counted(held, "lock")}</a>}
     </span>
   );
 }
@@ -62,10 +62,10 @@ export function Sessions() {
   const count = new Map<string, number>();
   for (const { agent_id } of all) count.set(agent_id, (count.get(agent_id) ?? 0) + 1);
   return (
-    <Sheet title="Agents" count={`${live_sessions.value} connected`} loaded={session_list.loaded.value} error={session_list.error.value} is_empty={!all.length} empty={(
+    <Sheet title="Agents" count={`${connected_sessions.value} connected`} loaded={session_list.loaded.value} error={session_list.error.value} is_empty={!all.length} empty={(
       <>
         <h2>No agents yet</h2>
-        <p>An agent of any vendor appears here as soon as it calls one of this server's MCP tools. To connect Claude Code, run:</p>
+        <p>An agent from any vendor appears here as soon as it calls one of this server's MCP tools. To connect Claude Code, run:</p>
         <pre><code>cru hooks install</code></pre>
       </>
     )}>

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { describe, subjectOf } from "./event_words.ts";
+import { describe, subjectOf } from "./event_texts.ts";
 import { openEventSubject } from "./navigation.ts";
 import { log } from "./stream.ts";
 

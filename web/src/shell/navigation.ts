@@ -4,7 +4,7 @@ import { loaded } from "../base/connection.ts";
 import type { LogEvent } from "../base/event.ts";
 import { addressOf, parameterIn, view, viewIn } from "../base/views.ts";
 import { crew, focused_subagent, openChat } from "../crew/model.ts";
-import { chatAddress } from "../crew/words.ts";
+import { chatAddress } from "../crew/texts.ts";
 import { isRun, openRun, select, selected } from "../runs/model.ts";
 import { viewOf, viewOfKey } from "./routes.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parameterIn, viewIn } from "../base/views.ts";
-import { chatAddress } from "../crew/words.ts";
+import { chatAddress } from "../crew/texts.ts";
 import { viewOf, viewOfKey } from "./routes.ts";
 
 const key = (name: string, more = {}) => ({ key: name, ctrlKey: false, metaKey: false, altKey: false, ...more });

@@ -100,12 +100,12 @@ export function startStream(): void {
   effect(() => {
     const kind = link.value.kind;
     // After an outage: heartbeats and waiting requests have changed without events.
-    if (kind === "live" && was === "disconnected") {
+    if (kind === "connected" && was === "disconnected") {
       readLists();
       readDefinitions();
       crewReconnected();
     }
-    if (kind === "live" && was !== "live" && selected.peek()) void catchUp();
+    if (kind === "connected" && was !== "connected" && selected.peek()) void catchUp();
     was = kind;
   });
   effect(() => { if (loaded.value) void readHistory(); });

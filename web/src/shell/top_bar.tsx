@@ -7,8 +7,8 @@ import { definitions } from "../definitions/model.ts";
 import { chains } from "../handoffs/model.ts";
 import { questions } from "../inbox/model.ts";
 import { locks } from "../locks/model.ts";
-import { live_count, openRun, runs } from "../runs/model.ts";
-import { live_sessions } from "../sessions/model.ts";
+import { active_count, openRun, runs } from "../runs/model.ts";
+import { connected_sessions } from "../sessions/model.ts";
 import { LinkState } from "../ui/link_state.tsx";
 import { open_work } from "../work/model.ts";
 import { live_agents } from "../world/model.ts";
@@ -17,7 +17,7 @@ const names: Record<View, string> = { runs: "Runs", board: "Board", agents: "Age
 
 function Views() {
   const counts: Record<View, number> = {
-    runs: live_count.value, board: open_work.value, agents: live_sessions.value, locks: locks.value.length,
+    runs: active_count.value, board: open_work.value, agents: connected_sessions.value, locks: locks.value.length,
     handoffs: chains.value.reduce((sum, chain) => sum + chain.handoffs.length, 0), chats: busy_chats.value, crew: definitions.value.length, world: live_agents.value,
   };
   return (
@@ -47,7 +47,7 @@ export function TopBar() {
         </button>
       )}
       <p class="tally">
-        <b>{live_count.value}</b> running <span aria-hidden="true">·</span> <b>{runs.value.length}</b> {runs.value.length === 1 ? "run" : "runs"}
+        <b>{active_count.value}</b> running <span aria-hidden="true">·</span> <b>{runs.value.length}</b> {runs.value.length === 1 ? "run" : "runs"}
       </p>
       <LinkState at={link.value} id="link" title={`last message from the daemon ${duration(now.value - last_message_at.value)} ago`} />
     </header>

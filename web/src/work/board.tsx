@@ -10,7 +10,7 @@ import { cancelWork, open_work, readWork, work_list } from "./model.ts";
 import { board, columnOf, columns, isOpen } from "./state.ts";
 import { SubmitForm } from "./submit_form.tsx";
 import type { Work } from "./wire.ts";
-import { explanationOf } from "./words.ts";
+import { explanationOf } from "./texts.ts";
 
 const shown = 50;
 const shown_text = 160;

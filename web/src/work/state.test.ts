@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { event } from "../base/event_fixture.ts";
 import { applyWork, blockers, board } from "./state.ts";
 import type { Work } from "./wire.ts";
-import { explanationOf } from "./words.ts";
+import { explanationOf } from "./texts.ts";
 
 const none: ReadonlyMap<string, Work> = new Map();
 

@@ -2,7 +2,7 @@ import { now } from "../base/clock.ts";
 import { safeText } from "../base/safe_text.ts";
 import { duration } from "../base/text.ts";
 import { world } from "./model.ts";
-import { activityText, receiptsText, recipientsText } from "./words.ts";
+import { activityText, receiptsText, recipientsText } from "./texts.ts";
 
 /// What was said and done recently, newest first.
 export function ActivityList() {

@@ -9,7 +9,7 @@ import { useSending } from "../ui/sending.ts";
 import { assignTask, moveAgent, selected, target_tile, terminate, world } from "./model.ts";
 import type { AgentRow } from "./state.ts";
 import type { Tile } from "./wire.ts";
-import { errorOf, fieldOf, parseTile, positionText, sinceText, tileText } from "./words.ts";
+import { errorOf, fieldOf, parseTile, positionText, sinceText, tileText } from "./texts.ts";
 
 function TaskForm({ agent }: { agent: AgentRow }) {
   const [task, setTask] = useState("");

@@ -65,7 +65,7 @@ const socket = new WorldSocket({
     return world.peek().loaded ? world.peek().cursor : 0;
   },
   deliver,
-  onLink: (link) => { if (link.kind !== "live" || world_link.peek().kind !== "live") world_link.value = link; },
+  onLink: (link) => { if (link.kind !== "connected" || world_link.peek().kind !== "connected") world_link.value = link; },
   onOpen: () => { if (has_joined.peek()) join(world.peek().users.get(own_user_id)?.position).catch(() => { has_joined.value = false; }); },
 });
 

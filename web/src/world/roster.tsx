@@ -5,7 +5,7 @@ import { moveByKey } from "../ui/arrow_keys.ts";
 import { Badge } from "../ui/badge.tsx";
 import { filter, roster, selected, target_tile, world } from "./model.ts";
 import type { AgentRow } from "./state.ts";
-import { behind, errorOf, positionText, sinceText } from "./words.ts";
+import { behind, errorOf, positionText, sinceText } from "./texts.ts";
 
 const max_shown = 200;
 const filtered_from = 8;

@@ -4,7 +4,7 @@ import { Field, FormError, invalidProps } from "../ui/field.tsx";
 import { useSending } from "../ui/sending.ts";
 import { roster, say, selected_agent, world, type Audience } from "./model.ts";
 import type { Recipients } from "./state.ts";
-import { fieldOf, recipientsText } from "./words.ts";
+import { fieldOf, recipientsText } from "./texts.ts";
 
 const near = "near:", everybody = "everybody:", one = "one:";
 const max_listed = 200;

@@ -39,7 +39,7 @@ test("a lost connection is retried from the cursor, with growing delays, and rep
   socket.start();
   wire().open();
   wire().say({ type: "world_snapshot", seq: 5 });
-  assert.deepEqual([wire().since, at.links.at(-1)], [0, { kind: "live" }]);
+  assert.deepEqual([wire().since, at.links.at(-1)], [0, { kind: "connected" }]);
   at.cursor = 5;
   at.now = 9000;
   for (let i = 0; i < 8; ++i) {

@@ -136,7 +136,7 @@ export class WorldSocket {
 
   #markReceived(): void {
     this.#last_message_at = (this.#options.now ?? Date.now)();
-    this.#options.onLink({ kind: "live" });
+    this.#options.onLink({ kind: "connected" });
   }
 
   #receive(data: unknown): void {

@@ -5,7 +5,7 @@ import { definitions, minds, models } from "../definitions/model.ts";
 import { Field, FormError, invalidProps } from "../ui/field.tsx";
 import { useSending } from "../ui/sending.ts";
 import { selected, spawnLive, type LiveAgentConfig } from "./model.ts";
-import { fieldOf, parseTile } from "./words.ts";
+import { fieldOf, parseTile } from "./texts.ts";
 
 const fields = ["name", "role", "cli_backend", "definition", "task", "initial_position"];
 const id = "life";

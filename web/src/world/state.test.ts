@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readWalk } from "./reading.ts";
 import { clockOffset, empty_world, filteredAgents, nameOf, positionAt, positionOnWalk } from "./state.ts";
 import type { WorldMessage } from "./wire.ts";
-import { activityText, behind, errorOf, positionText, receiptsText, recipientsText } from "./words.ts";
+import { activityText, behind, errorOf, positionText, receiptsText, recipientsText } from "./texts.ts";
 import { after, agent, known, local, snapshot, walk } from "./world_fixture.ts";
 
 test("a snapshot in several pages is applied when it is complete", () => {

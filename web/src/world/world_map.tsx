@@ -4,7 +4,7 @@ import { safeText } from "../base/safe_text.ts";
 import { useSending } from "../ui/sending.ts";
 import { WorldCanvas } from "./canvas.ts";
 import { has_joined, moveAgent, moveTo, selected, selected_agent, target_tile, world } from "./model.ts";
-import { tileText } from "./words.ts";
+import { tileText } from "./texts.ts";
 
 /// The map of the office. The roster shows the same information, and the forms offer the same actions.
 export function WorldMap() {

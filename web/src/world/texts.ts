@@ -1,7 +1,7 @@
 // Texts about live agents. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
-import { duration, oneLine } from "../base/text.ts";
+import { counted, duration, oneLine } from "../base/text.ts";
 import type { Activity, AgentRow, Recipients } from "./state.ts";
 import type { Tile } from "./wire.ts";
 
@@ -20,7 +20,7 @@ export function sinceText(agent: AgentRow, now: number): string {
   return Number.isNaN(from) ? "" : duration(now - from);
 }
 
-export const behind = (agent: AgentRow): string => (agent.lag ? `${agent.lag} ${agent.lag === 1 ? "event" : "events"} behind` : "");
+export const behind = (agent: AgentRow): string => (agent.lag ? `${counted(agent.lag, "event")} behind` : "");
 
 /// The problem of an agent in one line; empty if there is none.
 export const errorOf = (agent: AgentRow): string => oneLine([agent.error, agent.stuck && `stuck: ${agent.stuck}`].filter(Boolean).join("; "), 200);
@@ -51,9 +51,9 @@ const max_named = 3;
 /// "to ada", "to ada, bob and 4 others", "to nobody": the recipients of a message.
 export function recipientsText({ names, count }: Recipients): string {
   if (!count) return "to nobody";
-  if (!names.length) return `to ${count} ${count === 1 ? "agent" : "agents"}`;
+  if (!names.length) return `to ${counted(count, "agent")}`;
   const rest = count - names.length;
-  if (rest) return `to ${names.join(", ")} and ${rest} ${rest === 1 ? "other" : "others"}`;
+  if (rest) return `to ${names.join(", ")} and ${counted(rest, "other")}`;
   return `to ${names.length > 1 ? `${names.slice(0, -1).join(", ")} and ` : ""}${names.at(-1)}`;
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { event } from "../base/event_fixture.ts";
-import { describe, subjectOf } from "./event_words.ts";
+import { describe, subjectOf } from "./event_texts.ts";
 
 test("events are described by their capability", () => {
   assert.equal(describe(event("lock.waiting", { agent_id: "bob", locked_by: "ada" })), "bob · waiting for ada");
@@ -10,6 +10,7 @@ test("events are described by their capability", () => {
   assert.equal(describe(event("memory.remembered", { agent_id: "ada", summary: "it leans" })), "ada · it leans");
   assert.equal(describe(event("subagent.tool", { name: "read_note", summary: "a.md" })), "read_note · a.md");
   assert.equal(describe(event("definitions.changed", { agents: 4, skipped: 1 })), "4 agents, 1 invalid");
+  assert.equal(describe(event("definitions.changed", { agents: 1, skipped: 0 })), "1 agent");
   assert.equal(describe(event("live.agent_spoke", { content: "hello" })), "hello");
   assert.equal(describe(event("agent.completed", { exit_code: 0 })), "exit code 0");
 });

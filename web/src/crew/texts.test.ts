@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { event, sub } from "./crew_fixture.ts";
 import type { SubagentRow } from "./state.ts";
 import type { Entry } from "./wire.ts";
-import { cost, describeCrew, inputLine, linkedSubagent, placeSubagents, tokens, toolUseKey } from "./words.ts";
+import { cost, describeCrew, inputLine, linkedSubagent, placeSubagents, tokens, toolUseKey } from "./texts.ts";
 
 test("subagents are placed by result, by task, by agent, else after the last entry", () => {
   const use = (id: string, agent: string, task: string) => ({ id, name: "spawn_agent", input: { agent, task } });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recipientsOf } from "./state.ts";
-import { fieldOf, parseTile, recipientsText, sinceText } from "./words.ts";
+import { fieldOf, parseTile, recipientsText, sinceText } from "./texts.ts";
 import { agent, known, local } from "./world_fixture.ts";
 
 test("tiles, fields, recipients and times", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isError, missingMinds, placeOf } from "./words.ts";
+import { isError, missingMinds, placeOf } from "./texts.ts";
 
 test("problems show place and severity", () => {
   assert.equal(placeOf({ path: "a/\u202eb.md", line: 3 }), "a/‹U+202E›b.md:3");

@@ -1,14 +1,14 @@
 // Describes events of all capabilities. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
-import { describeCrew } from "../crew/words.ts";
-import { describeDefinitions } from "../definitions/words.ts";
-import { describeHandoff } from "../handoffs/words.ts";
-import { describeLock } from "../locks/words.ts";
-import { describeRun } from "../runs/words.ts";
-import { describeSession } from "../sessions/words.ts";
-import { describeWork } from "../work/words.ts";
-import { describeLive } from "../world/words.ts";
+import { describeCrew } from "../crew/texts.ts";
+import { describeDefinitions } from "../definitions/texts.ts";
+import { describeHandoff } from "../handoffs/texts.ts";
+import { describeLock } from "../locks/texts.ts";
+import { describeRun } from "../runs/texts.ts";
+import { describeSession } from "../sessions/texts.ts";
+import { describeWork } from "../work/texts.ts";
+import { describeLive } from "../world/texts.ts";
 
 /// By the first word of an event's type: the function that describes it, and the field with the name of its subject.
 const kinds: Record<string, { describe: (event: LogEvent) => string; subject?: string }> = {

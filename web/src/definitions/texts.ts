@@ -1,7 +1,7 @@
 // Texts about definitions, their problems, and minds. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
-import { oneLine } from "../base/text.ts";
+import { counted, oneLine } from "../base/text.ts";
 import type { Definition, Mind, Problem } from "./wire.ts";
 
 export const isError = (problem: Problem): boolean => (problem.severity ? problem.severity === "error" : problem.is_error !== false);
@@ -23,5 +23,5 @@ export function missingMinds(minds: readonly Mind[]): { why: string; fix: string
 /// A description of an event about definitions in one line.
 export function describeDefinitions({ data }: LogEvent): string {
   const number = (key: string) => (typeof data[key] === "number" ? (data[key] as number) : 0);
-  return `${number("agents")} agents${number("skipped") ? `, ${number("skipped")} invalid` : ""}`;
+  return `${counted(number("agents"), "agent")}${number("skipped") ? `, ${number("skipped")} invalid` : ""}`;
 }
