@@ -23,7 +23,7 @@ test: ## runs all tests: unit, simulation, layering, ledger, format, tidy, page,
 	@cmake --build build/test -j $(JOBS)
 	@node scripts/test.mjs $(ONLY)
 
-bench: ## runs the benchmarks, beside their peers
+bench: ## runs the benchmarks and compares them with other programs
 	@scripts/setup bench
 	@mkdir -p build
 	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
