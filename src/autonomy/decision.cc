@@ -16,7 +16,6 @@ constexpr size_t max_reply_bytes = 256 * 1024;  ///< of a mind; more is no decis
 constexpr size_t max_id_bytes = 128;
 constexpr int64_t max_coordinate = 63;
 constexpr std::string_view fence = "```";
-constexpr std::string_view cut_mark = " […]";
 
 constexpr std::array<std::string_view, 5> actions{"move", "wait", "speak", "collaborate", "complete_task"};
 
@@ -74,13 +73,13 @@ class Members {
     return value && !value->is_null() ? value : nullptr;
   }
 
-  std::string text(std::string_view field, size_t longest, bool is_required) {
+  std::string text(std::string_view field, size_t max_bytes, bool is_required) {
     const auto* value = find(field);
     if (!value) return is_required ? say(field, "is missing") : std::string();
     if (!value->is_string()) return say(field, "must be a string");
     std::string_view text = value->get_string();
     if (is_required && trim(text).empty()) return say(field, "must not be empty");
-    return cut_words(text, longest);
+    return cut_words(text, max_bytes);
   }
   std::string id(std::string_view field, bool is_required) {
     auto id = std::string(trim(text(field, max_reply_bytes, is_required)));
@@ -174,10 +173,8 @@ json::object members_of(const CompleteTask& complete) {
 
 }  // namespace
 
-std::string cut_words(std::string_view text, size_t longest) {
-  if (text.size() <= longest) return std::string(text);
-  auto keep = longest - std::min(longest, cut_mark.size());
-  return std::string(cut_at_character(text, keep)) + std::string(cut_mark);
+std::string cut_words(std::string_view text, size_t max_bytes) {
+  return cut_with_ellipsis(text, max_bytes, " […]");
 }
 
 std::string_view action(const Decision& decision) { return actions[decision.index()]; }

@@ -37,8 +37,8 @@ using Decision = std::variant<Move, Wait, Speak, Collaborate, CompleteTask>;
 std::string_view action(const Decision& decision);
 json::object to_json(const Decision& decision);
 
-/// `text` if it is at most `longest` bytes, else cut between characters and ended by " […]".
-std::string cut_words(std::string_view text, size_t longest);
+/// `text` if it is at most `max_bytes` bytes, else cut between characters and ended by " […]".
+std::string cut_words(std::string_view text, size_t max_bytes);
 
 /// One JSON object tagged `action`, exactly the fields of that action (`reason`, `recipient` and `result` may
 /// be left out, or null). Words that are too long are cut, not refused. A code fence around it is taken off,

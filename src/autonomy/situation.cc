@@ -27,8 +27,8 @@ There are no other actions and no other fields; reason, recipient and result are
 Do not repeat yourself, and do not reply to thanks with thanks: when nothing is left to say, wait.)";
 
 /// As JSON: one line, and nothing in it ends the quotation.
-std::string in_quotes(std::string_view text, size_t longest = max_line_bytes) {
-  return to_text(json::string(cut_words(valid_utf8(text), longest)));
+std::string in_quotes(std::string_view text, size_t max_bytes = max_line_bytes) {
+  return to_text(json::string(cut_words(valid_utf8(text), max_bytes)));
 }
 
 template <class T, class Line>

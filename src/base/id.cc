@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace cru {
 
 bool is_task_id(std::string_view text) {
-  return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  });
+  return !text.empty() && text.size() <= 64 &&
+         std::ranges::all_of(text, [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; });
 }
 
 Result<> check_task_id(std::string_view text, std::string_view field) {

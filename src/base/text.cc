@@ -199,6 +199,41 @@ std::string_view skip_partial_character(std::string_view text) {
   return text.substr(rest);
 }
 
+std::string cut_with_ellipsis(std::string_view text, size_t max_bytes, std::string_view ellipsis) {
+  if (text.size() <= max_bytes) return std::string(text);
+  std::string out(cut_at_character(text, max_bytes - std::min(max_bytes, ellipsis.size())));
+  return out += ellipsis;
+}
+
+int utf8_size(const char* at, const char* end) {
+  auto byte = [&](int i) { return static_cast<unsigned char>(at[i]); };
+  unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  int size = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  auto have = static_cast<int>(std::min<ptrdiff_t>(size, end - at));
+  for (int i = 1; i < have; ++i) {
+    unsigned char low = 0x80, high = 0xBF;
+    if (i == 1) {  // no overlong forms, no surrogates, nothing over U+10FFFF
+      if (first == 0xE0) low = 0xA0;
+      if (first == 0xED) high = 0x9F;
+      if (first == 0xF0) low = 0x90;
+      if (first == 0xF4) high = 0x8F;
+    }
+    if (byte(i) < low || byte(i) > high) return 0;
+  }
+  return have == size ? size : -1;
+}
+
+size_t incomplete_tail(std::string_view text) {
+  for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
+    const char* at = text.data() + text.size() - back;
+    if (static_cast<unsigned char>(*at) >= 0xC0)
+      return utf8_size(at, text.data() + text.size()) < 0 ? back : 0;
+  }
+  return 0;
+}
+
 std::string_view trim(std::string_view text, std::string_view blanks) {
   auto first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};
@@ -209,6 +244,16 @@ std::string to_lower(std::string_view text) {
   std::string out(text);
   for (auto& c : out) c = to_lower(c);
   return out;
+}
+
+std::string to_upper(std::string_view text) {
+  std::string out(text);
+  for (auto& c : out) c = to_upper(c);
+  return out;
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return to_lower(x) == to_lower(y); });
 }
 
 }  // namespace cru

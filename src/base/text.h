@@ -31,6 +31,14 @@ inline std::string_view cut_at_character(std::string_view text, size_t bytes) {
 }
 /// `text` without what is left of a character at its front, after it was cut there.
 std::string_view skip_partial_character(std::string_view text);
+/// `text` if it has at most `max_bytes` bytes, else cut at a character and ended by `ellipsis`, which counts
+/// too.
+std::string cut_with_ellipsis(std::string_view text, size_t max_bytes, std::string_view ellipsis = "…");
+/// How many bytes the UTF-8 character at `at` takes: 1 to 4; 0 if it is not UTF-8; -1 if `end` comes before
+/// it is decided.
+int utf8_size(const char* at, const char* end);
+/// How many bytes at the end of `text` may be the beginning of a character.
+size_t incomplete_tail(std::string_view text);
 
 /// `text` without any of `blanks` at its two ends.
 std::string_view trim(std::string_view text, std::string_view blanks = " \t\r\n");
@@ -43,9 +51,21 @@ inline bool is_one_of(std::string_view text, std::initializer_list<std::string_v
   return std::ranges::find(list, text) != list.end();
 }
 
-/// Lower case of the letters of ASCII; everything else stays.
-constexpr char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+/// Of ASCII only.
+constexpr bool is_letter_or_digit(char c) { return is_upper(c) || is_lower(c) || is_digit(c); }
+/// A letter, a digit, or a byte of any character beyond ASCII.
+constexpr bool is_word_char(char c) { return is_letter_or_digit(c) || static_cast<unsigned char>(c) >= 0x80; }
+
+/// Lower and upper case of the letters of ASCII; everything else stays.
+constexpr char to_lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
 std::string to_lower(std::string_view text);
+std::string to_upper(std::string_view text);
+/// Whether the two differ at most in the case of letters of ASCII.
+bool equal_ignoring_case(std::string_view a, std::string_view b);
 
 enum class Newlines { keep, escape };
 

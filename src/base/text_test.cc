@@ -53,6 +53,37 @@ TEST(Truncate, EndsWithAnEllipsisOnlyWhenItCuts) {
   EXPECT_EQ(truncate("x", 0), "");
 }
 
+TEST(CutWithEllipsis, StaysWithinTheLimitAndBetweenCharacters) {
+  EXPECT_EQ(cut_with_ellipsis("hello", 5), "hello");
+  EXPECT_EQ(cut_with_ellipsis("hello!", 5), "he…");
+  EXPECT_EQ(cut_with_ellipsis("日本語", 8), "日…") << "five bytes would end within the second character";
+  EXPECT_EQ(cut_with_ellipsis("hello", 4, "--"), "he--");
+}
+
+TEST(IncompleteTail, IsWhatMayStillBecomeACharacter) {
+  EXPECT_EQ(incomplete_tail(""), 0u);
+  EXPECT_EQ(incomplete_tail("日本"), 0u);
+  EXPECT_EQ(incomplete_tail("日\xe6\x9c"), 2u);
+  EXPECT_EQ(incomplete_tail("\xf0\x9f\x98"), 3u);
+  EXPECT_EQ(incomplete_tail("\xe6"), 1u);
+  EXPECT_EQ(incomplete_tail("\xff"), 0u) << "never a character";
+  EXPECT_EQ(incomplete_tail("\xe0\x80"), 0u) << "an overlong form";
+  EXPECT_EQ(incomplete_tail("\x80\x80\x80"), 0u);
+}
+
+TEST(Case, IsOfAsciiLettersOnly) {
+  EXPECT_EQ(to_upper("aZ-ä9"), "AZ-ä9");
+  EXPECT_EQ(to_lower("aZ-Ä9"), "az-Ä9");
+  EXPECT_TRUE(equal_ignoring_case("Drop", "DROP"));
+  EXPECT_FALSE(equal_ignoring_case("drop", "drops"));
+  EXPECT_FALSE(equal_ignoring_case("@", "`")) << "32 apart, and no letters";
+}
+
+TEST(WordChar, IsALetterADigitOrAnythingBeyondAscii) {
+  for (char c : std::string("azAZ09ä")) EXPECT_TRUE(is_word_char(c));
+  for (char c : std::string("_-@[`{/: ")) EXPECT_FALSE(is_word_char(c)) << c;
+}
+
 TEST(Closest, FindsTheWordThatWasMeant) {
   std::vector<std::string> verbs = {"run", "ps", "logs", "kill", "questions"};
   EXPECT_EQ(closest("lgos", verbs), "logs");

@@ -68,10 +68,7 @@ std::string heading_of(std::string_view line) {
   auto title = trim(line.substr(hashes));
   while (title.ends_with(':') || title.ends_with('*')) title.remove_suffix(1);
   while (title.starts_with('*')) title.remove_prefix(1);
-  std::string lower(title);
-  for (auto& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return lower;
+  return to_lower(title);
 }
 
 /// The text by its headings; what stands before the first has no title. Fences hide headings.

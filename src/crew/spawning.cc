@@ -79,10 +79,8 @@ std::string chat_id_from(std::string_view text, Time now, int64_t number) {
   constexpr size_t longest = 36;
   std::string slug;
   for (char c : text) {
-    auto lower = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
-    if (plain)
-      slug += lower;
+    if (is_letter_or_digit(c))
+      slug += to_lower(c);
     else if (!slug.empty() && slug.back() != '-')
       slug += '-';
     if (slug.size() > longest) break;

@@ -13,8 +13,7 @@ namespace {
 
 constexpr size_t max_name_bytes = 48;
 
-bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_lower_or_digit(char c) { return is_lower(c) || is_digit(c); }
 /// A text as YAML reads it back: plain where that is safe, for it is nicer to edit.
 std::string as_yaml(const std::string& text) {
   bool plain = text.find(' ') != std::string::npos && (is_upper(text[0]) || is_lower_or_digit(text[0])) &&

@@ -45,8 +45,7 @@ std::vector<std::string> at_commas(std::string_view text) {
 
 bool is_model(std::string_view text) {
   return text.size() <= max_model_bytes && std::ranges::all_of(text, [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  std::string_view("._:/-").find(c) != std::string_view::npos;
+           return is_letter_or_digit(c) || std::string_view("._:/-").find(c) != std::string_view::npos;
          });
 }
 
@@ -141,10 +140,7 @@ class FieldReader {
 
   void check_unknown(const YamlNode& root, const std::string& key, int line) {
     auto meant = closest(key, known_fields());
-    std::string lower = key;
-    std::ranges::transform(lower, lower.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
-    if (meant.empty()) meant = closest(lower, known_fields());
+    if (meant.empty()) meant = closest(to_lower(key), known_fields());
     // What is there already was not misspelt: then this is somebody else's field.
     if (meant.empty() || member(root, meant)) return warn(line, key, "unknown field, ignored");
     error(line, key, "unknown field", fmt::format("did you mean {}?", meant));

@@ -71,19 +71,16 @@ Flaw to_flaw(const Error& error) {
 }
 
 bool is_key(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  });
+  return !text.empty() &&
+         std::ranges::all_of(text, [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; });
 }
 
 /// `key: some: text` as `key: "some: text"`; everything else as it is.
 std::string quoted_if_plain(std::string_view line) {
   auto colon = line.find(": ");
   if (colon == std::string_view::npos || !is_key(line.substr(0, colon))) return std::string(line);
-  auto value = line.substr(colon + 2);
-  auto first = value.find_first_not_of(' ');
-  if (first == std::string_view::npos) return std::string(line);
-  value = value.substr(first, value.find_last_not_of(" \t") + 1 - first);
+  auto value = trim(line.substr(colon + 2), " \t");
+  if (value.empty()) return std::string(line);
   bool structured = std::string_view("\"'[{|>&!%@`").find(value.front()) != std::string_view::npos;
   if (structured || (value.find(": ") == std::string_view::npos && !value.ends_with(':')))
     return std::string(line);

@@ -9,7 +9,7 @@
 
 namespace cru::edges {
 
-std::string note(std::string_view text, size_t longest) {
+std::string note(std::string_view text, size_t max_bytes) {
   std::string out;
   auto safe = safe_for_terminal(text);
   for (size_t i = 0; i < safe.size(); ++i) {
@@ -17,7 +17,7 @@ std::string note(std::string_view text, size_t longest) {
                       (safe[i + 1] == '/' || std::isalpha(static_cast<unsigned char>(safe[i + 1])));
     out += begins_tag ? std::string("‹") : std::string(1, safe[i]);
   }
-  return out.size() > longest ? std::string(cut_at_character(out, longest)) + "…" : out;
+  return cut_with_ellipsis(out, max_bytes);
 }
 
 namespace {

@@ -14,7 +14,7 @@ inline constexpr std::string_view quoted_lines_are =
 
 /// Something that another agent wrote, in one line: nothing in it ends the line or looks like a host's own
 /// mark.
-std::string note(std::string_view text, size_t longest = 200);
+std::string note(std::string_view text, size_t max_bytes = 200);
 /// What a handoff says, each line behind "> ".
 std::string quoted_handoff(const json::object& handoff);
 

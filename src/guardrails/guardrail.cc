@@ -22,9 +22,8 @@ constexpr int max_programs = 16;  ///< a program that runs a program that runs a
 bool is_assignment(const ShellWord& word) {
   auto equals = word.text.find('=');
   if (equals == 0 || equals == std::string::npos || equals > 256) return false;
-  return std::ranges::all_of(word.text.substr(0, equals), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
+  return std::ranges::all_of(word.text.substr(0, equals),
+                             [](char c) { return is_letter_or_digit(c) || c == '_'; });
 }
 
 /// The command itself, without what may stand before it.
@@ -288,8 +287,7 @@ class Check {
       constexpr Danger dangers[] = {danger::database_drop, danger::database_drop_part,
                                     danger::database_truncate, danger::delete_without_where,
                                     danger::update_without_where};
-      auto begin = std::min(statement.find_first_not_of(" \t\r\n"), statement.size());
-      add(dangers[static_cast<size_t>(what)], statement.substr(begin));
+      add(dangers[static_cast<size_t>(what)], trim(statement));
     });
   }
 

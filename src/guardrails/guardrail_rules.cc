@@ -82,7 +82,7 @@ class RulesReader {
   }
 
   void text(const YamlNode& node, int line, const std::string& path, size_t most, std::string& into) {
-    if (node.kind != YamlNode::Kind::scalar || node.text.find_first_not_of(" \t\n") == std::string::npos)
+    if (node.kind != YamlNode::Kind::scalar || is_blank(node.text))
       return problem(line, path, "must be a string");
     if (node.text.size() > most) return problem(line, path, fmt::format("is longer than {} bytes", most));
     into = node.text;

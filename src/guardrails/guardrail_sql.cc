@@ -5,26 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
+
 namespace cru::coordination {
 namespace {
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
+bool is_in_name(char c) { return is_word_char(c) || c == '_'; }
 
-bool same(std::string_view word, std::string_view capitals) {
-  if (word.size() != capitals.size()) return false;
-  for (size_t i = 0; i < word.size(); ++i) {
-    char c = word[i] >= 'a' && word[i] <= 'z' ? static_cast<char>(word[i] - 32) : word[i];
-    if (c != capitals[i]) return false;
-  }
-  return true;
-}
-
-/// Whether it is one of these, which are written in capitals.
 bool is_keyword(std::string_view word, std::initializer_list<std::string_view> list) {
-  return std::ranges::any_of(list, [&](std::string_view entry) { return same(word, entry); });
+  return std::ranges::any_of(list, [&](std::string_view entry) { return equal_ignoring_case(word, entry); });
 }
 
 struct Statement {
@@ -44,9 +33,9 @@ Statement read_statement(std::string_view text, size_t& at) {
     } else if (rest.starts_with("/*")) {
       auto end = text.find("*/", at + 2);
       at = end == std::string_view::npos ? text.size() : end + 2;
-    } else if (is_letter(c)) {
+    } else if (is_in_name(c)) {
       auto first = at;
-      while (at < text.size() && is_letter(text[at])) ++at;
+      while (at < text.size() && is_in_name(text[at])) ++at;
       statement.tokens.push_back(text.substr(first, at - first));
     } else if (c == '\'' || c == '"' || c == '`') {
       auto end = text.find(c, at + 1);
@@ -77,13 +66,14 @@ class StatementCheck {
     bool where_follows = false, set_follows = false;
     for (size_t i = tokens.size(); i-- > 0;) {
       auto word = tokens[i];
-      if (same(word, "WHERE")) where_follows = true;
-      if (same(word, "SET")) set_follows = true;
-      if (same(word, "DROP")) check_drop(i);
-      if (same(word, "TRUNCATE")) check_truncate(i);
-      if (same(word, "DELETE") && next_is(i, "FROM") && !where_follows && counts(i))
+      if (equal_ignoring_case(word, "WHERE")) where_follows = true;
+      if (equal_ignoring_case(word, "SET")) set_follows = true;
+      if (equal_ignoring_case(word, "DROP")) check_drop(i);
+      if (equal_ignoring_case(word, "TRUNCATE")) check_truncate(i);
+      if (equal_ignoring_case(word, "DELETE") && next_is(i, "FROM") && !where_follows && counts(i))
         say(SqlDanger::delete_all);
-      if (same(word, "UPDATE") && set_follows && !where_follows && counts(i)) say(SqlDanger::update_all);
+      if (equal_ignoring_case(word, "UPDATE") && set_follows && !where_follows && counts(i))
+        say(SqlDanger::update_all);
     }
   }
 
@@ -91,7 +81,9 @@ class StatementCheck {
   std::string_view token(size_t i) const {
     return i < statement_.tokens.size() ? statement_.tokens[i] : std::string_view();
   }
-  bool next_is(size_t i, std::string_view capitals) const { return same(token(i + 1), capitals); }
+  bool next_is(size_t i, std::string_view capitals) const {
+    return equal_ignoring_case(token(i + 1), capitals);
+  }
   /// An English word in the middle of prose is only that, unless it stands in capitals.
   bool counts(size_t i) const {
     if (!is_prose_ || i == 0) return true;
@@ -110,7 +102,7 @@ class StatementCheck {
     if (next_is(i, "TABLE")) return say(SqlDanger::truncate);
     auto name = token(i + 1);
     auto after = token(i + 2);
-    bool is_name = !name.empty() && (is_letter(name.front()) || name.front() == '"' || name.front() == '`');
+    bool is_name = !name.empty() && (is_in_name(name.front()) || name.front() == '"' || name.front() == '`');
     if (is_name && counts(i) &&
         (after.empty() || is_keyword(after, {",", ".", "CASCADE", "RESTART", "RESTRICT"})))
       say(SqlDanger::truncate);

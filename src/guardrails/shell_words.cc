@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+
 namespace cru::coordination {
 namespace {
 
 constexpr int max_levels = 64;
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool is_shell_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 class ScriptReader {
  public:
@@ -122,7 +124,7 @@ class ScriptReader {
 
   /// The one in "don't": in a word of letters, before another.
   bool is_apostrophe(const Level& level) const {
-    auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    auto is_letter = [](char c) { return is_lower(to_lower(c)); };
     return level.in_word && !level.word.text.empty() && level.word.text.size() < 32 && is_letter(peek(1)) &&
            std::ranges::all_of(level.word.text, is_letter);
   }
@@ -239,7 +241,7 @@ class ScriptReader {
 
   bool is_comment(const Level& level) const {
     return peek() == '#' && !level.in_word &&
-           (at_ + 1 == text_.size() || is_blank(peek(1)) || peek(1) == '!');
+           (at_ + 1 == text_.size() || is_shell_blank(peek(1)) || peek(1) == '!');
   }
 
   void read_commands(char closer) {
@@ -250,7 +252,7 @@ class ScriptReader {
       ++script_.steps;
       char c = text_[at_];
       if (closer && c == closer && level.open_parentheses == 0) break;
-      if (is_blank(c)) {
+      if (is_shell_blank(c)) {
         end_word(level);
         ++at_;
       } else if (is_comment(level)) {

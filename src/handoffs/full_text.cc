@@ -1,15 +1,11 @@
 #include "handoffs/full_text.h"
 
+#include "base/text.h"
+
 namespace cru::coordination {
 namespace {
 
 constexpr int max_words = 32;
-
-/// Everything beyond ASCII counts as part of a word; the tokenizer of FTS5 knows better and splits it itself.
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
 
 }  // namespace
 
@@ -17,12 +13,14 @@ std::string full_text_query(std::string_view text, Words words) {
   std::string query;
   int count = 0;
   for (size_t at = 0; at < text.size() && count < max_words;) {
-    if (!is_word(text[at])) {
+    // Everything beyond ASCII counts as part of a word; the tokenizer of FTS5 knows better and splits it
+    // itself.
+    if (!is_word_char(text[at])) {
       ++at;
       continue;
     }
     size_t end = at;
-    while (end < text.size() && is_word(text[end])) ++end;
+    while (end < text.size() && is_word_char(text[end])) ++end;
     if (count++ > 0) query += words == Words::all ? " " : " OR ";
     query += '"';
     query += text.substr(at, end - at);

@@ -11,14 +11,11 @@ namespace {
 
 constexpr size_t max_bytes = 256u << 10;
 constexpr size_t max_list_bytes = 32u << 10;  ///< of one list of a final handoff
-constexpr size_t max_item_bytes = 200;        ///< columns, of a final handoff
+constexpr size_t max_item_columns = 200;      ///< of a final handoff
 
 /// Short enough in columns and, whatever takes no column, in bytes.
 std::string cut(std::string_view text) {
-  size_t bytes = 0;
-  while (bytes < text.size() && bytes < 4 * max_item_bytes)
-    bytes += first_code_point(text.substr(bytes)).length;
-  return truncate(bytes < text.size() ? std::string(text.substr(0, bytes)) + "…" : text, max_item_bytes);
+  return truncate(cut_with_ellipsis(text, 4 * max_item_columns), max_item_columns);
 }
 
 size_t bytes_of(const std::vector<std::string>& texts) {
@@ -90,9 +87,7 @@ std::string handoff_name(std::string_view agent_id, std::string_view agent_type)
   return std::string(is_made_up(agent_id) && !agent_type.empty() ? agent_type : agent_id);
 }
 
-bool has_summary(const Handoff& handoff) {
-  return handoff.summary.find_first_not_of(" \t\r\n\v\f") != std::string::npos;
-}
+bool has_summary(const Handoff& handoff) { return !trim(handoff.summary, " \t\r\n\v\f").empty(); }
 
 Result<> check_size(const Handoff& handoff) {
   std::pair<std::string_view, size_t> fields[] = {{"summary", handoff.summary.size()},

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "base/text.h"
+
 namespace cru::coordination {
 namespace {
 
@@ -46,11 +48,7 @@ bool merge(Memory& first, const Memory& again) {
 }
 
 std::vector<std::string> tidy_tags(std::vector<std::string> tags) {
-  for (auto& tag : tags) {
-    auto begin = tag.find_first_not_of(" \t\r\n");
-    auto end = tag.find_last_not_of(" \t\r\n");
-    tag = begin == std::string::npos ? std::string() : tag.substr(begin, end - begin + 1);
-  }
+  for (auto& tag : tags) tag = std::string(trim(tag));
   std::erase(tags, "");
   std::ranges::sort(tags);
   auto repeated = std::ranges::unique(tags);

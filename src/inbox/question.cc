@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace cru::inbox {
 
 std::string_view name(Kind kind) { return kind == Kind::permission ? "permission" : "question"; }
@@ -22,14 +24,9 @@ Status status_from(std::string_view name) {
 
 namespace {
 
-bool same_word(std::string_view a, std::string_view b) {
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
 std::optional<std::string> pick_option(const std::vector<std::string>& options, std::string_view text) {
   for (const auto& option : options)
-    if (same_word(option, text)) return option;
+    if (equal_ignoring_case(option, text)) return option;
   size_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && end == text.data() + text.size() && number >= 1 && number <= options.size())

@@ -9,6 +9,7 @@
 
 #include "base/id.h"
 #include "base/result.h"
+#include "base/text.h"
 #include "platform/files/line_log.h"
 
 namespace cru {
@@ -87,16 +88,6 @@ char* copy_repaired(std::string_view text, char* to) {
   }
 }
 
-/// How many bytes at the end of `text` may be the beginning of a character.
-size_t unfinished(std::string_view text) {
-  for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
-    const char* at = text.data() + text.size() - back;
-    if (static_cast<unsigned char>(*at) >= 0xC0)
-      return utf8_size(at, text.data() + text.size()) < 0 ? back : 0;
-  }
-  return 0;
-}
-
 }  // namespace
 
 char* LineSplitter::prefix(char* to, Stream stream, std::string_view ts) const {
@@ -134,7 +125,7 @@ LineSplitter::Encoded LineSplitter::line(Stream stream, std::string_view bytes, 
         chunks_ ? nullptr : std::memchr(begin, '\n', std::min(bytes.size(), max_line_bytes + 1));
     if (!newline && !longer) return {Stop::end, bytes.size()};
     size = newline ? static_cast<size_t>(static_cast<const char*>(newline) - begin)
-                   : max_line_bytes - unfinished(bytes.substr(0, max_line_bytes));
+                   : max_line_bytes - incomplete_tail(bytes.substr(0, max_line_bytes));
     record(stream, bytes.substr(0, size), ts, out, newline != nullptr);
     return {newline ? Stop::newline : Stop::limit, size};
   }
@@ -196,12 +187,12 @@ size_t LineSplitter::feed_partial(Stream stream, std::string_view bytes, std::st
 
 bool LineSplitter::has_partial(Stream stream) const {
   const std::string& held = partial_[static_cast<size_t>(stream)];
-  return held.size() > unfinished(held);
+  return held.size() > incomplete_tail(held);
 }
 
 void LineSplitter::flush(Stream stream, std::string_view ts, RecordBuffer& out, bool ended) {
   std::string& held = partial(stream);
-  size_t keep = ended ? 0 : unfinished(held);
+  size_t keep = ended ? 0 : incomplete_tail(held);
   if (held.size() > keep) {
     record(stream, std::string_view(held).substr(0, held.size() - keep), ts, out, false);
     held.erase(0, held.size() - keep);

@@ -26,11 +26,6 @@ constexpr std::string_view introduction =
     "names, and search the project's notes. To use a model, set ANTHROPIC_API_KEY or install the claude "
     "program; see `cru doctor`.";
 
-/// `text` cut to `size` bytes, never within a character.
-std::string cut(std::string_view text, size_t size) {
-  return text.size() <= size ? std::string(text) : std::string(cut_at_character(text, size)) + "…";
-}
-
 const ToolSpec* find_tool(const Request& request, std::string_view name) {
   auto tool = std::ranges::find(request.tools, name, &ToolSpec::name);
   return tool == request.tools.end() ? nullptr : &*tool;
@@ -124,7 +119,7 @@ ScriptedReply use(std::string text, std::string tool, json::object input) {
 }
 
 ScriptedReply search(std::string_view words) {
-  auto query = cut(trim(words), max_query - 4);
+  auto query = cut_with_ellipsis(trim(words), max_query);
   return use("I will search the notes.", "semantic_search", {{"query", query.empty() ? "notes" : query}});
 }
 
@@ -143,7 +138,8 @@ std::vector<Hit> hits_in_text(std::string_view text) {
     if (score == std::string_view::npos) score = head.find(" [1.");
     auto colon = score == std::string_view::npos ? score : head.rfind(':', score);
     if (colon != std::string_view::npos)
-      hits.push_back({std::string(head.substr(0, colon)), cut(trim(block.substr(head.size())), 200)});
+      hits.push_back(
+          {std::string(head.substr(0, colon)), cut_with_ellipsis(trim(block.substr(head.size())), 200)});
     text.remove_prefix(std::min(end + 2, text.size()));
   }
   return hits;
@@ -158,7 +154,7 @@ std::vector<Hit> hits_of(const ToolResult* found) {
     const auto* hit = item.if_object();
     if (!hit || text_or(*hit, "path").empty() || hits.size() >= 5) continue;
     auto excerpt = text_or(*hit, "excerpt");
-    hits.push_back({std::string(text_or(*hit, "path")), cut(trim(excerpt), 200)});
+    hits.push_back({std::string(text_or(*hit, "path")), cut_with_ellipsis(trim(excerpt), 200)});
   }
   return hits;
 }
@@ -181,7 +177,7 @@ std::string brief(const ToolResult& result) {
         break;
       }
   auto summary = summary_of(text);
-  return cut(summary.empty() ? trim(text) : std::string_view(summary), max_quoted);
+  return cut_with_ellipsis(summary.empty() ? trim(text) : std::string_view(summary), max_quoted);
 }
 
 ScriptedReply tell_results(const Turn& turn) {
@@ -229,12 +225,12 @@ ScriptedReply as_primary(const Request& request, const ToolSpec& spawning, const
 std::string note_text(const ToolResult* read) {
   if (!read || read->is_error) return {};
   auto parsed = parse_json(read->text);
-  return cut(trim(parsed && parsed->is_object() ? text_or(parsed->get_object(), "text") : read->text),
-             max_quoted);
+  return cut_with_ellipsis(
+      trim(parsed && parsed->is_object() ? text_or(parsed->get_object(), "text") : read->text), max_quoted);
 }
 
 ScriptedReply report(const Turn& turn, const std::vector<Hit>& hits) {
-  auto task = cut(trim(turn.words), 200);
+  auto task = cut_with_ellipsis(trim(turn.words), 200);
   if (hits.empty())
     return say(
         fmt::format("## Summary\n\nNo note mentions this: {}\n\n## Findings\n\nThe search found nothing. "

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/text.h"
 #include "minds/pause.h"
 #include "minds/script.h"
 #include "platform/files/files.h"
@@ -61,7 +62,7 @@ class ScriptedMind final : public Mind {
     for (size_t at = 0; at < text.size();) {
       if (at > 0 && !co_await pause(loop_, reply.pace, stop)) co_return false;
       auto end = std::min(text.size(), at + static_cast<size_t>(reply.chunk));
-      while (end < text.size() && (text[end] & 0xc0) == 0x80) ++end;  // never half a character
+      end = text.size() - skip_partial_character(text.substr(end)).size();  // never half a character
       listener.text(text.substr(at, end - at));
       at = end;
     }

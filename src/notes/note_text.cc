@@ -10,12 +10,6 @@ namespace {
 
 constexpr size_t piece_bytes = 1500;
 
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_word(char c) {
-  c = to_lower(c);
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
-}
-
 /// Lines of a text with where they begin; says which are within a fence.
 class Lines {
  public:
@@ -210,13 +204,13 @@ std::vector<Section> sections_of(std::string_view text) {
 std::vector<std::string> words_of(std::string_view text, size_t most) {
   std::vector<std::string> words;
   for (size_t at = 0; at < text.size() && words.size() < most;) {
-    if (!is_word(text[at])) {
+    if (!is_word_char(text[at])) {
       ++at;
       continue;
     }
     size_t end = at;
-    while (end < text.size() &&
-           (is_word(text[end]) || (text[end] == '\'' && end + 1 < text.size() && is_word(text[end + 1]))))
+    while (end < text.size() && (is_word_char(text[end]) ||
+                                 (text[end] == '\'' && end + 1 < text.size() && is_word_char(text[end + 1]))))
       ++end;
     auto word = text.substr(at, std::min<size_t>(end - at, 64));
     at = end;

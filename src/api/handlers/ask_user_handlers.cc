@@ -3,6 +3,7 @@
 
 #include "api/handlers/coordination_handlers.h"
 #include "base/id.h"
+#include "base/text.h"
 
 namespace cru::api {
 namespace {
@@ -67,7 +68,7 @@ Task<Result<Question>> ask(Inbox& inbox, Who who, std::string prompt, std::vecto
 Task<Result<Reply>> ask_user(Sessions& sessions, Inbox& inbox, Result<Who> who, std::string question_id,
                              std::string prompt, std::vector<std::string> options, Duration wait) {
   if (!who) co_return fail(std::move(who.error()));
-  if (question_id.empty() && prompt.find_first_not_of(" \t\r\n") == std::string::npos)
+  if (question_id.empty() && is_blank(prompt))
     co_return fail(Code::invalid_argument, "prompt or question_id is required", "prompt");
   if (auto seen = co_await sessions.seen(*who); !seen) co_return fail(std::move(seen.error()));
   auto question = question_id.empty() ? co_await ask(inbox, *who, std::move(prompt), std::move(options))

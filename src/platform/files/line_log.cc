@@ -10,6 +10,7 @@
 
 #include "base/id.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace cru {
 namespace {
@@ -261,26 +262,6 @@ Result<LogPage> walk(int fd, LogCursor from, int64_t end, int64_t since, size_t 
 }
 
 }  // namespace
-
-int utf8_size(const char* at, const char* end) {
-  auto byte = [&](int i) { return static_cast<unsigned char>(at[i]); };
-  unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  int size = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  auto have = static_cast<int>(std::min<ptrdiff_t>(size, end - at));
-  for (int i = 1; i < have; ++i) {
-    unsigned char low = 0x80, high = 0xBF;
-    if (i == 1) {  // no overlong forms, no surrogates, nothing over U+10FFFF
-      if (first == 0xE0) low = 0xA0;
-      if (first == 0xED) high = 0x9F;
-      if (first == 0xF0) low = 0x90;
-      if (first == 0xF4) high = 0x8F;
-    }
-    if (byte(i) < low || byte(i) > high) return 0;
-  }
-  return have == size ? size : -1;
-}
 
 int64_t seq_of(std::string_view json) {
   if (!take(json, record_start)) return 0;

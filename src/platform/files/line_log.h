@@ -63,8 +63,4 @@ Result<LogRecord> decode_line(std::string_view json);
 /// The sequence number of a whole, undamaged record; 0 for anything else.
 int64_t seq_of(std::string_view json);
 
-/// How many bytes the UTF-8 character at `at` takes: 1 to 4; 0 if it is not UTF-8; -1 if `end` comes before
-/// it is decided.
-int utf8_size(const char* at, const char* end);
-
 }  // namespace cru

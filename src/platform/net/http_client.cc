@@ -20,11 +20,6 @@ constexpr size_t max_body_bytes = 64u << 20;
 constexpr size_t max_line_bytes = 64u << 10;
 constexpr size_t max_headers = 128;
 
-bool same_name(std::string_view a, std::string_view b) {
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(a, b, [&](char x, char y) { return lower(x) == lower(y); });
-}
-
 template <class T>
 bool parse_number(std::string_view text, T& value, int base = 10) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -79,15 +74,14 @@ class EventReader {
 
 std::string_view HttpReply::header(std::string_view name) const {
   for (const auto& [key, value] : headers)
-    if (same_name(key, name)) return value;
+    if (equal_ignoring_case(key, name)) return value;
   return {};
 }
 
 std::string percent_encode(std::string_view text) {
   std::string out;
   for (char c : text) {
-    bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                 std::string_view("-._~").find(c) != std::string_view::npos;
+    bool plain = is_letter_or_digit(c) || std::string_view("-._~").find(c) != std::string_view::npos;
     if (plain)
       out += c;
     else
@@ -203,16 +197,17 @@ Result<HttpClient::Head> HttpClient::read_head() {
       return broken(Code::daemon_unreachable, "malformed reply header");
     auto name = line->substr(0, colon);
     auto value = std::string(trim(std::string_view(*line).substr(colon + 1)));
-    if (same_name(name, "content-length")) {
+    if (equal_ignoring_case(name, "content-length")) {
       if (has_length || !parse_number(value, head.length) || head.length > max_body_bytes)
         return broken(Code::daemon_unreachable, "malformed or too long reply");
       has_length = true;
     }
-    if (same_name(name, "transfer-encoding")) {
-      if (!same_name(value, "chunked")) return broken(Code::daemon_unreachable, "unknown transfer encoding");
+    if (equal_ignoring_case(name, "transfer-encoding")) {
+      if (!equal_ignoring_case(value, "chunked"))
+        return broken(Code::daemon_unreachable, "unknown transfer encoding");
       head.chunked = true;
     }
-    if (same_name(name, "connection") && same_name(value, "close")) head.close = true;
+    if (equal_ignoring_case(name, "connection") && equal_ignoring_case(value, "close")) head.close = true;
     head.reply.headers.emplace_back(std::move(name), std::move(value));
   }
   if (head.chunked && has_length) return broken(Code::daemon_unreachable, "malformed reply: two lengths");

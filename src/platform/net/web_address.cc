@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "base/text.h"
 #include "platform/net/web_client.h"
 
 namespace cru {
@@ -20,10 +21,7 @@ bool is_loopback_host(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), &four) == 1 && (ntohl(four.s_addr) >> 24) == 127;
 }
 
-bool is_host_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
-         c == '_';
-}
+bool is_host_character(char c) { return is_letter_or_digit(c) || c == '.' || c == '-' || c == '_'; }
 
 Result<> parse_host(std::string_view authority, WebAddress& address) {
   auto colon = authority.rfind(':');

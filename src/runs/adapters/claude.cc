@@ -27,9 +27,7 @@ void read_questions(const json::object& input, Asked& asked) {
 std::string describe_tool(std::string_view tool, const json::object& input) {
   for (auto key : {"command", "file_path", "path", "url", "pattern", "query"})
     if (auto text = text_or(input, key); !text.empty()) return fmt::format("Allow {}: {}", tool, text);
-  auto text = to_text(input);
-  if (text.size() > 2000) text = std::string(cut_at_character(text, 2000)) + "…";
-  return fmt::format("Allow {}: {}", tool, text);
+  return fmt::format("Allow {}: {}", tool, cut_with_ellipsis(to_text(input), 2000));
 }
 
 /// One answer a question: a JSON object from question to answer, or one line for each in order.

@@ -36,7 +36,7 @@ std::optional<char32_t> Typing::next(bool settled) {
     }
     if (bytes_.empty()) return {};
     if (take_paste_mark()) continue;
-    bool may_grow = may_be_paste_mark() || whole_characters(bytes_) == 0;
+    bool may_grow = may_be_paste_mark() || incomplete_tail(bytes_) == bytes_.size();
     if (may_grow && !settled) return {};
     auto c = first_code_point(bytes_);
     bytes_.erase(0, c.length);

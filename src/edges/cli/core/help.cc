@@ -18,16 +18,11 @@ constexpr std::string_view global_options = R"(Global options:
   -h, --help      show this help
 )";
 
-std::string upper(std::string text) {
-  for (auto& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
-  return text;
-}
-
 std::string usage_of(const Command& command) {
   auto out = "cru " + command.path;
   if (!command.flags.empty()) out += " [options]";
   for (const auto& argument : command.arguments) {
-    auto name = upper(argument.name);
+    auto name = to_upper(argument.name);
     bool runs = command.path == "run" || command.path == "spawn";
     if (argument.rest) name = runs ? "AGENT TASK |" : name + "…";
     if (argument.behind_dashes) name = "-- " + name + "…";
@@ -101,7 +96,7 @@ std::string help_for(const Command& command) {
   if (!command.details.empty()) out += fmt::format("\n{}\n", command.details);
   std::vector<std::pair<std::string, std::string>> rows;
   for (const auto& argument : command.arguments)
-    if (!argument.summary.empty()) rows.emplace_back(upper(argument.name), argument.summary);
+    if (!argument.summary.empty()) rows.emplace_back(to_upper(argument.name), argument.summary);
   size_t width = 0;
   for (const auto& row : rows) width = std::max(width, display_width(row.first));
   if (!rows.empty()) out += "\nArguments:\n";

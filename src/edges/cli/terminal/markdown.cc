@@ -77,7 +77,7 @@ std::string Markdown::finish() {
 
 void Markdown::step(std::string& out, bool at_end) {
   if (!styled_) {
-    auto sure = at_end ? held_.size() : whole_characters(held_);
+    auto sure = held_.size() - (at_end ? 0 : incomplete_tail(held_));
     out += safe_for_terminal(std::string_view(held_).substr(0, sure), Newlines::keep);
     held_.erase(0, sure);
     return;
@@ -173,7 +173,7 @@ bool Markdown::go_on(std::string& out, bool at_end) {
   auto line = std::string_view(held_).substr(0, eol);
   size_t taken = 0;
   if (line_ == Line::verbatim) {
-    taken = whole || at_end ? line.size() : whole_characters(line);
+    taken = line.size() - (whole || at_end ? 0 : incomplete_tail(line));
     out += safe_for_terminal(line.substr(0, taken));
   } else {
     taken = show_inline(out, line, {.outer = base_, .before = before_, .whole = whole || at_end});

@@ -16,10 +16,7 @@ constexpr std::string_view specials = "\\`*_[";
 constexpr size_t max_held_bytes = 1000;
 
 bool is_space(char c) { return c == ' ' || c == '\t'; }
-bool is_word(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c < 0;
-}
-bool is_punctuation(char c) { return c > ' ' && c < 127 && !is_word(c); }
+bool is_punctuation(char c) { return c > ' ' && c < 127 && !is_word_char(c); }
 
 std::string styled(std::string_view style, std::string_view inside, std::string_view outer) {
   return fmt::format("{}{}{}{}", style, inside, ansi::off, outer);
@@ -89,7 +86,7 @@ std::optional<size_t> end_of_emphasis(std::string_view text, size_t count) {
   for (size_t from = count + 1;;) {
     auto end = run_of(text, mark, count, from);
     if (!end) return {};
-    bool inside_word = mark == '_' && *end + count < text.size() && is_word(text[*end + count]);
+    bool inside_word = mark == '_' && *end + count < text.size() && is_word_char(text[*end + count]);
     if (!is_space(text[*end - 1]) && !inside_word) return end;
     from = *end + count;
   }
@@ -100,7 +97,7 @@ Made made_emphasis(const Front& front) {
   auto count = run_at(front.text, 0);
   if (front.may_grow(count)) return {};
   bool opens = count <= 3 && count < front.text.size() && !is_space(front.text[count]) &&
-               !(mark == '_' && is_word(front.before));
+               !(mark == '_' && is_word_char(front.before));
   if (!opens) return front.as_it_is(count);
   auto end = end_of_emphasis(front.text, count);
   if (!end) return front.whole ? front.as_it_is(count) : Made{};
@@ -146,23 +143,13 @@ Made made_of(const Front& front) {
 
 }  // namespace
 
-size_t whole_characters(std::string_view text) {
-  for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
-    auto c = static_cast<unsigned char>(text[text.size() - back]);
-    if ((c & 0xc0) == 0x80) continue;
-    size_t needed = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
-    return needed > back ? text.size() - back : text.size();
-  }
-  return text.size();
-}
-
 size_t show_inline(std::string& out, std::string_view text, Around around) {
   size_t done = 0;
   char before = around.before;
   while (done < text.size()) {
     auto rest = text.substr(done);
     auto plain = std::min(rest.find_first_of(specials), rest.size());
-    if (plain == rest.size() && !around.whole) plain = whole_characters(rest);
+    if (plain == rest.size() && !around.whole) plain -= incomplete_tail(rest);
     out += safe_for_terminal(rest.substr(0, plain));
     done += plain;
     if (plain > 0) before = rest[plain - 1];

@@ -16,7 +16,4 @@ struct Around {
 /// may still become emphasis, code or a link is held back, for at most 1000 bytes.
 size_t show_inline(std::string& out, std::string_view text, Around around);
 
-/// How many bytes of `text` are whole characters: a character that was cut at the end is left out.
-size_t whole_characters(std::string_view text);
-
 }  // namespace cru::cli

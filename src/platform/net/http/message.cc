@@ -27,10 +27,6 @@ void split(std::string_view text, char separator, F each) {
 
 }  // namespace
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return to_lower(x) == to_lower(y); });
-}
-
 std::string_view Request::header(std::string_view name) const {
   for (const auto& [key, value] : headers)
     if (equal_ignoring_case(key, name)) return value;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/text.h"
 
 namespace cru::http {
 
@@ -65,7 +66,7 @@ inline Response error_response(const Error& error) { return error_response(http_
 /// The words after a status code; "Unknown" for one that we never send.
 std::string_view reason_phrase(int status);
 
-bool equal_ignoring_case(std::string_view a, std::string_view b);
+using cru::equal_ignoring_case;
 /// True if a comma-separated list of tokens, parameters left aside, holds `token` with a weight above 0.
 bool list_contains(std::string_view list, std::string_view token);
 
