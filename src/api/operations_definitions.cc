@@ -147,7 +147,7 @@ void add_notes(std::vector<Operation>& table) {
        .summary = "Updates the index of the notes",
        .routes = {{"POST", "/notes/index"}},
        .fields =
-           {{.name = "anew", .type = Type::boolean, .summary = "rebuild the index", .fallback = "false"}},
+           {{.name = "rebuild", .type = Type::boolean, .summary = "rebuild the index", .fallback = "false"}},
        .callers = person,
        .idempotent = true,
        .reply = index_schema});

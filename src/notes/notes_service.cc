@@ -254,9 +254,9 @@ Task<Result<SearchReply>> Notes::search(std::string query, std::string folder, i
                         .method = state.state().method};
 }
 
-Task<Result<IndexState>> Notes::index(bool anew) {
+Task<Result<IndexState>> Notes::index(bool rebuild) {
   auto& state = *state_;
-  if (anew) {
+  if (rebuild) {
     auto forgotten = co_await state.strand.run([index = state.index] { return index->forget(); });
     if (!forgotten) co_return fail(forgotten.error());
   }

@@ -65,9 +65,9 @@ class Notes {
   /// Waits up to `patience` for changes already seen to be indexed.
   Task<Result<SearchReply>> search(std::string query, std::string folder, int64_t limit,
                                    Duration patience = std::chrono::seconds(2));
-  /// Brings the index up to date, or makes it anew. Events `notes.progress{indexed,total}`,
+  /// Brings the index up to date, or rebuilds it. Events `notes.progress{indexed,total}`,
   /// `notes.indexed{notes,changed,removed,duration_ms}`.
-  Task<Result<IndexState>> index(bool anew);
+  Task<Result<IndexState>> index(bool rebuild);
   Task<IndexState> state();
   /// Begins to watch once there is an index or somebody searched: a project nobody searches costs nothing.
   Task<void> start();

@@ -57,8 +57,8 @@ Task<Result<Reply>> search_notes(Notes& notes, std::string query, std::string fo
                                {"method", reply->method}});
 }
 
-Task<Result<Reply>> index_notes(Notes& notes, bool anew) {
-  auto state = co_await notes.index(anew);
+Task<Result<Reply>> index_notes(Notes& notes, bool rebuild) {
+  auto state = co_await notes.index(rebuild);
   if (!state) co_return fail(std::move(state.error()));
   co_return Reply(to_json(*state));
 }
@@ -77,8 +77,9 @@ void bind_notes(Api& api, Notes& notes) {
   api.bind("semantic_search", [&notes](const Call&, const json::object& in) {
     return search_notes(notes, text(in, "query"), text(in, "folder"), int_or(in, "limit", 10));
   });
-  api.bind("index_notes",
-           [&notes](const Call&, const json::object& in) { return index_notes(notes, bool_or(in, "anew")); });
+  api.bind("index_notes", [&notes](const Call&, const json::object& in) {
+    return index_notes(notes, bool_or(in, "rebuild"));
+  });
   api.bind("notes_state", [&notes](const Call&, const json::object&) { return notes_state(notes); });
 }
 

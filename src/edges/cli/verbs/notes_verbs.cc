@@ -135,7 +135,7 @@ Result<int> index_verb(Context& context, const Args& args) {
   {
     std::unique_ptr<ProgressBar> bar;
     if (context.err.tty && !context.json) bar = std::make_unique<ProgressBar>(context);
-    reply = context.client().post("/notes/index", {{"anew", args.has("anew")}}, 30min);
+    reply = context.client().post("/notes/index", {{"rebuild", args.has("rebuild")}}, 30min);
   }
   if (!reply) return fail(reply.error());
   if (context.json)
@@ -170,7 +170,7 @@ void add_notes_commands(std::vector<Command>& table) {
   read.run = read_verb;
   table.push_back(std::move(read));
   auto index = row("index_notes", "notes index");
-  index.examples = {"cru notes index", "cru notes index --anew"};
+  index.examples = {"cru notes index", "cru notes index --rebuild"};
   index.run = index_verb;
   table.push_back(std::move(index));
   table.push_back(row("notes_state", "notes status"));
