@@ -39,7 +39,7 @@ std::optional<fs::path> worktree_root(const fs::path& cwd) {
 }  // namespace
 
 std::optional<std::string> own_environment(const std::string& name) {
-  const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): nobody sets variables
+  const char* value = std::getenv(name.c_str());
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 

@@ -19,7 +19,7 @@ auto without_throwing(F& work) -> std::invoke_result_t<F&> {
   } catch (const StoreFailure& failure) {
     return fail(failure.error);
   } catch (const std::exception& failure) {
-    return fail(Code::internal, std::string("the notes failed: ") + failure.what());
+    return fail(Code::internal, std::string("cannot use the notes index: ") + failure.what());
   }
 }
 

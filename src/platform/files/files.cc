@@ -75,7 +75,7 @@ Result<> create_file(const std::string& path, std::string_view content, unsigned
   if (auto written = write_file(hidden, content, mode); !written) return written;
   int reason = ::link(hidden.c_str(), path.c_str()) == 0 ? 0 : errno;
   ::unlink(hidden.c_str());
-  if (reason == EEXIST) return fail(Code::conflict, path + " exists already");
+  if (reason == EEXIST) return fail(Code::conflict, path + " already exists");
   if (reason != 0) return fail(system_error(reason, "create " + path));
   return sync_folder(folder);
 }

@@ -17,8 +17,8 @@ std::optional<TerminalSize> terminal_size(int fd) {
 }
 
 bool wants_colour(int fd) {
-  const char* no_colour = std::getenv("NO_COLOR");  // NOLINT(concurrency-mt-unsafe): nobody sets variables
-  const char* term = std::getenv("TERM");           // NOLINT(concurrency-mt-unsafe)
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
   return is_terminal(fd) && !(no_colour && *no_colour) && term && *term && std::string_view(term) != "dumb";
 }
 

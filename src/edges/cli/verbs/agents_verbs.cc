@@ -225,7 +225,7 @@ void add_agents_commands(std::vector<Command>& table) {
   list.details =
       "Agents are markdown files with frontmatter. Definitions in the project (.crucible/agents/*.md)\n"
       "override yours (~/.config/crucible/agents/*.md), which override the built-in ones.\n"
-      "Agent files of Claude Code also work.";
+      "Claude Code's agent files also work.";
   list.run = list_verb;
   auto bare = list;
   bare.path = "agents";
