@@ -53,8 +53,8 @@ std::vector<Operation> make_table() {
        .fields =
            {{.name = "status",
              .in = In::query,
-             .summary = "only runs with this status; live means starting or running",
-             .one_of = "starting|running|completed|failed|killed|live"},
+             .summary = "only runs with this status; active means starting or running",
+             .one_of = "starting|running|completed|failed|killed|active"},
             {.name = "limit",
              .type = Type::integer,
              .in = In::query,

@@ -53,10 +53,10 @@ void AgentRuntime::apply(Body body, const effect::Think& think) {
     agent.tasks.front().status = "in_progress";
     journal_.add([id = agent.tasks.front().task_id](Tx& tx) { begin_task(tx, id); });
   }
-  auto live = std::make_shared<Thought>();
-  live->follows = std::exchange(slots_[body].resumes, false);
-  slots_[body].thought = live;
-  loop_.spawn(this->think(body, agent.id(), think.thought, live));
+  auto current = std::make_shared<Thought>();
+  current->follows = std::exchange(slots_[body].resumes, false);
+  slots_[body].thought = current;
+  loop_.spawn(this->think(body, agent.id(), think.thought, current));
 }
 
 void AgentRuntime::apply(Body body, const effect::Forget& forget) {

@@ -163,14 +163,14 @@ class AgentRuntime {
   Task<void> catch_up(Body body, std::string id, int64_t cursor);
 
   // thinking.cc
-  Task<void> think(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> live);
-  Task<Result<std::string>> ask(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> live);
+  Task<void> think(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current);
+  Task<Result<std::string>> ask(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current);
   Situation situation_of(Body body, const std::vector<Said>& recent) const;
   bool is_wanted(Body body, std::string_view id, int64_t thought) const;
   Decision checked(Decision decision, const std::vector<std::string>& known) const;
-  Task<void> take_place(std::shared_ptr<Thought> live);
-  void give_back(Thought& live);
-  Task<void> report_waiting(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> live);
+  Task<void> take_place(std::shared_ptr<Thought> current);
+  void give_back(Thought& current);
+  Task<void> report_waiting(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current);
 
   // users.cc
   json::object to_json(const User& user) const;

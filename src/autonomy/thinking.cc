@@ -67,10 +67,10 @@ Situation AgentRuntime::situation_of(Body body, const std::vector<Said>& recent)
   return out;
 }
 
-Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> live) {
-  auto words = co_await ask(body, id, thought, live);
-  give_back(*live);
-  if (!is_wanted(body, id, thought) || live->stop.requested()) co_return;
+Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current) {
+  auto words = co_await ask(body, id, thought, current);
+  give_back(*current);
+  if (!is_wanted(body, id, thought) || current->stop.requested()) co_return;
   slots_[body].thought = nullptr;
   auto& agent = at(body);
   if (!words) {
@@ -81,7 +81,7 @@ Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::
     co_return;
   }
   agent.error.clear();
-  auto decision = checked(read_decision(*words), live->known);
+  auto decision = checked(read_decision(*words), current->known);
   const auto* wait = std::get_if<Wait>(&decision);
   bool was_unreadable = wait && wait->was_unreadable;
   if (was_unreadable) {
@@ -90,9 +90,9 @@ Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::
              {{"agent", id}, {"mind", agent.nature->mind}, {"error", wait->reason}});
   }
   // What was said to it is dealt with when this is carried out: words once they are said.
-  agent.considered = live->seen;
+  agent.considered = current->seen;
   bool says = std::holds_alternative<Speak>(decision) || std::holds_alternative<Collaborate>(decision);
-  if (!says && !was_unreadable) agent.answered = std::max(agent.answered, live->seen);
+  if (!says && !was_unreadable) agent.answered = std::max(agent.answered, current->seen);
   if (const auto* offer = std::get_if<Collaborate>(&decision))
     if (auto other = body_of(resolve(offer->with)); other != world::nobody)
       (void)walk(body, at(other).place(wall()), Nearness::beside);
@@ -111,7 +111,7 @@ Decision AgentRuntime::checked(Decision decision, const std::vector<std::string>
 }
 
 /// In the order of asking.
-Task<void> AgentRuntime::take_place(std::shared_ptr<Thought> live) {
+Task<void> AgentRuntime::take_place(std::shared_ptr<Thought> current) {
   if (thinking_ < options_.max_thinking && line_.empty()) {
     ++thinking_;
   } else {
@@ -119,11 +119,11 @@ Task<void> AgentRuntime::take_place(std::shared_ptr<Thought> live) {
     line_.push_back(turn.handle());
     (void)co_await turn;  // the place is handed over
   }
-  live->has_place = true;
+  current->has_place = true;
 }
 
-void AgentRuntime::give_back(Thought& live) {
-  if (!std::exchange(live.has_place, false)) return;
+void AgentRuntime::give_back(Thought& current) {
+  if (!std::exchange(current.has_place, false)) return;
   if (line_.empty()) {
     --thinking_;
     return;
@@ -133,9 +133,9 @@ void AgentRuntime::give_back(Thought& live) {
 }
 
 Task<void> AgentRuntime::report_waiting(Body body, std::string id, int64_t thought,
-                                        std::shared_ptr<Thought> live) {
+                                        std::shared_ptr<Thought> current) {
   co_await loop_.sleep(options_.pace.think_limit);
-  if (live->was_asked || !is_wanted(body, id, thought)) co_return;
+  if (current->was_asked || !is_wanted(body, id, thought)) co_return;
   auto& agent = at(body);
   agent.error = fmt::format("waiting for its mind: at most {} agents think at a time, {} are waiting",
                             options_.max_thinking, line_.size());
@@ -146,18 +146,18 @@ Task<void> AgentRuntime::report_waiting(Body body, std::string id, int64_t thoug
 
 /// What its mind says. Whether that is still wanted is for the caller to see.
 Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t thought,
-                                            std::shared_ptr<Thought> live) {
+                                            std::shared_ptr<Thought> current) {
   // A program's run has this thought's name: it must not be found by nobody after a crash.
   auto written = co_await journal_.written();
   if (!written) co_return fail(std::move(written.error()));
   if (!is_wanted(body, id, thought)) co_return std::string();
   bool by_instinct = at(body).nature->mind == scripted;
   if (!by_instinct) {
-    if (thinking_ >= options_.max_thinking) loop_.spawn(report_waiting(body, id, thought, live));
-    co_await take_place(live);
+    if (thinking_ >= options_.max_thinking) loop_.spawn(report_waiting(body, id, thought, current));
+    co_await take_place(current);
     if (!is_wanted(body, id, thought)) co_return std::string();
   }
-  live->was_asked = true;
+  current->was_asked = true;
   tell(body, Asked{thought});
   auto recent = co_await read_with_retry(loop_, store_, [id](Reader& reader) -> Result<std::vector<Said>> {
     return conversation_of(reader, id, static_cast<int64_t>(remembered));
@@ -166,8 +166,8 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   if (!is_wanted(body, id, thought)) co_return std::string();
   auto situation = situation_of(body, *recent);
   for (const auto& said : *recent) {
-    live->seen = std::max(live->seen, said.id);
-    live->known.push_back(said.sender);
+    current->seen = std::max(current->seen, said.id);
+    current->known.push_back(said.sender);
   }
   if (by_instinct) {
     auto spread = options_.instinct.count() > 0 ? static_cast<int64_t>(situation.seed % 1000) - 500 : 0;
@@ -183,11 +183,11 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   request.messages.push_back(
       {.role = minds::Message::Role::user, .text = user_prompt(situation), .uses = {}, .results = {}});
   request.run_id = fmt::format("{}{}-{}", run_prefix, id, thought);
-  request.follows = live->follows;
+  request.follows = current->follows;
   request.cwd = options_.root;
   request.max_turns = 1;
   Silent silent;
-  auto reply = co_await choice->mind->think(std::move(request), silent, live->stop);
+  auto reply = co_await choice->mind->think(std::move(request), silent, current->stop);
   if (!reply) co_return fail(std::move(reply.error()));
   co_return reply->message.text;
 }

@@ -69,7 +69,7 @@ Task<Result<>> Runs::recover() {
   co_await wait_for_ends();
   loop_.spawn(deliver_again());
   log_info("reattached to runs",
-           {{"live", active_.size()}, {"recorded", recorded->size()}, {"keeper", keeper_answers}});
+           {{"active", active_.size()}, {"recorded", recorded->size()}, {"keeper", keeper_answers}});
   co_return Result<>();
 }
 
@@ -137,7 +137,7 @@ Run Runs::to_adopted_run(const KeptRun& kept) const {
 }
 
 /// A run that the keeper holds and the store does not know (its database was set aside): record it, so that
-/// no live process is untracked. One whose end is known is merely forgotten.
+/// no running process is untracked. One whose end is known is merely forgotten.
 Task<Result<>> Runs::adopt(KeptRun kept) {
   if (kept.exit) {
     loop_.spawn(perform(kept.uid, Forget{}));
@@ -166,7 +166,7 @@ Task<Result<>> Runs::adopt(KeptRun kept) {
   });
   if (!adopted) co_return fail(std::move(adopted.error()));
   if (!*adopted) {
-    // Another execution has the id: this one was given up before and must not live on.
+    // Another execution has the id: this one was given up before and must not go on.
     unfollow(active);
     loop_.spawn(perform(kept.uid, KillTree{options_.kill_grace}));
     co_return Result<>();
@@ -200,7 +200,7 @@ Task<void> Runs::keeper_lost() {
     }
   }
   if (gone.empty()) co_return log_warn("reconnected to the keeper");
-  log_error("the keeper is lost", {{"live", gone.size()}});
+  log_error("the keeper is lost", {{"active", gone.size()}});
   co_await end_lost(std::move(gone), std::move(kept));
 }
 

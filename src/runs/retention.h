@@ -1,6 +1,6 @@
 #pragma once
 /// Retention: what is old enough goes, in one step: the record with its
-/// questions, then its output file. Events of live runs stay.
+/// questions, then its output file. Events of active runs stay.
 #include <set>
 #include <string>
 

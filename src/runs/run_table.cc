@@ -106,7 +106,7 @@ std::vector<Run> list(Reader& reader, const ListQuery& query) {
   return to_runs(
       reader.rows("SELECT " RUN_COLUMNS
                   " FROM runs WHERE (created_at < ?1 OR (created_at = ?1 AND task_id < ?2))"
-                  " AND (?3 = '' OR status = ?3 OR (?3 = 'live' AND status IN ('starting', 'running')))"
+                  " AND (?3 = '' OR status = ?3 OR (?3 = 'active' AND status IN ('starting', 'running')))"
                   " ORDER BY created_at DESC, task_id DESC LIMIT ?4",
                   before, query.before, query.status, query.limit));
 }

@@ -14,7 +14,7 @@ std::optional<Run> find(Reader& reader, std::string_view task_id);
 std::vector<Run> list_active(Reader& reader);
 
 struct ListQuery {
-  std::string status;  ///< a status, "live", or empty for all
+  std::string status;  ///< a status, "active", or empty for all
   std::string before;  ///< a task id: only older runs
   int64_t limit = 100;
 };

@@ -87,7 +87,7 @@ TEST_F(RunTable, HasOneRecordATaskId) {
   add(a_run("x", Status::failed, noon, noon));
   add(a_run("x", Status::starting, noon + 1s));
   EXPECT_EQ(listed({}), "x");
-  EXPECT_EQ(listed({.status = "live", .before = {}}), "x");
+  EXPECT_EQ(listed({.status = "active", .before = {}}), "x");
 }
 
 TEST_F(RunTable, ListsNewestFirstInPagesThatMissNothing) {
@@ -98,7 +98,7 @@ TEST_F(RunTable, ListsNewestFirstInPagesThatMissNothing) {
   EXPECT_EQ(listed({}), "d c b a");
   EXPECT_EQ(listed({.status = {}, .before = {}, .limit = 2}), "d c");
   EXPECT_EQ(listed({.status = {}, .before = "c", .limit = 2}), "b a") << "two runs of one instant";
-  EXPECT_EQ(listed({.status = "live", .before = {}}), "c b");
+  EXPECT_EQ(listed({.status = "active", .before = {}}), "c b");
   EXPECT_EQ(listed({.status = "killed", .before = {}}), "d");
   EXPECT_EQ(*read([](Reader& reader) -> Result<std::string> { return ids(list_active(reader)); }), "b c");
 }
@@ -107,13 +107,13 @@ TEST_F(RunTable, KnowsWhatEndedBefore) {
   add(a_run("old", Status::completed, noon, noon - 2h));
   add(a_run("older", Status::failed, noon, noon - 3h));
   add(a_run("edge", Status::killed, noon, noon - 1h));
-  add(a_run("live", Status::running, noon - 9h));
+  add(a_run("active", Status::running, noon - 9h));
   auto before = [&](int64_t limit) {
     auto cutoff = noon - 1h;
     return *read(
         [=](Reader& reader) -> Result<std::string> { return ids(list_ended_before(reader, cutoff, limit)); });
   };
-  EXPECT_EQ(before(10), "older old") << "a live run never is, however old";
+  EXPECT_EQ(before(10), "older old") << "an active run never is, however old";
   EXPECT_EQ(before(1), "older");
 }
 

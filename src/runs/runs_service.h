@@ -73,7 +73,7 @@ class Runs {
   Task<Result<>> recover();
 
   /// Outcomes: the running run; invalid_argument; cannot_execute, and nothing is recorded;
-  /// conflict (the id is live); keeper_unavailable.
+  /// conflict (a run with this id is active); keeper_unavailable.
   Task<Result<Run>> start(StartRequest request);
   Task<Result<Run>> find(std::string task_id);
   /// The run once it has ended, or as it is when `limit` has passed.
@@ -87,7 +87,7 @@ class Runs {
   Task<Result<>> send(std::string task_id, std::string bytes, bool eof);
   Task<Result<>> resize(std::string task_id, int64_t rows, int64_t cols);
 
-  /// Asks for a run that is live; the same `key` asks once, an empty one each time anew.
+  /// Asks for a run that is active; the same `key` asks once, an empty one each time anew.
   /// Errors: not_found, not_running.
   Task<Result<inbox::Question>> ask(std::string key, std::string task_id, std::string prompt,
                                     std::vector<std::string> options);
@@ -98,12 +98,12 @@ class Runs {
 
   /// The data of an `agent.output` event with its lines.
   Task<std::string> expand_output(Event event);
-  /// The task id of a live run's uid; empty if there is none.
+  /// The task id of an active run's uid; empty if there is none.
   std::string task_of(const std::string& uid) const;
   /// Whose run this execution is; empty if it has ended.
   std::string member_of(const std::string& uid) const;
-  /// The main process of a live run. Waits a moment for one that is being started: its first words may come
-  /// before the keeper's reply. Empty if there is no such run.
+  /// The main process of an active run. Waits a moment for one that is being started: its first words may
+  /// come before the keeper's reply. Empty if there is no such run.
   Task<std::optional<ProcessIdentity>> process_of(std::string uid);
   /// Task ids whose files are being removed: they cannot be started meanwhile. Shared with the retention.
   std::set<std::string>& purging() { return purging_; }

@@ -54,7 +54,7 @@ Result<http::Response> LiveHub::admit(const http::Request& request, std::optiona
   since = *cursor;
   if (is_closing_) return fail(Code::overloaded, "the daemon is shutting down", {}, "reconnect shortly");
   if (shared_.clients.size() + upgrading_ >= config_.clients)
-    return fail(Code::overloaded, "too many live clients", {}, "close some connections, then retry");
+    return fail(Code::overloaded, "too many WebSocket clients", {}, "close some connections, then retry");
   return accepted;
 }
 

@@ -30,7 +30,7 @@ TEST_F(Live, OneTooManyIsTurnedAway) {
   auto a = connect_live(), b = connect_live();
   auto response = refused(fmt::format("/ws?token={}", token), host());
   EXPECT_EQ(status_of(response), 503);
-  EXPECT_NE(response.find("too many live clients"), std::string::npos);
+  EXPECT_NE(response.find("too many WebSocket clients"), std::string::npos);
 }
 
 TEST_F(Live, AClientResumesAfterItsCursor) {

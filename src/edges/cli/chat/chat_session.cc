@@ -6,13 +6,14 @@
 
 namespace cru::cli {
 
-ChatSession::ChatSession(Context& context, Signals& signals, json::object wanted, bool live)
+ChatSession::ChatSession(Context& context, Signals& signals, json::object wanted, bool streaming)
     : context_(context),
       signals_(signals),
       wanted_(std::move(wanted)),
       agent_(text_or(wanted_, "agent", "assistant")),
-      printer_(context,
-               {.live = live, .silent = context.json, .whole = [this](int64_t n) { return whole_entry(n); }}),
+      printer_(context, {.streaming = streaming,
+                         .silent = context.json,
+                         .whole = [this](int64_t n) { return whole_entry(n); }}),
       events_(context.another_client()) {}
 
 Result<json::object> ChatSession::look(int64_t after, int64_t limit) {

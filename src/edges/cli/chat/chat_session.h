@@ -12,7 +12,7 @@ class ChatSession {
  public:
   enum class End { well, failed, cancelled, left };
   /// `wanted` is start_chat's input without a message.
-  ChatSession(Context& context, Signals& signals, json::object wanted, bool live);
+  ChatSession(Context& context, Signals& signals, json::object wanted, bool streaming);
 
   /// Takes up a chat that is there already, by its id or the beginning of it. A turn that is running is
   /// followed to its end.

@@ -59,7 +59,7 @@ void TurnPrinter::take(std::string_view type, const json::object& data) {
 }
 
 void TurnPrinter::words(std::string_view piece) {
-  if (!options_.live) return;
+  if (!options_.streaming) return;
   if (!again_) {
     shown_ += piece;
     show(piece);
@@ -88,7 +88,7 @@ void TurnPrinter::entry(const json::object& data) {
   std::string text(text_or(data, "text"));
   if (is_cut(text) && options_.whole)
     if (auto whole = options_.whole(int_or(data, "n")); !whole.empty()) text = std::move(whole);
-  if (!options_.live) {
+  if (!options_.streaming) {
     if (!text.empty()) show(text);
   } else if (text.starts_with(shown_)) {
     again_.reset();
@@ -161,12 +161,12 @@ void TurnPrinter::show(std::string_view text) {
   if (!words_open_ && something_shown_) write_out(STDOUT_FILENO, "\n");
   words_open_ = something_shown_ = true;
   line_open_ = !text.ends_with('\n');
-  write_out(STDOUT_FILENO, options_.live ? markdown_.feed(text) : std::string(text));
+  write_out(STDOUT_FILENO, options_.streaming ? markdown_.feed(text) : std::string(text));
 }
 
 void TurnPrinter::end_words() {
   if (!words_open_) return;
-  if (options_.live) write_out(STDOUT_FILENO, markdown_.finish());
+  if (options_.streaming) write_out(STDOUT_FILENO, markdown_.finish());
   if (line_open_) write_out(STDOUT_FILENO, "\n");
   words_open_ = line_open_ = false;
 }
@@ -175,7 +175,7 @@ void TurnPrinter::progress(const std::string& text) {
   if (options_.silent) return;
   clear_status();
   end_words();
-  if (options_.live) something_shown_ = true;
+  if (options_.streaming) something_shown_ = true;
   write_out(options_.progress_fd, text);
 }
 

@@ -16,8 +16,8 @@ namespace cru::cli {
 class TurnPrinter {
  public:
   struct Options {
-    bool live = false;    ///< words are shown as they come, as markdown; else an entry at a time, as it is
-    bool silent = false;  ///< shows nothing, and only listens
+    bool streaming = false;  ///< words are shown as they come, as markdown; else an entry at a time, as it is
+    bool silent = false;     ///< shows nothing, and only listens
     int progress_fd = 2;
     /// The whole of an entry that was too long for its event.
     std::function<std::string(int64_t n)> whole = {};

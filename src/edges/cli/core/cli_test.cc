@@ -164,7 +164,7 @@ TEST_F(Cli, ReportsAWaitThatTimedOut) {
 
 TEST_F(Cli, WarnsOfAnotherVersionWhileRunsLive) {
   FakeDaemon daemon(project, [](const FakeRequest& request) -> FakeReply {
-    if (request.target.find("status=live") != std::string::npos)
+    if (request.target.find("status=active") != std::string::npos)
       return {200, R"({"agents":[{"task_id":"x"}]})"};
     return two_runs(request);
   });
@@ -181,7 +181,7 @@ TEST_F(Cli, SuggestsTheNearestVerbAndOption) {
   EXPECT_NE(verb.err.find("did you mean: cru logs"), std::string::npos) << verb.err;
   auto sub = cru({"questions", "lst"});
   EXPECT_NE(sub.err.find("did you mean: cru questions list"), std::string::npos) << sub.err;
-  auto flag = cru({"ps", "--stauts", "live"});
+  auto flag = cru({"ps", "--stauts", "active"});
   EXPECT_EQ(flag.code, 2);
   EXPECT_NE(flag.err.find("did you mean: --status"), std::string::npos) << flag.err;
   EXPECT_EQ(cru({"logs"}).code, 2);
@@ -206,7 +206,7 @@ TEST_F(Cli, HasHelpAndCandidatesForEveryCommand) {
   }
   EXPECT_EQ(cru({"run", "--help"}).code, 0);
   auto words = cru({"completion", "words", "--", "ps", "--status"});
-  EXPECT_NE(words.out.find("live\n"), std::string::npos);
+  EXPECT_NE(words.out.find("active\n"), std::string::npos);
   auto verbs = cru({"completion", "words", "--", "questions"});
   EXPECT_NE(verbs.out.find("answer\n"), std::string::npos) << verbs.out;
   EXPECT_EQ(cru({"completion", "tcsh"}).code, 2);

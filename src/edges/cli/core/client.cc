@@ -66,9 +66,9 @@ Result<> Client::agree_on_version() {
   version_ = reply->header("Cru-Version");
   if (version_.empty() || version_ == CRU_VERSION) return {};
   if (api::own_environment("CRU_RUN")) return {};  // an agent does not restart what supervises it
-  auto runs = get("/agents?status=live&limit=1");
-  const auto* live = runs ? array_at(*runs, "agents") : nullptr;
-  if (!live || !live->empty()) {
+  auto runs = get("/agents?status=active&limit=1");
+  const auto* active = runs ? array_at(*runs, "agents") : nullptr;
+  if (!active || !active->empty()) {
     note(fmt::format(
         "the daemon is version {}, this is {}; restart it when no run is active: cru daemon restart",
         version_, CRU_VERSION));

@@ -49,8 +49,8 @@ class Stage {
     options.may_start = false;
     options.check_version = false;
     Client client(project, std::move(options));
-    auto live = client.get("/agents?status=live", 5s);
-    if (const auto* runs = live ? array_at(*live, "agents") : nullptr)
+    auto active = client.get("/agents?status=active", 5s);
+    if (const auto* runs = active ? array_at(*active, "agents") : nullptr)
       for (const auto& run : *runs) {
         auto path = run_path(std::string(text_or(run.as_object(), "task_id")));
         (void)client.post(path + "/kill", {{"grace_seconds", 0}}, 5s);
@@ -194,9 +194,9 @@ class Demo {
       if (auto started = context_.client().connect(); !started) return started;
     auto after = now() - killed;
     auto meanwhile = written() - before;
-    auto live = context_.client().get("/agents?status=live");
-    if (!live) return fail(live.error());
-    const auto* runs = array_at(*live, "agents");
+    auto active = context_.client().get("/agents?status=active");
+    if (!active) return fail(active.error());
+    const auto* runs = array_at(*active, "agents");
     say(fmt::format("↻ After {} a new daemon (pid {}) was running, started {}.", format_duration(after),
                     context_.client().daemon_pid(),
                     back ? "by the keeper for the waiting run" : "by this command"));

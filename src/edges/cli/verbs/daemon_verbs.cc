@@ -35,8 +35,8 @@ Result<json::object> describe_daemon(const Context& context) {
     if (!out.contains(key)) out[key] = value;
   out["socket"] = context.project.socket();
   if (auto url = first_line_of(context.project.url_file()); !url.empty()) out["url"] = url;
-  auto live = client.get("/agents?status=live&limit=1000", 5s);
-  if (const auto* runs = live ? array_at(*live, "agents") : nullptr) out["live_runs"] = runs->size();
+  auto active = client.get("/agents?status=active&limit=1000", 5s);
+  if (const auto* runs = active ? array_at(*active, "agents") : nullptr) out["active_runs"] = runs->size();
   return out;
 }
 

@@ -183,7 +183,7 @@ void add_output_commands(std::vector<Command>& table) {
     if (args.has("all") && !args.has("limit")) changed.add("limit", "1000");
     return inner(context, changed);
   };
-  list.examples = {"cru ps", "cru ps --status live", "cru ps --json"};
+  list.examples = {"cru ps", "cru ps --status active", "cru ps --json"};
   table.push_back(std::move(list));
 
   table.push_back(

@@ -235,7 +235,7 @@ void add_run_commands(std::vector<Command>& table) {
   table.push_back(run);
   run.path = "spawn";
   run.group = "Live agents";
-  run.summary = "With --live, spawns a live agent; without, the same as run";
+  run.summary = "Spawns a live agent (--live), or runs an agent like cru run";
   run.examples = {"cru spawn --live code-reviewer", "cru spawn --live --name Ada --role helper --at 10,5"};
   for (auto& flag : live_flags()) run.flags.push_back(std::move(flag));
   run.run = [](Context& context, const Args& args) {
