@@ -39,7 +39,7 @@ class Step {
   }
 
   void operator()(const Asked& asked) {
-    if (is_wanted(asked.thought)) life_.due = now_ + pace_.think_limit;
+    if (is_wanted(asked.thought)) life_.due = now_ + pace_.think_timeout;
   }
 
   void operator()(const Decided& decided) {

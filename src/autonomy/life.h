@@ -14,9 +14,9 @@ namespace cru::autonomy {
 
 /// How fast an agent lives.
 struct Pace {
-  Duration idle = 5s;           ///< without a word from anybody, before it thinks by itself
-  Duration listening = 300ms;   ///< to what was said, before it is acknowledged and thought about
-  Duration think_limit = 120s;  ///< for its mind to answer
+  Duration idle = 5s;             ///< without a word from anybody, before it thinks by itself
+  Duration listening = 300ms;     ///< to what was said, before it is acknowledged and thought about
+  Duration think_timeout = 120s;  ///< for its mind to answer
   Duration speech_per_character = 50ms;
   Duration min_speech = 1s;
   Duration max_speech = 10s;

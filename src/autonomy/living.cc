@@ -68,7 +68,7 @@ void AgentRuntime::apply(Body body, const effect::Forget& forget) {
   }
   if (!forget.is_late) return;
   auto& agent = at(body);
-  agent.error = fmt::format("the mind did not reply within {}", format_duration(options_.pace.think_limit));
+  agent.error = fmt::format("the mind did not reply within {}", format_duration(options_.pace.think_timeout));
   log_error("live agent: stuck",
             {{"agent", agent.id()}, {"mind", agent.nature->mind}, {"error", agent.error}});
   emit(stuck_event(agent, agent.error, wall()));

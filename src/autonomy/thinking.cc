@@ -134,7 +134,7 @@ void AgentRuntime::give_back(Thought& current) {
 
 Task<void> AgentRuntime::report_waiting(Body body, std::string id, int64_t thought,
                                         std::shared_ptr<Thought> current) {
-  co_await loop_.sleep(options_.pace.think_limit);
+  co_await loop_.sleep(options_.pace.think_timeout);
   if (current->was_asked || !is_wanted(body, id, thought)) co_return;
   auto& agent = at(body);
   agent.error = fmt::format("waiting for its mind: at most {} agents think at a time, {} are waiting",

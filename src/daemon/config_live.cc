@@ -39,16 +39,16 @@ void ConfigReader::live(const YamlNode& node, const std::string& path) {
   };
   auto& pace = config_.live.pace;
   section(node, path,
-          {{"idle", time(100ms, 24h, pace.idle)},
-           {"listening", time(0ms, 1min, pace.listening)},
-           {"think_limit", time(100ms, 24h, pace.think_limit)},
-           {"longest_pause", time(100ms, 24h, pace.max_pause)},
+          {{"idle_time", time(100ms, 24h, pace.idle)},
+           {"listening_time", time(0ms, 1min, pace.listening)},
+           {"think_timeout", time(100ms, 24h, pace.think_timeout)},
+           {"max_retry_delay", time(100ms, 24h, pace.max_pause)},
            {"speech_per_character", time(0ms, 1s, pace.speech_per_character)},
-           {"least_speech", time(0ms, 1min, pace.min_speech)},
-           {"most_speech", time(0ms, 10min, pace.max_speech)},
-           {"instinct", time(0ms, 1min, config_.live.instinct)},
-           {"hearing", count(0, 16, config_.live.hearing)},
-           {"max_thinking", count(1, 1000, config_.live.max_thinking)}});
+           {"min_speech_time", time(0ms, 1min, pace.min_speech)},
+           {"max_speech_time", time(0ms, 10min, pace.max_speech)},
+           {"scripted_delay", time(0ms, 1min, config_.live.instinct)},
+           {"hearing_distance", count(0, 16, config_.live.hearing)},
+           {"max_concurrent_thoughts", count(1, 1000, config_.live.max_thinking)}});
 }
 
 }  // namespace cru::daemon

@@ -71,9 +71,9 @@ void ConfigReader::provider(const YamlNode& node, const std::string& path, minds
            {"key_file", [&, this](auto& n, auto& p) { text(n, p, into.key_file); }},
            {"proxy", [&, this](auto& n, auto& p) { text(n, p, into.proxy); }},
            {"ca_file", [&, this](auto& n, auto& p) { text(n, p, into.ca_file); }},
-           {"connect_limit", [&, this](auto& n, auto& p) { duration(n, p, into.connect_limit); }},
-           {"first_byte_limit", [&, this](auto& n, auto& p) { duration(n, p, into.first_byte_limit); }},
-           {"silence_limit", [&, this](auto& n, auto& p) { duration(n, p, into.silence_limit); }},
+           {"connect_timeout", [&, this](auto& n, auto& p) { duration(n, p, into.connect_timeout); }},
+           {"first_byte_timeout", [&, this](auto& n, auto& p) { duration(n, p, into.first_byte_timeout); }},
+           {"idle_timeout", [&, this](auto& n, auto& p) { duration(n, p, into.idle_timeout); }},
            {"retries",
             [&, this](auto& n, auto& p) { integer(n, p, 0, 20, [&into](int64_t v) { into.retries = v; }); }},
            {"max_concurrent",
@@ -85,7 +85,7 @@ void ConfigReader::provider(const YamlNode& node, const std::string& path, minds
               into.argv.clear();
               texts(n, p, into.argv);
             }},
-           {"allows_plain_http", [&, this](auto& n, auto& p) { boolean(n, p, into.allows_plain_http); }}});
+           {"allow_plain_http", [&, this](auto& n, auto& p) { boolean(n, p, into.allow_plain_http); }}});
 }
 
 void ConfigReader::permissions(const YamlNode& node, const std::string& path,
@@ -123,15 +123,10 @@ void ConfigReader::crew(const YamlNode& node, const std::string& path) {
         [this](auto& n, auto& p) {
           integer(n, p, 1, 100, [this](int64_t v) { config_.max_concurrent = v; });
         }},
-       {"delegation_limit",
-        [this](auto& n, auto& p) {
-          Duration value = config_.delegation_limit;
-          duration(n, p, value);
-          if (value < 1s || value > std::chrono::hours(24)) return problem(n, p, "must be from 1s to 24h");
-          config_.delegation_limit = value;
-        }},
+       {"delegation_timeout",
+        [this](auto& n, auto& p) { duration_within(n, p, 1s, 24h, config_.delegation_limit); }},
        {"result_limit", [this](auto& n, auto& p) { result_limit(n, p); }},
-       {"most_calls",
+       {"max_model_calls",
         [this](auto& n, auto& p) { integer(n, p, 1, 10'000, [this](int64_t v) { config_.max_calls = v; }); }},
        {"client_permissions", [this](auto& n, auto& p) { permissions(n, p, config_.client_permissions); }},
        {"chat_permissions", [this](auto& n, auto& p) { permissions(n, p, config_.chat_permissions); }}});

@@ -4,9 +4,44 @@
 
 #include <charconv>
 
+#include "base/glob.h"
 #include "base/text.h"
 
 namespace cru::daemon {
+namespace {
+
+/// What a key that earlier versions had is called now; empty if it had no other name.
+std::string_view new_name(std::string_view key) {
+  struct Renamed {
+    Glob before;
+    std::string_view now;
+  };
+  static const std::vector<Renamed> renamed = {
+      {Glob("store.retention.most_events"), "max_events"},
+      {Glob("runs.disk_floor"), "min_free_disk"},
+      {Glob("coordination.requeue_at_end"), "requeue_on_end"},
+      {Glob("crew.delegation_limit"), "delegation_timeout"},
+      {Glob("crew.most_calls"), "max_model_calls"},
+      {Glob("live.idle"), "idle_time"},
+      {Glob("live.listening"), "listening_time"},
+      {Glob("live.think_limit"), "think_timeout"},
+      {Glob("live.longest_pause"), "max_retry_delay"},
+      {Glob("live.least_speech"), "min_speech_time"},
+      {Glob("live.most_speech"), "max_speech_time"},
+      {Glob("live.instinct"), "scripted_delay"},
+      {Glob("live.hearing"), "hearing_distance"},
+      {Glob("live.max_thinking"), "max_concurrent_thoughts"},
+      {Glob("providers.*.connect_limit"), "connect_timeout"},
+      {Glob("providers.*.first_byte_limit"), "first_byte_timeout"},
+      {Glob("providers.*.silence_limit"), "idle_timeout"},
+      {Glob("providers.*.allows_plain_http"), "allow_plain_http"},
+  };
+  for (const auto& [before, now] : renamed)
+    if (before.matches(key)) return now;
+  return {};
+}
+
+}  // namespace
 
 void ConfigReader::problem(const YamlNode& node, const std::string& path, std::string_view reason) {
   problem(node.line, path, reason);
@@ -29,6 +64,10 @@ void ConfigReader::section(const YamlNode& node, const std::string& path, const 
       known->second(value, inner);
       if (problems.size() + config_.warnings.size() == before && value.kind != YamlNode::Kind::map)
         config_.origins[inner] = fmt::format("{}:{}", file_, line);
+      continue;
+    }
+    if (auto name = new_name(inner); !name.empty()) {
+      problem(line, inner, fmt::format("unknown key; renamed to {}", name));
       continue;
     }
     std::vector<std::string> names;

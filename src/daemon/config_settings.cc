@@ -58,26 +58,26 @@ void add_provider(Settings& out, const minds::Provider& provider) {
   out.add_text(key + ".ca_file", provider.ca_file);
   out.add(key + ".max_concurrent", json::value(provider.max_concurrent));
   if (!provider.base_url.empty()) {
-    out.add(key + ".connect_limit", provider.connect_limit);
-    out.add(key + ".first_byte_limit", provider.first_byte_limit);
-    out.add(key + ".silence_limit", provider.silence_limit);
+    out.add(key + ".connect_timeout", provider.connect_timeout);
+    out.add(key + ".first_byte_timeout", provider.first_byte_timeout);
+    out.add(key + ".idle_timeout", provider.idle_timeout);
     out.add(key + ".retries", json::value(provider.retries));
-    out.add(key + ".allows_plain_http", json::value(provider.allows_plain_http));
+    out.add(key + ".allow_plain_http", json::value(provider.allow_plain_http));
   }
   if (!provider.argv.empty()) out.add(key + ".argv", json::value_from(provider.argv));
 }
 
 void add_live(Settings& out, const Config::Live& live) {
-  out.add("live.idle", live.pace.idle);
-  out.add("live.listening", live.pace.listening);
-  out.add("live.think_limit", live.pace.think_limit);
-  out.add("live.longest_pause", live.pace.max_pause);
+  out.add("live.idle_time", live.pace.idle);
+  out.add("live.listening_time", live.pace.listening);
+  out.add("live.think_timeout", live.pace.think_timeout);
+  out.add("live.max_retry_delay", live.pace.max_pause);
   out.add("live.speech_per_character", live.pace.speech_per_character);
-  out.add("live.least_speech", live.pace.min_speech);
-  out.add("live.most_speech", live.pace.max_speech);
-  out.add("live.instinct", live.instinct);
-  out.add("live.hearing", json::value(live.hearing));
-  out.add("live.max_thinking", json::value(live.max_thinking));
+  out.add("live.min_speech_time", live.pace.min_speech);
+  out.add("live.max_speech_time", live.pace.max_speech);
+  out.add("live.scripted_delay", live.instinct);
+  out.add("live.hearing_distance", json::value(live.hearing));
+  out.add("live.max_concurrent_thoughts", json::value(live.max_thinking));
 }
 
 }  // namespace
@@ -88,23 +88,23 @@ json::array settings_of(const Config& config) {
   out.add("daemon.log_level", json::value(config.log_level));
   out.add("store.retention.records", config.keep_records);
   out.add("store.retention.events", config.keep_events);
-  out.add("store.retention.most_events", json::value(config.max_events));
+  out.add("store.retention.max_events", json::value(config.max_events));
   out.add("runs.kill_grace", config.kill_grace);
   out.add("runs.output_limit", json::value(config.output_limit));
-  out.add("runs.disk_floor", json::value(config.disk_floor));
+  out.add("runs.min_free_disk", json::value(config.disk_floor));
   out.add("runs.environment", json::value_from(config.environment));
   out.add("coordination.stale_after", config.stale_after);
   out.add("coordination.lock_ttl_minutes", json::value(config.lock_ttl_minutes));
   out.add("coordination.lock_on_edit", json::value(config.lock_on_edit));
   out.add("coordination.edit_lock_ttl_minutes", json::value(config.edit_lock_ttl_minutes));
-  out.add("coordination.requeue_at_end", json::value(config.requeue_at_end));
+  out.add("coordination.requeue_on_end", json::value(config.requeue_at_end));
   for (const auto& [name, argv] : config.backends)
     out.add("backends." + name + ".argv", json::value_from(argv));
   out.add("crew.default_model", json::value(config.minds.default_model));
   out.add("crew.max_concurrent", json::value(config.max_concurrent));
-  out.add("crew.delegation_limit", config.delegation_limit);
+  out.add("crew.delegation_timeout", config.delegation_limit);
   out.add("crew.result_limit", json::value(config.result_limit));
-  out.add("crew.most_calls", json::value(config.max_calls));
+  out.add("crew.max_model_calls", json::value(config.max_calls));
   out.add("crew.client_permissions", json::value_from(config.client_permissions.names()));
   out.add("crew.chat_permissions", json::value_from(config.chat_permissions.names()));
   add_live(out, config.live);

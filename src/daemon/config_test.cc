@@ -26,7 +26,7 @@ store: {retention: {records: 7d, events: 90m}}
 runs:
   kill_grace: 500ms
   output_limit: 64MiB
-  disk_floor: 1048576
+  min_free_disk: 1048576
   environment: [API_KEY, "OTHER"]
 backends:
   mine: {argv: [my-agent, --json]}
@@ -116,7 +116,7 @@ TEST(Config, SetsCoordinationFromEitherFile) {
     auto config = apply(
         "coordination: {stale_after: 90s, lock_ttl_minutes: 480, lock_on_edit: true, edit_lock_ttl_minutes: "
         "1, "
-        "requeue_at_end: false}",
+        "requeue_on_end: false}",
         scope);
     ASSERT_TRUE(config) << config.error().message;
     EXPECT_EQ(config->stale_after, 90s);
@@ -129,14 +129,17 @@ TEST(Config, SetsCoordinationFromEitherFile) {
 }
 
 TEST(Config, ReadsHowAgentsLive) {
-  auto config = *apply("live: {idle: 30s, listening: 0s, hearing: 3, max_thinking: 9, instinct: 2s}");
+  auto config = *apply(
+      "live: {idle_time: 30s, listening_time: 0s, hearing_distance: 3, max_concurrent_thoughts: 9, "
+      "scripted_delay: 2s}");
   EXPECT_EQ(config.live.pace.idle, 30s);
   EXPECT_EQ(config.live.pace.listening, 0s);
   EXPECT_EQ(config.live.hearing, 3);
   EXPECT_EQ(config.live.max_thinking, 9);
   EXPECT_EQ(config.live.instinct, 2s);
-  EXPECT_EQ(problems("live: {idle: 0s}"), "c.yaml:1: live.idle: must be from 100ms to 1d");
-  EXPECT_EQ(problems("live: {hearing: 17}"), "c.yaml:1: live.hearing: must be an integer from 0 to 16");
+  EXPECT_EQ(problems("live: {idle_time: 0s}"), "c.yaml:1: live.idle_time: must be from 100ms to 1d");
+  EXPECT_EQ(problems("live: {hearing_distance: 17}"),
+            "c.yaml:1: live.hearing_distance: must be an integer from 0 to 16");
 }
 
 TEST(Config, RefusesBadCoordinationSettings) {
@@ -145,13 +148,13 @@ TEST(Config, RefusesBadCoordinationSettings) {
                      "  lock_ttl_minutes: 481\n"
                      "  lock_on_edit: maybe\n"
                      "  edit_lock_ttl_minutes: 0\n"
-                     "  requeue_at_end: \"true\"\n"
+                     "  requeue_on_end: \"true\"\n"
                      "  lock_tll_minutes: 5\n"),
             "c.yaml:2: coordination.stale_after: must be a duration such as 500ms, 10s, 15m, 24h or 30d\n"
             "c.yaml:3: coordination.lock_ttl_minutes: must be an integer from 1 to 480\n"
             "c.yaml:4: coordination.lock_on_edit: must be true or false\n"
             "c.yaml:5: coordination.edit_lock_ttl_minutes: must be an integer from 1 to 480\n"
-            "c.yaml:6: coordination.requeue_at_end: must be true or false\n"
+            "c.yaml:6: coordination.requeue_on_end: must be true or false\n"
             "c.yaml:7: coordination.lock_tll_minutes: unknown key; did you mean lock_ttl_minutes?");
   EXPECT_EQ(problems("coordination: {stale_after: 0s}"),
             "c.yaml:1: coordination.stale_after: must be from 1s to 7d");
@@ -176,7 +179,7 @@ TEST(Config, HasMindsAndACrewWithoutAnyFile) {
   EXPECT_EQ(config.client_permissions, definitions::Permissions::baseline());
   EXPECT_EQ(config.chat_permissions, definitions::Permissions::baseline());
   EXPECT_EQ(text_or(setting(config, "crew.result_limit"), "source"), "default");
-  EXPECT_EQ(setting(config, "providers.ollama.allows_plain_http").at("value"), false);
+  EXPECT_EQ(setting(config, "providers.ollama.allow_plain_http").at("value"), false);
 }
 
 TEST(Config, SetsModelsProvidersAndTheCrew) {
@@ -188,15 +191,15 @@ providers:
   house:
     kind: openai
     base_url: http://models.house:8000
-    allows_plain_http: true
+    allow_plain_http: true
     max_concurrent: 2
-    silence_limit: 90s
+    idle_timeout: 90s
 crew:
   default_model: fast
   max_concurrent: 4
-  delegation_limit: 10m
+  delegation_timeout: 10m
   result_limit: 64KiB
-  most_calls: 7
+  max_model_calls: 7
   client_permissions: [FilesystemWrite]
 )");
   ASSERT_TRUE(config) << config.error().message;
@@ -208,8 +211,8 @@ crew:
   EXPECT_FALSE(config->minds.models.at("sonnet").prices) << "another provider's price";
   const auto& house = config->minds.providers.at("house");
   EXPECT_EQ(house.kind, minds::ProviderKind::openai);
-  EXPECT_TRUE(house.allows_plain_http);
-  EXPECT_EQ(house.silence_limit, 90s);
+  EXPECT_TRUE(house.allow_plain_http);
+  EXPECT_EQ(house.idle_timeout, 90s);
   EXPECT_EQ(config->minds.default_model, "fast");
   EXPECT_EQ(config->max_concurrent, 4);
   EXPECT_EQ(config->delegation_limit, 10min);
@@ -218,24 +221,24 @@ crew:
   EXPECT_EQ(config->client_permissions.in_words(), "FilesystemRead, FilesystemWrite, SemanticSearch");
   EXPECT_EQ(text_or(setting(*config, "crew.result_limit"), "source"), "c.yaml:16");
   EXPECT_EQ(text_or(setting(*config, "models.fast.provider"), "source"), "c.yaml:3");
-  EXPECT_EQ(setting(*config, "providers.house.allows_plain_http").at("value"), true);
-  EXPECT_EQ(text_or(setting(*config, "providers.house.allows_plain_http"), "source"), "c.yaml:9");
+  EXPECT_EQ(setting(*config, "providers.house.allow_plain_http").at("value"), true);
+  EXPECT_EQ(text_or(setting(*config, "providers.house.allow_plain_http"), "source"), "c.yaml:9");
 }
 
 TEST(Config, RefusesBadSettingsOfMindsAndTheCrew) {
   EXPECT_EQ(problems("crew:\n"
                      "  result_limit: 1023\n"
                      "  max_concurrent: 0\n"
-                     "  delegation_limit: 0s\n"
+                     "  delegation_timeout: 0s\n"
                      "  client_permissions: [FilesystemWrit]\n"
-                     "  most_call: 3\n"),
+                     "  max_model_call: 3\n"),
             "c.yaml:2: crew.result_limit: must be from 1KiB to 1MiB\n"
             "c.yaml:3: crew.max_concurrent: must be an integer from 1 to 100\n"
-            "c.yaml:4: crew.delegation_limit: must be from 1s to 24h\n"
+            "c.yaml:4: crew.delegation_timeout: must be from 1s to 1d\n"
             "c.yaml:5: crew.client_permissions: unknown permission \"FilesystemWrit\"; valid: "
             "FilesystemRead, FilesystemWrite, SemanticSearch, DatabaseRead, DatabaseWrite, NetworkAccess, "
             "ProcessSpawn\n"
-            "c.yaml:6: crew.most_call: unknown key; did you mean most_calls?");
+            "c.yaml:6: crew.max_model_call: unknown key; did you mean max_model_calls?");
   EXPECT_EQ(problems("crew: {result_limit: 2MiB}"), "c.yaml:1: crew.result_limit: must be from 1KiB to 1MiB");
   EXPECT_EQ(problems("crew: {result_limit: 1048577}"),
             "c.yaml:1: crew.result_limit: must be from 1KiB to 1MiB");

@@ -116,10 +116,10 @@ class HttpMind final : public Mind {
     out.proxy = proxy_.proxy;
     out.no_proxy = proxy_.no_proxy;
     out.ca_file = provider_.ca_file;
-    out.connect_limit = provider_.connect_limit;
-    out.first_byte_limit = provider_.first_byte_limit;
-    out.silence_limit = provider_.silence_limit;
-    out.allows_plain_http = provider_.allows_plain_http;
+    out.connect_timeout = provider_.connect_timeout;
+    out.first_byte_timeout = provider_.first_byte_timeout;
+    out.idle_timeout = provider_.idle_timeout;
+    out.allow_plain_http = provider_.allow_plain_http;
     return out;
   }
 

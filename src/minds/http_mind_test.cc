@@ -43,7 +43,7 @@ class HttpMinds : public testing::Test {
     provider_.name = "anthropic";
     provider_.kind = ProviderKind::anthropic;
     provider_.key_env = "KEY";
-    provider_.connect_limit = provider_.silence_limit = provider_.first_byte_limit = 1h;
+    provider_.connect_timeout = provider_.idle_timeout = provider_.first_byte_timeout = 1h;
     model_.id = "claude-x";
     model_.prices = Prices{3, 15, 0.3, 3.75};
   }
@@ -270,7 +270,7 @@ TEST_F(HttpMinds, DoNotWaitForEver) {
     peer.begin_stream();
     peer.wait_for_close();
   });
-  provider_.silence_limit = 30ms;
+  provider_.idle_timeout = 30ms;
   provider_.retries = 1;
   auto reply = think(server);
   ASSERT_FALSE(reply);

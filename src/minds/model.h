@@ -54,13 +54,13 @@ struct Provider {
   std::string key_file;  ///< 0600, the user's own; else ~/.config/crucible/keys/NAME
   std::string proxy;     ///< else as the environment says (HTTPS_PROXY, NO_PROXY)
   std::string ca_file;
-  Duration connect_limit = std::chrono::seconds(10);
-  Duration first_byte_limit = std::chrono::seconds(120);
-  Duration silence_limit = std::chrono::seconds(60);
+  Duration connect_timeout = std::chrono::seconds(10);
+  Duration first_byte_timeout = std::chrono::seconds(120);
+  Duration idle_timeout = std::chrono::seconds(60);
   int64_t retries = 4;
-  int64_t max_concurrent = 1;      ///< once concurrency is on: local 1, anthropic 3, openai 5
-  std::vector<std::string> argv;   ///< of a command
-  bool allows_plain_http = false;  ///< loopback is always allowed
+  int64_t max_concurrent = 1;     ///< once concurrency is on: local 1, anthropic 3, openai 5
+  std::vector<std::string> argv;  ///< of a command
+  bool allow_plain_http = false;  ///< loopback is always allowed
 };
 
 struct Settings {

@@ -37,7 +37,7 @@ async function stubborn(t, options) {
 }
 
 test("a command ends with its agent that is out of time", async (t) => {
-  const { crew, ran } = await stubborn(t, { settings: { crew: { delegation_limit: "2s" } } });
+  const { crew, ran } = await stubborn(t, { settings: { crew: { delegation_timeout: "2s" } } });
   const chat = await crew.chat({ message: "go", permissions: ["all"] });
   // On a slow machine the time may be over before the command is begun: then once more.
   while (!ran()) await chat.say("again");
@@ -57,7 +57,7 @@ test("a command ends with its agent that is stopped", async (t) => {
 });
 
 test("a model that never ends is ended, and the chat goes on in a form that the API takes", async (t) => {
-  const { crew, server, asked } = await cast(t, { assistant: ({ text }) => (/^enough/.test(text) ? { text: "Well." } : { text: "More.", tools: [{ name: "list_notes", input: {} }] }) }, { settings: { crew: { most_calls: 3 } } });
+  const { crew, server, asked } = await cast(t, { assistant: ({ text }) => (/^enough/.test(text) ? { text: "Well." } : { text: "More.", tools: [{ name: "list_notes", input: {} }] }) }, { settings: { crew: { max_model_calls: 3 } } });
   const chat = await crew.chat({ message: "go" });
   assert.equal((await chat.idle()).error.type, "turn_limit");
   assert.equal(asked("assistant").length, 3);

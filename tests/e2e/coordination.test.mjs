@@ -102,7 +102,7 @@ test("CO-04, CO-17: with the database gone the answer is database_unavailable at
 });
 
 test("CO-04, CO-17: a full disk is database_unavailable too, and heals when there is space", async (t) => {
-  const project = new SmallDisk({ config: "runs: {disk_floor: 0}\n" });
+  const project = new SmallDisk({ config: "runs: {min_free_disk: 0}\n" });
   project.size = "16m";
   t.after(() => project.close());
   await project.startDaemon();

@@ -15,7 +15,7 @@ async function nothingChanged(project, id) {
 }
 
 test("a full disk: the start is refused with disk_full, and works again when there is space", async (t) => {
-  const project = new SmallDisk({ config: "runs: {disk_floor: 0}\n" });
+  const project = new SmallDisk({ config: "runs: {min_free_disk: 0}\n" });
   project.size = "16m";
   t.after(() => project.close());
   await project.startDaemon();
@@ -38,7 +38,7 @@ test("a full disk: the start is refused with disk_full, and works again when the
 });
 
 test("a disk that fills up under a run makes it wait, and nothing is lost", async (t) => {
-  const project = new SmallDisk({ config: "runs: {disk_floor: 0}\n" });
+  const project = new SmallDisk({ config: "runs: {min_free_disk: 0}\n" });
   project.size = "32m";
   t.after(() => project.close());
   await project.startDaemon();

@@ -108,7 +108,7 @@ test("RT-02: termination is confirmed, seen by all, and cancels the thought; the
   const minds = await Minds.start(t);
   const thinking = gate();
   minds.decide("Ada", () => thinking.wait);
-  const live = await Live.started({ minds, live: { idle: "500ms" } }, t);
+  const live = await Live.started({ minds, live: { idle_time: "500ms" } }, t);
   const [asker, other] = [await live.connect(), await live.connect()];
   const id = await live.bring(asker, { name: "Ada" });
   await minds.thought("Ada");

@@ -7,7 +7,7 @@ import { Live, Minds } from "./harness/live.mjs";
 const say = (message, to) => ({ type: "chat_message", message, ...(to ? { to } : {}) });
 
 test("RT-09: what one says reaches every agent, whole; receipts tell", async (t) => {
-  const live = await Live.started({ live: { listening: "1s" } }, t);
+  const live = await Live.started({ live: { listening_time: "1s" } }, t);
   const socket = await live.connect();
   const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => live.bring(socket, { name: `Agent ${n}` })));
   const content = `Grüße an alle, 世界! ${"x".repeat(7000)}.`;
@@ -29,7 +29,7 @@ test("RT-09: what one says reaches every agent, whole; receipts tell", async (t)
 
 test("RT-09: a word reaches each of twelve agents within 100 ms, by the times in the log, and every word reaches every agent once", async (t) => {
   // They listen all the time: an agent that speaks hears later, and that is not the bus.
-  const live = await Live.started({ live: { listening: "1m" } }, t);
+  const live = await Live.started({ live: { listening_time: "1m" } }, t);
   const socket = await live.connect();
   const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => live.bring(socket, { name: `Agent ${n}` })));
   const words = [];
@@ -59,7 +59,7 @@ test("RT-09: a word reaches each of twelve agents within 100 ms, by the times in
 test("an agent that speaks is heard by those near it, and by nobody far away", async (t) => {
   const minds = await Minds.start(t);
   minds.decide("Ada", { action: "speak", content: "Is anybody here?" });
-  const live = await Live.started({ minds, live: { hearing: 4 } }, t);
+  const live = await Live.started({ minds, live: { hearing_distance: 4 } }, t);
   const socket = await live.connect();
   const at = (x, y) => ({ cli_backend: "mock", initial_position: { x, y } });
   const [near, far] = [await live.bring(socket, { name: "Near", ...at(7, 5) }), await live.bring(socket, { name: "Far", ...at(18, 7) })];
@@ -90,7 +90,7 @@ test("RT-10: whoever is spawned is on the bus at once and gets every broadcast",
 });
 
 test("RT-11: agents filter by sender, by recipient and by type", async (t) => {
-  const live = await Live.started({ live: { hearing: 16 } }, t);
+  const live = await Live.started({ live: { hearing_distance: 16 } }, t);
   const socket = await live.connect();
   const spawn = (name, listens_to, x) => live.bring(socket, { name, listens_to, initial_position: { x, y: 5 } });
   const anyone = await spawn("Anyone", undefined, 9);
@@ -116,7 +116,7 @@ test("RT-11: agents filter by sender, by recipient and by type", async (t) => {
 });
 
 test("an agent that listens within two steps hears who is that close, and nobody farther, though within hearing", async (t) => {
-  const live = await Live.started({ live: { hearing: 8 } }, t);
+  const live = await Live.started({ live: { hearing_distance: 8 } }, t);
   const socket = await live.connect();
   const close = await live.bring(socket, { name: "Close", listens_to: { within: 2 }, initial_position: { x: 3, y: 5 } });
   const anyone = await live.bring(socket, { name: "Anyone", initial_position: { x: 3, y: 6 } });

@@ -9,7 +9,7 @@ test("what is said to an agent that speaks is heard when it has ended, and answe
   await inMoreTime(["1500ms", "10s", "1m"], async (time) => {
     const minds = await Minds.start(t);
     minds.decide("Ada", { action: "speak", content: "A long story." }, { action: "speak", content: "Yes?" });
-    const live = await Live.started({ minds, live: { least_speech: time, most_speech: time } }, t);
+    const live = await Live.started({ minds, live: { min_speech_time: time, max_speech_time: time } }, t);
     const socket = await live.connect();
     const id = await live.bring(socket, { name: "Ada" });
     await socket.must("message_accepted", say("tell me", [id]));
@@ -30,7 +30,7 @@ test("what is said to an agent that speaks is heard when it has ended, and answe
 
 test("several messages at once are each acknowledged once, and thought about together", async (t) => {
   const minds = await Minds.start(t);
-  const live = await Live.started({ minds, live: { listening: "700ms" } }, t);
+  const live = await Live.started({ minds, live: { listening_time: "700ms" } }, t);
   const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada" });
   const ids = [];

@@ -17,7 +17,7 @@ async function watch(live, ...words) {
 }
 
 test("RT-01, RT-15, RT-16, RT-17: Godot spawns an agent and sees its states, its speech and its walk", { skip }, async (t) => {
-  const live = await Live.started({ live: { idle: "1s" } }, t);
+  const live = await Live.started({ live: { idle_time: "1s" } }, t);
   const { code, lines, text } = await watch(live, `--url=${live.url}`, `--token=${live.token}`, `--seconds=${patience / 1000 - 10}`);
   assert.equal(code, 0, text);
   assert.doesNotMatch(text, /SCRIPT ERROR|no JSON object/);
@@ -28,7 +28,7 @@ test("RT-01, RT-15, RT-16, RT-17: Godot spawns an agent and sees its states, its
 });
 
 test("Godot finds the daemon by the project's folder, and is at home in a crowd, told in pages", { skip }, async (t) => {
-  const live = await Live.started({ live: { idle: "2s" } }, t);
+  const live = await Live.started({ live: { idle_time: "2s" } }, t);
   const socket = await live.connect();
   for (let n = 0; n < 100; n += 50) await Promise.all(Array.from({ length: 50 }, (_, m) => live.bring(socket, { name: `Agent ${n + m}`, role: "r".repeat(200) })));
   const { code, lines, text } = await watch(live, `--project=${live.root}`, `--seconds=${patience / 1000 - 10}`);

@@ -46,7 +46,7 @@ test("RT-04: after five seconds of idleness, by default and not before, it asks 
 
 test("RT-14: the mind is asked with the requirement's words, the last five messages and the current task", async (t) => {
   const minds = await Minds.start(t);
-  const live = await Live.started({ minds, live: { idle: "1s" } }, t);
+  const live = await Live.started({ minds, live: { idle_time: "1s" } }, t);
   const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada", role: "analyst" });
   const first = await minds.thought("Ada");
@@ -68,7 +68,7 @@ test("RT-14: the mind is asked with the requirement's words, the last five messa
 test("RT-05: a decision to move is carried out: position, AgentMoved on the bus, told to clients as one walk", async (t) => {
   const minds = await Minds.start(t);
   minds.decide("Ada", { action: "move", x: 10, y: 5, reason: "nearer" });
-  const live = await Live.started({ minds, live: { idle: "500ms" } }, t);
+  const live = await Live.started({ minds, live: { idle_time: "500ms" } }, t);
   const began = Date.now();
   const [socket, other] = [await live.connect(), await live.connect()];
   // Out of hearing: a greeting would interrupt the thought whose answer is a move.
@@ -88,7 +88,7 @@ test("RT-05: a decision to move is carried out: position, AgentMoved on the bus,
 
 test("speak, collaborate, complete_task and wait are carried out; a code fence is taken off", async (t) => {
   const minds = await Minds.start(t);
-  const live = await Live.started({ minds, live: { idle: "1s" } }, t);
+  const live = await Live.started({ minds, live: { idle_time: "1s" } }, t);
   const socket = await live.connect();
   const bob = await live.bring(socket, { name: "Bob", cli_backend: "mock", initial_position: { x: 7, y: 6 }, listens_to: { senders: ["nobody_at_all"] } });
   minds.decide("Ada", '```json\n{"action":"speak","content":"I\'ve finished the analysis","recipient":"player_0"}\n```', { action: "collaborate", with: bob, proposal: "Shall we pair?" },
@@ -108,7 +108,7 @@ test("speak, collaborate, complete_task and wait are carried out; a code fence i
 test("words that are no decision are a wait, and are logged", async (t) => {
   const minds = await Minds.start(t);
   minds.decide("Ada", "I think I would rather dance.", '{"action":"fly","x":1}', '{"action":"move","x":3}', { action: "speak", content: "well then" });
-  const live = await Live.started({ minds, live: { idle: "300ms", longest_pause: "300ms" } }, t);
+  const live = await Live.started({ minds, live: { idle_time: "300ms", max_retry_delay: "300ms" } }, t);
   const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
   await socket.waitFor(({ type, content }) => type === "agent_speech" && content === "well then");
@@ -123,7 +123,7 @@ test("RT-06: a message while it thinks: listening, acknowledged, thinking again,
   const minds = await Minds.start(t);
   const slow = gate();
   minds.decide("Ada", async () => { await slow.wait; return { action: "speak", content: "too late" }; }, { action: "speak", content: "I heard you", recipient: "player_0" });
-  const live = await Live.started({ minds, live: { idle: "300ms" } }, t);
+  const live = await Live.started({ minds, live: { idle_time: "300ms" } }, t);
   const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada" });
   await minds.thought("Ada");
@@ -164,7 +164,7 @@ test("RT-08: a move asked for while it speaks is held, logged, and carried out w
   const minds = await Minds.start(t);
   await inMoreTime(["2s", "10s", "1m"], async (speech) => {
     minds.decide("Ada", { action: "speak", content: "A long story." });
-    const live = await Live.started({ minds, live: { idle: "300ms", least_speech: speech, most_speech: speech } }, t);
+    const live = await Live.started({ minds, live: { idle_time: "300ms", min_speech_time: speech, max_speech_time: speech } }, t);
     const socket = await live.connect();
     const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
     await socket.state(id, "speaking");
@@ -205,7 +205,7 @@ test("a slow mind of one agent does not delay another", async (t) => {
   const slow = gate();
   t.after(() => slow.open());
   minds.decide("Slow", () => slow.wait);
-  const live = await Live.started({ minds, live: { max_thinking: 4 } }, t);
+  const live = await Live.started({ minds, live: { max_concurrent_thoughts: 4 } }, t);
   const socket = await live.connect();
   const sluggish = await live.bring(socket, { name: "Slow" });
   const others = [await live.bring(socket, { name: "Quick" }), await live.bring(socket, { name: "Scripted", cli_backend: "mock" })];
@@ -225,7 +225,7 @@ test("a mind that does not answer in time is told of, and the agent goes on", as
   t.after(() => never.open());
   // As often as it takes: on a slow machine an answer may be late too.
   minds.decide("Ada", () => never.wait, ...Array(200).fill({ action: "speak", content: "back again" }));
-  const live = await Live.started({ minds, live: { idle: "300ms", think_limit: "1s", longest_pause: "300ms" } }, t);
+  const live = await Live.started({ minds, live: { idle_time: "300ms", think_timeout: "1s", max_retry_delay: "300ms" } }, t);
   const socket = await live.connect();
   const id = await live.bring(socket, { name: "Ada" });
   const stuck = await socket.waitFor("agent_stuck");
@@ -238,7 +238,7 @@ test("a mind that does not answer in time is told of, and the agent goes on", as
 });
 
 test("ten agents by themselves for a few seconds: legal states, one a tile, numbers that rise, the same for every client", async (t) => {
-  const live = await Live.started({ live: { idle: "300ms" } }, t);
+  const live = await Live.started({ live: { idle_time: "300ms" } }, t);
   const sockets = [await live.connect(), await live.connect()];
   const ids = await Promise.all(Array.from({ length: 10 }, (_, n) => live.bring(sockets[0], { name: `Agent ${n}` })));
   await sockets[0].until(() => sockets[0].of("agent_moved").length >= 10 && sockets[0].of("agent_speech").length >= 5);

@@ -107,7 +107,7 @@ test("more thinkers than places: one at a time, in the order of asking, nobody s
     return { action: "wait" };
   };
   names.forEach((name) => minds.decide(name, ...Array(50).fill(slowly)));
-  const live = await Live.started({ minds, live: { idle: "100ms", max_thinking: 1 } }, t);
+  const live = await Live.started({ minds, live: { idle_time: "100ms", max_concurrent_thoughts: 1 } }, t);
   const socket = await live.connect();
   socket.ws.on("message", () => { const { type, agent_id, state } = socket.messages.at(-1); if (type === "agent_state_update") states.set(agent_id, state); });
   const name_of = new Map();
@@ -124,13 +124,13 @@ test("more thinkers than places: one at a time, in the order of asking, nobody s
   for (const id of name_of.keys()) assert.equal((await live.agent(id)).error, null);
 });
 
-test("a mind that hangs keeps its place no longer than think_limit; whoever waits longer is reported, and has its turn", async (t) => {
+test("a mind that hangs keeps its place no longer than think_timeout; whoever waits longer is reported, and has its turn", async (t) => {
   const never = gate();
   t.after(() => never.open());
-  await inMoreTime(["1500ms", "10s", "1m"], async (think_limit) => {
+  await inMoreTime(["1500ms", "10s", "1m"], async (think_timeout) => {
     const minds = await Minds.start(t);
     minds.decide("First", () => never.wait).decide("Second", () => never.wait).decide("Third", { action: "speak", content: "my turn at last" });
-    const live = await Live.started({ minds, live: { max_thinking: 1, think_limit, longest_pause: "1h" } }, t);
+    const live = await Live.started({ minds, live: { max_concurrent_thoughts: 1, think_timeout, max_retry_delay: "1h" } }, t);
     const socket = await live.connect();
     const ids = [];
     for (const name of ["First", "Second", "Third"]) ids.push(await live.bring(socket, { name }));
@@ -164,7 +164,7 @@ test("an answer that was decided on the way and not yet said is not forgotten wh
   const minds = await Minds.start(t);
   // All of it has to happen on her way: a longer one, if the machine is too slow for a short one.
   await inMoreTime([20, 64], async (cols) => {
-    const live = new Live({ minds, live: { hearing: 16 } });
+    const live = new Live({ minds, live: { hearing_distance: 16 } });
     t.after(() => live.close());
     live.write(".crucible/layout.json", JSON.stringify(floor(cols)));
     await live.startDaemon();

@@ -8,7 +8,7 @@ const saying = (decision) => [{ say: JSON.stringify(decision) }];
 
 test("an agent with cli_backend claude thinks with that program, in the requirement's words", async (t) => {
   const live = await Live.started({
-    live: { idle: "1s" },
+    live: { idle_time: "1s" },
     standin: { replies: [{ when: "Analyze situation and decide next action", steps: saying({ action: "speak", content: "Claude was here" }) }] },
   }, t);
   const socket = await live.connect();
@@ -22,7 +22,7 @@ test("an agent with cli_backend claude thinks with that program, in the requirem
 });
 
 test("termination ends the program that it thinks with", async (t) => {
-  const live = await Live.started({ live: { idle: "500ms" }, standin: { replies: [{ when: "Analyze", steps: [{ hang: true }] }] } }, t);
+  const live = await Live.started({ live: { idle_time: "500ms" }, standin: { replies: [{ when: "Analyze", steps: [{ hang: true }] }] } }, t);
   const socket = await live.connect();
   const id = await live.bring(socket, { name: "Assistant", cli_backend: "claude" });
   await waitFor(() => live.starts("claude").length === 1, { what: "the program is started" });

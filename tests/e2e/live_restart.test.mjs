@@ -132,7 +132,7 @@ test("kill -9 while a move is held and while one walks: both are carried out", a
   await inMoreTime(["3s", "15s", "1m"], async (time) => {
     const minds = await Minds.start(t);
     minds.decide("Ada", { action: "speak", content: "A long story." });
-    const live = await Live.started({ minds, live: { least_speech: time, most_speech: time } }, t);
+    const live = await Live.started({ minds, live: { min_speech_time: time, max_speech_time: time } }, t);
     const socket = await live.connect();
     const ada = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 } });
     const bob = await live.bring(socket, { name: "Bob", initial_position: { x: 2, y: 6 } });

@@ -164,7 +164,7 @@ test("500 agents: a snapshot in pages, no message over 60,000 bytes", async (t) 
 });
 
 test("a client is told of the agents, the area and the types that it subscribed to, and of who comes and goes", async (t) => {
-  const live = await Live.started({ live: { hearing: 0 } }, t);
+  const live = await Live.started({ live: { hearing_distance: 0 } }, t);
   const [all, some, here, types] = [await live.connect(), await live.connect(), await live.connect(), await live.connect()];
   const ada = await live.bring(all, { name: "Ada", initial_position: { x: 3, y: 5 } });
   const bob = await live.bring(all, { name: "Bob", initial_position: { x: 16, y: 7 } });

@@ -42,7 +42,7 @@ test("kill -9 while people are in the world: a client that resumes is told once 
 });
 
 test("a full disk: what is said is refused, the world is still shown, and with space the agents go on", async (t) => {
-  const live = new (onSmallDisk(Live))({ settings: { runs: { disk_floor: 0 } } });
+  const live = new (onSmallDisk(Live))({ settings: { runs: { min_free_disk: 0 } } });
   live.size = "16m";
   t.after(() => live.close());
   await live.startDaemon();

@@ -228,7 +228,7 @@ test("the world on the page: everything said by the socket is shown and can be d
 test("live agents on the page, with the real daemon: spawned, spoken to, given a task, sent away, ended", async (t) => {
   // A port of its own, kept over a restart; agents that do nothing unasked.
   const port = await fixedPort();
-  const project = await Project.started({ config: `daemon: {port: ${port}}\nlive: {idle: 1h}\n` }, t);
+  const project = await Project.started({ config: `daemon: {port: ${port}}\nlive: {idle_time: 1h}\n` }, t);
   const at = await open(`${project.url}/#token=${project.token}`, t);
   const { page } = at;
   const agentOf = async (name) => (await project.get("/live")).json.agents.find((agent) => agent.name === name);

@@ -140,7 +140,7 @@ test("an error has its type and how bad it is: fatal when no other try can help"
 
 test("a subagent that is not done in time fails with timed_out, and the next one has its turn", async (t) => {
   const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("slow", "s"), spawning("worker", "w")] }, { text: "done" }], slow: { hang: true }, worker: { text: report("Fine.") } },
-    { settings: { crew: { delegation_limit: "1s" } } });
+    { settings: { crew: { delegation_timeout: "1s" } } });
   const chat = await crew.chat({ message: "go" });
   assert.equal(await chat.answer(), "done");
   const [late, fine] = told(asked("assistant"));

@@ -153,7 +153,7 @@ void configure(Transfer& transfer, Client& state) {
   set(CURLOPT_SSL_VERIFYHOST, 2L);
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
-  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_limit.count()));
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_timeout.count()));
   set(CURLOPT_ERRORBUFFER, transfer.words);
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   // Set in any case: libcurl would read the environment otherwise.
@@ -262,7 +262,7 @@ Task<Result<HttpReply>> WebClient::fetch(WebRequest request, TakeBody take, Stop
   });
   transfer.heard_at = state->loop.clock().boot();
   while (!transfer.result) {
-    auto limit = transfer.has_answered ? transfer.request.silence_limit : transfer.request.first_byte_limit;
+    auto limit = transfer.has_answered ? transfer.request.idle_timeout : transfer.request.first_byte_timeout;
     auto left = transfer.heard_at + limit - state->loop.clock().boot();
     if (left <= Duration(0)) transfer.error = too_slow(transfer);
     if (!transfer.error) co_await registered.news(left);

@@ -22,11 +22,11 @@ struct WebRequest {
   std::string proxy = {};     ///< empty: none
   std::string no_proxy = {};  ///< hosts that are reached without it, as in NO_PROXY
   std::string ca_file = {};   ///< empty: the system's
-  Duration connect_limit = std::chrono::seconds(10);
-  Duration first_byte_limit = std::chrono::seconds(120);
-  Duration silence_limit = std::chrono::seconds(60);
+  Duration connect_timeout = std::chrono::seconds(10);
+  Duration first_byte_timeout = std::chrono::seconds(120);
+  Duration idle_timeout = std::chrono::seconds(60);
   size_t max_bytes = 64u << 20;
-  bool allows_plain_http = false;
+  bool allow_plain_http = false;
 };
 
 /// Why a request failed: "connection", "tls", "timed_out", "proxy", "cancelled", "too_large", "redirected",

@@ -16,7 +16,7 @@ class WebClients : public testing::Test {
     client_.reset();
   }
   Result<HttpReply> fetch(WebRequest request) {
-    request.connect_limit = request.first_byte_limit = request.silence_limit = 1h;
+    request.connect_timeout = request.first_byte_timeout = request.idle_timeout = 1h;
     return thread_.await([&] {
       return client_->fetch(
           request,
@@ -174,7 +174,7 @@ TEST_F(HeldWebClients, WaitForTheFirstByteOnlySoLong) {
     asked = true;
     peer.wait_for_close();
   });
-  auto reply = fetch({.url = server.url(), .first_byte_limit = 1h}, 1h, [&] { return asked.load(); });
+  auto reply = fetch({.url = server.url(), .first_byte_timeout = 1h}, 1h, [&] { return asked.load(); });
   ASSERT_FALSE(reply);
   EXPECT_EQ(web_failure(reply.error()), "timed_out");
   EXPECT_NE(reply.error().message.find("did not respond within"), std::string::npos);
@@ -187,7 +187,7 @@ TEST_F(HeldWebClients, BearSilenceOnlySoLong) {
     peer.chunk("x");
     peer.wait_for_close();
   });
-  auto reply = fetch({.url = server.url(), .first_byte_limit = 10h, .silence_limit = 1h}, 1h,
+  auto reply = fetch({.url = server.url(), .first_byte_timeout = 10h, .idle_timeout = 1h}, 1h,
                      [this] { return body_ == "x"; });
   ASSERT_FALSE(reply);
   EXPECT_EQ(web_failure(reply.error()), "timed_out");
@@ -318,7 +318,7 @@ TEST_F(WebClients, SendNothingUnencryptedBeyondThisMachine) {
   ASSERT_FALSE(reply);
   EXPECT_EQ(web_failure(reply.error()), "invalid_url");
   EXPECT_EQ(reply.error().message, "refusing an unencrypted connection to 192.0.2.1");
-  EXPECT_NE(reply.error().hint.find("providers.NAME.allows_plain_http"), std::string::npos);
+  EXPECT_NE(reply.error().hint.find("providers.NAME.allow_plain_http"), std::string::npos);
 }
 
 TEST_F(WebClients, LetNoHeaderSlipAnotherIn) {

@@ -88,7 +88,7 @@ Error explain(const Transfer& transfer, const CurlLibrary& curl) {
     case CURLE_OPERATION_TIMEDOUT:
       return web_error(Code::timed_out, "timed_out",
                        fmt::format("no connection to {} within {}", where,
-                                   format_duration(transfer.request.connect_limit)));
+                                   format_duration(transfer.request.connect_timeout)));
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_CACERT_BADFILE:
@@ -124,18 +124,18 @@ Error too_slow(const Transfer& transfer) {
   const auto& request = transfer.request;
   return web_error(Code::timed_out, "timed_out",
                    transfer.has_answered ? fmt::format("{} sent nothing for {}", transfer.address.host,
-                                                       format_duration(request.silence_limit))
+                                                       format_duration(request.idle_timeout))
                                          : fmt::format("{} did not respond within {}", transfer.address.host,
-                                                       format_duration(request.first_byte_limit)));
+                                                       format_duration(request.first_byte_timeout)));
 }
 
 Result<WebAddress> check_web_request(const WebRequest& request) {
   auto address = parse_web_address(request.url);
   if (!address) return address;
-  if (address->scheme == "http" && !address->is_loopback && !request.allows_plain_http)
+  if (address->scheme == "http" && !address->is_loopback && !request.allow_plain_http)
     return fail(web_error(Code::invalid_argument, "invalid_url",
                           fmt::format("refusing an unencrypted connection to {}", address->host),
-                          "use https, or set providers.NAME.allows_plain_http if you trust the network"));
+                          "use https, or set providers.NAME.allow_plain_http if you trust the network"));
   if (!is_one_line(request.headers))
     return fail(web_error(Code::invalid_argument, "invalid_url", "a header contains a line break"));
   return address;

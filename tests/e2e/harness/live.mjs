@@ -143,7 +143,7 @@ export class LiveSocket {
 }
 
 /// How agents of the tests live: everything is quick, and nobody thinks by himself for an hour unless `idle` says so.
-export const quick = { idle: "1h", listening: "50ms", least_speech: "100ms", speech_per_character: "1ms", instinct: "20ms" };
+export const quick = { idle_time: "1h", listening_time: "50ms", min_speech_time: "100ms", speech_per_character: "1ms", scripted_delay: "20ms" };
 
 /// Minds that decide what a test says, behind a real model server: a queue by the agent's name, and `wait` when it is empty.
 /// A decision is an object, the words themselves, or a function of the request (which may wait).

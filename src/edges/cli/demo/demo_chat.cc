@@ -22,7 +22,7 @@ constexpr std::string_view config =
     "crew:\n"
     "  default_model: lead\n"
     "live:\n"
-    "  idle: 3s\n";
+    "  idle_time: 3s\n";
 
 std::string lead_script(int pace) {
   return fmt::format(

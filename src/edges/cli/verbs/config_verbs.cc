@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 8> main_keys = {"daemon.port",
                                                        "store.retention.records",
                                                        "crew.default_model",
                                                        "crew.max_concurrent",
-                                                       "crew.delegation_limit",
+                                                       "crew.delegation_timeout",
                                                        "crew.chat_permissions",
                                                        "coordination.lock_ttl_minutes"};
 
