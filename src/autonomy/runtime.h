@@ -129,7 +129,7 @@ class AgentRuntime {
   Task<Result<json::object>> shown(json::object picture);
   static Result<> check_name(std::string_view id);
 
-  // living.cc
+  // effects.cc
   void tell(Body body, const Input& input);
   void apply(Body body, const effect::Changed& effect);
   void apply(Body body, const effect::Think& effect);
@@ -153,7 +153,7 @@ class AgentRuntime {
   void set_alarm();
   void call_at(BootTime time);
 
-  // hearing.cc
+  // delivery.cc
   Task<void> follow(int64_t cursor);
   Task<EventPage> read_on(int64_t cursor, EventFilter filter);
   void pump();

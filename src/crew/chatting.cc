@@ -207,7 +207,7 @@ Task<Result<ChatView>> Crew::end_chat(std::string chat_id) {
     return {};
   });
   if (!ended) co_return fail(std::move(ended.error()));
-  co_await other_tools_.agent_ended(stopped->chat.agent, id);
+  co_await external_tools_.agent_ended(stopped->chat.agent, id);
   update_files(id);
   co_await wait_for_files(id);
   co_return co_await view(id, 0, 200);

@@ -15,7 +15,7 @@
 namespace cru::crew {
 
 Crew::Crew(Loop& loop, Store& store, Pool& pool, Random& random, definitions::Registry& registry,
-           minds::Minds& minds, Workbench& workbench, OtherTools& other_tools, Options options)
+           minds::Minds& minds, Workbench& workbench, ExternalTools& external_tools, Options options)
     : loop_(loop),
       store_(store),
       pool_(pool),
@@ -23,7 +23,7 @@ Crew::Crew(Loop& loop, Store& store, Pool& pool, Random& random, definitions::Re
       registry_(registry),
       minds_(minds),
       workbench_(workbench),
-      other_tools_(other_tools),
+      external_tools_(external_tools),
       options_(std::move(options)),
       queue_({options_.max_concurrent,
               [this](const std::string& provider) {

@@ -9,7 +9,7 @@
 #include "base/id.h"
 #include "base/once.h"
 #include "crew/chat.h"
-#include "crew/other_tools.h"
+#include "crew/external_tools.h"
 #include "crew/queue.h"
 #include "crew/spawning.h"
 #include "crew/workbench.h"
@@ -69,7 +69,7 @@ struct SpawnRequest {
 class Crew {
  public:
   Crew(Loop& loop, Store& store, Pool& pool, Random& random, definitions::Registry& registry,
-       minds::Minds& minds, Workbench& workbench, OtherTools& other_tools, Options options);
+       minds::Minds& minds, Workbench& workbench, ExternalTools& external_tools, Options options);
   ~Crew();
 
   /// Goes on with every turn and subagent that an earlier daemon left.
@@ -181,7 +181,7 @@ class Crew {
   definitions::Registry& registry_;
   minds::Minds& minds_;
   Workbench& workbench_;
-  OtherTools& other_tools_;
+  ExternalTools& external_tools_;
   const Options options_;
   Queue queue_;
   std::map<std::string, ActiveThreadPtr> active_;  ///< by thread, while it runs

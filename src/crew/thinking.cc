@@ -230,7 +230,7 @@ Task<std::vector<minds::ToolSpec>> Crew::tools_for(const Thread& thread) {
     else
       specs.push_back({std::string(tool.name), std::string(tool.description), schema_of(tool)});
   }
-  for (auto& spec : other_tools_.specs(thread.permissions)) specs.push_back(std::move(spec));
+  for (auto& spec : external_tools_.specs(thread.permissions)) specs.push_back(std::move(spec));
   co_return specs;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view spawn_tool = "spawn_agent";
 
-bool is_repeatable(const std::string& name, const OtherTools& others) {
+bool is_repeatable(const std::string& name, const ExternalTools& others) {
   if (const auto* tool = find_tool(name)) return tool->reads_only;
   return !others.has(name) || others.reads_only(name);
 }
@@ -141,7 +141,7 @@ Task<Result<>> Crew::use_tools(const Thread& thread, ActiveThreadPtr active, Ent
 Task<minds::ToolResult> Crew::use_tool(const Thread& thread, ActiveThreadPtr active, minds::ToolUse use,
                                        bool was_begun) {
   if (active->stop.requested()) co_return minds::ToolResult{use.id, "cancelled before it started", true};
-  bool repeatable = is_repeatable(use.name, other_tools_);
+  bool repeatable = is_repeatable(use.name, external_tools_);
   if (was_begun && !repeatable)
     co_return minds::ToolResult{
         use.id,
@@ -183,7 +183,7 @@ Task<Result<std::string>> Crew::carry_out(const Thread& thread, ActiveThreadPtr 
                 .own_chat = thread.depth == 0 ? thread.chat_id : std::string(),
                 .name = use.name,
                 .input = use.input};
-  if (other_tools_.has(use.name)) co_return co_await other_tools_.call(std::move(call));
+  if (external_tools_.has(use.name)) co_return co_await external_tools_.call(std::move(call));
   if (use.name != "list_agents" && use.name != "get_agent")
     co_return co_await workbench_.call(std::move(call), active->stop);
   auto catalog = co_await registry_.look();

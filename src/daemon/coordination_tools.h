@@ -4,11 +4,11 @@
 #include <set>
 
 #include "api/api.h"
-#include "crew/other_tools.h"
+#include "crew/external_tools.h"
 
 namespace cru::daemon {
 
-class CoordinationTools final : public crew::OtherTools {
+class CoordinationTools final : public crew::ExternalTools {
  public:
   explicit CoordinationTools(api::Api& api) : api_(api) {}
   std::vector<minds::ToolSpec> specs(const crew::Permissions& granted) const override;

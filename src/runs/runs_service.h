@@ -152,7 +152,7 @@ class Runs {
                        std::vector<inbox::Question>& asked);
   void mark_recorded(const ActiveRunPtr& active);
 
-  // recovering.cc
+  // reattaching.cc
   Task<Result<>> take_back(ActiveRunPtr active, Run run, const KeptRun* kept, bool keeper_answers);
   Task<void> wait_for_ends();
   Run to_adopted_run(const KeptRun& kept) const;

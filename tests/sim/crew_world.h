@@ -16,7 +16,7 @@ inline std::vector<Migration> crew_migrations() {
 }
 
 /// A tool that leaves a mark on the world, which no crash takes away.
-class Marks final : public crew::OtherTools {
+class Marks final : public crew::ExternalTools {
  public:
   Marks(Loop& loop, SimRandom& random, std::map<std::string, int>& made)
       : loop_(loop), random_(random), made_(made) {}

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "edges/cli/chat/chat_editor.h"
 #include "edges/cli/chat/chat_minds.h"
-#include "edges/cli/chat/chat_words.h"
+#include "edges/cli/chat/chat_texts.h"
 #include "edges/cli/core/command.h"
 
 namespace cru::cli {
@@ -110,7 +110,7 @@ class Conversation {
   }
 
   void take(std::string message) {
-    if (message.find_first_not_of(" \t\n") == std::string::npos) return;
+    if (is_blank(message)) return;
     editor_.remember(message);
     auto slash = slash_of(message);
     if (slash.name.empty())

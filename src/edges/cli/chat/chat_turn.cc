@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "edges/cli/chat/chat_words.h"
+#include "edges/cli/chat/chat_texts.h"
 #include "platform/process/terminal.h"
 
 namespace cru::cli {

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "edges/cli/chat/chat.h"
 #include "edges/cli/chat/chat_minds.h"
+#include "edges/cli/chat/chat_texts.h"
 #include "edges/cli/chat/chat_turn.h"
-#include "edges/cli/chat/chat_words.h"
 #include "edges/cli/core/context.h"
 
 extern char** environ;

@@ -1,5 +1,5 @@
 // Rules.
-#include "edges/cli/chat/chat_words.h"
+#include "edges/cli/chat/chat_texts.h"
 
 #include <fmt/format.h>
 

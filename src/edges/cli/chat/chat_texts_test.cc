@@ -1,4 +1,4 @@
-#include "edges/cli/chat/chat_words.h"
+#include "edges/cli/chat/chat_texts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,14 @@
 #pragma once
-/// OtherTools: tools of rooms that the crew does not know, such as coordination's. Filled in daemon/.
+/// ExternalTools: tools that other rooms provide, such as coordination. The crew does not know these rooms;
+/// daemon/ connects them.
 #include "crew/workbench.h"
 #include "minds/mind.h"
 
 namespace cru::crew {
 
-class OtherTools {
+class ExternalTools {
  public:
-  virtual ~OtherTools() = default;
+  virtual ~ExternalTools() = default;
   /// Those that an agent with these permissions may use.
   virtual std::vector<minds::ToolSpec> specs(const Permissions& granted) const = 0;
   virtual bool has(const std::string& name) const = 0;

@@ -1,4 +1,4 @@
-// What the lives of agents decide, carried out.
+// The effects that the lives of agents decide on, carried out.
 #include <fmt/format.h>
 
 #include <algorithm>

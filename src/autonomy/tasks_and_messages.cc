@@ -1,4 +1,4 @@
-// What is asked of agents from outside: tasks and words.
+// What is asked of agents from outside: tasks and messages.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How agents hear each other: the log, the bus, and those who are late.
+// Delivery of messages to agents: the log, the bus, and those who are late.
 #include "autonomy/runtime_impl.h"
 
 namespace cru::autonomy {
