@@ -216,7 +216,7 @@ Result<int> edit(const std::string& editor, const std::string& file) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : 1;
 }
 
-Result<int> open_verb(Context& context, const Args& args) {
+Result<int> open_chat_verb(Context& context, const Args& args) {
   auto chat = context.client().get(chat_path(args.get("id")) + "?limit=1");
   if (!chat) return fail(chat.error());
   auto folder = fmt::format("{}/{}", context.project.root, text_or(*chat, "folder"));
@@ -308,7 +308,7 @@ void add_sessions_commands(std::vector<Command>& table) {
        .summary = "Prints the folder of a chat or agent run, and opens its session.md in your editor",
        .arguments = {id},
        .examples = {"cru sessions open 2026-11-15-login", "cd \"$(cru sessions open 2026-11-15-login)\""},
-       .run = open_verb,
+       .run = open_chat_verb,
        .details = "Uses $VISUAL or $EDITOR, only in a terminal."});
   table.push_back({.path = "sessions prune",
                    .group = "Agents",
