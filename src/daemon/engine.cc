@@ -123,6 +123,13 @@ Task<Result<>> check_run(crew::Crew& crew, const api::Operation& operation, std:
   co_return *granted ? check_agent(operation, **granted) : Result<>();
 }
 
+/// CRU_GIT_LIMIT_MS is for tests, whose machine may be slower than the end of a session should wait.
+Duration git_limit() {
+  const char* own = std::getenv("CRU_GIT_LIMIT_MS");
+  auto milliseconds = own ? std::atoll(own) : 0;
+  return milliseconds > 0 ? Duration(milliseconds) : coordination::SessionOptions{}.git_limit;
+}
+
 Task<void> end_sessions_of(coordination::Sessions& sessions, std::string task_id, std::string why) {
   auto ended = co_await sessions.end_of_run(task_id, "its run " + task_id + " has ended: " + why);
   if (!ended) log_error("cannot end the agent sessions of a run", ended.error(), {{"run", task_id}});
@@ -164,9 +171,11 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                  {config.keep_records, config.keep_events, config.max_events}),
       paths_(coordination::file_paths(project.root, pool)),
       members_(loop, store, system_random()),
-      sessions_(
-          loop, store, pool, system_random(),
-          {.root = project.root, .stale_after = config.stale_after, .requeue_at_end = config.requeue_at_end}),
+      sessions_(loop, store, pool, system_random(),
+                {.root = project.root,
+                 .stale_after = config.stale_after,
+                 .requeue_at_end = config.requeue_at_end,
+                 .git_limit = git_limit()}),
       locks_(loop, store, sessions_, *paths_,
              {.ttl = std::chrono::minutes(config.lock_ttl_minutes),
               .take_on_edit = config.lock_on_edit,

@@ -38,6 +38,7 @@ class LocksFixture : public StoreFixture {
         session_options_(std::move(session_options)),
         lock_options_(lock_options) {
     if (session_options_.root.empty()) session_options_.root = folder.path();
+    session_options_.git_limit = patience;
     begin();
   }
   ~LocksFixture() override { end(); }

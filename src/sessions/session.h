@@ -25,7 +25,7 @@ struct Session {
   std::string gone_because = {};  ///< why it is disconnected, in words
   bool gone_with_run = false;     ///< it ended with its run: a run that begins again under that id goes on
   std::string folder = {};        ///< where it works; the project's root if empty
-  std::string base_commit = {};   ///< HEAD when it began; empty outside git
+  std::string base_commit = {};   ///< HEAD when it began; see changeset.h
   Moment last_heartbeat = {};
   Time started_at = {};
   std::optional<Time> ended_at = {};

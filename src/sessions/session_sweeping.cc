@@ -6,6 +6,7 @@
 #include "members/member_table.h"
 #include "platform/files/log.h"
 #include "platform/process/subprocess.h"
+#include "sessions/changeset.h"
 #include "sessions/sessions_impl.h"
 
 namespace cru::coordination {
@@ -33,10 +34,11 @@ struct EndedSession {
 
 Task<std::string> Sessions::Impl::head_of(std::string folder) {
   if (folder.empty()) folder = options.root;
-  co_return co_await pool.run([folder]() -> std::string {
-    // Whoever ends a session is not kept waiting for a git that hangs.
-    auto head = run_program({"git", "rev-parse", "--verify", "--quiet", "HEAD"}, folder, 800ms);
-    if (!head || head->exit_code != 0) return {};
+  co_return co_await pool.run([folder, limit = options.git_limit]() -> std::string {
+    auto head = run_program({"git", "rev-parse", "--verify", "--quiet", "HEAD"}, folder, limit);
+    if (!head) return {};
+    if (head->exit_code == 1) return std::string(no_commit);
+    if (head->exit_code != 0) return {};
     return head->out.substr(0, head->out.find('\n'));
   });
 }

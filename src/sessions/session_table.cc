@@ -208,12 +208,13 @@ Ended end_session(Tx& tx, const Session& session, const Ending& ending, const Mo
   SessionEnd end{.session = session, .ending = ending, .now = at};
   end.now.wall = tx.now();
   end.files = files_of(tx, session);
+  bool moved = !session.base_commit.empty() && !ending.head_commit.empty() &&
+               ending.head_commit != session.base_commit;
+  if (moved || !end.files.empty()) end.changeset_id = ending.changeset_id;
   for (const auto& listener : listeners.end) listener(tx, end);
 
-  bool moved = !session.base_commit.empty() && ending.head_commit != session.base_commit;
-  bool has_changes = moved || !end.files.empty();
-  if (has_changes)
-    add_changeset(tx, ending.changeset_id, session.session_id, session.base_commit, ending.head_commit,
+  if (!end.changeset_id.empty())
+    add_changeset(tx, end.changeset_id, session.session_id, session.base_commit, ending.head_commit,
                   end.files);
   if (ending.keeps) {
     auto kept = session;
@@ -224,6 +225,8 @@ Ended end_session(Tx& tx, const Session& session, const Ending& ending, const Mo
     return {end.freed, end.handoff_id};
   }
   auto gone = disconnect(session, ending.why, end.freed, end.now);
+  // A session that goes on without registering again begins where this life of it ended.
+  if (!ending.head_commit.empty()) gone.base_commit = ending.head_commit;
   gone.gone_with_run = ending.with_run;
   put_session(tx, gone);
   // A run's member lives as long as the run.
@@ -233,7 +236,7 @@ Ended end_session(Tx& tx, const Session& session, const Ending& ending, const Mo
   data["locks_released"] = end.freed.locks;
   data["work_requeued"] = end.freed.work;
   data["handoff_id"] = json_or_null(end.handoff_id);
-  data["changeset_id"] = json_or_null(has_changes ? ending.changeset_id : std::string());
+  data["changeset_id"] = json_or_null(end.changeset_id);
   tx.emit({ending.is_proper ? "session.ended" : "session.disconnected", gone.session_id, std::move(data)});
   return {end.freed, end.handoff_id};
 }

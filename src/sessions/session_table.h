@@ -48,11 +48,11 @@ struct Ending {
   /// The conversation ends, its member goes on (/clear): nothing is set free, and the session stays.
   bool keeps = false;
   std::string head_commit = {};
-  std::string handoff_id, changeset_id;
+  std::string handoff_id, changeset_id;  ///< to be used if there is something to write
 };
 struct Ended {
   Freed freed;
-  std::string handoff_id;  ///< empty: there was nothing to tell
+  std::string handoff_id;
 };
 /// What the rooms tell each other while a session ends: each adds what the session did and what it set free.
 struct SessionEnd {
@@ -62,6 +62,7 @@ struct SessionEnd {
   std::vector<std::string> files = {}, locks = {}, completed = {}, open = {};
   Freed freed = {};
   std::string handoff_id = {};
+  std::string changeset_id = {};  ///< of what the session changed; empty: nothing
 };
 /// Ends a live session: what the listeners do (locks released, work requeued, final handoff), then its
 /// changeset and its own row, each with its event.

@@ -28,7 +28,7 @@ struct Sessions::Impl {
   void look_at(BootTime at);
   Task<void> look();
 
-  /// HEAD of the tree at `folder`; empty outside git.
+  /// HEAD of the tree at `folder`; no_commit in a repository without one; empty outside git.
   Task<std::string> head_of(std::string folder);
   Task<Ending> make_ending(std::string why, std::string folder);
   /// After the commit that ended it.

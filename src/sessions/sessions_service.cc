@@ -191,6 +191,8 @@ Task<Result<Done>> Sessions::cleanup(Who who, Duration threshold) {
   co_return co_await write_once(impl_->store, who.once, [done](Tx&) -> Result<Done> { return done; });
 }
 
+Task<std::string> Sessions::head_of(std::string folder) { return impl_->head_of(std::move(folder)); }
+
 Task<Result<>> Sessions::end_of_run(std::string task_id, std::string why) {
   return detached(impl_->loop, impl_->end_of_run(std::move(task_id), std::move(why)));
 }

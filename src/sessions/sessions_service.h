@@ -17,6 +17,8 @@ struct SessionOptions {
   /// What becomes of claimed work when its session ends properly: back to the queue, or kept until its lease
   /// ends (a resumed session goes on with it).
   bool requeue_at_end = true;
+  /// Whoever begins or ends a session is not kept waiting for a git that hangs.
+  Duration git_limit = 800ms;
 };
 
 class Sessions {
@@ -62,6 +64,8 @@ class Sessions {
   /// At start, before the doors open: ends what belongs to runs that are not live any more, and sets the
   /// timer for the next session that may become stale. Nothing polls.
   Task<Result<>> recover(std::function<bool(const std::string& task_id)> is_run_active);
+  /// HEAD of the tree at `folder` (empty: the project's root), as it is kept in a changeset.
+  Task<std::string> head_of(std::string folder);
   /// Called after locks or work were freed, so that those who wait try again.
   void when_freed(std::function<void()> freed);
   /// Called after any session ended.

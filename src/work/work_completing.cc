@@ -64,13 +64,22 @@ struct Claimer {
   Who who;
   std::string root;
   std::string changeset_id;
+  std::string head_commit;
 };
 
 /// What the session has edited by the time it says that it is done.
-void note_changes(Tx& tx, const Session& session, const std::string& changeset_id) {
+void note_changes(Tx& tx, const Session& session, const Claimer& claimer) {
   auto files = files_of(tx, session);
   if (files.empty()) return;
-  add_changeset(tx, changeset_id, session.session_id, session.base_commit, {}, files);
+  add_changeset(tx, claimer.changeset_id, session.session_id, session.base_commit, claimer.head_commit,
+                files);
+}
+
+/// Where a session works that has edited something; nothing if it has not.
+std::optional<std::string> edited_folder(Reader& reader, const Who& who) {
+  auto session = find_session(reader, who.session_id);
+  if (!session || files_of(reader, *session).empty()) return {};
+  return session->folder;
 }
 
 Result<Done> complete_item(Tx& tx, WorkChanges& changes, const Session& session, const Claimer& claimer,
@@ -98,7 +107,7 @@ Result<Done> complete_item(Tx& tx, WorkChanges& changes, const Session& session,
   }
   if (!completion.result.is_null()) work.result = to_text(completion.result);
   work.evidence.clear();
-  if (completion.success) note_changes(tx, session, claimer.changeset_id);
+  if (completion.success) note_changes(tx, session, claimer);
   if (completion.success && !work.verify.empty()) {
     work.status = WorkStatus::running;
     work.lease.reset();
@@ -123,7 +132,12 @@ json::object context_of(const Work& work) {
 Task<Result<Done>> WorkQueue::complete(Who who, Completion completion) {
   auto& impl = *impl_;
   auto task_id = completion.task_id;
-  Claimer claimer{who, impl.options.root, uuid_from(impl.random.bytes16())};
+  Claimer claimer{who, impl.options.root, uuid_from(impl.random.bytes16()), {}};
+  if (completion.success) {
+    auto folder = co_await impl.store.read(
+        [who](Reader& reader) -> Result<std::optional<std::string>> { return edited_folder(reader, who); });
+    if (folder && *folder) claimer.head_commit = co_await impl.sessions.head_of(**std::move(folder));
+  }
   auto done = co_await impl.change(
       std::move(who), [claimer, completion](Tx& tx, WorkChanges& changes, const Session& session) {
         return complete_item(tx, changes, session, claimer, completion);

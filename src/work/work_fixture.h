@@ -54,7 +54,7 @@ class WorkFixture : public StoreFixture {
     thread->on_loop([&] {
       pool = std::make_unique<Pool>(thread->loop, 1);
       sessions = std::make_unique<Sessions>(thread->loop, *store, *pool, system_random(),
-                                            SessionOptions{.root = folder.path()});
+                                            SessionOptions{.root = folder.path(), .git_limit = patience});
       auto fake = std::make_unique<FakeVerifier>(thread->loop);
       verifier = fake.get();
       queue = std::make_unique<WorkQueue>(thread->loop, *store, *sessions, std::move(fake), system_random(),

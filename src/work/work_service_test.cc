@@ -1,5 +1,6 @@
 #include "work/work_service.h"
 
+#include "platform/process/subprocess.h"
 #include "work/work_fixture.h"
 #include "work/work_waiters.h"
 
@@ -388,6 +389,27 @@ TEST_F(WorkQueueTest, ACompletionRecordsWhatItsSessionHasEdited) {
     return files;
   }),
             R"(["src/a.cc"])");
+}
+
+TEST_F(WorkQueueTest, ACompletionRecordsTheCommitAtWhichItWasMade) {
+  auto git = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"git", "-c", "user.name=t", "-c", "user.email=t@t"});
+    auto ran = run_program(words, folder.path(), patience);
+    ASSERT_TRUE(ran && ran->exit_code == 0);
+  };
+  git({"init", "-q"});
+  git({"commit", "-q", "--allow-empty", "-m", "one"});
+  add("a");
+  ASSERT_EQ(claim_id("ann"), "a");
+  ASSERT_TRUE(write([](Tx& tx) -> Result<> {
+    note_file(tx, *find_session(tx, who("ann").session_id), "src/a.cc");
+    return {};
+  }));
+  ASSERT_TRUE(complete(who("ann"), {.task_id = "a", .success = true}));
+  EXPECT_EQ(*read([](Reader& reader) -> Result<int64_t> {
+    return reader.row("SELECT count(*) FROM changesets WHERE length(head) = 40")->integer(0);
+  }),
+            1);
 }
 
 TEST_F(WorkQueueTest, PurgesWhatIsOldAndNeededByNothingOpen) {
