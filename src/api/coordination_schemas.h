@@ -42,7 +42,18 @@ constexpr auto handoff_schema = R"({"type":"object","required":["id","agent_name
 "completed_work":{"type":"array","items":{"type":"string"}},"in_progress":{"type":"array","items":{"type":"string"}},
 "decisions":{"type":"array","items":{"type":"string"}},"next_steps":{"type":"array","items":{"type":"string"}},
 "relevant_files":{"type":"array","items":{"type":"string"}},"kind":{"enum":["written","final"]},
-"created_at":{"type":"string"}}})";
+"empty":{"type":"boolean"},"carries":{"type":["string","null"]},"changeset_id":{"type":["string","null"]},
+"created_at":{"type":"string"},"changeset":{"type":["object","null"],"properties":{
+"id":{"type":["string","null"]},"session_id":{"type":"string"},"base":{"type":["string","null"]},
+"head":{"type":["string","null"]},"files":{"type":"array","items":{"type":"string"}},"file_count":{"type":"integer"},
+"created_at":{"type":"string"},"more_commits":{"type":"boolean"},"commits":{"type":["array","null"],"items":{
+"type":"object","properties":{"id":{"type":"string"},"author":{"type":"string"},"subject":{"type":"string"},
+"created_at":{"type":"string"}}}}}}}})";
+constexpr auto changesets_schema =
+    R"({"type":"object","required":["changesets"],"properties":{"changesets":{"type":"array","items":{"type":"object",
+"properties":{"id":{"type":"string"},"session_id":{"type":"string"},"base":{"type":["string","null"]},
+"head":{"type":["string","null"]},"files":{"type":"array","items":{"type":"string"}},"file_count":{"type":"integer"},
+"created_at":{"type":"string"}}}}}})";
 constexpr auto handoffs_schema =
     R"({"type":"object","required":["handoffs"],"properties":{"handoffs":{"type":"array","items":{"type":"object"}}}})";
 constexpr auto handoff_written_schema = R"({"type":"object","required":["success"],"properties":{

@@ -151,6 +151,10 @@ void add_work(std::vector<Operation>& table) {
 }
 
 void add_handoffs(std::vector<Operation>& table) {
+  constexpr Field empty{.name = "empty",
+                        .type = Type::boolean,
+                        .in = In::query,
+                        .summary = "false: leave out sessions that did nothing; true: only those"};
   table.push_back({.name = "write_handoff",
                    .summary = "Writes a handoff for the agent that continues this work",
                    .routes = {{"POST", "/handoffs"}},
@@ -171,6 +175,7 @@ void add_handoffs(std::vector<Operation>& table) {
        .routes = {{"GET", "/handoffs/latest"}},
        .fields =
            {{.name = "agent_name", .in = In::query, .summary = "the agent; default: the caller", .max = 128},
+            empty,
             limit("1")},
        .reads_only = true,
        .idempotent = true,
@@ -184,6 +189,7 @@ void add_handoffs(std::vector<Operation>& table) {
        .fields =
            {{.name = "query", .in = In::query, .summary = "words to search for", .max = 1024},
             {.name = "agent_name", .in = In::query, .summary = "only handoffs of this agent", .max = 128},
+            empty,
             limit("20")},
        .reads_only = true,
        .idempotent = true,
@@ -194,7 +200,7 @@ void add_handoffs(std::vector<Operation>& table) {
        .is_coordination = true});
   table.push_back(
       {.name = "get_handoff",
-       .summary = "Shows a handoff",
+       .summary = "Shows a handoff and what its session changed",
        .routes = {{"GET", "/handoffs/{id}"}},
        .fields =
            {{.name = "id", .in = In::path, .required = true, .summary = "the handoff id", .is_id = true}},
@@ -202,6 +208,31 @@ void add_handoffs(std::vector<Operation>& table) {
        .idempotent = true,
        .cli = {.verb = "handoffs show", .arguments = {"id"}},
        .reply = handoff_schema,
+       .is_coordination = true});
+  table.push_back(
+      {.name = "list_changesets",
+       .summary = "Lists what a session changed, newest first: the commits and the files it edited",
+       .routes = {{"GET", "/sessions/{session_id}/changesets"}},
+       .fields = {{.name = "session_id",
+                   .in = In::path,
+                   .required = true,
+                   .summary = "the session's id",
+                   .min = 1,
+                   .max = 64},
+                  {.name = "limit",
+                   .type = Type::integer,
+                   .in = In::query,
+                   .summary = "at most this many",
+                   .min = 1,
+                   .max = 100,
+                   .fallback = "20"}},
+       .reads_only = true,
+       .idempotent = true,
+       .cli = {.verb = "peers changes",
+               .arguments = {"session_id"},
+               .list = "changesets",
+               .columns = {"created_at", "base", "head", "file_count", "files"}},
+       .reply = changesets_schema,
        .is_coordination = true});
 }
 

@@ -182,7 +182,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
               .edit_ttl = std::chrono::minutes(config.edit_lock_ttl_minutes)}),
       work_(loop, store, sessions_, runs_, system_random(),
             {.root = project.root, .sign_of_life = std::min<Duration>(3min, config.stale_after / 3)}),
-      handoffs_(store, sessions_, system_random()),
+      handoffs_(store, sessions_, pool, system_random(), project.root),
       memories_(store, sessions_, system_random()),
       teams_(store, pool, sessions_, runs_, system_random(), project.root),
       api_(store),

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <span>
+#include <algorithm>
 
 #include "base/text.h"
 
@@ -12,6 +12,8 @@ namespace {
 constexpr size_t max_bytes = 256u << 10;
 constexpr size_t max_list_bytes = 32u << 10;  ///< of one list of a final handoff
 constexpr size_t max_item_columns = 200;      ///< of a final handoff
+/// What tells the daemon's words from those of the agent that they follow.
+constexpr std::string_view recorded_mark = " (recorded by cru)";
 
 /// Short enough in columns and, whatever takes no column, in bytes.
 std::string cut(std::string_view text) {
@@ -67,6 +69,31 @@ std::vector<std::string> fit(const std::vector<std::string>& texts, std::string_
   return fitted;
 }
 
+/// The rest of a sentence that begins with "worked".
+std::string facts_in_words(const SessionFacts& facts) {
+  auto text = duration_in_words(facts.ended_at - facts.started_at);
+  if (!facts.current_task.empty()) text += " on " + cut(facts.current_task);
+  if (auto work = work_in_words(facts.completed.size(), facts.open.size()); !work.empty())
+    text += "; " + work;
+  text += "; touched " + (facts.files.empty() ? "no files" : count_of(facts.files.size(), "file", "files"));
+  if (!facts.locks.empty())
+    text += (facts.keeps_locks ? "; still holds " : "; released ") +
+            count_of(facts.locks.size(), "lock", "locks");
+  if (!facts.why.empty()) text += "; ended: " + cut(facts.why);
+  return text + ".";
+}
+
+/// `own` as it is, and then what `recorded` has besides.
+std::vector<std::string> behind(std::vector<std::string> own, const std::vector<std::string>& recorded,
+                                std::string_view mark) {
+  auto count = own.size();
+  for (const auto& item : recorded)
+    if (std::find(own.begin(), own.begin() + static_cast<ptrdiff_t>(count), item) ==
+        own.begin() + static_cast<ptrdiff_t>(count))
+      own.push_back(item + std::string(mark));
+  return own;
+}
+
 }  // namespace
 
 json::object to_json(const Handoff& handoff) {
@@ -80,6 +107,9 @@ json::object to_json(const Handoff& handoff) {
           {"next_steps", json::value_from(handoff.next_steps)},
           {"relevant_files", json::value_from(handoff.relevant_files)},
           {"kind", handoff.is_final ? "final" : "written"},
+          {"empty", handoff.is_empty},
+          {"carries", json_or_null(handoff.carries)},
+          {"changeset_id", json_or_null(handoff.changeset_id)},
           {"created_at", to_rfc3339(handoff.created_at)}};
 }
 
@@ -109,27 +139,42 @@ Result<> check_size(const Handoff& handoff) {
               std::string(largest.first), "put details in files and list them in relevant_files");
 }
 
-Handoff final_handoff(const SessionFacts& facts, std::string id) {
-  std::string summary = "Worked " + duration_in_words(facts.ended_at - facts.started_at);
-  if (!facts.current_task.empty()) summary += " on " + cut(facts.current_task);
-  if (auto work = work_in_words(facts.completed.size(), facts.open.size()); !work.empty())
-    summary += "; " + work;
-  summary +=
-      "; touched " + (facts.files.empty() ? "no files" : count_of(facts.files.size(), "file", "files"));
-  if (!facts.locks.empty()) summary += "; released " + count_of(facts.locks.size(), "lock", "locks");
-  if (!facts.why.empty()) summary += "; ended: " + cut(facts.why);
-  auto next_steps = fit(facts.open, "Finish: ");
-  if (!facts.current_task.empty()) next_steps.push_back("Continue: " + cut(facts.current_task));
-  return {.id = std::move(id),
-          .agent_name = facts.agent_name,
-          .session_id = facts.session_id,
-          .summary = summary + ".",
-          .completed_work = fit(facts.completed),
-          .in_progress = fit(facts.open),
-          .next_steps = std::move(next_steps),
-          .relevant_files = fit(facts.files),
-          .is_final = true,
-          .created_at = facts.ended_at};
+Handoff final_handoff(const SessionFacts& facts, const std::optional<Handoff>& own, std::string id) {
+  Handoff handoff{.id = std::move(id),
+                  .agent_name = facts.agent_name,
+                  .session_id = facts.session_id,
+                  .summary = "Worked " + facts_in_words(facts),
+                  .completed_work = fit(facts.completed),
+                  .in_progress = fit(facts.open),
+                  .next_steps = fit(facts.open, "Finish: "),
+                  .relevant_files = fit(facts.files),
+                  .is_final = true,
+                  .is_empty = facts.files.empty() && facts.locks.empty() && facts.completed.empty() &&
+                              facts.open.empty() && !own,
+                  .changeset_id = facts.changeset_id,
+                  .created_at = facts.ended_at};
+  if (!facts.current_task.empty()) handoff.next_steps.push_back("Continue: " + cut(facts.current_task));
+  if (!own) return handoff;
+  handoff.carries = own->id;
+  handoff.summary = own->summary + "\n\nRecorded by cru: worked " + facts_in_words(facts);
+  handoff.completed_work = behind(own->completed_work, handoff.completed_work, recorded_mark);
+  handoff.in_progress = behind(own->in_progress, handoff.in_progress, recorded_mark);
+  handoff.decisions = own->decisions;
+  handoff.next_steps = own->next_steps;  // it knew better than to say "Finish"
+  handoff.relevant_files = behind(own->relevant_files, handoff.relevant_files, "");
+  return handoff;
+}
+
+std::vector<std::string> not_yet_told(std::vector<std::string> completed,
+                                      const std::vector<std::string>& told) {
+  std::erase_if(completed, [&](const std::string& line) {
+    auto item = cut(line);
+    return std::ranges::any_of(told, [&](std::string_view known) {
+      if (known.ends_with(recorded_mark)) known.remove_suffix(recorded_mark.size());
+      return known == item;
+    });
+  });
+  return completed;
 }
 
 }  // namespace cru::coordination

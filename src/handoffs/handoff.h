@@ -1,5 +1,7 @@
 #pragma once
 /// Rules of handoffs: what one session leaves for the next.
+#include <optional>
+
 #include "base/json.h"
 #include "sessions/who.h"
 
@@ -12,6 +14,10 @@ struct Handoff {
   std::vector<std::string> completed_work = {}, in_progress = {}, decisions = {}, next_steps = {},
                            relevant_files = {};
   bool is_final = false;  ///< written by the daemon when the session ended
+  bool is_empty = false;  ///< a final one that has nothing to tell
+  /// A final one begins with what the agent itself wrote last in that session: the id of that handoff.
+  std::string carries = {};
+  std::string changeset_id = {};  ///< a final one's: what the session changed
   Time created_at = {};
 };
 json::object to_json(const Handoff& handoff);
@@ -25,13 +31,20 @@ bool has_summary(const Handoff& handoff);
 /// Errors: too_large, naming the largest field.
 Result<> check_size(const Handoff& handoff);
 
-/// What the events of a session show, made into its final handoff: a summary in a sentence or two.
+/// What the daemon knows of a session at its end.
 struct SessionFacts {
-  std::string agent_name = {}, session_id = {}, current_task = {}, why = {};
+  std::string agent_name = {}, session_id = {}, changeset_id = {}, current_task = {}, why = {};
   std::vector<std::string> files = {}, completed = {}, open = {}, locks = {};
+  bool keeps_locks = false;  ///< the conversation is over, its agent goes on
   Time started_at = {}, ended_at = {};
 };
-/// Long lists are cut and say by how much: it always passes check_size.
-Handoff final_handoff(const SessionFacts& facts, std::string id);
+/// The final handoff. It begins with `own`, what the agent wrote last in this session, word for word; the
+/// facts come behind that, marked as the daemon's. Without `own` it is the facts alone, and empty if the
+/// session has left nothing either. Long lists of facts are cut and say by how much: without `own` it passes
+/// check_size, with it it has less than twice that size.
+Handoff final_handoff(const SessionFacts& facts, const std::optional<Handoff>& own, std::string id);
+/// `completed` without what `told`, the list of an earlier final handoff, has already.
+std::vector<std::string> not_yet_told(std::vector<std::string> completed,
+                                      const std::vector<std::string>& told);
 
 }  // namespace cru::coordination

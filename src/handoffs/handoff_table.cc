@@ -16,13 +16,24 @@ CREATE TABLE handoffs(
 CREATE INDEX handoffs_by_agent ON handoffs(agent_name, created_at, seq);
 CREATE INDEX handoffs_by_time ON handoffs(created_at, seq);
 CREATE VIRTUAL TABLE handoff_words USING fts5(agent_name, summary, lists);
+)"},
+                                        {"handoffs", 2, R"(
+ALTER TABLE handoffs ADD COLUMN is_empty INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE handoffs ADD COLUMN carries TEXT NOT NULL DEFAULT '';
+ALTER TABLE handoffs ADD COLUMN changeset_id TEXT NOT NULL DEFAULT '';
+CREATE INDEX handoffs_of_session ON handoffs(session_id, seq);
+UPDATE handoffs SET is_empty = 1 WHERE is_final = 1 AND completed_work = '[]' AND in_progress = '[]'
+  AND relevant_files = '[]' AND summary NOT LIKE '%; released %';
+UPDATE handoffs SET changeset_id = ifnull((SELECT c.id FROM changesets c
+  WHERE c.session_id = handoffs.session_id AND c.created_at = handoffs.created_at LIMIT 1), '')
+  WHERE is_final = 1;
 )"}};
 
 constexpr int64_t max_handoffs = 50000;
 
 #define HANDOFF_COLUMNS                                                                         \
   "h.id, h.agent_name, h.session_id, h.summary, h.completed_work, h.in_progress, h.decisions, " \
-  "h.next_steps, h.relevant_files, h.is_final, h.created_at"
+  "h.next_steps, h.relevant_files, h.is_final, h.is_empty, h.carries, h.changeset_id, h.created_at"
 
 Handoff to_handoff(const Row& row) {
   return {.id = row.text(0),
@@ -35,7 +46,10 @@ Handoff to_handoff(const Row& row) {
           .next_steps = from_text_list(row.text(7)),
           .relevant_files = from_text_list(row.text(8)),
           .is_final = row.boolean(9),
-          .created_at = row.time(10)};
+          .is_empty = row.boolean(10),
+          .carries = row.text(11),
+          .changeset_id = row.text(12),
+          .created_at = row.time(13)};
 }
 
 std::string lists_of(const Handoff& handoff) {
@@ -46,10 +60,33 @@ std::string lists_of(const Handoff& handoff) {
   return text;
 }
 
-/// A session that only looked around leaves no note: nobody wants to read that nothing happened.
-bool did_something(const SessionEnd& end) {
-  return end.session.kept_by_hook || !end.session.current_task.empty() || !end.files.empty() ||
-         !end.locks.empty() || !end.completed.empty() || !end.open.empty();
+/// What this life of a session began behind: its last final handoff. 0 if this is its first.
+int64_t end_of_last_life(Reader& reader, std::string_view session_id) {
+  return reader
+      .row("SELECT ifnull(max(seq), 0) FROM handoffs WHERE session_id = ? AND is_final = 1", session_id)
+      ->integer(0);
+}
+
+/// What the agent wrote last in this life of its session.
+std::optional<Handoff> last_written(Reader& reader, std::string_view session_id) {
+  auto row = reader.row("SELECT " HANDOFF_COLUMNS
+                        " FROM handoffs h WHERE h.session_id = ? AND h.seq > ? AND h.is_final = 0"
+                        " ORDER BY h.seq DESC LIMIT 1",
+                        session_id, end_of_last_life(reader, session_id));
+  if (!row) return {};
+  return to_handoff(*row);
+}
+
+/// The queue knows which session completed an item, but not in which of its lives.
+std::vector<std::string> completed_now(Reader& reader, const SessionEnd& end) {
+  auto completed = end.completed;
+  if (completed.empty()) return completed;
+  for (const auto& row : reader.rows(
+           "SELECT completed_work FROM handoffs WHERE session_id = ? AND is_final = 1 ORDER BY seq DESC"
+           " LIMIT 100",
+           end.session.session_id))
+    completed = not_yet_told(std::move(completed), from_text_list(row.text(0)));
+  return completed;
 }
 
 }  // namespace
@@ -58,20 +95,20 @@ std::span<const Migration> handoff_migrations() { return handoff_schema; }
 
 void write_handoffs_at_session_end(Sessions& sessions) {
   sessions.on_end([](Tx& tx, SessionEnd& end) {
-    if (!did_something(end)) return;
     const auto& session = end.session;
     auto handoff = final_handoff({.agent_name = handoff_name(session.agent_id, session.agent_type),
                                   .session_id = session.session_id,
+                                  .changeset_id = end.changeset_id,
                                   .current_task = session.current_task,
                                   .why = end.ending.why,
                                   .files = end.files,
-                                  .completed = end.completed,
+                                  .completed = completed_now(tx, end),
                                   .open = end.open,
                                   .locks = end.locks,
+                                  .keeps_locks = end.ending.keeps,
                                   .started_at = session.started_at,
                                   .ended_at = tx.now()},
-                                 end.ending.handoff_id);
-    handoff.created_at = tx.now();
+                                 last_written(tx, session.session_id), end.ending.handoff_id);
     insert_handoff(tx, handoff);
     end.handoff_id = handoff.id;
   });
@@ -80,11 +117,12 @@ void write_handoffs_at_session_end(Sessions& sessions) {
 void insert_handoff(Tx& tx, const Handoff& handoff) {
   tx.exec(
       "INSERT INTO handoffs(id, agent_name, session_id, summary, completed_work, in_progress, decisions,"
-      " next_steps, relevant_files, is_final, created_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      " next_steps, relevant_files, is_final, is_empty, carries, changeset_id, created_at)"
+      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       handoff.id, handoff.agent_name, handoff.session_id, handoff.summary,
       to_text_list(handoff.completed_work), to_text_list(handoff.in_progress),
       to_text_list(handoff.decisions), to_text_list(handoff.next_steps), to_text_list(handoff.relevant_files),
-      handoff.is_final, handoff.created_at);
+      handoff.is_final, handoff.is_empty, handoff.carries, handoff.changeset_id, handoff.created_at);
   auto seq = tx.row("SELECT seq FROM handoffs WHERE id = ?", handoff.id)->integer(0);
   tx.exec("INSERT INTO handoff_words(rowid, agent_name, summary, lists) VALUES(?, ?, ?, ?)", seq,
           handoff.agent_name, handoff.summary, lists_of(handoff));
@@ -96,6 +134,7 @@ void insert_handoff(Tx& tx, const Handoff& handoff) {
             {"agent_name", handoff.agent_name},
             {"session_id", handoff.session_id},
             {"kind", handoff.is_final ? "final" : "written"},
+            {"empty", handoff.is_empty},
             {"summary", truncate(handoff.summary, 200)}}});
 }
 
@@ -109,27 +148,47 @@ std::optional<Handoff> find_handoff(Reader& reader, std::string_view id) {
   return to_handoff(found[0]);
 }
 
-std::vector<Handoff> list_handoffs(Reader& reader, std::string_view agent_name, std::string_view query,
-                                   int64_t limit) {
-  auto words = full_text_query(query, Words::all);
+std::vector<Handoff> list_handoffs(Reader& reader, const HandoffFilter& filter, int64_t limit) {
+  auto words = full_text_query(filter.query, Words::all);
+  int64_t empty = filter.empty ? *filter.empty : -1;
   std::vector<Row> rows;
   if (!words.empty())
     rows = reader.rows("SELECT " HANDOFF_COLUMNS
                        " FROM handoff_words w JOIN handoffs h ON h.seq = w.rowid"
                        " WHERE handoff_words MATCH ?1 AND (?2 = '' OR h.agent_name = ?2)"
-                       " ORDER BY w.rank, h.created_at DESC, h.seq DESC LIMIT ?3",
-                       words, agent_name, limit);
-  else if (!agent_name.empty())
+                       " AND (?3 < 0 OR h.is_empty = ?3)"
+                       " ORDER BY w.rank, h.created_at DESC, h.seq DESC LIMIT ?4",
+                       words, filter.agent_name, empty, limit);
+  else if (!filter.agent_name.empty())
     rows = reader.rows("SELECT " HANDOFF_COLUMNS
-                       " FROM handoffs h WHERE h.agent_name = ?"
-                       " ORDER BY h.created_at DESC, h.seq DESC LIMIT ?",
-                       agent_name, limit);
+                       " FROM handoffs h WHERE h.agent_name = ?1 AND (?2 < 0 OR h.is_empty = ?2)"
+                       " ORDER BY h.created_at DESC, h.seq DESC LIMIT ?3",
+                       filter.agent_name, empty, limit);
   else
-    rows = reader.rows(
-        "SELECT " HANDOFF_COLUMNS " FROM handoffs h ORDER BY h.created_at DESC, h.seq DESC LIMIT ?", limit);
+    rows = reader.rows("SELECT " HANDOFF_COLUMNS
+                       " FROM handoffs h WHERE (?1 < 0 OR h.is_empty = ?1)"
+                       " ORDER BY h.created_at DESC, h.seq DESC LIMIT ?2",
+                       empty, limit);
   std::vector<Handoff> handoffs;
   for (const auto& row : rows) handoffs.push_back(to_handoff(row));
   return handoffs;
+}
+
+std::optional<Changeset> changes_of(Reader& reader, const Handoff& handoff) {
+  if (handoff.is_final) return find_changeset(reader, handoff.changeset_id);
+  if (auto final = reader.row("SELECT changeset_id FROM handoffs WHERE session_id = ?1 AND is_final = 1 AND "
+                              "seq > (SELECT seq FROM"
+                              " handoffs WHERE id = ?2) ORDER BY seq LIMIT 1",
+                              handoff.session_id, handoff.id))
+    return find_changeset(reader, final->text(0));
+  auto session = find_session(reader, handoff.session_id);
+  if (!session || !session->is_connected()) return {};
+  Changeset until_now{.session_id = session->session_id,
+                      .base = session->base_commit,
+                      .files = files_of(reader, *session),
+                      .created_at = session->last_heartbeat.wall};
+  if (until_now.files.empty()) return {};
+  return until_now;
 }
 
 }  // namespace cru::coordination

@@ -3,21 +3,28 @@
 #include <span>
 
 #include "handoffs/handoff.h"
+#include "sessions/changeset.h"
 #include "sessions/sessions_service.h"
 #include "store/store.h"
 
 namespace cru::coordination {
 
 std::span<const Migration> handoff_migrations();
-/// From now on a session that did something ends with a final handoff.
+/// From now on every session ends with a final handoff.
 void write_handoffs_at_session_end(Sessions& sessions);
 /// Records it with its event `handoff.written`.
 void insert_handoff(Tx& tx, const Handoff& handoff);
 /// By its id, or by the beginning of one if only one begins so.
 std::optional<Handoff> find_handoff(Reader& reader, std::string_view id);
-/// Newest first; where `query` has words, those that hold them all, best first. An empty name means all
-/// agents.
-std::vector<Handoff> list_handoffs(Reader& reader, std::string_view agent_name, std::string_view query,
-                                   int64_t limit);
+struct HandoffFilter {
+  std::string agent_name = {};     ///< of this agent; empty: of all
+  std::string query = {};          ///< with all of these words; best match first
+  std::optional<bool> empty = {};  ///< only those of sessions that did nothing, or only the others
+};
+/// Newest first: by time, then in the order in which they were written.
+std::vector<Handoff> list_handoffs(Reader& reader, const HandoffFilter& filter, int64_t limit);
+/// What the session changed in the life in which `handoff` was written, if anything; while that lasts, what
+/// it has edited until now, without an id and a head.
+std::optional<Changeset> changes_of(Reader& reader, const Handoff& handoff);
 
 }  // namespace cru::coordination

@@ -43,25 +43,55 @@ Task<Result<Done>> Handoffs::write(Who who, Handoff handoff) {
       });
 }
 
-Task<Result<Done>> Handoffs::read(Who who, std::string agent_name, int64_t limit) {
-  if (agent_name.empty()) agent_name = handoff_name(who.agent_id, who.agent_type);
-  co_return co_await list(std::move(who), std::move(agent_name), {}, limit);
+Task<Result<Done>> Handoffs::read(Who who, HandoffFilter filter, int64_t limit) {
+  if (filter.agent_name.empty()) filter.agent_name = handoff_name(who.agent_id, who.agent_type);
+  co_return co_await list(std::move(who), std::move(filter), limit);
 }
 
-Task<Result<Done>> Handoffs::list(Who who, std::string agent_name, std::string query, int64_t limit) {
+Task<Result<Done>> Handoffs::list(Who who, HandoffFilter filter, int64_t limit) {
   if (auto seen = co_await sessions_.seen(std::move(who)); !seen) co_return fail(std::move(seen.error()));
-  co_return co_await store_.read([agent_name, query, limit](Reader& reader) -> Result<Done> {
-    return as_list(list_handoffs(reader, agent_name, query, limit));
+  co_return co_await store_.read([filter, limit](Reader& reader) -> Result<Done> {
+    return as_list(list_handoffs(reader, filter, limit));
   });
 }
 
 Task<Result<Done>> Handoffs::find(Who who, std::string id) {
   if (auto seen = co_await sessions_.seen(std::move(who)); !seen) co_return fail(std::move(seen.error()));
-  co_return co_await store_.read([id](Reader& reader) -> Result<Done> {
-    auto found = find_handoff(reader, id);
-    if (!found)
+  struct Found {
+    Handoff handoff;
+    std::optional<Changeset> changes;
+  };
+  auto found = co_await store_.read([id](Reader& reader) -> Result<Found> {
+    auto handoff = find_handoff(reader, id);
+    if (!handoff)
       return fail(Code::not_found, "handoff not found or ambiguous: " + id, "id", "see: cru handoffs list");
-    return Done{.reply = to_json(*found), .changed = false};
+    auto changes = changes_of(reader, *handoff);
+    return Found{*std::move(handoff), std::move(changes)};
+  });
+  if (!found) co_return fail(std::move(found.error()));
+  Done done{.reply = to_json(found->handoff), .changed = false};
+  done.reply["changeset"] = nullptr;
+  if (found->changes) done.reply["changeset"] = co_await tell(*std::move(found->changes));
+  co_return done;
+}
+
+Task<json::object> Handoffs::tell(Changeset changeset) {
+  auto told = to_json(changeset);
+  auto commits = co_await pool_.run([root = root_, base = changeset.base, head = changeset.head] {
+    return commits_between(root, base, head);
+  });
+  told["commits"] = commits ? json::value(to_json(*commits)) : json::value(nullptr);
+  told["more_commits"] = commits && commits->is_cut;
+  co_return told;
+}
+
+Task<Result<Done>> Handoffs::changesets(Who who, std::string session_id, int64_t limit) {
+  if (auto seen = co_await sessions_.seen(std::move(who)); !seen) co_return fail(std::move(seen.error()));
+  co_return co_await store_.read([session_id, limit](Reader& reader) -> Result<Done> {
+    json::array list;
+    for (const auto& changeset : list_changesets(reader, session_id, limit))
+      list.push_back(to_json(changeset));
+    return Done{.reply = {{"changesets", std::move(list)}}, .changed = false};
   });
 }
 

@@ -224,11 +224,12 @@ TEST_F(SessionsTest, EndingReleasesTellsAndIsRepeatable) {
   EXPECT_EQ(handoffs(), 1);
 }
 
-TEST_F(SessionsTest, WhoDidNothingLeavesNoHandoff) {
-  ASSERT_TRUE(seen(ann));
+TEST_F(SessionsTest, WhoDidNothingLeavesAHandoffThatSaysSo) {
+  enroll(ann);
   auto ended = leave(ann);
-  EXPECT_TRUE(ended->reply.at("handoff_id").is_null());
-  EXPECT_EQ(handoffs(), 0);
+  EXPECT_TRUE(ended->reply.at("handoff_id").is_string());
+  EXPECT_EQ(handoffs(), 1);
+  EXPECT_EQ(count("SELECT count(*) FROM handoffs WHERE is_empty = 1"), 1);
   EXPECT_EQ(count("SELECT count(*) FROM changesets"), 0);
 }
 
@@ -302,6 +303,7 @@ TEST_F(SessionsTest, AChangesetHasTheCommitsFromItsBeginningToItsEnd) {
   git({"commit", "-q", "--allow-empty", "-m", "two"});
   leave(ann);
   EXPECT_EQ(count("SELECT count(*) FROM changesets WHERE base <> head AND length(head) = 40"), 1);
+  EXPECT_EQ(count("SELECT count(*) FROM handoffs h JOIN changesets c ON c.id = h.changeset_id"), 1);
 }
 
 TEST_F(SessionsTest, WhatIsOverIsPurgedWhenItIsOld) {

@@ -58,8 +58,29 @@ test("CO-11: a nameless Claude Code session is told what the last one left", asy
   const { context } = await second.ready();
   const [latest] = (await new Agent(project, "other").ask("list_handoffs", { limit: 1 })).handoffs;
   assert.deepEqual([latest.session_id, latest.kind, latest.relevant_files], [first.session_id, "final", ["notes.txt"]]);
-  assert.ok(context.includes(latest.summary) && context.includes("notes.txt"), context);
+  assert.ok(context.includes("> left at the semicolon\n") && context.includes("Recorded by cru: worked ") && context.includes("notes.txt"), context);
   await second.quit();
+});
+
+test("CO-11: a session that did nothing does not hide what the one before it left", async (t) => {
+  const project = await hooked(t);
+  const worker = new StandIn(project, { env: { AGENT_ID: "ada" } });
+  await worker.ready();
+  const mcp = await stdioClient(project, t, { env: { AGENT_ID: "ada", CLAUDE_CODE_SESSION_ID: worker.session_id } });
+  await use(mcp, "write_handoff", { summary: "left at the semicolon" });
+  await worker.quit();
+  const idle = new StandIn(project, { env: { AGENT_ID: "ada" } });
+  await idle.ready();
+  await idle.quit();
+  const other = new Agent(project, "bob");
+  const [latest] = (await other.ask("read_handoff", { agent_name: "ada" })).handoffs;
+  assert.deepEqual([latest.session_id, latest.kind, latest.empty], [idle.session_id, "final", true], "CO-12: it is written all the same");
+  for (const [name, words] of [["ada", "The last handoff of yours, written by ada"], ["eve", "The last handoff, written by ada"]]) {
+    const next = new StandIn(project, { env: { AGENT_ID: name } });
+    const { context } = await next.ready();
+    assert.ok(context.includes(words) && context.includes("> left at the semicolon\n"), context);
+    await next.quit();
+  }
 });
 
 test("an edit of what another agent holds is denied with its name and the expiry", async (t) => {

@@ -8,6 +8,7 @@
 
 #include "crash_vfs.h"
 #include "daemon/engine.h"
+#include "handoffs/handoff_table.h"
 #include "inbox/question_table.h"
 #include "platform/files/files.h"
 #include "runs/run_table.h"
@@ -112,11 +113,16 @@ struct Listing final : Store::Job<Reader> {
   std::vector<runs::Run> all;
   std::vector<inbox::Question> pending;
   int64_t found_memories = 0;
+  std::vector<coordination::Handoff> handoffs;
+  std::optional<coordination::Changeset> changes;  ///< of the last session that changed something
   bool run(Reader& reader) override {
     all = runs::list(reader, {.status = {}, .before = {}, .limit = 100});
     pending = inbox::list(reader, "", true);
     found_memories =
         reader.row("SELECT count(*) FROM memory_words WHERE memory_words MATCH 'sqlite'")->integer(0);
+    handoffs = coordination::list_handoffs(reader, {.empty = false}, 100);
+    for (const auto& handoff : handoffs)
+      if (handoff.is_final) changes = coordination::changes_of(reader, handoff);
     return true;
   }
   void finish(const Error*) override {}
@@ -181,6 +187,9 @@ TEST(DatabaseFixtures, KeepEveryRowAndGoOn) {
     ASSERT_EQ(listing.pending.size(), 1u);
     EXPECT_EQ(listing.pending[0].task_id, "run-asking");
     EXPECT_EQ(listing.found_memories, 1);
+    EXPECT_EQ(std::ranges::count(listing.handoffs, true, &coordination::Handoff::is_final), 1);
+    ASSERT_TRUE(listing.changes) << "a final handoff leads to what its session changed";
+    EXPECT_EQ(listing.changes->files, (std::vector<std::string>{"src/lexer.cc"}));
   }
 }
 

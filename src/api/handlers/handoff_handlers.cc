@@ -5,6 +5,7 @@ namespace cru::api {
 namespace {
 
 using coordination::Handoff;
+using coordination::HandoffFilter;
 using coordination::Handoffs;
 using coordination::Memories;
 using coordination::Memory;
@@ -16,20 +17,25 @@ Task<Result<Reply>> write_handoff(Handoffs& handoffs, Result<Who> who, Handoff h
   co_return to_reply(co_await handoffs.write(*std::move(who), std::move(handoff)));
 }
 
-Task<Result<Reply>> read_handoff(Handoffs& handoffs, Result<Who> who, std::string agent_name, int64_t limit) {
+Task<Result<Reply>> read_handoff(Handoffs& handoffs, Result<Who> who, HandoffFilter filter, int64_t limit) {
   if (!who) co_return fail(std::move(who.error()));
-  co_return to_reply(co_await handoffs.read(*std::move(who), std::move(agent_name), limit));
+  co_return to_reply(co_await handoffs.read(*std::move(who), std::move(filter), limit));
 }
 
-Task<Result<Reply>> list_handoffs(Handoffs& handoffs, Result<Who> who, std::string agent_name,
-                                  std::string query, int64_t limit) {
+Task<Result<Reply>> list_handoffs(Handoffs& handoffs, Result<Who> who, HandoffFilter filter, int64_t limit) {
   if (!who) co_return fail(std::move(who.error()));
-  co_return to_reply(co_await handoffs.list(*std::move(who), std::move(agent_name), std::move(query), limit));
+  co_return to_reply(co_await handoffs.list(*std::move(who), std::move(filter), limit));
 }
 
 Task<Result<Reply>> get_handoff(Handoffs& handoffs, Result<Who> who, std::string id) {
   if (!who) co_return fail(std::move(who.error()));
   co_return to_reply(co_await handoffs.find(*std::move(who), std::move(id)));
+}
+
+Task<Result<Reply>> list_changesets(Handoffs& handoffs, Result<Who> who, std::string session_id,
+                                    int64_t limit) {
+  if (!who) co_return fail(std::move(who.error()));
+  co_return to_reply(co_await handoffs.changesets(*std::move(who), std::move(session_id), limit));
 }
 
 Task<Result<Reply>> remember(Memories& memories, Result<Who> who, Memory memory) {
@@ -52,6 +58,12 @@ Handoff to_handoff(const json::object& in) {
           .decisions = texts_at(in, "decisions"),
           .next_steps = texts_at(in, "next_steps"),
           .relevant_files = texts_at(in, "relevant_files")};
+}
+
+HandoffFilter to_filter(const json::object& in) {
+  HandoffFilter filter{.agent_name = text(in, "agent_name"), .query = text(in, "query")};
+  if (in.contains("empty")) filter.empty = bool_or(in, "empty");
+  return filter;
 }
 
 Memory to_memory(const json::object& in) {
@@ -81,15 +93,17 @@ void bind_handoffs(Api& api, Handoffs& handoffs, Memories& memories) {
     return write_handoff(handoffs, who_of("write_handoff", call, in), to_handoff(in));
   });
   api.bind("read_handoff", [&handoffs](const Call& call, const json::object& in) {
-    return read_handoff(handoffs, who_of("read_handoff", call, in), text(in, "agent_name"),
-                        int_or(in, "limit", 1));
+    return read_handoff(handoffs, who_of("read_handoff", call, in), to_filter(in), int_or(in, "limit", 1));
   });
   api.bind("list_handoffs", [&handoffs](const Call& call, const json::object& in) {
-    return list_handoffs(handoffs, who_of("list_handoffs", call, in), text(in, "agent_name"),
-                         text(in, "query"), int_or(in, "limit", 20));
+    return list_handoffs(handoffs, who_of("list_handoffs", call, in), to_filter(in), int_or(in, "limit", 20));
   });
   api.bind("get_handoff", [&handoffs](const Call& call, const json::object& in) {
     return get_handoff(handoffs, who_of("get_handoff", call, in), text(in, "id"));
+  });
+  api.bind("list_changesets", [&handoffs](const Call& call, const json::object& in) {
+    return list_changesets(handoffs, who_of("list_changesets", call, in), text(in, "session_id"),
+                           int_or(in, "limit", 20));
   });
   api.bind("remember", [&memories](const Call& call, const json::object& in) {
     return remember(memories, who_of("remember", call, in), to_memory(in));

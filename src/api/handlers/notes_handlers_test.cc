@@ -30,7 +30,7 @@ class NotesTest : public StoreFixture {
       : StoreFixture(room_migrations()),
         pool(thread->loop, 2),
         sessions(thread->loop, *store, pool, system_random(), {.root = folder.path()}),
-        handoffs(*store, sessions, system_random()),
+        handoffs(*store, sessions, pool, system_random(), folder.path()),
         memories(*store, sessions, system_random()),
         inbox(thread->loop, *store),
         api(*store) {

@@ -148,9 +148,9 @@ Result<> start_session(Daemon& daemon, const HookInput& input) {
   situation.agent_id = text_or(*registered, "agent_id");
   situation.agents = list_in(daemon.must("GET", "/sessions"), "agents");
   situation.locks = list_in(daemon.must("GET", "/locks"), "result");
-  auto own = list_in(daemon.must("GET", "/handoffs/latest?limit=1"), "handoffs");
+  auto own = list_in(daemon.must("GET", "/handoffs/latest?limit=1&empty=false"), "handoffs");
   situation.is_own_handoff = !own.empty();
-  auto found = own.empty() ? list_in(daemon.must("GET", "/handoffs?limit=1"), "handoffs") : own;
+  auto found = own.empty() ? list_in(daemon.must("GET", "/handoffs?limit=1&empty=false"), "handoffs") : own;
   if (!found.empty() && found[0].is_object()) situation.handoff = found[0].get_object();
   print({{"hookSpecificOutput",
           json::object{{"hookEventName", "SessionStart"}, {"additionalContext", context_text(situation)}}}});

@@ -109,7 +109,8 @@ cli::FakeDaemon::Answer daemon_with(std::string handoff, bool own) {
           200,
           R"({"result":[{"file_path":"src/a.cc","locked_by":"codex-1","expires_at":"2026-11-16T10:00:00.000Z"}]})"};
     bool asked_own = request.target.starts_with("/handoffs/latest");
-    if (request.target.starts_with("/handoffs"))
+    // The newest that has something to tell, and no other.
+    if (request.target.starts_with("/handoffs") && request.target.ends_with("?limit=1&empty=false"))
       return {200, asked_own == own && !handoff.empty() ? "{\"handoffs\":[" + handoff + "]}"
                                                         : R"({"handoffs":[]})"};
     return {404, R"({"success":false,"error":"not_found","message":"no"})"};
@@ -141,6 +142,14 @@ TEST_F(Hook, AStartingSessionIsRegisteredAndToldWhatWasLeft) {
   EXPECT_NE(first.head.find(std::string("Cru-Session-Id: ") + session), std::string::npos);
   EXPECT_EQ(text_or(parse_json(first.body)->as_object(), "via"), "hook");
   EXPECT_EQ(log(), "");
+}
+
+TEST_F(Hook, AStartingSessionIsToldItsOwnAgentsHandoffFirst) {
+  FakeDaemon daemon(project, daemon_with(R"({"id":"h1","agent_name":"old","summary":"mine"})", true));
+  auto started = hook({"session-start"}, input({{"source", "startup"}}));
+  EXPECT_NE(started.out.find("The last handoff of yours"), std::string::npos) << started.out;
+  for (const auto& request : daemon.requests())
+    EXPECT_FALSE(request.target.starts_with("/handoffs?")) << "nobody else's is asked for";
 }
 
 // The end of a session is told, with its reason, within a second.

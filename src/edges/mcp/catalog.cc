@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view guidance =
     "cru coordinates the agents that work on this project. Start with register_session, then call "
-    "read_handoff to read the previous handoff. Before you edit a file, call acquire_lock; if another agent "
+    "read_handoff with empty=false to read what the previous session left. Before you edit a file, call "
+    "acquire_lock; if another agent "
     "holds the lock, wait with wait_seconds or work on something else. Call release_lock when you are done. "
     "Claim work with get_work and report it with complete_work; pass the fencing_token that you received. "
     "Offer work to others with submit_work. Delegate a task to a specialised agent with spawn_agent "

@@ -248,6 +248,7 @@ TEST_F(McpOffers, RendersTheLatestHandoffAsAPrompt) {
   EXPECT_NE(text.find("half done"), std::string::npos);
   EXPECT_NE(text.find("- the rest"), std::string::npos);
   EXPECT_EQ(backend_.calls.back().input.at("agent_name"), "ann");
+  EXPECT_EQ(backend_.calls.back().input.at("empty"), false) << "one that has something to tell";
 }
 
 TEST_F(McpOffers, QuotesWhatAnotherAgentWrote) {

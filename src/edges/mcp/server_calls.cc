@@ -316,14 +316,14 @@ Task<Server::RpcResult> Server::get_prompt(Request request) {
     if (goal.empty()) co_return std::unexpected(bad_params("goal is missing"));
     co_return prompt_result("Split a goal into work items", plan_text(goal), request.version);
   }
-  json::object input{{"limit", 1}};
+  json::object input{{"limit", 1}, {"empty", false}};
   std::string agent(text_or(arguments, "agent_name"));
   if (!agent.empty()) input["agent_name"] = agent;
   auto found = co_await ask("read_handoff", request.call, input);
   const auto* handoffs = found ? array_at(*found, "handoffs") : nullptr;
   // Nothing of one's own: whoever was here last.
   if (handoffs && handoffs->empty() && agent.empty()) {
-    found = co_await ask("list_handoffs", request.call, {{"limit", 1}});
+    found = co_await ask("list_handoffs", request.call, {{"limit", 1}, {"empty", false}});
     handoffs = found ? array_at(*found, "handoffs") : nullptr;
   }
   if (!found) co_return std::unexpected(unavailable(found.error()));
