@@ -72,6 +72,7 @@ void add_question_commands(std::vector<Command>& table);
 void add_event_commands(std::vector<Command>& table);
 void add_daemon_commands(std::vector<Command>& table);
 void add_coordination_commands(std::vector<Command>& table);
+void add_handoff_commands(std::vector<Command>& table);
 void add_hooks_commands(std::vector<Command>& table);
 void add_agents_commands(std::vector<Command>& table);
 void add_chat_commands(std::vector<Command>& table);

@@ -1,4 +1,4 @@
-// work, locks, handoffs, memory, teams, peers, guardrails: the rows of coordination where a person deserves
+// work, locks, memory, teams, peers, guardrails: the rows of coordination where a person deserves
 // better.
 #include <fmt/format.h>
 
@@ -81,46 +81,6 @@ Result<int> why_verb(Context& context, const Args& args) {
   auto reply = reply_object(std::move(text));
   if (!reply) return fail(reply.error());
   context.print(safe_for_terminal(text_or(*reply, "why")) + "\n");
-  return 0;
-}
-
-std::string handoff_page(const json::object& handoff, const Style& style) {
-  auto field = [&](std::string_view name) {
-    const auto* value = handoff.if_contains(name);
-    return value ? cell(name, *value, style) : std::string("-");
-  };
-  auto out = fmt::format("{} by {}, {} ({})\n\n{}\n", style.paint("Handoff", Colour::bold),
-                         field("agent_name"), field("created_at"), field("id"),
-                         safe_for_terminal(text_or(handoff, "summary"), Newlines::keep));
-  for (auto [key, title] : {std::pair{"completed_work", "Done"}, std::pair{"in_progress", "In progress"},
-                            std::pair{"decisions", "Decided"}, std::pair{"next_steps", "Next"},
-                            std::pair{"relevant_files", "Files"}}) {
-    const auto* list = array_at(handoff, key);
-    if (!list || list->empty()) continue;
-    out += fmt::format("\n{}:\n", style.paint(title, Colour::bold));
-    for (const auto& item : *list) out += fmt::format("  - {}\n", cell(key, item, style));
-  }
-  return out;
-}
-
-Result<int> show_handoff(Context& context, const Args& args) {
-  bool named = args.has("id");
-  auto text = named ? call_row(context, "get_handoff", row_input("get_handoff", args))
-                    : call_row(context, "list_handoffs", {{"limit", 1}});
-  auto reply = reply_object(text);
-  if (!reply) return fail(reply.error());
-  if (!named) {
-    const auto* list = array_at(*reply, "handoffs");
-    if (!list || list->empty() || !(*list)[0].is_object())
-      return fail(Code::not_found, "no handoff exists yet", {},
-                  "write one with: cru handoffs write \"SUMMARY\"");
-    json::object newest = (*list)[0].get_object();
-    *reply = std::move(newest);
-  }
-  if (context.json)
-    context.print_json(to_text(*reply));
-  else
-    context.print(handoff_page(*reply, context.out));
   return 0;
 }
 
@@ -293,22 +253,14 @@ void add_coordination_commands(std::vector<Command>& table) {
   auto peers = verb_of("discover_agents");
   peers.examples = {"cru peers", "cru peers --capability review", "cru peers --status disconnected"};
   table.push_back(std::move(peers));
+  auto changes = verb_of("list_changesets");
+  changes.details =
+      "The session ids of agents are in: cru peers --json. A handoff shows the changes of its session.";
+  table.push_back(std::move(changes));
   table.push_back(verb_of("cleanup_dead_agents"));
   add_work(table);
   add_locks(table);
-  auto handoffs = verb_of("list_handoffs");
-  handoffs.examples = {"cru handoffs list --limit 5", "cru handoffs list --query parser"};
-  table.push_back(std::move(handoffs));
-  auto show = verb_of("get_handoff");
-  show.arguments = {
-      {.name = "id", .summary = "the handoff id or a prefix of it; default: the newest", .required = false}};
-  show.examples = {"cru handoffs show", "cru handoffs show 9c1e"};
-  show.run = show_handoff;
-  table.push_back(std::move(show));
-  auto write = verb_of("write_handoff");
-  write.examples = {
-      "cru handoffs write \"the parser is done\" --next-steps \"wire it up\" --relevant-files src/parser.cc"};
-  table.push_back(std::move(write));
+  add_handoff_commands(table);
   auto remember = verb_of("remember");
   remember.examples = {"cru memory remember decision \"we pin the compiler\" --tags build"};
   table.push_back(std::move(remember));

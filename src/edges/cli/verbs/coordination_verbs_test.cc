@@ -118,15 +118,75 @@ TEST_F(CoordinationVerbs, WorkIsATable) {
   EXPECT_EQ(daemon.requests().back().target, "/work?status=open");
 }
 
+/// Lists the handoff h1, but not among those that are not empty; `one` is h1 itself.
+FakeDaemon::Answer daemon_with_handoff(std::string one) {
+  return [=](const FakeRequest& request) -> FakeReply {
+    if (request.target == "/handoffs?empty=false&limit=1") return {200, R"({"handoffs":[]})"};
+    if (request.target.starts_with("/handoffs?")) return {200, R"({"handoffs":[{"id":"h1"}]})"};
+    return {200, one};
+  };
+}
+
 TEST_F(CoordinationVerbs, AHandoffIsAPage) {
-  FakeDaemon daemon(project,
-                    always(200, R"({"handoffs":[{"id":"h1","agent_name":"ada","summary":"done\nso far",
-    "next_steps":["wire it \u001b[2Jup"],"created_at":"2026-11-15T10:00:00.000Z"}]})"));
+  FakeDaemon daemon(project, daemon_with_handoff(R"({"id":"h1","agent_name":"ada","summary":"done\nso far",
+    "next_steps":["wire it \u001b[2Jup"],"created_at":"2026-11-15T10:00:00.000Z"})"));
   auto page = cru({"handoffs", "show"});
   EXPECT_EQ(page.code, 0);
   EXPECT_EQ(
       page.out,
       "Handoff by ada, 2026-11-15T10:00:00.000Z (h1)\n\ndone\nso far\n\nNext:\n  - wire it \\x1b[2Jup\n");
+  EXPECT_EQ(daemon.requests().back().target, "/handoffs/h1");
+}
+
+TEST_F(CoordinationVerbs, AHandoffShowsWhatItsSessionChanged) {
+  std::string base(40, 'a'), head(40, 'b');
+  auto handoff = [&](std::string kind, std::string changeset) {
+    return R"({"id":"h1","agent_name":"ada","created_at":"2026-11-15T10:00:00.000Z","summary":"done",)" +
+           kind + R"("changeset":{)" + changeset + "}}";
+  };
+  auto shown = [&](std::string one) {
+    FakeDaemon daemon(project, daemon_with_handoff(std::move(one)));
+    return cru({"handoffs", "show", "h1"}).out;
+  };
+  std::string top = "Handoff by ada, 2026-11-15T10:00:00.000Z (h1)\n";
+  EXPECT_EQ(
+      shown(handoff(R"("kind":"final","carries":"h0",)",
+                    R"("id":"c1","base":")" + base + R"(","head":")" + head +
+                        R"(","files":["src/a.cc"],"file_count":3,"more_commits":true,"commits":[{"id":")" +
+                        head + R"(","author":"Ada","subject":"mend \u001b[2Jit"}])")),
+      top +
+          "Written by the agent (h0), completed by cru when the session ended.\n\ndone\n\n"
+          "Changed by the session:\n  HEAD went from aaaaaaaaaaaa to bbbbbbbbbbbb\n"
+          "  - bbbbbbbbbbbb mend \\x1b[2Jit (Ada)\n  - and more: git log " +
+          base + ".." + head + "\n  3 files edited:\n  - src/a.cc\n  - and 2 more\n");
+  EXPECT_EQ(shown(handoff(R"("kind":"final","empty":true,)", R"("id":"c1","base":")" + std::string(40, '0') +
+                                                                 R"(","head":")" + head +
+                                                                 R"(","files":[],"commits":null)")),
+            top +
+                "Written by cru when the session ended. The session did nothing.\n\ndone\n\n"
+                "Changed by the session:\n  HEAD went from no commit to bbbbbbbbbbbb\n"
+                "  no files were edited with its tools\n");
+  EXPECT_EQ(
+      shown(handoff("", R"("id":null,"base":")" + base + R"(","head":null,"files":["a"],"file_count":1)")),
+      top + "\ndone\n\nChanged by the session until now:\n  1 file edited:\n  - a\n");
+}
+
+TEST_F(CoordinationVerbs, HandoffsOfSessionsThatDidNothingCanBeLeftOut) {
+  FakeDaemon daemon(project, always(200, R"({"handoffs":[]})"));
+  cru({"handoffs", "list", "--no-empty"});
+  EXPECT_EQ(daemon.requests().back().target, "/handoffs?empty=false");
+  cru({"handoffs", "list"});
+  EXPECT_EQ(daemon.requests().back().target, "/handoffs");
+}
+
+TEST_F(CoordinationVerbs, TheChangesOfASessionAreATable) {
+  FakeDaemon daemon(project,
+                    always(200, R"({"changesets":[{"id":"c1","session_id":"s1","base":"aa","head":null,
+    "files":["a","b"],"file_count":2,"created_at":"2026-11-15T10:00:00.000Z"}]})"));
+  EXPECT_EQ(cru({"peers", "changes", "s1"}).out,
+            "CREATED                   BASE  HEAD  FILE COUNT  FILES\n"
+            "2026-11-15T10:00:00.000Z  aa    -     2           a, b\n");
+  EXPECT_EQ(daemon.requests().back().target, "/sessions/s1/changesets");
 }
 
 TEST_F(CoordinationVerbs, ListsGoInTheBody) {
