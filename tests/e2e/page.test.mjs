@@ -214,7 +214,14 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   await chain.getByText("<script>alert(1)</script>").waitFor();
   await page.screenshot({ path: join(pictures, "handoffs.png") });
   assert.deepEqual(await violationsOf(page), []);
+  await bob.ask("check_edit", { file_path: "src/release.cc", tool: "Edit" });
   await bob.ask("end_session", { reason: "done for today" });
+  const of_bob = page.getByRole("article", { name: "Handoffs of bob" });
+  await of_bob.getByText("What the session changed").click();
+  await of_bob.getByText("1 file edited").waitFor();
+  await of_bob.getByRole("list", { name: "Files edited" }).getByText("src/release.cc").waitFor();
+  await page.screenshot({ path: join(pictures, "handoff-changes.png") });
+  assert.deepEqual(await violationsOf(page), []);
   await page.keyboard.press("4");
   await region("Locks").getByText("Nothing is locked").waitFor();
   await page.keyboard.press("3");

@@ -3,8 +3,11 @@ import { safeText } from "../base/safe_text.ts";
 import { ago, counted, oneLine } from "../base/text.ts";
 import { ParagraphText } from "../ui/lines.tsx";
 import { Sheet } from "../ui/sheet.tsx";
+import { Changes } from "./changes.tsx";
 import { chains, handoff_list } from "./model.ts";
+import { newestOf } from "./state.ts";
 import type { Handoff } from "./wire.ts";
+import { originOf } from "./words.ts";
 
 const template = `cru handoffs write "summary of the current state" \\
   --completed-work "what is completed" \\
@@ -32,11 +35,10 @@ function Body({ handoff }: { handoff: Handoff }) {
           );
         })}
       </dl>
+      <Changes handoff={handoff} />
     </>
   );
 }
-
-const kindOf = (handoff: Handoff) => (handoff.kind === "final" ? "written by cru when the session ended" : "written by the agent");
 
 export function Handoffs() {
   const all = chains.value;
@@ -50,21 +52,25 @@ export function Handoffs() {
       </>
     )}>
       <div class="chains">
-        {all.map(({ agent, handoffs: [newest, ...earlier] }) => newest && (
-          <article class="chain" key={agent} aria-label={`Handoffs of ${safeText(agent)}`}>
-            <header>
-              <h3>{safeText(agent)}</h3>
-              <span class="since">{ago(newest.created_at, now.value)} · {kindOf(newest)}</span>
-            </header>
-            <Body handoff={newest} />
-            {earlier.map((handoff) => (
-              <details key={handoff.id}>
-                <summary><span class="since">{ago(handoff.created_at, now.value)}</span> {oneLine(handoff.summary, 120)}</summary>
-                <Body handoff={handoff} />
-              </details>
-            ))}
-          </article>
-        ))}
+        {all.map((chain) => {
+          const { shown, others } = newestOf(chain);
+          return shown && (
+            <article class="chain" key={chain.agent} aria-label={`Handoffs of ${safeText(chain.agent)}`}>
+              <header>
+                <h3>{safeText(chain.agent)}</h3>
+                <span class="since">{ago(shown.created_at, now.value)} · {originOf(shown)}</span>
+              </header>
+              <Body handoff={shown} />
+              {others.map((handoff) => (
+                <details key={handoff.id} class={handoff.empty ? "is-empty" : ""}>
+                  <summary><span class="since">{ago(handoff.created_at, now.value)}</span> {oneLine(handoff.summary, 120)}</summary>
+                  <p class="since">{originOf(handoff)}</p>
+                  <Body handoff={handoff} />
+                </details>
+              ))}
+            </article>
+          );
+        })}
       </div>
     </Sheet>
   );

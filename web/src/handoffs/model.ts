@@ -1,10 +1,11 @@
 // Signals for handoffs.
-import { computed } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { get } from "../base/api.ts";
 import type { LogEvent } from "../base/event.ts";
 import { LiveList } from "../base/live_list.ts";
+import { messageOf } from "../base/text.ts";
 import { applyHandoffs, chainsOf, handoffIdIn, isHandoffEvent } from "./state.ts";
-import type { Handoff } from "./wire.ts";
+import type { Changeset, Handoff } from "./wire.ts";
 
 export const handoff_list = new LiveList<Handoff>({
   read: async () => (await get<{ handoffs: Handoff[] }>("/handoffs?limit=200")).handoffs,
@@ -28,5 +29,18 @@ async function readHandoff(id: string): Promise<void> {
     handoff_list.set(await get<Handoff>(`/handoffs/${encodeURIComponent(id)}`));
   } catch {
     // The beginning from the event stays.
+  }
+}
+
+/// What the sessions of handoffs changed, by handoff id; a text is why that could not be read.
+export const changes = signal<ReadonlyMap<string, Changeset | null | string>>(new Map());
+
+/// Reads what the session of a handoff changed. It is not part of the list.
+export async function readChanges(id: string): Promise<void> {
+  const set = (found: Changeset | null | string) => { changes.value = new Map(changes.peek()).set(id, found); };
+  try {
+    set((await get<Handoff & { changeset?: Changeset | null }>(`/handoffs/${encodeURIComponent(id)}`)).changeset ?? null);
+  } catch (error) {
+    set(messageOf(error));
   }
 }

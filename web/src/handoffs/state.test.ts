@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { event } from "../base/event_fixture.ts";
-import { applyHandoffs, chainsOf, handoffIdIn } from "./state.ts";
+import { applyHandoffs, chainsOf, handoffIdIn, newestOf } from "./state.ts";
 
 test("handoffs are grouped by agent, newest first", () => {
   const written = (id: string, agent_name: string, created_at: string) => event("handoff.written", { id, agent_name, summary: id, created_at });
@@ -21,4 +21,14 @@ test("the number of handoffs is limited, oldest removed first", () => {
   const many = Array.from({ length: 300 }, (_, i) => event("handoff.written", { id: `h${i}`, agent_name: "ada", created_at: String(1000 + i) }));
   const handoffs = applyHandoffs(new Map(), many);
   assert.deepEqual([handoffs.size, handoffs.has("h299"), handoffs.has("h0")], [200, true, false]);
+});
+
+test("an empty handoff is shown first only if there is no other", () => {
+  const handoff = (id: string, empty: boolean) => ({ id, agent_name: "ada", summary: id, empty });
+  const ids = (...handoffs: ReturnType<typeof handoff>[]) => {
+    const { shown, others } = newestOf({ agent: "ada", handoffs });
+    return [shown?.id, others.map(({ id }) => id)];
+  };
+  assert.deepEqual(ids(handoff("c", true), handoff("b", false), handoff("a", false)), ["b", ["c", "a"]]);
+  assert.deepEqual(ids(handoff("b", true), handoff("a", true)), ["b", ["a"]]);
 });

@@ -34,3 +34,9 @@ export function chainsOf(handoffs: ReadonlyMap<string, Handoff>): Chain[] {
     found.set(handoff.agent_name, [...(found.get(handoff.agent_name) ?? []), handoff]);
   return [...found].map(([agent, list]) => ({ agent, handoffs: list }));
 }
+
+/// The newest handoff of a chain that is not empty, or else the newest; and all others, newest first.
+export function newestOf({ handoffs }: Chain): { shown: Handoff | undefined; others: Handoff[] } {
+  const shown = handoffs.find(({ empty }) => !empty) ?? handoffs[0];
+  return { shown, others: handoffs.filter((handoff) => handoff !== shown) };
+}
