@@ -154,8 +154,8 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   await again.ask("register_session");
   await bob.ask("register_session", { capabilities: ["docs"] });
   await row("splitting the parser ‹U+202E›<img src=x>").getByText("active").waitFor();
-  assert.equal(await row("ada").count(), 2);
   await row("bob").getByText("docs").waitFor();
+  assert.equal(await row("ada").count(), 2);
   await bob.ask("heartbeat", { status: "idle" });
   await row("bob").getByText("idle").waitFor();
 
