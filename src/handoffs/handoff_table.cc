@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "handoffs/full_text.h"
 #include "handoffs/text_list.h"
+#include "members/member_table.h"
 
 namespace cru::coordination {
 namespace {
@@ -96,7 +97,7 @@ std::span<const Migration> handoff_migrations() { return handoff_schema; }
 void write_handoffs_at_session_end(Sessions& sessions) {
   sessions.on_end([](Tx& tx, SessionEnd& end) {
     const auto& session = end.session;
-    auto handoff = final_handoff({.agent_name = handoff_name(session.agent_id, session.agent_type),
+    auto handoff = final_handoff({.agent_name = handoff_name_of(tx, session.agent_id, session.agent_type),
                                   .session_id = session.session_id,
                                   .changeset_id = end.changeset_id,
                                   .current_task = session.current_task,
@@ -112,6 +113,11 @@ void write_handoffs_at_session_end(Sessions& sessions) {
     insert_handoff(tx, handoff);
     end.handoff_id = handoff.id;
   });
+}
+
+std::string handoff_name_of(Reader& reader, std::string_view agent_id, std::string_view agent_type) {
+  if (!agent_type.empty() && members::is_numbered_name(reader, agent_id)) return std::string(agent_type);
+  return handoff_name(agent_id, agent_type);
 }
 
 void insert_handoff(Tx& tx, const Handoff& handoff) {

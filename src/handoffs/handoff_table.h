@@ -12,6 +12,8 @@ namespace cru::coordination {
 std::span<const Migration> handoff_migrations();
 /// From now on every session ends with a final handoff.
 void write_handoffs_at_session_end(Sessions& sessions);
+/// handoff_name, also where the id is a name that was made up and numbered ("claude-3").
+std::string handoff_name_of(Reader& reader, std::string_view agent_id, std::string_view agent_type);
 /// Records it with its event `handoff.written`.
 void insert_handoff(Tx& tx, const Handoff& handoff);
 /// By its id, or by the beginning of one if only one begins so.

@@ -24,7 +24,6 @@ Done as_list(const std::vector<Handoff>& handoffs) {
 
 Task<Result<Done>> Handoffs::write(Who who, Handoff handoff) {
   handoff.id = uuid_from(random_.bytes16());
-  handoff.agent_name = handoff_name(who.agent_id, who.agent_type);
   handoff.session_id = who.session_id;
   auto now = sessions_.now();
   auto once = who.once;
@@ -37,6 +36,7 @@ Task<Result<Done>> Handoffs::write(Who who, Handoff handoff) {
         if (!has_summary(handoff)) return summary_required();
         if (auto sized = check_size(handoff); !sized) return fail(std::move(sized.error()));
         auto written = handoff;
+        written.agent_name = handoff_name_of(tx, who.agent_id, who.agent_type);
         written.created_at = tx.now();
         insert_handoff(tx, written);
         return Done{.reply = {{"success", true}, {"handoff_id", written.id}}};
@@ -44,8 +44,12 @@ Task<Result<Done>> Handoffs::write(Who who, Handoff handoff) {
 }
 
 Task<Result<Done>> Handoffs::read(Who who, HandoffFilter filter, int64_t limit) {
-  if (filter.agent_name.empty()) filter.agent_name = handoff_name(who.agent_id, who.agent_type);
-  co_return co_await list(std::move(who), std::move(filter), limit);
+  if (auto seen = co_await sessions_.seen(who); !seen) co_return fail(std::move(seen.error()));
+  co_return co_await store_.read([who, filter, limit](Reader& reader) -> Result<Done> {
+    auto own = filter;
+    if (own.agent_name.empty()) own.agent_name = handoff_name_of(reader, who.agent_id, who.agent_type);
+    return as_list(list_handoffs(reader, own, limit));
+  });
 }
 
 Task<Result<Done>> Handoffs::list(Who who, HandoffFilter filter, int64_t limit) {

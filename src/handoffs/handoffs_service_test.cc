@@ -136,6 +136,17 @@ TEST_F(HandoffsTest, ASessionThatDidNothingLeavesAnEmptyOneThatCanBeLeftOut) {
   EXPECT_EQ(read_by(who("ann", "3"), "id", {.query = "worked", .empty = false}), (Texts{final}));
 }
 
+TEST_F(HandoffsTest, OfAnAgentWithAMadeUpNameAreFoundByTheNextOneOfItsKind) {
+  ASSERT_TRUE(write(
+      [](Tx& tx) { return Result<int64_t>(tx.exec("INSERT INTO member_numbers VALUES('claude', 4)")); }));
+  auto third = who("claude-3"), fourth = who("claude-4"), chosen = who("claude-5");
+  auto own = write_down(third, {.id = {}, .agent_name = {}, .session_id = {}, .summary = "half done"});
+  auto final = leave(third);
+  EXPECT_EQ(read_by(fourth, "id"), (Texts{final, own}));
+  EXPECT_EQ(text_or(show(final), "agent_name"), third.agent_type);
+  EXPECT_EQ(read_by(chosen, "id"), Texts()) << "a name that nobody made up is its own";
+}
+
 TEST_F(HandoffsTest, AreOrderedByTimeAlone) {
   auto one = [&](std::string summary) {
     return write_down(ann, {.id = {}, .agent_name = {}, .session_id = {}, .summary = summary});

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "base/id.h"
 
 namespace cru::members {
@@ -239,6 +241,16 @@ bool update(Tx& tx, Member& member, const Evidence& evidence, const Verdict& ver
 }  // namespace
 
 std::span<const Migration> migrations() { return member_schema; }
+
+bool is_numbered_name(Reader& reader, std::string_view name) {
+  auto dash = name.rfind('-');
+  if (dash == std::string_view::npos) return false;
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(name.data() + dash + 1, name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size() || number < 1) return false;
+  return reader.row("SELECT 1 FROM member_numbers WHERE stem = ? AND last >= ?", name.substr(0, dash), number)
+      .has_value();
+}
 
 std::optional<Member> find_member(Reader& reader, std::string_view id) {
   auto row = reader.row("SELECT " MEMBER_COLUMNS " FROM members WHERE id = ?", id);

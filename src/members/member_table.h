@@ -11,6 +11,8 @@ namespace cru::members {
 
 std::span<const Migration> migrations();
 
+/// Whether `name` is one that was made up and numbered ("claude-3"): whoever comes next gets another.
+bool is_numbered_name(Reader& reader, std::string_view name);
 std::optional<Member> find_member(Reader& reader, std::string_view id);
 /// Those that have not ended, oldest first; with `ended` also those that have, `most` in all.
 std::vector<Member> list_members(Reader& reader, bool ended, int64_t most);
