@@ -253,10 +253,11 @@ void Engine::bind(api::DaemonFacts facts) {
 
 Task<Result<>> Engine::recover(bool fresh_database) {
   auto recovered = co_await runs_.recover();
+  // Whoever is silent is not dead: who is there is known before the sessions are looked at.
+  if (recovered) recovered = co_await members_.recover();
   if (!recovered) co_return recovered;
   recovered = co_await sessions_.recover(
       [this](const std::string& id) { return id == api::unknown_run || runs_.is_running(id); });
-  if (recovered) recovered = co_await members_.recover();
   if (recovered) recovered = co_await locks_.recover();
   if (recovered) recovered = co_await work_.recover();
   if (!recovered) co_return recovered;
