@@ -24,6 +24,12 @@ api::Call as_stranger(api::Call call, const Evidence& evidence) {
   return call;
 }
 
+/// Who says that a session is over which its conversation has left already: nothing is meant by it any more.
+api::Call as_nobody(api::Call call, const Evidence& evidence) {
+  call.session_id = members::session_id_from("nobody", "left " + evidence.session);
+  return call;
+}
+
 SessionStep step_of(const api::Operation& operation, const json::object& input) {
   if (operation.name != "register_session") return SessionStep::none;
   return text_or(input, "source") == "clear" ? SessionStep::begins_anew : SessionStep::begins;
@@ -84,7 +90,7 @@ Task<Result<api::Call>> identify_member(members::Members& members, const api::Op
         auto is_over = co_await members.close_session((*found)->id, evidence.session);
         if (!is_over) co_return fail(std::move(is_over.error()));
         // The end of a session that its conversation has left says nothing of the member.
-        if (!*is_over) co_return as_stranger(std::move(call), evidence);
+        if (!*is_over) co_return as_nobody(std::move(call), evidence);
       }
       co_return as_member(std::move(call), **found);
     }

@@ -93,6 +93,7 @@ class MembersWorld : public LocksFixture {
     auto& conversation = client.conversations[pick(client.conversations.size())];
     if (choice == 4) return clear(client, conversation);
     if (choice == 5) return leave(client, conversation);
+    if (choice == 6) return pretend(client, conversation);
     if (choice < 13) return take(client, conversation, fmt::format("file-{}", pick(12)));
     edit(client, conversation, fmt::format("file-{}", pick(12)));
   }
@@ -246,6 +247,60 @@ class MembersWorld : public LocksFixture {
     const auto* holder = holder_of(file);
     EXPECT_EQ(bool_or(done->reply, "allowed"), !holder || holder->number == conversation.number)
         << to_text(done->reply);
+  }
+  /// A process outside of any client says that it is this conversation: by its session id, by its name, or
+  /// both.
+  void pretend(const Client& client, const Conversation& victim) {
+    if (victim.member.empty()) return;
+    api::Call call;
+    call.caller = api::session;
+    call.process = ProcessIdentity{++last_pid_, 1, "boot"};
+    call.session_id = pick(2) ? victim.session : text_of("session_id", victim.member);
+    call.agent_id = pick(2) ? text_of("agent_id", victim.member) : "mallory";
+    call.agent_type = "claude_code";
+    if (pick(3) == 0) call.connection = fresh("connection");
+    if (pick(3) == 0) {  // under a program of its own
+      call.host = ProcessIdentity{++last_pid_, 1, "boot"};
+      call.host_program = client.is_claude ? "claude" : "codex";
+    }
+    auto operation = std::array{"register_session", "acquire_lock", "end_session", "release_lock"}[pick(4)];
+    json::object input{{"file_path", "mallorys"}};
+    if (pick(2)) input["via"] = "hook";
+    const auto* row = api::find_operation(operation);
+    auto identified = ask([&] { return identify_member(*members_, *row, call, input); });
+    ASSERT_TRUE(identified) << identified.error().message;
+    EXPECT_NE(identified->member, victim.member) << operation << " from outside";
+    auto who = api::who_of(operation, *identified, input);
+    ASSERT_TRUE(who) << who.error().message;
+    auto ended = ask([&] { return sessions->end(*who, "gone", "hook"); });
+    if (ended) EXPECT_EQ(int_or(ended->reply, "locks_released"), 0) << to_text(ended->reply);
+    for (const auto& file : victim.holds)
+      EXPECT_EQ(
+          count("SELECT count(*) FROM file_locks JOIN agent_sessions USING(session_id) WHERE member = '" +
+                victim.member + "' AND key = '" + file + "'"),
+          1)
+          << file << " was lost to " << operation;
+    // What was made on the way is gone again.
+    auto removed = ask([&] {
+      return store->write([member = identified->member](Tx& tx) -> Result<bool> {
+        members::end_member(tx, member, "it was nobody");
+        return true;
+      });
+    });
+    ASSERT_TRUE(removed);
+    ask([this]() -> Task<Result<>> {
+      members_->changed();
+      co_return Result<>();
+    });
+  }
+  std::string text_of(const std::string& column, const std::string& member) {
+    auto found = ask([&] {
+      return store->read([&](Reader& reader) -> Result<std::string> {
+        auto row = reader.row("SELECT " + column + " FROM members WHERE id = ?", member);
+        return row ? row->text(0) : std::string();
+      });
+    });
+    return found ? *found : std::string();
   }
   void check() {
     int64_t talking = 0;

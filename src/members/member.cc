@@ -58,10 +58,10 @@ Verdict identify_session(const Evidence& evidence, const std::vector<Candidate>&
   using What = Verdict::What;
   if (const auto* one = find_by_session(here, evidence.session)) return {What::known, one->id};
   bool is_server = !evidence.connection.empty();
-  bool is_live_elsewhere = elsewhere && !elsewhere->is_ended && !elsewhere->scope.empty();
+  bool is_others = elsewhere && is_live_elsewhere(evidence, *elsewhere);
   // What Claude Code tells its servers is not to be relied on, and an id may be inherited from a session
   // further up, which is not the server's own.
-  if (is_server && (is_live_elsewhere || (evidence.run.empty() && has_one_conversation(evidence.program)))) {
+  if (is_server && (is_others || (evidence.run.empty() && has_one_conversation(evidence.program)))) {
     auto own = evidence;
     own.session.clear();
     auto verdict = identify(own, here, std::nullopt);
@@ -69,13 +69,20 @@ Verdict identify_session(const Evidence& evidence, const std::vector<Candidate>&
     return verdict;
   }
   if (const auto* one = find_heir(evidence, here)) return {What::joins, one->id};
-  if (elsewhere && !is_live_elsewhere) {
-    bool begins = evidence.step == SessionStep::begins || evidence.step == SessionStep::begins_anew;
+  if (elsewhere && !is_others) {
     // One that has ended is told so until it begins again.
-    if (elsewhere->is_ended && !begins) return {What::known, elsewhere->id};
+    if (elsewhere->is_ended && !evidence.begins()) return {What::known, elsewhere->id};
     return {What::moves, elsewhere->id};
   }
   return {};
+}
+
+/// "my-client 1.2" is called "my-client".
+std::string_view without_version(std::string_view client) {
+  auto space = client.rfind(' ');
+  if (space == std::string_view::npos || space + 1 == client.size()) return client;
+  char first = client[client[space + 1] == 'v' && space + 2 < client.size() ? space + 2 : space + 1];
+  return first >= '0' && first <= '9' ? client.substr(0, space) : client;
 }
 
 }  // namespace
@@ -135,6 +142,15 @@ bool Candidate::has_open_session() const {
   return std::ranges::any_of(sessions, [](const Session& one) { return one.is_open; });
 }
 
+bool is_live_elsewhere(const Evidence& evidence, const Candidate& holder) {
+  if (holder.is_ended || holder.scope == scope_of(evidence)) return false;
+  return !holder.scope.empty() || !holder.connections.empty();
+}
+
+std::string apart_session_id(const Evidence& evidence) {
+  return session_id_from("apart " + evidence.agent_id, "claims " + evidence.session);
+}
+
 bool has_one_conversation(std::string_view program) { return program == "claude" || program == "gemini"; }
 
 Verdict identify(const Evidence& evidence, const std::vector<Candidate>& here,
@@ -142,7 +158,9 @@ Verdict identify(const Evidence& evidence, const std::vector<Candidate>& here,
   using What = Verdict::What;
   if (scope_of(evidence).empty()) {
     if (!elsewhere) return {};
-    return {What::known, elsewhere->id};
+    // A conversation that goes on under a program which nobody knows. What was a run's stays the run's.
+    bool was_hosted = elsewhere->is_ended && elsewhere->scope.starts_with("process:");
+    return {was_hosted && evidence.begins() ? What::moves : What::known, elsewhere->id};
   }
   bool is_only = evidence.run.empty() && has_one_conversation(evidence.program);
   if (!evidence.connection.empty()) {
@@ -187,7 +205,7 @@ std::string name_stem(const Evidence& evidence) {
   auto kind = kind_of(evidence);
   if (kind != Kind::script && kind != Kind::person) return std::string(name(kind));
   std::string stem;
-  for (char c : to_lower(evidence.client)) {
+  for (char c : to_lower(without_version(evidence.client))) {
     bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
     if (!is_plain && (stem.empty() || stem.back() == '-')) continue;
     if (stem.size() == max_stem_bytes) break;

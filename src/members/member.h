@@ -68,6 +68,7 @@ struct Evidence {
   SessionStep step = SessionStep::none;
 
   bool has_name() const { return !session.empty() || !agent_id.empty() || !connection.empty(); }
+  bool begins() const { return step == SessionStep::begins || step == SessionStep::begins_anew; }
 };
 
 /// `text` if it is a UUID, else one that is always the same for this agent and text.
@@ -93,6 +94,12 @@ struct Candidate {
   bool has_open_session() const;
 };
 
+/// Whether somebody with the evidence's session id is alive in another place than the evidence comes from: in
+/// another run or host, or outside of any with a connection of its own. Then the id is not the caller's.
+bool is_live_elsewhere(const Evidence& evidence, const Candidate& holder);
+/// The session id under which a caller outside of any scope counts that claims one of somebody who is alive.
+std::string apart_session_id(const Evidence& evidence);
+
 struct Verdict {
   enum class What {
     known,  ///< `member`, as it is
@@ -109,7 +116,8 @@ struct Verdict {
 /// may be a server that many terminals share.
 bool has_one_conversation(std::string_view program);
 /// `here` are the members of the scope that have not ended; `elsewhere` the newest one with this session id,
-/// ended or not, wherever it is. In this order:
+/// ended or not, wherever it is. Outside of any scope the session id decides, if it is the caller's. In a
+/// scope, in this order:
 ///  - a member here that has the session, or the connection;
 ///  - the only one here, if its program holds one conversation only;
 ///  - for a session that nobody here has: the one here whose conversation has no session id at the moment;

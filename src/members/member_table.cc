@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t max_members = 10'000;
 constexpr int64_t max_keys = 256;  ///< of one member; the oldest go
+constexpr int64_t max_stems = 1000;
 
 constexpr Migration member_schema[] = {{"members", 1, R"(
 CREATE TABLE members(
@@ -88,7 +89,10 @@ std::string free_name(Reader& reader, const std::string& wanted, std::string_vie
 }
 
 /// "claude-3". A number is never given twice, so that a name in an old log is not somebody else's today.
-std::string next_name(Tx& tx, const std::string& stem) {
+std::string next_name(Tx& tx, std::string stem) {
+  // What clients call themselves is theirs to choose: however many words they find, the table stays small.
+  bool is_new = !tx.row("SELECT 1 FROM member_numbers WHERE stem = ?", stem);
+  if (is_new && tx.row("SELECT count(*) FROM member_numbers")->integer(0) >= max_stems) stem = "agent";
   for (;;) {
     tx.exec(
         "INSERT INTO member_numbers(stem, last) VALUES(?, 1) ON CONFLICT(stem) DO UPDATE SET last = last + 1",
@@ -117,13 +121,13 @@ Candidate to_candidate(Reader& reader, const Member& member, const IsOpen& is_op
   return candidate;
 }
 
-/// Whoever has this key, preferably one that has not ended, preferably the newest.
-std::optional<Member> find_by_key(Reader& reader, const std::string& key) {
+/// Whoever has this key, preferably one that has not ended, preferably in this scope, preferably the newest:
+/// who claims another's key does not come between it and its own.
+std::optional<Member> find_by_key(Reader& reader, const std::string& key, const std::string& scope) {
   auto row = reader.row(
       "SELECT member FROM member_keys JOIN members ON id = member WHERE key = ? ORDER BY ended_at IS NOT "
-      "NULL, "
-      "started_at DESC, id LIMIT 1",
-      key);
+      "NULL, scope <> ?, started_at DESC, id LIMIT 1",
+      key, scope);
   if (!row) return {};
   return find_member(reader, row->text(0));
 }
@@ -154,13 +158,23 @@ Judged judge(Reader& reader, Evidence evidence, const IsOpen& is_open) {
     scope.clear();
   }
   std::optional<Member> elsewhere;
-  if (!evidence.session.empty()) elsewhere = find_by_key(reader, session_key(evidence.session));
-  if (scope.empty() && (!elsewhere || elsewhere->is_ended())) {
-    auto own = find_by_key(reader, session_key(session_id_of(evidence)));
-    if (own) elsewhere = std::move(own);
+  if (scope.empty()) {
+    elsewhere = find_by_key(reader, session_key(session_id_of(evidence)), scope);
+    bool is_named = !evidence.session.empty() && !evidence.is_person;
+    if (is_named && (!elsewhere || elsewhere->is_ended()))
+      if (auto other = find_by_key(reader, session_key(evidence.session), scope))
+        elsewhere = std::move(other);
+  } else if (!evidence.session.empty()) {
+    elsewhere = find_by_key(reader, session_key(evidence.session), scope);
   }
   std::optional<Candidate> candidate;
   if (elsewhere) candidate = to_candidate(reader, *elsewhere, is_open);
+  if (scope.empty() && candidate && is_live_elsewhere(evidence, *candidate)) {
+    evidence.session = apart_session_id(evidence);
+    elsewhere = find_by_key(reader, session_key(evidence.session), scope);
+    candidate.reset();
+    if (elsewhere) candidate = to_candidate(reader, *elsewhere, is_open);
+  }
   auto verdict = identify(evidence, here, candidate);
   return {std::move(evidence), std::move(verdict)};
 }
@@ -214,8 +228,8 @@ bool update(Tx& tx, Member& member, const Evidence& evidence, const Verdict& ver
   }
   bool is_first =
       member.scope.starts_with("run:") && !tx.row("SELECT 1 FROM member_keys WHERE member = ?", member.id);
-  bool begins = evidence.step == SessionStep::begins || evidence.step == SessionStep::begins_anew;
-  if (member.is_ended() && (begins || member.kind == Kind::person)) {
+  bool is_its_place = member.scope == scope_of(evidence);
+  if (member.is_ended() && is_its_place && (evidence.begins() || member.kind == Kind::person)) {
     member.ended_at.reset();
     member.end_reason.clear();
     member.name = free_name(tx, member.name, member.id);
@@ -334,7 +348,7 @@ Result<Member> admit_member(Tx& tx, const Evidence& given, const std::string& id
     member = *find_member(tx, verdict.member);
     if (update(tx, member, evidence, verdict)) put_member(tx, member);
   }
-  bool begins = evidence.step == SessionStep::begins || evidence.step == SessionStep::begins_anew;
+  bool begins = evidence.begins();
   // A process with one conversation has one session at a time, whichever it named last.
   bool is_only = evidence.run.empty() && evidence.host && has_one_conversation(evidence.program) &&
                  !evidence.session.empty() && evidence.connection.empty();

@@ -101,10 +101,45 @@ TEST(Identify, AServerMayHaveInheritedTheSessionOfAHostFurtherUp) {
   EXPECT_FALSE(verdict.takes_session);
 }
 
+TEST(Identify, WhoIsAliveInAHostIsNotToBeHadByItsSessionIdFromOutside) {
+  Evidence stranger{.session = "s1", .agent_id = "ann"};
+  Candidate claude{.id = "m-1", .scope = "process:boot:1:1", .sessions = {{"s1", true}}};
+  EXPECT_TRUE(is_live_elsewhere(stranger, claude));
+  EXPECT_TRUE(is_live_elsewhere(in_codex("s1"), claude)) << "nor from another host";
+  claude.is_ended = true;
+  EXPECT_FALSE(is_live_elsewhere(stranger, claude));
+  Candidate plain{.id = "m-2", .scope = "", .sessions = {{"s1", true}}};
+  EXPECT_FALSE(is_live_elsewhere(stranger, plain)) << "outside of any host the id is all there is";
+  EXPECT_FALSE(is_live_elsewhere(in_codex("s1"), plain));
+  plain.connections = {"c1"};
+  EXPECT_TRUE(is_live_elsewhere(in_codex("s1"), plain)) << "it is connected";
+  EXPECT_EQ(identify(in_codex("s1"), {}, plain).what, What::fresh);
+}
+
+TEST(Identify, WhoClaimsTheSameIdTwiceFromOutsideIsTheSame) {
+  Evidence stranger{.session = "s1", .agent_id = "ann"}, other{.session = "s1", .agent_id = "bob"};
+  EXPECT_EQ(apart_session_id(stranger), apart_session_id(stranger));
+  EXPECT_NE(apart_session_id(stranger), apart_session_id(other));
+  EXPECT_NE(apart_session_id(stranger), session_id_of(stranger));
+}
+
+TEST(Identify, AConversationMayGoOnUnderAProgramThatNobodyKnows) {
+  Candidate ended{.id = "m-1", .scope = "process:boot:1:1", .is_ended = true, .sessions = {{"s1", false}}};
+  Evidence outside{.session = "s1"};
+  EXPECT_EQ(identify(outside, {}, ended).what, What::known) << "until it begins it is told that it has ended";
+  outside.step = SessionStep::begins;
+  EXPECT_EQ(identify(outside, {}, ended).what, What::moves);
+  ended.scope = "run:u1";
+  EXPECT_EQ(identify(outside, {}, ended).what, What::known) << "a run's is the run's";
+}
+
 TEST(NameStem, SaysWhatTheClientIs) {
   EXPECT_EQ(name_stem({.program = "claude"}), "claude");
   EXPECT_EQ(name_stem({.client = "codex-mcp-client"}), "codex");
   EXPECT_EQ(name_stem({.client = "My  Client/2.0 with a very long name"}), "my-client-2-0-with-a-ver");
+  EXPECT_EQ(name_stem({.client = "My Client 2.0"}), "my-client");
+  EXPECT_EQ(name_stem({.client = "editor v3"}), "editor");
+  EXPECT_EQ(name_stem({.client = "vi visual"}), "vi-visual");
   EXPECT_EQ(name_stem({}), "agent");
 }
 

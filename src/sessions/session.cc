@@ -6,9 +6,9 @@ namespace cru::coordination {
 namespace {
 
 Result<> check_owner(const Session& session, const Who& who) {
-  // A name in use is no key to what it holds.
-  bool is_same = !who.member.empty() && session.member == who.member;
-  if (session.is_connected() && !is_same && session.agent_id != who.agent_id)
+  // Neither a name nor a session id in use is a key to what it holds.
+  bool is_same = session.member.empty() ? session.agent_id == who.agent_id : session.member == who.member;
+  if (session.is_connected() && !is_same)
     return fail(Code::forbidden,
                 fmt::format("session {} belongs to agent {}", session.session_id, session.agent_id),
                 "Cru-Session-Id", "use your own session id");

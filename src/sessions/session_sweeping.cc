@@ -198,6 +198,12 @@ Task<Result<Sessions::Impl::Swept>> Sessions::Impl::sweep(Duration threshold) {
     forget(one.session_id, (*ended)->freed);
   }
   heartbeats.forget_old(now(), options.stale_after);
+  auto tidied = co_await store.write([threshold](Tx& tx) -> Result<bool> {
+    end_members_without_session(tx, tx.now() - threshold, max_inspected);
+    return true;
+  });
+  if (!tidied) co_return fail(std::move(tidied.error()));
+  if (ended) ended();
   co_return swept;
 }
 

@@ -195,6 +195,15 @@ int64_t remove_old_sessions(Tx& tx, Time cutoff, int64_t most) {
   return removed;
 }
 
+void end_members_without_session(Tx& tx, Time cutoff, int64_t most) {
+  for (const auto& row : tx.rows(
+           "SELECT id FROM members WHERE ended_at IS NULL AND host_pid IS NULL AND scope = '' AND started_at "
+           "< ? AND EXISTS (SELECT 1 FROM member_keys WHERE member = id) AND NOT EXISTS (SELECT 1 FROM "
+           "agent_sessions WHERE member = id AND status <> 'disconnected') LIMIT ?",
+           cutoff, most))
+    members::end_member(tx, row.text(0), "it did nothing");
+}
+
 Result<Session> admit_session(Tx& tx, const Who& who, const Moment& now, const SessionListeners& listeners) {
   return admit_session(tx, who, now, admit, listeners);
 }

@@ -22,6 +22,9 @@ std::vector<std::string> owners_of_connected_sessions(Reader& reader);
 /// Ended, or a person's that has not been used, since before `cutoff`; its files and changesets with it.
 /// How many rows of each kind at most: `most`. Returns how many sessions and changesets are gone.
 int64_t remove_old_sessions(Tx& tx, Time cutoff, int64_t most);
+/// Ends the members that were known before `cutoff` and have neither a process nor a session: what they came
+/// for was refused.
+void end_members_without_session(Tx& tx, Time cutoff, int64_t most);
 
 struct SessionEnd;
 /// What other rooms do within the transactions of a session's life, in the order in which they registered.
