@@ -1,0 +1,134 @@
+// Who is who with the real Claude Code and Codex, as far as a model without a mind can drive them: CRU_TEST_CLAUDE and
+// CRU_TEST_CODEX name the programs. Nothing leaves the machine.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { waitFor } from "./harness.mjs";
+import { CodexServer } from "./harness/codex.mjs";
+import { agentsOf, holders } from "./harness/hosts.mjs";
+import { claudeOf, claudes, codexOf, codexs, needs_claude, needs_codex, plannedModel, realProject } from "./harness/real_clients.mjs";
+
+/// A promise for a reply that waits, and what lets it go on.
+function gate() {
+  const one = { is_reached: false };
+  const open = new Promise((resolve) => { one.open = resolve; });
+  one.reply = async () => { one.is_reached = true; await open; return { text: "done" }; };
+  one.reached = (child) => waitFor(() => {
+    if (!one.is_reached && child.exitCode !== null) throw Object.assign(new Error(`it ended: ${child.text.stdout}${child.text.stderr}`), { final: true });
+    return one.is_reached;
+  }, { what: "the model is asked for its last word" });
+  return one;
+}
+const childrenOf = (pid) => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+const programs = [
+  { name: "claude", type: "claude_code", needs: needs_claude, start: claudeOf, words: claudes, host: (child) => child.pid },
+  // The program that npm installs is a child of a small one that only waits for it.
+  { name: "codex", type: "codex", needs: needs_codex, start: codexOf, words: codexs, host: (child) => childrenOf(child.pid)[0] ?? child.pid },
+];
+
+for (const { name, type, needs, start, words, host } of programs) {
+  test(`a real ${name} is one member: its own lock lets it edit, another's does not`, needs, async (t) => {
+    const plans = {}, model = await plannedModel(plans, t);
+    const project = await realProject(t, model);
+    const last = gate();
+    plans.work = [words.cru("acquire_lock", { file_path: "own.txt" }), words.edit(project, "own.txt"), words.edit(project, "others.txt"), last.reply];
+    await project.witness.ask("acquire_lock", { file_path: "others.txt" });
+    const child = start(project, "work");
+    await last.reached(child);
+    const seen = JSON.stringify(model.requests.map(({ results }) => results));
+    assert.ok(existsSync(project.path("own.txt")), seen);
+    assert.ok(!existsSync(project.path("others.txt")), seen);
+    assert.match(JSON.stringify(model.requests.at(-1).results), /locked by agent witness|witness/);
+    assert.deepEqual(await holders(project), { "own.txt": `${name}-1`, "others.txt": "witness" });
+    assert.deepEqual((await agentsOf(project)).filter(({ agent_id }) => agent_id !== "witness").map(({ agent_id, agent_type }) => [agent_id, agent_type]), [[`${name}-1`, type]]);
+    last.open();
+    assert.equal((await child.ended).code, 0, child.text.stdout + child.text.stderr);
+    await waitFor(async () => (await agentsOf(project)).every(({ agent_id }) => agent_id === "witness"), { what: "it has left" });
+    assert.deepEqual(await holders(project), { "others.txt": "witness" });
+  });
+
+  test(`a real ${name} that is killed in the middle of a turn holds nothing any more`, needs, async (t) => {
+    const plans = {}, model = await plannedModel(plans, t);
+    const project = await realProject(t, model);
+    const last = gate();
+    plans.work = [words.cru("acquire_lock", { file_path: "own.txt" }), last.reply];
+    const child = start(project, "work");
+    await last.reached(child);
+    assert.deepEqual(await holders(project), { "own.txt": `${name}-1` });
+    process.kill(host(child), "SIGKILL");
+    await waitFor(async () => (await agentsOf(project)).length === 0, { what: "it is gone" });
+    assert.deepEqual(await holders(project), {});
+    const [handoff] = (await project.witness.ask("list_handoffs", { limit: 1 })).handoffs;
+    assert.deepEqual([handoff.kind, handoff.agent_name], ["final", `${name}-1`]);
+    last.open();
+    await child.ended;
+  });
+}
+
+test("a real claude and a real codex are two, and block each other", { skip: needs_claude.skip || needs_codex.skip }, async (t) => {
+  const plans = {}, model = await plannedModel(plans, t);
+  const project = await realProject(t, model);
+  const [first, second] = [gate(), gate()];
+  plans.one = [claudes.cru("acquire_lock", { file_path: "one.txt" }), first.reply];
+  plans.two = [codexs.cru("acquire_lock", { file_path: "two.txt" }), codexs.edit(project, "one.txt"), second.reply];
+  const claude = claudeOf(project, "one");
+  await first.reached(claude);
+  const codex = codexOf(project, "two");
+  await second.reached(codex);
+  assert.deepEqual(await holders(project), { "one.txt": "claude-1", "two.txt": "codex-1" });
+  assert.ok(!existsSync(project.path("one.txt")));
+  assert.match(JSON.stringify(model.requests.at(-1).results), /claude-1/);
+  first.open();
+  await claude.ended;
+  await waitFor(async () => Object.keys(await holders(project)).join() === "two.txt", { what: "what Claude held is free" });
+  second.open();
+  await codex.ended;
+  await waitFor(async () => (await agentsOf(project)).length === 0, { what: "both have left" });
+});
+
+test("a real claude that resumes a conversation has its name again", needs_claude, async (t) => {
+  const plans = {}, model = await plannedModel(plans, t);
+  const project = await realProject(t, model);
+  plans.one = [claudes.cru("acquire_lock", { file_path: "one.txt" }), { text: "done" }];
+  const other = gate(), again = gate();
+  plans.other = [claudes.cru("acquire_lock", { file_path: "other.txt" }), other.reply];
+  plans.again = [claudes.cru("acquire_lock", { file_path: "one.txt" }), again.reply];
+  const { stdout } = await claudeOf(project, "one").ended;
+  const session = stdout.match(/"session_id":"([^"]+)"/)[1];
+  const between = claudeOf(project, "other");
+  await other.reached(between);
+  const resumed = claudeOf(project, "again", "--resume", session);
+  await again.reached(resumed);
+  assert.deepEqual(await holders(project), { "one.txt": "claude-1", "other.txt": "claude-2" });
+  other.open();
+  again.open();
+  await Promise.all([between.ended, resumed.ended]);
+  await waitFor(async () => (await agentsOf(project)).length === 0, { what: "both have left" });
+});
+
+test("two threads of a real Codex server are two members", needs_codex, async (t) => {
+  const plans = {}, model = await plannedModel(plans, t);
+  const project = await realProject(t, model);
+  const codex = await CodexServer.started(project, project.real_env);
+  await codex.trust();
+  const gates = { one: gate(), two: gate(), three: gate() };
+  plans.one = [codexs.cru("acquire_lock", { file_path: "one.txt" }), codexs.edit(project, "one.txt"), gates.one.reply];
+  plans.two = [codexs.cru("acquire_lock", { file_path: "two.txt" }), codexs.edit(project, "two.txt"), codexs.edit(project, "one.txt"), gates.two.reply];
+  const begin = async (plan) => {
+    const { thread: { id } } = await codex.ask("thread/start", { cwd: project.root, approvalPolicy: "never", sandbox: "danger-full-access" });
+    await codex.ask("turn/start", { threadId: id, input: [{ type: "text", text: `PLAN ${plan}` }] });
+    await gates[plan].reached(codex.child);
+    return id;
+  };
+  await begin("one");
+  await begin("two");
+  const held = await holders(project);
+  assert.deepEqual([Object.keys(held).sort(), Object.values(held).sort()], [["one.txt", "two.txt"], ["codex-1", "codex-2"]]);
+  assert.ok(existsSync(project.path("two.txt")));
+  assert.match(JSON.stringify(model.requests.at(-1).results), new RegExp(held["one.txt"]), "the first thread's lock is another's");
+  gates.one.open();
+  gates.two.open();
+  await codex.stop();
+  await waitFor(async () => (await agentsOf(project)).length === 0, { what: "both are gone with their server" });
+  assert.deepEqual(await holders(project), {});
+});
