@@ -118,6 +118,32 @@ test("two threads of one Codex server are two, and one that ends leaves the othe
   await waitFor(async () => Object.keys(await holders(project)).length === 0, { what: "both are gone with their server" });
 });
 
+test("two threads that were given one name are still two", async (t) => {
+  const project = await hostedProject(t);
+  // A server that two terminals share has the variables of the first.
+  const codex = await Codex.started(project, { AGENT_ID: "ada" });
+  const [one, two] = [await codex.thread(), await codex.thread()];
+  await one.call("acquire_lock", { file_path: "one" });
+  assert.notEqual(await two.edit("one"), null);
+  assert.equal(await one.edit("one"), null);
+  await two.end();
+  assert.deepEqual(await holders(project), { one: "ada" });
+});
+
+test("a subagent of Codex, which is a thread of its parent's session, is its parent", async (t) => {
+  const project = await hostedProject(t);
+  const codex = await Codex.started(project);
+  const thread = await codex.thread();
+  await thread.call("acquire_lock", { file_path: "a.txt" });
+  const server = randomUUID();
+  await codex.order({ open: server });
+  const answer = await codex.use(server, "acquire_lock", { file_path: "a.txt" }, { threadId: server, sessionId: thread.session });
+  assert.equal(answer.success, true, JSON.stringify(answer));
+  await codex.order({ close: server });
+  assert.deepEqual(await holders(project), { "a.txt": "codex-1" });
+  assert.equal((await agentsOf(project)).length, 1);
+});
+
 for (const is_down of [false, true]) {
   test(`a program that is killed ${is_down ? "while no daemon runs " : ""}leaves nothing held, and a final handoff, at once`, async (t) => {
     const project = await hostedProject(t);

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { waitFor } from "./harness.mjs";
-import { CodexServer } from "./harness/codex.mjs";
+import { processesWith, waitFor } from "./harness.mjs";
+import { codex_bin, CodexServer } from "./harness/codex.mjs";
 import { agentsOf, holders } from "./harness/hosts.mjs";
-import { claudeOf, claudes, codexOf, codexs, needs_claude, needs_codex, plannedModel, realProject } from "./harness/real_clients.mjs";
+import { AtTerminal, claude_bin, claudeOf, claudes, codexOf, codexs, needs_claude, needs_codex, plannedModel, realProject } from "./harness/real_clients.mjs";
 
 /// A promise for a reply that waits, and what lets it go on.
 function gate() {
@@ -104,6 +104,47 @@ test("a real claude that resumes a conversation has its name again", needs_claud
   again.open();
   await Promise.all([between.ended, resumed.ended]);
   await waitFor(async () => (await agentsOf(project)).length === 0, { what: "both have left" });
+});
+
+test("a real claude at a terminal is itself after /clear, with its locks", needs_claude, async (t) => {
+  const plans = {}, model = await plannedModel(plans, t);
+  const project = await realProject(t, model);
+  plans.one = [claudes.cru("acquire_lock", { file_path: "own.txt" }), { text: "done" }];
+  plans.two = [claudes.edit(project, "own.txt"), { text: "done" }];
+  const claude = new AtTerminal(project, claude_bin);
+  const names = async () => (await agentsOf(project)).map(({ agent_id }) => agent_id).join();
+  await waitFor(async () => await names() === "claude-1", { what: "its session begins" });
+  await claude.say("PLAN one", async () => (await holders(project))["own.txt"] === "claude-1");
+  await claude.say("/clear", async () => (await project.witness.ask("list_handoffs")).handoffs.length > 0);
+  await claude.say("PLAN two", () => existsSync(project.path("own.txt")));
+  assert.ok(model.requests.every(({ raw }) => !raw.includes("PLAN one") || !raw.includes("PLAN two")), "it was cleared");
+  assert.deepEqual([await names(), await holders(project)], ["claude-1", { "own.txt": "claude-1" }]);
+  await claude.say("/exit", () => claude.child.exitCode !== null);
+  await waitFor(async () => await names() === "", { what: "it has left" });
+  assert.deepEqual(await holders(project), {});
+});
+
+test("a real codex at a terminal is itself after /clear, with its locks", needs_codex, async (t) => {
+  const plans = {}, model = await plannedModel(plans, t);
+  const project = await realProject(t, model);
+  plans.one = [codexs.cru("acquire_lock", { file_path: "own.txt" }), { text: "done" }];
+  plans.two = [codexs.edit(project, "own.txt"), { text: "done" }];
+  const server = await CodexServer.started(project, project.real_env);
+  await server.trust();
+  await server.stop();
+  const codex = new AtTerminal(project, codex_bin, "--no-daemon", "--dangerously-bypass-approvals-and-sandbox");
+  const names = async () => (await agentsOf(project)).map(({ agent_id }) => agent_id).join();
+  await codex.say("PLAN one", async () => (await holders(project))["own.txt"] === "codex-1");
+  // A thread has a server of its own.
+  const servers = () => processesWith(`HOME=${project.home}`).filter((pid) => { try { return /cru\0mcp\0/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1")); } catch { return false; } }).length;
+  const before = servers();
+  await codex.say("/clear", () => servers() > before);
+  await codex.say("PLAN two", () => existsSync(project.path("own.txt")));
+  assert.ok(model.requests.every(({ raw }) => !raw.includes("PLAN one") || !raw.includes("PLAN two")), "it was cleared");
+  assert.deepEqual([await names(), await holders(project)], ["codex-1", { "own.txt": "codex-1" }]);
+  await codex.say("/exit", () => codex.child.exitCode !== null);
+  await waitFor(async () => await names() === "", { what: "it has left" });
+  assert.deepEqual(await holders(project), {});
 });
 
 test("two threads of a real Codex server are two members", needs_codex, async (t) => {

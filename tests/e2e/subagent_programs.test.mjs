@@ -1,12 +1,13 @@
 // Primaries and subagents that think through a program (claude): supervised runs with the same tools, rights and depth.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isAlive, waitFor } from "./harness.mjs";
 import { filed, report } from "./harness/cast.mjs";
 import { Crew } from "./harness/crew.mjs";
+import { claude_bin, needs_claude, plannedModel, settleClaude } from "./harness/real_clients.mjs";
 import { all_tools, live_tools } from "./harness/tour.mjs";
 
 const spawn = (agent, task, more = {}) => ({ call: "spawn_agent", input: { agent, task, ...more } });
@@ -133,14 +134,17 @@ test("the daemon dies between a subagent's end and its parent's: the report is n
   await filed(chat);
 });
 
-// With a real one: CRU_TEST_CLAUDE=/path/to/claude, logged in. It costs a few tokens.
-test("SA-09: a real claude reports as a subagent", { skip: !process.env.CRU_TEST_CLAUDE && "CRU_TEST_CLAUDE names no claude" }, async (t) => {
+// With a real one, offline: CRU_TEST_CLAUDE=/path/to/claude.
+test("SA-09: a real claude reports as a subagent", needs_claude, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "cru-e2e-claude-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  symlinkSync(realpathSync(process.env.CRU_TEST_CLAUDE), join(folder, "claude"));
-  // Its login is in the person's own home.
-  const crew = await Crew.started({ bin: [folder], env: { HOME: homedir() }, models: { sonnet: { provider: "claude", id: "sonnet" } }, agents: { worker: { prompt: "You are worker. Answer with one line." } } }, t);
-  const { task_id } = (await crew.spawnAgent({ agent: "worker", task: "Say the word pineapple." })).json;
+  symlinkSync(realpathSync(claude_bin), join(folder, "claude"));
+  const model = await plannedModel({ fruit: [{ text: report("pineapple") }] }, t);
+  const crew = new Crew({ bin: [folder], models: { sonnet: { provider: "claude", id: "sonnet" } }, agents: { worker: { prompt: "You are worker. Answer with one line." } } });
+  t.after(() => crew.close());
+  Object.assign(crew.env, settleClaude(crew, model));
+  await crew.startDaemon();
+  const { task_id } = (await crew.spawnAgent({ agent: "worker", task: "PLAN fruit" })).json;
   const ended = await crew.subagentOver(task_id);
   assert.equal(ended.status, "completed", JSON.stringify(ended));
   assert.match(ended.result, /pineapple/i);

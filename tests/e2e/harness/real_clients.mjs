@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ModelServer } from "../fixtures/model_server.mjs";
-import { patience } from "./basics.mjs";
+import { patience, sleep, waitFor } from "./basics.mjs";
 import { codex_bin } from "./codex.mjs";
 import { hostedProject } from "./hosts.mjs";
 
@@ -39,25 +39,48 @@ export async function realProject(t, model) {
   writeFileSync(config, `model = "gpt-5.5"\nmodel_provider = "loopback"\ncheck_for_update_on_startup = false\n\n${readFileSync(config, "utf8")}
 [model_providers.loopback]\nname = "loopback"\nbase_url = "${model.url}/v1"\nenv_key = "LOOPBACK_KEY"\nwire_api = "responses"\nrequest_max_retries = 0\nstream_max_retries = 0
 
-[analytics]\nenabled = false\n\n[projects."${project.root}"]\ntrust_level = "trusted"\n`);
-  // No onboarding, no question of trust, the key approved by its last 20 characters.
-  const trusted = { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true, projectOnboardingSeenCount: 9, enableAllProjectMcpServers: true, enabledMcpjsonServers: ["cru"], allowedTools: [] };
-  writeFileSync(join(project.home, ".claude.json"), JSON.stringify({
-    hasCompletedOnboarding: true, lastOnboardingVersion: "99.0.0", theme: "dark", numStartups: 5, autoUpdates: false, bypassPermissionsModeAccepted: true,
-    customApiKeyResponses: { approved: [key.slice(-20)], rejected: [] }, projects: { [project.root]: trusted },
-  }));
-  mkdirSync(join(project.home, ".claude"), { recursive: true });
-  writeFileSync(join(project.home, ".claude/settings.json"), JSON.stringify({ enableAllProjectMcpServers: true, skipDangerousModePermissionPrompt: true, permissions: { defaultMode: "bypassPermissions" } }));
-  project.real_env = {
-    ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: key, LOOPBACK_KEY: "loopback", IS_SANDBOX: "1", MCP_TIMEOUT: String(patience), MCP_TOOL_TIMEOUT: String(patience),
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1", DISABLE_ERROR_REPORTING: "1", DISABLE_BUG_COMMAND: "1",
-  };
+[analytics]\nenabled = false\n\n[tui]\nscreen_reader_detection_done = true\n\n[notice.model_migrations]\n"gpt-5.5" = "gpt-6-sol"\n\n[projects."${project.root}"]\ntrust_level = "trusted"\n`);
+  project.real_env = { ...settleClaude(project, model), LOOPBACK_KEY: "loopback", IS_SANDBOX: "1" };
   return project;
+}
+
+/// A home in which Claude Code asks nothing and talks to nobody but the model: no onboarding, no question of trust, the key
+/// approved by its last 20 characters. What it needs in its environment.
+export function settleClaude({ home, root }, model) {
+  const trusted = { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true, projectOnboardingSeenCount: 9, enableAllProjectMcpServers: true, enabledMcpjsonServers: ["cru"], allowedTools: [] };
+  writeFileSync(join(home, ".claude.json"), JSON.stringify({
+    hasCompletedOnboarding: true, lastOnboardingVersion: "99.0.0", theme: "dark", numStartups: 5, autoUpdates: false, bypassPermissionsModeAccepted: true,
+    customApiKeyResponses: { approved: [key.slice(-20)], rejected: [] }, projects: { [root]: trusted },
+  }));
+  mkdirSync(join(home, ".claude"), { recursive: true });
+  const env = { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1", DISABLE_ERROR_REPORTING: "1", DISABLE_BUG_COMMAND: "1", MCP_TIMEOUT: String(patience), MCP_TOOL_TIMEOUT: String(patience) };
+  writeFileSync(join(home, ".claude/settings.json"), JSON.stringify({ env, enableAllProjectMcpServers: true, skipDangerousModePermissionPrompt: true, permissions: { defaultMode: "bypassPermissions" } }));
+  return { ...env, ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: key };
 }
 
 /// `claude -p` and `codex exec` as children; what they were told to do is `PLAN name`.
 export const claudeOf = (project, plan, ...more) => project.spawn(["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions", ...more, `PLAN ${plan}`], { argv0: claude_bin, env: project.real_env });
 export const codexOf = (project, plan) => project.spawn(["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", `PLAN ${plan}`], { argv0: codex_bin, env: project.real_env });
+
+/// A program at a terminal of its own. `say` types until something comes of it: what is typed before the program reads may be
+/// lost, and a line that comes all at once is taken for a paste.
+export class AtTerminal {
+  constructor(project, bin, ...words) {
+    const line = [bin, ...words].map((word) => `'${word}'`).join(" ");
+    this.child = project.spawn(["-qec", `stty rows 50 cols 160; exec ${line}`, "/dev/null"], { argv0: "script", env: { ...project.real_env, TERM: "xterm-256color" }, stdio: ["pipe", "pipe", "pipe"] });
+    this.child.stdin.on("error", () => {});
+  }
+  async say(text, done) {
+    const end = Date.now() + patience;
+    for (;;) {
+      this.child.stdin.write(`\x15${text}`);
+      await sleep(500);
+      this.child.stdin.write("\r");
+      const came = await waitFor(done, { within: 8000, what: text }).catch((error) => { if (Date.now() > end) throw new Error(`${error.message}\n${this.child.text.stdout.slice(-4000)}`); });
+      if (came) return came;
+    }
+  }
+}
 
 /// The tools of cru, and an edit, as each program has them.
 export const claudes = {
