@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { copyFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { Agent, changeDatabase, isAlive, waitFor } from "./harness.mjs";
+import { Agent, changeDatabase, here, isAlive, waitFor } from "./harness.mjs";
 import { agentsOf, Claude, Codex, holders, hostedProject, membersIn } from "./harness/hosts.mjs";
 import { attempt, stdioClient, use } from "./harness/mcp.mjs";
 
@@ -114,6 +115,18 @@ test("many connections of one program are one member, and gone with it", async (
   await claude.kill();
   await waitFor(async () => (await agentsOf(project)).length === 0, { what: "all are gone" });
   assert.deepEqual(await holders(project), {});
+});
+
+test("a crowd of connections holds nothing once its process is killed, and others work meanwhile", async (t) => {
+  const project = await hostedProject(t);
+  const claude = await Claude.started(project);
+  const crowd = project.spawn([join(here, "fixtures/hosts/crowd.mjs"), project.path(".coven/mcp.sock"), "200"], { argv0: process.execPath });
+  await waitFor(() => crowd.text.stdout.includes("held 200"), { what: `all hold one: ${crowd.text.stdout.slice(-300)}` });
+  assert.equal(Object.keys(await holders(project)).length, 200);
+  crowd.kill("SIGKILL");
+  await claude.call("acquire_lock", { file_path: "a.txt" });
+  await waitFor(async () => Object.keys(await holders(project)).join() === "a.txt", { what: "the crowd's locks are free" });
+  await waitFor(async () => (await agentsOf(project)).length === 1);
 });
 
 test("what a member is known by does not grow without end, nor do those who were refused", async (t) => {
