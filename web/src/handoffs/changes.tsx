@@ -1,7 +1,7 @@
 import { safeText } from "../base/safe_text.ts";
 import { changes, readChanges } from "./model.ts";
 import type { Changeset, Handoff } from "./wire.ts";
-import { commitName, describeFiles, describeRange } from "./words.ts";
+import { commitName, describeFiles, describeRange } from "./texts.ts";
 
 function Shown({ changeset }: { changeset: Changeset }) {
   const range = describeRange(changeset);

@@ -7,7 +7,7 @@ import { Changes } from "./changes.tsx";
 import { chains, handoff_list } from "./model.ts";
 import { newestOf } from "./state.ts";
 import type { Handoff } from "./wire.ts";
-import { originOf } from "./words.ts";
+import { originOf } from "./texts.ts";
 
 const template = `cru handoffs write "summary of the current state" \\
   --completed-work "what is completed" \\

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Changeset } from "./wire.ts";
-import { describeFiles, describeRange, originOf } from "./words.ts";
+import { describeFiles, describeRange, originOf } from "./texts.ts";
 
 const changeset = (more: Partial<Changeset>): Changeset => ({
   id: "c1", session_id: "s1", base: "a".repeat(40), head: "b".repeat(40), files: [], file_count: 0, created_at: "", commits: null, more_commits: false, ...more,
