@@ -2,6 +2,7 @@
 // Runs the end-to-end tests: `node tests/e2e/run.mjs [NAME…]`, against CRU_BIN or build/test/cru.
 //   CRU_TEST_JOBS=n         files at a time
 //   CRU_TEST_PATIENCE_S=n   how long a test waits for what has to come (harness/basics.mjs)
+//   CRU_TEST_CLAUDE=PATH    a real Claude Code, CRU_TEST_CODEX=PATH a real Codex: driven offline, by a scripted model on loopback
 //   CRU_TEST_RESULTS=FOLDER where e2e.jsonl goes: {file, title, outcome} for each test
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -18,7 +19,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const bin = process.env.CRU_BIN ?? join(here, "../../build/test/cru");
 if (!existsSync(bin)) fail(`${bin} not found; build it with: make test`);
 // The long ones first, so that none is left over at the end. More files at a time than cores: much of a test is waiting.
-const long = ["kill_loop", "hooks", "page", "page_world", "keeper_kill", "mcp_stdio", "live_socket", "errors", "chat_trouble", "chat_restart", "authority", "chat", "crowd", "mcp_outage"];
+const long = ["kill_loop", "hooks", "page", "page_world", "keeper_kill", "mcp_stdio", "members", "live_socket", "errors", "chat_trouble", "chat_restart", "authority", "chat", "crowd", "mcp_outage"];
 const jobs = Number(process.env.CRU_TEST_JOBS ?? 4);
 if (!Number.isInteger(jobs) || jobs < 1) fail(`CRU_TEST_JOBS must be a whole number of at least 1, not "${process.env.CRU_TEST_JOBS}"`);
 // A last resort for what waits without a limit of its own; far beyond what any file takes.
