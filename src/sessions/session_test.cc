@@ -83,6 +83,22 @@ TEST(Session, RevivesByHeartbeatOrRegistrationInANewEpoch) {
   EXPECT_FALSE(back->ended_at);
 }
 
+TEST(Session, AcceptsOnlyItsMemberWhateverTheCallerIsCalled) {
+  auto session = anns();
+  session.member = "m-1";
+  auto own = ann, namesake = ann, nobody = ann, renamed = ann;
+  own.member = renamed.member = "m-1";
+  renamed.agent_id = "another name";
+  namesake.member = "m-2";
+  EXPECT_TRUE(admit(session, own, noon));
+  EXPECT_TRUE(admit(session, renamed, noon));
+  for (const auto& thief : {namesake, nobody}) {
+    auto answer = revive(session, thief, noon);
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::forbidden);
+  }
+}
+
 TEST(Session, BelongsToTheRunThatBeganIt) {
   auto thief = ann;
   thief.owner = "run-2";
