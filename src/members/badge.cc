@@ -1,0 +1,64 @@
+#include "members/badge.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace cru::members {
+namespace {
+
+constexpr std::array<std::string_view, 10> badge_words = {"needs you", "failed",   "disconnected", "speaking",
+                                                          "listening", "thinking", "using a tool", "queued",
+                                                          "idle",      "done"};
+constexpr size_t max_evidence_bytes = 200;
+
+/// Its first line that says something, short enough for a table.
+std::string in_short(std::string_view text) {
+  auto line = first_line(trim(text));
+  if (line.size() <= max_evidence_bytes) return std::string(line);
+  return std::string(cut_at_character(line, max_evidence_bytes)) + "…";
+}
+
+Activity activity_of(const Facts::Session& session, Time now) {
+  bool is_quiet = !session.tells_idle && now - session.last_heartbeat >= quiet_after;
+  return {session.is_idle || is_quiet ? Word::idle : Word::thinking, session.last_heartbeat, session.doing};
+}
+
+/// What it is doing now, by whichever facet says most.
+Activity activity_of(const Facts& facts, Time now) {
+  std::optional<Activity> most;
+  auto consider = [&](const Activity& other) {
+    if (!most || other.word < most->word) most = other;
+  };
+  for (const auto* facet : {&facts.body, &facts.thread})
+    if (*facet) consider(**facet);
+  if (facts.session) consider(activity_of(*facts.session, now));
+  if (!most && facts.run) consider(*facts.run);
+  return most.value_or(Activity{Word::idle, facts.started_at});
+}
+
+}  // namespace
+
+std::string_view name(Word word) { return badge_words[static_cast<size_t>(word)]; }
+
+Badge badge(const Facts& facts, Time now) {
+  if (facts.asked && !facts.ended)
+    return {Word::needs_you, facts.asked->at, "asked: " + in_short(facts.asked->prompt)};
+  if (facts.failed) return {Word::failed, facts.failed->at, in_short(facts.failed->why)};
+  if (facts.ended) {
+    const auto& ended = *facts.ended;
+    if (ended.left_behind.empty()) return {Word::done, ended.at, in_short(ended.why)};
+    return {Word::disconnected, ended.at, in_short(ended.why) + "; it left " + ended.left_behind};
+  }
+  auto doing = activity_of(facts, now);
+  return {doing.word, doing.since, in_short(doing.what)};
+}
+
+json::object to_json(const Badge& badge) {
+  return {{"status", name(badge.word)},
+          {"since", to_rfc3339(badge.since)},
+          {"evidence", json_or_null(badge.evidence)}};
+}
+
+}  // namespace cru::members

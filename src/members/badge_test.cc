@@ -1,0 +1,104 @@
+#include "members/badge.h"
+
+#include <gtest/gtest.h>
+
+namespace cru::members {
+namespace {
+
+const Time noon = *parse_rfc3339("2026-11-17T12:00:00Z");
+
+/// Everything at once: a member that asks, failed, has a body that speaks, and so on.
+Facts everything() {
+  return {.started_at = noon - 60min,
+          .asked = Facts::Asked{"Which port?\nThe old one is taken.", noon - 9min},
+          .failed = Facts::Failed{"exited with code 3", noon - 8min},
+          .ended = {},
+          .session = Facts::Session{.is_idle = false, .last_heartbeat = noon - 1min, .doing = "the parser"},
+          .thread = Activity{Word::using_tool, noon - 2min, "read_file"},
+          .body = Activity{Word::speaking, noon - 3min, "Good morning"},
+          .run = Activity{Word::queued, noon - 4min, "make"}};
+}
+
+TEST(Badge, ShowsTheFirstOfWhatIsTrue) {
+  auto facts = everything();
+  auto next = [&] { return badge(facts, noon).word; };
+  EXPECT_EQ(next(), Word::needs_you);
+  facts.asked.reset();
+  EXPECT_EQ(next(), Word::failed);
+  facts.failed.reset();
+  EXPECT_EQ(next(), Word::speaking);
+  facts.body->word = Word::listening;
+  EXPECT_EQ(next(), Word::listening);
+  facts.body->word = Word::idle;
+  EXPECT_EQ(next(), Word::thinking);
+  facts.session->is_idle = true;
+  EXPECT_EQ(next(), Word::using_tool);
+  facts.thread->word = Word::queued;
+  EXPECT_EQ(next(), Word::queued);
+  facts.thread->word = Word::idle;
+  EXPECT_EQ(next(), Word::idle);
+  facts.ended = Facts::Ended{"it ended", noon};
+  EXPECT_EQ(next(), Word::done);
+}
+
+TEST(Badge, SaysSinceWhenAndByWhatItKnows) {
+  auto facts = everything();
+  auto asks = badge(facts, noon);
+  EXPECT_EQ(asks.since, noon - 9min);
+  EXPECT_EQ(asks.evidence, "asked: Which port?");
+  facts.asked.reset();
+  auto failed = badge(facts, noon);
+  EXPECT_EQ(failed.since, noon - 8min);
+  EXPECT_EQ(failed.evidence, "exited with code 3");
+}
+
+TEST(Badge, ANormalEndIsNoAlarm) {
+  Facts facts{.ended = Facts::Ended{"it ended: logout", noon}};
+  auto gone = badge(facts, noon);
+  EXPECT_EQ(name(gone.word), "done");
+  EXPECT_EQ(gone.evidence, "it ended: logout");
+}
+
+TEST(Badge, WhoLeftSomethingBehindIsDisconnected) {
+  Facts facts{.ended = Facts::Ended{"its program, claude, has ended", noon, "2 locks"}};
+  auto gone = badge(facts, noon);
+  EXPECT_EQ(name(gone.word), "disconnected");
+  EXPECT_EQ(gone.evidence, "its program, claude, has ended; it left 2 locks");
+}
+
+TEST(Badge, WhoIsGoneNeedsNobody) {
+  Facts facts{.asked = Facts::Asked{"Which port?", noon - 1min}, .ended = Facts::Ended{"it ended", noon}};
+  EXPECT_EQ(badge(facts, noon).word, Word::done);
+}
+
+TEST(Badge, WhatASessionSaysCountsMoreThanThatItsProcessRuns) {
+  Facts facts{.run = Activity{Word::thinking, noon - 5min, "claude"}};
+  EXPECT_EQ(badge(facts, noon).word, Word::thinking);
+  facts.session = Facts::Session{.is_idle = true, .last_heartbeat = noon - 1min};
+  EXPECT_EQ(badge(facts, noon).word, Word::idle);
+  EXPECT_EQ(badge(facts, noon).since, noon - 1min);
+}
+
+TEST(Badge, ASessionThatSaysNothingForLongIsIdle) {
+  Facts facts{.session = Facts::Session{.is_idle = false, .last_heartbeat = noon}};
+  EXPECT_EQ(badge(facts, noon + quiet_after - 1ms).word, Word::thinking);
+  EXPECT_EQ(badge(facts, noon + quiet_after).word, Word::idle);
+  facts.session->tells_idle = true;
+  EXPECT_EQ(badge(facts, noon + 10h).word, Word::thinking) << "its hooks would have said so";
+}
+
+TEST(Badge, OfWhomNothingElseIsKnownIsIdleSinceItCame) {
+  auto quiet = badge({.started_at = noon - 1h}, noon);
+  EXPECT_EQ(quiet.word, Word::idle);
+  EXPECT_EQ(quiet.since, noon - 1h);
+}
+
+TEST(Badge, EvidenceIsOneShortLine) {
+  Facts facts{.failed = Facts::Failed{"\n" + std::string(500, 'x') + "\nand more", noon}};
+  auto evidence = badge(facts, noon).evidence;
+  EXPECT_LT(evidence.size(), 210U);
+  EXPECT_EQ(evidence.find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cru::members
