@@ -101,10 +101,21 @@ std::optional<Kind> vendor_of(std::string_view text) {
   return {};
 }
 
+Kind kind_of_mind(std::string_view text) {
+  if (auto vendor = vendor_of(text)) return *vendor;
+  if (text == "scripted") return Kind::script;
+  return text == name(Kind::command) ? Kind::command : Kind::model;
+}
+
 std::string_view agent_type(Kind kind) { return kind == Kind::claude ? "claude_code" : name(kind); }
 
 std::string member_id_from(const std::array<uint8_t, 16>& random) {
   return "m-" + hex(std::string_view(reinterpret_cast<const char*>(random.data()), 6));
+}
+
+std::string kept_member_id(std::string_view id) { return fmt::format("m-{}", id); }
+std::string kept_id(const Member& member) {
+  return member.kept_by == KeptBy::itself ? std::string() : member.id.substr(2);
 }
 
 std::string session_id_from(std::string_view agent_id, std::string_view text) {
@@ -229,7 +240,8 @@ json::object to_json(const Member& member) {
           {"doing", json_or_null(member.doing)},
           {"started_at", to_rfc3339(member.started_at)},
           {"ended_at", member.ended_at ? json::value(to_rfc3339(*member.ended_at)) : json::value(nullptr)},
-          {"end_reason", json_or_null(member.end_reason)}};
+          {"end_reason", json_or_null(member.end_reason)},
+          {"left_behind", json_or_null(member.left_behind)}};
 }
 
 }  // namespace cru::members

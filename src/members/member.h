@@ -18,6 +18,10 @@ enum class Kind { person, claude, codex, gemini, command, model, script };
 std::string_view name(Kind kind);
 Kind kind_from(std::string_view name);
 
+/// What a member lives by. Threads and bodies begin and end in rooms of their own, whatever becomes of the
+/// sessions that speak for them; there may be very many bodies, whose own events tell of them.
+enum class KeptBy { itself, thread, body };
+
 struct Member {
   std::string id;
   std::string name = {};  ///< unique among those that have not ended
@@ -38,6 +42,8 @@ struct Member {
   Time started_at = {};
   std::optional<Time> ended_at = {};
   std::string end_reason = {};
+  std::string left_behind = {};  ///< of one that went without a word: "2 locks, 1 work item"
+  KeptBy kept_by = KeptBy::itself;
 
   bool is_ended() const { return ended_at.has_value(); }
 };
@@ -129,10 +135,15 @@ Verdict identify(const Evidence& evidence, const std::vector<Candidate>& here,
 
 /// The vendor that a program, a client or an agent type belongs to.
 std::optional<Kind> vendor_of(std::string_view text);
+/// The kind of whoever thinks with a mind of this name: a vendor's, "scripted", "command", or a model's.
+Kind kind_of_mind(std::string_view name);
 /// What the wire calls an agent of this kind.
 std::string_view agent_type(Kind kind);
 /// "m-" and 12 digits.
 std::string member_id_from(const std::array<uint8_t, 16>& random);
+/// Of a thread or a body, whose own id is as good: "m-agent_001". And back; empty if it is neither.
+std::string kept_member_id(std::string_view id);
+std::string kept_id(const Member& member);
 /// The kind of whoever gives this evidence, and the agent type that it has on the wire.
 Kind kind_of(const Evidence& evidence);
 std::string agent_type_of(const Evidence& evidence);

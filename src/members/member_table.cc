@@ -28,11 +28,16 @@ CREATE TABLE member_keys(
   PRIMARY KEY(key, member)) WITHOUT ROWID;
 CREATE INDEX member_keys_of ON member_keys(member, noted_at);
 CREATE TABLE member_numbers(stem TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
+)"},
+                                       {"members", 2, R"(
+ALTER TABLE members ADD COLUMN left_behind TEXT NOT NULL DEFAULT '';
+ALTER TABLE members ADD COLUMN kept_by INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX members_here ON members(kept_by, started_at, id) WHERE ended_at IS NULL;
 )"}};
 
 #define MEMBER_COLUMNS                                                                                   \
   "id, name, kind, parent, definition, scope, host_pid, host_start, host_boot_id, program, session_id, " \
-  "agent_id, agent_type, unattributed, doing, started_at, ended_at, end_reason"
+  "agent_id, agent_type, unattributed, doing, started_at, ended_at, end_reason, left_behind, kept_by"
 
 Member to_member(const Row& row) {
   Member member{.id = row.text(0),
@@ -49,7 +54,9 @@ Member to_member(const Row& row) {
                 .doing = row.text(14),
                 .started_at = row.time(15),
                 .ended_at = row.maybe_time(16),
-                .end_reason = row.text(17)};
+                .end_reason = row.text(17),
+                .left_behind = row.text(18),
+                .kept_by = static_cast<KeptBy>(row.integer(19))};
   if (!row.is_null(6)) member.host = ProcessIdentity{row.integer(6), row.integer(7), row.text(8)};
   return member;
 }
@@ -69,23 +76,16 @@ void write_row(Tx& tx, const Member& member) {
     boot_id = member.host->boot_id;
   }
   tx.exec("INSERT OR REPLACE INTO members(" MEMBER_COLUMNS
-          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           member.id, member.name, name(member.kind), member.parent, member.definition, member.scope, pid,
           start, boot_id, member.program, member.session_id, member.agent_id, member.agent_type,
-          member.is_unattributed, member.doing, member.started_at, member.ended_at, member.end_reason);
+          member.is_unattributed, member.doing, member.started_at, member.ended_at, member.end_reason,
+          member.left_behind, static_cast<int64_t>(member.kept_by));
 }
 
 bool is_name_taken(Reader& reader, const std::string& name, std::string_view except) {
   return reader.row("SELECT 1 FROM members WHERE name = ? AND ended_at IS NULL AND id <> ?", name, except)
       .has_value();
-}
-
-/// `wanted`, or with the first number behind it that makes it unique.
-std::string free_name(Reader& reader, const std::string& wanted, std::string_view except) {
-  auto free = wanted;
-  for (int number = 2; is_name_taken(reader, free, except); ++number)
-    free = fmt::format("{}-{}", wanted, number);
-  return free;
 }
 
 /// "claude-3". A number is never given twice, so that a name in an old log is not somebody else's today.
@@ -103,6 +103,16 @@ std::string next_name(Tx& tx, std::string stem) {
   }
 }
 
+/// `wanted`, or with a number behind it that makes it unique: one up to `most_tries` if there is one.
+std::string free_name(Tx& tx, const std::string& wanted, std::string_view except, int most_tries = 10) {
+  auto free = wanted;
+  for (int number = 2; is_name_taken(tx, free, except); ++number) {
+    if (number > most_tries) return next_name(tx, wanted);
+    free = fmt::format("{}-{}", wanted, number);
+  }
+  return free;
+}
+
 std::string session_key(std::string_view session) { return fmt::format("session:{}", session); }
 std::string connection_key(std::string_view connection) { return fmt::format("connection:{}", connection); }
 
@@ -111,6 +121,8 @@ using IsOpen = std::function<bool(const std::string& connection)>;
 Candidate to_candidate(Reader& reader, const Member& member, const IsOpen& is_open) {
   constexpr std::string_view of_session = "session:", of_connection = "connection:";
   Candidate candidate{.id = member.id, .scope = member.scope, .is_ended = member.is_ended()};
+  // It is where it is: no run and no host takes it over by naming its session.
+  if (member.kept_by != KeptBy::itself) candidate.scope = "kept:" + member.id;
   for (const auto& row : reader.rows("SELECT key, is_open FROM member_keys WHERE member = ?", member.id)) {
     auto key = row.text(0);
     if (key.starts_with(of_session))
@@ -232,6 +244,7 @@ bool update(Tx& tx, Member& member, const Evidence& evidence, const Verdict& ver
   if (member.is_ended() && is_its_place && (evidence.begins() || member.kind == Kind::person)) {
     member.ended_at.reset();
     member.end_reason.clear();
+    member.left_behind.clear();
     member.name = free_name(tx, member.name, member.id);
     if (member.scope.empty() && !evidence.connection.empty()) member.host = evidence.process;
   }
@@ -274,13 +287,14 @@ std::optional<Member> find_member(Reader& reader, std::string_view id) {
 
 std::vector<Member> list_members(Reader& reader, bool ended, int64_t most) {
   if (!ended)
-    return to_members(reader.rows("SELECT " MEMBER_COLUMNS
-                                  " FROM members WHERE ended_at IS NULL ORDER BY started_at, id LIMIT ?",
-                                  most));
-  return to_members(
-      reader.rows("SELECT " MEMBER_COLUMNS
-                  " FROM members ORDER BY ended_at IS NOT NULL, ended_at DESC, started_at, id LIMIT ?",
-                  most));
+    return to_members(
+        reader.rows("SELECT " MEMBER_COLUMNS
+                    " FROM members WHERE ended_at IS NULL ORDER BY kept_by, started_at, id LIMIT ?",
+                    most));
+  return to_members(reader.rows(
+      "SELECT " MEMBER_COLUMNS
+      " FROM members ORDER BY kept_by, ended_at IS NOT NULL, ended_at DESC, started_at, id LIMIT ?",
+      most));
 }
 
 std::vector<Member> list_hosted_members(Reader& reader) {
@@ -290,15 +304,44 @@ std::vector<Member> list_hosted_members(Reader& reader) {
 }
 
 Result<Member> add_member(Tx& tx, Member member) {
-  auto count = tx.row("SELECT count(*) FROM members WHERE ended_at IS NULL")->integer(0);
-  if (count >= max_members)
+  bool is_body = member.kept_by == KeptBy::body;
+  auto count_others = [&] {
+    return tx
+        .row("SELECT count(*) FROM members WHERE ended_at IS NULL AND kept_by < ?",
+             static_cast<int64_t>(KeptBy::body))
+        ->integer(0);
+  };
+  if (!is_body && count_others() >= max_members)
     return fail(Code::overloaded, "too many members are active", "", "end some, or call cleanup_dead_agents");
-  member.name = free_name(tx, member.name, member.id);
+  // Thousands may have the same name, and each is to be made in no time.
+  member.name = is_body ? free_name(tx, member.name, member.id, 1) : free_name(tx, member.name, member.id);
   if (member.agent_id.empty()) member.agent_id = member.name;
   member.started_at = tx.now();
   write_row(tx, member);
-  tx.emit({"member.joined", member.id, to_json(member)});
+  if (!is_body) tx.emit({"member.joined", member.id, to_json(member)});
   return member;
+}
+
+Result<Member> add_kept_member(Tx& tx, KeptBy kept_by, std::string_view id, Member member) {
+  member.id = kept_member_id(id);
+  member.kept_by = kept_by;
+  if (member.agent_id.empty()) member.agent_id = member.name;
+  member.session_id = session_id_from(member.agent_id, member.agent_id);
+  auto added = add_member(tx, std::move(member));
+  if (added && kept_by == KeptBy::thread) note_key(tx, session_key(added->session_id), added->id, true);
+  return added;
+}
+
+void resume_member(Tx& tx, std::string_view id) {
+  auto member = find_member(tx, id);
+  if (!member || !member->is_ended()) return;
+  member->ended_at.reset();
+  member->end_reason.clear();
+  member->left_behind.clear();
+  member->name = free_name(tx, member->name, member->id);
+  put_member(tx, *member);
+  tx.exec("UPDATE member_keys SET is_open = 1 WHERE member = ? AND key = ?", id,
+          session_key(member->session_id));
 }
 
 void put_member(Tx& tx, const Member& member) {
@@ -306,14 +349,25 @@ void put_member(Tx& tx, const Member& member) {
   tx.emit({"member.changed", member.id, to_json(member)});
 }
 
-void end_member(Tx& tx, std::string_view id, std::string_view why) {
+void end_member(Tx& tx, std::string_view id, std::string_view why, std::string_view left_behind) {
   auto member = find_member(tx, id);
-  if (!member || member->is_ended()) return;
+  if (!member) return;
+  if (member->is_ended()) {
+    if (!left_behind.empty() && member->left_behind.empty())
+      tx.exec("UPDATE members SET left_behind = ? WHERE id = ?", left_behind, id);
+    return;
+  }
   member->ended_at = tx.now();
   member->end_reason = why;
+  member->left_behind = left_behind;
   write_row(tx, *member);
   tx.exec("UPDATE member_keys SET is_open = 0 WHERE member = ?", id);
-  tx.emit({"member.left", member->id, to_json(*member)});
+  if (member->kept_by != KeptBy::body) tx.emit({"member.left", member->id, to_json(*member)});
+}
+
+void end_with_session(Tx& tx, std::string_view id, std::string_view why, std::string_view left_behind) {
+  auto member = find_member(tx, id);
+  if (member && member->kept_by == KeptBy::itself) end_member(tx, id, why, left_behind);
 }
 
 void end_members_in(Tx& tx, std::string_view scope, std::string_view why) {

@@ -13,6 +13,8 @@ Result<> check_owner(const Session& session, const Who& who) {
                 fmt::format("session {} belongs to agent {}", session.session_id, session.agent_id),
                 "Cru-Session-Id", "use your own session id");
   if (session.owner == who.owner) return {};
+  // Whoever thinks with a program is another run each time.
+  if (is_same && session.gone_with_run && !who.owner.empty()) return {};
   return fail(Code::forbidden, fmt::format("session {} belongs to another run", session.session_id),
               "Cru-Session-Id", "use your own session id");
 }
@@ -20,6 +22,7 @@ Result<> check_owner(const Session& session, const Who& who) {
 Session alive(Session session, const Who& who, const Moment& now) {
   if (!who.member.empty()) session.member = who.member;
   session.agent_id = who.agent_id;
+  session.owner = who.owner;
   if (!session.is_connected()) {
     session.gone_because.clear();
     session.gone_with_run = false;
@@ -82,6 +85,17 @@ Result<Session> revive(Session session, const Who& who, const Moment& now) {
 bool is_stale(const Session& session, const Moment& now, Duration threshold) {
   return session.is_connected() && !session.is_person() &&
          passed(after(session.last_heartbeat, threshold), now);
+}
+
+std::string describe(const Freed& freed) {
+  std::string text;
+  auto add = [&](int64_t count, std::string_view one, std::string_view many) {
+    if (count > 0) text += (text.empty() ? "" : ", ") + counted(count, one, many);
+  };
+  add(freed.locks, "lock", "locks");
+  add(freed.work, "work item", "work items");
+  add(freed.questions, "question", "questions");
+  return text;
 }
 
 Session disconnect(Session session, std::string_view why, const Freed& freed, const Moment& now) {

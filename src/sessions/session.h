@@ -47,8 +47,10 @@ bool is_stale(const Session& session, const Moment& now, Duration threshold);
 
 /// What ending a session set free.
 struct Freed {
-  int64_t locks = 0, work = 0;
+  int64_t locks = 0, work = 0, questions = 0;
 };
+/// "2 locks, 1 question"; empty if there was nothing.
+std::string describe(const Freed& freed);
 /// The session, over: `why` and what was set free are what a later call of it is told.
 Session disconnect(Session session, std::string_view why, const Freed& freed, const Moment& now);
 

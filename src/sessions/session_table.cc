@@ -239,7 +239,9 @@ Ended end_session(Tx& tx, const Session& session, const Ending& ending, const Mo
   gone.gone_with_run = ending.with_run;
   put_session(tx, gone);
   // A run's member lives as long as the run.
-  if (session.owner.empty()) members::end_member(tx, session.member, ending.why);
+  if (session.owner.empty())
+    members::end_with_session(tx, session.member, ending.why,
+                              ending.is_proper ? std::string() : describe(end.freed));
   auto data = to_json(gone);
   data["why"] = ending.why;
   data["locks_released"] = end.freed.locks;

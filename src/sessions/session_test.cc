@@ -114,6 +114,29 @@ TEST(Session, ThatEndedWithItsRunGoesOnWithTheNextRunOfThatId) {
   EXPECT_TRUE(admit(ended, ann, noon));
 }
 
+TEST(Session, OfAMemberThatThinksWithProgramsGoesOnWithItsNextRun) {
+  Who first{.agent_id = "ada", .session_id = "s", .member = "m-1", .owner = "ada-t1"};
+  auto next = first, stranger = first, outside = first;
+  next.owner = "ada-t2";
+  stranger.owner = "other";
+  stranger.member = "m-2";
+  outside.owner.clear();
+  auto session = new_session(first, noon);
+  EXPECT_FALSE(admit(session, next, noon)) << "the first is still there";
+  session = disconnect(session, "its run has ended", {}, noon);
+  session.gone_with_run = true;
+  auto admitted = admit(session, next, noon);
+  ASSERT_TRUE(admitted);
+  EXPECT_EQ(admitted->owner, "ada-t2");
+  EXPECT_FALSE(admit(session, stranger, noon));
+  EXPECT_FALSE(admit(session, outside, noon));
+}
+
+TEST(Session, WhatItLeftBehindIsCounted) {
+  EXPECT_EQ(describe(Freed{}), "");
+  EXPECT_EQ(describe(Freed{.locks = 2, .work = 1, .questions = 1}), "2 locks, 1 work item, 1 question");
+}
+
 TEST(Session, OnTheWireHasWhatDiscoveryPromises) {
   auto shown = to_json(anns());
   for (auto name : {"agent_id", "agent_type", "session_id", "capabilities", "status", "current_task",
