@@ -215,7 +215,10 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
     return identify_member(members_, operation, std::move(call), std::move(input));
   });
   sessions_.set_presence([this](const std::string& member) { return members_.is_present(member); });
-  sessions_.when_ended([this] { members_.changed(); });
+  sessions_.when_ended([this] {
+    members_.changed();
+    inbox_.notify();
+  });
   // Whoever's program has ended holds nothing any more.
   members_.when_gone(
       [this](const members::Member& member) { loop_.spawn(end_member_of(sessions_, member)); });
@@ -238,7 +241,7 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_handoffs(api_, handoffs_, memories_);
   api::bind_guardrails(api_, pool_, sessions_, root_);
   api::bind_teams(api_, teams_);
-  api::bind_ask_user(api_, sessions_, inbox_);
+  api::bind_ask_user(api_, store_, sessions_, inbox_);
   std::vector<std::string> models;
   for (const auto& [name, model] : config_.minds.models) models.push_back(name);
   api::bind_definitions(api_, registry_, config_.minds.default_model, std::move(models));

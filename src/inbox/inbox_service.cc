@@ -11,6 +11,12 @@ Result<Question> find_or_fail(Reader& reader, const std::string& id) {
   return *std::move(found);
 }
 
+void withdraw(Tx& tx, Question question, std::string_view why) {
+  auto expired = expire(std::move(question), why, tx.now());
+  update(tx, expired);
+  tx.emit({"question.expired", expired.task_id, to_json(expired)});
+}
+
 }  // namespace
 
 void Inbox::record(Tx& tx, const std::vector<Question>& questions) {
@@ -18,13 +24,19 @@ void Inbox::record(Tx& tx, const std::vector<Question>& questions) {
     if (add(tx, question)) tx.emit({"agent.question", question.task_id, to_json(question)});
 }
 
-void Inbox::expire_pending(Tx& tx, std::string_view task_id) {
+void Inbox::expire_pending(Tx& tx, std::string_view task_id, std::string_view why) {
   for (auto page = inbox::list(tx, task_id, true); !page.empty(); page = inbox::list(tx, task_id, true))
+    for (auto& question : page) withdraw(tx, std::move(question), why);
+}
+
+int64_t Inbox::expire_of_session(Tx& tx, std::string_view session_id, std::string_view why) {
+  int64_t expired = 0;
+  for (auto page = pending_of_asker(tx, session_id); !page.empty(); page = pending_of_asker(tx, session_id))
     for (auto& question : page) {
-      auto expired = expire(std::move(question), tx.now());
-      update(tx, expired);
-      tx.emit({"question.expired", expired.task_id, to_json(expired)});
+      withdraw(tx, std::move(question), why);
+      ++expired;
     }
+  return expired;
 }
 
 Task<Result<Question>> Inbox::ask(Question question) {

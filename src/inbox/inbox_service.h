@@ -13,8 +13,10 @@ class Inbox {
 
   /// Records questions within the asker's own transaction, each once, with its `agent.question` event.
   static void record(Tx& tx, const std::vector<Question>& questions);
-  /// Expires what a run that has ended left unanswered.
-  static void expire_pending(Tx& tx, std::string_view task_id);
+  /// Expires what a run that has ended, and `why`, left unanswered.
+  static void expire_pending(Tx& tx, std::string_view task_id, std::string_view why);
+  /// The same for a session. Returns how many questions that was.
+  static int64_t expire_of_session(Tx& tx, std::string_view session_id, std::string_view why);
 
   /// The question as recorded: of two with the same id, the first.
   Task<Result<Question>> ask(Question question);

@@ -36,7 +36,7 @@ class InboxTest : public StoreFixture {
   }
   void expire_all(std::string task_id) {
     ASSERT_TRUE(write([task_id](Tx& tx) -> Result<int64_t> {
-      Inbox::expire_pending(tx, task_id);
+      Inbox::expire_pending(tx, task_id, "its run was killed");
       return 0;
     }));
     thread->on_loop([&] { inbox.notify(); });
@@ -148,6 +148,27 @@ TEST_F(InboxTest, ExpiryLeavesNothingBehindHoweverManyThereAre) {
   }));
   expire_all("build");
   EXPECT_EQ(*read([](Reader& reader) -> Result<int64_t> { return count_pending(reader, "build"); }), 0);
+}
+
+TEST_F(InboxTest, WhatASessionAskedIsWithdrawnWithItAndSaysWhy) {
+  auto of_session = [&](std::string id, std::string session) {
+    auto question = a_question(std::move(id), "ada");
+    question.run_uid = std::move(session);
+    return question;
+  };
+  ASSERT_TRUE(ask(of_session("hers", "s1")));
+  ASSERT_TRUE(ask(of_session("answered", "s1")));
+  ASSERT_TRUE(ask(of_session("another", "s2")));
+  ASSERT_TRUE(answer("answered", "c"));
+  auto expired = write([](Tx& tx) -> Result<int64_t> {
+    return Inbox::expire_of_session(tx, "s1", "its program, claude, has ended");
+  });
+  EXPECT_EQ(*expired, 1);
+  EXPECT_EQ(find("hers")->status, Status::expired);
+  EXPECT_EQ(describe_withdrawal(*find("hers")),
+            "withdrawn because its asker ended: its program, claude, has ended");
+  EXPECT_EQ(find("answered")->status, Status::answered);
+  EXPECT_EQ(find("another")->status, Status::pending);
 }
 
 TEST_F(InboxTest, DeliveryIsRecordedOnceAndAFailureCanBeMadeGood) {

@@ -41,7 +41,8 @@ Result<Question> answer(Question question, std::string_view text, Time now) {
     return fail(Code::already_answered, fmt::format("question {} was already answered: {}", question.id,
                                                     question.response.value_or("")));
   if (question.status == Status::expired)
-    return fail(Code::conflict, fmt::format("question {} has expired because its run ended", question.id));
+    return fail(Code::conflict,
+                fmt::format("question {} was {}", question.id, describe_withdrawal(question)));
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
   auto picked = pick_option(question.options, text);
   if (question.kind == Kind::permission && !picked && !text.starts_with("deny:"))
@@ -53,9 +54,15 @@ Result<Question> answer(Question question, std::string_view text, Time now) {
   return question;
 }
 
-Question expire(Question question, Time now) {
+std::string describe_withdrawal(const Question& question) {
+  std::string_view why = question.withdrawn_because;
+  return fmt::format("withdrawn because its asker ended{}{}", why.empty() ? "" : ": ", why);
+}
+
+Question expire(Question question, std::string_view why, Time now) {
   if (question.status != Status::pending) return question;
   question.status = Status::expired;
+  question.withdrawn_because = why;
   question.answered_at = now;
   return question;
 }
@@ -73,6 +80,8 @@ json::object to_json(const Question& question) {
           {"delivered", question.delivered},
           {"delivery_error", json_or_null(question.delivery_error)},
           {"asked_at", to_rfc3339(question.asked_at)},
+          {"member", json_or_null(question.member)},
+          {"withdrawn_because", json_or_null(question.withdrawn_because)},
           {"answered_at", question.answered_at ? json::value(to_rfc3339(*question.answered_at)) : nullptr}};
 }
 

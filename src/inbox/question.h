@@ -22,7 +22,7 @@ Status status_from(std::string_view name);
 struct Question {
   std::string id;
   std::string task_id;
-  std::string run_uid;  ///< the execution that asked: a later one with the same task id did not
+  std::string run_uid;  ///< the execution or session that asked: a later one with the same task id did not
   Kind kind = Kind::question;
   std::string prompt;
   std::vector<std::string> options = {};
@@ -35,17 +35,21 @@ struct Question {
   /// What the asking backend needs to form its reply (JSON text); empty for `cru ask`, which fetches its
   /// answer.
   std::string reply_context = {};
+  std::string member = {};             ///< who asked
+  std::string withdrawn_because = {};  ///< of one that expired: what became of its asker
 };
 
 /// What of `text` is the answer:
 ///  - an option, by its text (in any case) or its number from 1: that option;
 ///  - for a permission: "allow", "deny" or "deny: reason", and nothing else;
 ///  - otherwise the text itself: people may answer beside the options.
-/// Errors: already_answered; conflict (expired: the run has ended); invalid_argument.
+/// Errors: already_answered; conflict (expired: its asker has ended); invalid_argument.
 Result<Question> answer(Question question, std::string_view text, Time now);
 
-/// The run has ended: nobody is left to hear an answer.
-Question expire(Question question, Time now);
+/// The asker has ended, and `why`: nobody is left to hear an answer.
+Question expire(Question question, std::string_view why, Time now);
+/// "withdrawn because its asker ended: …".
+std::string describe_withdrawal(const Question& question);
 
 /// The wire form; `reply_context` stays inside.
 json::object to_json(const Question& question);

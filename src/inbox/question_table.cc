@@ -10,11 +10,16 @@ CREATE TABLE questions(
   asked_at INTEGER NOT NULL, answered_at INTEGER, reply_context TEXT NOT NULL);
 CREATE INDEX questions_by_task ON questions(task_id, asked_at);
 CREATE INDEX questions_pending ON questions(asked_at) WHERE status = 'pending';
+)"},
+                                        {"inbox", 2, R"(
+ALTER TABLE questions ADD COLUMN member TEXT NOT NULL DEFAULT '';
+ALTER TABLE questions ADD COLUMN withdrawn_because TEXT NOT NULL DEFAULT '';
+CREATE INDEX questions_of_asker ON questions(run_uid) WHERE status = 'pending';
 )"}};
 
 #define QUESTION_COLUMNS                                                                                 \
   "id, task_id, run_uid, kind, prompt, options, status, response, delivered, delivery_error, asked_at, " \
-  "answered_at, reply_context"
+  "answered_at, reply_context, member, withdrawn_because"
 
 std::string to_text_list(const std::vector<std::string>& options) {
   return to_text(json::value_from(options));
@@ -33,7 +38,9 @@ Question to_question(const Row& row) {
                     .delivery_error = row.text(9),
                     .asked_at = row.time(10),
                     .answered_at = row.maybe_time(11),
-                    .reply_context = row.text(12)};
+                    .reply_context = row.text(12),
+                    .member = row.text(13),
+                    .withdrawn_because = row.text(14)};
   if (auto options = parse_json(row.text(5)); options && options->is_array())
     for (const auto& option : options->get_array()) question.options.emplace_back(option.as_string());
   if (!row.is_null(7)) question.response = row.text(7);
@@ -64,6 +71,13 @@ std::vector<Question> list(Reader& reader, std::string_view task_id, bool pendin
                   task_id, pending_only));
 }
 
+std::vector<Question> pending_of_asker(Reader& reader, std::string_view run_uid) {
+  return to_questions(reader.rows("SELECT " QUESTION_COLUMNS
+                                  " FROM questions WHERE run_uid = ? AND status = 'pending'"
+                                  " ORDER BY asked_at, id LIMIT 1000",
+                                  run_uid));
+}
+
 std::vector<Question> undelivered(Reader& reader) {
   return to_questions(
       reader.rows("SELECT " QUESTION_COLUMNS
@@ -73,19 +87,19 @@ std::vector<Question> undelivered(Reader& reader) {
 
 bool add(Tx& tx, const Question& question) {
   return tx.exec("INSERT OR IGNORE INTO questions(" QUESTION_COLUMNS
-                 ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                 ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                  question.id, question.task_id, question.run_uid, name(question.kind), question.prompt,
                  to_text_list(question.options), name(question.status), question.response, question.delivered,
-                 question.delivery_error, question.asked_at, question.answered_at,
-                 question.reply_context) > 0;
+                 question.delivery_error, question.asked_at, question.answered_at, question.reply_context,
+                 question.member, question.withdrawn_because) > 0;
 }
 
 void update(Tx& tx, const Question& question) {
   tx.exec(
-      "UPDATE questions SET status = ?, response = ?, delivered = ?, delivery_error = ?, answered_at = ? "
-      "WHERE id = ?",
+      "UPDATE questions SET status = ?, response = ?, delivered = ?, delivery_error = ?, answered_at = ?, "
+      "withdrawn_because = ? WHERE id = ?",
       name(question.status), question.response, question.delivered, question.delivery_error,
-      question.answered_at, question.id);
+      question.answered_at, question.withdrawn_because, question.id);
 }
 
 int64_t count_pending(Reader& reader, std::string_view task_id) {

@@ -63,12 +63,14 @@ TEST(Answer, IsGivenOnce) {
   EXPECT_EQ(again.error().message, "question q1 was already answered: yes");
 }
 
-TEST(Answer, ComesTooLateForAnEndedRun) { EXPECT_EQ(taken(expire(a_question(), noon), "yes"), "conflict"); }
+TEST(Answer, ComesTooLateForAnEndedRun) {
+  EXPECT_EQ(taken(expire(a_question(), "its run was killed", noon), "yes"), "conflict");
+}
 
 TEST(Expire, TouchesOnlyWhatIsPending) {
-  EXPECT_EQ(expire(a_question(), noon).status, Status::expired);
+  EXPECT_EQ(expire(a_question(), "its run was killed", noon).status, Status::expired);
   auto answered = *answer(a_question(), "yes", noon);
-  auto kept = expire(answered, noon + 1s);
+  auto kept = expire(answered, "its run was killed", noon + 1s);
   EXPECT_EQ(kept.status, Status::answered);
   EXPECT_EQ(kept.answered_at, noon);
 }

@@ -19,7 +19,8 @@ Task<Result<inbox::Question>> Runs::ask(std::string key, std::string task_id, st
                                  .run_uid = running->first.uid,
                                  .prompt = std::move(prompt),
                                  .options = std::move(options),
-                                 .reply_context = {}});
+                                 .reply_context = {},
+                                 .member = running->first.member});
 }
 
 Task<Result<inbox::Question>> Runs::answer(std::string question_id, std::string text) {

@@ -12,7 +12,7 @@ namespace {
 
 std::vector<Migration> room_migrations() {
   std::vector<Migration> all;
-  for (auto room : {members::migrations(), migrations(), inbox::migrations()})
+  for (auto room : {members::migrations(), inbox::migrations(), migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }

@@ -118,6 +118,13 @@ std::string describe(const Exit& exit) {
   return fmt::format("was killed by signal {} (SIG{})", *exit.signal, abbreviation ? abbreviation : "?");
 }
 
+std::string describe_end(const Run& run) {
+  if (run.status == Status::killed) return "was killed";
+  if (run.exit_code || run.signal)
+    return describe({.code = run.exit_code, .signal = run.signal, .reason = {}});
+  return run.error.empty() ? "ended" : "failed: " + run.error;
+}
+
 Step begin(Run run, Time now) {
   run.status = Status::starting;
   run.created_at = now;

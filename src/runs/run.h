@@ -116,5 +116,7 @@ Result<Step> step(Run run, const Input& input, Time now);
 json::object to_json(const Run& run);
 /// "exited with code 3", "was killed by signal 9 (SIGKILL)".
 std::string describe(const Exit& exit);
+/// The same of a run that has ended: "exited with code 3", "was killed", or its error.
+std::string describe_end(const Run& run);
 
 }  // namespace cru::runs

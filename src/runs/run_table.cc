@@ -24,6 +24,11 @@ INSERT INTO members(id, name, kind, parent, definition, scope, program, session_
   SELECT member, task_id, CASE WHEN backend IN ('claude', 'codex', 'gemini') THEN backend ELSE 'command' END, '', '',
          'run:' || uid, backend, uid, task_id, 'run', 0, '', created_at, ''
     FROM runs WHERE status IN ('starting', 'running');
+)"},
+                                        {"runs", 3, R"(
+CREATE INDEX runs_of_member ON runs(member, created_at) WHERE member <> '';
+UPDATE questions SET member = coalesce((SELECT member FROM runs WHERE runs.task_id = questions.task_id), '')
+  WHERE status = 'pending';
 )"}};
 
 #define RUN_COLUMNS                                                                                      \
@@ -84,6 +89,14 @@ std::span<const Migration> migrations() { return all_migrations; }
 
 std::optional<Run> find(Reader& reader, std::string_view task_id) {
   auto row = reader.row("SELECT " RUN_COLUMNS " FROM runs WHERE task_id = ?", task_id);
+  if (!row) return {};
+  return to_run(*row);
+}
+
+std::optional<Run> find_of_member(Reader& reader, std::string_view member) {
+  auto row = reader.row("SELECT " RUN_COLUMNS
+                        " FROM runs WHERE member = ? AND member <> '' ORDER BY created_at DESC LIMIT 1",
+                        member);
   if (!row) return {};
   return to_run(*row);
 }

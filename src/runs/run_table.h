@@ -10,6 +10,8 @@ namespace cru::runs {
 std::span<const Migration> migrations();
 
 std::optional<Run> find(Reader& reader, std::string_view task_id);
+/// The newest one of a member.
+std::optional<Run> find_of_member(Reader& reader, std::string_view member);
 /// Starting and running ones, oldest first.
 std::vector<Run> list_active(Reader& reader);
 

@@ -50,7 +50,7 @@ class NoWorktrees final : public Worktrees {
 /// What runs need of the store, questions included.
 inline std::vector<Migration> test_migrations() {
   std::vector<Migration> all;
-  for (auto room : {members::migrations(), migrations(), inbox::migrations()})
+  for (auto room : {members::migrations(), inbox::migrations(), migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }

@@ -27,10 +27,11 @@ Result<Step> apply_input(Tx& tx, const std::string& task_id, const std::string& 
   for (auto& event : next->events) tx.emit({event.type, task_id, event.data});
   for (auto question : asked) {
     question.asked_at = tx.now();
+    question.member = next->run.member;
     inbox::Inbox::record(tx, {question});
   }
   if (!is_active(next->run.status)) {
-    inbox::Inbox::expire_pending(tx, task_id);
+    inbox::Inbox::expire_pending(tx, task_id, fmt::format("its run {}", describe_end(next->run)));
     members::end_members_in(tx, "run:" + uid, name(next->run.status));
   }
   return next;

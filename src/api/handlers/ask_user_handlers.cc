@@ -4,6 +4,7 @@
 #include "api/handlers/coordination_handlers.h"
 #include "base/id.h"
 #include "base/text.h"
+#include "inbox/question_table.h"
 
 namespace cru::api {
 namespace {
@@ -30,7 +31,7 @@ std::string id_for(const Who& who) {
 
 std::string in_words(const Question& question) {
   if (question.status == inbox::Status::answered) return "the user answered";
-  if (question.status == inbox::Status::expired) return "the question expired because its run ended";
+  if (question.status == inbox::Status::expired) return "the question was " + describe_withdrawal(question);
   return fmt::format("no answer yet; call ask_user again with question_id {} to continue waiting",
                      question.id);
 }
@@ -52,26 +53,45 @@ Task<Result<Question>> find_own(Inbox& inbox, std::string session_id, std::strin
   co_return found;
 }
 
-Task<Result<Question>> ask(Inbox& inbox, Who who, std::string prompt, std::vector<std::string> options) {
-  auto asked = co_await inbox.ask({.id = id_for(who),
-                                   .task_id = asker(who),
-                                   .run_uid = who.session_id,
-                                   .prompt = prompt,
-                                   .options = options,
-                                   .reply_context = {}});
+/// What the handler of ask_user needs.
+struct AskRooms {
+  Store& store;
+  Sessions& sessions;
+  Inbox& inbox;
+};
+
+/// Asking is more than reading: whoever asks has a session, and with its end the question is withdrawn.
+Task<Result<Question>> ask(AskRooms rooms, Who who, std::string prompt, std::vector<std::string> options) {
+  Question question{.id = id_for(who),
+                    .task_id = asker(who),
+                    .run_uid = who.session_id,
+                    .prompt = prompt,
+                    .options = options,
+                    .member = who.member};
+  auto asked =
+      co_await rooms.store.write([question, who, now = rooms.sessions.now(),
+                                  listeners = rooms.sessions.listeners()](Tx& tx) -> Result<Question> {
+        auto session = coordination::admit_session(tx, who, now, *listeners);
+        if (!session) return fail(std::move(session.error()));
+        auto fresh = question;
+        fresh.asked_at = tx.now();
+        Inbox::record(tx, {fresh});
+        return *inbox::find(tx, question.id);
+      });
   if (asked && (asked->prompt != prompt || asked->options != options))
     co_return fail(Code::conflict, "this request id was already used with different input", "request_id",
                    "use a new request id for each new request");
   co_return asked;
 }
 
-Task<Result<Reply>> ask_user(Sessions& sessions, Inbox& inbox, Result<Who> who, std::string question_id,
-                             std::string prompt, std::vector<std::string> options, Duration wait) {
+Task<Result<Reply>> ask_user(AskRooms rooms, Result<Who> who, std::string question_id, std::string prompt,
+                             std::vector<std::string> options, Duration wait) {
   if (!who) co_return fail(std::move(who.error()));
   if (question_id.empty() && is_blank(prompt))
     co_return fail(Code::invalid_argument, "prompt or question_id is required", "prompt");
-  if (auto seen = co_await sessions.seen(*who); !seen) co_return fail(std::move(seen.error()));
-  auto question = question_id.empty() ? co_await ask(inbox, *who, std::move(prompt), std::move(options))
+  auto& inbox = rooms.inbox;
+  if (auto seen = co_await rooms.sessions.seen(*who); !seen) co_return fail(std::move(seen.error()));
+  auto question = question_id.empty() ? co_await ask(rooms, *who, std::move(prompt), std::move(options))
                                       : co_await find_own(inbox, who->session_id, std::move(question_id));
   if (question && question->status == inbox::Status::pending && wait > Duration(0))
     question = co_await inbox.wait_for_answer(question->id, wait);
@@ -84,9 +104,14 @@ Task<Result<Reply>> ask_user(Sessions& sessions, Inbox& inbox, Result<Who> who, 
 
 }  // namespace
 
-void bind_ask_user(Api& api, Sessions& sessions, Inbox& inbox) {
-  api.bind("ask_user", [&sessions, &inbox](const Call& call, const json::object& in) {
-    return ask_user(sessions, inbox, who_of("ask_user", call, in), std::string(text_or(in, "question_id")),
+void bind_ask_user(Api& api, Store& store, Sessions& sessions, Inbox& inbox) {
+  sessions.on_end([](Tx& tx, coordination::SessionEnd& end) {
+    if (!end.ending.keeps)
+      end.freed.questions = Inbox::expire_of_session(tx, end.session.session_id, end.ending.why);
+  });
+  AskRooms rooms{store, sessions, inbox};
+  api.bind("ask_user", [rooms](const Call& call, const json::object& in) {
+    return ask_user(rooms, who_of("ask_user", call, in), std::string(text_or(in, "question_id")),
                     std::string(text_or(in, "prompt")), texts_at(in, "options"),
                     std::chrono::seconds(int_or(in, "wait_seconds", 50)));
   });

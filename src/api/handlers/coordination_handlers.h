@@ -30,7 +30,8 @@ void bind_handoffs(Api& api, coordination::Handoffs& handoffs, coordination::Mem
 /// Own rules are read from `root`/.crucible/guardrails.yaml and the user's file when they have changed.
 void bind_guardrails(Api& api, Pool& pool, coordination::Sessions& sessions, std::string root);
 void bind_teams(Api& api, coordination::Teams& teams);
-/// ask_user: a session's question, in the inbox like a run's.
-void bind_ask_user(Api& api, coordination::Sessions& sessions, inbox::Inbox& inbox);
+/// ask_user: a session's question, in the inbox like a run's. What waits when the session ends is withdrawn
+/// in the same transaction; tell the inbox then (Sessions::when_ended).
+void bind_ask_user(Api& api, Store& store, coordination::Sessions& sessions, inbox::Inbox& inbox);
 
 }  // namespace cru::api

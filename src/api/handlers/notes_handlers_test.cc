@@ -37,7 +37,7 @@ class NotesTest : public StoreFixture {
     ::setenv("XDG_CONFIG_HOME", (folder / "user").c_str(), 1);
     bind_handoffs(api, handoffs, memories);
     bind_guardrails(api, pool, sessions, folder.path());
-    bind_ask_user(api, sessions, inbox);
+    bind_ask_user(api, *store, sessions, inbox);
   }
   ~NotesTest() override {
     thread->stop();

@@ -23,7 +23,7 @@ function Card({ question, openRun }: { question: Question; openRun: OpenRun }) {
       const reply = await answer(question.id, choice);
       if (!reply.delivered) setError(`The answer was saved but not delivered: ${reply.delivery_error ?? "the run is not reading its input"}`);
     } catch (error) {
-      if (error instanceof CallFailed && error.status === 409) setError("This question has already been answered.");
+      if (error instanceof CallFailed && error.status === 409 && !/withdrawn/.test(error.message)) setError("This question has already been answered.");
       else setError(messageOf(error));
     } finally {
       setSending(false);

@@ -11,4 +11,8 @@ export interface Question {
   delivered?: boolean;
   delivery_error?: string | null;
   asked_at?: string;
+  /// Who asked.
+  member?: string | null;
+  /// Of an expired one: what became of its asker.
+  withdrawn_because?: string | null;
 }
