@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "members/member_table.h"
+
 namespace cru::autonomy {
 namespace {
 
@@ -40,7 +42,22 @@ CREATE INDEX IF NOT EXISTS live_messages_by_time ON live_messages (timestamp);
 CREATE TABLE IF NOT EXISTS live_users (id TEXT PRIMARY KEY, data TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS live_marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 )";
-constexpr std::array<Migration, 1> steps{{{"autonomy", 1, schema}}};
+constexpr std::string_view members_of_agents = R"(
+INSERT OR IGNORE INTO members(id, name, kind, parent, definition, scope, program, session_id, agent_id, agent_type,
+                              unattributed, doing, started_at, end_reason, kept_by)
+  SELECT 'm-' || id,
+         CASE WHEN row_number() OVER (PARTITION BY name ORDER BY rowid) = 1 AND NOT EXISTS
+                   (SELECT 1 FROM members WHERE members.name = live_agents.name AND ended_at IS NULL)
+              THEN name ELSE name || '-' || id END,
+         CASE WHEN mind = 'scripted' THEN 'script' WHEN mind LIKE '%claude%' THEN 'claude'
+              WHEN mind LIKE '%codex%' THEN 'codex' WHEN mind LIKE '%gemini%' THEN 'gemini' ELSE 'model' END,
+         '', definition, '', mind,
+         lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-8' ||
+               substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))),
+         id, 'live', 0, role, created_at, '', 2
+    FROM live_agents WHERE left_at IS NULL;
+)";
+constexpr std::array<Migration, 2> steps{{{"autonomy", 1, schema}, {"autonomy", 2, members_of_agents}}};
 
 constexpr auto agent_columns =
     "id, name, role, backend, mind, definition, persona, warning, listens_to, seed, created_at, state, since,"
@@ -161,6 +178,19 @@ void insert_agent(Tx& tx, const LiveRow& row) {
       row.thought, row.cursor, row.answered);
 }
 
+void add_agent_member(Tx& tx, const Nature& nature) {
+  // Bodies are not counted among the members, so this one is always taken.
+  (void)members::add_kept_member(tx, members::KeptBy::body, nature.id,
+                                 {.id = {},
+                                  .name = nature.name,
+                                  .kind = members::kind_of_mind(nature.mind),
+                                  .definition = nature.definition,
+                                  .program = nature.mind,
+                                  .agent_id = nature.id,
+                                  .agent_type = "live",
+                                  .doing = nature.role});
+}
+
 void update_agent(Tx& tx, const LiveRow& row) {
   tx.exec(
       "UPDATE live_agents SET state = ?, since = ?, col = ?, row = ?, facing = ?, held_col = ?,"
@@ -173,6 +203,14 @@ void update_agent(Tx& tx, const LiveRow& row) {
 
 void end_agent(Tx& tx, std::string_view id, Time at) {
   tx.exec("UPDATE live_agents SET left_at = ? WHERE id = ?", at, id);
+}
+
+std::optional<LiveRow> find_agent(Reader& reader, std::string_view id) {
+  static const auto sql =
+      std::string("SELECT ") + agent_columns + " FROM live_agents WHERE id = ? AND left_at IS NULL";
+  auto row = reader.row(sql, id);
+  if (!row) return {};
+  return agent_from(*row);
 }
 
 std::vector<LiveRow> living_agents(Reader& reader) {

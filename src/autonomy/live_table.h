@@ -23,9 +23,13 @@ struct LiveRow {
 };
 LiveRow row_of(const LiveAgent& agent);
 void insert_agent(Tx& tx, const LiveRow& row);
+/// It is a member of the project, under its name or one like it.
+void add_agent_member(Tx& tx, const Nature& nature);
 void update_agent(Tx& tx, const LiveRow& row);
 /// It is gone; what it said and did stays until it is purged.
 void end_agent(Tx& tx, std::string_view id, Time at);
+/// One that has not left.
+std::optional<LiveRow> find_agent(Reader& reader, std::string_view id);
 std::vector<LiveRow> living_agents(Reader& reader);
 /// True if there is or was one.
 bool was_agent(Reader& reader, std::string_view id);

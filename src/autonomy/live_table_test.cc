@@ -2,14 +2,21 @@
 
 #include <fmt/format.h>
 
+#include "members/member_table.h"
 #include "store/store_fixture.h"
 
 namespace cru::autonomy {
 namespace {
 
+std::vector<Migration> live_table_migrations() {
+  std::vector<Migration> all;
+  for (auto room : {members::migrations(), migrations()}) all.insert(all.end(), room.begin(), room.end());
+  return all;
+}
+
 class LiveTable : public StoreFixture {
  protected:
-  LiveTable() : StoreFixture({migrations().begin(), migrations().end()}) {}
+  LiveTable() : StoreFixture(live_table_migrations()) {}
 
   static LiveRow ada() {
     Nature nature;

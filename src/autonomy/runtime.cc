@@ -6,6 +6,7 @@
 
 #include "autonomy/runtime_impl.h"
 #include "base/id.h"
+#include "members/member_table.h"
 
 namespace cru::autonomy {
 namespace {
@@ -168,6 +169,7 @@ Task<Result<json::object>> AgentRuntime::spawn(NewAgent wanted) {
   tell(body, Woken{});
   journal_.add([row = row_of(at(body)), number, event = joined_event(view(body))](Tx& tx) {
     insert_agent(tx, row);
+    add_agent_member(tx, *row.nature);
     write_number(tx, number);
     tx.emit(event);
   });
@@ -193,7 +195,10 @@ Task<Result<json::object>> AgentRuntime::terminate(std::string id, std::string r
     loop_.post([thought] { thought->stop.request(); });
   }
   end_tasks(body);
-  journal_.add([id, at = wall()](Tx& tx) { end_agent(tx, id, at); });
+  journal_.add([id, reason, at = wall()](Tx& tx) {
+    end_agent(tx, id, at);
+    members::end_member(tx, members::kept_member_id(id), reason);
+  });
   emit(removed_event(*slot.agent, std::move(reason), wall()));
   floor_.remove(body, slot.agent->tile);
   if (!slot.agent->seat.empty()) seated_.erase(slot.agent->seat);

@@ -5,6 +5,7 @@
 
 #include "autonomy/instinct.h"
 #include "autonomy/runtime_impl.h"
+#include "members/member.h"
 
 namespace cru::autonomy {
 namespace {
@@ -183,6 +184,7 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   request.messages.push_back(
       {.role = minds::Message::Role::user, .text = user_prompt(situation), .uses = {}, .results = {}});
   request.run_id = fmt::format("{}{}-{}", run_prefix, id, thought);
+  request.member = members::kept_member_id(id);
   request.follows = current->follows;
   request.cwd = options_.root;
   request.max_turns = 1;

@@ -7,6 +7,7 @@
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
+#include "members/member_table.h"
 #include "platform/loop/detached.h"
 
 namespace cru::crew {
@@ -148,6 +149,7 @@ Task<Result<ChatView>> Crew::open_chat(Chat chat, std::string message) {
   auto made = co_await store_.write([chat, taken, message](Tx& tx) -> Result<Chat> {
     auto fresh = chat;
     insert_chat(tx, fresh, taken);
+    keep_member(tx, fresh);
     if (!message.empty()) take_word(tx, fresh, message);
     return fresh;
   });
@@ -204,6 +206,7 @@ Task<Result<ChatView>> Crew::end_chat(std::string chat_id) {
     chat->ended_at = tx.now();
     write_chat(tx, *chat);
     tx.emit({"chat.ended", id, {{"chat_id", id}, {"status", name(chat->status)}}});
+    members::end_member(tx, members::kept_member_id(id), name(chat->status));
     return {};
   });
   if (!ended) co_return fail(std::move(ended.error()));
@@ -254,12 +257,14 @@ Task<Result<>> Crew::recover() {
     std::vector<Chat> turns;
     std::vector<Subagent> subagents;
     std::vector<Chat> recent;  ///< whose files may not have been written any more
+    std::vector<Chat> memberless;
   };
   auto since = loop_.clock().wall() - 1h;
   auto left = co_await store_.read([since](Reader& reader) -> Result<Left> {
     auto recent = list_chats(reader, "", 200);
     std::erase_if(recent, [&](const Chat& chat) { return chat.ended_at && *chat.ended_at < since; });
-    return Left{chats_with_running_turn(reader), unfinished_subagents(reader), std::move(recent)};
+    return Left{chats_with_running_turn(reader), unfinished_subagents(reader), std::move(recent),
+                chats_without_member(reader)};
   });
   if (!left) co_return fail(std::move(left.error()));
   co_await clean_folders(left->recent);
@@ -270,6 +275,7 @@ Task<Result<>> Crew::recover() {
   pump();
   // What an agent was saying when the daemon died it says anew.
   auto told = co_await store_.write([left = *left](Tx& tx) -> Result<> {
+    for (const auto& chat : left.memberless) keep_member(tx, chat);
     for (const auto& chat : left.turns)
       tx.emit({"chat.restarted", chat.id, {{"chat_id", chat.id}, {"task_id", nullptr}}});
     for (const auto& one : left.subagents)

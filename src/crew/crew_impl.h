@@ -66,6 +66,12 @@ Error cancelled();
 /// and writes it.
 void insert_chat(Tx& tx, Chat& chat, const std::set<std::string>& taken);
 
+/// The primary of a chat is a member while the chat is active: added if there is none, and back if it had
+/// ended. A chat goes on without one where there are too many.
+void keep_member(Tx& tx, const Chat& chat);
+/// A subagent is one from its spawn to its end. Errors: overloaded.
+Result<> add_subagent_member(Tx& tx, const Subagent& subagent, const std::string& parent);
+
 std::string new_trace_id(Random& random);
 /// The first line, at most 120 bytes.
 std::string title_of(std::string_view text);

@@ -9,6 +9,7 @@
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
+#include "members/member.h"
 #include "platform/loop/detached.h"
 #include "store/once.h"
 
@@ -95,6 +96,7 @@ Parent parent_from(const Chat& chat) {
 Task<Result<Crew::Place>> Crew::place_of(Spawner spawner, std::string task) {
   Place place;
   place.trace_id = new_trace_id(random_);
+  place.member = spawner.member;
   Chat fresh{.id = {},
              .title = title_of(task),
              .kind = Kind::run,
@@ -116,12 +118,14 @@ Task<Result<Crew::Place>> Crew::place_of(Spawner spawner, std::string task) {
     place.chat_id = self.chat_id;
     place.thread = self.task_id;
     place.trace_id = self.trace_id;
+    place.member = members::kept_member_id(self.task_id);
     co_return place;
   }
   if (found->chat) {
     place.parent = parent_from(*found->chat);
     place.chat_id = place.thread = found->chat->id;
     place.trace_id = found->chat->trace_id;
+    if (found->chat->kind == Kind::chat) place.member = members::kept_member_id(found->chat->id);
     co_return place;
   }
   fresh.kind = Kind::client;
@@ -260,7 +264,7 @@ void insert_chat(Tx& tx, Chat& chat, const std::set<std::string>& taken) {
 namespace {
 
 Result<Done> record_spawn(Tx& tx, Subagent subagent, Chat new_chat, const std::set<std::string>& taken,
-                          int64_t position) {
+                          const std::string& member, int64_t position) {
   // Asked for before, and only its acknowledgement was lost.
   if (!subagent.parent_use.empty())
     if (auto child = find_child(tx, subagent.parent, subagent.parent_use))
@@ -276,6 +280,7 @@ Result<Done> record_spawn(Tx& tx, Subagent subagent, Chat new_chat, const std::s
     revive(tx, subagent.chat_id);
   }
   insert_subagent(tx, subagent, position);
+  if (auto added = add_subagent_member(tx, subagent, member); !added) return fail(std::move(added.error()));
   return Done{.reply = {{"task_id", subagent.task_id}}};
 }
 
@@ -289,11 +294,11 @@ Task<Result<Subagent>> Crew::queue_spawn(Place place, SpawnRequest request, std:
   if (!prepared) co_return fail(std::move(prepared.error()));
   std::set<std::string> taken;
   if (place.chat_id.empty()) taken = co_await taken_folders();
-  auto done = co_await write_once(
-      store_, once,
-      [subagent = *prepared, chat = place.new_chat, taken, position = queue_.size(place.chat_id)](Tx& tx) {
-        return record_spawn(tx, subagent, chat, taken, position);
-      });
+  auto done = co_await write_once(store_, once,
+                                  [subagent = *prepared, chat = place.new_chat, taken, member = place.member,
+                                   position = queue_.size(place.chat_id)](Tx& tx) {
+                                    return record_spawn(tx, subagent, chat, taken, member, position);
+                                  });
   if (!done) co_return fail(std::move(done.error()));
   auto task_id = std::string(text_or(done->reply, "task_id"));
   auto subagent = co_await store_.read([task_id](Reader& reader) -> Result<Subagent> {

@@ -56,6 +56,7 @@ struct Spawner {
   Kind kind = Kind::person;
   std::string id = {};    ///< the run's task id, or the client's session
   std::string name = {};  ///< of a client: what it calls itself
+  std::string member = {};
   Once once;
 };
 
@@ -116,6 +117,7 @@ class Crew {
     std::string chat_id;  ///< empty: a chat is to be made
     std::string thread;
     std::string trace_id;
+    std::string member;  ///< whose spawn it is
     Chat new_chat;
   };
 

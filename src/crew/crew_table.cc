@@ -41,6 +41,14 @@ std::vector<Subagent> to_subagents(const std::vector<Row>& rows) {
   for (const auto& row : rows) subagents.push_back(subagent_from(parsed(row.text(0))));
   return subagents;
 }
+Entry to_entry(const Row& row, std::string_view thread) {
+  return {.thread = std::string(thread),
+          .n = row.integer(0),
+          .role = role_from(row.text(1)).value_or(Role::note),
+          .message = minds::message_from(parsed(row.text(4))),
+          .about = row.text(2),
+          .at = row.time(3)};
+}
 template <class T>
 std::optional<T> first(std::vector<T> all) {
   if (all.empty()) return {};
@@ -97,6 +105,12 @@ std::vector<Chat> chats_ended_before(Reader& reader, Time before, int64_t limit)
   return to_chats(reader.rows(
       "SELECT data FROM chats WHERE status <> 'active' AND ended_at <= ? ORDER BY ended_at LIMIT ?", before,
       limit));
+}
+
+std::vector<Chat> chats_without_member(Reader& reader) {
+  return to_chats(
+      reader.rows("SELECT data FROM chats WHERE kind = 'chat' AND status = 'active'"
+                  " AND NOT EXISTS (SELECT 1 FROM members WHERE members.id = 'm-' || chats.id) LIMIT 1000"));
 }
 
 void drop_chat(Tx& tx, std::string_view id) {
@@ -162,13 +176,17 @@ std::vector<Entry> entries_of(Reader& reader, std::string_view thread, int64_t a
        reader.rows("SELECT n, role, about, at, message FROM chat_entries WHERE thread = ? AND n > ?"
                    " ORDER BY n LIMIT ?",
                    thread, after, limit))
-    entries.push_back({.thread = std::string(thread),
-                       .n = row.integer(0),
-                       .role = role_from(row.text(1)).value_or(Role::note),
-                       .message = minds::message_from(parsed(row.text(4))),
-                       .about = row.text(2),
-                       .at = row.time(3)});
+    entries.push_back(to_entry(row, thread));
   return entries;
+}
+
+std::optional<Entry> last_entry_of(Reader& reader, std::string_view thread) {
+  auto row = reader.row(
+      "SELECT n, role, about, at, message FROM chat_entries WHERE thread = ? AND role <> 'note'"
+      " ORDER BY n DESC LIMIT 1",
+      thread);
+  if (!row) return {};
+  return to_entry(*row, thread);
 }
 
 bool own_run(Tx& tx, std::string_view run_id, std::string_view thread, std::string_view chat_id) {

@@ -19,6 +19,8 @@ std::optional<Chat> find_client_chat(Reader& reader, std::string_view owner);
 std::vector<Chat> list_chats(Reader& reader, std::string_view status, int64_t limit);
 std::vector<Chat> chats_with_running_turn(Reader& reader);
 std::vector<Chat> chats_ended_before(Reader& reader, Time before, int64_t limit);
+/// Active ones whose primary is from before there were members.
+std::vector<Chat> chats_without_member(Reader& reader);
 void drop_chat(Tx& tx, std::string_view id);
 
 void write_subagent(Tx& tx, const Subagent& subagent);
@@ -33,6 +35,8 @@ std::vector<Subagent> unfinished_subagents(Reader& reader);
 /// Gives the entry its number, writes it and announces it: `chat.entry`, or `subagent.entry` for another
 /// thread.
 Entry append_entry(Tx& tx, Entry entry, std::string_view chat_id);
+/// Of a thread, notes left out.
+std::optional<Entry> last_entry_of(Reader& reader, std::string_view thread);
 std::vector<Entry> entries_of(Reader& reader, std::string_view thread, int64_t after = 0,
                               int64_t limit = 100'000);
 

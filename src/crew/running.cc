@@ -5,6 +5,7 @@
 #include "crew/conversation.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
+#include "members/member_table.h"
 
 namespace cru::crew {
 namespace {
@@ -136,6 +137,7 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
     write_subagent(tx, subagent);
     forget_tools(tx, subagent.task_id);
     tell_end(tx, subagent);
+    members::end_member(tx, members::kept_member_id(subagent.task_id), name(subagent.status));
     end_chat_of(tx, subagent);
     return {};
   });
@@ -151,6 +153,7 @@ void take_word(Tx& tx, Chat& chat, const std::string& text) {
   chat.failure = {};
   ++chat.turns;
   append_entry(tx, {.thread = chat.id, .role = Role::user, .message = saying(text)}, chat.id);
+  keep_member(tx, chat);
   write_chat(tx, chat);
   tx.emit({"chat.turn", chat.id, {{"chat_id", chat.id}, {"turn", "running"}}});
 }

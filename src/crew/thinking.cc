@@ -4,6 +4,7 @@
 #include "crew/conversation.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
+#include "members/member.h"
 
 namespace cru::crew {
 namespace {
@@ -111,6 +112,7 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, std::ve
                          .messages = to_messages(entries),
                          .tools = std::move(tools),
                          .run_id = thread.run_id,
+                         .member = members::kept_member_id(thread.id),
                          .cwd = options_.root,
                          .traceparent = traceparent(thread.trace_id, random_),
                          .resume = thread.resume,

@@ -6,6 +6,7 @@
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
+#include "members/member.h"
 
 namespace cru::crew {
 namespace {
@@ -56,6 +57,7 @@ Task<Result<Subagent>> Crew::queue_spawn_of(const Thread& thread, const minds::T
               .chat_id = thread.chat_id,
               .thread = thread.id,
               .trace_id = thread.trace_id,
+              .member = members::kept_member_id(thread.id),
               .new_chat = {}};
   for (;;) {
     auto spawned = co_await queue_spawn(place, request_from(use.input), use.id, {});

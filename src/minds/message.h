@@ -51,6 +51,7 @@ struct Request {
   // For minds that are programs. The run's id: one that exists already is followed, not started again, so a
   // reply that was under way when the daemon died is still had.
   std::string run_id;
+  std::string member = {};  ///< who thinks: the run is this one's
   /// The run may exist already and is then followed; else a run with that id is somebody else's and the
   /// request fails with type run_failed, code conflict.
   bool follows = true;

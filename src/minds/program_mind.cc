@@ -125,7 +125,8 @@ class ProgramMind final : public Mind {
                              .cwd = request.cwd,
                              .env = std::move(environment),
                              .has_stdin = {},
-                             .traceparent = request.traceparent};
+                             .traceparent = request.traceparent,
+                             .member = request.member};
     // A command that reads nothing is not left waiting for it.
     if (provider_.kind == ProviderKind::command && call.input.empty()) start.has_stdin = false;
     auto run = co_await runs_.start(std::move(start));

@@ -19,6 +19,7 @@ Result<crew::Spawner> spawner_of(const Call& call, const json::object& input) {
   auto who = who_of("spawn_agent", call, input);
   if (!who) return fail(std::move(who.error()));
   spawner.once = who->once;
+  spawner.member = who->member;
   if (call.caller == person && (who->agent_type == "person" || call.agent_id.empty())) return spawner;
   spawner.kind = call.caller == run ? crew::Spawner::Kind::run : crew::Spawner::Kind::client;
   spawner.id = call.caller == run ? call.run_id : who->session_id;

@@ -1,0 +1,46 @@
+// Primaries and subagents as members of the project.
+#include <fmt/format.h>
+
+#include "crew/crew_impl.h"
+#include "members/member_table.h"
+
+namespace cru::crew {
+namespace {
+
+/// What coordination calls agents that think with our own minds.
+constexpr std::string_view wire_type = "cru";
+
+}  // namespace
+
+void keep_member(Tx& tx, const Chat& chat) {
+  auto id = members::kept_member_id(chat.id);
+  if (chat.kind != Kind::chat) return;
+  if (members::find_member(tx, id)) return members::resume_member(tx, id);
+  (void)members::add_kept_member(tx, members::KeptBy::thread, chat.id,
+                                 {.id = {},
+                                  .name = chat.agent,
+                                  .kind = members::kind_of_mind(chat.provider),
+                                  .definition = chat.agent,
+                                  .program = chat.model,
+                                  .agent_id = fmt::format("{}-{}", chat.agent, chat.id),
+                                  .agent_type = std::string(wire_type),
+                                  .doing = chat.title});
+}
+
+Result<> add_subagent_member(Tx& tx, const Subagent& subagent, const std::string& parent) {
+  auto kind = members::kind_of_mind(subagent.provider);
+  if (kind == members::Kind::model && subagent.is_program) kind = members::Kind::command;
+  auto added = members::add_kept_member(tx, members::KeptBy::thread, subagent.task_id,
+                                        {.id = {},
+                                         .name = subagent.name(),
+                                         .kind = kind,
+                                         .parent = parent,
+                                         .definition = subagent.agent,
+                                         .program = subagent.model,
+                                         .agent_type = std::string(wire_type),
+                                         .doing = title_of(subagent.task)});
+  if (!added) return fail(std::move(added.error()));
+  return {};
+}
+
+}  // namespace cru::crew
