@@ -137,7 +137,8 @@ Taking take(const Who& who, const LockRequest& request, const std::vector<Lock>&
                    .session_id = who.session_id,
                    .reason = request.reason,
                    .locked_at = now.wall,
-                   .expires = expires}};
+                   .expires = expires,
+                   .member = who.member}};
 }
 
 json::object to_json(const Lock& lock, int64_t waiters) {
@@ -145,6 +146,7 @@ json::object to_json(const Lock& lock, int64_t waiters) {
           {"locked_by", lock.agent_id},
           {"agent_type", lock.agent_type},
           {"session_id", lock.session_id},
+          {"member", json_or_null(lock.member)},
           {"locked_at", to_rfc3339(lock.locked_at)},
           {"expires_at", to_rfc3339(lock.expires.wall)},
           {"reason", json_or_null(lock.reason)},

@@ -41,6 +41,7 @@ struct Lock {
   int64_t fencing_token = 0;
   Time locked_at = {};
   Deadline expires = {};
+  std::string member = {};  ///< whose it is
 };
 
 constexpr int64_t min_ttl_minutes = 1, max_ttl_minutes = 480;

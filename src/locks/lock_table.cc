@@ -12,11 +12,16 @@ CREATE TABLE file_locks(
   expires_boot_id TEXT NOT NULL, expires_boot INTEGER NOT NULL);
 CREATE INDEX file_locks_of_session ON file_locks(session_id);
 CREATE INDEX file_locks_globs ON file_locks(kind) WHERE kind = 'glob';
+)"},
+                                        {"locks", 2, R"(
+ALTER TABLE file_locks ADD COLUMN member TEXT NOT NULL DEFAULT '';
+UPDATE file_locks SET member =
+  coalesce((SELECT member FROM agent_sessions WHERE agent_sessions.session_id = file_locks.session_id), '');
 )"}};
 
 #define LOCK_COLUMNS                                                                            \
   "key, kind, agent_id, agent_type, session_id, reason, fencing_token, locked_at, expires_at, " \
-  "expires_boot_id, expires_boot"
+  "expires_boot_id, expires_boot, member"
 
 Lock to_lock(const Row& row) {
   return {.key = {lock_kind_from(row.text(1)), row.text(0)},
@@ -26,7 +31,8 @@ Lock to_lock(const Row& row) {
           .reason = row.text(5),
           .fencing_token = row.integer(6),
           .locked_at = row.time(7),
-          .expires = {row.time(8), row.text(9), BootTime(row.integer(10))}};
+          .expires = {row.time(8), row.text(9), BootTime(row.integer(10))},
+          .member = row.text(11)};
 }
 
 std::vector<Lock> to_locks(const std::vector<Row>& rows) {
@@ -104,10 +110,10 @@ Result<> check_room(Reader& reader, LockKey::Kind kind) {
 }
 
 void put_lock(Tx& tx, const Lock& lock, std::string_view type) {
-  tx.exec("INSERT OR REPLACE INTO file_locks(" LOCK_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+  tx.exec("INSERT OR REPLACE INTO file_locks(" LOCK_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           lock.key.text, name(lock.key.kind), lock.agent_id, lock.agent_type, lock.session_id, lock.reason,
           lock.fencing_token, lock.locked_at, lock.expires.wall, lock.expires.boot_id,
-          lock.expires.boot.count());
+          lock.expires.boot.count(), lock.member);
   emit(tx, lock, type, {});
 }
 

@@ -59,7 +59,10 @@ void take_new(Tx& tx, Lock& lock, News& news) {
 
 /// `who` as its session knows it: locks say what the session says.
 Who as_known(const Session& session) {
-  return {.agent_id = session.agent_id, .agent_type = session.agent_type, .session_id = session.session_id};
+  return {.agent_id = session.agent_id,
+          .agent_type = session.agent_type,
+          .session_id = session.session_id,
+          .member = session.member};
 }
 
 Result<Done> take_lock(Tx& tx, const Session& session, const LockRequest& request,

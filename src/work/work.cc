@@ -65,6 +65,7 @@ json::object to_event(const Work& work) {
           {"deadline", time_or_null(work.deadline)},
           {"claimed_by", json_or_null(work.claimed_by)},
           {"claimed_by_session", json_or_null(work.claimed_by_session)},
+          {"claimed_by_member", json_or_null(work.claimed_by_member)},
           {"lease_expires_at", time_or_null(work.lease)},
           {"fencing_token", work.fencing_token ? json::value(work.fencing_token) : json::value(nullptr)},
           {"retry_at", time_or_null(work.not_before)},
@@ -93,6 +94,7 @@ Work claim(Work work, const Who& who, int64_t token, Duration lease, const Momen
   ++work.attempts;
   work.claimed_by = who.agent_id;
   work.claimed_by_session = who.session_id;
+  work.claimed_by_member = who.member;
   work.fencing_token = token;
   work.lease_length = lease;
   work.lease = after(now, lease);
@@ -104,6 +106,7 @@ Work unclaim(Work work) {
   --work.attempts;
   work.claimed_by.clear();
   work.claimed_by_session.clear();
+  work.claimed_by_member.clear();
   work.lease.reset();
   return work;
 }
@@ -127,6 +130,7 @@ Work requeue(Work work, std::string_view why, const Moment& now) {
   work.error_message = why;
   work.claimed_by.clear();
   work.claimed_by_session.clear();
+  work.claimed_by_member.clear();
   work.lease.reset();
   work.verify_context.clear();
   return work;

@@ -37,7 +37,7 @@ struct Work {
   std::vector<std::string> verify = {};
   std::string verify_run = {};      ///< the run that is verifying, or did
   std::string verify_context = {};  ///< what its end needs to know, as JSON text
-  std::string claimed_by = {}, claimed_by_session = {};
+  std::string claimed_by = {}, claimed_by_session = {}, claimed_by_member = {};
   Duration lease_length = 30min;
   std::optional<Deadline> lease = {};
   int64_t fencing_token = 0;

@@ -40,8 +40,11 @@ INSERT INTO work_open_count(count) VALUES(0);
   "deadline_boot_id, deadline_boot, claimed_by, claimed_by_session, lease_length, lease_wall, "           \
   "lease_boot_id, lease_boot, fencing_token, accepted_token, accepted_success, submitted_by, content, "   \
   "created_at, completed_at, verify_run, verify_context, verify, error_message, description, evidence"
-#define WORK_COLUMNS WORK_STATE_COLUMNS ", result, input_data"
-#define WORK_LIST_COLUMNS WORK_STATE_COLUMNS ", NULL, NULL"
+// Whose a claim is, the session says: a column of its own would come behind the large ones.
+#define WORK_CLAIMER "(SELECT member FROM agent_sessions WHERE session_id = claimed_by_session)"
+#define WORK_OWN_COLUMNS WORK_STATE_COLUMNS ", result, input_data"
+#define WORK_COLUMNS WORK_OWN_COLUMNS ", " WORK_CLAIMER
+#define WORK_LIST_COLUMNS WORK_STATE_COLUMNS ", NULL, NULL, " WORK_CLAIMER
 
 std::optional<Deadline> deadline_at(const Row& row, size_t column) {
   if (row.is_null(column)) return {};
@@ -74,6 +77,7 @@ Work to_work(Reader& reader, const Row& row) {
   work.deadline = deadline_at(row, 14);
   work.claimed_by = row.text(17);
   work.claimed_by_session = row.text(18);
+  work.claimed_by_member = row.text(38);
   work.lease_length = Duration(row.integer(19));
   work.lease = deadline_at(row, 20);
   work.fencing_token = row.integer(23);
@@ -212,7 +216,7 @@ void insert_work(Tx& tx, const Work& work, const Moment& now) {
   Columns not_before(work.not_before), deadline(work.deadline), lease(work.lease);
   auto verify = work.verify.empty() ? std::string() : to_text(json::value_from(work.verify));
   tx.exec(
-      "INSERT INTO work_queue(" WORK_COLUMNS
+      "INSERT INTO work_queue(" WORK_OWN_COLUMNS
       ", ready, due) VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
       "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       work.task_id, work.task_type, work.priority, name(work.status), work.waits_for,
