@@ -25,6 +25,7 @@ const rooms = {
   teams: ["members", "sessions", "runs"],
   crew: ["members", "definitions", "minds", "notes", "inbox", "runs"],
   autonomy: ["members", "definitions", "minds", "world"],
+  roster: ["members", "inbox", "runs", "sessions", "crew", "autonomy"],
   auto_mode: ["definitions", "autonomy", "minds", "world"],
 };
 const below = ["base", "platform", "store"];

@@ -23,7 +23,7 @@ constexpr auto work_schema = R"({"type":"object","required":["task_id","status"]
 "depends_on":{"type":"array","items":{"type":"string"}},"blocked_by":{"type":"array","items":{"type":"string"}},
 "attempts":{"type":"integer"},"max_attempts":{"type":"integer"},"deadline":{"type":["string","null"]},
 "claimed_by":{"type":["string","null"]},"claimed_by_session":{"type":["string","null"]},
-"lease_expires_at":{"type":["string","null"]},"retry_at":{"type":["string","null"]},
+"claimed_by_member":{"type":["string","null"]},"lease_expires_at":{"type":["string","null"]},"retry_at":{"type":["string","null"]},
 "verify":{"type":"array","items":{"type":"string"}},"evidence":{},"result":{},"error_message":{"type":["string","null"]},
 "submitted_by":{"type":"string"},"created_at":{"type":"string"},"completed_at":{"type":["string","null"]}}})";
 constexpr auto claim_schema = R"({"type":"object","required":["success"],"properties":{
@@ -64,6 +64,15 @@ constexpr auto agents_schema =
 "agent_type":{"type":"string"},"session_id":{"type":"string"},"capabilities":{"type":"array","items":{"type":"string"}},
 "status":{"enum":["active","idle","disconnected"]},"current_task":{"type":["string","null"]},
 "last_heartbeat":{"type":"string"},"started_at":{"type":"string"},"ended_at":{"type":["string","null"]}}}}}})";
+constexpr auto crew_schema =
+    R"({"type":"object","required":["crew"],"properties":{"success":{"type":"boolean"},
+"more":{"type":"boolean"},"crew":{"type":"array","items":{"type":"object","required":["id","name","kind","status"],
+"properties":{"id":{"type":"string"},"name":{"type":"string"},
+"kind":{"enum":["person","claude","codex","gemini","command","model","script"]},
+"status":{"enum":["needs you","failed","disconnected","speaking","listening","thinking","using a tool","queued","idle","done"]},
+"since":{"type":"string"},"evidence":{"type":["string","null"]},"doing":{"type":["string","null"]},
+"parent":{"type":["string","null"]},"program":{"type":["string","null"]},"definition":{"type":["string","null"]},
+"tokens":{"type":["integer","null"]},"cost_usd":{"type":["number","null"]},"facets":{"type":"object"}}}}}})";
 constexpr auto session_schema = R"({"type":"object","required":["success"],"properties":{
 "success":{"type":"boolean"},"session_id":{"type":"string"},"error":{"type":"string"},"reason":{"type":["string","null"]}}})";
 constexpr auto ended_schema = R"({"type":"object","required":["success"],"properties":{

@@ -14,6 +14,7 @@ constexpr auto run_schema = R"({"type":"object","required":["task_id","status"],
 "error_detail":{"type":["string","null"]},"output_file":{"type":"string"},"line_count":{"type":"integer"},
 "last_seq":{"type":"integer"},"created_at":{"type":"string"},"started_at":{"type":["string","null"]},
 "ended_at":{"type":["string","null"]},"pty":{"type":"boolean"},"pending_questions":{"type":"integer"},
+"badge":{"type":"string"},"badge_since":{"type":"string"},"badge_evidence":{"type":["string","null"]},
 "trace_id":{"type":"string"}}})";
 constexpr auto runs_schema =
     R"({"type":"object","properties":{"agents":{"type":"array"},"more":{"type":"boolean"}}})";
@@ -22,7 +23,8 @@ constexpr auto question_schema =
 "id":{"type":"string"},"task_id":{"type":"string"},"kind":{"enum":["question","permission"]},"prompt":{"type":"string"},
 "options":{"type":"array","items":{"type":"string"}},"status":{"enum":["pending","answered","expired"]},
 "response":{"type":["string","null"]},"delivered":{"type":"boolean"},"delivery_error":{"type":["string","null"]},
-"asked_at":{"type":"string"},"answered_at":{"type":["string","null"]}}})";
+"asked_at":{"type":"string"},"answered_at":{"type":["string","null"]},"member":{"type":["string","null"]},
+"withdrawn_because":{"type":["string","null"]}}})";
 
 constexpr Field id{
     .name = "id", .in = In::path, .required = true, .summary = "the run's task id", .is_id = true};
@@ -66,7 +68,8 @@ std::vector<Operation> make_table() {
        .reads_only = true,
        .cli = {.verb = "ps",
                .list = "agents",
-               .columns = {"task_id", "status", "pid", "exit_code", "last_seq", "started_at", "command"}},
+               .columns = {"task_id", "status", "badge", "pid", "exit_code", "last_seq", "started_at",
+                           "command"}},
        .reply = runs_schema});
   table.push_back({.name = "get_run",
                    .summary = "Shows a run",

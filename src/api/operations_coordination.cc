@@ -53,6 +53,24 @@ void add_sessions(std::vector<Operation>& table) {
        .title = "Discover agents",
        .is_coordination = true});
   table.push_back(
+      {.name = "list_crew",
+       .summary = "Lists everybody: people and agents of every kind, what each is doing and who needs you",
+       .routes = {{"GET", "/crew"}},
+       .fields = {{.name = "all",
+                   .type = Type::boolean,
+                   .in = In::query,
+                   .summary = "also those that have ended",
+                   .fallback = "false"},
+                  limit("200")},
+       .reads_only = true,
+       .idempotent = true,
+       .cli = {.verb = "crew",
+               .list = "crew",
+               .columns = {"name", "kind", "status", "since", "doing", "parent"}},
+       .reply = crew_schema,
+       .title = "List the crew",
+       .is_coordination = true});
+  table.push_back(
       {.name = "end_session",
        .summary =
            "Ends the caller's session: releases its locks, requeues its work and writes a final handoff",

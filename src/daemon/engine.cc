@@ -232,8 +232,10 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
 }
 
 void Engine::bind(api::DaemonFacts facts) {
-  api::bind_daemon(api_, store_, keeper_, std::move(facts));
-  api::bind_runs(api_, store_, runs_);
+  auto& clock = loop_.clock();
+  api::bind_daemon(api_, store_, keeper_, clock, std::move(facts));
+  api::bind_runs(api_, store_, runs_, clock);
+  api::bind_roster(api_, store_, clock);
   api::bind_questions(api_, runs_, inbox_);
   api::bind_sessions(api_, sessions_);
   api::bind_locks(api_, locks_);

@@ -7,7 +7,7 @@ import { attempt, stdioClient, use } from "./harness/mcp.mjs";
 
 /// What each tool would take; `claimed` and `pending` are pieces of work that are there.
 const sound = {
-  register_session: {}, heartbeat: {}, discover_agents: {}, cleanup_dead_agents: {}, check_locks: {}, get_work: {}, list_work: {}, read_handoff: {}, recall: {},
+  register_session: {}, heartbeat: {}, discover_agents: {}, list_crew: {}, cleanup_dead_agents: {}, check_locks: {}, get_work: {}, list_work: {}, read_handoff: {}, recall: {},
   acquire_lock: { file_path: "src/new.cc" }, release_lock: { file_path: "src/held.cc" },
   submit_work: { task_type: "t", description: "d" }, complete_work: { task_id: "claimed", success: true }, cancel_work: { task_id: "pending" }, why_work: { task_id: "pending" },
   write_handoff: { summary: "s" }, remember: { event_type: "error", summary: "s" }, check_guardrails: { operation_text: "ls" }, ask_user: { prompt: "p", wait_seconds: 0 },

@@ -159,6 +159,19 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   await bob.ask("heartbeat", { status: "idle" });
   await row("bob").getByText("idle").waitFor();
 
+  // Everybody, with the same words as cru crew.
+  await page.keyboard.press("9");
+  await row("bob").getByText("idle", { exact: true }).waitFor();
+  await row("splitting the parser").getByText("thinking").waitFor();
+  const asked = await bob.ask("ask_user", { prompt: "Which port?", wait_seconds: 0 });
+  await row("bob").getByText("needs you").waitFor();
+  await row("bob").getByText("asked: Which port?").waitFor();
+  assert.match((await project.cru("crew")).stdout, /^bob +claude +needs you /m);
+  assert.deepEqual(await violationsOf(page), []);
+  await page.screenshot({ path: join(pictures, "everybody.png") });
+  await project.answer(asked.question_id, "80");
+  await row("bob").getByText("needs you").waitFor({ state: "detached" });
+
   // Locks: taken, waited for, released to the one who waits, gone.
   await page.keyboard.press("4");
   const taken = await ada.ask("acquire_lock", { file_path: "src/**/*.cc", reason: "splitting the parser", ttl_minutes: 30 });

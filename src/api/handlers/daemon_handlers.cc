@@ -6,9 +6,9 @@ namespace cru::api {
 namespace {
 
 /// State and the number of the last event from one read transaction: a cursor that misses nothing.
-Task<Result<Reply>> get_state(Store& store) {
-  auto state = co_await store.read([](Reader& reader) -> Result<json::object> {
-    auto agents = runs_to_json(reader, runs::list(reader, {.status = {}, .before = {}, .limit = 1000}));
+Task<Result<Reply>> get_state(Store& store, Time now) {
+  auto state = co_await store.read([now](Reader& reader) -> Result<json::object> {
+    auto agents = runs_to_json(reader, runs::list(reader, {.status = {}, .before = {}, .limit = 1000}), now);
     json::array questions;
     for (const auto& question : inbox::list(reader, "", true)) questions.push_back(inbox::to_json(question));
     return json::object{{"agents", std::move(agents)},
@@ -23,7 +23,7 @@ Task<Result<Reply>> at_once(json::object value) { co_return Reply(std::move(valu
 
 }  // namespace
 
-void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, DaemonFacts facts) {
+void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, Clock& clock, DaemonFacts facts) {
   api.bind("health", [](const Call&, const json::object&) { return at_once({{"status", "ok"}}); });
   api.bind("version", [facts, &keeper](const Call&, const json::object&) {
     return at_once({{"version", facts.version},
@@ -33,7 +33,8 @@ void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, DaemonFacts facts
                     {"url", facts.url},
                     {"started_at", to_rfc3339(facts.started_at)}});
   });
-  api.bind("get_state", [&store](const Call&, const json::object&) { return get_state(store); });
+  api.bind("get_state",
+           [&store, &clock](const Call&, const json::object&) { return get_state(store, clock.wall()); });
   api.bind("shutdown", [facts](const Call&, const json::object&) {
     facts.shut_down();
     return at_once({{"status", "stopping"}});

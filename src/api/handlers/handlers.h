@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "api/handlers/input.h"
 #include "inbox/inbox_service.h"
+#include "roster/roster.h"
 #include "runs/runs_service.h"
 
 namespace cru::api {
@@ -18,12 +19,13 @@ struct DaemonFacts {
   std::function<void()> shut_down;
 };
 
-void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, DaemonFacts facts);
-void bind_runs(Api& api, Store& store, runs::Runs& runs);
+void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, Clock& clock, DaemonFacts facts);
+void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock);
+void bind_roster(Api& api, Store& store, Clock& clock);
 void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox);
 
 /// Runs' records as the wire knows them, with the command as one line and how many questions wait.
-json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found);
-json::object run_to_json(const runs::Run& run, int64_t pending_questions);
+json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found, Time now);
+json::object run_to_json(const runs::Run& run, int64_t pending_questions, const members::Badge& badge);
 
 }  // namespace cru::api

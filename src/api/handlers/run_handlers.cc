@@ -17,36 +17,46 @@ std::vector<std::string> text_list(const json::object& input, std::string_view k
   return out;
 }
 
-Task<Result<Reply>> reply_with(Store& store, Result<runs::Run> run) {
+/// What the handlers of runs need.
+struct RunRooms {
+  Store& store;
+  runs::Runs& runs;
+  Clock& clock;
+};
+
+Task<Result<Reply>> reply_with(RunRooms rooms, Result<runs::Run> run) {
   if (!run) co_return fail(std::move(run.error()));
-  auto id = run->task_id;
-  auto pending = co_await store.read(
-      [id](Reader& reader) -> Result<int64_t> { return inbox::count_pending(reader, id); });
-  if (!pending) co_return fail(std::move(pending.error()));
-  co_return Reply(run_to_json(*run, *pending));
+  auto record = co_await rooms.store.read(
+      [run = *run, now = rooms.clock.wall()](Reader& reader) -> Result<json::object> {
+        auto badge = roster::badge_of(reader, run, roster::list_asked(reader), now);
+        return run_to_json(run, inbox::count_pending(reader, run.task_id), badge);
+      });
+  if (!record) co_return fail(std::move(record.error()));
+  co_return Reply(*std::move(record));
 }
 
-Task<Result<Reply>> list_runs(Store& store, runs::ListQuery query) {
-  auto listed = co_await store.read([query](Reader& reader) -> Result<json::object> {
+Task<Result<Reply>> list_runs(RunRooms rooms, runs::ListQuery query) {
+  auto now = rooms.clock.wall();
+  auto listed = co_await rooms.store.read([query, now](Reader& reader) -> Result<json::object> {
     auto one_more = query;
     ++one_more.limit;  // tells whether there are more
     auto found = runs::list(reader, one_more);
     bool more = static_cast<int64_t>(found.size()) > query.limit;
     if (more) found.resize(static_cast<size_t>(query.limit));
-    return json::object{{"agents", runs_to_json(reader, found)}, {"more", more}};
+    return json::object{{"agents", runs_to_json(reader, found, now)}, {"more", more}};
   });
   if (!listed) co_return fail(std::move(listed.error()));
   co_return Reply(*std::move(listed));
 }
 
-Task<Result<Reply>> get_run(Store& store, runs::Runs& runs, std::string id, Duration wait) {
-  auto run = co_await runs.wait_for_end(std::move(id), wait);
-  co_return co_await reply_with(store, std::move(run));
+Task<Result<Reply>> get_run(RunRooms rooms, std::string id, Duration wait) {
+  auto run = co_await rooms.runs.wait_for_end(std::move(id), wait);
+  co_return co_await reply_with(rooms, std::move(run));
 }
 
-Task<Result<Reply>> start_run(Store& store, runs::Runs& runs, runs::StartRequest request) {
-  auto run = co_await runs.start(std::move(request));
-  co_return co_await reply_with(store, std::move(run));
+Task<Result<Reply>> start_run(RunRooms rooms, runs::StartRequest request) {
+  auto run = co_await rooms.runs.start(std::move(request));
+  co_return co_await reply_with(rooms, std::move(run));
 }
 
 runs::StartRequest to_start_request(const Call& call, const json::object& input) {
@@ -68,9 +78,9 @@ runs::StartRequest to_start_request(const Call& call, const json::object& input)
   return request;
 }
 
-Task<Result<Reply>> kill_run(Store& store, runs::Runs& runs, std::string id, std::optional<Duration> grace) {
-  auto run = co_await runs.kill(std::move(id), grace);
-  co_return co_await reply_with(store, std::move(run));
+Task<Result<Reply>> kill_run(RunRooms rooms, std::string id, std::optional<Duration> grace) {
+  auto run = co_await rooms.runs.kill(std::move(id), grace);
+  co_return co_await reply_with(rooms, std::move(run));
 }
 
 Task<Result<Reply>> read_output(runs::Runs& runs, std::string id, runs::OutputQuery query) {
@@ -123,42 +133,48 @@ Task<Result<Reply>> resize_run(runs::Runs& runs, std::string id, int64_t rows, i
 
 }  // namespace
 
-json::object run_to_json(const runs::Run& run, int64_t pending_questions) {
+json::object run_to_json(const runs::Run& run, int64_t pending_questions, const members::Badge& badge) {
   auto record = runs::to_json(run);
   std::string command;
   for (const auto& word : run.argv) command += (command.empty() ? "" : " ") + word;
   record["command"] = run.task.empty() ? command : run.backend + ": " + run.task;
   record["pending_questions"] = pending_questions;
+  record["badge"] = members::name(badge.word);
+  record["badge_since"] = to_rfc3339(badge.since);
+  record["badge_evidence"] = json_or_null(badge.evidence);
   return record;
 }
 
-json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found) {
+json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found, Time now) {
   std::map<std::string, int64_t> pending;
   for (const auto& question : inbox::list(reader, "", true)) ++pending[question.task_id];
+  auto asked = roster::list_asked(reader);
   json::array records;
   for (const auto& run : found) {
     auto waiting = pending.find(run.task_id);
-    records.push_back(run_to_json(run, waiting == pending.end() ? 0 : waiting->second));
+    records.push_back(run_to_json(run, waiting == pending.end() ? 0 : waiting->second,
+                                  roster::badge_of(reader, run, asked, now)));
   }
   return records;
 }
 
-void bind_runs(Api& api, Store& store, runs::Runs& runs) {
-  api.bind("list_runs", [&store](const Call&, const json::object& in) {
+void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock) {
+  RunRooms rooms{store, runs, clock};
+  api.bind("list_runs", [rooms](const Call&, const json::object& in) {
     return list_runs(
-        store,
+        rooms,
         {.status = text(in, "status"), .before = text(in, "before"), .limit = int_or(in, "limit", 100)});
   });
-  api.bind("get_run", [&store, &runs](const Call&, const json::object& in) {
-    return get_run(store, runs, text(in, "id"), seconds(in, "wait_seconds"));
+  api.bind("get_run", [rooms](const Call&, const json::object& in) {
+    return get_run(rooms, text(in, "id"), seconds(in, "wait_seconds"));
   });
-  api.bind("start_run", [&store, &runs](const Call& call, const json::object& in) {
-    return start_run(store, runs, to_start_request(call, in));
+  api.bind("start_run", [rooms](const Call& call, const json::object& in) {
+    return start_run(rooms, to_start_request(call, in));
   });
-  api.bind("kill_run", [&store, &runs](const Call&, const json::object& in) {
+  api.bind("kill_run", [rooms](const Call&, const json::object& in) {
     std::optional<Duration> grace;
     if (in.contains("grace_seconds")) grace = seconds(in, "grace_seconds");
-    return kill_run(store, runs, text(in, "id"), grace);
+    return kill_run(rooms, text(in, "id"), grace);
   });
   api.bind("read_output", [&runs](const Call&, const json::object& in) {
     return read_output(runs, text(in, "id"), to_output_query(in));

@@ -70,8 +70,8 @@ TEST_F(McpServer, ListsTheToolsInTheTablesOrder) {
     if (!row.title.empty()) table.emplace_back(row.name);
   EXPECT_EQ(listed, table);
   for (auto name : {"acquire_lock", "release_lock", "check_locks", "get_work", "complete_work", "submit_work",
-                    "write_handoff", "read_handoff", "discover_agents", "register_session", "heartbeat",
-                    "remember", "recall", "check_guardrails", "cleanup_dead_agents", "ask_user"})
+                    "write_handoff", "read_handoff", "discover_agents", "list_crew", "register_session",
+                    "heartbeat", "remember", "recall", "check_guardrails", "cleanup_dead_agents", "ask_user"})
     EXPECT_NE(std::ranges::find(listed, name), listed.end()) << name;
   EXPECT_EQ(std::ranges::find(listed, "team_up"), listed.end());
 }

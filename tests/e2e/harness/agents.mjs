@@ -7,6 +7,7 @@ const routes = {
   register_session: ["POST", "/sessions"],
   heartbeat: ["POST", "/sessions/heartbeat"],
   discover_agents: ["GET", "/sessions"],
+  list_crew: ["GET", "/crew"],
   end_session: ["POST", "/sessions/end"],
   cleanup_dead_agents: ["POST", "/sessions/cleanup"],
   acquire_lock: ["POST", "/locks"],

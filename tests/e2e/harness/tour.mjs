@@ -9,7 +9,7 @@ import { replyOf } from "./mcp.mjs";
 /// CO-20's own, and what the issue adds.
 export const named_tools = [
   "acquire_lock", "release_lock", "check_locks", "get_work", "complete_work", "submit_work", "write_handoff", "read_handoff",
-  "discover_agents", "register_session", "heartbeat", "remember", "recall", "check_guardrails", "cleanup_dead_agents", "ask_user",
+  "discover_agents", "list_crew", "register_session", "heartbeat", "remember", "recall", "check_guardrails", "cleanup_dead_agents", "ask_user",
 ];
 /// Agents, notes and subagents, for hosts that have none of their own.
 export const crew_tools = ["list_agents", "get_agent", "spawn_agent", "get_subagent", "list_notes", "read_note", "semantic_search"];

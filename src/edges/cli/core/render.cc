@@ -12,7 +12,8 @@ namespace cru::cli {
 namespace {
 
 bool is_time_field(std::string_view field) {
-  return field.ends_with("_at") || field == "ts" || field == "timestamp" || field == "last_heartbeat";
+  return field.ends_with("_at") || field == "ts" || field == "since" || field == "timestamp" ||
+         field == "last_heartbeat";
 }
 
 std::string heading(std::string_view field) {
@@ -67,14 +68,14 @@ std::string Style::paint(std::string_view text, Colour which) const {
 }
 
 Colour status_colour(std::string_view status) {
-  if (status == "running" || status == "answered" || status == "ok" || status == "active" ||
-      status == "claimed" || status == "installed")
+  if (is_one_of(status, {"running", "answered", "ok", "active", "claimed", "installed", "speaking",
+                         "listening", "thinking", "using a tool"}))
     return Colour::green;
   if (status == "failed" || status == "fail") return Colour::red;
   if (status == "killed" || status == "expired" || status == "warn" || status == "cancelled" ||
-      status == "disconnected" || status == "partly")
+      status == "disconnected" || status == "partly" || status == "needs you")
     return Colour::yellow;
-  if (status == "starting" || status == "pending") return Colour::cyan;
+  if (is_one_of(status, {"starting", "pending", "queued"})) return Colour::cyan;
   return Colour::none;
 }
 
@@ -146,9 +147,8 @@ std::string table(std::span<const std::string_view> columns, const json::array& 
       size_t left = style.width > used ? style.width - used : 1;
       auto shown = style.tty ? truncate(cells[number][i], left) : cells[number][i];
       auto filled = last ? shown : padded(shown, std::min(widths[i], style.tty ? left : widths[i]));
-      auto colour = number == 0              ? Colour::bold
-                    : columns[i] == "status" ? status_colour(cells[number][i])
-                                             : Colour::none;
+      bool is_status = fields[i] == "status" || fields[i] == "badge";
+      auto colour = number == 0 ? Colour::bold : is_status ? status_colour(cells[number][i]) : Colour::none;
       text += style.paint(filled, colour);
       if (!last) text += "  ";
       used += display_width(filled) + 2;

@@ -1,0 +1,254 @@
+#include "roster/roster.h"
+
+#include <algorithm>
+
+#include "autonomy/live_table.h"
+#include "base/text.h"
+#include "crew/crew_table.h"
+#include "inbox/question_table.h"
+#include "runs/run_table.h"
+#include "sessions/session_table.h"
+
+namespace cru::roster {
+namespace {
+
+using members::Activity;
+using members::Facts;
+using members::KeptBy;
+using members::Kind;
+using members::Member;
+using members::Word;
+
+std::string command_of(const runs::Run& run) {
+  if (!run.task.empty()) return run.task;
+  std::string command;
+  for (const auto& word : run.argv) command += (command.empty() ? "" : " ") + word;
+  return command;
+}
+
+Activity activity_of(const runs::Run& run, bool is_command) {
+  auto since = run.started_at.value_or(run.created_at);
+  if (run.status == runs::Status::starting) return {Word::queued, since, "it is being started"};
+  return {is_command ? Word::using_tool : Word::thinking, since, command_of(run)};
+}
+
+/// A run that is over says all there is to say.
+void add_end(Facts& facts, const runs::Run& run) {
+  auto at = run.ended_at.value_or(run.created_at);
+  auto how = describe_end(run);
+  if (run.status == runs::Status::failed) facts.failed = Facts::Failed{how, at};
+  if (!facts.ended) facts.ended = Facts::Ended{how, at};
+  facts.ended->why = how;
+}
+
+void add_run(Reader& reader, Facts& facts, Entry& entry) {
+  const auto& member = entry.member;
+  auto run = runs::find_of_member(reader, member.id);
+  if (!run) return;
+  entry.run = run->task_id;
+  if (entry.doing.empty()) entry.doing = command_of(*run);
+  // A run of a thread or a body is one reply of it: its end says nothing of the member.
+  if (is_active(run->status))
+    facts.run = activity_of(*run, member.kind == Kind::command);
+  else if (member.scope == "run:" + run->uid)
+    add_end(facts, *run);
+}
+
+void add_session(Reader& reader, Facts& facts, Entry& entry) {
+  for (const auto& session : coordination::list_sessions_of_member(reader, entry.member.id)) {
+    entry.session = session.session_id;
+    if (!session.current_task.empty()) entry.doing = session.current_task;
+    bool is_newer = !facts.session || facts.session->last_heartbeat < session.last_heartbeat.wall;
+    if (!is_newer) continue;
+    facts.session =
+        Facts::Session{.is_idle = session.is_person() || session.presence == coordination::Presence::idle,
+                       .tells_idle = session.kept_by_hook,
+                       .last_heartbeat = session.last_heartbeat.wall,
+                       .doing = session.current_task};
+  }
+}
+
+/// What the last word in a thread says of what its agent does now.
+Activity activity_in(Reader& reader, const std::string& thread, const std::string& task) {
+  auto last = crew::last_entry_of(reader, thread);
+  if (!last) return {Word::thinking, {}, task};
+  bool uses_tool = last->role == crew::Role::assistant && !last->message.uses.empty();
+  if (uses_tool) return {Word::using_tool, last->at, last->message.uses.front().name};
+  return {Word::thinking, last->at, task};
+}
+
+void add_spent(Entry& entry, const crew::Spent& spent) {
+  entry.tokens = spent.usage.total();
+  entry.cost_usd = spent.cost_usd;
+}
+
+void add_subagent(Reader& reader, Facts& facts, Entry& entry, const crew::Subagent& subagent) {
+  entry.doing = subagent.task;
+  add_spent(entry, subagent.spent);
+  auto over_at = subagent.completed_at.value_or(subagent.spawned_at);
+  switch (subagent.status) {
+    case crew::Status::queued:
+      facts.thread = Activity{Word::queued, subagent.spawned_at, subagent.task};
+      break;
+    case crew::Status::running:
+      facts.thread = activity_in(reader, subagent.task_id, subagent.task);
+      break;
+    case crew::Status::failed:
+      facts.failed = Facts::Failed{subagent.failure.message, over_at};
+      break;
+    case crew::Status::completed:
+    case crew::Status::cancelled:
+      break;
+  }
+}
+
+void add_chat(Reader& reader, Facts& facts, Entry& entry, const crew::Chat& chat) {
+  entry.doing = chat.title;
+  add_spent(entry, chat.spent);
+  auto last = crew::last_entry_of(reader, chat.id);
+  auto at = last ? last->at : chat.started_at;
+  bool has_failed = !chat.failure.type.empty() && chat.failure.type != "cancelled";
+  if (chat.turn_running)
+    facts.thread = activity_in(reader, chat.id, chat.title);
+  else if (has_failed)
+    facts.failed = Facts::Failed{chat.failure.message, chat.ended_at.value_or(at)};
+  else
+    facts.thread = Activity{Word::idle, at, {}};
+}
+
+void add_thread(Reader& reader, Facts& facts, Entry& entry) {
+  entry.thread = kept_id(entry.member);
+  if (auto subagent = crew::find_subagent(reader, entry.thread))
+    add_subagent(reader, facts, entry, *subagent);
+  else if (auto chat = crew::find_chat(reader, entry.thread))
+    add_chat(reader, facts, entry, *chat);
+  else
+    entry.thread.clear();  // pruned
+}
+
+Word word_of(autonomy::State state) {
+  switch (state) {
+    case autonomy::State::idle:
+      return Word::idle;
+    case autonomy::State::listening:
+      return Word::listening;
+    case autonomy::State::thinking:
+      return Word::thinking;
+    case autonomy::State::speaking:
+      return Word::speaking;
+  }
+  return Word::idle;
+}
+
+void add_body(Reader& reader, Facts& facts, Entry& entry) {
+  auto body = autonomy::find_agent(reader, kept_id(entry.member));
+  if (!body) return;
+  entry.body = body->nature->id;
+  if (entry.doing.empty()) entry.doing = body->nature->role;
+  bool speaks = body->state == autonomy::State::speaking;
+  facts.body = Activity{word_of(body->state), body->since, speaks ? body->last_message : std::string()};
+  if (!body->error.empty()) facts.failed = Facts::Failed{body->error, body->since};
+}
+
+Entry entry_of(Reader& reader, Member member, const Asked& asked, Time now) {
+  Entry entry{.member = std::move(member),
+              .badge = {},
+              .parent = {},
+              .doing = {},
+              .run = {},
+              .session = {},
+              .thread = {},
+              .body = {}};
+  const auto& who = entry.member;
+  entry.doing = who.doing;
+  Facts facts{.started_at = who.started_at};
+  if (auto waits = asked.find(who.id); waits != asked.end())
+    facts.asked = Facts::Asked{waits->second.prompt, waits->second.asked_at};
+  if (who.ended_at) facts.ended = Facts::Ended{who.end_reason, *who.ended_at, who.left_behind};
+  add_run(reader, facts, entry);
+  add_session(reader, facts, entry);
+  if (who.kept_by == KeptBy::thread) add_thread(reader, facts, entry);
+  if (who.kept_by == KeptBy::body) add_body(reader, facts, entry);
+  entry.doing = first_line(trim(entry.doing));
+  entry.badge = badge(facts, now);
+  return entry;
+}
+
+/// Whoever waits for an answer is listed, however many others there are.
+void add_askers(Reader& reader, std::vector<Member>& listed, const Asked& asked) {
+  for (const auto& [id, question] : asked) {
+    if (std::ranges::any_of(listed, [&](const Member& one) { return one.id == id; })) continue;
+    if (auto asker = members::find_member(reader, id); asker && !asker->is_ended())
+      listed.push_back(*std::move(asker));
+  }
+}
+
+}  // namespace
+
+Asked list_asked(Reader& reader) {
+  Asked asked;
+  for (auto& question : inbox::list(reader, "", true)) {
+    auto member = question.member;
+    asked.emplace(std::move(member), std::move(question));
+  }
+  asked.erase("");
+  return asked;
+}
+
+Page list(Reader& reader, const Query& query, Time now) {
+  auto found = members::list_members(reader, query.with_ended, query.limit + 1);
+  Page page;
+  page.more = static_cast<int64_t>(found.size()) > query.limit;
+  if (page.more) found.pop_back();
+  auto asked = list_asked(reader);
+  add_askers(reader, found, asked);
+  std::map<std::string, std::string> names;
+  for (auto& member : found) {
+    page.entries.push_back(entry_of(reader, std::move(member), asked, now));
+    auto& entry = page.entries.back();
+    if (entry.member.parent.empty()) continue;
+    auto [known, is_new] = names.try_emplace(entry.member.parent);
+    if (is_new)
+      if (auto parent = members::find_member(reader, entry.member.parent)) known->second = parent->name;
+    entry.parent = known->second;
+  }
+  auto needs_somebody = [](const Entry& entry) {
+    return entry.badge.word <= Word::disconnected && !entry.member.is_ended();
+  };
+  std::vector<Entry> in_order;
+  for (bool is_first : {true, false})
+    for (auto& entry : page.entries)
+      if (needs_somebody(entry) == is_first) in_order.push_back(entry);
+  page.entries = std::move(in_order);
+  return page;
+}
+
+members::Badge badge_of(Reader& reader, const runs::Run& run, const Asked& asked, Time now) {
+  if (is_active(run.status)) {
+    auto member = members::find_member(reader, run.member);
+    if (member) return entry_of(reader, *std::move(member), asked, now).badge;
+  }
+  Facts facts{.started_at = run.created_at};
+  if (is_active(run.status))
+    facts.run = activity_of(run, run.backend == "command");
+  else
+    add_end(facts, run);
+  return badge(facts, now);
+}
+
+json::object to_json(const Entry& entry) {
+  auto out = to_json(entry.member);
+  for (auto& [key, value] : to_json(entry.badge)) out[key] = value;
+  out["parent"] = json_or_null(entry.parent);
+  out["parent_id"] = json_or_null(entry.member.parent);
+  out["doing"] = json_or_null(entry.doing);
+  out["tokens"] = entry.tokens > 0 ? json::value(entry.tokens) : json::value(nullptr);
+  out["cost_usd"] = json_or_null(entry.cost_usd);
+  out["facets"] = {{"run", json_or_null(entry.run)},
+                   {"session", json_or_null(entry.session)},
+                   {"thread", json_or_null(entry.thread)},
+                   {"body", json_or_null(entry.body)}};
+  return out;
+}
+
+}  // namespace cru::roster

@@ -1,0 +1,43 @@
+#pragma once
+/// Roster: everybody who is there, each with its badge, its facets and what it is doing. It collects what the
+/// other rooms have written, in one read, and keeps nothing of its own.
+#include "inbox/question.h"
+#include "members/badge.h"
+#include "members/member_table.h"
+#include "runs/run.h"
+
+namespace cru::roster {
+
+/// A member as it is told. Facets that it does not have are empty.
+struct Entry {
+  members::Member member;
+  members::Badge badge;
+  std::string parent;  ///< its name
+  std::string doing;
+  std::string run;      ///< a task id
+  std::string session;  ///< a session id
+  std::string thread;   ///< a chat's or a subagent's id
+  std::string body;     ///< a live agent's id
+  int64_t tokens = 0;
+  std::optional<double> cost_usd = {};
+};
+json::object to_json(const Entry& entry);
+
+struct Query {
+  bool with_ended = false;
+  int64_t limit = 200;
+};
+struct Page {
+  std::vector<Entry> entries;
+  bool more = false;
+};
+/// Whoever needs somebody first, then in the order in which they came, live agents last.
+Page list(Reader& reader, const Query& query, Time now);
+
+/// The oldest question that waits for an answer, by who asked.
+using Asked = std::map<std::string, inbox::Question>;
+Asked list_asked(Reader& reader);
+/// The badge of a run: its member's while it runs, its own once it is over.
+members::Badge badge_of(Reader& reader, const runs::Run& run, const Asked& asked, Time now);
+
+}  // namespace cru::roster

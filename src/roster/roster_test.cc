@@ -1,0 +1,224 @@
+#include "roster/roster.h"
+
+#include "autonomy/live_table.h"
+#include "crew/crew_table.h"
+#include "inbox/inbox_service.h"
+#include "inbox/question_table.h"
+#include "runs/run_table.h"
+#include "sessions/session_table.h"
+#include "store/store_fixture.h"
+
+namespace cru::roster {
+namespace {
+
+using members::KeptBy;
+using members::Kind;
+using members::Member;
+
+std::vector<Migration> roster_migrations() {
+  std::vector<Migration> all;
+  for (auto room : {members::migrations(), inbox::migrations(), runs::migrations(),
+                    coordination::session_migrations(), crew::migrations(), autonomy::migrations()})
+    all.insert(all.end(), room.begin(), room.end());
+  return all;
+}
+
+class RosterTest : public StoreFixture {
+ public:
+  RosterTest() : StoreFixture(roster_migrations()) {}
+
+  void change(std::function<void(Tx&)> make) {
+    ASSERT_TRUE(write([make](Tx& tx) -> Result<int> {
+      make(tx);
+      return 0;
+    }));
+  }
+  static runs::Run a_run(std::string task_id, std::string member) {
+    runs::Run run;
+    run.task_id = std::move(task_id);
+    run.uid = "uid-" + run.task_id;
+    run.status = runs::Status::running;
+    run.argv = {"make", "all"};
+    run.member = std::move(member);
+    return run;
+  }
+  /// A run and its member.
+  static void add_run(Tx& tx, const std::string& task_id, Kind kind) {
+    auto run = a_run(task_id, "m-" + task_id);
+    run.created_at = tx.now();
+    ASSERT_TRUE(members::add_member(
+        tx, {.id = run.member, .name = task_id, .kind = kind, .scope = "run:" + run.uid}));
+    runs::put(tx, run);
+  }
+  static void ask(Tx& tx, const std::string& member, const std::string& task_id, std::string prompt) {
+    inbox::Inbox::record(tx, {{.id = "q-" + task_id,
+                               .task_id = task_id,
+                               .run_uid = "uid-" + task_id,
+                               .prompt = std::move(prompt),
+                               .asked_at = tx.now(),
+                               .member = member}});
+  }
+  static coordination::Session a_session(const std::string& id, const std::string& member, Time now) {
+    coordination::Session session{
+        .session_id = id, .agent_id = id, .agent_type = "claude_code", .owner = {}, .member = member};
+    session.last_heartbeat.wall = now;
+    session.started_at = now;
+    return session;
+  }
+  Page listed(Query query = {}) {
+    auto page = read([query, now = clock.wall()](Reader& reader) -> Result<Page> {
+      return roster::list(reader, query, now);
+    });
+    return *std::move(page);
+  }
+  /// "NAME: STATUS (EVIDENCE)" of each.
+  std::vector<std::string> lines(Query query = {}) {
+    std::vector<std::string> lines;
+    for (const auto& entry : listed(query).entries)
+      lines.push_back(entry.member.name + ": " + std::string(name(entry.badge.word)) + " (" +
+                      entry.badge.evidence + ")");
+    return lines;
+  }
+  using Lines = std::vector<std::string>;
+};
+
+TEST_F(RosterTest, ARunIsToldByItsProcess) {
+  change([](Tx& tx) {
+    add_run(tx, "build", Kind::command);
+    add_run(tx, "coder", Kind::claude);
+  });
+  EXPECT_EQ(lines(), (Lines{"build: using a tool (make all)", "coder: thinking (make all)"}));
+}
+
+TEST_F(RosterTest, WhoeverWaitsForAnAnswerComesFirst) {
+  change([](Tx& tx) {
+    add_run(tx, "build", Kind::command);
+    add_run(tx, "coder", Kind::claude);
+    ask(tx, "m-coder", "coder", "Which port?");
+  });
+  EXPECT_EQ(lines(), (Lines{"coder: needs you (asked: Which port?)", "build: using a tool (make all)"}));
+  EXPECT_EQ(lines({.with_ended = false, .limit = 1}).front(), "coder: needs you (asked: Which port?)");
+}
+
+TEST_F(RosterTest, ASessionSaysMoreThanItsProcess) {
+  change([](Tx& tx) {
+    add_run(tx, "coder", Kind::claude);
+    auto session = a_session("s1", "m-coder", tx.now());
+    session.presence = coordination::Presence::idle;
+    session.current_task = "the parser";
+    coordination::put_session(tx, session);
+  });
+  auto entry = listed().entries.at(0);
+  EXPECT_EQ(name(entry.badge.word), "idle");
+  EXPECT_EQ(entry.doing, "the parser");
+  EXPECT_EQ(entry.session, "s1");
+  EXPECT_EQ(entry.run, "coder");
+}
+
+TEST_F(RosterTest, APersonIsNeverSaidToThink) {
+  change([](Tx& tx) {
+    ASSERT_TRUE(members::add_member(tx, {.id = "m-1", .name = "person", .kind = Kind::person}));
+    auto session = a_session("s1", "m-1", tx.now());
+    session.agent_type = "person";
+    coordination::put_session(tx, session);
+  });
+  EXPECT_EQ(lines(), (Lines{"person: idle ()"}));
+}
+
+TEST_F(RosterTest, EndedOnesAreListedOnRequest) {
+  change([](Tx& tx) {
+    add_run(tx, "good", Kind::command);
+    auto run = *runs::find(tx, "good");
+    run.status = runs::Status::completed;
+    run.exit_code = 0;
+    runs::put(tx, run);
+    members::end_members_in(tx, "run:uid-good", "completed");
+    ASSERT_TRUE(members::add_member(tx, {.id = "m-gone", .name = "gone", .kind = Kind::claude}));
+    members::end_member(tx, "m-gone", "its program, claude, has ended", "2 locks");
+  });
+  EXPECT_EQ(lines(), Lines());
+  auto all = lines({.with_ended = true});
+  std::ranges::sort(all);
+  EXPECT_EQ(all, (Lines{"gone: disconnected (its program, claude, has ended; it left 2 locks)",
+                        "good: done (exited with code 0)"}));
+}
+
+TEST_F(RosterTest, ASubagentIsToldByItsThread) {
+  change([](Tx& tx) {
+    crew::Subagent queued{
+        .task_id = "aaaaaa", .chat_id = "chat", .agent = "tester", .task = "Test it.\nAll."};
+    queued.spawned_at = tx.now();
+    auto thinks = queued, uses = queued, failed = queued;
+    thinks.task_id = "bbbbbb";
+    uses.task_id = "cccccc";
+    failed.task_id = "dddddd";
+    thinks.status = uses.status = crew::Status::running;
+    failed.status = crew::Status::failed;
+    failed.failure.message = "timed out";
+    for (const auto& one : {queued, thinks, uses, failed}) {
+      crew::write_subagent(tx, one);
+      ASSERT_TRUE(members::add_kept_member(tx, KeptBy::thread, one.task_id,
+                                           {.id = {}, .name = one.name(), .parent = "m-bbbbbb"}));
+      crew::append_entry(tx, {.thread = one.task_id, .message = crew::saying(one.task)}, "chat");
+    }
+    auto call = crew::saying("I look.");
+    call.uses.push_back({.id = "u1", .name = "read_file", .input = {}});
+    crew::append_entry(tx, {.thread = "cccccc", .role = crew::Role::assistant, .message = call}, "chat");
+    crew::append_entry(tx, {.thread = "cccccc", .role = crew::Role::note, .message = crew::saying("x")},
+                       "chat");
+  });
+  EXPECT_EQ(lines(),
+            (Lines{"tester-dddddd: failed (timed out)", "tester-aaaaaa: queued (Test it.)",
+                   "tester-bbbbbb: thinking (Test it.)", "tester-cccccc: using a tool (read_file)"}));
+  EXPECT_EQ(listed().entries.at(1).parent, "tester-bbbbbb");
+  EXPECT_EQ(listed().entries.at(1).thread, "aaaaaa");
+}
+
+TEST_F(RosterTest, LiveAgentsComeLastAndKeepNobodyOut) {
+  change([](Tx& tx) {
+    for (int i = 0; i < 5; ++i) {
+      autonomy::Nature nature;
+      nature.id = "agent_00" + std::to_string(i);
+      nature.name = "Ada";
+      nature.mind = "scripted";
+      autonomy::LiveRow row;
+      row.state = autonomy::State::speaking;
+      row.last_message = "Good morning";
+      row.nature = std::make_shared<const autonomy::Nature>(nature);
+      autonomy::insert_agent(tx, row);
+      autonomy::add_agent_member(tx, nature);
+    }
+    add_run(tx, "build", Kind::command);
+  });
+  auto page = listed({.with_ended = false, .limit = 2});
+  ASSERT_EQ(page.entries.size(), 2U);
+  EXPECT_TRUE(page.more);
+  EXPECT_EQ(page.entries[0].member.name, "build");
+  EXPECT_EQ(page.entries[1].body, "agent_000");
+  EXPECT_EQ(name(page.entries[1].badge.word), "speaking");
+  EXPECT_EQ(listed().entries.size(), 6U);
+}
+
+TEST_F(RosterTest, ARunHasItsMembersBadgeAndItsOwnOnceItIsOver) {
+  change([](Tx& tx) {
+    add_run(tx, "coder", Kind::claude);
+    ask(tx, "m-coder", "coder", "Which port?");
+  });
+  auto badge_now = [&] {
+    return *read([now = clock.wall()](Reader& reader) -> Result<members::Badge> {
+      return badge_of(reader, *runs::find(reader, "coder"), list_asked(reader), now);
+    });
+  };
+  EXPECT_EQ(name(badge_now().word), "needs you");
+  change([](Tx& tx) {
+    auto run = *runs::find(tx, "coder");
+    run.status = runs::Status::failed;
+    run.exit_code = 3;
+    runs::put(tx, run);
+  });
+  EXPECT_EQ(name(badge_now().word), "failed");
+  EXPECT_EQ(badge_now().evidence, "exited with code 3");
+}
+
+}  // namespace
+}  // namespace cru::roster
