@@ -13,6 +13,7 @@ const capabilities = {
   sessions: ["runs", "inbox", "locks", "work"],  // a session's run, questions, locks and work
   definitions: [],
   crew: ["definitions"],                        // agents and minds for chats and subagents
+  roster: ["runs"],                             // a member's run
   world: ["definitions"],                       // agents and minds for live agents
 };
 const allowed = {

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 
 /// In the order of their keyboard shortcuts 1, 2, 3 …
-export const views = ["runs", "board", "agents", "locks", "handoffs", "chats", "crew", "world"] as const;
+export const views = ["runs", "board", "agents", "locks", "handoffs", "chats", "crew", "world", "everybody"] as const;
 export type View = (typeof views)[number];
 
 export const view = signal<View>("runs");

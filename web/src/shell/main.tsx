@@ -11,6 +11,7 @@ import { Handoffs } from "../handoffs/handoffs.tsx";
 import { Inbox } from "../inbox/inbox.tsx";
 import { questions } from "../inbox/model.ts";
 import { Locks } from "../locks/locks.tsx";
+import { Roster as Everybody } from "../roster/roster.tsx";
 import { openRun, startRuns } from "../runs/model.ts";
 import { RunList } from "../runs/run_list.tsx";
 import { RunPane } from "../runs/run_pane.tsx";
@@ -24,7 +25,7 @@ import { startNavigation } from "./navigation.ts";
 import { startStream } from "./stream.ts";
 import { TopBar } from "./top_bar.tsx";
 
-const shown = { runs: RunPane, board: Board, agents: Sessions, locks: Locks, handoffs: Handoffs, chats: ChatPane, crew: CrewSheet, world: WorldPane };
+const shown = { runs: RunPane, board: Board, agents: Sessions, locks: Locks, handoffs: Handoffs, chats: ChatPane, crew: CrewSheet, world: WorldPane, everybody: Everybody };
 const lists: { [name in View]?: typeof RunList } = { runs: RunList, chats: ChatList, world: Roster };
 
 function Refused({ why }: { why: string }) {

@@ -12,8 +12,8 @@ test("addresses lead to views, and to a chat and a subagent in it", () => {
   assert.deepEqual([viewIn(address), parameterIn(address, "chat"), parameterIn(address, "subagent")], ["chats", "2026-11-16-a b", "3f"]);
 });
 
-test("the keys 1 to 8 lead to views, except with a modifier or in a field", () => {
-  assert.deepEqual(["4", "6", "7", "8", "9", "x"].map((name) => viewOfKey(key(name), false)), ["locks", "chats", "crew", "world", null, null]);
+test("the keys 1 to 9 lead to views, except with a modifier or in a field", () => {
+  assert.deepEqual(["4", "6", "7", "8", "9", "0", "x"].map((name) => viewOfKey(key(name), false)), ["locks", "chats", "crew", "world", "everybody", null, null]);
   assert.deepEqual([viewOfKey(key("4"), true), viewOfKey(key("4", { ctrlKey: true }), false)], [null, null]);
 });
 

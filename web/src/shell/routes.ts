@@ -4,7 +4,7 @@ import { views, type View } from "../base/views.ts";
 
 /// By the first word of an event's type.
 const views_of_events: Record<string, View> = {
-  agent: "runs", work: "board", session: "agents", lock: "locks", handoff: "handoffs", chat: "chats", subagent: "chats", definitions: "crew", live: "world",
+  agent: "runs", work: "board", session: "agents", lock: "locks", handoff: "handoffs", chat: "chats", subagent: "chats", definitions: "crew", live: "world", member: "everybody",
 };
 
 /// The view that shows the subject of an event; null if there is none.

@@ -10,6 +10,7 @@ import { applyDefinitionEvents, readDefinitions, readDefinitionsIfFailed } from 
 import { applyHandoffEvents, handoff_list } from "../handoffs/model.ts";
 import { applyQuestionEvents } from "../inbox/model.ts";
 import { keepLocksFresh, lock_list } from "../locks/model.ts";
+import { keepRosterFresh, readRoster } from "../roster/model.ts";
 import { applyOutputEvents, applyRunEvents, catchUp, catchUpIfFollowing, selected } from "../runs/model.ts";
 import { keepSessionsFresh, session_list } from "../sessions/model.ts";
 import { work_list } from "../work/model.ts";
@@ -52,6 +53,7 @@ function flush(): void {
     readLists();
     readDefinitions();
     readCrew();
+    if (view.peek() === "everybody") void readRoster();
   } else keepFresh(events);
   catchUpIfFollowing();
 }
@@ -66,6 +68,7 @@ function keepFresh(events: readonly LogEvent[]): void {
   for (const list of lists) list.retryIfFailed();
   if (view.peek() === "agents") keepSessionsFresh();
   if (view.peek() === "locks") keepLocksFresh(events);
+  if (view.peek() === "everybody") keepRosterFresh();
 }
 
 /// Reads again what events do not report, when a view becomes visible.
@@ -78,6 +81,7 @@ function refreshShownView(): void {
   }
   if (view.peek() === "agents") void session_list.read();
   if (view.peek() === "locks") void lock_list.read();
+  if (view.peek() === "everybody") void readRoster();
 }
 
 /// Reads the events from before the page was opened, so that a reload does not empty the list.

@@ -7,18 +7,19 @@ import { definitions } from "../definitions/model.ts";
 import { chains } from "../handoffs/model.ts";
 import { questions } from "../inbox/model.ts";
 import { locks } from "../locks/model.ts";
+import { members } from "../roster/model.ts";
 import { active_count, openRun, runs } from "../runs/model.ts";
 import { connected_sessions } from "../sessions/model.ts";
 import { LinkState } from "../ui/link_state.tsx";
 import { open_work } from "../work/model.ts";
 import { live_agents } from "../world/model.ts";
 
-const names: Record<View, string> = { runs: "Runs", board: "Board", agents: "Agents", locks: "Locks", handoffs: "Handoffs", chats: "Chats", crew: "Crew", world: "World" };
+const names: Record<View, string> = { runs: "Runs", board: "Board", agents: "Agents", locks: "Locks", handoffs: "Handoffs", chats: "Chats", crew: "Crew", world: "World", everybody: "Everybody" };
 
 function Views() {
   const counts: Record<View, number> = {
     runs: active_count.value, board: open_work.value, agents: connected_sessions.value, locks: locks.value.length,
-    handoffs: chains.value.reduce((sum, chain) => sum + chain.handoffs.length, 0), chats: busy_chats.value, crew: definitions.value.length, world: live_agents.value,
+    handoffs: chains.value.reduce((sum, chain) => sum + chain.handoffs.length, 0), chats: busy_chats.value, crew: definitions.value.length, world: live_agents.value, everybody: members.value.length,
   };
   return (
     <nav class="views" aria-label="Views">

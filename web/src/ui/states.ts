@@ -2,10 +2,10 @@
 
 export type State =
   | "starting" | "running" | "completed" | "failed" | "killed" | "needs-you" | "active" | "idle" | "disconnected"
-  | "pending" | "blocked" | "claimed" | "cancelled" | "queued" | "listening" | "thinking" | "speaking";
+  | "pending" | "blocked" | "claimed" | "cancelled" | "queued" | "listening" | "thinking" | "speaking" | "using-tool" | "done";
 
 export const glyphs: Record<State, string> = {
   starting: "◌", running: "●", completed: "✓", failed: "✗", killed: "■", "needs-you": "⚑",
   active: "●", idle: "○", disconnected: "⊘", pending: "◌", blocked: "‖", claimed: "◐", cancelled: "■", queued: "◔",
-  listening: "◎", thinking: "…", speaking: "»",
+  listening: "◎", thinking: "…", speaking: "»", "using-tool": "◐", done: "✓",
 };
