@@ -7,7 +7,7 @@ import { Badge } from "../ui/badge.tsx";
 import { Sheet } from "../ui/sheet.tsx";
 import { has_more, members, roster_error, roster_loaded } from "./model.ts";
 import type { Member } from "./wire.ts";
-import { spent, stateOf, whatIs } from "./words.ts";
+import { spent, stateOf, whatIs } from "./texts.ts";
 
 /// The name leads to what there is to see of the member.
 function Name({ member: { name, facets } }: { member: Member }) {

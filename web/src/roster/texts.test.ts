@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Member } from "./wire.ts";
-import { spent, stateOf, whatIs } from "./words.ts";
+import { spent, stateOf, whatIs } from "./texts.ts";
 
 const member = (more: Partial<Member>): Member => ({
   id: "m-1", name: "ada", kind: "claude", status: "idle", since: "2026-11-17T12:00:00.000Z", facets: { run: null, session: null, thread: null, body: null }, ...more,
