@@ -6,6 +6,7 @@
 #include <array>
 
 #include "daemon/agent_gate.h"
+#include "members/member.h"
 #include "platform/files/log.h"
 
 namespace cru::daemon {
@@ -31,7 +32,8 @@ api::Call call_of(const std::string& agent, const std::string& task_id, std::str
           .peer = "crew",
           .agent_id = id,
           .agent_type = "cru",
-          .session_id = id};
+          .session_id = id,
+          .run_member = members::kept_member_id(task_id)};
 }
 
 }  // namespace

@@ -151,6 +151,10 @@ struct Judged {
   Verdict verdict;
 };
 Judged judge(Reader& reader, Evidence evidence, const IsOpen& is_open) {
+  // The daemon itself speaks for an agent that thinks here, and knows whose call it is.
+  if (evidence.run.empty() && !evidence.run_member.empty())
+    if (find_member(reader, evidence.run_member))
+      return {evidence, {.what = Verdict::What::known, .member = evidence.run_member}};
   auto scope = scope_of(evidence);
   std::vector<Candidate> here;
   if (!scope.empty())
