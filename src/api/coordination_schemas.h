@@ -62,7 +62,8 @@ constexpr auto agents_schema =
     R"({"type":"object","required":["agents"],"properties":{"agents":{"type":"array",
 "items":{"type":"object","required":["agent_id","status"],"properties":{"agent_id":{"type":"string"},
 "agent_type":{"type":"string"},"session_id":{"type":"string"},"capabilities":{"type":"array","items":{"type":"string"}},
-"status":{"enum":["active","idle","disconnected"]},"current_task":{"type":["string","null"]},
+"status":{"enum":["active","idle","disconnected"]},"badge":{"type":["string","null"]},
+"current_task":{"type":["string","null"]},
 "last_heartbeat":{"type":"string"},"started_at":{"type":"string"},"ended_at":{"type":["string","null"]}}}}}})";
 constexpr auto crew_schema =
     R"({"type":"object","required":["crew"],"properties":{"success":{"type":"boolean"},

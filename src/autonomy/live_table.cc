@@ -51,10 +51,7 @@ INSERT OR IGNORE INTO members(id, name, kind, parent, definition, scope, program
               THEN name ELSE name || '-' || id END,
          CASE WHEN mind = 'scripted' THEN 'script' WHEN mind LIKE '%claude%' THEN 'claude'
               WHEN mind LIKE '%codex%' THEN 'codex' WHEN mind LIKE '%gemini%' THEN 'gemini' ELSE 'model' END,
-         '', definition, '', mind,
-         lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-8' ||
-               substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))),
-         id, 'live', 0, role, created_at, '', 2
+         '', definition, '', mind, '', id, 'live', 0, role, created_at, '', 2
     FROM live_agents WHERE left_at IS NULL;
 )";
 constexpr std::array<Migration, 2> steps{{{"autonomy", 1, schema}, {"autonomy", 2, members_of_agents}}};

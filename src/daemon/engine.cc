@@ -237,7 +237,7 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_runs(api_, store_, runs_, clock);
   api::bind_roster(api_, store_, clock);
   api::bind_questions(api_, runs_, inbox_);
-  api::bind_sessions(api_, sessions_);
+  api::bind_sessions(api_, sessions_, api::badges_of_agents(store_, clock));
   api::bind_locks(api_, locks_);
   api::bind_work(api_, work_);
   api::bind_handoffs(api_, handoffs_, memories_);

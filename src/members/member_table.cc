@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "base/id.h"
 
@@ -290,15 +292,17 @@ std::optional<Member> find_member(Reader& reader, std::string_view id) {
 }
 
 std::vector<Member> list_members(Reader& reader, bool ended, int64_t most) {
-  if (!ended)
-    return to_members(
-        reader.rows("SELECT " MEMBER_COLUMNS
-                    " FROM members WHERE ended_at IS NULL ORDER BY kept_by, started_at, id LIMIT ?",
-                    most));
-  return to_members(reader.rows(
-      "SELECT " MEMBER_COLUMNS
-      " FROM members ORDER BY kept_by, ended_at IS NOT NULL, ended_at DESC, started_at, id LIMIT ?",
-      most));
+  std::vector<Member> all;
+  auto add = [&](std::string_view which) {
+    auto left = most - static_cast<int64_t>(all.size());
+    auto sql = fmt::format("SELECT " MEMBER_COLUMNS " FROM members WHERE {} LIMIT ?", which);
+    if (left > 0) std::ranges::move(to_members(reader.rows(sql, left)), std::back_inserter(all));
+  };
+  // Each by its index. However many bodies there are, they keep nobody else off the list.
+  add("ended_at IS NULL AND kept_by < 2 ORDER BY kept_by, started_at, id");
+  if (ended) add("ended_at IS NOT NULL ORDER BY ended_at DESC, id");
+  add("ended_at IS NULL AND kept_by = 2 ORDER BY kept_by, started_at, id");
+  return all;
 }
 
 std::vector<Member> list_hosted_members(Reader& reader) {
@@ -322,7 +326,7 @@ Result<Member> add_member(Tx& tx, Member member) {
   if (member.agent_id.empty()) member.agent_id = member.name;
   member.started_at = tx.now();
   write_row(tx, member);
-  if (!is_body) tx.emit({"member.joined", member.id, to_json(member)});
+  if (member.kept_by == KeptBy::itself) tx.emit({"member.joined", member.id, to_json(member)});
   return member;
 }
 
@@ -330,9 +334,11 @@ Result<Member> add_kept_member(Tx& tx, KeptBy kept_by, std::string_view id, Memb
   member.id = kept_member_id(id);
   member.kept_by = kept_by;
   if (member.agent_id.empty()) member.agent_id = member.name;
-  member.session_id = session_id_from(member.agent_id, member.agent_id);
+  // A body is spoken for by its runs alone, if at all: it needs no row and no key more.
+  bool has_session = kept_by == KeptBy::thread;
+  if (has_session) member.session_id = session_id_from(member.agent_id, member.agent_id);
   auto added = add_member(tx, std::move(member));
-  if (added && kept_by == KeptBy::thread) note_key(tx, session_key(added->session_id), added->id, true);
+  if (added && has_session) note_key(tx, session_key(added->session_id), added->id, true);
   return added;
 }
 
@@ -350,7 +356,7 @@ void resume_member(Tx& tx, std::string_view id) {
 
 void put_member(Tx& tx, const Member& member) {
   write_row(tx, member);
-  tx.emit({"member.changed", member.id, to_json(member)});
+  if (member.kept_by == KeptBy::itself) tx.emit({"member.changed", member.id, to_json(member)});
 }
 
 void end_member(Tx& tx, std::string_view id, std::string_view why, std::string_view left_behind) {
@@ -366,7 +372,7 @@ void end_member(Tx& tx, std::string_view id, std::string_view why, std::string_v
   member->left_behind = left_behind;
   write_row(tx, *member);
   tx.exec("UPDATE member_keys SET is_open = 0 WHERE member = ?", id);
-  if (member->kept_by != KeptBy::body) tx.emit({"member.left", member->id, to_json(*member)});
+  if (member->kept_by == KeptBy::itself) tx.emit({"member.left", member->id, to_json(*member)});
 }
 
 void end_with_session(Tx& tx, std::string_view id, std::string_view why, std::string_view left_behind) {

@@ -14,18 +14,18 @@ std::span<const Migration> migrations();
 /// Whether `name` is one that was made up and numbered ("claude-3"): whoever comes next gets another.
 bool is_numbered_name(Reader& reader, std::string_view name);
 std::optional<Member> find_member(Reader& reader, std::string_view id);
-/// Those that have not ended, live agents last, oldest first; with `ended` also those that have, `most` in
-/// all.
+/// Those that have not ended, oldest first, threads after the others; with `ended` then those that have, the
+/// last first; and the live agents. At most `most` in all.
 std::vector<Member> list_members(Reader& reader, bool ended, int64_t most);
 /// Those that have not ended and live as long as a process.
 std::vector<Member> list_hosted_members(Reader& reader);
 
 /// Adds a member under its name, or the name with a number behind it if another has it. Event
-/// `member.joined`, except for live agents. Errors: overloaded (10,000 that have not ended, live agents not
-/// counted).
+/// `member.joined`, except for threads and bodies, whose own rooms tell of them. Errors: overloaded (10,000
+/// that have not ended, live agents not counted).
 Result<Member> add_member(Tx& tx, Member member);
-/// The same for a thread or a body with this id of its own. Whoever calls itself `agent_id`, and its session
-/// too, is this member.
+/// The same for a thread or a body with this id of its own. Whoever calls itself, and its session, as a
+/// thread does (`agent_id`) is this member.
 Result<Member> add_kept_member(Tx& tx, KeptBy kept_by, std::string_view id, Member member);
 /// One that ended and goes on: a chat that is talked in again. Nothing if it has not ended.
 void resume_member(Tx& tx, std::string_view id);

@@ -103,6 +103,7 @@ void add_subagent(Reader& reader, Facts& facts, Entry& entry, const crew::Subage
 }
 
 void add_chat(Reader& reader, Facts& facts, Entry& entry, const crew::Chat& chat) {
+  entry.is_chat = true;
   entry.doing = chat.title;
   add_spent(entry, chat.spent);
   auto last = crew::last_entry_of(reader, chat.id);
@@ -174,6 +175,17 @@ Entry entry_of(Reader& reader, Member member, const Asked& asked, Time now) {
   return entry;
 }
 
+/// A chat's id is made of its title: it is hidden too.
+void hide_conversations(std::vector<Entry>& entries) {
+  std::erase_if(entries, [](const Entry& entry) { return entry.is_chat; });
+  for (auto& entry : entries) {
+    if (entry.member.kept_by != KeptBy::thread) continue;
+    entry.doing.clear();
+    entry.badge.evidence.clear();
+    entry.member.parent.clear();
+  }
+}
+
 /// Whoever waits for an answer is listed, however many others there are.
 void add_askers(Reader& reader, std::vector<Member>& listed, const Asked& asked) {
   for (const auto& [id, question] : asked) {
@@ -212,6 +224,7 @@ Page list(Reader& reader, const Query& query, Time now) {
       if (auto parent = members::find_member(reader, entry.member.parent)) known->second = parent->name;
     entry.parent = known->second;
   }
+  if (!query.with_conversations) hide_conversations(page.entries);
   auto needs_somebody = [](const Entry& entry) {
     return entry.badge.word <= Word::disconnected && !entry.member.is_ended();
   };
@@ -221,6 +234,16 @@ Page list(Reader& reader, const Query& query, Time now) {
       if (needs_somebody(entry) == is_first) in_order.push_back(entry);
   page.entries = std::move(in_order);
   return page;
+}
+
+std::map<std::string, members::Badge> badges_of(Reader& reader, const std::vector<std::string>& ids,
+                                                Time now) {
+  std::map<std::string, members::Badge> badges;
+  auto asked = list_asked(reader);
+  for (const auto& id : ids)
+    if (auto member = members::find_member(reader, id))
+      badges[id] = entry_of(reader, *std::move(member), asked, now).badge;
+  return badges;
 }
 
 members::Badge badge_of(Reader& reader, const runs::Run& run, const Asked& asked, Time now) {

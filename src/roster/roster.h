@@ -17,7 +17,8 @@ struct Entry {
   std::string run;      ///< a task id
   std::string session;  ///< a session id
   std::string thread;   ///< a chat's or a subagent's id
-  std::string body;     ///< a live agent's id
+  bool is_chat = false;
+  std::string body;  ///< a live agent's id
   int64_t tokens = 0;
   std::optional<double> cost_usd = {};
 };
@@ -25,6 +26,9 @@ json::object to_json(const Entry& entry);
 
 struct Query {
   bool with_ended = false;
+  /// What chats and subagents talk of is for people only: for others chats are left out, and of subagents
+  /// what they are doing.
+  bool with_conversations = true;
   int64_t limit = 200;
 };
 struct Page {
@@ -37,6 +41,9 @@ Page list(Reader& reader, const Query& query, Time now);
 /// The oldest question that waits for an answer, by who asked.
 using Asked = std::map<std::string, inbox::Question>;
 Asked list_asked(Reader& reader);
+/// Of those of them that there are.
+std::map<std::string, members::Badge> badges_of(Reader& reader, const std::vector<std::string>& ids,
+                                                Time now);
 /// The badge of a run: its member's while it runs, its own once it is over.
 members::Badge badge_of(Reader& reader, const runs::Run& run, const Asked& asked, Time now);
 

@@ -97,7 +97,7 @@ TEST_F(RosterTest, WhoeverWaitsForAnAnswerComesFirst) {
     ask(tx, "m-coder", "coder", "Which port?");
   });
   EXPECT_EQ(lines(), (Lines{"coder: needs you (asked: Which port?)", "build: using a tool (make all)"}));
-  EXPECT_EQ(lines({.with_ended = false, .limit = 1}).front(), "coder: needs you (asked: Which port?)");
+  EXPECT_EQ(lines({.limit = 1}).front(), "coder: needs you (asked: Which port?)");
 }
 
 TEST_F(RosterTest, ASessionSaysMoreThanItsProcess) {
@@ -174,6 +174,25 @@ TEST_F(RosterTest, ASubagentIsToldByItsThread) {
   EXPECT_EQ(listed().entries.at(1).thread, "aaaaaa");
 }
 
+TEST_F(RosterTest, WhatIsTalkedOfIsForPeopleOnly) {
+  change([](Tx& tx) {
+    crew::Chat chat{.id = "2026-11-17-between-us", .title = "between us", .agent = "assistant"};
+    crew::Subagent subagent{.task_id = "aaaaaa", .chat_id = chat.id, .agent = "tester", .task = "between us"};
+    crew::write_chat(tx, chat);
+    crew::write_subagent(tx, subagent);
+    ASSERT_TRUE(members::add_kept_member(tx, KeptBy::thread, chat.id, {.id = {}, .name = "assistant"}));
+    ASSERT_TRUE(
+        members::add_kept_member(tx, KeptBy::thread, "aaaaaa",
+                                 {.id = {}, .name = "tester-aaaaaa", .parent = "m-2026-11-17-between-us"}));
+  });
+  EXPECT_EQ(lines().size(), 2U);
+  auto page = listed({.with_conversations = false});
+  ASSERT_EQ(page.entries.size(), 1U);
+  EXPECT_EQ(page.entries[0].parent, "assistant");
+  auto told = to_text(to_json(page.entries[0]));
+  EXPECT_EQ(told.find("between"), std::string::npos) << told;
+}
+
 TEST_F(RosterTest, LiveAgentsComeLastAndKeepNobodyOut) {
   change([](Tx& tx) {
     for (int i = 0; i < 5; ++i) {
@@ -190,7 +209,7 @@ TEST_F(RosterTest, LiveAgentsComeLastAndKeepNobodyOut) {
     }
     add_run(tx, "build", Kind::command);
   });
-  auto page = listed({.with_ended = false, .limit = 2});
+  auto page = listed({.limit = 2});
   ASSERT_EQ(page.entries.size(), 2U);
   EXPECT_TRUE(page.more);
   EXPECT_EQ(page.entries[0].member.name, "build");

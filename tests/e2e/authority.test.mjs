@@ -152,18 +152,19 @@ test("a run's first words are the run's, however fast it is", async (t) => {
   }
 });
 
-test("conversations are not in the events that an agent reads", async (t) => {
+test("conversations are neither in the events nor in the crew that an agent reads", async (t) => {
   const crew = await Crew.started({ models: { sonnet: "primary", haiku: "worker" }, scripts: { primary: { otherwise: { say: "private words" } }, worker: { otherwise: { say: "## Summary\n\nDone.\n\n## Findings\n\nNone.\n" } } }, agents: { tester: { model: "haiku" } } }, t);
   assert.equal((await crew.cru("chat", "-m", "between us")).code, 0);
   // Not its own output, which would never end. Its own start comes after the chat: once that is told, so is all before it.
   const types = "--type chat.*,subagent.*,agent.started";
   const follow = `${cru_bin} events -f --since 0 --json ${types} >told & until grep -q '"agent.started"' told; do sleep 0.05; done; kill $!; cat told`;
-  await crew.sh("sly", `set -f; ${cru_bin} events --json; ${follow}; echo end of events; ${cru_bin} run tester "go"; echo "ran $?"`);
+  await crew.sh("sly", `set -f; ${cru_bin} events --json; ${cru_bin} crew --all --json; ${follow}; echo end of events; ${cru_bin} run tester "go"; echo "ran $?"`);
   await crew.ended("sly");
   const printed = (await crew.output("sly")).map(({ data }) => data);
   const listed = printed.slice(0, printed.indexOf("end of events")), ran = printed.slice(listed.length).join("\n");
   assert.ok(listed.filter((line) => line.includes('"agent.started"')).length >= 2, `both ways of reading read: ${listed.join("\n")}`);
-  assert.doesNotMatch(listed.join("\n"), /private words|between us|"type":"(chat|subagent)\./);
+  assert.ok(listed.some((line) => line.includes('"crew":')), "and so is the crew");
+  assert.doesNotMatch(listed.join("\n"), /private words|between.us|"type":"(chat|subagent)\./);
   assert.match(ran, /→ Running tester agent\.\.\.\n {4}Done\.\n✓ tester [^]*ran 0/, "what it spawns it waits for by asking");
   assert.ok((await crew.events("?type=chat.entry")).length >= 2, "a person reads them");
 });

@@ -161,7 +161,7 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
 
   // Everybody, with the same words as cru crew.
   await page.keyboard.press("9");
-  await row("bob").getByText("idle", { exact: true }).waitFor();
+  await row("bob").getByText("idle").waitFor();
   await row("splitting the parser").getByText("thinking").waitFor();
   const asked = await bob.ask("ask_user", { prompt: "Which port?", wait_seconds: 0 });
   await row("bob").getByText("needs you").waitFor();
@@ -169,7 +169,7 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   assert.match((await project.cru("crew")).stdout, /^bob +claude +needs you /m);
   assert.deepEqual(await violationsOf(page), []);
   await page.screenshot({ path: join(pictures, "everybody.png") });
-  await project.answer(asked.question_id, "80");
+  await project.post(`/questions/${asked.question_id}/answer`, { answer: "80" });
   await row("bob").getByText("needs you").waitFor({ state: "detached" });
 
   // Locks: taken, waited for, released to the one who waits, gone.

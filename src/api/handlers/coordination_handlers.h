@@ -23,7 +23,9 @@ Result<coordination::Who> who_of(std::string_view operation, const Call& call, c
 /// A service's answer as the API's.
 Result<Reply> to_reply(Result<Done> done);
 
-void bind_sessions(Api& api, coordination::Sessions& sessions);
+/// Adds to each agent of a reply the word that every other list shows for it.
+using AddBadges = std::function<Task<Result<>>(json::object& reply)>;
+void bind_sessions(Api& api, coordination::Sessions& sessions, AddBadges add_badges = {});
 void bind_locks(Api& api, coordination::Locks& locks);
 void bind_work(Api& api, coordination::WorkQueue& work);
 void bind_handoffs(Api& api, coordination::Handoffs& handoffs, coordination::Memories& memories);

@@ -22,6 +22,8 @@ struct DaemonFacts {
 void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, Clock& clock, DaemonFacts facts);
 void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock);
 void bind_roster(Api& api, Store& store, Clock& clock);
+/// For bind_sessions.
+std::function<Task<Result<>>(json::object& reply)> badges_of_agents(Store& store, Clock& clock);
 void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox);
 
 /// Runs' records as the wire knows them, with the command as one line and how many questions wait.

@@ -13,11 +13,36 @@ Task<Result<Reply>> list_crew(Store& store, roster::Query query, Time now) {
   co_return Reply(json::object{{"success", true}, {"crew", std::move(crew)}, {"more", listed->more}});
 }
 
+Task<Result<>> add_badges(Store& store, Time now, json::object& reply) {
+  auto* agents = reply.contains("agents") ? reply["agents"].if_array() : nullptr;
+  if (!agents || agents->empty()) co_return Result<>();
+  std::vector<std::string> ids;
+  for (const auto& agent : *agents) ids.emplace_back(text_or(agent.as_object(), "member"));
+  auto badges =
+      co_await store.read([ids, now](Reader& reader) -> Result<std::map<std::string, members::Badge>> {
+        return roster::badges_of(reader, ids, now);
+      });
+  if (!badges) co_return fail(std::move(badges.error()));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    auto found = badges->find(ids[i]);
+    auto& badge = (*agents)[i].as_object()["badge"];
+    if (found != badges->end()) badge = members::name(found->second.word);
+  }
+  co_return Result<>();
+}
+
 }  // namespace
 
+std::function<Task<Result<>>(json::object& reply)> badges_of_agents(Store& store, Clock& clock) {
+  return [&store, &clock](json::object& reply) { return add_badges(store, clock.wall(), reply); };
+}
+
 void bind_roster(Api& api, Store& store, Clock& clock) {
-  api.bind("list_crew", [&store, &clock](const Call&, const json::object& in) {
-    return list_crew(store, {.with_ended = bool_or(in, "all"), .limit = int_or(in, "limit", 200)},
+  api.bind("list_crew", [&store, &clock](const Call& call, const json::object& in) {
+    return list_crew(store,
+                     {.with_ended = bool_or(in, "all"),
+                      .with_conversations = call.caller == person,
+                      .limit = int_or(in, "limit", 200)},
                      clock.wall());
   });
 }

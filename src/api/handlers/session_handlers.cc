@@ -16,10 +16,13 @@ Task<Result<Reply>> heartbeat(Sessions& sessions, Result<coordination::Who> who,
   co_return to_reply(co_await sessions.heartbeat(*std::move(who), std::move(status)));
 }
 
-Task<Result<Reply>> discover(Sessions& sessions, Result<coordination::Who> who, std::string capability,
-                             std::string status) {
+Task<Result<Reply>> discover(Sessions& sessions, AddBadges add_badges, Result<coordination::Who> who,
+                             std::string capability, std::string status) {
   if (!who) co_return fail(std::move(who.error()));
-  co_return to_reply(co_await sessions.discover(*std::move(who), std::move(capability), std::move(status)));
+  auto found = co_await sessions.discover(*std::move(who), std::move(capability), std::move(status));
+  if (found && add_badges)
+    if (auto added = co_await add_badges(found->reply); !added) co_return fail(std::move(added.error()));
+  co_return to_reply(std::move(found));
 }
 
 Task<Result<Reply>> end_session(Sessions& sessions, Result<coordination::Who> who, std::string reason,
@@ -35,7 +38,7 @@ Task<Result<Reply>> cleanup(Sessions& sessions, Result<coordination::Who> who, D
 
 }  // namespace
 
-void bind_sessions(Api& api, Sessions& sessions) {
+void bind_sessions(Api& api, Sessions& sessions, AddBadges add_badges) {
   api.bind("register_session", [&sessions](const Call& call, const json::object& in) {
     Sessions::Registration registration{.kept_by_hook = text_or(in, "via") == "hook"};
     if (in.contains("capabilities")) registration.capabilities = texts_at(in, "capabilities");
@@ -45,8 +48,8 @@ void bind_sessions(Api& api, Sessions& sessions) {
   api.bind("heartbeat", [&sessions](const Call& call, const json::object& in) {
     return heartbeat(sessions, who_of("heartbeat", call, in), text(in, "status"));
   });
-  api.bind("discover_agents", [&sessions](const Call& call, const json::object& in) {
-    return discover(sessions, who_of("discover_agents", call, in), text(in, "capability"),
+  api.bind("discover_agents", [&sessions, add_badges](const Call& call, const json::object& in) {
+    return discover(sessions, add_badges, who_of("discover_agents", call, in), text(in, "capability"),
                     text(in, "status"));
   });
   api.bind("end_session", [&sessions](const Call& call, const json::object& in) {

@@ -12,9 +12,10 @@ namespace {
 class Cli : public CliTest {};
 
 constexpr auto run_a =
-    R"({"task_id":"alpha-1","status":"completed","argv":["echo","a b"],"exit_code":0,"last_seq":2,
+    R"({"task_id":"alpha-1","status":"completed","badge":"done","argv":["echo","a b"],"exit_code":0,"last_seq":2,
   "pid":7,"started_at":"2026-11-15T10:00:00.000Z"})";
-constexpr auto run_b = R"({"task_id":"beta-1","status":"failed","argv":["false"],"exit_code":1,"last_seq":0,
+constexpr auto run_b =
+    R"({"task_id":"beta-1","status":"failed","badge":"failed","argv":["false"],"exit_code":1,"last_seq":0,
   "pid":8,"error":"exited with code 1","started_at":null})";
 
 /// Two runs, and the rest not found.
@@ -33,9 +34,9 @@ TEST_F(Cli, ListsRunsAsATable) {
   EXPECT_EQ(ps.code, 0);
   EXPECT_EQ(ps.err, "");
   EXPECT_EQ(ps.out,
-            "RUN      STATUS     PID  EXIT  LINES  STARTED                   COMMAND\n"
-            "alpha-1  completed  7    0     2      2026-11-15T10:00:00.000Z  echo 'a b'\n"
-            "beta-1   failed     8    1     0      -                         false\n");
+            "RUN      STATUS     BADGE   PID  EXIT  LINES  STARTED                   COMMAND\n"
+            "alpha-1  completed  done    7    0     2      2026-11-15T10:00:00.000Z  echo 'a b'\n"
+            "beta-1   failed     failed  8    1     0      -                         false\n");
   EXPECT_EQ(daemon.requests().back().target, "/agents?limit=5");
 }
 
