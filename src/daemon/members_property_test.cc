@@ -274,10 +274,9 @@ class MembersWorld : public LocksFixture {
     auto ended = ask([&] { return sessions->end(*who, "gone", "hook"); });
     if (ended) EXPECT_EQ(int_or(ended->reply, "locks_released"), 0) << to_text(ended->reply);
     for (const auto& file : victim.holds)
-      EXPECT_EQ(
-          count("SELECT count(*) FROM file_locks JOIN agent_sessions USING(session_id) WHERE member = '" +
-                victim.member + "' AND key = '" + file + "'"),
-          1)
+      EXPECT_EQ(count("SELECT count(*) FROM file_locks WHERE member = '" + victim.member + "' AND key = '" +
+                      file + "'"),
+                1)
           << file << " was lost to " << operation;
     // What was made on the way is gone again.
     auto removed = ask([&] {
