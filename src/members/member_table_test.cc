@@ -36,7 +36,8 @@ class MemberTableTest : public StoreFixture {
 
 TEST_F(MemberTableTest, WhoeverSpeaksForAThreadIsTheThread) {
   add_thread();
-  auto own = admitted({.run_member = "m-3f2a1c", .session = "tester-3f2a1c", .agent_id = "tester-3f2a1c"}, "m-new");
+  auto own =
+      admitted({.run_member = "m-3f2a1c", .session = "tester-3f2a1c", .agent_id = "tester-3f2a1c"}, "m-new");
   EXPECT_EQ(own.id, "m-3f2a1c");
   EXPECT_EQ(kept_id(own), "3f2a1c");
 }
