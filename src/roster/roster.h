@@ -1,6 +1,8 @@
 #pragma once
 /// Roster: everybody who is there, each with its badge, its facets and what it is doing. It collects what the
 /// other rooms have written, in one read, and keeps nothing of its own.
+#include <map>
+
 #include "inbox/question.h"
 #include "members/badge.h"
 #include "members/member_table.h"
