@@ -164,7 +164,7 @@ for (const is_down of [false, true]) {
     assert.deepEqual(await holders(project), {});
     assert.equal((await project.witness.ask("get_work_item", { task_id: "parser" })).status, "pending");
     const [handoff] = (await project.witness.ask("list_handoffs", { limit: 1 })).handoffs;
-    assert.deepEqual([handoff.kind, handoff.agent_name], ["final", "claude-1"], JSON.stringify(handoff));
+    assert.deepEqual([handoff.kind, handoff.agent_name], ["final", "claude_code"], JSON.stringify(handoff));
     assert.match(JSON.stringify(handoff), /parser/);
   });
 }
