@@ -281,7 +281,7 @@ test("config tells every value's origin, and what waits for a restart; doctor te
   assert.match(shown.stdout, /^KEY +VALUE +SOURCE$/m);
   assert.match(shown.stdout, /^crew\.default_model +sonnet +default$/m);
   assert.match(shown.stdout, /^models\.sonnet\.provider +scripted +\.crucible\/\S+:\d+$/m);
-  const one = await made.cru("config", "crew.max");
+  const one = await made.cru("config", "crew.max_c");
   assert.match(one.stdout, /^crew\.max_concurrent +1 +default\n$/m);
   assert.equal((await made.cru("config", "nonesuch")).code, 3);
   const all = await made.cru("config", "--all");
@@ -290,7 +290,7 @@ test("config tells every value's origin, and what waits for a restart; doctor te
   assert.equal(files.length, 2);
   const before = readFileSync(files[1], "utf8");
   made.write(files[1].slice(made.root.length + 1), `${before}\ncrew:\n  max_concurrent: 2\n`);
-  const changed = await made.cru("config", "crew.max");
+  const changed = await made.cru("config", "crew.max_c");
   assert.match(changed.stdout, /crew\.max_concurrent +2 +\S+ \(not active\)/);
   assert.match(changed.stderr, /apply the changes with: cru daemon restart/);
   const doctor = await made.cru("doctor");

@@ -59,7 +59,7 @@ for (const { name, type, needs, start, words, host } of programs) {
     await waitFor(async () => (await agentsOf(project)).length === 0, { what: "it is gone" });
     assert.deepEqual(await holders(project), {});
     const [handoff] = (await project.witness.ask("list_handoffs", { limit: 1 })).handoffs;
-    assert.deepEqual([handoff.kind, handoff.agent_name], ["final", `${name}-1`]);
+    assert.deepEqual([handoff.kind, handoff.agent_name], ["final", name === "claude" ? "claude_code" : name]);
     last.open();
     await child.ended;
   });
