@@ -9,7 +9,7 @@ import { sleep, witnesses } from "./harness/basics.mjs";
 import { Processes, processesWith } from "./harness/processes.mjs";
 import { EventStream } from "./harness/sse.mjs";
 
-export { age, Agent, changeDatabase, holdDatabase, stateOf } from "./harness/agents.mjs";
+export { age, Agent, changeDatabase, holdDatabase, moveAway, stateOf } from "./harness/agents.mjs";
 export * from "./harness/basics.mjs";
 export { bytesOf, codeOf, exchange, messageOf } from "./harness/client.mjs";
 export { isAlive, noneLeft, processesWith } from "./harness/processes.mjs";

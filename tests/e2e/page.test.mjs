@@ -279,7 +279,7 @@ test("the demo's agents coordinate for real, through the daemon's death, and the
   const url = await waitFor(() => /http:\/\/\S+#token=\S+/.exec(said)?.[0], { what: "the page's address" });
   const { page, complaints } = await open(null, t, { path: url });
   await page.keyboard.press("4");
-  await page.getByTestId("link").getByText(/live|disconnected/).waitFor();
+  await page.getByTestId("link").getByText(/connected/).waitFor();
   await page.screenshot({ path: join(pictures, "demo-locks.png") });
   await page.keyboard.press("2");
   await page.getByRole("region", { name: "Work: done" }).locator(".task-what").getByText("Write the release note").waitFor();

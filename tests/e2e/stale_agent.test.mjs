@@ -2,7 +2,7 @@
 // is refused, and it is told why.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { age, Agent, codeOf, Project, waitFor } from "./harness.mjs";
+import { age, Agent, codeOf, moveAway, Project, waitFor } from "./harness.mjs";
 import { Wire } from "./harness/mcp.mjs";
 
 async function robbed(t) {
@@ -18,6 +18,7 @@ async function robbed(t) {
   t.after(() => sleeper.child.kill("SIGKILL"));
   await project.killDaemon();
   age(project, { session_id }, 20);
+  moveAway(project, { session_id });
   await project.startDaemon();
   await waitFor(async () => (await thief.ask("discover_agents", { status: "disconnected" })).agents.some((agent) => agent.session_id === session_id), { what: "the sleeper is taken for dead" });
   const stolen = await thief.ask("acquire_lock", { file_path: "src/a.cc" });

@@ -92,6 +92,11 @@ export function age(project, { session_id }, minutes) {
   changeDatabase(project, `UPDATE agent_sessions SET ${earlier.join(", ")} WHERE session_id = '${session_id}'`);
 }
 
+/// The session's agent as one without a process on this machine, which lives by its heartbeat alone.
+export function moveAway(project, { session_id }) {
+  changeDatabase(project, `UPDATE members SET host_pid = NULL WHERE session_id = '${session_id}'`);
+}
+
 /// Another process holds the database's write lock until `letGo` is called.
 export async function holdDatabase(project) {
   const child = spawn("sqlite3", [project.path(".coven/coven.db")], { stdio: ["pipe", "pipe", "inherit"] });
