@@ -135,10 +135,16 @@ Task<void> end_sessions_of(coordination::Sessions& sessions, std::string task_id
   if (!ended) log_error("cannot end the agent sessions of a run", ended.error(), {{"run", task_id}});
 }
 
-Task<void> end_member_of(coordination::Sessions& sessions, members::Member member) {
+/// Nobody tells a second time that a program has ended, so a store that is unwell is asked again.
+Task<void> end_member_of(Loop& loop, coordination::Sessions& sessions, members::Member member) {
+  constexpr Duration pause = 30s;
   auto program = member.program.empty() ? std::string("its program") : "its program, " + member.program + ",";
-  auto ended = co_await sessions.end_of_member(member.id, program + " has ended");
-  if (!ended) log_error("cannot end a member whose program ended", ended.error(), {{"member", member.name}});
+  for (;;) {
+    auto ended = co_await sessions.end_of_member(member.id, program + " has ended");
+    if (ended) co_return;
+    log_error("cannot end a member whose program ended; retrying", ended.error(), {{"member", member.name}});
+    co_await loop.sleep(pause);
+  }
 }
 
 }  // namespace
@@ -221,7 +227,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   });
   // Whoever's program has ended holds nothing any more.
   members_.when_gone(
-      [this](const members::Member& member) { loop_.spawn(end_member_of(sessions_, member)); });
+      [this](const members::Member& member) { loop_.spawn(end_member_of(loop_, sessions_, member)); });
   sessions_.when_freed([this] { work_.freed(); });
   // A run that has ended holds nothing any more, whatever its agent had time to say.
   runs_.when_ended([this](const runs::Run& run) {
