@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 // What each room may include from the other rooms. Below the rooms everyone may look down.
 const rooms = {
   members: [],
+  pairings: [],
   inbox: ["members"],
   runs: ["members", "inbox"],
   notes: [],

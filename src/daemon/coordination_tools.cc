@@ -18,14 +18,14 @@ constexpr std::array<std::string_view, 6> not_offered = {
 
 const api::Operation* find_row(const std::string& name) {
   const auto* row = api::find_operation(name);
-  bool offered = row && row->is_coordination && !row->title.empty() && (row->callers & api::session) &&
+  bool offered = row && row->is_coordination && !row->title.empty() && (row->callers & api::agent) &&
                  std::ranges::find(not_offered, row->name) == not_offered.end();
   return offered ? row : nullptr;
 }
 
 api::Call call_of(const std::string& agent, const std::string& task_id, std::string trace) {
   auto id = fmt::format("{}-{}", agent, task_id);
-  return {.caller = api::session,
+  return {.caller = api::agent,
           .run_id = {},
           .trace = std::move(trace),
           .request_id = {},

@@ -118,15 +118,22 @@ class Daemon {
     url_ = fmt::format("http://127.0.0.1:{}/", port);
     engine_->bind(
         {CRU_VERSION, project_.root, url_, loop_.clock().wall(), [this] { begin_stop("requested"); }});
-    identity_ = std::make_unique<CallerIdentity>(pool_, engine_->keeper(), engine_->runs(), port);
+    identity_ = std::make_unique<CallerIdentity>(pool_, engine_->keeper(), engine_->runs(),
+                                                 engine_->pairings(), port, *token);
     edge_ = std::make_unique<edges::HttpEdge>(
         loop_, engine_->api(), store_->events(),
-        edges::HttpConfig{.token = *token, .port = port, .version = CRU_VERSION, .project = project_.root},
+        edges::HttpConfig{
+            .is_credential = [this](std::string_view shown) { return identity_->is_credential(shown); },
+            .port = port,
+            .version = CRU_VERSION,
+            .project = project_.root},
         [this](const http::Peer& peer, const http::Request& request) {
           return identity_->identify(peer, request);
         });
-    mcp_ = std::make_unique<mcp::Socket>(loop_, engine_->api(), store_->events(),
-                                         [this](http::Peer peer) { return identify_process(peer); });
+    mcp_ = std::make_unique<mcp::Socket>(
+        loop_, engine_->api(), store_->events(), [this](http::Peer peer, std::string token) {
+          return identity_->identify_agent(std::move(peer), std::move(token));
+        });
     mcp_->when_closed(
         [this](const std::string& connection) { engine_->members().connection_closed(connection); });
     loop_.on_signals({SIGTERM, SIGINT}, [this](int number) { begin_stop(strsignal(number)); });
@@ -168,11 +175,6 @@ class Daemon {
     edge_->listen(*std::move(socket));
     edge_->listen(std::move(tcp));
     log_info("daemon started", {{"pid", ::getpid()}, {"version", CRU_VERSION}, {"url", url_}});
-  }
-
-  Task<Result<api::Call>> identify_process(http::Peer peer) {
-    http::Request none;
-    co_return co_await identity_->identify(peer, none);
   }
 
   /// Damage that shows only when the records are read: the next start begins with a new database.

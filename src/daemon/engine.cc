@@ -115,7 +115,8 @@ autonomy::RuntimeOptions live_options(const std::string& root, const Config& con
 
 Task<Result<>> check_run(crew::Crew& crew, const api::Operation& operation, std::string run_id) {
   // A live agent's mind only decides: whatever else it asks for, it may look.
-  if (run_id.starts_with(autonomy::run_prefix))
+  // Nor may one that cannot be told do more.
+  if (run_id.empty() || run_id.starts_with(autonomy::run_prefix))
     co_return check_agent(operation, definitions::Permissions::baseline());
   auto granted = co_await crew.permissions_of_run(std::move(run_id));
   if (!granted) co_return fail(std::move(granted.error()));
@@ -151,11 +152,11 @@ Task<void> end_member_of(Loop& loop, coordination::Sessions& sessions, members::
 
 std::vector<Migration> all_migrations() {
   std::vector<Migration> all;
-  for (auto room :
-       {event_migrations(), members::migrations(), inbox::migrations(), runs::migrations(),
-        reply_migrations(), coordination::session_migrations(), coordination::fencing_migrations(),
-        coordination::lock_migrations(), coordination::work_migrations(), coordination::handoff_migrations(),
-        coordination::memory_migrations(), crew::migrations(), autonomy::migrations()})
+  for (auto room : {event_migrations(), pairings::migrations(), members::migrations(), inbox::migrations(),
+                    runs::migrations(), reply_migrations(), coordination::session_migrations(),
+                    coordination::fencing_migrations(), coordination::lock_migrations(),
+                    coordination::work_migrations(), coordination::handoff_migrations(),
+                    coordination::memory_migrations(), crew::migrations(), autonomy::migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }
@@ -170,6 +171,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       keeper_(loop, pool, project.root, program),
       output_(runs::file_output(project.root, pool)),
       worktrees_(runs::git_worktrees(project.root, pool)),
+      pairings_(store, loop.clock(), system_random()),
       inbox_(loop, store),
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
             to_options(project, config)),
@@ -239,9 +241,11 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
 
 void Engine::bind(api::DaemonFacts facts) {
   auto& clock = loop_.clock();
+  auto facts_url = facts.url;
   api::bind_daemon(api_, store_, keeper_, clock, std::move(facts));
   api::bind_runs(api_, store_, runs_, clock);
   api::bind_roster(api_, store_, clock);
+  api::bind_pairings(api_, pairings_, facts_url);
   api::bind_questions(api_, runs_, inbox_);
   api::bind_sessions(api_, sessions_, api::badges_of_agents(store_, clock));
   api::bind_locks(api_, locks_);
@@ -263,7 +267,8 @@ void Engine::bind(api::DaemonFacts facts) {
 }
 
 Task<Result<>> Engine::recover(bool fresh_database) {
-  auto recovered = co_await runs_.recover();
+  auto recovered = co_await pairings_.recover();
+  if (recovered) recovered = co_await runs_.recover();
   // Whoever is silent is not dead: who is there is known before the sessions are looked at.
   if (recovered) recovered = co_await members_.recover();
   if (!recovered) co_return recovered;

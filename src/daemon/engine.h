@@ -13,6 +13,7 @@
 #include "daemon/coordination_tools.h"
 #include "inbox/inbox_service.h"
 #include "members/members_service.h"
+#include "pairings/pairings_service.h"
 #include "platform/loop/pool.h"
 #include "runs/keeper_client.h"
 #include "runs/output.h"
@@ -39,6 +40,7 @@ class Engine {
   runs::Runs& runs() { return runs_; }
   runs::Keeper& keeper() { return keeper_; }
   members::Members& members() { return members_; }
+  const pairings::Pairings& pairings() const { return pairings_; }
 
  private:
   Task<void> keep_tidy();
@@ -52,6 +54,7 @@ class Engine {
   runs::KeeperClient keeper_;
   std::unique_ptr<runs::Output> output_;
   std::unique_ptr<runs::Worktrees> worktrees_;
+  pairings::Pairings pairings_;
   inbox::Inbox inbox_;
   runs::Runs runs_;
   runs::Retention retention_;

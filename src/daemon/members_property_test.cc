@@ -171,7 +171,7 @@ class MembersWorld : public LocksFixture {
   Result<Who> call(const Client& client, std::string operation, json::object input, const Conversation& from,
                    bool by_server) {
     api::Call call;
-    call.caller = api::session;
+    call.caller = api::agent;
     call.host = client.process;
     call.host_program = client.is_claude ? "claude" : "codex";
     call.process = ProcessIdentity{++last_pid_, 1, "boot"};
@@ -252,7 +252,7 @@ class MembersWorld : public LocksFixture {
   void pretend(const Client& client, const Conversation& victim) {
     if (victim.member.empty()) return;
     api::Call call;
-    call.caller = api::session;
+    call.caller = api::agent;
     call.process = ProcessIdentity{++last_pid_, 1, "boot"};
     call.session_id = pick(2) ? victim.session : text_of("session_id", victim.member);
     call.agent_id = pick(2) ? text_of("agent_id", victim.member) : "mallory";

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/sha256.h"
+#include "platform/files/files.h"
+
 namespace cru::edges {
 namespace {
 
@@ -50,6 +53,8 @@ std::vector<std::pair<std::string, std::string>> Identity::headers() const {
   auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) list.emplace_back(name, value);
   };
+  if (!token.empty()) list.emplace_back("Authorization", "Bearer " + token);
+  if (is_agent) list.emplace_back("Cru-Caller", "agent");
   add("Cru-Agent-Id", agent_id);
   add("Cru-Agent-Type", agent_type);
   add("Cru-Session-Id", session_id);
@@ -81,6 +86,7 @@ Identity find_identity(Speaker speaker, const api::Environment& environment, std
                .capabilities = value("AGENT_CAPABILITIES", max_list_bytes),
                .lock_ttl_minutes = value("LOCK_TTL_MINUTES", 20),
                .cwd = std::move(cwd)};
+  who.is_agent = speaker == Speaker::hook;
   bool is_person =
       speaker == Speaker::verb && who.agent_id.empty() && task.empty() && claude.empty() && codex.empty();
 
@@ -104,6 +110,27 @@ Identity find_identity(Speaker speaker, const api::Environment& environment, std
   // A person's verbs are one session however many shells they are typed in.
   if (who.session_id.empty() && speaker == Speaker::verb) who.session_id = "verbs";
   return who;
+}
+
+std::string key_file(const api::Project& project, const api::Environment& environment) {
+  auto state = environment("XDG_STATE_HOME").value_or("");
+  auto home = environment("HOME").value_or("");
+  if (!state.starts_with('/')) state = home.starts_with('/') ? home + "/.local/state" : std::string();
+  return state.empty() ? state : state + "/cru/keys/" + sha256(project.root).substr(0, 32);
+}
+
+std::string find_credential(const api::Project& project, const api::Environment& environment) {
+  constexpr size_t token_bytes = 64;
+  auto usable = [](const std::string& text) {
+    return text.size() == token_bytes && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  };
+  // Another project's daemon does not know this run, and has no business with its token.
+  if (auto token = environment("CRU_TOKEN"); token && usable(*token))
+    if (environment("CRU_PROJECT").value_or("") == project.root) return *token;
+  auto file = key_file(project, environment);
+  auto key = file.empty() ? std::string() : read_file(file, 256).value_or("");
+  key.resize(std::min(key.size(), token_bytes));
+  return usable(key) ? key : std::string();
 }
 
 }  // namespace cru::edges

@@ -45,7 +45,8 @@ struct Run {
   Duration kill_grace{0};
   std::string trace_id;
   std::string traceparent;
-  std::string member = {};  ///< whose run it is
+  std::string member = {};      ///< whose run it is
+  std::string token_hash = {};  ///< SHA-256 of what its processes show at the doors
   Time created_at;
   std::optional<Time> started_at;
   std::optional<Time> ended_at;

@@ -114,6 +114,19 @@ std::string Runs::member_of(const std::string& uid) const {
   return found == active_.end() ? std::string() : found->second->member;
 }
 
+std::string Runs::uid_of_token(const std::string& hash) const {
+  for (const auto& [uid, active] : active_)
+    if (!active->token_hash.empty() && equal_in_constant_time(active->token_hash, hash)) return uid;
+  return {};
+}
+
+std::string Runs::uid_of_process(int64_t pid, int64_t start_time) const {
+  for (const auto& [uid, active] : active_)
+    if (active->process && active->process->pid == pid && active->process->start_time == start_time)
+      return uid;
+  return {};
+}
+
 Task<Result<Run>> Runs::find(std::string task_id) {
   co_return co_await store_.read([task_id](Reader& reader) { return find_or_fail(reader, task_id); });
 }

@@ -45,6 +45,7 @@ struct StartRequest {
   int64_t rows = 24, cols = 80;
   std::string traceparent;
   std::string member = {};  ///< whose run it is; empty: a member of its own
+  std::string token = {};   ///< made by start: what its processes show at the doors
 };
 
 struct OutputQuery {
@@ -102,6 +103,10 @@ class Runs {
   std::string task_of(const std::string& uid) const;
   /// Whose run this execution is; empty if it has ended.
   std::string member_of(const std::string& uid) const;
+  /// The active run whose token has this SHA-256; empty if there is none.
+  std::string uid_of_token(const std::string& hash) const;
+  /// The active run whose main process this is; empty if it is none's.
+  std::string uid_of_process(int64_t pid, int64_t start_time) const;
   /// The main process of an active run. Waits a moment for one that is being started: its first words may
   /// come before the keeper's reply. Empty if there is no such run.
   Task<std::optional<ProcessIdentity>> process_of(std::string uid);

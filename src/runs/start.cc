@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/id.h"
+#include "base/sha256.h"
 #include "members/member_table.h"
 #include "platform/files/log.h"
 #include "platform/process/subprocess.h"
@@ -100,6 +101,7 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
   Run run;
   run.task_id = request.id;
   run.uid = uuid_from(random_.bytes16());
+  run.token_hash = sha256(request.token);
   run.backend = request.backend.empty() ? "command" : request.backend;
   run.argv = launch.argv;
   run.task = request.task;
@@ -151,6 +153,7 @@ StartSpec Runs::to_spec(const Run& run, const StartRequest& request, std::string
                  .mark = std::move(mark),
                  .grace = options_.kill_grace};
   spec.env["CRU_RUN"] = run.uid;
+  spec.env["CRU_TOKEN"] = request.token;
   spec.env["CRU_TASK_ID"] = run.task_id;
   spec.env["CRU_PROJECT"] = options_.root;
   spec.env["TRACEPARENT"] = run.traceparent;
@@ -161,6 +164,8 @@ Task<Result<Run>> Runs::start(StartRequest request) {
   for (const auto& [name, value] : options_.environment) request.env.try_emplace(name, value);
   auto launch = prepare(request);
   if (!launch) co_return fail(std::move(launch.error()));
+  request.token.clear();
+  for (int word = 0; word < 4; ++word) request.token += fmt::format("{:016x}", random_.next());
   if (request.worktree) {
     auto possible = co_await worktrees_.check();
     if (!possible) co_return fail(std::move(possible.error()));

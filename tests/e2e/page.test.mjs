@@ -24,7 +24,7 @@ async function open(project, t, { scheme = "dark", size = { width: 1360, height:
   page.on("console", (message) => {
     if (message.type() === "error" && !/Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE_CHUNKED|ERR_SOCKET/.test(message.text())) complaints.push(message.text());
   });
-  await page.goto(path ?? `${project.url}/#token=${project.token}`);
+  await page.goto(path ?? await project.link());
   return { browser, context, page, complaints };
 }
 
@@ -276,7 +276,7 @@ test("the demo's agents coordinate for real, through the daemon's death, and the
   });
   let said = "";
   demo.stdout.on("data", (part) => { said += part; });
-  const url = await waitFor(() => /http:\/\/\S+#token=\S+/.exec(said)?.[0], { what: "the page's address" });
+  const url = await waitFor(() => /http:\/\/\S+#code=\S+/.exec(said)?.[0], { what: "the page's address" });
   const { page, complaints } = await open(null, t, { path: url });
   await page.keyboard.press("4");
   await page.getByTestId("link").getByText(/connected/).waitFor();
@@ -294,8 +294,10 @@ test("the demo's agents coordinate for real, through the daemon's death, and the
   await page.getByRole("row").filter({ hasText: "writer" }).getByText("disconnected").waitFor();
   await page.screenshot({ path: join(pictures, "demo-agents.png") });
   const at = new URL(url);
-  const { json: events } = await exchange({ host: at.hostname, port: Number(at.port) }, "GET", "/events?since=0&type=lock.waiting,work.unblocked", {
-    headers: { Authorization: `Bearer ${at.hash.replace("#token=", "")}` },
+  const demo_daemon = { host: at.hostname, port: Number(at.port) };
+  const { json: paired } = await exchange(demo_daemon, "POST", "/pairings/redeem", { body: { code: at.hash.replace("#code=", "") } });
+  const { json: events } = await exchange(demo_daemon, "GET", "/events?since=0&type=lock.waiting,work.unblocked", {
+    headers: { Authorization: `Bearer ${paired.key}` },
   });
   const told = (type, of) => events.some((event) => event.type === type && (event.data.agent_id ?? event.data.task_id) === of);
   assert.ok(told("lock.waiting", "writer"), "the writer waited for the deployer's lock");

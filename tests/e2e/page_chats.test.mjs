@@ -21,7 +21,7 @@ test("SA-47: a chat on the page shows its subagents and the answer that weaves t
   page.setDefaultTimeout(patience);
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
-  await page.goto(`${crew.url}/#token=${crew.token}`);
+  await page.goto(await crew.link());
   await page.keyboard.press("6");
   await page.getByText("Is the login well?").first().click();
   const transcript = page.getByTestId("transcript");

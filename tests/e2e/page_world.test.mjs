@@ -101,7 +101,7 @@ const answer = {
 
 test("the world on the page: everything said by the socket is shown and can be done, an outage is told and made up for", async (t) => {
   const world = await FakeWorld.started({ layout, answer }, t);
-  const at = await open(`${world.url}/#token=secret`, t);
+  const at = await open(`${world.url}/#code=a-code`, t);
   const { page } = at;
   await page.getByRole("heading", { name: "Nobody here yet" }).waitFor();
   await page.getByText("cru spawn --live NAME").waitFor();
@@ -229,7 +229,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   // A port of its own, kept over a restart; agents that do nothing unasked.
   const port = await fixedPort();
   const project = await Project.started({ config: `daemon: {port: ${port}}\nlive: {idle_time: 1h}\n` }, t);
-  const at = await open(`${project.url}/#token=${project.token}`, t);
+  const at = await open(await project.link(), t);
   const { page } = at;
   const agentOf = async (name) => (await project.get("/live")).json.agents.find((agent) => agent.name === name);
   await page.getByRole("heading", { name: "Nobody here yet" }).waitFor();

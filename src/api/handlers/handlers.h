@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "api/handlers/input.h"
 #include "inbox/inbox_service.h"
+#include "pairings/pairings_service.h"
 #include "roster/roster.h"
 #include "runs/runs_service.h"
 
@@ -24,6 +25,10 @@ void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock);
 void bind_roster(Api& api, Store& store, Clock& clock);
 /// For bind_sessions.
 std::function<Task<Result<>>(json::object& reply)> badges_of_agents(Store& store, Clock& clock);
+/// `url` is the web page's.
+void bind_pairings(Api& api, pairings::Pairings& pairings, std::string url);
+/// The inbox is a person's; an agent reads what it asked itself.
+bool may_read(const Call& call, const inbox::Question& question);
 void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox);
 
 /// Runs' records as the wire knows them, with the command as one line and how many questions wait.

@@ -239,6 +239,7 @@ Result<> carry_out(const Words& words, HookLog& log, Duration limit, BootTime de
   if (!input) return fail(input.error());
   if (!is_event(words.event)) return fail(Code::invalid_argument, "unknown hook event");
   auto who = identity_of(*input, words);
+  who.token = edges::find_credential(*project, api::own_environment);
   bool edits = words.event == "pre-tool-use" && !edited_files(*input).empty();
   bool may_start = words.event == "session-start" || words.event == "session-end" || edits;
   Daemon daemon(*project, who.headers(), may_start, deadline);

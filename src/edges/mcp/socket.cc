@@ -10,6 +10,7 @@
 #include <list>
 
 #include "platform/files/log.h"
+#include "platform/net/unix_socket.h"
 
 namespace cru::mcp {
 namespace {
@@ -46,6 +47,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
   const http::Peer& peer() const { return peer_; }
   const api::Call& call() const { return call_; }
   const std::string& instance() const { return instance_; }
+  std::string token() const { return std::string(text_or(hello_, "token")); }
   bool is_gone() const { return gone_; }
 
   void begin() { arm_read(); }
@@ -55,7 +57,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     // A client that did not wait has told its host that nothing was done.
     if (is_left()) return leave();
     // An MCP client is an agent, whoever started it: what only a person may do it may not.
-    if (who.caller != api::run) who.caller = api::session;
+    if (who.caller != api::run) who.caller = api::agent;
     who.peer = "mcp";
     if (auto id = text_or(hello_, "agent_id"); !id.empty()) who.agent_id = id.substr(0, max_agent_id_bytes);
     take(hello_, "agent_type", who.agent_type, 64);
@@ -347,15 +349,14 @@ void Socket::accept_some() {
       });
       return;
     }
-    ucred credentials{};
-    socklen_t size = sizeof credentials;
-    bool known = ::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0;
-    if (!known || (credentials.uid != ::geteuid() && credentials.uid != 0)) continue;
+    auto found = peer_of(fd);
+    if (found.uid != ::geteuid() && found.uid != 0) continue;
     if (links_.size() >= limits_.connections) {
       log_warn("too many MCP clients", {{"limit", limits_.connections}});
       continue;
     }
-    http::Peer peer{.is_unix = true, .pid = credentials.pid, .uid = credentials.uid};
+    http::Peer peer{.is_unix = true, .pid = found.pid, .uid = found.uid};
+    peer.process = std::make_shared<Fd>(std::move(found.process));
     // Numbered apart from the HTTP server's connections.
     peer.connection = (uint64_t(1) << 62) + ++accepted_;
     auto link = std::make_shared<Link>(*this, std::move(fd), peer);
@@ -366,7 +367,7 @@ void Socket::accept_some() {
 }
 
 Task<void> Socket::admit(std::shared_ptr<Link> link) {
-  auto who = co_await identify_(link->peer());
+  auto who = co_await identify_(link->peer(), link->token());
   if (link->is_gone()) co_return;
   if (who)
     link->open(std::move(*who));

@@ -42,6 +42,7 @@ class Proxy {
     ::signal(SIGPIPE, SIG_IGN);
     instance_ = uuid_from(system_random().bytes16());
     identity_ = edges::find_identity(edges::Speaker::mcp, api::own_environment, current_folder());
+    identity_.token = edges::find_credential(project_, api::own_environment);
   }
 
   int run() {
@@ -208,6 +209,7 @@ class Proxy {
     to_daemon_ = to_text(json::object{{"cru_mcp", 1},
                                       {"version", CRU_VERSION},
                                       {"instance", instance_},
+                                      {"token", identity_.token},
                                       {"agent_id", identity_.agent_id},
                                       {"agent_type", identity_.agent_type},
                                       {"session_id", identity_.session_id},

@@ -66,6 +66,10 @@ export class FakeWorld {
       response.writeHead(200, { "Content-Type": "text/event-stream" });
       return response.write('event: state.snapshot\nid: 1\ndata: {"type":"state.snapshot","data":{"agents":[],"questions":[]}}\n\n');
     }
+    if (pathname === "/pairings/redeem") {
+      request.resume();
+      return response.writeHead(201, { "Content-Type": "application/json" }).end(JSON.stringify({ id: "place-1", key: "secret" }));
+    }
     const body = pathname === "/live" ? { agents: [...this.agents.values()], total: this.agents.size } : pathname === "/world/say" ? { message_id: "m", recipients: [...this.agents.keys()] } : lists[pathname] ?? [];
     request.resume();
     response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(body));

@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { takeToken } from "../base/api.ts";
+import { CallFailed, enter, tokenOfTab } from "../base/api.ts";
 import { startClock } from "../base/clock.ts";
 import { link } from "../base/connection.ts";
 import { parameterIn, view, type View } from "../base/views.ts";
@@ -32,7 +32,7 @@ function Refused({ why }: { why: string }) {
   return (
     <main class="empty is-whole">
       <h1>{why}</h1>
-      <p>Run this command in a terminal in the project. It opens the page with a valid token.</p>
+      <p>Run this command in a terminal in the project. It prints a link that opens this page.</p>
       <pre><code>cru open</code></pre>
     </main>
   );
@@ -53,7 +53,12 @@ function App() {
   );
 }
 
-takeToken();
+try {
+  await enter();
+} catch (error) {
+  // A tab that has a key already stays in.
+  if (!tokenOfTab()) link.value = { kind: "refused", why: error instanceof CallFailed && error.status === 404 ? "This link has expired." : "The daemon cannot be reached." };
+}
 render(<App />, document.getElementById("app")!);
 const requested_run = parameterIn(location.hash, "run");
 startNavigation();

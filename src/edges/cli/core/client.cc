@@ -27,8 +27,9 @@ Client::Client(api::Project project, Options options)
   if (!options_.identity.empty()) return;
   std::error_code error;
   auto cwd = std::filesystem::current_path(error);
-  options_.identity =
-      edges::find_identity(edges::Speaker::verb, api::own_environment, error ? "" : cwd.string()).headers();
+  auto who = edges::find_identity(edges::Speaker::verb, api::own_environment, error ? "" : cwd.string());
+  who.token = edges::find_credential(project_, api::own_environment);
+  options_.identity = who.headers();
 }
 
 Result<> Client::open() {
@@ -61,7 +62,7 @@ Result<> Client::connect() {
 
 /// An old daemon under a new command line is replaced while nothing runs, and pointed out otherwise.
 Result<> Client::agree_on_version() {
-  auto reply = http_->request({.target = "/version"}, 5s);
+  auto reply = http_->request({.target = "/version", .headers = options_.identity}, 5s);
   if (!reply) return {};  // the call itself will meet the same trouble, and tries again
   version_ = reply->header("Cru-Version");
   if (version_.empty() || version_ == CRU_VERSION) return {};
@@ -156,11 +157,9 @@ Result<> Client::stop(Duration limit) {
   if (!http_ || !http_->usable())
     if (auto opened = open(); !opened) return opened;
   pid_t pid = http_->peer_pid();
-  auto reply = http_->request({.method = "POST",
-                               .target = "/shutdown",
-                               .headers = {{"Content-Type", "application/json"}},
-                               .body = "{}"},
-                              limit);
+  HttpRequest request{.method = "POST", .target = "/shutdown", .headers = options_.identity, .body = "{}"};
+  request.headers.emplace_back("Content-Type", "application/json");
+  auto reply = http_->request(request, limit);
   http_.reset();
   if (reply)
     if (auto error = daemon_error(*reply)) return fail(std::move(*error));

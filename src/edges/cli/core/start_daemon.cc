@@ -13,6 +13,7 @@
 #include "platform/loop/clock.h"
 #include "platform/net/unix_socket.h"
 #include "platform/process/detach.h"
+#include "platform/sandbox/inside.h"
 
 namespace cru::cli {
 namespace {
@@ -109,6 +110,14 @@ Result<json::object> ask_keeper(const api::Project& project, const json::object&
 
 Result<> start_daemon(const api::Project& project, const std::string& executable,
                       const std::vector<std::string>& options) {
+  // A daemon that is born inside a sandbox would take everybody outside for strangers.
+  bool is_told = !api::own_environment("CRU_START_HERE").value_or("").empty();
+  auto why = is_told ? std::string() : why_sandboxed();
+  if (!why.empty() && !api::own_environment("CRU_RUN"))
+    return fail(
+        Code::daemon_unreachable, "the daemon is not started from inside a sandbox: " + why, {},
+        "start it in a terminal outside (cru daemon start), or, if this whole machine is a container, "
+        "here: cru daemon start --here");
   if (auto made = make_folder(project.state(), 0700); !made) {
     auto error = made.error();
     error.hint =

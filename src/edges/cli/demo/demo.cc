@@ -339,6 +339,9 @@ Result<int> run_demo(Context& context, bool once, double speed) {
   Stage stage;
   if (stage.project.root.empty()) return fail(Code::internal, "cannot create a temporary folder");
   context.project = stage.project;
+  // The demo is its own project's person, whoever started it and wherever.
+  ::setenv("CRU_HOST_TOP", std::to_string(::getpid()).c_str(), 0);
+  ::setenv("CRU_START_HERE", "1", 1);
   auto outcome = Demo(context, once, speed).play();
   if (!once && outcome && *outcome == 0) context.note("cleaning up");
   return outcome;

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,6 +71,7 @@ Result<int> say_started(Context& context, std::string_view what) {
 }
 
 Result<int> start_verb(Context& context, const Args& args) {
+  if (args.has("here")) ::setenv("CRU_START_HERE", "1", 1);
   auto client = context.quiet_client();
   if (client.connect()) return say_started(context, "the daemon is already running");
   if (auto started = start_daemon(context.project, {}, run_options(args)); !started)
@@ -90,6 +92,7 @@ Result<int> stop_verb(Context& context, const Args&) {
 }
 
 Result<int> restart_verb(Context& context, const Args& args) {
+  if (args.has("here")) ::setenv("CRU_START_HERE", "1", 1);
   auto client = context.quiet_client();
   if (client.connect())
     if (auto stopped = client.stop(); !stopped) return fail(stopped.error());
@@ -165,10 +168,13 @@ void add_daemon_commands(std::vector<Command>& table) {
             .kind = Kind::number,
             .value = "N",
             .summary = "TCP port of the web page; default: 8765 or the next free one"};
+  Flag here{
+      .name = "here",
+      .summary = "also inside a sandbox or container; CRU_START_HERE=1 in the environment does the same"};
   table.push_back({.path = "daemon start",
                    .group = group,
                    .summary = "Starts the daemon; other commands start it automatically",
-                   .flags = {port},
+                   .flags = {port, here},
                    .run = start_verb});
   table.push_back({.path = "daemon stop",
                    .group = group,
@@ -177,7 +183,7 @@ void add_daemon_commands(std::vector<Command>& table) {
   table.push_back({.path = "daemon restart",
                    .group = group,
                    .summary = "Restarts the daemon; runs continue",
-                   .flags = {port},
+                   .flags = {port, here},
                    .run = restart_verb});
   table.push_back({.path = "daemon status",
                    .group = group,
