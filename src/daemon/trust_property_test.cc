@@ -67,8 +67,10 @@ bool may(const api::Operation& row, Standing standing, Permissions granted) {
 TEST(Trust, NobodyHasMoreThanItsParentWhateverItShows) {
   for (uint64_t seed = 0; seed < 100'000; ++seed) {
     Dice dice{std::mt19937_64(seed)};
-    crew::Parent parent{
-        .name = "user", .depth = -1, .permissions = dice.permissions() | Permissions::baseline()};
+    crew::Parent parent{.name = "user",
+                        .depth = -1,
+                        .permissions = dice.permissions() | Permissions::baseline(),
+                        .model = {}};
     for (int depth = 0; depth < crew::max_depth; ++depth) {
       definitions::Definition definition;
       definition.name = "agent";

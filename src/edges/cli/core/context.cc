@@ -18,6 +18,7 @@ int exit_code(Code code) {
       return 3;
     case Code::unauthorized:
     case Code::forbidden:
+    case Code::not_a_person:
       return 4;
     case Code::daemon_unreachable:
       return 5;
