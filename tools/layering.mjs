@@ -37,11 +37,11 @@ const coordination = ["sessions", "locks", "work", "handoffs", "teams"];
 // here has no folders.
 const within = {
   platform: { loop: [], files: ["loop"], process: ["loop", "files"], sandbox: ["files"], net: ["loop", "files"] },
-  "platform/net": { http: ["."], ".": ["http"] },
+  "platform/net": { http: [], ".": ["http"] },
   store: { sqlite: ["."], ".": [] },
   runs: { adapters: [], ".": ["adapters"] },
   api: { handlers: ["."], ".": [] },
-  edges: { ".": [], cli: [".", "hooks", "mcp"], hooks: [".", "cli/core"], mcp: [".", "cli/core"], ws: ["."], http: [".", "mcp", "ws"] },
+  edges: { ".": [], client: ["."], hooks: [".", "client"], mcp: [".", "client"], ws: ["."], http: [".", "mcp", "ws"], cli: [".", "client", "hooks", "mcp"] },
   "edges/cli": {
     core: [], terminal: ["core"], chat: ["core", "terminal"], demo: ["core", "terminal"],
     verbs: ["core", "terminal", "chat", "demo"],
@@ -55,7 +55,7 @@ const io = /^(unistd\.h|fcntl\.h|sys\/|sqlite3\.h|fstream|iostream|filesystem|th
 // Headers of the operating system: platform and keeper wrap them for everybody else.
 const posix = /^((unistd|fcntl|poll|signal|dirent|dlfcn|netdb|pwd|grp|sched|spawn|termios|pty|pthread|sys\/[a-z_]+)\.h|(netinet|arpa|linux|net)\/.*)$/;
 // Programs of their own at the rim (a terminal, a hook, a proxy, the daemon's process) talk to the system themselves.
-const mayUsePosix = [/^platform\//, /^keeper\//, /^daemon\//, /^edges\/(cli|hooks|mcp)\//, /^edges\/identity\.cc$/, /^main\.cc$/, /(_test\.cc|_fixture\.h)$/];
+const mayUsePosix = [/^platform\//, /^keeper\//, /^daemon\//, /^edges\/(cli|client|hooks|mcp)\//, /^edges\/identity\.cc$/, /^main\.cc$/, /(_test\.cc|_fixture\.h)$/];
 
 const isTest = (file) => /(_test\.cc|_fixture\.h)$/.test(file);
 
@@ -75,6 +75,34 @@ function allowed(file) {
   }
   if (!(room in rooms)) return null;
   return [...below, room, ...rooms[room], ...(test && coordination.includes(room) ? coordination : [])];
+}
+
+/// A way round in a plan, from a place back to itself, or nothing: whoever is on it cannot be read alone.
+function wayRound(plan) {
+  const path = [], left = new Set();
+  const visit = (place) => {
+    if (path.includes(place)) return [...path.slice(path.indexOf(place)), place];
+    if (left.has(place)) return;
+    path.push(place);
+    for (const next of plan[place] ?? []) {
+      const found = visit(next);
+      if (found) return found;
+    }
+    path.pop();
+    left.add(place);
+  };
+  for (const place of Object.keys(plan)) {
+    const found = visit(place);
+    if (found) return found;
+  }
+}
+
+/// What is wrong with the plan itself.
+function againstItself(plans) {
+  return Object.entries(plans).flatMap(([folder, plan]) => {
+    const round = wayRound(plan);
+    return round ? [`tools/layering.mjs: the plan of ${folder} goes round: ${round.join(" → ")}`] : [];
+  });
 }
 
 /// Why a file may not be where it is, or nothing.
@@ -126,7 +154,7 @@ export function check(root) {
     const header = file.replace(/\.cc$/, ".h");
     return file.split("/")[0] in rooms && texts.has(header) && saysRules(texts.get(header));
   };
-  const violations = [];
+  const violations = againstItself({ "src/": rooms, ...within });
   for (const [file, text] of texts) {
     const room = file.split("/")[0];
     const may = allowed(file);
@@ -172,8 +200,9 @@ function selfTest() {
     "platform/files/files.h": "#include <fcntl.h>\n#include \"platform/loop/loop.h\"\n",
     "sessions/session.h": "", "locks/lock.h": "#include \"sessions/session.h\"\n",
     "sessions/session_test.cc": "#include <sys/stat.h>\n#include \"locks/lock.h\"\n",
-    "edges/cli/core/client.h": "#include <poll.h>\n", "edges/cli/verbs/run.cc": "#include \"edges/cli/core/client.h\"\n#include \"edges/mcp/stdio.h\"\n",
-    "edges/mcp/stdio.h": "#include \"edges/cli/core/client.h\"\n",
+    "edges/client/client.h": "", "edges/cli/core/context.h": "#include <poll.h>\n#include \"edges/client/client.h\"\n",
+    "edges/cli/verbs/run.cc": "#include \"edges/cli/core/context.h\"\n#include \"edges/mcp/stdio.h\"\n",
+    "edges/mcp/stdio.h": "#include \"edges/client/client.h\"\n",
     "store/store.h": "#include \"platform/loop/loop.h\"\n", "store/event_log.h": "",
     "inbox/question.h": "#pragma once\n/// Questions. Rules only.\n#include \"base/time.h\"\n", "inbox/service.h": "/// The service.\n#include \"store/store.h\"\n",
     "runs/run.h": "#include \"inbox/question.h\"\n", "keeper/keeper.h": "#include \"platform/loop/loop.h\"\n",
@@ -190,6 +219,9 @@ function selfTest() {
     ["sessions/ending.h", "#include \"locks/lock.h\"", "a session that knows the locks"],
     ["platform/loop/task.h", "#include \"platform/files/files.h\"", "a part of a room that looks up"],
     ["edges/cli/core/render.h", "#include \"edges/cli/verbs/run.h\"", "the core of the command line that knows a verb"],
+    ["edges/mcp/lines.cc", "#include \"edges/cli/core/context.h\"", "an edge that knows the command line, which knows it"],
+    ["edges/hooks/hook.cc", "#include \"edges/cli/core/context.h\"", "another one"],
+    ["edges/client/start.cc", "#include \"edges/mcp/stdio.h\"", "the client that knows whom it serves"],
     ["edges/cli/demo/demo.cc", "#include \"edges/mcp/stdio.h\"", "another edge outside the verbs"],
     ["platform/audio/sound.h", "#include \"platform/loop/loop.h\"", "a part of a room that nobody planned"],
     ["platform/audio/silence.h", "", "one that includes nothing"],
@@ -225,6 +257,7 @@ function selfTest() {
     const found = build({ ...clean, [name]: text });
     if (found.length !== 1 || !found[0].startsWith(`src/${name}:`)) wrong.push(`not seen: ${why} (${name}): ${found}`);
   }
+  if (againstItself({ edges: { cli: ["mcp"], mcp: ["client", "cli"], client: [] } }).length !== 1) wrong.push("not seen: a plan that goes round");
   return wrong;
 }
 

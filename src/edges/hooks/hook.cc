@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/id.h"
-#include "edges/cli/core/client.h"
+#include "edges/client/client.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/hook_input.h"
 #include "edges/identity.h"
@@ -96,7 +96,7 @@ class Daemon {
     if (http_ && http_->usable()) return {};
     auto http = HttpClient::connect(project_.socket());
     if (!http && may_start_) {
-      if (auto started = cli::start_daemon(project_); !started) return started;
+      if (auto started = client::start_daemon(project_); !started) return started;
       http = HttpClient::connect(project_.socket());
     }
     if (!http) return fail(Code::daemon_unreachable, "the daemon is not running");

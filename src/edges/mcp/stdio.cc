@@ -13,14 +13,14 @@
 #include <cstdio>
 
 #include "base/id.h"
-#include "edges/cli/core/client.h"
-#include "edges/cli/core/signals.h"
+#include "edges/client/client.h"
 #include "edges/identity.h"
 #include "edges/mcp/kept_lines.h"
 #include "edges/mcp/local_server.h"
 #include "edges/mcp/peek.h"
 #include "edges/mcp/stream.h"
 #include "platform/net/unix_socket.h"
+#include "platform/process/signals.h"
 
 namespace cru::mcp {
 namespace {
@@ -177,7 +177,7 @@ class Proxy {
     if (may_start && failed_at_ && now() < *failed_at_ + retry_pause) return false;
     auto fd = connect_unix(project_.mcp_socket());
     for (int attempt = 0; !fd && may_start && attempt < 3; ++attempt) {
-      if (auto started = cli::start_daemon(project_); !started) {
+      if (auto started = client::start_daemon(project_); !started) {
         why_ = started.error().message;
         break;
       }
@@ -347,7 +347,7 @@ class Proxy {
   }
 
   const api::Project& project_;
-  cli::Signals signals_;
+  Signals signals_;
   edges::Identity identity_;
   std::string instance_;
   HostInput in_;

@@ -8,6 +8,7 @@
 #include "edges/cli/chat/chat_texts.h"
 #include "edges/cli/chat/chat_turn.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/core/operation_commands.h"
 
 namespace cru::cli {
 namespace {

@@ -152,8 +152,6 @@ void add_chat_commands(std::vector<Command>& table) {
       "or with 6\nif a turn failed. Chats are stored in .crucible/sessions. --model scripted requires no API "
       "key.";
   table.push_back(std::move(chat));
-  add_sessions_commands(table);
-  add_config_commands(table);
 }
 
 }  // namespace cru::cli

@@ -13,13 +13,14 @@
 #include "base/text.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
-#include "edges/cli/core/signals.h"
+#include "edges/cli/core/page_url.h"
 #include "edges/cli/demo/demo_cast.h"
 #include "edges/cli/demo/demo_chat.h"
 #include "edges/cli/demo/demo_live.h"
 #include "edges/cli/terminal/output.h"
 #include "platform/files/files.h"
 #include "platform/loop/clock.h"
+#include "platform/process/signals.h"
 #include "platform/process/terminal.h"
 
 namespace cru::cli {
@@ -58,9 +59,10 @@ class Stage {
       }
     (void)client.stop(5s);
     auto keeper =
-        ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
-    (void)ask_keeper(project, {{"op", "stop"}, {"id", 2}});
-    if (keeper && int_or(*keeper, "pid") > 0) wait_for_end(static_cast<pid_t>(int_or(*keeper, "pid")), 8s);
+        client::ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
+    (void)client::ask_keeper(project, {{"op", "stop"}, {"id", 2}});
+    if (keeper && int_or(*keeper, "pid") > 0)
+      client::wait_for_end(static_cast<pid_t>(int_or(*keeper, "pid")), 8s);
     std::error_code error;
     std::filesystem::remove_all(project.root, error);
   }
@@ -184,7 +186,7 @@ class Demo {
     auto before = written();
     auto killed = now();
     ::kill(pid, SIGKILL);
-    wait_for_end(pid, 5s);
+    client::wait_for_end(pid, 5s);
     // Whoever needs the daemon starts it: the run that waits for an answer has the keeper do so, else we do.
     auto probe = context_.quiet_client();
     bool back = false;

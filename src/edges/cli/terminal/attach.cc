@@ -11,9 +11,9 @@
 #include "base/id.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
-#include "edges/cli/core/signals.h"
 #include "edges/cli/terminal/follow.h"
 #include "edges/cli/terminal/output.h"
+#include "platform/process/signals.h"
 #include "platform/process/terminal.h"
 
 namespace cru::cli {

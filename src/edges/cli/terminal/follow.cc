@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "edges/cli/core/ids.h"
-#include "edges/cli/core/signals.h"
 #include "edges/cli/terminal/question_watch.h"
+#include "platform/process/signals.h"
 #include "platform/process/terminal.h"
 
 namespace cru::cli {

@@ -5,10 +5,12 @@
 #include <string>
 #include <thread>
 
-#include "edges/cli/core/client.h"
+#include "edges/client/client.h"
 #include "platform/files/fd.h"
 
 namespace cru::cli {
+
+using client::Client;
 
 class QuestionWatch {
  public:

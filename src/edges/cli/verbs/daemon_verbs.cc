@@ -9,10 +9,10 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
-#include "edges/cli/core/signals.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "platform/files/files.h"
+#include "platform/process/signals.h"
 
 namespace cru::cli {
 namespace {
@@ -72,7 +72,7 @@ Result<int> say_started(Context& context, std::string_view what) {
 Result<int> start_verb(Context& context, const Args& args) {
   auto client = context.quiet_client();
   if (client.connect()) return say_started(context, "the daemon is already running");
-  if (auto started = start_daemon(context.project, {}, run_options(args)); !started)
+  if (auto started = client::start_daemon(context.project, {}, run_options(args)); !started)
     return fail(started.error());
   return say_started(context, "started the daemon");
 }
@@ -93,7 +93,7 @@ Result<int> restart_verb(Context& context, const Args& args) {
   auto client = context.quiet_client();
   if (client.connect())
     if (auto stopped = client.stop(); !stopped) return fail(stopped.error());
-  if (auto started = start_daemon(context.project, {}, run_options(args)); !started)
+  if (auto started = client::start_daemon(context.project, {}, run_options(args)); !started)
     return fail(started.error());
   return say_started(context, "restarted the daemon");
 }

@@ -44,7 +44,8 @@ Check check_daemon(const Context& context) {
 }
 
 Check check_keeper(const api::Project& project) {
-  auto hello = ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
+  auto hello =
+      client::ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
   if (hello) {
     const auto* runs = array_at(*hello, "runs");
     return {"keeper", "ok",

@@ -3,10 +3,10 @@
 #include <poll.h>
 
 #include "base/text.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
-#include "edges/cli/core/signals.h"
+#include "edges/cli/verbs/all_commands.h"
+#include "platform/process/signals.h"
 
 namespace cru::cli {
 namespace {

@@ -3,13 +3,14 @@
 #include <unistd.h>
 
 #include "base/id.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
-#include "edges/cli/core/signals.h"
+#include "edges/cli/core/operation_commands.h"
 #include "edges/cli/terminal/attach.h"
 #include "edges/cli/terminal/follow.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "platform/loop/clock.h"
+#include "platform/process/signals.h"
 
 namespace cru::cli {
 namespace {

@@ -7,8 +7,9 @@
 #include <thread>
 
 #include "base/text.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/core/operation_commands.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "platform/files/fd.h"
 
 namespace cru::cli {

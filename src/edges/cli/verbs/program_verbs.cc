@@ -4,13 +4,13 @@
 
 #include <charconv>
 
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/completion.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/core/page_url.h"
 #include "edges/cli/demo/demo.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "edges/cli/verbs/doctor.h"
 #include "edges/mcp/stdio.h"
-#include "platform/files/files.h"
 #include "platform/process/detach.h"
 
 namespace cru::cli {
@@ -37,25 +37,6 @@ void try_browser(const Context& context, const std::string& url) {
       return;
     }
 }
-
-}  // namespace
-
-Result<std::string> page_url(Context& context) {
-  if (auto running = context.client().connect(); !running) return fail(running.error());
-  auto trimmed = [](Result<std::string> text) {
-    while (text && (text->ends_with('\n') || text->ends_with('/'))) text->pop_back();
-    return text;
-  };
-  auto url = trimmed(read_file(context.project.url_file(), 4096));
-  auto token = trimmed(read_file(context.project.token_file(), 4096));
-  if (!url || !token)
-    return fail(Code::not_found,
-                "the daemon does not serve the web page: " + (url ? token : url).error().message, {},
-                "to see the reason, run: cru daemon logs");
-  return fmt::format("{}/#token={}", *url, *token);
-}
-
-namespace {
 
 Result<int> open_verb(Context& context, const Args&) {
   auto url = page_url(context);

@@ -7,11 +7,11 @@
 #include <filesystem>
 
 #include "edges/cli/chat/chat.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
 #include "edges/cli/terminal/attach.h"
 #include "edges/cli/terminal/follow.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "edges/cli/verbs/live.h"
 #include "platform/process/terminal.h"
 

@@ -13,6 +13,7 @@
 #include "edges/cli/chat/chat_texts.h"
 #include "edges/cli/chat/chat_turn.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/verbs/all_commands.h"
 
 extern char** environ;
 

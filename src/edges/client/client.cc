@@ -1,4 +1,4 @@
-#include "edges/cli/core/client.h"
+#include "edges/client/client.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include "edges/identity.h"
 #include "platform/loop/clock.h"
 
-namespace cru::cli {
+namespace cru::client {
 namespace {
 
 /// Lost connections in a row before a verb gives up. A daemon that is killed again and again comes back each
@@ -169,4 +169,4 @@ Result<> Client::stop(Duration limit) {
   return {};
 }
 
-}  // namespace cru::cli
+}  // namespace cru::client

@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "platform/net/http_client.h"
 
-namespace cru::cli {
+namespace cru::client {
 
 class Client {
  public:
@@ -79,4 +79,4 @@ Result<json::object> ask_keeper(const api::Project& project, const json::object&
 /// Waits until process `pid` has ended. False if it still lives after `limit`.
 bool wait_for_end(pid_t pid, Duration limit);
 
-}  // namespace cru::cli
+}  // namespace cru::client

@@ -8,7 +8,7 @@
 
 #include "platform/files/fd.h"
 
-namespace cru::cli {
+namespace cru {
 
 class Signals {
  public:
@@ -40,4 +40,4 @@ class Signals {
   Fd fd_;
 };
 
-}  // namespace cru::cli
+}  // namespace cru

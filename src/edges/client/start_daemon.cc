@@ -8,13 +8,13 @@
 
 #include <cerrno>
 
-#include "edges/cli/core/client.h"
+#include "edges/client/client.h"
 #include "platform/files/files.h"
 #include "platform/loop/clock.h"
 #include "platform/net/unix_socket.h"
 #include "platform/process/detach.h"
 
-namespace cru::cli {
+namespace cru::client {
 namespace {
 
 // Long, for a busy machine may need it; a daemon that fails says so at once.
@@ -153,4 +153,4 @@ bool wait_for_end(pid_t pid, Duration limit) {
   }
 }
 
-}  // namespace cru::cli
+}  // namespace cru::client
