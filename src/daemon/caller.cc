@@ -1,7 +1,5 @@
 #include "daemon/caller.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 
 #include "members/host_program.h"
@@ -9,6 +7,7 @@
 #include "platform/process/marked_processes.h"
 #include "platform/process/peer_process.h"
 #include "platform/process/process_exit.h"
+#include "platform/process/self.h"
 
 namespace cru::daemon {
 namespace {
@@ -24,11 +23,11 @@ bool only_reads(const http::Request& request) {
 
 bool is_agents(int pid, int keeper) {
   if (keeper != 0 && descends_from(pid, keeper)) return true;
-  return pid != ::getpid() && descends_from(pid, ::getpid());
+  return pid != own_pid() && descends_from(pid, own_pid());
 }
 
 bool is_agents_socket(int keeper, uint16_t client, uint16_t port) {
-  return (keeper != 0 && is_held_below(keeper, client, port)) || is_held_below(::getpid(), client, port) ||
+  return (keeper != 0 && is_held_below(keeper, client, port)) || is_held_below(own_pid(), client, port) ||
          !has_holder(client, port);
 }
 

@@ -1,7 +1,5 @@
 #include "daemon/engine.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <cstring>
 
@@ -11,13 +9,13 @@
 #include "daemon/member_door.h"
 #include "handoffs/memory_table.h"
 #include "inbox/question_table.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/process/self.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
 #include "store/replies_table.h"
-
-extern char** environ;
 
 namespace cru::daemon {
 namespace {
@@ -33,12 +31,8 @@ bool is_allowed(std::string_view name, const Config& config) {
 
 std::map<std::string, std::string> allowed_environment(const Config& config) {
   std::map<std::string, std::string> allowed;
-  for (char** entry = environ; *entry; ++entry) {
-    std::string_view text(*entry);
-    auto equals = text.find('=');
-    if (equals == std::string_view::npos || !is_allowed(text.substr(0, equals), config)) continue;
-    allowed[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
-  }
+  for (const auto& [name, value] : whole_environment())
+    if (is_allowed(name, config)) allowed.emplace(name, value);
   return allowed;
 }
 
@@ -50,17 +44,6 @@ runs::Options to_options(const api::Project& project, const Config& config) {
           .backends = config.backends,
           .environment = allowed_environment(config),
           .check_program = true};
-}
-
-std::map<std::string, std::string> whole_environment() {
-  std::map<std::string, std::string> all;
-  for (char** entry = environ; *entry; ++entry) {
-    std::string_view text(*entry);
-    auto equals = text.find('=');
-    if (equals != std::string_view::npos)
-      all[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
-  }
-  return all;
 }
 
 std::string home_folder() {
@@ -300,7 +283,7 @@ Result<json::object> Engine::tell_config() const {
   }
   json::array files;
   for (const auto& file : {user_config_file(), project_config_file(root_)})
-    files.push_back({{"path", file}, {"exists", ::access(file.c_str(), F_OK) == 0}});
+    files.push_back({{"path", file}, {"exists", file_exists(file)}});
   return json::object{{"settings", std::move(rows)},
                       {"files", std::move(files)},
                       {"warnings", json::value_from(fresh->warnings)}};

@@ -1,10 +1,8 @@
 #include "edges/identity.h"
 
-#include <pwd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
+
+#include "platform/process/self.h"
 
 namespace cru::edges {
 namespace {
@@ -36,11 +34,7 @@ std::string as_agent_id(std::string name, std::string_view fallback) {
 std::string user_name(const api::Environment& environment) {
   for (const char* name : {"USER", "LOGNAME"})
     if (auto value = environment(name); value && !value->empty()) return *value;
-  std::array<char, 4096> buffer{};
-  passwd entry{}, *found = nullptr;
-  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found)
-    return entry.pw_name;
-  return "uid-" + std::to_string(::geteuid());
+  return own_user_name();
 }
 
 }  // namespace

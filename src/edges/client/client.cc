@@ -1,13 +1,13 @@
 #include "edges/client/client.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <filesystem>
 
 #include "base/id.h"
 #include "edges/identity.h"
 #include "platform/loop/clock.h"
+#include "platform/process/process_exit.h"
 
 namespace cru::client {
 namespace {
@@ -155,7 +155,7 @@ Result<> Client::stream(const std::string& target, const std::string& last_id,
 Result<> Client::stop(Duration limit) {
   if (!http_ || !http_->usable())
     if (auto opened = open(); !opened) return opened;
-  pid_t pid = http_->peer_pid();
+  int pid = http_->peer_pid();
   auto reply = http_->request({.method = "POST",
                                .target = "/shutdown",
                                .headers = {{"Content-Type", "application/json"}},

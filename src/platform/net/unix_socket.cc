@@ -94,4 +94,22 @@ Result<Fd> connect_unix(const std::string& path) {
   return fd;
 }
 
+UnixGuest accept_unix(const Fd& listening) {
+  UnixGuest guest;
+  guest.socket = Fd(::accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!guest.socket) {
+    bool is_gone = errno == EINTR || errno == ECONNABORTED,
+         is_empty = errno == EAGAIN || errno == EWOULDBLOCK;
+    guest.outcome = is_gone ? UnixGuest::gone : is_empty ? UnixGuest::nobody : UnixGuest::trouble;
+    return guest;
+  }
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  bool is_known = ::getsockopt(guest.socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0;
+  guest.outcome = is_known ? UnixGuest::connected : UnixGuest::gone;
+  guest.pid = credentials.pid;
+  guest.user = credentials.uid;
+  return guest;
+}
+
 }  // namespace cru

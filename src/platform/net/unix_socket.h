@@ -17,4 +17,16 @@ Result<Fd> listen_unix(const std::string& path);
 /// daemon_unreachable (nobody listens, or the queue is full); invalid_argument as above; the system's error.
 Result<Fd> connect_unix(const std::string& path);
 
+/// Somebody who connected, as the kernel knows him.
+struct UnixGuest {
+  enum Outcome { connected, nobody, gone, trouble };
+  Outcome outcome = nobody;
+  Fd socket = {};  ///< non-blocking
+  int pid = 0;
+  unsigned user = 0;
+};
+/// The next who connected, without waiting. Outcomes: connected; nobody; gone, if he left again or cannot be
+/// told who he is, and the next is to be asked for; trouble, if descriptors are short: he stays in the queue.
+UnixGuest accept_unix(const Fd& listening);
+
 }  // namespace cru

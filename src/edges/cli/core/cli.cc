@@ -1,7 +1,6 @@
 #include "edges/cli/core/cli.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,7 +13,7 @@
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/help.h"
 #include "platform/loop/clock.h"
-#include "platform/process/terminal.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 
@@ -206,8 +205,8 @@ Result<Args> parse_command(const Command& command, const std::vector<std::string
 
 void style_streams(Context& context, const Globals& globals) {
   auto now = system_clock().wall();
-  for (int fd : {STDOUT_FILENO, STDERR_FILENO}) {
-    auto& style = fd == STDOUT_FILENO ? context.out : context.err;
+  for (int fd : {standard_output, standard_error}) {
+    auto& style = fd == standard_output ? context.out : context.err;
     style.tty = is_terminal(fd);
     style.colour = !globals.no_colour && wants_colour(fd);
     if (auto size = style.tty ? terminal_size(fd) : std::nullopt)

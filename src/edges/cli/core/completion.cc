@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 
 #include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"

@@ -10,6 +10,7 @@
 #include "edges/cli/core/command.h"
 #include "edges/cli/core/render.h"
 #include "edges/client/client.h"
+#include "platform/files/standard_streams.h"
 
 namespace cru::cli {
 
@@ -48,7 +49,5 @@ class Context {
 
 /// The exit code that goes with an error's code.
 int exit_code(Code code);
-/// Writes all of `text` to a descriptor. A reader that went away ends the program by SIGPIPE, as it should.
-void write_out(int fd, std::string_view text);
 
 }  // namespace cru::cli

@@ -1,6 +1,5 @@
 // version, open, completion, doctor, demo: what is about cru itself.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 
@@ -11,6 +10,7 @@
 #include "edges/cli/verbs/all_commands.h"
 #include "edges/cli/verbs/doctor.h"
 #include "edges/mcp/stdio.h"
+#include "platform/files/file_status.h"
 #include "platform/process/detach.h"
 
 namespace cru::cli {
@@ -32,7 +32,7 @@ void try_browser(const Context& context, const std::string& url) {
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "BROWSER"})
     if (auto value = api::own_environment(name)) environment.push_back(fmt::format("{}={}", name, *value));
   for (const char* program : {"/usr/bin/xdg-open", "/usr/local/bin/xdg-open"})
-    if (::access(program, X_OK) == 0) {
+    if (may_execute(program)) {
       (void)start_detached({program, url}, environment, context.project.root);
       return;
     }
