@@ -40,7 +40,7 @@ runs::Options to_options(const api::Project& project, const Config& config) {
   return {.root = project.root,
           .kill_grace = config.kill_grace,
           .output_limit = config.output_limit,
-          .disk_floor = config.disk_floor,
+          .min_free_disk = config.min_free_disk,
           .backends = config.backends,
           .environment = allowed_environment(config),
           .check_program = true};
@@ -91,7 +91,7 @@ autonomy::RuntimeOptions live_options(const std::string& root, const Config& con
   options.pace = config.live.pace;
   options.instinct = config.live.instinct;
   options.hearing = static_cast<int>(config.live.hearing);
-  options.max_thinking = config.live.max_thinking;
+  options.max_concurrent_thoughts = config.live.max_concurrent_thoughts;
   read_layout(root, options);
   return options;
 }
@@ -163,7 +163,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       sessions_(loop, store, pool, system_random(),
                 {.root = project.root,
                  .stale_after = config.stale_after,
-                 .requeue_at_end = config.requeue_at_end,
+                 .requeue_on_end = config.requeue_on_end,
                  .git_limit = git_limit()}),
       locks_(loop, store, sessions_, *paths_,
              {.ttl = std::chrono::minutes(config.lock_ttl_minutes),
@@ -191,7 +191,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       crew_(loop, store, pool, system_random(), registry_, minds_, workbench_, coordination_tools_,
             {.root = project.root,
              .max_concurrent = config.max_concurrent,
-             .delegation_limit = config.delegation_limit,
+             .delegation_timeout = config.delegation_timeout,
              .result_limit = static_cast<size_t>(config.result_limit),
              .max_calls = config.max_calls,
              .client_permissions = config.client_permissions,
