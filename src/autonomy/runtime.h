@@ -23,9 +23,9 @@ inline constexpr std::string_view run_prefix = "live-";
 struct RuntimeOptions {
   std::string root;
   Pace pace;
-  int hearing = 8;            ///< tiles
-  int64_t max_thinking = 4;   ///< minds asked at a time, not counting the scripted one
-  Duration instinct = 600ms;  ///< how long the scripted mind thinks, about
+  int hearing = 8;                      ///< tiles
+  int64_t max_concurrent_thoughts = 4;  ///< minds asked at a time, not counting the scripted one
+  Duration instinct = 600ms;            ///< how long the scripted mind thinks, about
   double speed = world::default_speed;
   world::Layout layout = world::default_layout();
   std::string layout_warning;  ///< why it is not the project's own

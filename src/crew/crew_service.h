@@ -22,7 +22,7 @@ namespace cru::crew {
 struct Options {
   std::string root;
   int64_t max_concurrent = 1;
-  Duration delegation_limit = std::chrono::seconds(300);
+  Duration delegation_timeout = std::chrono::seconds(300);
   size_t result_limit = 51'200;
   /// Model calls in one turn of a primary, or in all of a subagent, unless its definition says less.
   int64_t max_calls = 100;

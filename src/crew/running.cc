@@ -92,7 +92,7 @@ Task<void> Crew::run_subagent(std::string task_id) {
                 .disallowed_tools = begun->disallowed_tools,
                 .max_turns = begun->max_turns,
                 .chain = begun->parent_chain};
-  self->limit = std::make_shared<TimeLimit>(loop_, options_.delegation_limit,
+  self->limit = std::make_shared<TimeLimit>(loop_, options_.delegation_timeout,
                                             [this, task_id] { stop_subagent(task_id, true); });
   auto outcome = co_await converse(std::move(thread), self);
   self->limit.reset();
@@ -125,7 +125,7 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
     subagent.failure = failure_from(outcome.error());
     if (timed_out)
       subagent.failure = {"timed_out",
-                          fmt::format("timed out after {}", format_duration(options_.delegation_limit)),
+                          fmt::format("timed out after {}", format_duration(options_.delegation_timeout)),
                           subagent.failure.message};
     subagent.status = subagent.failure.type == "cancelled" ? Status::cancelled : Status::failed;
     subagent.failure.trace += fmt::format("{}at {} (trace {})", subagent.failure.trace.empty() ? "" : "\n",

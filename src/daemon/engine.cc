@@ -1,7 +1,5 @@
 #include "daemon/engine.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <cstring>
 
@@ -11,13 +9,13 @@
 #include "daemon/member_door.h"
 #include "handoffs/memory_table.h"
 #include "inbox/question_table.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/process/self.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
 #include "store/replies_table.h"
-
-extern char** environ;
 
 namespace cru::daemon {
 namespace {
@@ -33,12 +31,8 @@ bool is_allowed(std::string_view name, const Config& config) {
 
 std::map<std::string, std::string> allowed_environment(const Config& config) {
   std::map<std::string, std::string> allowed;
-  for (char** entry = environ; *entry; ++entry) {
-    std::string_view text(*entry);
-    auto equals = text.find('=');
-    if (equals == std::string_view::npos || !is_allowed(text.substr(0, equals), config)) continue;
-    allowed[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
-  }
+  for (const auto& [name, value] : whole_environment())
+    if (is_allowed(name, config)) allowed.emplace(name, value);
   return allowed;
 }
 
@@ -46,21 +40,10 @@ runs::Options to_options(const api::Project& project, const Config& config) {
   return {.root = project.root,
           .kill_grace = config.kill_grace,
           .output_limit = config.output_limit,
-          .disk_floor = config.disk_floor,
+          .min_free_disk = config.min_free_disk,
           .backends = config.backends,
           .environment = allowed_environment(config),
           .check_program = true};
-}
-
-std::map<std::string, std::string> whole_environment() {
-  std::map<std::string, std::string> all;
-  for (char** entry = environ; *entry; ++entry) {
-    std::string_view text(*entry);
-    auto equals = text.find('=');
-    if (equals != std::string_view::npos)
-      all[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
-  }
-  return all;
 }
 
 std::string home_folder() {
@@ -108,7 +91,7 @@ autonomy::RuntimeOptions live_options(const std::string& root, const Config& con
   options.pace = config.live.pace;
   options.instinct = config.live.instinct;
   options.hearing = static_cast<int>(config.live.hearing);
-  options.max_thinking = config.live.max_thinking;
+  options.max_concurrent_thoughts = config.live.max_concurrent_thoughts;
   read_layout(root, options);
   return options;
 }
@@ -182,7 +165,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       sessions_(loop, store, pool, system_random(),
                 {.root = project.root,
                  .stale_after = config.stale_after,
-                 .requeue_at_end = config.requeue_at_end,
+                 .requeue_on_end = config.requeue_on_end,
                  .git_limit = git_limit()}),
       locks_(loop, store, sessions_, *paths_,
              {.ttl = std::chrono::minutes(config.lock_ttl_minutes),
@@ -210,7 +193,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       crew_(loop, store, pool, system_random(), registry_, minds_, workbench_, coordination_tools_,
             {.root = project.root,
              .max_concurrent = config.max_concurrent,
-             .delegation_limit = config.delegation_limit,
+             .delegation_timeout = config.delegation_timeout,
              .result_limit = static_cast<size_t>(config.result_limit),
              .max_calls = config.max_calls,
              .client_permissions = config.client_permissions,
@@ -305,7 +288,7 @@ Result<json::object> Engine::tell_config() const {
   }
   json::array files;
   for (const auto& file : {user_config_file(), project_config_file(root_)})
-    files.push_back({{"path", file}, {"exists", ::access(file.c_str(), F_OK) == 0}});
+    files.push_back({{"path", file}, {"exists", file_exists(file)}});
   return json::object{{"settings", std::move(rows)},
                       {"files", std::move(files)},
                       {"warnings", json::value_from(fresh->warnings)}};

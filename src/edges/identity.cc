@@ -1,10 +1,8 @@
 #include "edges/identity.h"
 
-#include <pwd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
+
+#include "platform/process/self.h"
 
 #include "base/sha256.h"
 #include "platform/files/files.h"
@@ -39,11 +37,7 @@ std::string as_agent_id(std::string name, std::string_view fallback) {
 std::string user_name(const api::Environment& environment) {
   for (const char* name : {"USER", "LOGNAME"})
     if (auto value = environment(name); value && !value->empty()) return *value;
-  std::array<char, 4096> buffer{};
-  passwd entry{}, *found = nullptr;
-  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found)
-    return entry.pw_name;
-  return "uid-" + std::to_string(::geteuid());
+  return own_user_name();
 }
 
 }  // namespace

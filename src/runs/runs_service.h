@@ -23,7 +23,7 @@ struct Options {
   std::string root;
   Duration kill_grace = 10s;
   int64_t output_limit = int64_t(2) << 30;
-  int64_t disk_floor = int64_t(256) << 20;
+  int64_t min_free_disk = int64_t(256) << 20;
   /// Commands by name, for `--backend NAME`, beyond the built-in ones.
   std::map<std::string, std::vector<std::string>> backends;
   /// What every run inherits; the allow-listed part of our own environment.

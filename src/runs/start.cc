@@ -149,7 +149,7 @@ StartSpec Runs::to_spec(const Run& run, const StartRequest& request, std::string
                  .rows = request.rows,
                  .cols = request.cols,
                  .output_limit = options_.output_limit,
-                 .disk_floor = options_.disk_floor,
+                 .disk_floor = options_.min_free_disk,
                  .mark = std::move(mark),
                  .grace = options_.kill_grace};
   spec.env["CRU_RUN"] = run.uid;

@@ -77,7 +77,7 @@ Task<Result<Done>> Sessions::Impl::end(Who who, std::string reason, std::string 
         .changed = false};
   auto ending =
       co_await make_ending(reason.empty() ? "it ended" : "it ended: " + reason, known->session->folder);
-  ending.requeue = options.requeue_at_end;
+  ending.requeue = options.requeue_on_end;
   bool goes_on = via == "hook" && (reason == "clear" || reason == "resume");
   auto ended = co_await store.write(
       [listeners = listeners, who, via, goes_on, ending, at = now()](Tx& tx) -> Result<EndedSession> {

@@ -16,7 +16,7 @@ struct SessionOptions {
   Duration stale_after = 15min;
   /// What becomes of claimed work when its session ends properly: back to the queue, or kept until its lease
   /// ends (a resumed session goes on with it).
-  bool requeue_at_end = true;
+  bool requeue_on_end = true;
   /// Whoever begins or ends a session is not kept waiting for a git that hangs.
   Duration git_limit = 800ms;
 };

@@ -69,7 +69,7 @@ struct CrewDaemon : SimRuns {
         workbench(loop, pool, notes, {.root = root, .program = {}, .environment = {}}),
         marks(loop, random, made),
         crew(loop, *store, pool, random, registry, minds, workbench, marks,
-             {.root = root, .max_concurrent = max_concurrent, .delegation_limit = 1h}) {}
+             {.root = root, .max_concurrent = max_concurrent, .delegation_timeout = 1h}) {}
 };
 
 }  // namespace cru::sim

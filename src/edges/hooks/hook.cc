@@ -1,16 +1,19 @@
 #include "edges/hooks/hook.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
+#include <array>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/id.h"
-#include "edges/cli/core/client.h"
+#include "edges/client/client.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/hook_input.h"
 #include "edges/identity.h"
+#include "platform/files/readiness.h"
+#include "platform/files/standard_streams.h"
+#include "platform/files/transfer.h"
 #include "platform/loop/clock.h"
 
 namespace cru::hooks {
@@ -40,17 +43,15 @@ Result<std::string> read_stdin() {
   bool too_large = false;
   std::array<char, 65536> bytes;
   for (;;) {
-    ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) {
-      pollfd polled{STDIN_FILENO, POLLIN, 0};
-      ::poll(&polled, 1, -1);  // the time limit ends this too
+    auto got = read_now(standard_input, bytes);
+    if (got.outcome == Transfer::later) {
+      wait_readable(standard_input);  // the time limit ends this too
       continue;
     }
-    if (count < 0) return fail(Code::invalid_argument, "cannot read standard input");
-    if (count == 0) break;
-    too_large = too_large || text.size() + static_cast<size_t>(count) > max_input_bytes;
-    if (!too_large) text.append(bytes.data(), static_cast<size_t>(count));
+    if (got.outcome == Transfer::broken) return fail(Code::invalid_argument, "cannot read standard input");
+    if (got.outcome == Transfer::ended) break;
+    too_large = too_large || text.size() + got.bytes > max_input_bytes;
+    if (!too_large) text.append(bytes.data(), got.bytes);
   }
   if (too_large) return fail(Code::too_large, "the hook's input is larger than 16 MiB");
   return text;
@@ -96,7 +97,7 @@ class Daemon {
     if (http_ && http_->usable()) return {};
     auto http = HttpClient::connect(project_.socket());
     if (!http && may_start_) {
-      if (auto started = cli::start_daemon(project_); !started) return started;
+      if (auto started = client::start_daemon(project_); !started) return started;
       http = HttpClient::connect(project_.socket());
     }
     if (!http) return fail(Code::daemon_unreachable, "the daemon is not running");
@@ -111,15 +112,7 @@ class Daemon {
   std::optional<HttpClient> http_;
 };
 
-void print(const json::object& answer) {
-  auto text = to_text(answer) + "\n";
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    ssize_t count = ::write(STDOUT_FILENO, rest.data(), rest.size());
-    if (count < 0 && errno != EINTR) return;
-    if (count > 0) rest.remove_prefix(static_cast<size_t>(count));
-  }
-}
+void print(const json::object& answer) { write_out(standard_output, to_text(answer) + "\n"); }
 
 json::array list_in(const Result<json::object>& reply, std::string_view key) {
   const auto* list = reply ? array_at(*reply, key) : nullptr;
@@ -264,7 +257,7 @@ int run_hook(int argc, char** argv, std::optional<Duration> own_limit) {
   // A terminate in here ends in the guard, as does everything else that is not an outcome.
   auto outcome = carry_out(words, log, limit, deadline);
   if (!outcome) log_hook_error(log, words.event, outcome.error().message);
-  ::_exit(0);
+  std::_Exit(0);
 }
 
 }  // namespace cru::hooks

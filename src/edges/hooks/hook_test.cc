@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "edges/cli/core/fake_daemon_fixture.h"
+#include "edges/client/fake_daemon_fixture.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/hook_input.h"
 #include "platform/loop/patience_fixture.h"
@@ -14,9 +14,9 @@
 namespace cru::hooks {
 namespace {
 
-using cli::FakeDaemon;
-using cli::FakeReply;
-using cli::FakeRequest;
+using client::FakeDaemon;
+using client::FakeReply;
+using client::FakeRequest;
 
 constexpr auto session = "9de0a853-35c2-4ac5-b250-2bbf84fb563d";
 
@@ -31,10 +31,10 @@ struct Outcome {
   std::string out;
 };
 
-class Hook : public cli::CliTest {
+class Hook : public client::ProjectTest {
  protected:
   void SetUp() override {
-    CliTest::SetUp();
+    ProjectTest::SetUp();
     std::filesystem::create_directory(project.state());
     for (const char* name : {"CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "AGENT_ID",
                              "SESSION_ID", "AGENT_TYPE", "CRU_TASK_ID", "CODEX_THREAD_ID"})
@@ -97,7 +97,7 @@ class Hook : public cli::CliTest {
 };
 
 /// Answers what the daemon would; the handoff is `handoff`.
-cli::FakeDaemon::Answer daemon_with(std::string handoff, bool own) {
+FakeDaemon::Answer daemon_with(std::string handoff, bool own) {
   return [=](const FakeRequest& request) -> FakeReply {
     if (request.target == "/sessions" && request.method == "POST")
       return {200, R"({"success":true,"session_id":"s","agent_id":"claude-7"})"};

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -96,22 +95,18 @@ Result<Fd> connect_unix(const std::string& path) {
   return fd;
 }
 
-UnixPeer peer_of(const Fd& connection) {
-  UnixPeer peer;
-  ucred credentials{};
-  socklen_t size = sizeof credentials;
-  if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return peer;
-  peer.pid = credentials.pid;
-  peer.uid = credentials.uid;
-  if (peer.pid <= 0) return peer;
-  constexpr int peer_pidfd = 77;  // SO_PEERPIDFD: newer than the headers of Debian 12
-  int handle = -1;
-  size = sizeof handle;
-  if (::getsockopt(connection.get(), SOL_SOCKET, peer_pidfd, &handle, &size) == 0)
-    peer.process = Fd(handle);
-  else if (errno == ENOPROTOOPT)
-    peer.process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
-  return peer;
+UnixGuest accept_unix(const Fd& listening) {
+  UnixGuest guest;
+  guest.socket = Fd(::accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!guest.socket) {
+    bool is_gone = errno == EINTR || errno == ECONNABORTED,
+         is_empty = errno == EAGAIN || errno == EWOULDBLOCK;
+    guest.outcome = is_gone ? UnixGuest::gone : is_empty ? UnixGuest::nobody : UnixGuest::trouble;
+    return guest;
+  }
+  guest.peer = peer_of(guest.socket);
+  guest.outcome = guest.peer.uid == static_cast<uid_t>(-1) ? UnixGuest::gone : UnixGuest::connected;
+  return guest;
 }
 
 }  // namespace cru

@@ -1,12 +1,11 @@
 #pragma once
 /// Unix sockets at paths of any length: their address holds 108 bytes, a path may
 /// have 4,096, so the folder is reached through a descriptor in /proc/self/fd.
-#include <sys/types.h>
-
 #include <string>
 
 #include "base/result.h"
 #include "platform/files/fd.h"
+#include "platform/net/http/unix_peer.h"
 
 namespace cru {
 
@@ -19,12 +18,15 @@ Result<Fd> listen_unix(const std::string& path);
 /// daemon_unreachable (nobody listens, or the queue is full); invalid_argument as above; the system's error.
 Result<Fd> connect_unix(const std::string& path);
 
-/// The process that connected, as the kernel noted it then.
-struct UnixPeer {
-  pid_t pid = 0;  ///< 0 for one outside our pid namespace
-  uid_t uid = static_cast<uid_t>(-1);
-  Fd process = {};  ///< a pidfd; empty if it has ended. Before Linux 6.5 of whoever has the number now
+/// Somebody who connected, as the kernel knows him.
+struct UnixGuest {
+  enum Outcome { connected, nobody, gone, trouble };
+  Outcome outcome = nobody;
+  Fd socket = {};  ///< non-blocking
+  UnixPeer peer = {};
 };
-UnixPeer peer_of(const Fd& connection);
+/// The next who connected, without waiting. Outcomes: connected; nobody; gone, if he left again or cannot be
+/// told who he is, and the next is to be asked for; trouble, if descriptors are short: he stays in the queue.
+UnixGuest accept_unix(const Fd& listening);
 
 }  // namespace cru

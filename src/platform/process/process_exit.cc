@@ -1,8 +1,12 @@
 #include "platform/process/process_exit.h"
 
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+
+#include "platform/files/readiness.h"
 #include "platform/loop/clock.h"
 #include "platform/process/marked_processes.h"
 
@@ -14,11 +18,26 @@ std::optional<ProcessIdentity> identity_of(int pid) {
   return ProcessIdentity{pid, start_time, system_clock().boot_id()};
 }
 
+Fd open_process(int pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+
+bool wait_for_end(int pid, Duration limit) {
+  Fd process = open_process(pid);
+  if (!process) return errno == ESRCH;
+  auto deadline = system_clock().boot() + limit;
+  for (;;) {
+    auto left = deadline - system_clock().boot();
+    if (left <= Duration(0)) return false;
+    if (wait_readable(process.get(), left)) return true;
+  }
+}
+
+void kill_process(int pid) { ::kill(pid, SIGKILL); }
+
 std::unique_ptr<ProcessExit> ProcessExit::watch(Loop& loop, const ProcessIdentity& process,
                                                 std::function<void()> ended) {
   if (process.boot_id != system_clock().boot_id()) return nullptr;
   auto pid = static_cast<int>(process.pid);
-  Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  Fd handle = open_process(pid);
   // The pid may have been given to another before the handle held it.
   if (!handle || start_time_of(pid) != process.start_time) return nullptr;
   auto watch = loop.watch(handle.get());

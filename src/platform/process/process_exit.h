@@ -1,5 +1,5 @@
 #pragma once
-/// Waiting for the end of a process that is not our child, without polling.
+/// The end of a process that is not our child: waiting for it without polling, and bringing it about.
 #include <functional>
 #include <memory>
 
@@ -11,6 +11,13 @@ namespace cru {
 
 /// The process with this pid, of this boot; nullopt if there is none.
 std::optional<ProcessIdentity> identity_of(int pid);
+
+/// A handle of the process with this pid: readable once it has ended. Empty if there is none.
+Fd open_process(int pid);
+/// Waits until process `pid` has ended. False if it still lives after `limit`.
+bool wait_for_end(int pid, Duration limit);
+/// SIGKILL.
+void kill_process(int pid);
 
 /// Calls back once, on the loop, when the process has ended. Destroying it cancels.
 class ProcessExit {

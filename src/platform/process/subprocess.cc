@@ -55,6 +55,21 @@ bool collect(Pipe& out, Pipe& err, ProgramResult& result, Duration limit) {
   return true;
 }
 
+std::vector<char*> words_of(const std::vector<std::string>& argv) {
+  std::vector<char*> words;
+  for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  return words;
+}
+
+/// The exit code, 128 + the signal's number when it was killed.
+int wait_for_exit(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 }  // namespace
 
 Result<ProgramResult> run_program(const std::vector<std::string>& argv, const std::string& cwd,
@@ -66,9 +81,7 @@ Result<ProgramResult> run_program(const std::vector<std::string>& argv, const st
   posix_spawn_file_actions_adddup2(&actions, out.write.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, err.write.get(), 2);
   posix_spawn_file_actions_addchdir_np(&actions, cwd.c_str());
-  std::vector<char*> words;
-  for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
+  auto words = words_of(argv);
   pid_t pid = 0;
   int code = posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -80,13 +93,18 @@ Result<ProgramResult> run_program(const std::vector<std::string>& argv, const st
   ProgramResult result;
   bool in_time = collect(out, err, result, limit);
   if (!in_time) ::kill(pid, SIGKILL);
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  result.exit_code = wait_for_exit(pid);
   if (!in_time)
     return fail(Code::timed_out, fmt::format("{} timed out after {}", argv[0], format_duration(limit)));
-  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
+}
+
+SystemResult<int> run_in_foreground(const std::vector<std::string>& argv) {
+  auto words = words_of(argv);
+  pid_t pid = 0;
+  if (int code = posix_spawnp(&pid, words[0], nullptr, nullptr, words.data(), environ); code != 0)
+    return std::unexpected(std::error_code(code, std::generic_category()));
+  return wait_for_exit(pid);
 }
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "edges/cli/core/command.h"
-#include "edges/cli/core/fake_daemon_fixture.h"
+#include "edges/cli/verbs/cli_fixture.h"
 
 namespace cru::cli {
 namespace {
@@ -201,7 +201,7 @@ TEST_F(Cli, SaysWhyTheDaemonDidNotStart) {
 }
 
 TEST_F(Cli, HasHelpAndCandidatesForEveryCommand) {
-  for (const auto& command : commands()) {
+  for (const auto& command : all_commands()) {
     EXPECT_FALSE(command.summary.empty()) << command.path;
     EXPECT_TRUE(command.run) << command.path;
   }

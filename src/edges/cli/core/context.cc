@@ -1,10 +1,6 @@
 #include "edges/cli/core/context.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
-
-#include <cerrno>
 
 #include "base/text.h"
 
@@ -29,20 +25,6 @@ int exit_code(Code code) {
   }
 }
 
-void write_out(int fd, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t count = ::write(fd, text.data(), text.size());
-    if (count >= 0) {
-      text.remove_prefix(static_cast<size_t>(count));
-    } else if (errno == EAGAIN) {
-      pollfd polled{fd, POLLOUT, 0};
-      ::poll(&polled, 1, -1);
-    } else if (errno != EINTR) {
-      return;
-    }
-  }
-}
-
 Client& Context::client() {
   if (!client_) client_ = std::make_unique<Client>(another_client());
   return *client_;
@@ -62,7 +44,7 @@ Client Context::quiet_client() const {
   return {project, std::move(options)};
 }
 
-void Context::print(std::string_view text) const { write_out(STDOUT_FILENO, text); }
+void Context::print(std::string_view text) const { write_out(standard_output, text); }
 
 void Context::print_json(std::string_view text) const {
   std::string line = out.tty ? json_safe_for_terminal(text) : std::string(text);
@@ -71,7 +53,7 @@ void Context::print_json(std::string_view text) const {
 }
 
 void Context::note(std::string_view text) const {
-  if (!json) write_out(STDERR_FILENO, fmt::format("cru: {}\n", safe_for_terminal(text)));
+  if (!json) write_out(standard_error, fmt::format("cru: {}\n", safe_for_terminal(text)));
 }
 
 int Context::show(const Error& error) const {
@@ -87,7 +69,7 @@ int Context::show(const Error& error) const {
     text += fmt::format("  {}\n", safe_for_terminal(line));
     hints.remove_prefix(std::min(hints.size(), line.size() + 1));
   }
-  write_out(STDERR_FILENO, text);
+  write_out(standard_error, text);
   return exit_code(error.code);
 }
 

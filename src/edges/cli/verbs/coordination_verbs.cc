@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/core/operation_commands.h"
+#include "edges/cli/verbs/all_commands.h"
 
 namespace cru::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "edges/cli/core/cli.h"
 #include "edges/cli/core/command.h"
-#include "edges/cli/core/fake_daemon_fixture.h"
+#include "edges/cli/verbs/cli_fixture.h"
 
 namespace cru::cli {
 namespace {

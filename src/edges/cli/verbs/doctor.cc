@@ -1,11 +1,11 @@
 #include "edges/cli/verbs/doctor.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "edges/cli/core/context.h"
 #include "edges/hooks/installer.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
 
 namespace cru::cli {
@@ -17,13 +17,12 @@ struct Check {
 
 Check check_state(const api::Project& project) {
   auto folder = project.state();
-  if (::access(folder.c_str(), F_OK) != 0) {
-    if (::access(project.root.c_str(), W_OK) == 0)
-      return {"state folder", "ok", folder + " will be created on first use"};
+  if (!file_exists(folder)) {
+    if (may_write(project.root)) return {"state folder", "ok", folder + " will be created on first use"};
     return {"state folder", "fail", project.root + " is not writable",
             "choose another project with --project"};
   }
-  if (::access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return {"state folder", "ok", folder};
+  if (may_use_folder(folder)) return {"state folder", "ok", folder};
   return {"state folder", "fail", folder + " is not writable", "chmod u+rwx " + folder};
 }
 
@@ -44,7 +43,8 @@ Check check_daemon(const Context& context) {
 }
 
 Check check_keeper(const api::Project& project) {
-  auto hello = ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
+  auto hello =
+      client::ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
   if (hello) {
     const auto* runs = array_at(*hello, "runs");
     return {"keeper", "ok",
@@ -62,7 +62,7 @@ std::string found_on_path(const std::string& program) {
   while (!rest.empty()) {
     auto folder = rest.substr(0, rest.find(':'));
     auto file = fmt::format("{}/{}", folder, program);
-    if (!folder.empty() && ::access(file.c_str(), X_OK) == 0) return file;
+    if (!folder.empty() && may_execute(file)) return file;
     rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
   }
   return {};

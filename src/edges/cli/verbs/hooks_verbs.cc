@@ -4,8 +4,8 @@
 #include <array>
 
 #include "base/text.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "edges/hooks/hook.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/installer.h"

@@ -1,16 +1,17 @@
 // version, open, completion, doctor, demo: what is about cru itself.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/completion.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/core/page_url.h"
 #include "edges/cli/demo/demo.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "edges/cli/verbs/doctor.h"
 #include "edges/identity.h"
 #include "edges/mcp/stdio.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/process/detach.h"
 
@@ -33,21 +34,11 @@ void try_browser(const Context& context, const std::string& url) {
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "BROWSER"})
     if (auto value = api::own_environment(name)) environment.push_back(fmt::format("{}={}", name, *value));
   for (const char* program : {"/usr/bin/xdg-open", "/usr/local/bin/xdg-open"})
-    if (::access(program, X_OK) == 0) {
+    if (may_execute(program)) {
       (void)start_detached({program, url}, environment, context.project.root);
       return;
     }
 }
-
-}  // namespace
-
-Result<std::string> page_url(Context& context) {
-  auto made = context.client().post("/pairings", {{"label", "web page"}});
-  if (!made) return fail(made.error());
-  return std::string(text_or(*made, "url"));
-}
-
-namespace {
 
 Result<int> open_verb(Context& context, const Args&) {
   auto url = page_url(context);

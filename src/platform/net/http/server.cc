@@ -12,7 +12,7 @@
 #include <list>
 
 #include "platform/net/http/connection.h"
-#include "platform/net/unix_socket.h"
+#include "platform/net/http/unix_peer.h"
 
 namespace cru::http {
 namespace {

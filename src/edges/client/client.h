@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "platform/net/http_client.h"
 
-namespace cru::cli {
+namespace cru::client {
 
 class Client {
  public:
@@ -48,7 +48,7 @@ class Client {
   void interrupt_on(std::vector<int> descriptors) { interrupts_ = std::move(descriptors); }
   bool interrupted() const { return interrupted_; }
   /// The daemon's process; 0 while not connected.
-  pid_t daemon_pid() const { return http_ ? http_->peer_pid() : 0; }
+  int daemon_pid() const { return http_ ? http_->peer_pid() : 0; }
   const std::string& daemon_version() const { return version_; }
 
  private:
@@ -76,7 +76,4 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
 /// Asks the project's keeper one thing. Errors: daemon_unreachable if there is no keeper, or its own.
 Result<json::object> ask_keeper(const api::Project& project, const json::object& request);
 
-/// Waits until process `pid` has ended. False if it still lives after `limit`.
-bool wait_for_end(pid_t pid, Duration limit);
-
-}  // namespace cru::cli
+}  // namespace cru::client

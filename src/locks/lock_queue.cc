@@ -1,22 +1,22 @@
-#include "locks/lock_line.h"
+#include "locks/lock_queue.h"
 
 namespace cru::coordination {
 
-LockLine::Place::Place(LockLine& line, Waiting waiting) : line_(line), waiting_(std::move(waiting)) {
-  for (auto* other : line_.places_)
+LockQueue::Place::Place(LockQueue& queue, Waiting waiting) : queue_(queue), waiting_(std::move(waiting)) {
+  for (auto* other : queue_.places_)
     if (other->waiting_.session_id != waiting_.session_id && overlap(other->waiting_.key, waiting_.key))
       before_.insert(other);
-  at_ = line_.places_.insert(line_.places_.end(), this);
+  at_ = queue_.places_.insert(queue_.places_.end(), this);
 }
 
-LockLine::Place::~Place() {
-  auto later = line_.places_.erase(at_);
+LockQueue::Place::~Place() {
+  auto later = queue_.places_.erase(at_);
   bool is_awaited = false;
-  for (; later != line_.places_.end(); ++later) is_awaited |= (*later)->before_.erase(this) > 0;
-  if (is_awaited) line_.wake();
+  for (; later != queue_.places_.end(); ++later) is_awaited |= (*later)->before_.erase(this) > 0;
+  if (is_awaited) queue_.wake();
 }
 
-bool LockLine::Place::is_front() const {
+bool LockQueue::Place::is_front() const {
   auto waits_for_me = [this](const Place* other) {
     return held_ &&
            std::ranges::any_of(*held_, [&](const LockKey& key) { return overlap(key, other->waiting_.key); });
@@ -24,14 +24,14 @@ bool LockLine::Place::is_front() const {
   return std::ranges::all_of(before_, waits_for_me);
 }
 
-std::vector<Waiting> LockLine::Place::ahead() const {
+std::vector<Waiting> LockQueue::Place::ahead() const {
   std::vector<Waiting> found;
-  for (const auto* place : line_.places_)
+  for (const auto* place : queue_.places_)
     if (before_.contains(place)) found.push_back(place->waiting_);
   return found;
 }
 
-void LockLine::note_held(const std::string& session_id, const std::vector<LockKey>& held) {
+void LockQueue::note_held(const std::string& session_id, const std::vector<LockKey>& held) {
   bool is_awaited = false;
   for (auto* place : places_) {
     if (place->waiting_.session_id != session_id) continue;
@@ -45,7 +45,7 @@ void LockLine::note_held(const std::string& session_id, const std::vector<LockKe
   if (is_awaited) wake();
 }
 
-std::vector<Waiting> LockLine::overlapping(const LockKey& key) const {
+std::vector<Waiting> LockQueue::overlapping(const LockKey& key) const {
   std::vector<Waiting> found;
   for (const auto* place : places_)
     if (overlap(place->waiting_.key, key)) found.push_back(place->waiting_);

@@ -1,11 +1,11 @@
-// Rows of the operation table as commands: fields become arguments and flags, the reply a table or a record.
+#include "edges/cli/core/operation_commands.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "api/operation.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
 

@@ -1,9 +1,12 @@
-#include "platform/process/terminal.h"
+#include "platform/terminal/terminal.h"
 
+#include <langinfo.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <clocale>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 namespace cru {
@@ -22,6 +25,11 @@ bool wants_colour(int fd) {
   return is_terminal(fd) && !(no_colour && *no_colour) && term && *term && std::string_view(term) != "dumb";
 }
 
+void choose_utf8() {
+  std::setlocale(LC_CTYPE, "");
+  if (std::strcmp(::nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");
+}
+
 RawMode::RawMode(int fd) : fd_(fd) {
   if (::tcgetattr(fd_, &saved_) != 0) return;
   termios raw = saved_;
@@ -31,6 +39,17 @@ RawMode::RawMode(int fd) : fd_(fd) {
 
 RawMode::~RawMode() {
   if (active_) ::tcsetattr(fd_, TCSADRAIN, &saved_);
+}
+
+NoEcho::NoEcho(int fd) : fd_(fd) {
+  if (::tcgetattr(fd_, &saved_) != 0) return;
+  auto silent = saved_;
+  silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  active_ = ::tcsetattr(fd_, TCSANOW, &silent) == 0;
+}
+
+NoEcho::~NoEcho() {
+  if (active_) ::tcsetattr(fd_, TCSANOW, &saved_);
 }
 
 }  // namespace cru

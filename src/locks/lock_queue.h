@@ -1,5 +1,5 @@
 #pragma once
-/// The line before the locks: those who wait, in the order they came. In memory, on the engine's thread;
+/// LockQueue: those who wait for locks, in the order they came. In memory, on the engine's thread;
 /// whoever hangs up leaves it by the destructor of its place.
 #include <list>
 #include <set>
@@ -9,13 +9,13 @@
 
 namespace cru::coordination {
 
-class LockLine {
+class LockQueue {
  public:
-  explicit LockLine(Loop& loop) : changed_(loop) {}
+  explicit LockQueue(Loop& loop) : changed_(loop) {}
 
   class Place {
    public:
-    Place(LockLine& line, Waiting waiting);
+    Place(LockQueue& queue, Waiting waiting);
     ~Place();
     Place(const Place&) = delete;
     /// Nobody else came earlier for anything that overlaps, but for those who wait for this session itself:
@@ -25,8 +25,8 @@ class LockLine {
     std::vector<Waiting> ahead() const;
 
    private:
-    friend class LockLine;
-    LockLine& line_;
+    friend class LockQueue;
+    LockQueue& queue_;
     Waiting waiting_;
     std::set<const Place*> before_;                  ///< found once, at arrival: later ones do not count
     std::optional<std::vector<LockKey>> held_ = {};  ///< by its session, as last seen; perhaps less by now

@@ -19,10 +19,9 @@
 #include <vector>
 
 #include "api/project.h"
-#include "edges/cli/core/cli.h"
 #include "platform/files/fd.h"
 
-namespace cru::cli {
+namespace cru::client {
 
 struct FakeRequest {
   std::string method, target, head, body;
@@ -118,14 +117,8 @@ class FakeDaemon {
   std::thread thread_;
 };
 
-/// What a verb left behind.
-struct Outcome {
-  int code = 0;
-  std::string out, err;
-};
-
 /// A folder that is gone after the test, with a project in it.
-class CliTest : public testing::Test {
+class ProjectTest : public testing::Test {
  protected:
   void SetUp() override {
     std::string name = std::filesystem::temp_directory_path().string() + "/cru-cli-XXXXXX";
@@ -135,19 +128,6 @@ class CliTest : public testing::Test {
     ::unsetenv("CRU_PROJECT");
   }
   void TearDown() override { std::filesystem::remove_all(project.root); }
-  /// Carries out `cru WORDS` in this process, in the test's project.
-  Outcome cru(std::vector<std::string> words) {
-    words.insert(words.begin(), {"cru", "--project", project.root});
-    std::vector<char*> argv;
-    for (auto& word : words) argv.push_back(word.data());
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    Outcome outcome;
-    outcome.code = run(static_cast<int>(argv.size()), argv.data());
-    outcome.out = testing::internal::GetCapturedStdout();
-    outcome.err = testing::internal::GetCapturedStderr();
-    return outcome;
-  }
   api::Project project;
 };
 
@@ -156,4 +136,4 @@ inline FakeDaemon::Answer always(int status, std::string body) {
   return [=](const FakeRequest&) -> FakeReply { return {status, body}; };
 }
 
-}  // namespace cru::cli
+}  // namespace cru::client

@@ -1,5 +1,5 @@
 #pragma once
-/// Terminal: what our standard streams are, and a raw mode that always ends.
+/// Terminal: what our standard streams are, and modes that always end.
 #include <termios.h>
 
 #include <optional>
@@ -17,6 +17,9 @@ std::optional<TerminalSize> terminal_size(int fd);
 /// Colour belongs on `fd`: it is a terminal, NO_COLOR is unset or empty, and TERM is neither unset nor dumb.
 bool wants_colour(int fd);
 
+/// Characters are UTF-8 for libraries that ask the locale, whatever the environment says.
+void choose_utf8();
+
 /// Raw mode on `fd` for the life of this object, restored by its destructor.
 class RawMode {
  public:
@@ -26,6 +29,20 @@ class RawMode {
   RawMode& operator=(const RawMode&) = delete;
   /// False if `fd` is no terminal: nothing was changed.
   bool active() const { return active_; }
+
+ private:
+  int fd_;
+  bool active_ = false;
+  termios saved_{};
+};
+
+/// What is typed on `fd` is not shown for the life of this object: it waits for whoever reads next.
+class NoEcho {
+ public:
+  explicit NoEcho(int fd);
+  ~NoEcho();
+  NoEcho(const NoEcho&) = delete;
+  NoEcho& operator=(const NoEcho&) = delete;
 
  private:
   int fd_;

@@ -1,15 +1,15 @@
-#include "edges/cli/core/client.h"
+#include "edges/client/client.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <filesystem>
 
 #include "base/id.h"
 #include "edges/identity.h"
 #include "platform/loop/clock.h"
+#include "platform/process/process_exit.h"
 
-namespace cru::cli {
+namespace cru::client {
 namespace {
 
 /// Lost connections in a row before a verb gives up. A daemon that is killed again and again comes back each
@@ -156,7 +156,7 @@ Result<> Client::stream(const std::string& target, const std::string& last_id,
 Result<> Client::stop(Duration limit) {
   if (!http_ || !http_->usable())
     if (auto opened = open(); !opened) return opened;
-  pid_t pid = http_->peer_pid();
+  int pid = http_->peer_pid();
   HttpRequest request{.method = "POST", .target = "/shutdown", .headers = options_.identity, .body = "{}"};
   request.headers.emplace_back("Content-Type", "application/json");
   auto reply = http_->request(request, limit);
@@ -168,4 +168,4 @@ Result<> Client::stop(Duration limit) {
   return {};
 }
 
-}  // namespace cru::cli
+}  // namespace cru::client

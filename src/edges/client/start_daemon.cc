@@ -1,36 +1,25 @@
 #include <fmt/format.h>
-#include <limits.h>
-#include <poll.h>
-#include <sys/inotify.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <cerrno>
+#include <array>
 
-#include "edges/cli/core/client.h"
+#include "edges/client/client.h"
 #include "platform/files/files.h"
+#include "platform/files/folder_notice.h"
+#include "platform/files/readiness.h"
+#include "platform/files/transfer.h"
 #include "platform/loop/clock.h"
 #include "platform/net/unix_socket.h"
 #include "platform/process/detach.h"
+#include "platform/process/process_exit.h"
+#include "platform/process/self.h"
 #include "platform/sandbox/inside.h"
 
-namespace cru::cli {
+namespace cru::client {
 namespace {
 
 // Long, for a busy machine may need it; a daemon that fails says so at once.
 constexpr Duration start_limit = 60s;
 constexpr int max_starts = 20;
-
-/// This program's file; still reachable by its /proc name after an upgrade has replaced it.
-std::string own_executable() {
-  char path[PATH_MAX];
-  ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
-  std::string name(path, length > 0 ? static_cast<size_t>(length) : 0);
-  return !name.empty() && ::access(name.c_str(), X_OK) == 0 ? name : "/proc/self/exe";
-}
-
-Fd open_pidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 
 std::string last_lines(const std::string& text, size_t count) {
   size_t at = text.size();
@@ -54,19 +43,16 @@ enum class Started { yes, died, late };
 
 /// Waits for the socket. `process` may be empty (started by the keeper).
 Started wait_for_socket(const api::Project& project, const Fd& process, BootTime deadline) {
-  Fd changes(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  ::inotify_add_watch(changes.get(), project.state().c_str(), IN_CREATE | IN_MOVED_TO | IN_ATTRIB);
-  int nap = 2;
+  FolderNotice changes(project.state(), FolderNotice::changed_modes);
+  Duration nap = 2ms;
   while (system_clock().boot() < deadline) {
     if (connect_unix(project.socket())) return Started::yes;
-    pollfd polled[] = {{changes.get(), POLLIN, 0}, {process.get(), POLLIN, 0}};
+    std::array<Awaited, 2> awaited = {{{.fd = changes.fd()}, {.fd = process.get()}}};
     // A socket is bound before it listens, and that tells nobody: hence the short, growing naps.
-    ::poll(polled, 2, nap);
-    nap = std::min(nap * 2, 50);
-    char bytes[4096];
-    while (::read(changes.get(), bytes, sizeof bytes) > 0) {
-    }
-    if (process && (polled[1].revents & POLLIN))
+    wait_ready(awaited, nap);
+    nap = std::min<Duration>(nap * 2, 50ms);
+    changes.take();
+    if (process && awaited[1].is_readable)
       return connect_unix(project.socket()) ? Started::yes : Started::died;
   }
   return Started::late;
@@ -91,16 +77,15 @@ Result<json::object> ask_keeper(const api::Project& project, const json::object&
   auto socket = connect_unix(project.keeper_socket());
   if (!socket) return unreachable("the keeper is not running");
   auto line = to_text(request) + "\n";
-  if (::send(socket->get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
+  if (send_now(*socket, line).bytes != line.size())
     return unreachable("the keeper does not accept connections");
   std::string reply;
   while (reply.find('\n') == std::string::npos && reply.size() < (4u << 20)) {
-    pollfd polled{socket->get(), POLLIN, 0};
-    if (::poll(&polled, 1, 2000) <= 0) return unreachable("the keeper does not respond");
-    char bytes[4096];
-    ssize_t count = ::recv(socket->get(), bytes, sizeof bytes, 0);
-    if (count <= 0) return unreachable("the keeper closed the connection");
-    reply.append(bytes, static_cast<size_t>(count));
+    if (!wait_readable(socket->get(), 2s)) return unreachable("the keeper does not respond");
+    std::array<char, 4096> bytes;
+    auto received = receive_now(*socket, bytes);
+    if (received.outcome != Transfer::some) return unreachable("the keeper closed the connection");
+    reply.append(bytes.data(), received.bytes);
   }
   auto value = parse_json(std::string_view(reply).substr(0, reply.find('\n')));
   if (!value || !value->is_object()) return unreachable("the keeper sent invalid JSON");
@@ -124,7 +109,7 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
         "the project's state is stored there: make it writable, or choose another project with --project";
     return fail(std::move(error));
   }
-  ::unlink(project.start_error_file().c_str());
+  (void)remove_file(project.start_error_file());
   auto deadline = system_clock().boot() + start_limit;
   // Inside a run whatever we start would count as the run's, to the keeper too: only the keeper may start it.
   if (api::own_environment("CRU_RUN")) {
@@ -134,32 +119,20 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
     if (wait_for_socket(project, Fd(), deadline) != Started::yes) return did_not_start(project, false);
     return {};
   }
-  auto program = executable.empty() ? own_executable() : executable;
+  auto program = executable.empty() ? own_executable_to_start() : executable;
   std::vector<std::string> argv{program, "daemon", "run", "--project", project.root};
   argv.insert(argv.end(), options.begin(), options.end());
   for (int tries = 1;; ++tries) {
     auto pid = start_detached(argv, clean_environment(), project.root);
     if (!pid) return fail(Code::daemon_unreachable, pid.error().message);
-    auto started = wait_for_socket(project, open_pidfd(*pid), deadline);
+    auto started = wait_for_socket(project, open_process(*pid), deadline);
     if (started == Started::yes) return {};
     // The other one may never open its doors, having been killed: then the next of ours does.
     bool again = started == Started::died && may_start_again(project) && tries < max_starts &&
                  system_clock().boot() < deadline;
     if (!again) return did_not_start(project, started == Started::died);
-    ::unlink(project.start_error_file().c_str());
+    (void)remove_file(project.start_error_file());
   }
 }
 
-bool wait_for_end(pid_t pid, Duration limit) {
-  Fd process = open_pidfd(pid);
-  if (!process) return errno == ESRCH;
-  pollfd polled{process.get(), POLLIN, 0};
-  auto deadline = system_clock().boot() + limit;
-  for (;;) {
-    auto left = deadline - system_clock().boot();
-    if (left <= Duration(0)) return false;
-    if (::poll(&polled, 1, static_cast<int>(left.count())) > 0) return true;
-  }
-}
-
-}  // namespace cru::cli
+}  // namespace cru::client
