@@ -20,6 +20,15 @@ function Row({ lock }: { lock: Lock }) {
   );
 }
 
+export function LockTable({ locks }: { locks: readonly Lock[] }) {
+  return (
+    <table class="rows">
+      <thead><tr><th scope="col">Path</th><th scope="col">Holder</th><th scope="col">Held for</th><th scope="col">Waiting</th><th scope="col">Expires</th><th scope="col">Reason</th></tr></thead>
+      <tbody>{locks.map((lock) => <Row key={lock.file_path} lock={lock} />)}</tbody>
+    </table>
+  );
+}
+
 export function Locks() {
   const all = locks.value;
   return (
@@ -31,10 +40,7 @@ export function Locks() {
         <pre><code>cru locks acquire src/main.cc --reason "splitting it"</code></pre>
       </>
     )}>
-      <table class="rows">
-        <thead><tr><th scope="col">Path</th><th scope="col">Holder</th><th scope="col">Held for</th><th scope="col">Waiting</th><th scope="col">Expires</th><th scope="col">Reason</th></tr></thead>
-        <tbody>{all.map((lock) => <Row key={lock.file_path} lock={lock} />)}</tbody>
-      </table>
+      <LockTable locks={all} />
     </Sheet>
   );
 }

@@ -1,16 +1,7 @@
-// Texts about runs: time, command, why they ended. Pure.
+// Texts about runs: command, why they ended. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
-import { duration } from "../base/text.ts";
 import type { Run } from "./wire.ts";
-
-/// For how long a run has been running, or how long ago it ended.
-export function since(run: Run, now: number): string {
-  const from = Date.parse(run.started_at ?? run.created_at ?? "");
-  if (Number.isNaN(from)) return "";
-  if (!run.ended_at) return duration(now - from);
-  return `${duration(now - Date.parse(run.ended_at))} ago`;
-}
 
 export function command(run: Run): string {
   const words = run.task ? `${run.backend && run.backend !== "command" ? `${run.backend}: ` : ""}${run.task}` : (run.argv ?? []).join(" ");
