@@ -18,7 +18,7 @@ export const placement = computed(() => placeSubagents(crew.value.entries.values
 /// Resolves a wikilink to the address of the subagent whose file it names.
 export const subagentLinks = (among: { peek(): readonly SubagentRow[] }) => (target: string): string => {
   const subagent = linkedSubagent(target, among.peek());
-  return subagent?.chat_id ? threadAddress(subagent.chat_id, subagent.task_id) : "";
+  return subagent ? threadAddress(subagent.task_id) : "";
 };
 
 /// Whether the list of chats has been read, and why the last read failed.
@@ -27,8 +27,6 @@ export const chats_error = signal("");
 /// The same for the entries of the open chat.
 export const entries_loaded = signal(false);
 export const entries_error = signal("");
-/// The id of the subagent that a link leads to. Its card scrolls into view, then resets this.
-export const focused_subagent = signal<string | null>(null);
 /// Unsent messages, by chat id.
 export const drafts = new Map<string, string>();
 

@@ -6,7 +6,7 @@ import { BadgeOf } from "../members/member_badge.tsx";
 import { ConfirmButton } from "../ui/confirm_button.tsx";
 import { Lines } from "../ui/lines.tsx";
 import { Markdown, type ResolveLink } from "../ui/markdown.tsx";
-import { cancelSubagent, focused_subagent, readSubagent } from "./model.ts";
+import { cancelSubagent, readSubagent } from "./model.ts";
 import { isEnded, type SubagentRow } from "./state.ts";
 import { subagentSince, waitingText } from "./texts.ts";
 
@@ -57,17 +57,9 @@ function Report({ subagent, resolveLink, is_open }: { subagent: SubagentRow; res
 
 /// A subagent with its state, progress, result and costs. Its report is shown at once if `is_open`.
 export function SubagentCard({ subagent, resolveLink, is_open }: { subagent: SubagentRow; resolveLink: ResolveLink; is_open?: boolean }) {
-  const box = useRef<HTMLElement>(null);
-  const is_linked = focused_subagent.value === subagent.task_id;
-  useEffect(() => {
-    if (!is_linked) return;
-    box.current?.scrollIntoView({ block: "center" });
-    box.current?.focus({ preventScroll: true });
-    focused_subagent.value = null;
-  }, [is_linked]);
   const facts = [subagent.model ?? "", tokens(subagent.tokens), cost(subagent.cost_usd), subagent.file ?? ""].filter(Boolean);
   return (
-    <article class={`sub is-${subagent.status}`} ref={box} tabIndex={-1} aria-label={`Subagent ${safeText(subagent.agent)} ${safeText(subagent.task_id)}`}>
+    <article class={`sub is-${subagent.status}`} aria-label={`Subagent ${safeText(subagent.agent)} ${safeText(subagent.task_id)}`}>
       <p class="sub-head">
         <b>{safeText(subagent.agent)}</b> <span class="faint">{safeText(subagent.task_id)}</span>
         <BadgeOf target={{ by: "thread", id: subagent.task_id }} />
@@ -77,7 +69,7 @@ export function SubagentCard({ subagent, resolveLink, is_open }: { subagent: Sub
       </p>
       <State subagent={subagent} />
       {facts.length > 0 && <p class="sub-facts">{facts.map((fact) => <span key={fact}>{safeText(fact)}</span>)}</p>}
-      <Report subagent={subagent} resolveLink={resolveLink} is_open={is_open || is_linked} />
+      <Report subagent={subagent} resolveLink={resolveLink} is_open={!!is_open} />
     </article>
   );
 }

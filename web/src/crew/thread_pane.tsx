@@ -3,14 +3,13 @@ import { now } from "../base/clock.ts";
 import { safeText } from "../base/safe_text.ts";
 import { ago, cost, oneLine, tokens } from "../base/text.ts";
 import { BadgeOf } from "../members/member_badge.tsx";
-import { threadAddress } from "../members/texts.ts";
 import { ConfirmButton } from "../ui/confirm_button.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { Markdown } from "../ui/markdown.tsx";
 import { EntryView } from "./chat_entry.tsx";
 import { Composer } from "./composer.tsx";
 import { chat, chat_subagents, chats_error, chats_loaded, crew, endChat, entries_error, entries_loaded, openChat, placement, readSubagent, subagentLinks, subagents } from "./model.ts";
-import type { ChatRow, SubagentRow } from "./state.ts";
+import type { ChatRow } from "./state.ts";
 import { SubagentCard } from "./subagent_card.tsx";
 import type { ToolResult } from "./wire.ts";
 import { titleOf, waitingText } from "./texts.ts";
@@ -103,7 +102,6 @@ function Transcript({ at }: { at: ChatRow }) {
 }
 
 function ChatView({ at }: { at: ChatRow }) {
-  const is_chat = (at.kind ?? "chat") === "chat";
   return (
     <>
       <header class="pane-head">
@@ -111,7 +109,7 @@ function ChatView({ at }: { at: ChatRow }) {
           <h3>{titleOf(at)}</h3>
           <span class="pane-since">{ago(at.ended_at ?? at.started_at, now.value)}</span>
           <span class="spacer" />
-          {at.status === "active" && at.turn !== "running" && is_chat && <ConfirmButton key={at.id} label="End chat" confirm_label="End it now" act={() => endChat(at.id)} />}
+          {at.status === "active" && at.turn !== "running" && <ConfirmButton key={at.id} label="End chat" confirm_label="End it now" act={() => endChat(at.id)} />}
         </div>
         <Facts of={[
           ["agent", at.agent], ["model", [at.model, at.model_version !== at.model && at.model_version].filter(Boolean).join(" · ")],
@@ -119,20 +117,8 @@ function ChatView({ at }: { at: ChatRow }) {
         ]} />
       </header>
       <Transcript key={`t-${at.id}`} at={at} />
-      {is_chat
-        ? <Composer key={`c-${at.id}`} chat={at} />
-        : <p class="composer faint">{at.kind === "run" ? "These agents were spawned from the command line or this page." : "These agents were spawned by another program."} You cannot send messages here.</p>}
+      <Composer key={`c-${at.id}`} chat={at} />
     </>
-  );
-}
-
-function SubagentView({ subagent }: { subagent: SubagentRow }) {
-  const parent = crew.value.chats.get(subagent.chat_id ?? "");
-  return (
-    <div class="panel is-scrolled" tabIndex={0} role="group" aria-label="Task and report">
-      <SubagentCard subagent={subagent} resolveLink={resolveSubagent} is_open />
-      {parent && <p><a href={threadAddress(parent.id, subagent.task_id)}>Show it in the chat “{titleOf(parent)}”</a></p>}
-    </div>
   );
 }
 
@@ -145,7 +131,13 @@ export function ThreadPane({ id }: { id: string }) {
     // Only the newest chats and subagents are read at first.
     else if (!subagent && chats_loaded.value) readSubagent(id).catch(() => openChat(id));
   }, [id, is_chat, !subagent, chats_loaded.value]);
-  if (subagent) return <SubagentView subagent={subagent} />;
+  if (subagent) {
+    return (
+      <div class="panel is-scrolled" tabIndex={0} role="group" aria-label="Task and report">
+        <SubagentCard subagent={subagent} resolveLink={resolveSubagent} is_open />
+      </div>
+    );
+  }
   const at = chat.value;
   if (at && is_chat && crew.value.open === id) return <ChatView at={at} />;
   const error = chats_error.value || entries_error.value;

@@ -59,7 +59,7 @@ let is_due = false;
 /// A badge depends on events of many kinds. After one of them, the list is read again, once for all that arrive within a
 /// short time.
 export function applyMemberEvents(events: readonly LogEvent[]): void {
-  if (is_due || !members_loaded.peek()) return;
+  if (is_due || (!members_loaded.peek() && !members_error.peek())) return;
   const are_bodies_visible = view.peek() === "crew" || view.peek() === "world";
   if (!events.some((event) => concernsMembers(event, are_bodies_visible))) return;
   is_due = true;

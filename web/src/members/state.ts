@@ -12,7 +12,7 @@ export const isEnded = (member: Member): boolean => !!member.ended_at;
 
 /// The first member that is meant: present members come before ended ones.
 export const findMember = (members: readonly Member[], { by, id }: Target): Member | undefined =>
-  members.find((member) => (by === "member" ? member.id : member.facets[by]) === id);
+  members.find((member) => (by === "member" ? member.id : member.facets[by] ?? (by === "session" ? member.session_id : null)) === id);
 
 /// Events that are frequent and change no badge: output, chunks of answers, movements, receipts.
 const without_effect = /^(agent\.output|chat\.text|notes\..*|live\.(agent_moved|user_.*|message_receipt|agent_broadcast))$/;

@@ -18,8 +18,8 @@ test("what a member has spent, as far as it is known", () => {
   assert.equal(spent(member("a", { cost_usd: 0.4211, tokens: 14000 })), "$0.42, 14.0k tok");
 });
 
-test("an address names a member and its tab, or a chat and a subagent in it", () => {
+test("an address names a member and its tab, or a chat or subagent", () => {
   const address = memberAddress("m-2026-11-16-a b&c", "thread");
   assert.deepEqual([parameterIn(address, "view"), parameterIn(address, "member"), parameterIn(address, "tab")], ["crew", "m-2026-11-16-a b&c", "thread"]);
-  assert.deepEqual([parameterIn(threadAddress("a b", "3f"), "thread"), parameterIn(threadAddress("a b", "3f"), "subagent")], ["a b", "3f"]);
+  assert.equal(parameterIn(threadAddress("a b"), "thread"), "a b");
 });

@@ -22,6 +22,5 @@ export const spent = (member: Member): string => [cost(member.cost_usd), tokens(
 /// The address of a member in the crew, or of one of its tabs.
 export const memberAddress = (id: string, tab = ""): string => `#view=crew&member=${encodeURIComponent(id)}${tab && `&tab=${tab}`}`;
 
-/// The address of a chat or subagent; with `subagent`, of this one's card in the chat.
-export const threadAddress = (id: string, subagent = ""): string =>
-  `#view=crew&thread=${encodeURIComponent(id)}${subagent && `&subagent=${encodeURIComponent(subagent)}`}`;
+/// The address of a chat or subagent.
+export const threadAddress = (id: string): string => `#view=crew&thread=${encodeURIComponent(id)}`;

@@ -25,6 +25,7 @@ export interface Member {
   parent_id?: string | null;
   /// The name that its handoffs carry.
   agent_id?: string;
+  session_id?: string | null;
   definition?: string | null;
   program?: string | null;
   pid?: number | null;

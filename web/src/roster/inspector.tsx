@@ -45,7 +45,7 @@ function Panel({ at: { id, facets }, shown }: { at: Member; shown: Tab }) {
     case "output": return <RunPane id={facets.run!} />;
     case "thread": return <ThreadPane id={facets.thread!} />;
     case "session": return <SessionPane id={facets.session!} member={id} />;
-    case "handoffs": return handoffs.value ? <ChainCard chain={handoffs.value} /> : <p class="hint">It has not left a handoff yet.</p>;
+    case "handoffs": return handoffs.value.length ? <>{handoffs.value.map((chain) => <ChainCard key={chain.agent} chain={chain} />)}</> : <p class="hint">It has not left a handoff yet.</p>;
     case "body": return <BodyPane id={facets.body!} />;
   }
 }

@@ -64,7 +64,7 @@ function FacetFilter() {
         const count = filtered(present.value, { facet, words: "" }).length;
         return (
           <button type="button" key={label} aria-pressed={filter.value.facet === facet} onClick={() => { filter.value = { ...filter.value, facet }; }}>
-            {label}{count > 0 && <span class="views-count">{count}</span>}
+            {label}{facet === "thread" && <span class="visually-hidden"> and subagents</span>}{count > 0 && <span class="views-count">{count}</span>}
           </button>
         );
       })}
@@ -108,4 +108,4 @@ function List({ title, only }: { title: string; only?: Facet }) {
 }
 
 export const CrewList = () => <List title="Crew" />;
-export const LiveList = () => <List title="Live agents" only="body" />;
+export const LiveAgentList = () => <List title="Live agents" only="body" />;

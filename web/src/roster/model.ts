@@ -1,7 +1,8 @@
 // Signals for the view of the crew: the selected member and its tab, the filter, and the open form.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { view } from "../base/views.ts";
-import { chains } from "../handoffs/model.ts";
+import { handoff_list } from "../handoffs/model.ts";
+import { chainsOf } from "../handoffs/state.ts";
 import { questions } from "../inbox/model.ts";
 import { ended, members_loaded, memberWith, present, readAllEnded, readMembers } from "../members/model.ts";
 import { findMember, inTree, type Filter, type Target } from "../members/state.ts";
@@ -17,8 +18,12 @@ export const target = signal<Target | null>(null);
 export const member = computed(() => (target.value ? memberWith(target.value) : undefined));
 export const requested_tab = signal<string | null>(null);
 
-export const handoffs = computed(() => chains.value.find(({ agent }) => agent === member.value?.agent_id));
-export const tabs = computed(() => (member.value ? tabsOf(member.value, !!handoffs.value) : []));
+/// Handoffs are found by an agent's name, which several members may have, and by the session of one without a name.
+export const handoffs = computed(() => {
+  const { agent_id, session_id } = member.value ?? {};
+  return chainsOf(new Map([...handoff_list.items.value].filter(([, handoff]) => handoff.agent_name === agent_id || (!!session_id && handoff.session_id === session_id))));
+});
+export const tabs = computed(() => (member.value ? tabsOf(member.value, handoffs.value.length > 0) : []));
 export const tab = computed(() => shownTab(tabs.value, requested_tab.value));
 
 export function select(chosen: Target, chosen_tab: Tab | null = null): void {
@@ -55,9 +60,9 @@ export function startRoster(): void {
 }
 
 /// Shows what was just started, and closes its form.
-export function showThread(id?: string): void {
+export async function showThread(id?: string): Promise<void> {
   form.value = null;
   if (!id) return;
+  await readMembers();
   open({ by: "thread", id });
-  void readMembers();
 }

@@ -9,7 +9,10 @@ import { command, endReason } from "./texts.ts";
 
 /// A run with its output.
 export function RunPane({ id }: { id: string }) {
-  useEffect(() => select(id), [id]);
+  useEffect(() => {
+    select(id);
+    return () => select(null);
+  }, [id]);
   const at = runWith(id);
   if (!at || selected.value !== id) return <p class="hint">{loaded.value && !at ? "The record of this run has been deleted." : "Loading…"}</p>;
   const why = at.status === "failed" ? endReason(at) : "";

@@ -8,7 +8,7 @@ import { Handoffs } from "../handoffs/handoffs.tsx";
 import { Inbox } from "../inbox/inbox.tsx";
 import { Locks } from "../locks/locks.tsx";
 import { Inspector } from "../roster/inspector.tsx";
-import { CrewList, LiveList } from "../roster/member_list.tsx";
+import { CrewList, LiveAgentList } from "../roster/member_list.tsx";
 import { startRoster } from "../roster/model.ts";
 import { startRuns } from "../runs/model.ts";
 import { Board } from "../work/board.tsx";
@@ -20,7 +20,7 @@ import { startStream } from "./stream.ts";
 import { TopBar } from "./top_bar.tsx";
 
 const shown = { crew: Inspector, board: Board, locks: Locks, handoffs: Handoffs, world: WorldPane, definitions: DefinitionsSheet };
-const lists: { [name in View]?: typeof CrewList } = { crew: CrewList, world: LiveList };
+const lists: { [name in View]?: typeof CrewList } = { crew: CrewList, world: LiveAgentList };
 
 function Refused({ why }: { why: string }) {
   return (

@@ -2,7 +2,6 @@
 import { batch, effect } from "@preact/signals";
 import type { LogEvent } from "../base/event.ts";
 import { addressOf, parameterIn, view, viewIn } from "../base/views.ts";
-import { focused_subagent } from "../crew/model.ts";
 import type { Question } from "../inbox/wire.ts";
 import { memberAddress } from "../members/texts.ts";
 import { member, open, requested_tab, select, tab, tabs, target } from "../roster/model.ts";
@@ -31,7 +30,6 @@ function applyAddress(): void {
       select(requested);
       requested_tab.value = parameter("tab") ?? (parameter("thread") ? "thread" : parameter("run") ? "output" : null);
     }
-    focused_subagent.value = parameter("subagent");
   });
 }
 
@@ -42,13 +40,18 @@ function address(): string {
   return member.value ? memberAddress(member.value.id, tab.value && tab.value !== tabs.value[0] ? tab.value : "") : "";
 }
 
+function showAddress(): void {
+  const shown = address();
+  if (shown && shown !== location.hash) history.replaceState(null, "", shown);
+}
+
 export function startNavigation(): void {
   applyAddress();
-  addEventListener("hashchange", applyAddress);
-  effect(() => {
-    const shown = address();
-    if (shown && shown !== location.hash) history.replaceState(null, "", shown);
+  addEventListener("hashchange", () => {
+    applyAddress();
+    showAddress();
   });
+  effect(showAddress);
   addEventListener("keydown", (event) => {
     const requested = viewOfKey(event, isField(event.target));
     if (!requested) return;

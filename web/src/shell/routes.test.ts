@@ -9,7 +9,7 @@ const key = (name: string, more = {}) => ({ key: name, ctrlKey: false, metaKey: 
 test("addresses lead to views, and to a member by its id, its run or its thread", () => {
   assert.deepEqual([viewIn("#view=board"), viewIn("#view=world"), viewIn("#run=x"), viewIn(""), viewIn("#view=nonsense")], ["board", "world", "crew", "crew", "crew"]);
   const inHash = (hash: string) => targetIn((name) => parameterIn(hash, name));
-  assert.deepEqual([inHash("#run=build"), inHash("#view=crew&member=m-1&tab=session"), inHash("#view=crew&thread=a%20b&subagent=3f"), inHash("#view=board")],
+  assert.deepEqual([inHash("#run=build"), inHash("#view=crew&member=m-1&tab=session"), inHash("#view=crew&thread=a%20b"), inHash("#view=board")],
     [{ by: "run", id: "build" }, { by: "member", id: "m-1" }, { by: "thread", id: "a b" }, null]);
 });
 
