@@ -42,11 +42,14 @@ export interface Branch {
 
 /// The members with each one's children below it. Whoever needs somebody comes first, together with its family.
 export function inTree(members: readonly Member[]): Branch[] {
-  const listed = new Set(members.map(({ id }) => id));
-  const children = new Map<string, Member[]>();
-  const parentOf = ({ id, parent_id }: Member): string => (parent_id && parent_id !== id && listed.has(parent_id) ? parent_id : "");
-  for (const member of members) children.set(parentOf(member), [...(children.get(parentOf(member)) ?? []), member]);
   const place = new Map(members.map(({ id }, i) => [id, i]));
+  const children = new Map<string, Member[]>();
+  const parentOf = ({ id, parent_id }: Member): string => (parent_id && parent_id !== id && place.has(parent_id) ? parent_id : "");
+  for (const member of members) {
+    const siblings = children.get(parentOf(member));
+    if (siblings) siblings.push(member);
+    else children.set(parentOf(member), [member]);
+  }
   const seen = new Set<string>();
   // Of each family: its first place in the list of the daemon.
   const grow = (member: Member, depth: number): { first: number; branches: Branch[] } => {
