@@ -38,7 +38,7 @@ test("everybody is in one list, as a tree, with the words of cru crew, and can b
   const row = (name) => rowOf(page, name);
   const told = (await crew.get("/crew")).json.crew;
   assert.equal(told.length, 5);
-  for (const { name, status } of told) await row(name).getByText(status, { exact: true }).waitFor();
+  for (const { name, status } of told) await row(name).locator(".badge").getByText(status).waitFor();
   await page.screenshot({ path: picture("crew") });
   assert.deepEqual(await violationsOf(page), []);
 
@@ -87,7 +87,7 @@ test("a member has a tab for each facet, by pointer, by keys and by address", as
   const selected = (name) => page.getByRole("tab", { name, selected: true });
 
   // A run, by its name in the address.
-  await pane("build").getByText("compiling").waitFor();
+  await pane("build").getByTestId("output").getByText("compiling").waitFor();
   assert.deepEqual(await tabsOf("build"), ["Output"]);
   await crew.post("/agents/build/input", { text: "live" });
   await page.getByTestId("output").getByText("heard live").waitFor();
@@ -156,7 +156,7 @@ test("a member has a tab for each facet, by pointer, by keys and by address", as
 });
 
 test("a chat and a subagent are started from the crew, and shown as soon as they are there", async (t) => {
-  const crew = await Crew.started({ models: { quick: "quick" }, settings: { crew: { default_model: "quick" } }, scripts: { quick: { otherwise: { say: "The shelf is full." } } } }, t);
+  const crew = await Crew.started({ models: { quick: "quick" }, settings: { crew: { default_model: "quick" } }, scripts }, t);
   const { page, complaints } = await openPage(addressOf(crew), t);
   const nav = page.getByRole("navigation", { name: "Crew" });
   await nav.getByRole("button", { name: "New chat" }).click();
@@ -168,6 +168,7 @@ test("a chat and a subagent are started from the crew, and shown as soon as they
   await nav.getByRole("button", { name: "Spawn" }).click();
   const form = page.getByRole("form", { name: "Spawn an agent" });
   await form.getByLabel("Agent", { exact: true }).selectOption("explorer");
+  await form.getByLabel("Model", { exact: true }).selectOption("quick");
   await form.getByLabel("Task").fill("look at the shelf");
   await form.getByRole("button", { name: "Spawn" }).click();
   await page.getByRole("region", { name: /^Member explorer-/ }).getByText("look at the shelf").first().waitFor();
@@ -175,6 +176,7 @@ test("a chat and a subagent are started from the crew, and shown as soon as they
   // A definition's button spawns as well, and leads to the crew.
   await page.keyboard.press("6");
   await page.getByRole("row").filter({ hasText: "code-reviewer" }).getByRole("button", { name: /Spawn/ }).click();
+  await form.getByLabel("Model", { exact: true }).selectOption("quick");
   await form.getByLabel("Task").fill("review the shelf");
   await form.getByRole("button", { name: "Spawn" }).click();
   await page.getByRole("region", { name: /^Member code-reviewer-/ }).getByText("review the shelf").first().waitFor();

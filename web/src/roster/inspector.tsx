@@ -70,8 +70,8 @@ function MemberPane({ at }: { at: Member }) {
           <span class="faint">{whatIs(at)}</span>
           <Parent at={at} />
         </div>
-        {at.evidence && <p class={at.status === "failed" ? "pane-why" : "faint"}>{oneLine(at.evidence)}</p>}
-        <Facts of={[["doing", at.doing !== at.evidence ? at.doing : ""], ["spent", spent(at)], ["program", at.program], ["pid", at.pid ? String(at.pid) : ""]]} />
+        {at.evidence && at.evidence !== at.doing && <p class={at.status === "failed" ? "pane-why" : "faint"}>{oneLine(at.evidence)}</p>}
+        <Facts of={[["doing", shown === "output" ? "" : at.doing], ["spent", spent(at)], ["program", at.definition ? at.program : ""], ["pid", at.pid ? String(at.pid) : ""]]} />
       </header>
       {shown && <TabList />}
       {shown && (

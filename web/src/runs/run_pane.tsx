@@ -1,11 +1,12 @@
 import { useEffect } from "preact/hooks";
 import { loaded } from "../base/connection.ts";
+import { oneLine } from "../base/text.ts";
 import { ConfirmButton } from "../ui/confirm_button.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { kill, runWith, select, selected } from "./model.ts";
 import { Output } from "./output.tsx";
 import { isActive } from "./state.ts";
-import { command, endReason } from "./texts.ts";
+import { command } from "./texts.ts";
 
 /// A run with its output.
 export function RunPane({ id }: { id: string }) {
@@ -15,7 +16,6 @@ export function RunPane({ id }: { id: string }) {
   }, [id]);
   const at = runWith(id);
   if (!at || selected.value !== id) return <p class="hint">{loaded.value && !at ? "The record of this run has been deleted." : "Loading…"}</p>;
-  const why = at.status === "failed" ? endReason(at) : "";
   return (
     <>
       <header class="pane-head">
@@ -24,7 +24,7 @@ export function RunPane({ id }: { id: string }) {
           <span class="spacer" />
           {isActive(at) && <ConfirmButton key={id} label="Kill" confirm_label="Kill it now" act={() => kill(id)} />}
         </div>
-        {why && <p class="pane-why"><span aria-hidden="true">✗ </span>{why}</p>}
+        {at.error_detail && <p class="pane-why">{oneLine(at.error_detail)}</p>}
         <Facts of={[["pid", at.pid && isActive(at) ? String(at.pid) : ""], ["branch", at.branch], ["folder", at.worktree]]} />
       </header>
       <Output />

@@ -1,4 +1,4 @@
-// Texts about runs: command, why they ended. Pure.
+// Texts about runs. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
 import type { Run } from "./wire.ts";
@@ -6,16 +6,6 @@ import type { Run } from "./wire.ts";
 export function command(run: Run): string {
   const words = run.task ? `${run.backend && run.backend !== "command" ? `${run.backend}: ` : ""}${run.task}` : (run.argv ?? []).join(" ");
   return safeText(words.replace(/\s+/g, " "));
-}
-
-/// Why a run ended; empty if there is nothing to explain.
-export function endReason(run: Run): string {
-  const parts: string[] = [];
-  if (run.error) parts.push(run.error);
-  if (run.error_detail && run.error_detail !== run.error) parts.push(run.error_detail);
-  else if (!run.error && run.exit_code) parts.push(`exit code ${run.exit_code}`);
-  else if (!run.error && run.signal) parts.push(`signal ${run.signal}`);
-  return safeText(parts.join(": "));
 }
 
 /// A description of a run's event in one line.

@@ -22,7 +22,7 @@ export function SessionPane({ id, member }: { id: string; member: string }) {
       {!!session?.capabilities?.length && <ul class="chips" aria-label="Capabilities">{session.capabilities.map((word) => <li key={word}>{safeText(word)}</li>)}</ul>}
       <section aria-label="Locks held">
         <h3 class="heading">Locks</h3>
-        {held.length ? <LockTable locks={held} /> : <p class="hint">It holds no locks.</p>}
+        {held.length ? <LockTable locks={held} has_holder={false} /> : <p class="hint">It holds no locks.</p>}
       </section>
       <section aria-label="Work claimed">
         <h3 class="heading">Work</h3>
