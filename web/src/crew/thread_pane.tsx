@@ -112,8 +112,8 @@ function ChatView({ at }: { at: ChatRow }) {
           {at.status === "active" && at.turn !== "running" && <ConfirmButton key={at.id} label="End chat" confirm_label="End it now" act={() => endChat(at.id)} />}
         </div>
         <Facts of={[
-          ["agent", at.agent], ["model", [at.model, at.model_version !== at.model && at.model_version].filter(Boolean).join(" · ")],
-          ["usage", [tokens(at.total_tokens), cost(at.cost_usd)].filter(Boolean).join(", ")], ["queued", at.queue_depth ? String(at.queue_depth) : ""], ["folder", at.folder],
+          ["model", [at.model, at.model_version !== at.model && at.model_version].filter(Boolean).join(" · ")],
+          ["spent with subagents", [tokens(at.total_tokens), cost(at.cost_usd)].filter(Boolean).join(", ")], ["queued", at.queue_depth ? String(at.queue_depth) : ""], ["folder", at.folder],
         ]} />
       </header>
       <Transcript key={`t-${at.id}`} at={at} />

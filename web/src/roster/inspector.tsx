@@ -59,8 +59,8 @@ function Parent({ at: { parent, parent_id } }: { at: Member }) {
 /// A member: its badge and why it has it, what it is, and a tab for each of its facets.
 function MemberPane({ at }: { at: Member }) {
   const shown = tab.value;
-  // The output and a thread scroll by themselves.
-  const scrolls = shown !== "output" && shown !== "thread";
+  // These begin with what the member is doing, and scroll by themselves.
+  const says_what = shown === "output" || shown === "thread";
   return (
     <section class="pane" aria-label={`Member ${safeText(at.name)}`}>
       <header class="pane-head">
@@ -71,11 +71,11 @@ function MemberPane({ at }: { at: Member }) {
           <Parent at={at} />
         </div>
         {at.evidence && at.evidence !== at.doing && <p class={at.status === "failed" ? "pane-why" : "faint"}>{oneLine(at.evidence)}</p>}
-        <Facts of={[["doing", shown === "output" ? "" : at.doing], ["spent", spent(at)], ["program", at.definition ? at.program : ""], ["pid", at.pid ? String(at.pid) : ""]]} />
+        <Facts of={[["doing", says_what ? "" : at.doing], ["spent", spent(at)], ["pid", at.pid ? String(at.pid) : ""]]} />
       </header>
       {shown && <TabList />}
       {shown && (
-        <div class={`panel ${scrolls ? "is-scrolled" : ""}`} role="tabpanel" id="tab-panel" aria-labelledby={idOf(shown)} {...(scrolls && { tabIndex: 0 })}>
+        <div class={`panel ${says_what ? "" : "is-scrolled"}`} role="tabpanel" id="tab-panel" aria-labelledby={idOf(shown)} {...(!says_what && { tabIndex: 0 })}>
           <Panel key={shown} at={at} shown={shown} />
         </div>
       )}

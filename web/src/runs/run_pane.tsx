@@ -21,7 +21,6 @@ export function RunPane({ id }: { id: string }) {
       <header class="pane-head">
         <div class="pane-title">
           <p class="pane-command"><code>{command(at)}</code></p>
-          <span class="spacer" />
           {isActive(at) && <ConfirmButton key={id} label="Kill" confirm_label="Kill it now" act={() => kill(id)} />}
         </div>
         {at.error_detail && <p class="pane-why">{oneLine(at.error_detail)}</p>}
