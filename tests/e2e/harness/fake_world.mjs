@@ -61,6 +61,7 @@ export class FakeWorld {
   }
 
   serve(request, response) {
+    if (this.is_away) return request.destroy();
     const { pathname } = new URL(request.url, this.url);
     const file = this.page.get(pathname);
     if (file) return response.writeHead(200, { "Content-Type": file.type, "Content-Security-Policy": policy }).end(file.bytes);
@@ -127,10 +128,11 @@ export class FakeWorld {
     return whole;
   }
 
-  /// The sockets end, and no new ones are taken until `back`.
+  /// All connections end, and no new ones are taken until `back`.
   away() {
     this.is_away = true;
     for (const client of this.clients) client.terminate();
+    for (const listener of this.listeners) listener.destroy();
   }
   back() {
     this.is_away = false;
