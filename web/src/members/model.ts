@@ -42,8 +42,8 @@ export const readMembers = reader(members_error, async () => {
     has_more.value = { present: here.more, ended: all.more };
     members_loaded.value = true;
   });
-  // A large crew is read less often.
-  pause_ms = Math.max(min_pause_ms, 5 * (performance.now() - began));
+  // A large crew is read less often, so that the daemon spends little of its time on it.
+  pause_ms = Math.max(min_pause_ms, 20 * (performance.now() - began));
 });
 
 /// Reads as many ended members as the daemon lists. Returns false if that was done before.
