@@ -65,7 +65,7 @@ function keepFresh(events: readonly LogEvent[]): void {
   if (document.hidden) return;
   for (const list of lists) list.retryIfFailed();
   if (view.peek() === "crew") keepSessionsFresh();
-  if (view.peek() === "locks") keepLocksFresh(events);
+  if (view.peek() === "locks" || view.peek() === "crew") keepLocksFresh(events);
   applyMemberEvents(events);
 }
 
