@@ -53,6 +53,14 @@ test("everybody is in one list, as a tree, with the words of cru crew, and can b
   await filter.getByRole("button", { name: "All" }).click();
   assert.equal((await namesIn(page)).length, 5);
 
+  // A link is followed, whatever changes on the page before the browser reports the new address.
+  await page.evaluate(() => {
+    location.hash = "#view=locks";
+    document.querySelector(".member:not([aria-current])").click();
+  });
+  await page.getByRole("region", { name: "Locks", exact: true }).waitFor();
+  await page.keyboard.press("1");
+
   // The word is the daemon's, even one that nothing else on the page would suggest.
   await page.route("**/crew?**", async (route) => {
     const response = await route.fetch();

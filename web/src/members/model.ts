@@ -28,6 +28,7 @@ let ended_limit = ended_at_first;
 export const memberWith = (target: Target): Member | undefined => findMember(members.value, target);
 
 const min_pause_ms = 500;
+const max_pause_ms = 3000;
 let pause_ms = min_pause_ms;
 
 export const readMembers = reader(members_error, async () => {
@@ -43,7 +44,7 @@ export const readMembers = reader(members_error, async () => {
     members_loaded.value = true;
   });
   // A large crew is read less often, so that the daemon spends little of its time on it.
-  pause_ms = Math.max(min_pause_ms, 20 * (performance.now() - began));
+  pause_ms = Math.min(max_pause_ms, Math.max(min_pause_ms, 20 * (performance.now() - began)));
 });
 
 /// Reads as many ended members as the daemon lists. Returns false if that was done before.

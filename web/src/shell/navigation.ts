@@ -21,7 +21,12 @@ export function openEventSubject(event: LogEvent): void {
 /// Shows who asked a question.
 export const openAsker = (question: Question): void => open(question.member ? { by: "member", id: question.member } : { by: "run", id: question.task_id });
 
+/// The address that was last applied or shown. The browser reports a change of the address only later; until then, the new one
+/// is not overwritten.
+let known_hash = "";
+
 function applyAddress(): void {
+  known_hash = location.hash;
   const parameter = (name: Parameters<typeof parameterIn>[1]) => parameterIn(location.hash, name);
   const requested = targetIn(parameter);
   batch(() => {
@@ -42,7 +47,9 @@ function address(): string {
 
 function showAddress(): void {
   const shown = address();
-  if (shown && shown !== location.hash) history.replaceState(null, "", shown);
+  if (!shown || shown === known_hash || location.hash !== known_hash) return;
+  history.replaceState(null, "", shown);
+  known_hash = location.hash;
 }
 
 export function startNavigation(): void {
