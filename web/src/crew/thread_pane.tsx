@@ -1,22 +1,23 @@
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { now } from "../base/clock.ts";
 import { safeText } from "../base/safe_text.ts";
-import { ago, oneLine } from "../base/text.ts";
-import { Badge } from "../ui/badge.tsx";
+import { ago, cost, oneLine, tokens } from "../base/text.ts";
+import { BadgeOf } from "../members/member_badge.tsx";
 import { ConfirmButton } from "../ui/confirm_button.tsx";
+import { Facts } from "../ui/facts.tsx";
 import { Markdown } from "../ui/markdown.tsx";
 import { EntryView } from "./chat_entry.tsx";
 import { Composer } from "./composer.tsx";
-import { chat, chat_subagents, chats, chats_loaded, crew, endChat, entries_error, entries_loaded, placement, subagentLinks } from "./model.ts";
-import { is_new_chat_open, NewChat } from "./new_chat.tsx";
+import { chat, chat_subagents, chats_error, chats_loaded, crew, endChat, entries_error, entries_loaded, openChat, placement, readSubagent, subagentLinks, subagents } from "./model.ts";
 import type { ChatRow } from "./state.ts";
 import { SubagentCard } from "./subagent_card.tsx";
 import type { ToolResult } from "./wire.ts";
-import { chatState, cost, titleOf, tokens, waitingText } from "./texts.ts";
+import { titleOf, waitingText } from "./texts.ts";
 
 const shown_entries = 200;
 
 const resolveLink = subagentLinks(chat_subagents);
+const resolveSubagent = subagentLinks(subagents);
 
 /// The state of the current turn: its text so far, what it waits for, or why it failed.
 function TurnStatus({ at, speaker }: { at: ChatRow; speaker: string }) {
@@ -25,7 +26,7 @@ function TurnStatus({ at, speaker }: { at: ChatRow; speaker: string }) {
     <>
       {at.turn === "running" && (
         <li class="entry is-assistant is-streaming">
-          <p class="entry-who">{safeText(speaker)} <Badge status="running" /></p>
+          <p class="entry-who">{safeText(speaker)} <BadgeOf target={{ by: "thread", id: at.id }} /></p>
           {streaming?.is_partial && streaming.text && <span class="faint">…</span>}
           {streaming?.text && <Markdown text={streaming.text} resolveLink={resolveLink} is_live />}
           {at.tool && <p class="sub-line"><span class="faint">tool</span> <code>{oneLine(at.tool.name, 60)}</code> {oneLine(at.tool.summary, 200)}</p>}
@@ -100,50 +101,45 @@ function Transcript({ at }: { at: ChatRow }) {
   );
 }
 
-function Empty() {
+function ChatView({ at }: { at: ChatRow }) {
   return (
-    <section class="empty">
-      <h2>{chats_loaded.value ? "No chats yet" : "Loading…"}</h2>
-      {chats_loaded.value && (
-        <>
-          <p>Start one here, or in a terminal in this project:</p>
-          <pre><code>cru chat</code></pre>
-          <button type="button" class="button is-main" onClick={() => { is_new_chat_open.value = true; }}>New chat</button>
-        </>
-      )}
-    </section>
+    <>
+      <header class="pane-head">
+        <div class="pane-title">
+          <h3>{titleOf(at)}</h3>
+          <span class="pane-since">{ago(at.ended_at ?? at.started_at, now.value)}</span>
+          <span class="spacer" />
+          {at.status === "active" && at.turn !== "running" && <ConfirmButton key={at.id} label="End chat" confirm_label="End it now" act={() => endChat(at.id)} />}
+        </div>
+        <Facts of={[
+          ["model", [at.model, at.model_version !== at.model && at.model_version].filter(Boolean).join(" · ")],
+          ["spent with subagents", [tokens(at.total_tokens), cost(at.cost_usd)].filter(Boolean).join(", ")], ["queued", at.queue_depth ? String(at.queue_depth) : ""], ["folder", at.folder],
+        ]} />
+      </header>
+      <Transcript key={`t-${at.id}`} at={at} />
+      <Composer key={`c-${at.id}`} chat={at} />
+    </>
   );
 }
 
-export function ChatPane() {
-  const at = chat.value;
-  if (is_new_chat_open.value) return <section class="sheet" aria-label="New chat"><header class="sheet-head"><h2>New chat</h2></header><NewChat /></section>;
-  if (!at) {
-    if (entries_error.value) return <section class="empty"><h2>Chat not found</h2><p class="error" role="alert">{safeText(entries_error.value)}</p></section>;
-    return chats.value.length ? <section class="empty"><h2>{crew.value.open ? "Loading…" : "Select a chat"}</h2></section> : <Empty />;
+/// A chat with its transcript, or a subagent with its task and report.
+export function ThreadPane({ id }: { id: string }) {
+  const subagent = crew.value.subagents.get(id);
+  const is_chat = crew.value.chats.has(id);
+  useEffect(() => {
+    if (is_chat) openChat(id);
+    // Only the newest chats and subagents are read at first.
+    else if (!subagent && chats_loaded.value) readSubagent(id).catch(() => openChat(id));
+  }, [id, is_chat, !subagent, chats_loaded.value]);
+  if (subagent) {
+    return (
+      <div class="panel is-scrolled" tabIndex={0} role="group" aria-label="Task and report">
+        <SubagentCard subagent={subagent} resolveLink={resolveSubagent} is_open />
+      </div>
+    );
   }
-  const facts: [string, string][] = [
-    ["agent", at.agent ?? ""], ["model", [at.model, at.model_version !== at.model && at.model_version].filter(Boolean).join(" · ")],
-    ["usage", [tokens(at.total_tokens), cost(at.cost_usd)].filter(Boolean).join(", ")], ["queued", at.queue_depth ? String(at.queue_depth) : ""], ["folder", at.folder ?? ""],
-  ];
-  return (
-    <section class="pane" aria-label={`Chat ${titleOf(at)}`}>
-      <header class="pane-head">
-        <div class="pane-title">
-          <h2>{titleOf(at)}</h2>
-          <Badge status={chatState(at)} />
-          <span class="pane-since">{ago(at.ended_at ?? at.started_at, now.value)}</span>
-          <span class="spacer" />
-          {at.status === "active" && at.turn !== "running" && (at.kind ?? "chat") === "chat" && <ConfirmButton key={at.id} label="End chat" confirm_label="End it now" act={() => endChat(at.id)} />}
-        </div>
-        <dl class="facts">
-          {facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd title={safeText(value)}>{oneLine(value, 200)}</dd></div>)}
-        </dl>
-      </header>
-      <Transcript key={`t-${at.id}`} at={at} />
-      {(at.kind ?? "chat") === "chat"
-        ? <Composer key={`c-${at.id}`} chat={at} />
-        : <p class="composer faint">{at.kind === "run" ? "These agents were spawned from the command line or this page." : "These agents were spawned by another program."} You cannot send messages here.</p>}
-    </section>
-  );
+  const at = chat.value;
+  if (at && is_chat && crew.value.open === id) return <ChatView at={at} />;
+  const error = chats_error.value || entries_error.value;
+  return error ? <p class="error" role="alert">{safeText(error)}</p> : <p class="hint">Loading…</p>;
 }

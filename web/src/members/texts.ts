@@ -1,5 +1,5 @@
 // Texts about members. Pure.
-import { oneLine } from "../base/text.ts";
+import { cost, oneLine, tokens } from "../base/text.ts";
 import type { State } from "../ui/states.ts";
 import type { Member, Word } from "./wire.ts";
 
@@ -16,10 +16,11 @@ export function whatIs(member: Member): string {
   return what && what !== member.kind ? `${member.kind} · ${oneLine(what, 60)}` : member.kind;
 }
 
-/// "$0.42, 14000 tokens"; empty if nothing is known.
-export function spent(member: Member): string {
-  const parts = [];
-  if (typeof member.cost_usd === "number") parts.push(`$${member.cost_usd.toFixed(2)}`);
-  if (member.tokens) parts.push(`${member.tokens} tokens`);
-  return parts.join(", ");
-}
+/// "$0.42, 14.0k tok"; empty if nothing is known.
+export const spent = (member: Member): string => [cost(member.cost_usd), tokens(member.tokens)].filter(Boolean).join(", ");
+
+/// The address of a member in the crew, or of one of its tabs.
+export const memberAddress = (id: string, tab = ""): string => `#view=crew&member=${encodeURIComponent(id)}${tab && `&tab=${tab}`}`;
+
+/// The address of a chat or subagent.
+export const threadAddress = (id: string): string => `#view=crew&thread=${encodeURIComponent(id)}`;
