@@ -41,6 +41,7 @@ class Engine {
   members::Members& members() { return members_; }
 
  private:
+  bool is_present(const coordination::Session& session) const;
   Task<void> keep_tidy();
   Result<json::object> tell_config() const;
 
@@ -68,6 +69,7 @@ class Engine {
   notes::Notes notes_;
   minds::Minds minds_;
   crew::Workbench workbench_;
+  Endings endings_;
   CoordinationTools coordination_tools_;
   crew::Crew crew_;
   autonomy::AgentRuntime live_;
