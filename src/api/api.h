@@ -41,6 +41,8 @@ struct Call {
   std::string inherited_session = {};  ///< what its MCP server was started with; see edges/identity.h
   /// The member that all this comes to. Filled in by the Api, for coordination rows; empty: nobody yet.
   std::string member = {};
+  /// With the end of a session, told by a hook: the client's own id of the session that is over.
+  std::string closes_session = {};
 };
 
 /// The errors of a coordination row also say `success: false`.

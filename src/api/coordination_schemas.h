@@ -73,7 +73,8 @@ constexpr auto crew_schema =
 "status":{"enum":["needs you","failed","disconnected","speaking","listening","thinking","using a tool","queued","idle","done"]},
 "since":{"type":"string"},"evidence":{"type":["string","null"]},"doing":{"type":["string","null"]},
 "parent":{"type":["string","null"]},"program":{"type":["string","null"]},"definition":{"type":["string","null"]},
-"tokens":{"type":["integer","null"]},"cost_usd":{"type":["number","null"]},"facets":{"type":"object"}}}}}})";
+"tokens":{"type":["integer","null"]},"cost_usd":{"type":["number","null"]},
+"spent":{"type":["string","null"]},"facets":{"type":"object"}}}}}})";
 constexpr auto session_schema = R"({"type":"object","required":["success"],"properties":{
 "success":{"type":"boolean"},"session_id":{"type":"string"},"error":{"type":"string"},"reason":{"type":["string","null"]}}})";
 constexpr auto ended_schema = R"({"type":"object","required":["success"],"properties":{

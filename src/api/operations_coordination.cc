@@ -70,7 +70,7 @@ void add_sessions(std::vector<Operation>& table) {
        .idempotent = true,
        .cli = {.verb = "crew",
                .list = "crew",
-               .columns = {"name", "kind", "status", "since", "doing", "parent"}},
+               .columns = {"name", "kind", "status", "since", "doing", "parent", "spent"}},
        .reply = crew_schema,
        .title = "List the crew",
        .is_coordination = true});

@@ -106,6 +106,8 @@ class AgentRuntime {
   Task<Result<int64_t>> purge(Duration keep);
 
   size_t size() const { return bodies_.size(); }
+  /// Whether it is here and does anything but idle.
+  bool is_at_work(std::string_view id) const;
 
  private:
   struct Thought;

@@ -143,7 +143,7 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
   });
   if (!recorded)
     log_error("cannot record the end of a subagent", recorded.error(), {{"task_id", subagent.task_id}});
-  co_await external_tools_.agent_ended(subagent.agent, subagent.task_id);
+  co_await external_tools_.thread_ended(subagent.task_id);
 }
 
 void take_word(Tx& tx, Chat& chat, const std::string& text) {

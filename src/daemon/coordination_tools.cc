@@ -7,7 +7,6 @@
 
 #include "daemon/agent_gate.h"
 #include "members/member.h"
-#include "platform/files/log.h"
 
 namespace cru::daemon {
 namespace {
@@ -60,17 +59,13 @@ Task<Result<std::string>> CoordinationTools::call(crew::ToolCall call) {
   const auto* row = find_row(call.name);
   if (!row) co_return fail(Code::not_found, fmt::format("unknown tool: {}", call.name));
   if (auto allowed = check_agent(*row, call.granted); !allowed) co_return fail(std::move(allowed.error()));
-  known_.insert(call.agent + "-" + call.task_id);
   auto reply = co_await api_.call(*row, call_of(call.agent, call.task_id, call.traceparent), call.input);
   if (!reply) co_return fail(std::move(reply.error()));
   co_return reply->text();
 }
 
-Task<void> CoordinationTools::agent_ended(std::string agent, std::string task_id) {
-  if (known_.erase(agent + "-" + task_id) == 0) co_return;
-  auto ended = co_await api_.call(*api::find_operation("end_session"), call_of(agent, task_id, {}),
-                                  {{"reason", "its task has ended"}});
-  if (!ended) log_error("cannot end the agent session of a subagent", ended.error(), {{"task_id", task_id}});
+Task<void> CoordinationTools::thread_ended(std::string thread) {
+  return endings_.thread_ended(members::kept_member_id(thread));
 }
 
 }  // namespace cru::daemon

@@ -114,23 +114,6 @@ Duration git_limit() {
   return milliseconds > 0 ? Duration(milliseconds) : coordination::SessionOptions{}.git_limit;
 }
 
-Task<void> end_sessions_of(coordination::Sessions& sessions, std::string task_id, std::string why) {
-  auto ended = co_await sessions.end_of_run(task_id, "its run " + task_id + " has ended: " + why);
-  if (!ended) log_error("cannot end the agent sessions of a run", ended.error(), {{"run", task_id}});
-}
-
-/// Nobody tells a second time that a program has ended, so a store that is unwell is asked again.
-Task<void> end_member_of(Loop& loop, coordination::Sessions& sessions, members::Member member) {
-  constexpr Duration pause = 30s;
-  auto program = member.program.empty() ? std::string("its program") : "its program, " + member.program + ",";
-  for (;;) {
-    auto ended = co_await sessions.end_of_member(member.id, program + " has ended");
-    if (ended) co_return;
-    log_error("cannot end a member whose program ended; retrying", ended.error(), {{"member", member.name}});
-    co_await loop.sleep(pause);
-  }
-}
-
 }  // namespace
 
 std::vector<Migration> all_migrations() {
@@ -189,7 +172,8 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                   .program = program,
                   .result_limit = static_cast<size_t>(config.result_limit),
                   .environment = allowed_environment(config)}),
-      coordination_tools_(api_),
+      endings_(loop, sessions_),
+      coordination_tools_(api_, endings_),
       crew_(loop, store, pool, system_random(), registry_, minds_, workbench_, coordination_tools_,
             {.root = project.root,
              .max_concurrent = config.max_concurrent,
@@ -205,28 +189,37 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   api_.set_identify([this](const api::Operation& operation, api::Call call, json::object input) {
     return identify_member(members_, operation, std::move(call), std::move(input));
   });
-  sessions_.set_presence([this](const std::string& member) { return members_.is_present(member); });
+  sessions_.set_presence([this](const coordination::Session& session) { return is_present(session); });
   sessions_.when_ended([this] {
     members_.changed();
     inbox_.notify();
   });
   // Whoever's program has ended holds nothing any more.
-  members_.when_gone(
-      [this](const members::Member& member) { loop_.spawn(end_member_of(loop_, sessions_, member)); });
+  members_.when_gone([this](std::string member, ProcessIdentity host) {
+    endings_.host_ended(std::move(member), std::move(host));
+  });
   sessions_.when_freed([this] { work_.freed(); });
   // A run that has ended holds nothing any more, whatever its agent had time to say.
-  runs_.when_ended([this](const runs::Run& run) {
-    loop_.spawn(end_sessions_of(sessions_, run.task_id, std::string(runs::name(run.status))));
-  });
+  runs_.when_ended(
+      [this](const runs::Run& run) { endings_.run_ended(run.task_id, std::string(runs::name(run.status))); });
   store.events().set_expander("agent.output",
                               [this](Event event) { return runs_.expand_output(std::move(event)); });
+}
+
+/// Silent or not: its program is there, or it is at work here.
+bool Engine::is_present(const coordination::Session& session) const {
+  const auto& member = session.member;
+  if (members_.is_present(member) || runs_.has_run_of(member) || runs_.is_running(session.owner)) return true;
+  auto kept = member.starts_with("m-") ? member.substr(2) : std::string();
+  return crew_.is_at_work(kept) || live_.is_at_work(kept);
 }
 
 void Engine::bind(api::DaemonFacts facts) {
   auto& clock = loop_.clock();
   auto facts_url = facts.url;
   api::bind_daemon(api_, store_, keeper_, clock, std::move(facts));
-  api::bind_runs(api_, store_, runs_, clock);
+  api::bind_runs(api_, store_, runs_, clock,
+                 [this](const api::Call& call) { return find_caller(members_, call); });
   api::bind_roster(api_, store_, clock);
   api::bind_pairings(api_, pairings_, facts_url);
   api::bind_questions(api_, runs_, inbox_);
@@ -254,6 +247,7 @@ Task<Result<>> Engine::recover(bool fresh_database) {
   if (recovered) recovered = co_await runs_.recover();
   // Whoever is silent is not dead: who is there is known before the sessions are looked at.
   if (recovered) recovered = co_await members_.recover();
+  if (recovered) recovered = co_await crew_.expect();
   if (!recovered) co_return recovered;
   recovered = co_await sessions_.recover(
       [this](const std::string& id) { return id == api::unknown_run || runs_.is_running(id); });

@@ -43,6 +43,7 @@ class Engine {
   const pairings::Pairings& pairings() const { return pairings_; }
 
  private:
+  bool is_present(const coordination::Session& session) const;
   Task<void> keep_tidy();
   Result<json::object> tell_config() const;
 
@@ -71,6 +72,7 @@ class Engine {
   notes::Notes notes_;
   minds::Minds minds_;
   crew::Workbench workbench_;
+  Endings endings_;
   CoordinationTools coordination_tools_;
   crew::Crew crew_;
   autonomy::AgentRuntime live_;

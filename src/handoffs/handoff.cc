@@ -100,6 +100,7 @@ json::object to_json(const Handoff& handoff) {
   return {{"id", handoff.id},
           {"agent_name", handoff.agent_name},
           {"session_id", handoff.session_id},
+          {"member", json_or_null(handoff.member)},
           {"summary", handoff.summary},
           {"completed_work", json::value_from(handoff.completed_work)},
           {"in_progress", json::value_from(handoff.in_progress)},

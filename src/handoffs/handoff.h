@@ -19,6 +19,7 @@ struct Handoff {
   std::string carries = {};
   std::string changeset_id = {};  ///< a final one's: what the session changed
   Time created_at = {};
+  std::string member = {};  ///< who wrote it
 };
 json::object to_json(const Handoff& handoff);
 

@@ -38,6 +38,7 @@ Task<Result<Done>> Handoffs::write(Who who, Handoff handoff) {
         auto written = handoff;
         written.agent_name = handoff_name_of(tx, who.agent_id, who.agent_type);
         written.created_at = tx.now();
+        written.member = who.member;
         insert_handoff(tx, written);
         return Done{.reply = {{"success", true}, {"handoff_id", written.id}}};
       });

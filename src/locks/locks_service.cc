@@ -4,6 +4,7 @@
 
 #include "locks/lock_queue.h"
 #include "locks/lock_replies.h"
+#include "members/member_table.h"
 #include "platform/files/log.h"
 #include "platform/loop/detached.h"
 #include "sessions/fencing.h"
@@ -65,6 +66,15 @@ Who as_known(const Session& session) {
           .member = session.member};
 }
 
+Done explain_refusal(Reader& reader, Done refused, const Session& session, const Lock& holder) {
+  auto is_unattributed = [&](const std::string& id) {
+    auto member = members::find_member(reader, id);
+    return member && member->is_unattributed;
+  };
+  return with_doubt(std::move(refused), holder, is_unattributed(session.member),
+                    is_unattributed(holder.member));
+}
+
 Result<Done> take_lock(Tx& tx, const Session& session, const LockRequest& request,
                        const std::vector<Waiting>& ahead, const Moment& now, News& news) {
   auto standing = read_standing(tx, session, request.key, now, news);
@@ -75,7 +85,9 @@ Result<Done> take_lock(Tx& tx, const Session& session, const LockRequest& reques
   } else if (taking.what == Taking::What::refresh) {
     put_lock(tx, taking.lock, "lock.refreshed");
   }
-  return taken_reply(taking, request);
+  auto reply = taken_reply(taking, request);
+  if (taking.what != Taking::What::held_by_other) return reply;
+  return explain_refusal(tx, std::move(reply), session, taking.other);
 }
 
 /// Told once, when the waiting begins: who waits is not in any table, and whoever watches would not see it.
@@ -84,6 +96,7 @@ void tell_waiting(Tx& tx, const Session& session, const LockRequest& request, co
            json::object{{"file_path", request.key.text},
                         {"agent_id", session.agent_id},
                         {"session_id", session.session_id},
+                        {"member", json_or_null(session.member)},
                         {"locked_by", json_or_null(std::string(text_or(refused.reply, "locked_by")))}}});
 }
 
@@ -111,7 +124,8 @@ Result<Done> edit_file(Tx& tx, const Session& session, const LockKey& key, std::
                        News& news) {
   auto standing = read_standing(tx, session, key, now, news);
   for (const auto& lock : standing.overlapping)
-    if (lock.session_id != session.session_id) return edit_denied(key, lock);
+    if (lock.session_id != session.session_id)
+      return explain_refusal(tx, edit_denied(key, lock), session, lock);
   auto covers = [&](const Lock& lock) {
     return overlap(lock.key, key) && (!token || lock.fencing_token == *token);
   };

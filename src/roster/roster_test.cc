@@ -100,6 +100,38 @@ TEST_F(RosterTest, WhoeverWaitsForAnAnswerComesFirst) {
   EXPECT_EQ(lines({.limit = 1}).front(), "coder: needs you (asked: Which port?)");
 }
 
+TEST_F(RosterTest, WhoEndedBadlyIsToldOfFirstForAnHour) {
+  change([](Tx& tx) {
+    for (const auto* name : {"ada", "bob", "eve", "there"})
+      ASSERT_TRUE(members::add_member(tx, {.id = std::string("m-") + name, .name = name}));
+    members::end_member(tx, "m-ada", "its program has ended", "2 locks");
+    members::end_member(tx, "m-bob", "it ended: logout");
+    members::end_member(tx, "m-eve", "its program has ended", "1 lock");
+    ASSERT_TRUE(members::add_member(tx, {.id = "m-eve-again", .name = "eve"}));
+  });
+  Lines all = {"ada: disconnected (its program has ended; it left 2 locks)", "there: idle ()",
+               "eve: idle ()"};
+  EXPECT_EQ(lines(), all) << "eve is there again";
+  clock.advance(61min);
+  EXPECT_EQ(lines(), (Lines{all.begin() + 1, all.end()}));
+}
+
+TEST_F(RosterTest, WhatWasSpentIsToldAsFarAsItIsKnown) {
+  Entry entry{.member = {},
+              .badge = {},
+              .parent = {},
+              .doing = {},
+              .run = {},
+              .session = {},
+              .thread = {},
+              .body = {}};
+  EXPECT_EQ(describe_spent(entry), "");
+  entry.tokens = 14'099;
+  EXPECT_EQ(describe_spent(entry), "14k tokens");
+  entry.cost_usd = 0.119;
+  EXPECT_EQ(describe_spent(entry), "$0.12");
+}
+
 TEST_F(RosterTest, ASessionSaysMoreThanItsProcess) {
   change([](Tx& tx) {
     add_run(tx, "coder", Kind::claude);

@@ -127,6 +127,11 @@ std::string Runs::uid_of_process(int64_t pid, int64_t start_time) const {
   return {};
 }
 
+bool Runs::has_run_of(const std::string& member) const {
+  return !member.empty() &&
+         std::ranges::any_of(active_, [&](const auto& entry) { return entry.second->member == member; });
+}
+
 Task<Result<Run>> Runs::find(std::string task_id) {
   co_return co_await store_.read([task_id](Reader& reader) { return find_or_fail(reader, task_id); });
 }

@@ -45,6 +45,7 @@ struct StartRequest {
   int64_t rows = 24, cols = 80;
   std::string traceparent;
   std::string member = {};  ///< whose run it is; empty: a member of its own
+  std::string parent = {};  ///< the member that starts it; empty: a person
   std::string token = {};   ///< made by start: what its processes show at the doors
 };
 
@@ -113,6 +114,8 @@ class Runs {
   /// Task ids whose files are being removed: they cannot be started meanwhile. Shared with the retention.
   std::set<std::string>& purging() { return purging_; }
   bool is_running(const std::string& task_id) const { return find_active(task_id) != nullptr; }
+  /// Whether a run of this member is active.
+  bool has_run_of(const std::string& member) const;
   /// Called after the end of a run is recorded.
   void when_ended(std::function<void(const Run&)> ended) { ended_ = std::move(ended); }
   int64_t active_count() const { return static_cast<int64_t>(active_.size()); }

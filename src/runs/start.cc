@@ -30,12 +30,13 @@ std::string make_traceparent(const std::string& parent, Random& random) {
 }
 
 /// Whoever a run is that is nobody's else.
-members::Member member_for(const Run& run, const std::string& id) {
+members::Member member_for(const Run& run, const std::string& id, const std::string& parent) {
   auto program = fs::path(run.argv.front()).filename().string();
   auto kind = members::vendor_of(run.backend == "command" ? program : run.backend);
   return {.id = id,
           .name = run.task_id,
           .kind = kind.value_or(members::Kind::command),
+          .parent = parent,
           .scope = "run:" + run.uid,
           .program = program,
           .session_id = run.uid,
@@ -117,24 +118,25 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
     co_return fail(Code::conflict, fmt::format("run {} is being purged", run.task_id), "id", "retry shortly");
   run.member = request.member;
   auto member_id = members::member_id_from(random_.bytes16());
-  co_return co_await store_.write([run, must_be_new, member_id](Tx& tx) -> Result<Run> {
-    auto fresh = run;
-    if (auto known = runs::find(tx, run.task_id)) {
-      if (must_be_new || is_active(known->status))
-        return fail(Code::conflict, fmt::format("run {} is {}", run.task_id, name(known->status)), "id",
-                    fmt::format("choose another id, or: cru kill {}", run.task_id));
-      fresh.last_seq = fresh.scanned_seq = known->last_seq;  // the file goes on, and so do its numbers
-    }
-    if (fresh.member.empty()) {
-      auto member = members::add_member(tx, member_for(run, member_id));
-      if (!member) return fail(std::move(member.error()));
-      fresh.member = member->id;
-    }
-    auto begun = begin(std::move(fresh), tx.now());
-    put(tx, begun.run);
-    for (auto& event : begun.events) tx.emit({event.type, run.task_id, event.data});
-    return begun.run;
-  });
+  co_return co_await store_.write(
+      [run, must_be_new, member_id, parent = request.parent](Tx& tx) -> Result<Run> {
+        auto fresh = run;
+        if (auto known = runs::find(tx, run.task_id)) {
+          if (must_be_new || is_active(known->status))
+            return fail(Code::conflict, fmt::format("run {} is {}", run.task_id, name(known->status)), "id",
+                        fmt::format("choose another id, or: cru kill {}", run.task_id));
+          fresh.last_seq = fresh.scanned_seq = known->last_seq;  // the file goes on, and so do its numbers
+        }
+        if (fresh.member.empty()) {
+          auto member = members::add_member(tx, member_for(run, member_id, parent));
+          if (!member) return fail(std::move(member.error()));
+          fresh.member = member->id;
+        }
+        auto begun = begin(std::move(fresh), tx.now());
+        put(tx, begun.run);
+        for (auto& event : begun.events) tx.emit({event.type, run.task_id, event.data});
+        return begun.run;
+      });
 }
 
 StartSpec Runs::to_spec(const Run& run, const StartRequest& request, std::string mark) const {

@@ -197,11 +197,15 @@ Task<Result<>> Sessions::end_of_run(std::string task_id, std::string why) {
   return detached(impl_->loop, impl_->end_of_run(std::move(task_id), std::move(why)));
 }
 
-Task<Result<>> Sessions::end_of_member(std::string member, std::string why) {
-  return detached(impl_->loop, impl_->end_of_member(std::move(member), std::move(why)));
+Task<Result<>> Sessions::end_of_host(std::string member, ProcessIdentity host) {
+  return detached(impl_->loop, impl_->end_of_host(std::move(member), std::move(host)));
 }
 
-void Sessions::set_presence(std::function<bool(const std::string&)> is_present) {
+Task<Result<>> Sessions::end_of_ended(std::string member, std::string why) {
+  return detached(impl_->loop, impl_->end_of_ended(std::move(member), std::move(why)));
+}
+
+void Sessions::set_presence(std::function<bool(const Session&)> is_present) {
   impl_->is_present = std::move(is_present);
 }
 
@@ -215,6 +219,14 @@ Task<Result<>> Sessions::recover(std::function<bool(const std::string& task_id)>
       auto ended = co_await impl_->end_of_run(owner, "its run has ended");
       if (!ended) co_return ended;
     }
+  auto left = co_await impl_->store.read([](Reader& reader) -> Result<std::vector<members::Member>> {
+    return ended_members_with_sessions(reader);
+  });
+  if (!left) co_return fail(std::move(left.error()));
+  for (const auto& member : *left) {
+    auto ended = co_await impl_->end_of_ended(member.id, "it ended: " + member.end_reason);
+    if (!ended) co_return ended;
+  }
   auto swept = co_await impl_->sweep(impl_->options.stale_after);
   if (!swept) co_return fail(std::move(swept.error()));
   co_return Result<>();

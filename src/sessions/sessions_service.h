@@ -55,14 +55,17 @@ class Sessions {
   Task<Result<Done>> cleanup(Who who, Duration threshold);
   /// A run has ended: so have the sessions it began, at once.
   Task<Result<>> end_of_run(std::string task_id, std::string why);
+  /// A member's host process has ended: so have its sessions with what they held, at once, and the member
+  /// itself. Nothing if it has ended already or lives in another by now.
+  Task<Result<>> end_of_host(std::string member, ProcessIdentity host);
+  /// A member has ended in a room of its own, as a thread does: so have its sessions. Nothing if it has come
+  /// back.
+  Task<Result<>> end_of_ended(std::string member, std::string why);
+  /// Whether somebody is known to be there, at work or with a process of its own: its session is never stale.
+  void set_presence(std::function<bool(const Session& session)> is_present);
 
-  /// A member is gone: so are its sessions and what they held, at once, and the member itself.
-  Task<Result<>> end_of_member(std::string member, std::string why);
-  /// Whether a member's own process is known to be there: such a one is never stale.
-  void set_presence(std::function<bool(const std::string& member)> is_present);
-
-  /// At start, before the doors open: ends what belongs to runs that are not live any more, and sets the
-  /// timer for the next session that may become stale. Nothing polls.
+  /// At start, before the doors open: ends what belongs to runs that are not live any more and to members
+  /// that have ended, and sets the timer for the next session that may become stale. Nothing polls.
   Task<Result<>> recover(std::function<bool(const std::string& task_id)> is_run_active);
   /// HEAD of the tree at `folder` (empty: the project's root), as it is kept in a changeset.
   Task<std::string> head_of(std::string folder);

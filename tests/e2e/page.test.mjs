@@ -11,7 +11,7 @@ test("the page shows runs and live output, answers a question, and survives a re
   await page.getByRole("heading", { name: "Nobody is here yet" }).waitFor();
   await page.getByText("cru run -- COMMAND").waitFor();
   await page.screenshot({ path: picture("empty") });
-  assert.ok(!page.url().includes("token"), "the token leaves the address bar");
+  assert.ok(!page.url().includes("code"), "the code leaves the address bar");
 
   await project.sh("build", "printf '\\033[32mcompiling\\033[0m\\n'; echo '<b>not bold</b>'; echo warning: unused >&2; while read -r line; do echo \"heard $line\"; done");
   const row = (name) => rowOf(page, name);
@@ -84,10 +84,10 @@ test("a long output stays quick: few rows in the document, following, scrolling 
   assert.deepEqual(complaints, []);
 });
 
-test("without its token the page says what to do; its files are cached, compressed and locked down", async (t) => {
+test("without a key the page says what to do; its files are cached, compressed and locked down", async (t) => {
   const project = await Project.started({}, t);
   const { page } = await openPage(`${project.url}/`, t);
-  await page.getByRole("heading", { name: "This page needs an access token." }).waitFor();
+  await page.getByRole("heading", { name: "This page needs a link from the project." }).waitFor();
   const index = await exchange(project.tcp, "GET", "/", {});
   assert.equal(index.status, 200);
   assert.match(index.headers["content-security-policy"], /default-src 'none'|default-src 'self'/);

@@ -31,7 +31,7 @@ class Marks final : public crew::ExternalTools {
     co_await loop_.sleep(random_.delay(300));
     co_return "marked " + key;
   }
-  Task<void> agent_ended(std::string, std::string) override { co_return; }
+  Task<void> thread_ended(std::string) override { co_return; }
 
  private:
   Loop& loop_;

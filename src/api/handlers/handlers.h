@@ -21,7 +21,9 @@ struct DaemonFacts {
 };
 
 void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, Clock& clock, DaemonFacts facts);
-void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock);
+/// The member that calls; empty: none that is known.
+using FindCaller = std::function<Task<std::string>(const Call& call)>;
+void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller = {});
 void bind_roster(Api& api, Store& store, Clock& clock);
 /// For bind_sessions.
 std::function<Task<Result<>>(json::object& reply)> badges_of_agents(Store& store, Clock& clock);

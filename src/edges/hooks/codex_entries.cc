@@ -189,7 +189,12 @@ std::string renewed(const std::string& text, const TomlPlace& root, const Instal
   if (own_server(root) == CodexServer::ours) {
     const auto& server = *root.member("mcp_servers")->member("cru");
     const auto* command = server.member("command");
-    set_value(edits, command, command->text, installation.program);
+    const auto& sibling = command ? *command : server.children.front();
+    if (command)
+      set_value(edits, command, command->text, installation.program);
+    else
+      edits.push_back(
+          member_added(text, server, sibling, fmt::format("command = {}", toml_text(installation.program))));
     const auto* variables = server.member("env_vars");
     std::vector<std::string_view> missing;
     for (auto name : passed_on) {
@@ -199,7 +204,7 @@ std::string renewed(const std::string& text, const TomlPlace& root, const Instal
       if (!has) missing.push_back(name);
     }
     if (!variables)
-      edits.push_back(member_added(text, server, *command, fmt::format("env_vars = [{}]", names(missing))));
+      edits.push_back(member_added(text, server, sibling, fmt::format("env_vars = [{}]", names(missing))));
     else if (variables->kind == Kind::array && !missing.empty())
       edits.push_back(element_added(text, *variables, names(missing)));
   }
@@ -283,8 +288,10 @@ Result<FileText> add_to_codex(const FileText& before, const Installation& instal
   if (!old) return fail(old.error());
   if (own_server(*old) == CodexServer::another) {
     const auto& other = *old->member("mcp_servers")->member("cru");
-    return fail(Code::conflict, fmt::format("{}: another MCP server named cru exists",
-                                            line_and_column(*before, other.start())));
+    return fail(
+        Code::conflict,
+        fmt::format("{}: another MCP server named cru exists", line_and_column(*before, other.start())), {},
+        "give that server another name, or remove it, then try again");
   }
   auto text = take_out(before.value_or(""), needless_hooks, {});
   for (auto change : {renewed, with_lists_filled}) {

@@ -123,6 +123,15 @@ TEST(CodexEntries, WhatAPersonAddedToOursStays) {
   EXPECT_FALSE(taken(moved)) << "a server without its command would make the file wrong";
 }
 
+TEST(CodexEntries, AServerOfOursThatHasLostItsCommandGetsItBack) {
+  for (std::string lost : {"[mcp_servers.cru]\nargs = [\"mcp\"]\nenv_vars = [\"CRU_RUN\"]\n",
+                           "[mcp_servers]\ncru = { args = [\"mcp\"], env_vars = [\"CRU_RUN\"] }\n"}) {
+    auto text = added(lost, {.program = "/x/cru"});
+    EXPECT_TRUE(has(text, "command = \"/x/cru\"")) << text;
+    EXPECT_EQ(*in_codex(text), Installed::yes) << text;
+  }
+}
+
 struct Form {
   std::string_view what, with, without;
 };

@@ -37,7 +37,7 @@ Duration limit_of(const std::string& event) {
   return event == "session-end" ? 950ms : 800ms;
 }
 
-/// All of standard input, to its end: a host that is cut short while it writes may take it ill.
+/// All of standard input, to its end: a host whose write is cut short may report the hook as failed.
 Result<std::string> read_stdin() {
   std::string text;
   bool too_large = false;

@@ -129,7 +129,9 @@ Result<std::vector<Target>> targets(Host host, bool for_user, const api::Project
   auto variable = [&](const char* name) { return environment(name).value_or(""); };
   auto home = variable("HOME");
   bool needs_home = for_user || host == Host::codex;
-  if (needs_home && home.empty()) return fail(Code::invalid_argument, "HOME is not set");
+  if (needs_home && home.empty())
+    return fail(Code::invalid_argument, "HOME is not set, so the host's settings cannot be found", {},
+                "set HOME to your home folder, then try again");
   // A folder that a variable names has to be there, whoever made it: only the hosts' own may go.
   auto own_state = hook_log_of({}, environment).fallback + "/backups";
   if (host == Host::codex) {

@@ -1,7 +1,6 @@
 #include "platform/process/peer_process.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,11 +43,6 @@ bool holds(int pid, const std::set<std::string>& sockets) {
   for (const auto& entry : fs::directory_iterator(fmt::format("/proc/{}/fd", pid), error))
     if (sockets.contains(fs::read_symlink(entry.path(), error).string())) return true;
   return false;
-}
-
-bool has_ended(const Fd& handle) {
-  pollfd polled{handle.get(), POLLIN, 0};
-  return ::poll(&polled, 1, 0) != 0;
 }
 
 /// Whether a process shares this namespace ("user", "mnt") with us. What cannot be read is not shared.

@@ -1,4 +1,4 @@
-#include "members/member.h"
+#include "members/identity.h"
 
 #include <gtest/gtest.h>
 
@@ -131,6 +131,103 @@ TEST(Identify, AConversationMayGoOnUnderAProgramThatNobodyKnows) {
   EXPECT_EQ(identify(outside, {}, ended).what, What::moves);
   ended.scope = "run:u1";
   EXPECT_EQ(identify(outside, {}, ended).what, What::known) << "a run's is the run's";
+}
+
+/// Those who have these session ids.
+Acquaintances knowing(std::vector<Candidate> all, std::vector<Candidate> here = {}) {
+  return {.here = std::move(here),
+          .holder_of = [all](const std::string& session, const std::string&) -> std::optional<Candidate> {
+            for (const auto& any : all)
+              if (any.has_session(session)) return any;
+            return {};
+          }};
+}
+
+TEST(Judge, TheDaemonItselfSpeaksForAThread) {
+  auto known = knowing({});
+  known.run_member = Candidate{.id = "m-thread", .scope = "kept:m-thread"};
+  EXPECT_EQ(judge({.run_member = "m-thread", .session = "s1"}, known).verdict.member, "m-thread");
+}
+
+TEST(Judge, ARunOfAThreadIsTheThreadsUnlessThatHasEnded) {
+  auto known = knowing({});
+  known.run_member = Candidate{.id = "m-thread", .scope = "kept:m-thread"};
+  Evidence server{.run = "uid-1", .run_member = "m-thread", .connection = "c1"};
+  EXPECT_EQ(judge(server, known).verdict.member, "m-thread");
+  known.run_member->is_ended = true;
+  EXPECT_EQ(judge(server, known).verdict.what, What::fresh);
+}
+
+TEST(Judge, OfSeveralConversationsWithoutAWordAboutWhichOnlyTheCallersOwnNameCounts) {
+  auto known = knowing({one("m-3", {{session_id_of({.agent_id = "ann"}), true}})},
+                       {one("m-1", {{"s1", true}}), one("m-2", {{"s2", true}})});
+  auto judged = judge({.host = shell, .program = "codex", .agent_id = "ann"}, known);
+  EXPECT_FALSE(judged.evidence.host);
+  EXPECT_NE(judged.verdict.member, "m-1");
+  EXPECT_NE(judged.verdict.member, "m-2");
+}
+
+TEST(Judge, WhoClaimsTheIdOfSomebodyAliveCountsApart) {
+  Candidate claude{.id = "m-1", .scope = "process:boot:1:1", .sessions = {{"s1", true}}};
+  Evidence stranger{.session = "s1", .agent_id = "ann"};
+  auto judged = judge(stranger, knowing({claude}));
+  EXPECT_EQ(judged.verdict.what, What::fresh);
+  EXPECT_EQ(judged.evidence.session, apart_session_id(stranger));
+  Candidate apart{.id = "m-2", .scope = "", .sessions = {{apart_session_id(stranger), true}}};
+  EXPECT_EQ(judge(stranger, knowing({claude, apart})).verdict.member, "m-2") << "the same each time";
+}
+
+TEST(Updated, WhoMovesLivesThereAndIsBack) {
+  Member member{.id = "m-1", .name = "claude-1", .scope = "process:boot:1:1", .host = other_process};
+  member.ended_at = Time();
+  member.left_behind = "1 lock";
+  auto resumed = in_claude("s1");
+  resumed.step = SessionStep::begins;
+  auto next = updated(member, resumed, {What::moves, "m-1"}, false);
+  EXPECT_EQ(next.scope, scope_of(resumed));
+  EXPECT_EQ(next.host, shell);
+  EXPECT_FALSE(next.is_ended());
+  EXPECT_EQ(next.left_behind, "");
+  resumed.step = SessionStep::none;
+  EXPECT_TRUE(updated(member, resumed, {What::known, "m-1"}, false).is_ended()) << "nor if it does not begin";
+}
+
+TEST(Updated, TheFirstWordFromInsideARunSaysWhatItsAgentIsCalled) {
+  Member run{.id = "m-1", .name = "build", .scope = "run:u1", .session_id = "u1", .agent_id = "build"};
+  Evidence agent{.run = "u1", .session = "s1", .agent_id = "ann", .agent_type = "codex"};
+  auto first = updated(run, agent, {What::joins, "m-1"}, true);
+  EXPECT_EQ(first.session_id, session_id_of(agent));
+  EXPECT_EQ(first.agent_type, "codex");
+  EXPECT_EQ(first.agent_id, "ann");
+  EXPECT_EQ(first.name, "build") << "a run has its own name";
+  EXPECT_EQ(updated(run, agent, {What::joins, "m-1"}, false).session_id, "u1");
+}
+
+TEST(Updated, WhomSeveralProcessesSpeakForLivesByNoneOfThem) {
+  Member client{.id = "m-1", .scope = "", .host = shell};
+  Evidence call{.process = shell, .connection = "c1"};
+  EXPECT_EQ(updated(client, call, {What::known, "m-1"}, false).host, shell);
+  call.process = other_process;
+  EXPECT_FALSE(updated(client, call, {What::known, "m-1"}, false).host);
+}
+
+TEST(Updated, AConnectionWhoseConversationShowsItselfIsAttributed) {
+  Member member{.id = "m-1", .scope = scope_of(in_codex("")), .is_unattributed = true};
+  EXPECT_TRUE(updated(member, server_in("codex", "c1"), {What::known, "m-1"}, false).is_unattributed);
+  EXPECT_FALSE(updated(member, in_codex("s1"), {What::joins, "m-1"}, false).is_unattributed);
+}
+
+TEST(SpeakingOf, AProcessWithOneConversationHasTheSessionThatBeganLast) {
+  Member member{.id = "m-1", .scope = scope_of(in_claude(""))};
+  auto begins = in_claude("s2");
+  begins.step = SessionStep::begins;
+  auto speaking = speaking_of(member, begins, {What::joins, "m-1"});
+  EXPECT_TRUE(speaking.closes_others);
+  EXPECT_EQ(speaking.session, "s2");
+  EXPECT_FALSE(speaking_of(member, in_claude("s2"), {What::joins, "m-1"}).closes_others);
+  auto codex = in_codex("s2");
+  codex.step = SessionStep::begins;
+  EXPECT_FALSE(speaking_of(member, codex, {What::joins, "m-1"}).closes_others) << "it may have several";
 }
 
 TEST(NameStem, SaysWhatTheClientIs) {
