@@ -125,10 +125,14 @@ Task<Result<api::Call>> CallerIdentity::identify(http::Peer peer, std::string to
                    "a run's token ends with the run; a paired place gets a new one with: cru pair");
   auto uid = token.empty() ? std::string() : runs_.uid_of_token(sha256(token));
   bool has_key = pairings_.knows(token);
+  bool is_unix = peer.is_unix;
   auto known = co_await look_up(std::move(peer), declared);
-  call.process = known.process;
-  call.host = known.host;
-  call.host_program = known.host_program;
+  // Whoever speaks HTTP over TCP says itself who it is, and lives by its heartbeat (members.md).
+  if (is_unix) {
+    call.process = known.process;
+    call.host = known.host;
+    call.host_program = known.host_program;
+  }
   call.why = known.judgement.why;
   auto standing = known.judgement.standing;
   if (!uid.empty()) {

@@ -1,5 +1,7 @@
 #include "members/admission.h"
 
+#include <fmt/format.h>
+
 #include "members/member_keys.h"
 #include "members/member_names.h"
 
@@ -37,6 +39,8 @@ Result<Member> make_member(Tx& tx, const Evidence& evidence, const Verdict& verd
   if (member.session_id.empty() || is_session_taken(tx, member.session_id))
     member.session_id = session_id_from("member", id);
   if (member.name.empty()) member.name = next_name(tx, name_stem(evidence));
+  // Two may say the same name: what they hold is told by the names that tell them apart.
+  if (!member.agent_id.empty()) member.agent_id = member.name = free_name(tx, member.name, id);
   return add_member(tx, std::move(member));
 }
 
@@ -46,7 +50,11 @@ bool update_member(Tx& tx, Member& member, const Evidence& evidence, const Verdi
   if (next.session_id != member.session_id && is_session_taken(tx, next.session_id))
     next.session_id = member.session_id;
   bool is_back = member.is_ended() && !next.is_ended();
-  if (is_back || next.name != member.name) next.name = free_name(tx, next.name, next.id);
+  if (is_back || next.name != member.name) {
+    bool is_called_so = next.agent_id == next.name;
+    next.name = free_name(tx, next.name, next.id);
+    if (is_called_so) next.agent_id = next.name;
+  }
   if (next == member) return false;
   member = std::move(next);
   put_member(tx, member);
@@ -57,13 +65,22 @@ bool update_member(Tx& tx, Member& member, const Evidence& evidence, const Verdi
 
 std::optional<Member> look_up(Reader& reader, const Evidence& evidence, const OpenConnections& open) {
   auto judged = judge_by_tables(reader, evidence, open);
-  if (judged.verdict.what == Verdict::What::fresh) return {};
+  bool is_nobody =
+      judged.verdict.what == Verdict::What::fresh || judged.verdict.what == Verdict::What::refused;
+  if (is_nobody) return {};
   return find_member(reader, judged.verdict.member);
 }
 
 Result<Admitted> admit_member(Tx& tx, const Evidence& given, const std::string& id,
                               const OpenConnections& open) {
   auto [evidence, verdict] = judge_by_tables(tx, given, open);
+  if (verdict.what == Verdict::What::refused)
+    return fail(Code::conflict,
+                fmt::format("the session {} belongs to {}, and this process does not belong to it",
+                            given.session, find_member(tx, verdict.member)->name),
+                "session_id",
+                "an agent runs such commands in the foreground; to act as yourself, unset SESSION_ID, "
+                "CLAUDE_CODE_SESSION_ID and CODEX_THREAD_ID");
   Admitted admitted;
   auto& member = admitted.member;
   if (verdict.what == Verdict::What::fresh) {

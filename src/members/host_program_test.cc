@@ -31,6 +31,8 @@ TEST(HostProgram, IsNeverAShellOrAnInterpreterByItself) {
   EXPECT_FALSE(recognise_host("/usr/bin/node", "node", {"node", "--require", "codex.js", "server.js"}));
   EXPECT_FALSE(recognise_host("/usr/bin/node", "node", {"node", "/x/claude.test.js"}));
   EXPECT_FALSE(recognise_host("/usr/bin/bash", "bash", {"bash", "claude.log"}));
+  EXPECT_FALSE(recognise_host("/usr/bin/bash", "bash", {"bash", "-lc", "cat docs/claude"}));
+  EXPECT_FALSE(recognise_host("/usr/bin/bash", "bash", {"bash", "claude.sh"}));
   EXPECT_FALSE(recognise_host("/usr/bin/tmux", "tmux: server", {"tmux", "new", "claude"}));
   EXPECT_FALSE(recognise_host("/usr/bin/vim", "vim", {"vim", "claude.md"}));
   EXPECT_FALSE(recognise_host("", "", {}));

@@ -192,6 +192,9 @@ Judged judge(Evidence evidence, const Acquaintances& known) {
   if (is_named && (!holder || holder->is_ended))
     if (auto other = known.holder_of(evidence.session, scope)) holder = std::move(other);
   if (holder && is_live_elsewhere(evidence, *holder)) {
+    bool is_brief = evidence.process && evidence.connection.empty();
+    if (is_brief && holder->scope.starts_with("process:"))
+      return {std::move(evidence), {.what = Verdict::What::refused, .member = holder->id}};
     evidence.session = apart_session_id(evidence);
     holder = known.holder_of(evidence.session, scope);
   }
@@ -241,7 +244,9 @@ Member updated(Member member, const Evidence& evidence, const Verdict& verdict, 
   if (verdict.takes_session && !evidence.session.empty()) member.is_unattributed = false;
   // Several processes speak for it: none of them is its life.
   if (is_outside && member.host && evidence.process != member.host) member.host.reset();
-  if (!evidence.agent_id.empty() && evidence.agent_id != member.agent_id && !is_outside) {
+  // A name that a command in its shell was given is that command's.
+  bool says_its_name = evidence.begins() || !evidence.connection.empty() || (is_run && is_first);
+  if (says_its_name && !evidence.agent_id.empty() && evidence.agent_id != member.agent_id && !is_outside) {
     member.agent_id = evidence.agent_id;
     if (!is_run) member.name = evidence.agent_id;
   }

@@ -64,10 +64,12 @@ std::string apart_session_id(const Evidence& evidence);
 
 struct Verdict {
   enum class What {
-    known,  ///< `member`, as it is
-    joins,  ///< `member`, which gets the session or connection
-    moves,  ///< `member` goes on in this scope: its session was resumed
-    fresh   ///< somebody new
+    known,    ///< `member`, as it is
+    joins,    ///< `member`, which gets the session or connection
+    moves,    ///< `member` goes on in this scope: its session was resumed
+    fresh,    ///< somebody new
+    refused,  ///< says that it is `member`, which lives in another program: what it left in the background,
+              ///< or a terminal that has its environment. Nobody could tell later whose its locks are
   };
   What what = What::fresh;
   std::string member = {};

@@ -177,6 +177,28 @@ TEST(Judge, WhoClaimsTheIdOfSomebodyAliveCountsApart) {
   EXPECT_EQ(judge(stranger, knowing({claude, apart})).verdict.member, "m-2") << "the same each time";
 }
 
+TEST(Judge, ACommandThatClaimsTheIdOfAClaudeWithoutBeingItsIsRefused) {
+  Candidate claude{.id = "m-1", .scope = "process:boot:1:1", .sessions = {{"s1", true}}};
+  Evidence orphan{.process = ProcessIdentity{7, 7, "boot"}, .session = "s1"};
+  auto judged = judge(orphan, knowing({claude}));
+  EXPECT_EQ(judged.verdict.what, What::refused);
+  EXPECT_EQ(judged.verdict.member, "m-1");
+  orphan.connection = "c1";
+  EXPECT_EQ(judge(orphan, knowing({claude})).verdict.what, What::fresh) << "a server lasts, and is somebody";
+  claude.is_ended = true;
+  orphan.connection.clear();
+  EXPECT_NE(judge(orphan, knowing({claude})).verdict.what, What::refused);
+}
+
+TEST(Updated, IsNotRenamedByACommandInItsShell) {
+  Member claude{.id = "m-1", .name = "claude-1", .scope = "process:boot:1:1", .agent_id = "claude-1"};
+  Evidence command{
+      .host = ProcessIdentity{1, 1, "boot"}, .program = "claude", .session = "s1", .agent_id = "x"};
+  EXPECT_EQ(updated(claude, command, {.what = What::known, .member = "m-1"}, false).name, "claude-1");
+  command.step = SessionStep::begins;
+  EXPECT_EQ(updated(claude, command, {.what = What::known, .member = "m-1"}, false).name, "x");
+}
+
 TEST(Updated, WhoMovesLivesThereAndIsBack) {
   Member member{.id = "m-1", .name = "claude-1", .scope = "process:boot:1:1", .host = other_process};
   member.ended_at = Time();
