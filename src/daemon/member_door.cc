@@ -72,10 +72,9 @@ Evidence evidence_of(const api::Call& call) {
 Task<Result<api::Call>> identify_member(members::Members& members, const api::Operation& operation,
                                         api::Call call, json::object input) {
   auto evidence = evidence_of(call);
-  if (!evidence.agent_id.empty() && !coordination::is_agent_id(evidence.agent_id))
-    co_return fail(Code::invalid_argument,
-                   "invalid_agent_id: an agent id must have 1 to 128 characters of A-Z a-z 0-9 . _ : @ -",
-                   "Cru-Agent-Id");
+  if (!evidence.agent_id.empty())
+    if (auto valid = coordination::check_agent_id(evidence.agent_id); !valid)
+      co_return fail(std::move(valid.error()));
   evidence.step = step_of(operation, input);
   bool is_known = evidence.has_name() || !scope_of(evidence).empty();
   bool only_known = operation.name == "heartbeat" || operation.name == "end_session";

@@ -42,11 +42,23 @@ TEST(FinalHandoff, FindsWordsForLittle) {
             "Worked less than a minute; touched no files; still holds 1 lock.");
 }
 
+TEST(FinalHandoff, SaysWhyTheSessionEnded) {
+  auto end = [](std::string why) {
+    auto summary =
+        final_handoff({.why = std::move(why), .started_at = noon, .ended_at = noon}, {}, "h").summary;
+    return summary.substr(summary.rfind("; ") + 2);
+  };
+  EXPECT_EQ(end("it ended normally"), "ended normally.");
+  EXPECT_EQ(end("it ended"), "ended normally.");
+  EXPECT_EQ(end("it ended: logout"), "ended: logout.");
+  EXPECT_EQ(end("no heartbeat for 16m"), "ended: no heartbeat for 16m.");
+}
+
 TEST(FinalHandoff, BeginsWithWhatTheAgentWroteAndMarksTheRest) {
   SessionFacts facts{.agent_name = "ann",
                      .session_id = "s1",
                      .current_task = "the parser",
-                     .why = "it ended",
+                     .why = "it ended normally",
                      .files = {"src/b.cc", "src/a.cc"},
                      .completed = {"code: the lexer (w1)"},
                      .open = {"code: errors (w2)"},
@@ -68,7 +80,7 @@ TEST(FinalHandoff, BeginsWithWhatTheAgentWroteAndMarksTheRest) {
   EXPECT_EQ(
       handoff.summary,
       "The grammar is\n- split\n- not tested \n\nRecorded by cru: worked 12 min on the parser; completed 1 "
-      "work item, 1 is open; touched 2 files; released 1 lock; ended: it ended.");
+      "work item, 1 is open; touched 2 files; released 1 lock; ended normally.");
   EXPECT_EQ(handoff.completed_work, (Texts{"  lexer", "code: the lexer (w1) (recorded by cru)"}));
   EXPECT_EQ(handoff.in_progress, (Texts{"parser", "parser", "code: errors (w2) (recorded by cru)"}));
   EXPECT_EQ(handoff.decisions, own.decisions);

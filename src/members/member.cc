@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/id.h"
+#include "base/plain_words.h"
 #include "base/text.h"
 
 namespace cru::members {
@@ -208,15 +209,14 @@ std::string agent_type_of(const Evidence& evidence) {
   if (!evidence.agent_type.empty()) return evidence.agent_type;
   auto kind = kind_of(evidence);
   if (kind != Kind::script) return std::string(agent_type(kind));
-  // Whoever says its name but not its type is taken for what the tools were first made for.
-  return evidence.agent_id.empty() ? "mcp_client" : "claude_code";
+  return evidence.connection.empty() ? std::string(agent_type(kind)) : "mcp_client";
 }
 
 std::string name_stem(const Evidence& evidence) {
   auto kind = kind_of(evidence);
   if (kind != Kind::script && kind != Kind::person) return std::string(name(kind));
   std::string stem;
-  for (char c : to_lower(without_version(evidence.client))) {
+  for (char c : to_lower(without_accents(without_version(evidence.client)))) {
     bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
     if (!is_plain && (stem.empty() || stem.back() == '-')) continue;
     if (stem.size() == max_stem_bytes) break;

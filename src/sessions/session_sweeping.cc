@@ -75,8 +75,7 @@ Task<Result<Done>> Sessions::Impl::end(Who who, std::string reason, std::string 
     co_return Done{
         .reply = ended_reply(who.session_id, {}, known->session ? "already_ended" : "session_not_found"),
         .changed = false};
-  auto ending =
-      co_await make_ending(reason.empty() ? "it ended" : "it ended: " + reason, known->session->folder);
+  auto ending = co_await make_ending(why_it_ended(reason), known->session->folder);
   ending.requeue = options.requeue_at_end;
   bool goes_on = via == "hook" && (reason == "clear" || reason == "resume");
   auto ended = co_await store.write(

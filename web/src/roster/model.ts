@@ -9,7 +9,7 @@ export const members = signal<Member[]>([]);
 export const has_more = signal(false);
 export const roster_loaded = signal(false);
 export const roster_error = signal("");
-export const people_needed = computed(() => members.value.filter((member) => member.status === "needs you").length);
+export const people_needed = computed(() => members.value.filter((member) => member.badge === "needs you").length);
 
 export const readRoster = reader(roster_error, async () => {
   const reply = await get<{ crew: Member[]; more: boolean }>("/crew");

@@ -21,7 +21,7 @@ function Row({ member }: { member: Member }) {
     <tr>
       <th scope="row"><Name member={member} /> <span class="faint">{whatIs(member)}</span></th>
       <td data-name="Status">
-        <Badge status={stateOf(member.status)} word={member.status} /> <span class="since">{ago(member.since, now.value)}</span>
+        <Badge status={stateOf(member.badge)} word={member.badge} /> <span class="since">{ago(member.since, now.value)}</span>
         {member.evidence && <div class="faint">{oneLine(member.evidence, 120)}</div>}
       </td>
       <td data-name="Doing" class="wide">{member.doing ? oneLine(member.doing) : <span class="faint">nothing said</span>}</td>

@@ -4,7 +4,7 @@ import type { Member } from "./wire.ts";
 import { spent, stateOf, whatIs } from "./texts.ts";
 
 const member = (more: Partial<Member>): Member => ({
-  id: "m-1", name: "ada", kind: "claude", status: "idle", since: "2026-11-17T12:00:00.000Z", facets: { run: null, session: null, thread: null, body: null }, ...more,
+  id: "m-1", name: "ada", kind: "claude", badge: "idle", since: "2026-11-17T12:00:00.000Z", facets: { run: null, session: null, thread: null, body: null }, ...more,
 });
 
 test("every word of the daemon has a state with a glyph", () => {

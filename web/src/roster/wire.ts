@@ -6,7 +6,7 @@ export interface Member {
   id: string;
   name: string;
   kind: "person" | "claude" | "codex" | "gemini" | "command" | "model" | "script";
-  status: Word;
+  badge: Word;
   since: string;
   evidence?: string | null;
   doing?: string | null;
