@@ -138,7 +138,8 @@ std::vector<Entry> own_entries(const TomlPlace& root) {
 void take_server(std::string_view text, const TomlPlace& server, std::vector<Lines>& gone,
                  std::vector<TomlEdit>& edits) {
   auto is_ours = [](const TomlPlace& child) { return is_own_server_key(child.key); };
-  if (std::ranges::all_of(server.children, is_ours)) return add_lines_of(text, server, gone);
+  if (server.is_inline || std::ranges::all_of(server.children, is_ours))
+    return add_lines_of(text, server, gone);
   std::vector<Lines> theirs;
   for (const auto& child : server.children) add_lines_of(text, child, is_ours(child) ? gone : theirs);
   auto next_line = [&](size_t at) { return std::min(text.find('\n', at), text.size() - 1) + 1; };

@@ -176,7 +176,7 @@ TEST_F(CoordinationVerbs, EachHandoffIsListedOnceInOneLine) {
     {"id":"h3","agent_name":"claude_code","written_by":"claude-2","kind":"final","empty":true,"carries":null,
      "created_at":"t3","summary":"Worked less than a minute."},
     {"id":"h2","agent_name":"claude_code","written_by":"claude-1","kind":"final","empty":false,"carries":"h1",
-     "created_at":"t2","summary":"the parser\\n\\nRecorded by cru: worked"},
+     "created_at":"t2","summary":"the parser\n\nRecorded by cru: worked"},
     {"id":"h1","agent_name":"claude_code","written_by":"claude-1","kind":"written","empty":false,"carries":null,
      "created_at":"t1","summary":"the parser"}]})"));
   EXPECT_EQ(cru({"handoffs", "list"}).out,

@@ -125,7 +125,7 @@ json::array handoff_rows(const json::array& handoffs) {
     if (!each.is_object() || carried.contains(text_or(each.get_object(), "id"))) continue;
     auto row = each.get_object();
     if (bool_or(row, "empty")) row["kind"] = "empty";
-    if (!row.contains("written_by")) row["written_by"] = row["agent_name"];
+    if (!row.contains("written_by")) row["written_by"] = std::string(text_or(row, "agent_name"));
     row["summary"] = truncate(first_line(trim(text_or(row, "summary"))), summary_columns);
     rows.emplace_back(std::move(row));
   }
