@@ -36,7 +36,7 @@ test("the badge of a Claude is what its hooks say, across a restart too", async 
     [() => claude.fire(claude.session, "UserPromptSubmit", { prompt: "mend it" }), ["thinking", "working on a prompt", null]],
     [() => claude.fire(claude.session, "PreToolUse", tool, "Bash"), ["using a tool", "Bash", "Bash"]],
     [() => project.restartDaemon(), ["using a tool", "Bash", "Bash"]],
-    [() => claude.fire(claude.session, "PostToolUse", tool, "Bash"), ["thinking", "after Bash", "Bash"]],
+    [() => claude.fire(claude.session, "PostToolUse", tool), ["thinking", "after Bash", "Bash"]],
     [() => claude.edit("a.txt"), ["using a tool", "Write", "Write"]],
     [() => claude.fire(claude.session, "Stop"), ["idle", "waiting for a prompt", null]],
   ];

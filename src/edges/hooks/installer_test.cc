@@ -64,6 +64,7 @@ TEST_F(Installer, AFolderThatAVariableNamesStays) {
     if (name == "CODEX_HOME") return folder / "codex";
     return name == "HOME" ? std::optional(folder / "home") : std::nullopt;
   };
+  fs::create_directory(folder / "codex");
   auto codex = targets(Host::codex, true, {folder.path()}, environment)->front();
   for (bool add : {true, false}) ASSERT_TRUE(change_file(codex, add, {}, false, from_millis(0)));
   EXPECT_TRUE(fs::is_empty(folder / "codex"));

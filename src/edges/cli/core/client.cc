@@ -23,7 +23,9 @@ bool is_absent(const Error& error) {
 /// What a person at a command line can do about it, where the daemon speaks to agents.
 Error for_terminal(Error error) {
   auto is_set = [](const char* name) { return !api::own_environment(name).value_or("").empty(); };
-  if (error.message.starts_with("invalid_agent_id") && is_set("AGENT_ID")) {
+  bool is_about_name =
+      error.message.starts_with("invalid_agent_id") || error.message.starts_with("Cru-Agent-Id");
+  if (is_about_name && is_set("AGENT_ID")) {
     error.message = edges::why_refused(*api::own_environment("AGENT_ID"));
     error.hint = "choose another name, or remove this one with: unset AGENT_ID";
   }
