@@ -205,7 +205,7 @@ void add_handoffs(std::vector<Operation>& table) {
        .idempotent = true,
        .cli = {.verb = "handoffs list",
                .list = "handoffs",
-               .columns = {"id", "agent_name", "kind", "created_at", "summary"}},
+               .columns = {"id", "written_by", "kind", "created_at", "summary"}},
        .reply = handoffs_schema,
        .is_coordination = true});
   table.push_back(

@@ -1,11 +1,17 @@
 #include "edges/identity.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "platform/process/self.h"
 
 #include "base/sha256.h"
 #include "platform/files/files.h"
+
+#include "base/agent_id.h"
+#include "base/plain_words.h"
+#include "base/text.h"
 
 namespace cru::edges {
 namespace {
@@ -31,7 +37,7 @@ std::string as_agent_id(std::string name, std::string_view fallback) {
                    std::string_view("._:@-").find(c) != std::string_view::npos;
     if (!allowed) c = '-';
   }
-  return name.empty() ? std::string(fallback) : name;
+  return is_agent_id(name) ? name : std::string(fallback);
 }
 
 std::string user_name(const api::Environment& environment) {
@@ -59,6 +65,12 @@ std::vector<std::pair<std::string, std::string>> Identity::headers() const {
   return list;
 }
 
+std::string why_refused(const std::string& name) {
+  constexpr size_t shown_bytes = 40;
+  return fmt::format("AGENT_ID={} cannot be an agent's name: a name has {}",
+                     as_shell_word(safe_for_terminal(cut_with_ellipsis(name, shown_bytes))), agent_id_rule);
+}
+
 Identity find_identity(Speaker speaker, const api::Environment& environment, std::string cwd,
                        std::string hook_session) {
   auto value = [&](const char* name, size_t longest = max_id_bytes) {
@@ -73,7 +85,7 @@ Identity find_identity(Speaker speaker, const api::Environment& environment, std
   bool is_claude =
       !claude.empty() || !value("CLAUDECODE").empty() || !value("CLAUDE_CODE_SESSION_ID").empty();
 
-  // A name that is too long or odd is not mended: the daemon refuses it by name.
+  // A name that is too long or odd is not mended.
   Identity who{.agent_id = value("AGENT_ID", max_list_bytes),
                .agent_type = value("AGENT_TYPE", 64),
                .session_id = value("SESSION_ID"),
@@ -81,6 +93,10 @@ Identity find_identity(Speaker speaker, const api::Environment& environment, std
                .lock_ttl_minutes = value("LOCK_TTL_MINUTES", 20),
                .cwd = std::move(cwd)};
   who.is_agent = speaker == Speaker::hook;
+  if (!who.agent_id.empty() && !is_agent_id(who.agent_id)) {
+    who.refused_name = who.agent_id;
+    if (speaker != Speaker::verb) who.agent_id.clear();
+  }
   bool is_person =
       speaker == Speaker::verb && who.agent_id.empty() && task.empty() && claude.empty() && codex.empty();
 

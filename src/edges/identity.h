@@ -24,10 +24,16 @@ struct Identity {
   std::string inherited_session = {};
   std::string token = {};  ///< see find_credential
   bool is_agent = false;   ///< says so at the door, for good
+  /// AGENT_ID where that is no name for an agent. A host's hooks and servers then do without: the daemon
+  /// knows the host anyway. A verb says it as it is, and is refused.
+  std::string refused_name = {};
 
   /// As headers for the daemon.
   std::vector<std::pair<std::string, std::string>> headers() const;
 };
+
+/// "AGENT_ID=… is not …": why it was left out, for people. `name` is what it was.
+std::string why_refused(const std::string& name);
 
 /// `hook_session` is a hook's own session id, as its input says.
 Identity find_identity(Speaker speaker, const api::Environment& environment, std::string cwd,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/plain_words.h"
 #include "base/text.h"
 
 namespace cru::members {
@@ -158,7 +159,7 @@ std::string name_stem(const Evidence& evidence) {
   auto kind = kind_of(evidence);
   if (kind != Kind::script && kind != Kind::person) return std::string(name(kind));
   std::string stem;
-  for (char c : to_lower(without_version(evidence.client))) {
+  for (char c : to_lower(without_accents(without_version(evidence.client)))) {
     bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
     if (!is_plain && (stem.empty() || stem.back() == '-')) continue;
     if (stem.size() == max_stem_bytes) break;

@@ -259,12 +259,15 @@ TEST(NameStem, SaysWhatTheClientIs) {
   EXPECT_EQ(name_stem({.client = "My Client 2.0"}), "my-client");
   EXPECT_EQ(name_stem({.client = "editor v3"}), "editor");
   EXPECT_EQ(name_stem({.client = "vi visual"}), "vi-visual");
+  EXPECT_EQ(name_stem({.client = "Ünïcödé 🦀"}), "unicode");
+  EXPECT_EQ(name_stem({.client = "日本 🦀"}), "agent");
   EXPECT_EQ(name_stem({}), "agent");
 }
 
-TEST(AgentType, OfAnUnnamedClientIsNotClaudes) {
+TEST(AgentType, IsNotClaudesIfNothingSaysSo) {
   EXPECT_EQ(agent_type_of({.connection = "c1"}), "mcp_client");
-  EXPECT_EQ(agent_type_of({.agent_id = "ann"}), "claude_code");
+  EXPECT_EQ(agent_type_of({.connection = "c1", .agent_id = "ann"}), "mcp_client");
+  EXPECT_EQ(agent_type_of({.agent_id = "ann"}), "script") << "as its kind";
   EXPECT_EQ(agent_type_of({.program = "codex"}), "codex");
   EXPECT_EQ(agent_type_of({.agent_id = "ann", .agent_type = "reviewer"}), "reviewer");
 }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/id.h"
+#include "base/plain_words.h"
 #include "base/text.h"
 
 namespace cru::members {

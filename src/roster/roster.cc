@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "autonomy/live_table.h"
+#include "base/plain_words.h"
 #include "base/text.h"
 #include "crew/crew_table.h"
 #include "inbox/question_table.h"
@@ -27,7 +28,7 @@ constexpr int64_t max_lost = 200;
 std::string command_of(const runs::Run& run) {
   if (!run.task.empty()) return run.task;
   std::string command;
-  for (const auto& word : run.argv) command += (command.empty() ? "" : " ") + word;
+  for (const auto& word : run.argv) command += (command.empty() ? "" : " ") + as_shell_word(word);
   return command;
 }
 
@@ -59,6 +60,16 @@ void add_run(Reader& reader, Facts& facts, Entry& entry) {
     add_end(facts, *run);
 }
 
+std::optional<Facts::Session::Told> told_by(const coordination::Session& session) {
+  using coordination::Turn;
+  // A session without hooks that goes on after it was idle need not say so.
+  if (session.turn == Turn::unknown || (session.turn == Turn::idle && !session.kept_by_hook)) return {};
+  auto word = session.turn == Turn::idle       ? Word::idle
+              : session.turn == Turn::thinking ? Word::thinking
+                                               : Word::using_tool;
+  return Facts::Session::Told{word, session.turn_since, session.tool};
+}
+
 void add_session(Reader& reader, Facts& facts, Entry& entry) {
   for (const auto& session : coordination::list_sessions_of_member(reader, entry.member.id)) {
     entry.session = session.session_id;
@@ -68,9 +79,12 @@ void add_session(Reader& reader, Facts& facts, Entry& entry) {
     facts.session =
         Facts::Session{.is_idle = session.is_person() || session.presence == coordination::Presence::idle,
                        .tells_idle = session.kept_by_hook,
+                       .lasts = entry.member.host.has_value(),
                        .last_heartbeat = session.last_heartbeat.wall,
-                       .doing = session.current_task};
+                       .doing = session.current_task,
+                       .told = told_by(session)};
   }
+  if (entry.doing.empty() && facts.session && facts.session->told) entry.doing = facts.session->told->tool;
 }
 
 /// What the last word in a thread says of what its agent does now.

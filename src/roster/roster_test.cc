@@ -147,6 +147,35 @@ TEST_F(RosterTest, ASessionSaysMoreThanItsProcess) {
   EXPECT_EQ(entry.run, "coder");
 }
 
+TEST_F(RosterTest, ASessionIsToldByItsHooks) {
+  auto turn = [this](coordination::Turn turn, std::string tool, bool kept_by_hook = true) {
+    change([=](Tx& tx) {
+      if (!members::find_member(tx, "m-1"))
+        ASSERT_TRUE(members::add_member(tx, {.id = "m-1", .name = "claude-1", .kind = Kind::claude}));
+      auto session = a_session("s1", "m-1", tx.now());
+      session.kept_by_hook = kept_by_hook;
+      coordination::note_turn(session, turn, tool, tx.now());
+      coordination::put_session(tx, session);
+    });
+    return lines().at(0) + " " + listed().entries.at(0).doing;
+  };
+  using coordination::Turn;
+  EXPECT_EQ(turn(Turn::idle, ""), "claude-1: idle (waiting for a prompt) ");
+  EXPECT_EQ(turn(Turn::using_tool, "Bash"), "claude-1: using a tool (Bash) Bash");
+  EXPECT_EQ(turn(Turn::unknown, ""), "claude-1: thinking () ") << "it has not said that it is idle";
+  EXPECT_EQ(turn(Turn::unknown, "", false), "claude-1: idle () ") << "it called once";
+}
+
+TEST_F(RosterTest, ACommandIsQuotedAsOneWouldTypeIt) {
+  change([](Tx& tx) {
+    add_run(tx, "build", Kind::command);
+    auto run = *runs::find(tx, "build");
+    run.argv = {"sh", "-c", "echo hi; sleep 1"};
+    runs::put(tx, run);
+  });
+  EXPECT_EQ(listed().entries.at(0).doing, "sh -c 'echo hi; sleep 1'");
+}
+
 TEST_F(RosterTest, APersonIsNeverSaidToThink) {
   change([](Tx& tx) {
     ASSERT_TRUE(members::add_member(tx, {.id = "m-1", .name = "person", .kind = Kind::person}));

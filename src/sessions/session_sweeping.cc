@@ -89,7 +89,7 @@ Task<Result<Done>> Sessions::Impl::end(Who who, std::string reason, std::string 
     co_return Done{
         .reply = ended_reply(who.session_id, {}, known->session ? "already_ended" : "session_not_found"),
         .changed = false};
-  Ending ending{.why = reason.empty() ? "it ended" : "it ended: " + reason};
+  Ending ending{.why = why_it_ended(reason)};
   if (is_live) ending = co_await make_ending(ending.why, known->session->folder);
   ending.requeue = options.requeue_on_end;
   bool goes_on = via == "hook" && (reason == "clear" || reason == "resume");

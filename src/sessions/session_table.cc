@@ -57,12 +57,17 @@ UPDATE agent_sessions SET member = ''
 INSERT OR IGNORE INTO member_keys(key, member, is_open, noted_at)
   SELECT 'session:' || session_id, member, 1, started_at FROM agent_sessions WHERE member <> '';
 CREATE INDEX agent_sessions_of_member ON agent_sessions(member) WHERE member <> '';
+)"},
+                                        {"sessions", 3, R"(
+ALTER TABLE agent_sessions ADD COLUMN turn TEXT NOT NULL DEFAULT '';
+ALTER TABLE agent_sessions ADD COLUMN tool TEXT NOT NULL DEFAULT '';
+ALTER TABLE agent_sessions ADD COLUMN turn_since INTEGER NOT NULL DEFAULT 0;
 )"}};
 
 #define SESSION_COLUMNS                                                                                   \
   "session_id, agent_id, agent_type, owner, capabilities, current_task, status, epoch, kept_by_hook, "    \
   "gone_because, gone_with_run, folder, base_commit, last_heartbeat, heartbeat_boot_id, heartbeat_boot, " \
-  "started_at, ended_at, member"
+  "started_at, ended_at, member, turn, tool, turn_since"
 
 Session to_session(const Row& row) {
   Session session{.session_id = row.text(0),
@@ -82,6 +87,9 @@ Session to_session(const Row& row) {
                   .started_at = row.time(16),
                   .ended_at = row.maybe_time(17)};
   session.member = row.text(18);
+  session.turn = turn_from(row.text(19));
+  session.tool = row.text(20);
+  session.turn_since = row.time(21);
   if (auto list = parse_json(row.text(4)); list && list->is_array())
     for (const auto& word : list->get_array()) session.capabilities.emplace_back(word.as_string());
   return session;
@@ -155,12 +163,13 @@ std::optional<Session> find_session(Reader& reader, std::string_view session_id)
 
 void put_session(Tx& tx, const Session& session) {
   tx.exec("INSERT OR REPLACE INTO agent_sessions(" SESSION_COLUMNS
-          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           session.session_id, session.agent_id, session.agent_type, session.owner,
           to_text(json::value_from(session.capabilities)), session.current_task, name(session.presence),
           session.epoch, session.kept_by_hook, session.gone_because, session.gone_with_run, session.folder,
           session.base_commit, session.last_heartbeat.wall, session.last_heartbeat.boot_id,
-          session.last_heartbeat.boot.count(), session.started_at, session.ended_at, session.member);
+          session.last_heartbeat.boot.count(), session.started_at, session.ended_at, session.member,
+          name(session.turn), session.tool, session.turn_since);
 }
 
 std::vector<Session> list_connected_sessions(Reader& reader, int64_t most) {

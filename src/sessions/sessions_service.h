@@ -38,17 +38,25 @@ class Sessions {
   std::shared_ptr<const SessionListeners> listeners() const;
 
   /// For reads: the caller is alive, and registers nobody. The heartbeat is kept in memory and written at
-  /// most every 5 seconds, not awaited. Errors: as admit.
+  /// most every 5 seconds, not awaited. Whose session is over may still read. Errors: forbidden.
   Task<Result<>> seen(Who who);
+  /// The same for what is no mere read. Errors: as admit.
+  Task<Result<>> admitted(Who who);
 
   struct Registration {
     std::optional<std::vector<std::string>> capabilities = {};
     std::optional<std::string> current_task = {};
     bool kept_by_hook = false;
+    bool begins_idle = false;  ///< it waits for its first prompt
   };
   Task<Result<Done>> register_session(Who who, Registration registration);
+  struct Beat {
+    bool is_idle = false;
+    std::string tool = {};  ///< in use
+    std::string used = {};  ///< the last one used
+  };
   /// `session_not_found` (reply, 404) if it is unknown.
-  Task<Result<Done>> heartbeat(Who who, std::string status);
+  Task<Result<Done>> heartbeat(Who who, Beat beat);
   Task<Result<Done>> discover(Who who, std::string capability, std::string status);
   /// A session kept by hooks is left alone when `via` is "mcp". One that is unknown or over is a success.
   Task<Result<Done>> end(Who who, std::string reason, std::string via);

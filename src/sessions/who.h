@@ -14,7 +14,7 @@ namespace cru::coordination {
 /// Whoever asks. A session belongs to whoever began it: `owner` is the run, or empty for the outside.
 struct Who {
   std::string agent_id;
-  std::string agent_type = "claude_code";
+  std::string agent_type = "script";
   std::string session_id;   ///< always a UUID
   std::string member = {};  ///< whose session it is
   std::string owner = {};
@@ -33,7 +33,7 @@ inline Who nobody(std::string cwd) {
   return {.agent_id = {}, .agent_type = {}, .session_id = {}, .owner = {}, .cwd = std::move(cwd)};
 }
 
-/// `[A-Za-z0-9._:@-]{1,128}`.
+/// As base/agent_id.h says.
 bool is_agent_id(std::string_view text);
 /// Errors: invalid_argument (`invalid_agent_id`).
 Result<> check_agent_id(std::string_view text);

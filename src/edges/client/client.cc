@@ -20,6 +20,44 @@ bool is_absent(const Error& error) {
   return error.code == Code::not_found || error.code == Code::daemon_unreachable;
 }
 
+/// What a person at a command line can do about it, where the daemon speaks to agents.
+Error for_terminal(Error error) {
+  auto is_set = [](const char* name) { return !api::own_environment(name).value_or("").empty(); };
+  bool is_about_name =
+      error.message.starts_with("invalid_agent_id") || error.message.starts_with("Cru-Agent-Id");
+  if (is_about_name && is_set("AGENT_ID")) {
+    error.message = edges::why_refused(*api::own_environment("AGENT_ID"));
+    error.hint = "choose another name, or remove this one with: unset AGENT_ID";
+  }
+  if (error.code == Code::session_expired) {
+    std::string names;
+    for (const char* name :
+         {"SESSION_ID", "CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "CODEX_THREAD_ID"})
+      if (is_set(name)) names += fmt::format(" {}", name);
+    error.hint = names.empty() ? "use a new terminal, or another AGENT_ID"
+                               : fmt::format(
+                                     "this terminal has the session id of an agent that has ended; "
+                                     "to act as yourself: unset{}",
+                                     names);
+  }
+  return error;
+}
+
+/// Codex runs commands where they may not connect to anything.
+Error about_connecting(Error error) {
+  if (error.code != Code::forbidden || !error.hint.empty()) return error;
+  if (!error.message.ends_with("Operation not permitted")) {
+    error.hint = "the project's daemon belongs to another user";
+    return error;
+  }
+  error.hint =
+      "a sandbox forbids it, as Codex's workspace-write does: use the tools of the MCP server cru instead, "
+      "let "
+      "Codex run the command outside its sandbox, or set network_access = true under "
+      "[sandbox_workspace_write] in Codex's config.toml";
+  return error;
+}
+
 }  // namespace
 
 Client::Client(api::Project project, Options options)
@@ -42,7 +80,7 @@ Result<> Client::open() {
 Result<> Client::connect() {
   if (!http_ || !http_->usable()) {
     auto opened = open();
-    if (!opened && !is_absent(opened.error())) return opened;
+    if (!opened && !is_absent(opened.error())) return fail(about_connecting(opened.error()));
     if (!opened && !options_.may_start)
       return fail(Code::daemon_unreachable, "the daemon is not running", {},
                   "start it with: cru daemon start");
@@ -84,7 +122,7 @@ std::optional<Error> Client::daemon_error(const HttpReply& reply) const {
   if (reply.status < 400) return {};
   auto value = parse_json(reply.body);
   const auto* object = value ? value->if_object() : nullptr;
-  if (object && object->contains("error")) return error_from_json(*object);
+  if (object && object->contains("error")) return for_terminal(error_from_json(*object));
   // A refusal is a reply like any other: whoever asked shows it.
   if (object && object->contains("reason") && !bool_or(*object, "success", true)) return {};
   return Error{Code::internal, fmt::format("the daemon replied with status {}", reply.status)};

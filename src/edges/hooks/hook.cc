@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/id.h"
+#include "base/text.h"
 #include "edges/client/client.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/hook_input.h"
@@ -120,18 +121,27 @@ json::array list_in(const Result<json::object>& reply, std::string_view key) {
 }
 
 /// A sign of life. A session that nobody knows, or that was given up, begins anew: its host is alive.
-Result<> stay_alive(Daemon& daemon, std::string_view status) {
-  auto beat = daemon.ask("POST", "/sessions/heartbeat", {{"status", status}});
+Result<> stay_alive(Daemon& daemon, const json::object& status) {
+  auto beat = daemon.ask("POST", "/sessions/heartbeat", status);
   if (!beat) return fail(beat.error());
   auto error = text_or(*beat, "error", text_or(*beat, "reason"));
   if (error.empty()) return {};
   if (error != "session_not_found" && error != "session_expired")
     return fail(Code::internal, fmt::format("heartbeat: {} {}", error, text_or(*beat, "message")));
-  auto registered = daemon.must("POST", "/sessions", {{"via", "hook"}});
-  return registered ? Result<>() : Result<>(fail(registered.error()));
+  if (auto registered = daemon.must("POST", "/sessions", {{"via", "hook"}}); !registered)
+    return fail(registered.error());
+  auto again = daemon.must("POST", "/sessions/heartbeat", status);
+  return again ? Result<>() : Result<>(fail(again.error()));
 }
 
-Result<> start_session(Daemon& daemon, const HookInput& input) {
+json::object at_work(std::string_view key, const HookInput& input) {
+  constexpr size_t max_tool_bytes = 128;
+  json::object status{{"status", "active"}};
+  if (!input.tool_name.empty()) status[key] = cut_at_character(input.tool_name, max_tool_bytes);
+  return status;
+}
+
+Result<> start_session(Daemon& daemon, const HookInput& input, const std::string& refused_name) {
   json::object body{{"via", "hook"}};
   for (std::string_view known : {"startup", "resume", "clear", "compact"})
     if (input.source == known) body["source"] = known;
@@ -139,6 +149,7 @@ Result<> start_session(Daemon& daemon, const HookInput& input) {
   if (!registered) return fail(registered.error());
   Situation situation;
   situation.agent_id = text_or(*registered, "agent_id");
+  situation.refused_name = refused_name;
   situation.agents = list_in(daemon.must("GET", "/sessions"), "agents");
   situation.locks = list_in(daemon.must("GET", "/locks"), "result");
   auto own = list_in(daemon.must("GET", "/handoffs/latest?limit=1&empty=false"), "handoffs");
@@ -164,14 +175,11 @@ Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) 
     return {};
   }
   auto command = shell_command(input, max_command_bytes);
-  if (command.empty()) {
-    if (!files.empty()) return {};
-    return stay_alive(daemon, "active");
-  }
+  if (command.empty()) return stay_alive(daemon, at_work("tool", input));
   auto checked = daemon.must("POST", "/guardrails", {{"operation_text", command}});
   if (!checked) return fail(checked.error());
   auto reason = guardrail_reason(*checked);
-  if (reason.empty()) return {};
+  if (reason.empty()) return stay_alive(daemon, at_work("tool", input));
   // Codex has no way to ask from here, and takes "ask" for a broken hook: it gets the warning only.
   json::object output{{"hookEventName", "PreToolUse"}};
   if (words.is_codex) {
@@ -181,13 +189,14 @@ Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) 
     output["permissionDecisionReason"] = reason;
   }
   print({{"hookSpecificOutput", std::move(output)}});
-  return {};
+  return stay_alive(daemon, at_work("tool", input));
 }
 
-Result<> serve(Daemon& daemon, const Words& words, const HookInput& input) {
-  if (words.event == "session-start") return start_session(daemon, input);
+Result<> serve(Daemon& daemon, const Words& words, const HookInput& input, const std::string& refused_name) {
+  if (words.event == "session-start") return start_session(daemon, input, refused_name);
   if (words.event == "pre-tool-use") return check_tool(daemon, input, words);
-  if (words.event != "session-end") return stay_alive(daemon, words.event == "stop" ? "idle" : "active");
+  if (words.event == "stop") return stay_alive(daemon, {{"status", "idle"}});
+  if (words.event != "session-end") return stay_alive(daemon, at_work("used_tool", input));
   json::object body{{"via", "hook"}};
   if (!input.reason.empty()) body["reason"] = input.reason.substr(0, 256);
   auto ended = daemon.must("POST", "/sessions/end", body);
@@ -233,10 +242,12 @@ Result<> carry_out(const Words& words, HookLog& log, Duration limit, BootTime de
   if (!is_event(words.event)) return fail(Code::invalid_argument, "unknown hook event");
   auto who = identity_of(*input, words);
   who.token = edges::find_credential(*project, api::own_environment);
+  if (!who.refused_name.empty() && words.event == "session-start")
+    log_hook_error(log, words.event, edges::why_refused(who.refused_name) + "; it was left out");
   bool edits = words.event == "pre-tool-use" && !edited_files(*input).empty();
   bool may_start = words.event == "session-start" || words.event == "session-end" || edits;
   Daemon daemon(*project, who.headers(), may_start, deadline);
-  return serve(daemon, words, *input);
+  return serve(daemon, words, *input, who.refused_name);
 }
 
 }  // namespace

@@ -36,11 +36,31 @@ Result<std::string> real_path(const std::string& path) {
   return path;
 }
 
+/// What the system said, and what to do about it.
+std::unexpected<Error> in_trouble(std::string_view doing, const std::string& path, Error error) {
+  auto reason = error.message.substr(error.message.rfind(": ") + 2);
+  if (error.code == Code::forbidden || error.code == Code::not_found)
+    error.message = fmt::format("cannot {} {}: {}", doing, path, reason);
+  if (error.code == Code::forbidden && error.hint.empty())
+    error.hint = fmt::format(
+        "nothing was changed; give yourself the right to {} it and its folder, or add the "
+        "entries by hand: cru hooks install --dry-run shows them",
+        doing);
+  return fail(std::move(error));
+}
+
+/// Only a plain file is opened: a pipe would be waited for without end.
 Result<FileText> read_text(const std::string& path) {
-  if (auto status = file_status(path); !status && status.error() == std::errc::no_such_file_or_directory)
-    return FileText();
+  std::error_code error;
+  auto status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return FileText();
+  if (!error && !fs::is_regular_file(status))
+    return fail(
+        Code::invalid_argument,
+        fmt::format("{} is {}, not a file", path, fs::is_directory(status) ? "a folder" : "a device or pipe"),
+        {}, "nothing was changed; move it away and retry");
   auto text = read_file(path, max_file_bytes);
-  if (!text) return fail(text.error());
+  if (!text) return in_trouble("read", path, text.error());
   return FileText(std::move(*text));
 }
 
@@ -118,8 +138,11 @@ Result<> write_text(const std::string& path, const FileText& text) {
   if (!text) return remove_file(path);
   auto status = file_status(path);
   unsigned mode = status ? status->mode & 07777 : 0644;
-  if (auto made = make_folder(fs::path(path).parent_path().string()); !made) return made;
-  return write_file(path, *text, mode);
+  if (auto made = make_folder(fs::path(path).parent_path().string()); !made)
+    return in_trouble("write", path, made.error());
+  if (auto written = write_file(path, *text, mode); !written)
+    return in_trouble("write", path, written.error());
+  return {};
 }
 
 }  // namespace
@@ -146,7 +169,8 @@ Result<std::vector<Target>> targets(Host host, bool for_user, const api::Project
                                 .look = in_codex,
                                 .backups = own_state,
                                 .copy_name = "codex-config.toml.",
-                                .own_folder = named.empty()}};
+                                .own_folder = named.empty(),
+                                .remark = remark_on_codex}};
   }
   auto named = for_user ? variable("CLAUDE_CONFIG_DIR") : std::string();
   auto folder = !named.empty() ? named : (for_user ? home : project.root) + "/.claude";
@@ -199,6 +223,12 @@ Result<Installed> look_at(const Target& target) {
   return found;
 }
 
+std::string remark_on(const Target& target) {
+  auto path = real_path(target.path);
+  auto text = path && target.remark ? read_text(*path) : Result<FileText>();
+  return text && *text ? target.remark(*text) : std::string();
+}
+
 Result<CodexTrust> look_at_trust(const Target& target) {
   auto path = real_path(target.path);
   if (!path) return fail(path.error());
@@ -215,12 +245,16 @@ Result<CodexTrust> look_at_trust(const Target& target) {
   return trust;
 }
 
-Result<Change> change_file(const Target& target, bool add, const Installation& installation, bool dry_run,
+Result<Change> change_file(const Target& target, bool add, const Installation& asked, bool dry_run,
                            Time now) {
   auto path = real_path(target.path);
   if (!path) return fail(path.error());
   auto before = read_text(*path);
   if (!before) return fail(before.error());
+  auto installation = asked;
+  std::error_code error;
+  bool has_folder = fs::exists(fs::path(target.path).parent_path(), error);
+  installation.makes_folder = !target.own_folder && (*before ? has_own_folder(*before) : !has_folder);
   auto after = add ? target.add(*before, installation) : target.take(*before);
   if (!after) return about(target.path, after.error());
   if (!dry_run) move_old_backups(target);
@@ -246,7 +280,8 @@ Result<Change> change_file(const Target& target, bool add, const Installation& i
     return fail(Code::conflict, target.path + ": the file was changed in the meantime", {}, "try again");
   if (auto written = write_text(*path, *after); !written) return fail(written.error());
   // Only an empty folder can be removed.
-  if (!*after && target.own_folder) (void)remove_empty_folder(fs::path(target.path).parent_path().string());
+  if (!*after && (target.own_folder || installation.makes_folder))
+    (void)remove_empty_folder(fs::path(target.path).parent_path().string());
   return change;
 }
 

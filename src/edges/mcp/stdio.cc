@@ -38,6 +38,8 @@ class Proxy {
     instance_ = uuid_from(system_random().bytes16());
     identity_ = edges::find_identity(edges::Speaker::mcp, api::own_environment, current_folder());
     identity_.token = edges::find_credential(project_, api::own_environment);
+    if (!identity_.refused_name.empty())
+      fmt::print(stderr, "cru mcp: {}; it was left out\n", edges::why_refused(identity_.refused_name));
   }
 
   int run() {

@@ -107,6 +107,15 @@ std::string nothing_of(const Operation& operation) {
   return fmt::format("no {}", operation.cli.list == "agents" ? "runs" : operation.cli.list);
 }
 
+/// Names only what the verb has.
+std::string how_to_see_more(const Operation& operation) {
+  std::string options;
+  for (std::string_view name : {"limit", "before", "after"})
+    if (std::ranges::find(operation.fields, name, &Field::name) != operation.fields.end())
+      options += fmt::format("{} --{}", options.empty() ? ": use" : " or", name);
+  return "more results are available" + options;
+}
+
 Result<int> show_reply(Context& context, const Operation& operation, const std::string& text) {
   auto value = parse_json(text);
   if (!value) return fail(Code::internal, "unexpected reply from the daemon: " + value.error().message);
@@ -139,7 +148,7 @@ Result<int> show_reply(Context& context, const Operation& operation, const std::
     context.note(nothing_of(operation));
   else
     context.print(table(columns, *rows, context.out));
-  if (rows && bool_or(object, "more")) context.note("more results are available: use --limit or --before");
+  if (rows && bool_or(object, "more")) context.note(how_to_see_more(operation));
   return 0;
 }
 

@@ -254,7 +254,8 @@ void add_coordination_commands(std::vector<Command>& table) {
   auto crew = verb_of("list_crew");
   crew.examples = {"cru crew", "cru crew --all"};
   crew.details =
-      "STATUS is one word: needs you, failed, disconnected (gone, and left something behind), speaking, "
+      "BADGE is one word, the same in every list: needs you, failed, disconnected (gone, and left something "
+      "behind), speaking, "
       "listening, thinking, using a tool, queued, idle, or done. With --json each also has the evidence.";
   table.push_back(std::move(crew));
   auto peers = verb_of("discover_agents");
