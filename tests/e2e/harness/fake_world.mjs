@@ -83,7 +83,7 @@ export class FakeWorld {
   /// The live agents as members.
   crew() {
     return [...this.agents.values()].map(({ agent_id, name, role, state, error, since }) => ({
-      id: `m-${agent_id}`, name, kind: "script", status: error ? "failed" : state, since, evidence: error, doing: role, ended_at: null, facets: { run: null, session: null, thread: null, body: agent_id },
+      id: `m-${agent_id}`, name, kind: "script", badge: error ? "failed" : state, since, evidence: error, doing: role, ended_at: null, facets: { run: null, session: null, thread: null, body: agent_id },
     }));
   }
 

@@ -18,7 +18,7 @@ test("nobody is lost: not without its parent, and not with parents in a circle",
 
 test("a list is limited to a facet, and to words in any case", () => {
   const none = { run: null, session: null, thread: null, body: null };
-  const all = [member("build", { kind: "command", doing: "make ALL", facets: { ...none, run: "build" } }), member("ada", { status: "needs you", facets: { ...none, session: "s", run: "ada" } })];
+  const all = [member("build", { kind: "command", doing: "make ALL", facets: { ...none, run: "build" } }), member("ada", { badge: "needs you", facets: { ...none, session: "s", run: "ada" } })];
   const ids = (facet: Parameters<typeof filtered>[1]["facet"], words = "") => filtered(all, { facet, words }).map(({ id }) => id);
   assert.deepEqual([ids(null), ids("run"), ids("session"), ids("body")], [["build", "ada"], ["build", "ada"], ["ada"], []]);
   assert.deepEqual([ids(null, " all "), ids(null, "needs"), ids("session", "make")], [["build"], ["ada"], []]);

@@ -31,7 +31,7 @@ export interface Filter {
 export function filtered(members: readonly Member[], { facet, words }: Filter): Member[] {
   const wanted = words.trim().toLowerCase();
   return members.filter((member) => (!facet || member.facets[facet])
-    && (!wanted || [member.name, member.kind, member.definition, member.program, member.doing, member.status, member.parent].some((text) => text?.toLowerCase().includes(wanted))));
+    && (!wanted || [member.name, member.kind, member.definition, member.program, member.doing, member.badge, member.parent].some((text) => text?.toLowerCase().includes(wanted))));
 }
 
 export interface Branch {

@@ -16,7 +16,7 @@ export interface Member {
   name: string;
   kind: "person" | "claude" | "codex" | "gemini" | "command" | "model" | "script";
   /// The word of its badge. Only the daemon decides it.
-  status: Word;
+  badge: Word;
   since: string;
   evidence?: string | null;
   doing?: string | null;

@@ -70,7 +70,7 @@ function MemberPane({ at }: { at: Member }) {
           <span class="faint">{whatIs(at)}</span>
           <Parent at={at} />
         </div>
-        {at.evidence && at.evidence !== at.doing && <p class={at.status === "failed" ? "pane-why" : "faint"}>{oneLine(at.evidence)}</p>}
+        {at.evidence && at.evidence !== at.doing && <p class={at.badge === "failed" ? "pane-why" : "faint"}>{oneLine(at.evidence)}</p>}
         <Facts of={[["doing", says_what ? "" : at.doing], ["spent", spent(at)], ["pid", at.pid ? String(at.pid) : ""]]} />
       </header>
       {shown && <TabList />}

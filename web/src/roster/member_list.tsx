@@ -23,11 +23,11 @@ function Row({ member, depth }: Branch) {
   const is_selected = in_world ? facets.body !== null && facets.body === selected_body.value : id === selected_member.value?.id;
   return (
     <li>
-      <button type="button" class={`member is-${stateOf(member.status)} ${member.ended_at ? "is-ended" : ""}`} style={{ marginLeft: `${Math.min(depth, max_indent) * 14}px` }}
+      <button type="button" class={`member is-${stateOf(member.badge)} ${member.ended_at ? "is-ended" : ""}`} style={{ marginLeft: `${Math.min(depth, max_indent) * 14}px` }}
         aria-current={is_selected ? "true" : undefined} title={member.evidence ? oneLine(member.evidence) : undefined} onClick={() => select({ by: "member", id })}>
         <span class="member-name">{depth > 0 && <span class="faint" aria-hidden="true">└ </span>}{safeText(name)}</span>
         <span class="member-since">{ago(member.since, now.value)}</span>
-        <Badge status={stateOf(member.status)} word={member.status} />
+        <Badge status={stateOf(member.badge)} word={member.badge} />
         <span class="member-what">{whatIs(member)}</span>
         {doing && <span class="member-line">{oneLine(doing, 160)}</span>}
         {facets.run && !member.ended_at && <LastLine id={facets.run} />}
