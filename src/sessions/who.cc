@@ -15,12 +15,4 @@ Result<> check_agent_id(std::string_view text) {
               "choose another with AGENT_ID, or leave it out: the agent is then given a name");
 }
 
-Result<> check_agent_id(std::string_view text) {
-  if (is_agent_id(text)) return {};
-  return fail(Code::invalid_argument,
-              "invalid_agent_id: an agent id must have 1 to 128 characters of A-Z a-z 0-9 . _ : @ -",
-              "Cru-Agent-Id",
-              "choose another with AGENT_ID, or leave it out: the agent is then given a name");
-}
-
 }  // namespace cru::coordination
