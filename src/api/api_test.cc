@@ -90,7 +90,8 @@ TEST_F(ApiTest, SaysBeforehandWhoMayCallWhat) {
   hidden.why = "it is gone";
   outside.caller = agent;
   below_agent.caller = local;
-  for (const auto& caller : {Call(), outside, below_agent, hidden, repeatable("", "bounded"), repeatable("", "unknown")}) {
+  for (const auto& caller :
+       {Call(), outside, below_agent, hidden, repeatable("", "bounded"), repeatable("", "unknown")}) {
     for (auto [name, input] : {std::pair{"start_run", start}, std::pair{"list_runs", "{}"},
                                std::pair{"answer_question", R"({"id":"q-1","answer":"x"})"}}) {
       auto may = thread->await([&] { return api.may_call(*find_operation(name), caller); });
