@@ -23,7 +23,7 @@ TEST(FinalHandoff, TellsWhatTheSessionDid) {
                      .ended_at = noon};
   EXPECT_EQ(
       to_text(to_json(final_handoff(facts, {}, "h1"))),
-      R"({"id":"h1","agent_name":"ann","written_by":"ann","session_id":"s1","summary":"Worked 12 min on the parser; )"
+      R"({"id":"h1","agent_name":"ann","written_by":"ann","session_id":"s1","member":null,"summary":"Worked 12 min on the parser; )"
       R"(completed 2 work items, 1 is open; touched 3 files; released 1 lock; ended: its window was )"
       R"(closed.","completed_work":["lexer","tests"],"in_progress":["errors"],"decisions":[],)"
       R"("next_steps":["Finish: errors","Continue: the parser"],)"

@@ -39,8 +39,6 @@ Result<Member> make_member(Tx& tx, const Evidence& evidence, const Verdict& verd
   if (member.session_id.empty() || is_session_taken(tx, member.session_id))
     member.session_id = session_id_from("member", id);
   if (member.name.empty()) member.name = next_name(tx, name_stem(evidence));
-  // Two may say the same name: what they hold is told by the names that tell them apart.
-  if (!member.agent_id.empty()) member.agent_id = member.name = free_name(tx, member.name, id);
   return add_member(tx, std::move(member));
 }
 
@@ -50,11 +48,7 @@ bool update_member(Tx& tx, Member& member, const Evidence& evidence, const Verdi
   if (next.session_id != member.session_id && is_session_taken(tx, next.session_id))
     next.session_id = member.session_id;
   bool is_back = member.is_ended() && !next.is_ended();
-  if (is_back || next.name != member.name) {
-    bool is_called_so = next.agent_id == next.name;
-    next.name = free_name(tx, next.name, next.id);
-    if (is_called_so) next.agent_id = next.name;
-  }
+  if (is_back || next.name != member.name) next.name = free_name(tx, next.name, next.id);
   if (next == member) return false;
   member = std::move(next);
   put_member(tx, member);

@@ -266,7 +266,7 @@ TEST(NameStem, SaysWhatTheClientIs) {
 
 TEST(AgentType, IsNotClaudesIfNothingSaysSo) {
   EXPECT_EQ(agent_type_of({.connection = "c1"}), "mcp_client");
-  EXPECT_EQ(agent_type_of({.connection = "c1", .agent_id = "ann"}), "mcp_client");
+  EXPECT_EQ(agent_type_of({.connection = "c1", .agent_id = "ann"}), "claude_code");
   EXPECT_EQ(agent_type_of({.agent_id = "ann"}), "claude_code") << "what AGENT_TYPE is by default";
   EXPECT_EQ(agent_type_of({.program = "codex"}), "codex");
   EXPECT_EQ(agent_type_of({.agent_id = "ann", .agent_type = "reviewer"}), "reviewer");

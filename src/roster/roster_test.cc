@@ -109,8 +109,8 @@ TEST_F(RosterTest, WhoEndedBadlyIsToldOfFirstForAnHour) {
     members::end_member(tx, "m-eve", "its program has ended", "1 lock");
     ASSERT_TRUE(members::add_member(tx, {.id = "m-eve-again", .name = "eve"}));
   });
-  Lines all = {"ada: disconnected (its program has ended; it left 2 locks)", "there: idle ()",
-               "eve: idle ()"};
+  Lines all = {"ada: disconnected (its program has ended; it left 2 locks)", "eve: idle ()",
+               "there: idle ()"};
   EXPECT_EQ(lines(), all) << "eve is there again";
   clock.advance(61min);
   EXPECT_EQ(lines(), (Lines{all.begin() + 1, all.end()}));
@@ -197,7 +197,7 @@ TEST_F(RosterTest, EndedOnesAreListedOnRequest) {
     ASSERT_TRUE(members::add_member(tx, {.id = "m-gone", .name = "gone", .kind = Kind::claude}));
     members::end_member(tx, "m-gone", "its program, claude, has ended", "2 locks");
   });
-  EXPECT_EQ(lines(), Lines());
+  EXPECT_EQ(lines(), (Lines{"gone: disconnected (its program, claude, has ended; it left 2 locks)"}));
   auto all = lines({.with_ended = true});
   std::ranges::sort(all);
   EXPECT_EQ(all, (Lines{"gone: disconnected (its program, claude, has ended; it left 2 locks)",

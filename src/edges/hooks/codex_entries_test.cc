@@ -170,12 +170,12 @@ TEST(CodexEntries, HaveTheLineBreaksOfTheFile) {
   EXPECT_EQ(added("a = 1\n").find('\r'), std::string::npos);
 }
 
-TEST(CodexEntries, AServerOfOursThatHasLostItsCommandGetsItBack) {
+TEST(CodexEntries, AServerWithoutACommandIsNotOurs) {
   for (std::string lost : {"[mcp_servers.cru]\nargs = [\"mcp\"]\nenv_vars = [\"CRU_RUN\"]\n",
                            "[mcp_servers]\ncru = { args = [\"mcp\"], env_vars = [\"CRU_RUN\"] }\n"}) {
-    auto text = added(lost, {.program = "/x/cru"});
-    EXPECT_TRUE(has(text, "command = \"/x/cru\"")) << text;
-    EXPECT_EQ(*in_codex(text), Installed::yes) << text;
+    auto after = add_to_codex(lost, {.program = "/x/cru"});
+    ASSERT_FALSE(after);
+    EXPECT_EQ(after.error().code, Code::conflict);
   }
 }
 
