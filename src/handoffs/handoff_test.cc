@@ -21,13 +21,14 @@ TEST(FinalHandoff, TellsWhatTheSessionDid) {
                      .locks = {"src/a.cc"},
                      .started_at = noon - 12min - 30s,
                      .ended_at = noon};
-  EXPECT_EQ(to_text(to_json(final_handoff(facts, {}, "h1"))),
-            R"({"id":"h1","agent_name":"ann","session_id":"s1","summary":"Worked 12 min on the parser; )"
-            R"(completed 2 work items, 1 is open; touched 3 files; released 1 lock; ended: its window was )"
-            R"(closed.","completed_work":["lexer","tests"],"in_progress":["errors"],"decisions":[],)"
-            R"("next_steps":["Finish: errors","Continue: the parser"],)"
-            R"("relevant_files":["src/a.cc","src/b.cc","src/c.cc"],"kind":"final",)"
-            R"("empty":false,"carries":null,"changeset_id":"c1","created_at":"2025-11-15T10:00:00.000Z"})");
+  EXPECT_EQ(
+      to_text(to_json(final_handoff(facts, {}, "h1"))),
+      R"({"id":"h1","agent_name":"ann","session_id":"s1","member":null,"summary":"Worked 12 min on the parser; )"
+      R"(completed 2 work items, 1 is open; touched 3 files; released 1 lock; ended: its window was )"
+      R"(closed.","completed_work":["lexer","tests"],"in_progress":["errors"],"decisions":[],)"
+      R"("next_steps":["Finish: errors","Continue: the parser"],)"
+      R"("relevant_files":["src/a.cc","src/b.cc","src/c.cc"],"kind":"final",)"
+      R"("empty":false,"carries":null,"changeset_id":"c1","created_at":"2025-11-15T10:00:00.000Z"})");
 }
 
 TEST(FinalHandoff, FindsWordsForLittle) {
