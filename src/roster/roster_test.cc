@@ -109,8 +109,8 @@ TEST_F(RosterTest, WhoEndedBadlyIsToldOfFirstForAnHour) {
     members::end_member(tx, "m-eve", "its program has ended", "1 lock");
     ASSERT_TRUE(members::add_member(tx, {.id = "m-eve-again", .name = "eve"}));
   });
-  Lines all = {"ada: disconnected (its program has ended; it left 2 locks)", "there: idle ()",
-               "eve: idle ()"};
+  Lines all = {"ada: disconnected (its program has ended; it left 2 locks)", "eve: idle ()",
+               "there: idle ()"};
   EXPECT_EQ(lines(), all) << "eve is there again";
   clock.advance(61min);
   EXPECT_EQ(lines(), (Lines{all.begin() + 1, all.end()}));
