@@ -197,7 +197,8 @@ TEST_F(RosterTest, EndedOnesAreListedOnRequest) {
     ASSERT_TRUE(members::add_member(tx, {.id = "m-gone", .name = "gone", .kind = Kind::claude}));
     members::end_member(tx, "m-gone", "its program, claude, has ended", "2 locks");
   });
-  EXPECT_EQ(lines(), (Lines{"gone: disconnected (its program, claude, has ended; it left 2 locks)"}));
+  EXPECT_EQ(lines(), (Lines{"gone: disconnected (its program, claude, has ended; it left 2 locks)"}))
+      << "only what may need somebody";
   auto all = lines({.with_ended = true});
   std::ranges::sort(all);
   EXPECT_EQ(all, (Lines{"gone: disconnected (its program, claude, has ended; it left 2 locks)",
