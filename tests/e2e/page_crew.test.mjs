@@ -38,7 +38,7 @@ test("everybody is in one list, as a tree, with the words of cru crew, and can b
   const row = (name) => rowOf(page, name);
   const told = (await crew.get("/crew")).json.crew;
   assert.equal(told.length, 5);
-  for (const { name, status } of told) await row(name).locator(".badge").getByText(status).waitFor();
+  for (const { name, badge } of told) await row(name).locator(".badge").getByText(badge).waitFor();
   await page.screenshot({ path: picture("crew") });
   assert.deepEqual(await violationsOf(page), []);
 

@@ -232,7 +232,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   await at.say.getByLabel("Message (as player_0)").fill("Where is the atlas?");
   await at.say.getByRole("button", { name: "Say" }).click();
   await at.say.getByRole("status").getByText("said to ada").waitFor();
-  await at.notes.getByText("“Where is the atlas?”").waitFor();
+  await at.notes.getByText("“Where is the atlas?”", { exact: true }).waitFor();
   await at.notes.locator("li.is-said").filter({ has: page.locator("b", { hasText: /^ada$/ }) }).first().waitFor();
   await at.row("ada").locator(".is-words").waitFor();
 
