@@ -169,7 +169,7 @@ TEST_F(CallersRun, ShowsItsTokenWhoeverItIs) {
 
 TEST_F(CallersRun, HasAKeyThatMakesItAPersonUnlessItIsARun) {
   start("one", fmt::format("{}exec sleep 1000", telling));
-  auto code = thread->on_loop([&] { return pairings->create_code("a place").text; });
+  auto code = thread->await([&] { return pairings->create_code("a place"); })->text;
   auto made = thread->await([&] { return pairings->redeem(code); });
   ASSERT_TRUE(made);
   EXPECT_EQ(caller(0x3fffffff), "run:") << "gone, and nobody can tell";

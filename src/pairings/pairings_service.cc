@@ -10,7 +10,7 @@
 namespace cru::pairings {
 namespace {
 
-constexpr size_t max_codes = 64;
+constexpr int64_t max_codes = 64;
 constexpr int64_t max_keys = 256;
 constexpr Duration code_life = 24h;
 
@@ -18,6 +18,8 @@ constexpr Migration pairing_schema[] = {{"pairings", 1, R"(
 CREATE TABLE pairings(
   id TEXT PRIMARY KEY, label TEXT NOT NULL, key_hash TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX pairings_by_age ON pairings(created_at);
+CREATE TABLE pairing_codes(
+  code_hash TEXT PRIMARY KEY, label TEXT NOT NULL, expires_at INTEGER NOT NULL) WITHOUT ROWID;
 )"}};
 
 Pairing to_pairing(const Row& row) {
@@ -51,42 +53,56 @@ std::string Pairings::make_secret(int words) {
   return secret;
 }
 
-PairingCode Pairings::create_code(std::string label) {
-  auto now = clock_.wall();
-  std::erase_if(codes_, [&](const PairingCode& code) { return code.expires_at <= now; });
-  if (codes_.size() >= max_codes) codes_.erase(codes_.begin());
-  codes_.push_back({.text = make_secret(2), .label = std::move(label), .expires_at = now + code_life});
-  return codes_.back();
+Task<Result<PairingCode>> Pairings::create_code(std::string label) {
+  PairingCode code{
+      .text = make_secret(2), .label = std::move(label), .expires_at = clock_.wall() + code_life};
+  auto written = co_await store_.write([code, hash = sha256(code.text)](Tx& tx) -> Result<bool> {
+    tx.exec("DELETE FROM pairing_codes WHERE expires_at <= ?", tx.now());
+    tx.exec("INSERT INTO pairing_codes(code_hash, label, expires_at) VALUES(?, ?, ?)", hash, code.label,
+            code.expires_at);
+    tx.exec(
+        "DELETE FROM pairing_codes WHERE code_hash IN"
+        " (SELECT code_hash FROM pairing_codes ORDER BY expires_at DESC LIMIT -1 OFFSET ?)",
+        max_codes);
+    return true;
+  });
+  if (!written) co_return fail(std::move(written.error()));
+  co_return code;
 }
 
 Task<Result<Redeemed>> Pairings::redeem(std::string code) {
-  auto now = clock_.wall();
-  auto found = std::ranges::find_if(codes_, [&](const PairingCode& known) {
-    return known.expires_at > now && equal_in_constant_time(known.text, code);
-  });
-  if (found == codes_.end())
-    co_return fail(Code::not_found, "this code is wrong or has expired", "code",
-                   "get a new one with: cru open, or cru pair");
   Redeemed made{.pairing = {.id = fmt::format("place-{:08x}", random_.next() & 0xffffffff),
-                            .label = found->label,
-                            .created_at = now},
+                            .label = {},
+                            .created_at = clock_.wall()},
                 .key = make_secret(4)};
   auto hash = sha256(made.key);
-  using Ids = std::vector<std::string>;
-  auto dropped = co_await store_.write([pairing = made.pairing, hash](Tx& tx) -> Result<Ids> {
+  struct Kept {
+    std::string label;
+    std::vector<std::string> dropped;
+  };
+  auto kept = co_await store_.write([pairing = made.pairing, hash,
+                                     code_hash = sha256(code)](Tx& tx) mutable -> Result<Kept> {
+    auto known =
+        tx.row("SELECT label FROM pairing_codes WHERE code_hash = ? AND expires_at > ?", code_hash, tx.now());
+    if (!known)
+      return fail(Code::not_found, "this code is wrong or has expired", "code",
+                  "get a new one with: cru open, or cru pair");
+    pairing.label = known->text(0);
     tx.exec("INSERT INTO pairings(id, label, key_hash, created_at) VALUES(?, ?, ?, ?)", pairing.id,
             pairing.label, hash, pairing.created_at);
-    Ids gone;
+    Kept done{.label = pairing.label, .dropped = {}};
     for (const auto& row :
          tx.rows("SELECT id FROM pairings ORDER BY created_at DESC, id LIMIT -1 OFFSET ?", max_keys))
-      gone.push_back(row.text(0));
-    for (const auto& id : gone) tx.exec("DELETE FROM pairings WHERE id = ?", id);
+      done.dropped.push_back(row.text(0));
+    for (const auto& id : done.dropped) tx.exec("DELETE FROM pairings WHERE id = ?", id);
     tx.emit({"pairing.created", "", to_event(pairing)});
-    return gone;
+    return done;
   });
-  if (!dropped) co_return fail(std::move(dropped.error()));
-  std::erase_if(
-      keys_, [&](const auto& known) { return std::ranges::find(*dropped, known.second) != dropped->end(); });
+  if (!kept) co_return fail(std::move(kept.error()));
+  made.pairing.label = kept->label;
+  std::erase_if(keys_, [&](const auto& known) {
+    return std::ranges::find(kept->dropped, known.second) != kept->dropped.end();
+  });
   keys_.emplace(std::move(hash), made.pairing.id);
   co_return made;
 }

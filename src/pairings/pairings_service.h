@@ -1,7 +1,7 @@
 #pragma once
 /// Pairings: keys by which a place shows that a person is there, where its process cannot: the web page, a
 /// container, another device through a tunnel. A person asks for a code, the other place exchanges it for a
-/// key of its own. Only hashes of keys are stored; codes live in memory.
+/// key of its own. Only hashes are stored, of codes and of keys.
 #include <map>
 #include <span>
 #include <string>
@@ -40,7 +40,7 @@ class Pairings {
   Task<Result<>> recover();
   /// Good for a day, for any number of places: a link is opened in a second browser too. Of more than 64
   /// codes the oldest goes.
-  PairingCode create_code(std::string label);
+  Task<Result<PairingCode>> create_code(std::string label);
   /// Outcomes: the key; not_found (a wrong code, or one that has expired). Of more than 256 keys the oldest
   /// goes.
   Task<Result<Redeemed>> redeem(std::string code);
@@ -54,7 +54,6 @@ class Pairings {
   Store& store_;
   Clock& clock_;
   Random& random_;
-  std::vector<PairingCode> codes_;           ///< oldest first
   std::map<std::string, std::string> keys_;  ///< hash to id
 };
 

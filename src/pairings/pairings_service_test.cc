@@ -12,7 +12,7 @@ class PairingsTest : public StoreFixture {
   PairingsTest() : StoreFixture({migrations().begin(), migrations().end()}) {}
   ~PairingsTest() override { thread->stop(); }
   PairingCode code(const std::string& label) {
-    return thread->on_loop([&] { return pairings.create_code(label); });
+    return *thread->await([&] { return pairings.create_code(label); });
   }
   Result<Redeemed> redeem(const std::string& code) {
     return thread->await([&] { return pairings.redeem(code); });
@@ -52,12 +52,14 @@ TEST_F(PairingsTest, RefuseACodeThatIsWrongOrADayOld) {
 }
 
 TEST_F(PairingsTest, AreKnownAfterARestartUntilTheyAreRevoked) {
-  auto made = redeem(code("page").text);
+  auto text = code("page").text;
+  auto made = redeem(text);
   ASSERT_TRUE(made);
   Pairings later{*store, clock, system_random()};
   ASSERT_TRUE(thread->await([&] { return later.recover(); }));
   EXPECT_TRUE(later.knows(made->key));
-  EXPECT_EQ(thread->await([&] { return later.list(); })->size(), 1u);
+  EXPECT_TRUE(thread->await([&] { return later.redeem(text); })) << "a link outlives the daemon that made it";
+  EXPECT_EQ(thread->await([&] { return later.list(); })->size(), 2u);
   EXPECT_TRUE(thread->await([&] { return later.revoke(made->pairing.id); }));
   EXPECT_FALSE(later.knows(made->key));
   EXPECT_EQ(thread->await([&] { return later.revoke(made->pairing.id); }).error().code, Code::not_found);

@@ -8,12 +8,13 @@ json::object pairing_to_json(const pairings::Pairing& pairing) {
 }
 
 Task<Result<Reply>> create_pairing(pairings::Pairings& pairings, std::string label, std::string url) {
-  auto code = pairings.create_code(std::move(label));
+  auto code = co_await pairings.create_code(std::move(label));
+  if (!code) co_return fail(std::move(code.error()));
   // In the part of an address that a browser does not send.
-  co_return Reply(json::object{{"code", code.text},
-                               {"label", code.label},
-                               {"expires_at", to_rfc3339(code.expires_at)},
-                               {"url", url + "#code=" + code.text}});
+  co_return Reply(json::object{{"code", code->text},
+                               {"label", code->label},
+                               {"expires_at", to_rfc3339(code->expires_at)},
+                               {"url", url + "#code=" + code->text}});
 }
 
 Task<Result<Reply>> redeem_pairing(pairings::Pairings& pairings, std::string code) {
