@@ -65,7 +65,7 @@ test("everybody is in one list, as a tree, with the words of cru crew, and can b
   await page.route("**/crew?**", async (route) => {
     const response = await route.fetch();
     const reply = await response.json();
-    for (const member of reply.crew) if (member.name === "build") Object.assign(member, { status: "listening", evidence: "so says the daemon" });
+    for (const member of reply.crew) if (member.name === "build") Object.assign(member, { badge: "listening", evidence: "so says the daemon" });
     await route.fulfill({ response, json: reply });
   });
   await crew.sh("other", "sleep 600");

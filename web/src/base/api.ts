@@ -7,6 +7,7 @@ export interface Failure {
 }
 
 const key = "cru.key";
+const retry_ms = 500;
 
 /// Exchanges the code in the address (`#code=`) for a key of this tab's own, and removes it from the address, so that it
 /// is not copied along with a link and does not stay in the history. Session storage and not a cookie: a cookie would be
@@ -18,8 +19,15 @@ export async function enter(): Promise<void> {
   fragment.delete("code");
   const rest = fragment.toString();
   history.replaceState(null, "", location.pathname + location.search + (rest ? `#${rest}` : ""));
-  const paired = await post<{ key: string }>("/pairings/redeem", { code });
-  sessionStorage.setItem(key, paired.key);
+  for (;;) {
+    try {
+      sessionStorage.setItem(key, (await post<{ key: string }>("/pairings/redeem", { code })).key);
+      return;
+    } catch (error) {
+      if (error instanceof CallFailed) throw error;
+      await new Promise((resolve) => setTimeout(resolve, retry_ms)); // the daemon is away; it may come back
+    }
+  }
 }
 
 export const tokenOfTab = (): string => sessionStorage.getItem(key) ?? "";

@@ -47,13 +47,13 @@ function App() {
   );
 }
 
+render(<App />, document.getElementById("app")!);
 try {
   await enter();
 } catch (error) {
   // A tab that has a key already stays in.
-  if (!tokenOfTab()) link.value = { kind: "refused", why: error instanceof CallFailed && error.status === 404 ? "This link has expired." : "The daemon cannot be reached." };
+  if (!tokenOfTab()) link.value = { kind: "refused", why: error instanceof CallFailed && error.status === 404 ? "This link has expired." : String(error) };
 }
-render(<App />, document.getElementById("app")!);
 startNavigation();
 startClock();
 startRuns();
