@@ -117,12 +117,9 @@ Task<Result<api::Call>> CallerIdentity::identify_agent(http::Peer peer, std::str
 Task<Result<api::Call>> CallerIdentity::identify(http::Peer peer, std::string token, bool declared) {
   api::Call call;
   call.peer = peer.is_unix ? "unix" : "tcp";
-  bool is_stale = !token.empty() && !is_credential(token);
-  // A server that an agent program started in a run may outlive the run, and keeps its environment.
-  if (is_stale && declared) token.clear();
-  if (is_stale && !declared)
-    co_return fail(Code::unauthorized, "this token is not valid, or not any more", {},
-                   "a run's token ends with the run; a paired place gets a new one with: cru pair");
+  // One that is not valid any more shows nothing: a run that has ended, a place that was revoked. The TCP
+  // door has refused it already; here the process tells.
+  if (!token.empty() && !is_credential(token)) token.clear();
   auto uid = token.empty() ? std::string() : runs_.uid_of_token(sha256(token));
   bool has_key = pairings_.knows(token);
   bool is_unix = peer.is_unix;

@@ -37,7 +37,7 @@ class CallerIdentity {
   /// Whether this opens the TCP door: the project's token, a run's, or a paired place's key.
   bool is_credential(std::string_view token) const;
 
-  /// Outcomes: who it is; unauthorized for a token that is nobody's (any more).
+  /// Who it is. A token that is nobody's (any more) shows nothing.
   Task<Result<api::Call>> identify(const http::Peer& peer, const http::Request& request);
   /// The same for a connection that is not HTTP and whose peer has said that it is an agent.
   Task<Result<api::Call>> identify_agent(http::Peer peer, std::string token);

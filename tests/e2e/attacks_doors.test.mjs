@@ -84,7 +84,7 @@ test("what an agent program outside started may look, start and coordinate, and 
   assert.equal(refused.code, 4, refused.stderr);
   assert.match(refused.stderr, /claude \(process \d+\) started it/);
   assert.match(refused.stderr, /cru pair/);
-  for (const words of [["config"], ["open"], ["pair"], ["daemon", "stop"], ["kill", "sly"], ["chats"]]) assert.equal((await asClaude(...words)).code, 4, words.join(" "));
+  for (const words of [["config"], ["open"], ["pair"], ["daemon", "stop"], ["kill", "sly"]]) assert.equal((await asClaude(...words)).code, 4, words.join(" "));
   assert.doesNotMatch((await asClaude("questions", "--json")).stdout, /may I/);
   await isPending(project, question);
 });

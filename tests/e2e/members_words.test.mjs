@@ -124,8 +124,11 @@ test("the handoff of another agent of one's type is told as its own, and each is
 test("a question says whom it is from", async (t) => {
   const project = await hostedProject(t);
   const claude = await Claude.started(project);
-  claude.call("ask_user", { prompt: "Ship?", wait_seconds: 50 }).catch(() => {});
+  const asked = claude.call("ask_user", { prompt: "Ship?", wait_seconds: 50 });
   await waitFor(async () => (await project.get("/questions?pending=true")).json.questions.length === 1, { what: "it is asked" });
   const [row] = rowsOf(await ok(project, "questions"));
   assert.deepEqual([row.FROM, row.PROMPT], ["claude-1", "Ship?"]);
+  const [{ id }] = (await project.get("/questions?pending=true")).json.questions;
+  await project.answer(id, "yes");
+  await asked;
 });

@@ -11,7 +11,7 @@
 namespace cru {
 namespace {
 
-constexpr size_t max_depth = 1024;
+constexpr size_t max_depth = 256;
 constexpr size_t max_words = 16, max_command_line = 64u << 10;
 constexpr int max_looks = 8;
 
