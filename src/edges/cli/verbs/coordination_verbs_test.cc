@@ -191,7 +191,9 @@ TEST_F(CoordinationVerbs, AHintNamesOnlyOptionsThatThereAre) {
   FakeDaemon daemon(project, always(200, R"({"crew":[{"name":"ada","kind":"script","badge":"idle","since":"t",
     "doing":null,"parent":null}],"agents":[],"more":true})"));
   auto crew = cru({"crew"});
-  EXPECT_EQ(crew.out, "NAME  KIND    BADGE  SINCE  DOING  PARENT  SPENT\nada   script  idle   t      -      -       -\n");
+  EXPECT_EQ(
+      crew.out,
+      "NAME  KIND    BADGE  SINCE  DOING  PARENT  SPENT\nada   script  idle   t      -      -       -\n");
   EXPECT_NE(crew.err.find("more results are available: use --limit\n"), std::string::npos) << crew.err;
   EXPECT_NE(cru({"ps"}).err.find("use --limit or --before"), std::string::npos);
 }
