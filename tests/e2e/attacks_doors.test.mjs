@@ -71,6 +71,16 @@ test("a run without its marks is still that run", async (t) => {
   await isPending(project, question);
 });
 
+test("a run stops itself and what it has started, and no other", async (t) => {
+  const { project } = await beset(t);
+  const cru = project.cru_bin;
+  const printed = await inRun(project, "stopper", ["sh", "-c", `${cru} kill sly; echo "other $?"; ${cru} run --id child --detach -- sleep 600; ${cru} kill child; echo "own $?"`]);
+  assert.match(printed, /other 4/);
+  assert.match(printed, /own 0/);
+  assert.equal((await project.json("show", "sly")).status, "running");
+  await waitFor(async () => (await project.json("show", "child")).status === "killed", { what: "its own is stopped" });
+});
+
 test("what an agent program outside started may look, start and coordinate, and is told why it may not answer", async (t) => {
   const { project, question } = await beset(t);
   // A shell script of that name is a claude to whoever looks at processes.
