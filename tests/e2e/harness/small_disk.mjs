@@ -18,7 +18,7 @@ export const onSmallDisk = (Kind) => class extends Kind {
     });
     // To the daemon we are in another namespace, so no process can show who we are: this place is paired with it.
     const { pid } = this.daemon;
-    const { code, stdout, stderr } = await this.spawn(["-t", String(pid), "-U", "-m", `--wd=${this.root}`, cru_bin, "pair", "--json"], { argv0: "nsenter" }).ended;
+    const { code, stdout, stderr } = await this.spawn(["-t", String(pid), "-U", "--preserve-credentials", "-m", `--wd=${this.root}`, cru_bin, "pair", "--json"], { argv0: "nsenter" }).ended;
     if (code !== 0) throw new Error(`cannot pair: ${stderr}`);
     this.key = undefined;
     const paired = await this.post("/pairings/redeem", { code: JSON.parse(stdout).code });
