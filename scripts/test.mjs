@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The stages of `make test` after the build, one after another in their order here, all of them even when one fails;
-// the last line is `N passed, N failed, N skipped`. `make test ONLY="unit e2e"` picks stages.
+// the last lines name what failed and say `N passed, N failed, N skipped`. `make test ONLY="unit e2e"` picks stages.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { cpus } from "node:os";
@@ -36,7 +36,8 @@ function fromNodeTest({ code, text }) {
   const count = (word) => number(text, new RegExp(`^${sign} ${word} (\\d+)`, "gm"));
   const passed = count("pass");
   const failed = count("fail") + count("cancelled");
-  return { passed, failed: code && !failed ? 1 : failed, skipped: count("skipped") + count("todo") };
+  const failures = [...text.matchAll(/^ *✖ (.+?)(?: \([\d.]+ms\))?$/gm)].map(([, title]) => title).filter((title) => title !== "failing tests:");
+  return { passed, failed: code && !failed ? 1 : failed, skipped: count("skipped") + count("todo"), failures: [...new Set(failures)] };
 }
 
 const stages = {
@@ -49,6 +50,7 @@ const stages = {
     // Count single tests from GoogleTest's reports (cru_add_test in cmake/cru.cmake), one per ctest test; a program
     // that died without one counts as one failure.
     let passed = 0, failed = 0, skipped = 0;
+    const failures = [...text.matchAll(/^\[ {2}FAILED {2}\] (\w+\.\w+|\w+\/\w+\.\w+\/\w+)/gm)].map(([, title]) => title);
     for (const name of readdirSync(reports)) {
       const report = readFileSync(join(reports, name), "utf8");
       const head = report.match(/<testsuites tests="(\d+)" failures="(\d+)" disabled="(\d+)" errors="(\d+)"/);
@@ -61,7 +63,7 @@ const stages = {
     }
     const programs = number(text, /(\d+) tests? failed out of/g);
     if (code && failed < programs) failed = programs;
-    return { passed, failed: code && !failed ? 1 : failed, skipped };
+    return { passed, failed: code && !failed ? 1 : failed, skipped, failures: [...new Set(failures)] };
   },
   layering: async () => single(await run(["node", "tools/layering.mjs"])),
   async planted() {
@@ -103,6 +105,8 @@ for (const name of Object.keys(stages).filter((stage) => !wanted.length || wante
 console.log("");
 for (const { name, passed, failed, skipped, seconds } of rows)
   console.log(`${failed ? "✗" : "✓"} ${name.padEnd(9)} ${String(passed).padStart(5)} passed  ${String(failed).padStart(3)} failed  ${String(skipped).padStart(3)} skipped  ${seconds.toFixed(1).padStart(6)} s`);
+// Named once more at the end: a log is read from there, and often cut off above.
+for (const { name, failed, failures = [] } of rows) if (failed) for (const title of failures.length ? failures : ["see above"]) console.log(`failed: ${name}: ${title}`);
 const sum = (key) => rows.reduce((total, row) => total + row[key], 0);
 console.log(`${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped`);
 process.exit(sum("failed") ? 1 : 0);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/text.h"
 #include "crew/bounded_text.h"
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
@@ -337,7 +338,7 @@ Task<Result<Subagent>> Crew::spawn(Spawner spawner, SpawnRequest request) {
 }
 
 Task<Result<Subagent>> Crew::wait_for(std::string task_id, Duration limit) {
-  auto deadline = loop_.clock().boot() + limit;
+  auto began = loop_.clock().boot();
   for (;;) {
     auto version = version_;
     auto found = co_await store_.read([task_id](Reader& reader) -> Result<std::optional<Subagent>> {
@@ -345,10 +346,11 @@ Task<Result<Subagent>> Crew::wait_for(std::string task_id, Duration limit) {
     });
     if (!found) co_return fail(std::move(found.error()));
     if (!*found) co_return fail(Code::not_found, fmt::format("subagent not found: {}", task_id), "task_id");
-    auto left = deadline - loop_.clock().boot();
-    bool over = is_over((*found)->status) && !active_.contains(task_id);
-    if (over || left <= Duration(0)) {
-      if (over) co_await wait_for_files((*found)->chat_id);
+    // One whose end is recorded has its files written next: they are waited for even by who would not wait.
+    bool over = is_over((*found)->status), settled = over && !active_.contains(task_id);
+    auto left = began + (over ? std::max<Duration>(limit, 5s) : limit) - loop_.clock().boot();
+    if (settled || left <= Duration(0)) {
+      if (settled) co_await wait_for_files((*found)->chat_id);
       co_return **std::move(found);
     }
     if (version == version_) co_await changed_.wait(std::max<Duration>(left, 1ms));
