@@ -58,6 +58,7 @@ struct Exit {
   std::string reason;  ///< "exited", "signaled", "output_limit"
   int64_t last_seq = 0;
   std::vector<std::string> delivered = {};  ///< what its standard input had taken
+  int64_t left_behind = 0;                  ///< processes of it that could not be ended
 };
 
 // What can happen to a run.
@@ -82,6 +83,7 @@ struct Ended {
 struct Lost {
   std::string error;
   std::string detail;
+  bool may_be_left = false;  ///< nobody has seen all of its processes end
 };
 using Input = std::variant<Spawned, SpawnFailed, KillRequested, Grew, Ended, Lost>;
 
@@ -112,6 +114,8 @@ Step begin(Run run, Time now);
 /// (a repeated end after a restart) changes nothing.
 Result<Step> step(Run run, const Input& input, Time now);
 
+/// Whether processes of a run that has ended may still be there: its `error_detail` says so.
+bool may_have_left_processes(const Run& run);
 /// The record as the wire knows it.
 json::object to_json(const Run& run);
 /// "exited with code 3", "was killed by signal 9 (SIGKILL)".

@@ -139,6 +139,10 @@ Result<int> show_reply(Context& context, const Operation& operation, const std::
     context.note(nothing_of(operation));
   else
     context.print(table(columns, *rows, context.out));
+  for (const auto& row : rows ? *rows : json::array())
+    if (row.is_object() && bool_or(row.get_object(), "left_behind"))
+      context.note(fmt::format("{}: {}", text_or(row.get_object(), "task_id"),
+                               text_or(row.get_object(), "error_detail")));
   if (rows && bool_or(object, "more")) context.note("more results are available: use --limit or --before");
   return 0;
 }
