@@ -31,6 +31,13 @@ Pipe make_pipe() {
   return {Fd(ends[0]), Fd(ends[1])};
 }
 
+std::vector<char*> to_pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const auto& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
 /// Appends what is there; false at the end of the stream.
 bool drain(int fd, std::string& into) {
   char buffer[8192];
@@ -58,7 +65,8 @@ bool collect(Pipe& out, Pipe& err, ProgramResult& result, Duration limit) {
 }  // namespace
 
 Result<ProgramResult> run_program(const std::vector<std::string>& argv, const std::string& cwd,
-                                  Duration limit) {
+                                  Duration limit,
+                                  const std::optional<std::vector<std::string>>& environment) {
   auto out = make_pipe(), err = make_pipe();
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -66,11 +74,16 @@ Result<ProgramResult> run_program(const std::vector<std::string>& argv, const st
   posix_spawn_file_actions_adddup2(&actions, out.write.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, err.write.get(), 2);
   posix_spawn_file_actions_addchdir_np(&actions, cwd.c_str());
-  std::vector<char*> words;
-  for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  auto words = to_pointers(argv);
+  auto variables = environment ? to_pointers(*environment) : std::vector<char*>();
   pid_t pid = 0;
-  int code = posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), environ);
+  int code = posix_spawnp(&pid, words[0], &actions, &attributes, words.data(),
+                          environment ? variables.data() : environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (code != 0)
     return fail(Code::cannot_execute, fmt::format("cannot run {}: {}", argv[0], std::strerror(code)));
@@ -79,7 +92,7 @@ Result<ProgramResult> run_program(const std::vector<std::string>& argv, const st
 
   ProgramResult result;
   bool in_time = collect(out, err, result, limit);
-  if (!in_time) ::kill(pid, SIGKILL);
+  if (!in_time) ::kill(-pid, SIGKILL);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
