@@ -29,12 +29,13 @@ std::string make_traceparent(const std::string& parent, Random& random) {
 }
 
 /// Whoever a run is that is nobody's else.
-members::Member member_for(const Run& run, const std::string& id) {
+members::Member member_for(const Run& run, const std::string& id, const std::string& parent) {
   auto program = fs::path(run.argv.front()).filename().string();
   auto kind = members::vendor_of(run.backend == "command" ? program : run.backend);
   return {.id = id,
           .name = run.task_id,
           .kind = kind.value_or(members::Kind::command),
+          .parent = parent,
           .scope = "run:" + run.uid,
           .program = program,
           .session_id = run.uid,
@@ -115,7 +116,8 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
     co_return fail(Code::conflict, fmt::format("run {} is being purged", run.task_id), "id", "retry shortly");
   run.member = request.member;
   auto member_id = members::member_id_from(random_.bytes16());
-  co_return co_await store_.write([run, must_be_new, member_id](Tx& tx) -> Result<Run> {
+  auto parent = request.parent;
+  co_return co_await store_.write([run, must_be_new, member_id, parent](Tx& tx) -> Result<Run> {
     auto fresh = run;
     if (auto known = runs::find(tx, run.task_id)) {
       if (must_be_new || is_active(known->status))
@@ -124,7 +126,7 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
       fresh.last_seq = fresh.scanned_seq = known->last_seq;  // the file goes on, and so do its numbers
     }
     if (fresh.member.empty()) {
-      auto member = members::add_member(tx, member_for(run, member_id));
+      auto member = members::add_member(tx, member_for(run, member_id, parent));
       if (!member) return fail(std::move(member.error()));
       fresh.member = member->id;
     }
@@ -135,10 +137,21 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
   });
 }
 
+/// The command as the keeper gets it. The record keeps what was asked for.
+std::vector<std::string> Runs::confined(const Run& run, const Confinement& confinement) const {
+  std::vector<std::string> argv{options_.program, "confine", "--root", options_.root};
+  if (run.worktree != options_.root) argv.insert(argv.end(), {"--folder", run.worktree});
+  if (!confinement.may_write) argv.emplace_back("--read-only");
+  if (!confinement.may_use_network) argv.emplace_back("--no-network");
+  argv.emplace_back("--");
+  argv.insert(argv.end(), run.argv.begin(), run.argv.end());
+  return argv;
+}
+
 StartSpec Runs::to_spec(const Run& run, const StartRequest& request, std::string mark) const {
   StartSpec spec{.uid = run.uid,
                  .task_id = run.task_id,
-                 .argv = run.argv,
+                 .argv = request.confinement ? confined(run, *request.confinement) : run.argv,
                  .env = request.env,
                  .cwd = run.worktree,
                  .output = run.output_file,
