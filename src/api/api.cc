@@ -33,7 +33,7 @@ Task<Result<>> Api::may_call(const Operation& operation, const Call& call) const
     co_return fail(Code::forbidden,
                    fmt::format("{} may only be called by a person, not by an agent", operation.name), "",
                    "ask the user to do this");
-  if (gate_ && call.caller == run && !call.run_id.empty()) co_return co_await gate_(operation, call.run_id);
+  if (gate_ && call.caller == run) co_return co_await gate_(operation, call.run_id);
   co_return Result<>();
 }
 

@@ -23,7 +23,8 @@ const api::Operation* find_row(const std::string& name) {
   return offered ? row : nullptr;
 }
 
-api::Call call_of(const std::string& agent, const std::string& task_id, std::string trace) {
+api::Call call_of(const std::string& agent, const std::string& task_id, std::string trace,
+                  const crew::Permissions& granted) {
   auto id = fmt::format("{}-{}", agent, task_id);
   return {.caller = api::session,
           .run_id = {},
@@ -33,7 +34,8 @@ api::Call call_of(const std::string& agent, const std::string& task_id, std::str
           .agent_id = id,
           .agent_type = "cru",
           .session_id = id,
-          .run_member = members::kept_member_id(task_id)};
+          .run_member = members::kept_member_id(task_id),
+          .granted = granted.names()};
 }
 
 }  // namespace
@@ -61,14 +63,15 @@ Task<Result<std::string>> CoordinationTools::call(crew::ToolCall call) {
   if (!row) co_return fail(Code::not_found, fmt::format("unknown tool: {}", call.name));
   if (auto allowed = check_agent(*row, call.granted); !allowed) co_return fail(std::move(allowed.error()));
   known_.insert(call.agent + "-" + call.task_id);
-  auto reply = co_await api_.call(*row, call_of(call.agent, call.task_id, call.traceparent), call.input);
+  auto reply =
+      co_await api_.call(*row, call_of(call.agent, call.task_id, call.traceparent, call.granted), call.input);
   if (!reply) co_return fail(std::move(reply.error()));
   co_return reply->text();
 }
 
 Task<void> CoordinationTools::agent_ended(std::string agent, std::string task_id) {
   if (known_.erase(agent + "-" + task_id) == 0) co_return;
-  auto ended = co_await api_.call(*api::find_operation("end_session"), call_of(agent, task_id, {}),
+  auto ended = co_await api_.call(*api::find_operation("end_session"), call_of(agent, task_id, {}, {}),
                                   {{"reason", "its task has ended"}});
   if (!ended) log_error("cannot end the agent session of a subagent", ended.error(), {{"task_id", task_id}});
 }

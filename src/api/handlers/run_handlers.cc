@@ -2,6 +2,7 @@
 
 #include "api/handlers/handlers.h"
 #include "inbox/question_table.h"
+#include "members/member_table.h"
 
 namespace cru::api {
 namespace {
@@ -75,10 +76,42 @@ runs::StartRequest to_start_request(const Call& call, const json::object& input)
   request.rows = int_or(input, "rows", 24);
   request.cols = int_or(input, "cols", 80);
   request.traceparent = call.trace;
+  request.parent = call.run_member;
   return request;
 }
 
-Task<Result<Reply>> kill_run(RunRooms rooms, std::string id, std::optional<Duration> grace) {
+/// Whether `member` is `above` or was spawned by it, or by one that it spawned.
+bool is_of_member(Reader& reader, std::string member, const std::string& above) {
+  constexpr int deepest = 64;
+  for (int depth = 0; depth < deepest && !member.empty(); ++depth) {
+    if (member == above) return true;
+    auto found = members::find_member(reader, member);
+    member = found ? found->parent : std::string();
+  }
+  return false;
+}
+
+/// One run does not stop another: only a person may, or whoever has started it.
+Task<Result<>> may_stop(RunRooms rooms, Call call, std::string id) {
+  if (call.caller == person) co_return Result<>();
+  auto is_own = co_await rooms.store.read([id, member = call.run_member](Reader& reader) -> Result<bool> {
+    auto run = runs::find(reader, id);
+    return !run || (!member.empty() && is_of_member(reader, run->member, member));
+  });
+  if (!is_own) co_return fail(std::move(is_own.error()));
+  if (!*is_own)
+    co_return fail(
+        Code::forbidden,
+        fmt::format("run {} is not this agent's: an agent may only stop itself and the runs that it "
+                    "has started",
+                    id),
+        "id", "ask the user to stop it");
+  co_return Result<>();
+}
+
+Task<Result<Reply>> kill_run(RunRooms rooms, Call call, std::string id, std::optional<Duration> grace) {
+  if (auto allowed = co_await may_stop(rooms, std::move(call), id); !allowed)
+    co_return fail(std::move(allowed.error()));
   auto run = co_await rooms.runs.kill(std::move(id), grace);
   co_return co_await reply_with(rooms, std::move(run));
 }
@@ -171,10 +204,10 @@ void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock) {
   api.bind("start_run", [rooms](const Call& call, const json::object& in) {
     return start_run(rooms, to_start_request(call, in));
   });
-  api.bind("kill_run", [rooms](const Call&, const json::object& in) {
+  api.bind("kill_run", [rooms](const Call& call, const json::object& in) {
     std::optional<Duration> grace;
     if (in.contains("grace_seconds")) grace = seconds(in, "grace_seconds");
-    return kill_run(rooms, text(in, "id"), grace);
+    return kill_run(rooms, call, text(in, "id"), grace);
   });
   api.bind("read_output", [&runs](const Call&, const json::object& in) {
     return read_output(runs, text(in, "id"), to_output_query(in));
