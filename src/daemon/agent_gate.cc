@@ -45,7 +45,7 @@ Result<> check_unknown_agent(const api::Operation& row) {
     return fail(Code::forbidden,
                 fmt::format("{} is not available to an agent whose run is not known", row.name), "",
                 "call it from the run's own processes, with the environment that they were given");
-  return check_agent(row, definitions::Permissions::baseline());
+  return row.is_coordination ? check_agent(row, definitions::Permissions::baseline()) : Result<>();
 }
 
 }  // namespace cru::daemon

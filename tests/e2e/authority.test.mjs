@@ -158,7 +158,7 @@ test("conversations are neither in the events nor in the crew that an agent read
   // Not its own output, which would never end. Its own start comes after the chat: once that is told, so is all before it.
   const types = "--type chat.*,subagent.*,agent.started";
   const follow = `${cru_bin} events -f --since 0 --json ${types} >told & until grep -q '"agent.started"' told; do sleep 0.05; done; kill $!; cat told`;
-  await crew.sh("sly", `set -f; ${cru_bin} events --json; ${cru_bin} crew --all --json; ${follow}; echo end of events; ${cru_bin} run tester "go"; echo "ran $?"`);
+  await crew.sh("sly", `set -f; until ${cru_bin} events --json >read; grep -q '"agent.started"' read; do :; done; cat read; ${cru_bin} crew --all --json; ${follow}; echo end of events; ${cru_bin} run tester "go"; echo "ran $?"`);
   await crew.ended("sly");
   const printed = (await crew.output("sly")).map(({ data }) => data);
   const listed = printed.slice(0, printed.indexOf("end of events")), ran = printed.slice(listed.length).join("\n");

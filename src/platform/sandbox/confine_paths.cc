@@ -44,7 +44,7 @@ std::vector<std::string> guarded_in(const std::string& root) {
   std::error_code error;
   bool is_folder = std::filesystem::is_directory(std::filesystem::symlink_status(root + "/.git", error));
   for (auto each : guarded_paths()) {
-    if (each == ".coven") continue;  // it is hidden
+    if (each == ".coven" && is_there(root + "/.coven")) continue;  // it is hidden
     // A repository that is made anew has hooks and a configuration of its own.
     if (is_folder || !each.starts_with(".git/")) paths.push_back(fmt::format("{}/{}", root, each));
   }
