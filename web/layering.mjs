@@ -5,16 +5,17 @@ import { join, posix } from "node:path";
 
 const below = ["base", "ui"];
 const capabilities = {
+  members: [],
   inbox: [],
-  runs: ["inbox"],                              // runs with a question are marked
+  runs: [],
   locks: [],
   work: [],
   handoffs: [],
-  sessions: ["runs", "inbox", "locks", "work"],  // a session's run, questions, locks and work
+  sessions: ["locks", "work"],                  // what a session holds
   definitions: [],
-  crew: ["definitions"],                        // agents and minds for chats and subagents
-  roster: ["runs"],                             // a member's run
+  crew: ["definitions", "members"],             // agents and minds for chats and subagents, and their badges
   world: ["definitions"],                       // agents and minds for live agents
+  roster: ["members", "inbox", "runs", "sessions", "handoffs", "definitions", "crew", "world"],  // a member has a tab for each
 };
 const allowed = {
   base: [],

@@ -6,7 +6,7 @@ import { sourcesUnder, violationsIn } from "./layering.mjs";
 
 const src = join(dirname(fileURLToPath(import.meta.url)), "src");
 const clean = {
-  "base/text.ts": "", "ui/badge.tsx": 'import { text } from "../base/text.ts";\n', "inbox/model.ts": "", "runs/model.ts": 'import { questions } from "../inbox/model.ts";\n',
+  "base/text.ts": "", "ui/badge.tsx": 'import { text } from "../base/text.ts";\n', "work/model.ts": "", "runs/model.ts": "", "sessions/model.ts": 'import { work } from "../work/model.ts";\n',
   "runs/runs_fixture.ts": "", "runs/runs.test.ts": 'import "./runs_fixture.ts";\n', "locks/model.ts": 'import "../ui/badge.tsx";\n', "shell/main.tsx": 'import "../runs/model.ts";\nimport "../locks/model.ts";\n',
 };
 
@@ -20,7 +20,7 @@ test("every kind of planted violation is found", () => {
     ["base/planted.ts", 'import { Badge } from "../ui/badge.tsx";', "base imports ui"],
     ["ui/planted.tsx", 'import type { Run } from "../runs/model.ts";', "ui imports a capability, if only a type"],
     ["locks/planted.ts", 'import { runs } from "../runs/model.ts";', "one capability imports another"],
-    ["inbox/planted.ts", 'export { runs } from "../runs/model.ts";', "an allowed import in the other direction"],
+    ["work/planted.ts", 'export { sessions } from "../sessions/model.ts";', "an allowed import in the other direction"],
     ["runs/planted.tsx", 'const main = await import("../shell/main.tsx");', "a capability imports the shell"],
     ["runs/planted.css", '@import "../shell/main.tsx";', "the same in a style sheet"],
     ["runs/planted.ts", 'import "./runs_fixture.ts";', "the page imports a fixture"],

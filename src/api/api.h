@@ -16,6 +16,7 @@ namespace cru::api {
 /// Who asks, and on what terms. Made by an edge from the peer, never from the request's own words.
 struct Call {
   Callers caller = person;
+  std::string why = {};      ///< why it is not a person
   std::string run_id;        ///< the task id, when the caller is a process of a run
   std::string trace;         ///< traceparent, if any
   std::string request_id;    ///< makes a write repeatable for 24 h
@@ -42,6 +43,8 @@ struct Call {
   std::optional<std::vector<std::string>> granted = {};
   /// The member that all this comes to. Filled in by the Api, for coordination rows; empty: nobody yet.
   std::string member = {};
+  /// With the end of a session, told by a hook: the client's own id of the session that is over.
+  std::string closes_session = {};
 };
 
 /// The errors of a coordination row also say `success: false`.
@@ -84,7 +87,8 @@ class Api {
 
   /// Whether this caller may call the row at all, whatever the input; `call` asks the same question first, so
   /// what is offered and what is carried out cannot differ. Outcomes: nothing; forbidden (not for this
-  /// caller, or its agent lacks a permission); the gate's error where it cannot tell.
+  /// caller, or its agent lacks a permission); not_a_person (only a person may, and nobody can tell that this
+  /// is one); the gate's error where it cannot tell.
   Task<Result<>> may_call(const Operation& operation, const Call& call) const;
 
   /// Outcomes: the handler's; invalid_argument; those of may_call;

@@ -70,6 +70,7 @@ TEST_F(ApiTest, ChecksTheInputBeforeTheHandlerSeesIt) {
 TEST_F(ApiTest, KeepsFromAgentsWhatIsAPersons) {
   Call agent;
   agent.caller = run;
+  agent.run_id = "one";
   auto refused = call("answer_question", agent, R"({"id":"q-1","answer":"allow"})");
   EXPECT_EQ(code_of(refused), "forbidden");
   EXPECT_EQ(executed, 0);
@@ -84,10 +85,13 @@ TEST_F(ApiTest, SaysBeforehandWhoMayCallWhat) {
     if (operation.name == "start_run") co_return fail(Code::forbidden, "permission denied");
     co_return Result<>();
   });
-  Call hidden, outside;
+  Call hidden, outside, below_agent;
   hidden.caller = run;
-  outside.caller = session;
-  for (const auto& caller : {Call(), outside, hidden, repeatable("", "bounded"), repeatable("", "unknown")}) {
+  hidden.why = "it is gone";
+  outside.caller = agent;
+  below_agent.caller = local;
+  for (const auto& caller :
+       {Call(), outside, below_agent, hidden, repeatable("", "bounded"), repeatable("", "unknown")}) {
     for (auto [name, input] : {std::pair{"start_run", start}, std::pair{"list_runs", "{}"},
                                std::pair{"answer_question", R"({"id":"q-1","answer":"x"})"}}) {
       auto may = thread->await([&] { return api.may_call(*find_operation(name), caller); });
@@ -99,7 +103,13 @@ TEST_F(ApiTest, SaysBeforehandWhoMayCallWhat) {
     auto answer = thread->await([&] { return api.may_call(*find_operation(name), caller); });
     return answer ? "yes" : std::string(cru::name(answer.error().code));
   };
-  EXPECT_EQ(may("start_run", outside), "yes");
+  EXPECT_EQ(may("start_run", outside), "forbidden");
+  EXPECT_EQ(may("start_run", below_agent), "yes");
+  EXPECT_EQ(may("answer_question", below_agent), "not_a_person");
+  EXPECT_EQ(may("start_run", hidden), "not_a_person") << "who cannot be told changes nothing";
+  EXPECT_EQ(may("list_runs", hidden), "yes");
+  EXPECT_EQ(may("redeem_pairing", hidden), "yes");
+  EXPECT_EQ(may("create_pairing", hidden), "not_a_person");
   EXPECT_EQ(may("start_run", repeatable("", "bounded")), "forbidden");
   EXPECT_EQ(may("list_runs", repeatable("", "bounded")), "yes");
   EXPECT_EQ(may("list_runs", repeatable("", "unknown")), "database_unavailable");

@@ -38,7 +38,8 @@ constexpr auto completion_schema = R"({"type":"object","required":["success"],"p
 constexpr auto submitted_schema = R"({"type":"object","required":["success"],"properties":{
 "success":{"type":"boolean"},"task_id":{"type":"string"},"reason":{"type":["string","null"]}}})";
 constexpr auto handoff_schema = R"({"type":"object","required":["id","agent_name","summary"],"properties":{
-"id":{"type":"string"},"agent_name":{"type":"string"},"session_id":{"type":"string"},"summary":{"type":"string"},
+"id":{"type":"string"},"agent_name":{"type":"string"},"written_by":{"type":"string"},
+"session_id":{"type":"string"},"summary":{"type":"string"},
 "completed_work":{"type":"array","items":{"type":"string"}},"in_progress":{"type":"array","items":{"type":"string"}},
 "decisions":{"type":"array","items":{"type":"string"}},"next_steps":{"type":"array","items":{"type":"string"}},
 "relevant_files":{"type":"array","items":{"type":"string"}},"kind":{"enum":["written","final"]},
@@ -67,13 +68,14 @@ constexpr auto agents_schema =
 "last_heartbeat":{"type":"string"},"started_at":{"type":"string"},"ended_at":{"type":["string","null"]}}}}}})";
 constexpr auto crew_schema =
     R"({"type":"object","required":["crew"],"properties":{"success":{"type":"boolean"},
-"more":{"type":"boolean"},"crew":{"type":"array","items":{"type":"object","required":["id","name","kind","status"],
+"more":{"type":"boolean"},"crew":{"type":"array","items":{"type":"object","required":["id","name","kind","badge"],
 "properties":{"id":{"type":"string"},"name":{"type":"string"},
 "kind":{"enum":["person","claude","codex","gemini","command","model","script"]},
-"status":{"enum":["needs you","failed","disconnected","speaking","listening","thinking","using a tool","queued","idle","done"]},
+"badge":{"enum":["needs you","failed","disconnected","speaking","listening","thinking","using a tool","queued","idle","done"]},
 "since":{"type":"string"},"evidence":{"type":["string","null"]},"doing":{"type":["string","null"]},
 "parent":{"type":["string","null"]},"program":{"type":["string","null"]},"definition":{"type":["string","null"]},
-"tokens":{"type":["integer","null"]},"cost_usd":{"type":["number","null"]},"facets":{"type":"object"}}}}}})";
+"tokens":{"type":["integer","null"]},"cost_usd":{"type":["number","null"]},
+"spent":{"type":["string","null"]},"facets":{"type":"object"}}}}}})";
 constexpr auto session_schema = R"({"type":"object","required":["success"],"properties":{
 "success":{"type":"boolean"},"session_id":{"type":"string"},"error":{"type":"string"},"reason":{"type":["string","null"]}}})";
 constexpr auto ended_schema = R"({"type":"object","required":["success"],"properties":{

@@ -34,9 +34,17 @@ struct Field {
   bool is_id = false;
 };
 
-/// Who may call an operation. Agents share the user's uid, so what only a
-/// person may do is told apart by the caller's process, not by its rights.
-enum Callers : unsigned { person = 1, run = 2, session = 4, anyone = person | run | session };
+/// Who may call an operation. What a caller is was shown at the door (daemon/caller.h): each row says which
+/// of these it is for.
+enum Callers : unsigned {
+  person = 1,  ///< the user, at a terminal, the page or a paired device
+  run = 2,     ///< a process of a run; without a run id: a caller that could not be recognised, see may_call
+  agent = 4,   ///< whoever said that it is an agent: MCP clients and hooks
+  local = 8,   ///< a command that an agent program outside our runs started
+  unknown = 16,  ///< nobody can tell: for the row by which it can change that
+  people = person | local,
+  anyone = person | run | agent | local
+};
 
 struct Route {
   std::string_view method;  ///< "GET" or "POST"
@@ -58,7 +66,7 @@ struct Operation {
   std::string_view summary;  ///< one sentence, for help, tools and openapi alike
   std::vector<Route> routes;
   std::vector<Field> fields = {};
-  unsigned callers = anyone;
+  unsigned callers = 0;  ///< said by each row; a test holds it
   bool reads_only = false;
   bool destructive = false;
   bool idempotent = false;

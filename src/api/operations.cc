@@ -32,21 +32,61 @@ constexpr Field id{
 std::vector<Operation> make_table() {
   std::vector<Operation> table;
 
-  table.push_back(
-      {.name = "health", .summary = "Health check", .routes = {{"GET", "/health"}}, .reads_only = true});
+  table.push_back({.name = "health",
+                   .summary = "Health check",
+                   .routes = {{"GET", "/health"}},
+                   .callers = anyone,
+                   .reads_only = true});
   table.push_back({.name = "version",
                    .summary = "Returns the daemon's version and process id",
                    .routes = {{"GET", "/version"}},
+                   .callers = anyone,
                    .reads_only = true});
   table.push_back({.name = "get_state",
                    .summary = "Returns all runs, the pending questions and the number of the last event",
                    .routes = {{"GET", "/state"}},
+                   .callers = anyone,
                    .reads_only = true});
   table.push_back({.name = "shutdown",
                    .summary = "Stops the daemon; runs continue",
                    .routes = {{"POST", "/shutdown"}},
                    .callers = person,
                    .idempotent = true});
+
+  table.push_back({.name = "create_pairing",
+                   .summary = "Makes a code by which another place gets a person's rights: the web page, a "
+                              "container, another device",
+                   .routes = {{"POST", "/pairings"}},
+                   .fields = {{.name = "label",
+                               .summary = "what to call the place in the list",
+                               .max = 128,
+                               .fallback = R"("another place")"}},
+                   .callers = person,
+                   .status = 201});
+  table.push_back(
+      {.name = "redeem_pairing",
+       .summary = "Exchanges a code for a key of this place's own, which is said once",
+       .routes = {{"POST", "/pairings/redeem"}},
+       .fields = {{.name = "code", .required = true, .summary = "the code", .min = 1, .max = 128}},
+       .callers = anyone | unknown,
+       .status = 201});
+  table.push_back(
+      {.name = "list_pairings",
+       .summary = "Lists the places that have a key",
+       .routes = {{"GET", "/pairings"}},
+       .callers = person,
+       .reads_only = true,
+       .cli = {.verb = "pair list", .list = "pairings", .columns = {"id", "label", "created_at"}}});
+  table.push_back(
+      {.name = "revoke_pairing",
+       .summary = "Takes a place's key away",
+       .routes = {{"POST", "/pairings/{id}/revoke"}},
+       .fields =
+           {{.name = "id", .in = In::path, .required = true, .summary = "the place's id", .is_id = true}},
+       .callers = person,
+       .destructive = true,
+       .idempotent = true,
+       .cli = {.verb = "pair revoke", .arguments = {"id"}}});
 
   table.push_back(
       {.name = "list_runs",
@@ -65,6 +105,7 @@ std::vector<Operation> make_table() {
              .max = 1000,
              .fallback = "100"},
             {.name = "before", .in = In::query, .summary = "runs older than this task id", .is_id = true}},
+       .callers = anyone,
        .reads_only = true,
        .cli = {.verb = "ps",
                .list = "agents",
@@ -80,6 +121,7 @@ std::vector<Operation> make_table() {
                                .in = In::query,
                                .summary = "wait up to this long for the run to end",
                                .max = 60}},
+                   .callers = anyone,
                    .reads_only = true,
                    .cli = {.verb = "show", .arguments = {"id"}},
                    .reply = run_schema});
@@ -126,6 +168,7 @@ std::vector<Operation> make_table() {
                                .min = 1,
                                .max = 1000,
                                .fallback = "80"}},
+                   .callers = people | run,
                    .status = 201,
                    .reply = run_schema});
   table.push_back({.name = "kill_run",
@@ -136,6 +179,7 @@ std::vector<Operation> make_table() {
                                .type = Type::integer,
                                .summary = "seconds between TERM and KILL; default: runs.kill_grace",
                                .max = 3600}},
+                   .callers = person | run,
                    .destructive = true,
                    .idempotent = true,
                    .cli = {.verb = "kill", .arguments = {"id"}},
@@ -170,6 +214,7 @@ std::vector<Operation> make_table() {
              .in = In::query,
              .summary = "wait up to this long for a line or the end of the run",
              .max = 60}},
+       .callers = anyone,
        .reads_only = true,
        .reply = R"({"type":"object","required":["task_id","lines","last_seq"],"properties":{
 "task_id":{"type":"string"},"lines":{"type":"array"},"last_seq":{"type":"integer"},"more":{"type":"boolean"},
@@ -225,10 +270,11 @@ std::vector<Operation> make_table() {
              .in = In::query,
              .summary = "only pending questions",
              .fallback = "false"}},
+       .callers = anyone,
        .reads_only = true,
        .cli = {.verb = "questions list",
                .list = "questions",
-               .columns = {"id", "task_id", "status", "asked_at", "prompt", "options", "response"}},
+               .columns = {"id", "task_id FROM", "status", "asked_at", "prompt", "options", "response"}},
        .reply = R"({"type":"object","properties":{"questions":{"type":"array"}}})"});
   table.push_back(
       {.name = "get_question",
@@ -241,6 +287,7 @@ std::vector<Operation> make_table() {
              .in = In::query,
              .summary = "wait up to this long for the answer",
              .max = 60}},
+       .callers = anyone,
        .reads_only = true,
        .cli = {.verb = "questions show", .arguments = {"id"}},
        .reply = question_schema});
@@ -266,6 +313,7 @@ std::vector<Operation> make_table() {
                    .is_id = true},
                   {.name = "prompt", .required = true, .summary = "the question", .min = 1, .max = 65536},
                   {.name = "options", .type = Type::text_list, .summary = "possible answers", .max = 64}},
+       .callers = anyone,
        .idempotent = true,
        .status = 201,
        .reply = question_schema});
@@ -287,6 +335,7 @@ std::vector<Operation> make_table() {
              .min = 1,
              .max = 10000,
              .fallback = "1000"}},
+       .callers = anyone,
        .reads_only = true,
        .is_event_stream = true});
   add_coordination(table);

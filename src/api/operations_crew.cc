@@ -56,6 +56,7 @@ void add_subagents(std::vector<Operation>& table) {
                         16),
                   model,
                   result_wait},
+       .callers = anyone,
        .status = 201,
        .reply = subagent_schema,
        .title = "Spawn an agent",
@@ -67,6 +68,7 @@ void add_subagents(std::vector<Operation>& table) {
                    .summary = "Shows a subagent and, once it has finished, its report",
                    .routes = {{"GET", "/subagents/{task_id}"}},
                    .fields = {subagent_id, wait_for},
+                   .callers = anyone,
                    .reads_only = true,
                    .idempotent = true,
                    .reply = subagent_schema,
@@ -85,6 +87,7 @@ void add_subagents(std::vector<Operation>& table) {
                    .summary = "Cancels a queued or running subagent",
                    .routes = {{"POST", "/subagents/{task_id}/cancel"}},
                    .fields = {subagent_id},
+                   .callers = anyone,
                    .idempotent = true,
                    .reply = subagent_schema});
 }

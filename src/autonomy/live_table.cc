@@ -3,6 +3,7 @@
 #include <array>
 
 #include "members/member_table.h"
+#include "platform/files/log.h"
 
 namespace cru::autonomy {
 namespace {
@@ -176,16 +177,17 @@ void insert_agent(Tx& tx, const LiveRow& row) {
 }
 
 void add_agent_member(Tx& tx, const Nature& nature) {
+  auto added = members::add_kept_member(tx, members::KeptBy::body, nature.id,
+                                        {.id = {},
+                                         .name = nature.name,
+                                         .kind = members::kind_of_mind(nature.mind),
+                                         .definition = nature.definition,
+                                         .program = nature.mind,
+                                         .agent_id = nature.id,
+                                         .agent_type = "live",
+                                         .doing = nature.role});
   // Bodies are not counted among the members, so this one is always taken.
-  (void)members::add_kept_member(tx, members::KeptBy::body, nature.id,
-                                 {.id = {},
-                                  .name = nature.name,
-                                  .kind = members::kind_of_mind(nature.mind),
-                                  .definition = nature.definition,
-                                  .program = nature.mind,
-                                  .agent_id = nature.id,
-                                  .agent_type = "live",
-                                  .doing = nature.role});
+  if (!added) log_error("cannot add the member of a live agent", added.error(), {{"agent", nature.id}});
 }
 
 void update_agent(Tx& tx, const LiveRow& row) {

@@ -49,6 +49,11 @@ Body AgentRuntime::body_of(std::string_view id) const {
   return found == bodies_.end() ? world::nobody : found->second;
 }
 
+bool AgentRuntime::is_at_work(std::string_view id) const {
+  auto body = body_of(id);
+  return body != world::nobody && at(body).life.state != State::idle;
+}
+
 Result<Body> AgentRuntime::find(std::string_view id) const {
   auto body = body_of(id);
   if (body == world::nobody) return no_agent(id);

@@ -23,9 +23,9 @@ inline constexpr std::string_view run_prefix = "live-";
 struct RuntimeOptions {
   std::string root;
   Pace pace;
-  int hearing = 8;            ///< tiles
-  int64_t max_thinking = 4;   ///< minds asked at a time, not counting the scripted one
-  Duration instinct = 600ms;  ///< how long the scripted mind thinks, about
+  int hearing = 8;                      ///< tiles
+  int64_t max_concurrent_thoughts = 4;  ///< minds asked at a time, not counting the scripted one
+  Duration instinct = 600ms;            ///< how long the scripted mind thinks, about
   double speed = world::default_speed;
   world::Layout layout = world::default_layout();
   std::string layout_warning;  ///< why it is not the project's own
@@ -106,6 +106,8 @@ class AgentRuntime {
   Task<Result<int64_t>> purge(Duration keep);
 
   size_t size() const { return bodies_.size(); }
+  /// Whether it is here and does anything but idle.
+  bool is_at_work(std::string_view id) const;
 
  private:
   struct Thought;

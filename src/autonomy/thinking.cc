@@ -113,7 +113,7 @@ Decision AgentRuntime::checked(Decision decision, const std::vector<std::string>
 
 /// In the order of asking.
 Task<void> AgentRuntime::take_place(std::shared_ptr<Thought> current) {
-  if (thinking_ < options_.max_thinking && line_.empty()) {
+  if (thinking_ < options_.max_concurrent_thoughts && line_.empty()) {
     ++thinking_;
   } else {
     Completion<bool> turn;
@@ -139,7 +139,7 @@ Task<void> AgentRuntime::report_waiting(Body body, std::string id, int64_t thoug
   if (current->was_asked || !is_wanted(body, id, thought)) co_return;
   auto& agent = at(body);
   agent.error = fmt::format("waiting for its mind: at most {} agents think at a time, {} are waiting",
-                            options_.max_thinking, line_.size());
+                            options_.max_concurrent_thoughts, line_.size());
   log_error("live agent: stuck", {{"agent", id}, {"mind", agent.nature->mind}, {"error", agent.error}});
   emit(stuck_event(agent, agent.error, wall()));
   save(body);
@@ -154,7 +154,8 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   if (!is_wanted(body, id, thought)) co_return std::string();
   bool by_instinct = at(body).nature->mind == scripted;
   if (!by_instinct) {
-    if (thinking_ >= options_.max_thinking) loop_.spawn(report_waiting(body, id, thought, current));
+    if (thinking_ >= options_.max_concurrent_thoughts)
+      loop_.spawn(report_waiting(body, id, thought, current));
     co_await take_place(current);
     if (!is_wanted(body, id, thought)) co_return std::string();
   }

@@ -210,7 +210,7 @@ Task<Result<ChatView>> Crew::end_chat(std::string chat_id) {
     return {};
   });
   if (!ended) co_return fail(std::move(ended.error()));
-  co_await external_tools_.agent_ended(stopped->chat.agent, id);
+  co_await external_tools_.thread_ended(id);
   update_files(id);
   co_await wait_for_files(id);
   co_return co_await view(id, 0, 200);
@@ -285,6 +285,19 @@ Task<Result<>> Crew::recover() {
   });
   if (!told) co_return told;
   for (const auto& chat : left->turns) start_turn(chat.id);
+  expected_.clear();
+  co_return Result<>();
+}
+
+Task<Result<>> Crew::expect() {
+  auto left = co_await store_.read([](Reader& reader) -> Result<std::set<std::string>> {
+    std::set<std::string> threads;
+    for (const auto& chat : chats_with_running_turn(reader)) threads.insert(chat.id);
+    for (const auto& subagent : unfinished_subagents(reader)) threads.insert(subagent.task_id);
+    return threads;
+  });
+  if (!left) co_return fail(std::move(left.error()));
+  expected_ = *std::move(left);
   co_return Result<>();
 }
 

@@ -138,6 +138,9 @@ Task<Result<Crew::Place>> Crew::place_of(Spawner spawner, std::string task) {
 }
 
 Task<Result<std::optional<Permissions>>> Crew::permissions_of_run(std::string run_id) {
+  constexpr size_t max_granted = 256;
+  // A list of tools asks once for each of them.
+  if (auto known = granted_.find(run_id); known != granted_.end()) co_return known->second;
   auto found = co_await store_.read([run_id](Reader& reader) -> Result<Found> {
     if (!owner_of_run(reader, run_id)) return Found();
     return find_spawner(reader, run_id, Spawner::Kind::run);
@@ -146,6 +149,8 @@ Task<Result<std::optional<Permissions>>> Crew::permissions_of_run(std::string ru
   std::optional<Permissions> granted;
   if (found->chat) granted = found->chat->permissions;
   if (found->subagent) granted = found->subagent->permissions;
+  if (granted_.size() >= max_granted) granted_.clear();
+  if (granted) granted_.insert_or_assign(run_id, *granted);
   co_return granted;
 }
 

@@ -22,7 +22,7 @@ namespace cru::crew {
 struct Options {
   std::string root;
   int64_t max_concurrent = 1;
-  Duration delegation_limit = std::chrono::seconds(300);
+  Duration delegation_timeout = std::chrono::seconds(300);
   size_t result_limit = 51'200;
   /// Model calls in one turn of a primary, or in all of a subagent, unless its definition says less.
   int64_t max_calls = 100;
@@ -73,8 +73,14 @@ class Crew {
        minds::Minds& minds, Workbench& workbench, ExternalTools& external_tools, Options options);
   ~Crew();
 
+  /// Finds out which threads `recover` will go on with. They count as at work from here on.
+  Task<Result<>> expect();
   /// Goes on with every turn and subagent that an earlier daemon left.
   Task<Result<>> recover();
+  /// Whether a chat's turn or a subagent runs, or is about to.
+  bool is_at_work(const std::string& thread) const {
+    return active_.contains(thread) || expected_.contains(thread) || queue_.has(thread);
+  }
 
   /// Errors: not_found for the agent; invalid_argument; mind_failure("not_configured"), and nothing is
   /// recorded.
@@ -187,6 +193,9 @@ class Crew {
   const Options options_;
   Queue queue_;
   std::map<std::string, ActiveThreadPtr> active_;  ///< by thread, while it runs
+  std::set<std::string> expected_;                 ///< threads to go on with, before that is done
+  /// What runs of threads were granted when that was last asked: it never changes while they run.
+  std::map<std::string, Permissions> granted_;
   Signal changed_;
   uint64_t version_ = 0;  ///< tells a change that came while rows were being read
   struct FileWriter {

@@ -15,8 +15,8 @@ class ExternalTools {
   virtual bool reads_only(const std::string& name) const = 0;
   /// Checks the permission itself. Errors: forbidden, and the tools' own.
   virtual Task<Result<std::string>> call(ToolCall call) = 0;
-  /// The agent is done: whatever it holds is freed.
-  virtual Task<void> agent_ended(std::string agent, std::string task_id) = 0;
+  /// A chat or a subagent has ended, and that is recorded: whatever it held is freed.
+  virtual Task<void> thread_ended(std::string thread) = 0;
 };
 
 }  // namespace cru::crew

@@ -92,7 +92,7 @@ Task<void> Crew::run_subagent(std::string task_id) {
                 .disallowed_tools = begun->disallowed_tools,
                 .max_turns = begun->max_turns,
                 .chain = begun->parent_chain};
-  self->limit = std::make_shared<TimeLimit>(loop_, options_.delegation_limit,
+  self->limit = std::make_shared<TimeLimit>(loop_, options_.delegation_timeout,
                                             [this, task_id] { stop_subagent(task_id, true); });
   auto outcome = co_await converse(std::move(thread), self);
   self->limit.reset();
@@ -125,7 +125,7 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
     subagent.failure = failure_from(outcome.error());
     if (timed_out)
       subagent.failure = {"timed_out",
-                          fmt::format("timed out after {}", format_duration(options_.delegation_limit)),
+                          fmt::format("timed out after {}", format_duration(options_.delegation_timeout)),
                           subagent.failure.message};
     subagent.status = subagent.failure.type == "cancelled" ? Status::cancelled : Status::failed;
     subagent.failure.trace += fmt::format("{}at {} (trace {})", subagent.failure.trace.empty() ? "" : "\n",
@@ -143,7 +143,7 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
   });
   if (!recorded)
     log_error("cannot record the end of a subagent", recorded.error(), {{"task_id", subagent.task_id}});
-  co_await external_tools_.agent_ended(subagent.agent, subagent.task_id);
+  co_await external_tools_.thread_ended(subagent.task_id);
 }
 
 void take_word(Tx& tx, Chat& chat, const std::string& text) {

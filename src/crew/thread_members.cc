@@ -3,6 +3,7 @@
 
 #include "crew/crew_impl.h"
 #include "members/member_table.h"
+#include "platform/files/log.h"
 
 namespace cru::crew {
 namespace {
@@ -16,15 +17,17 @@ void keep_member(Tx& tx, const Chat& chat) {
   auto id = members::kept_member_id(chat.id);
   if (chat.kind != Kind::chat) return;
   if (members::find_member(tx, id)) return members::resume_member(tx, id);
-  (void)members::add_kept_member(tx, members::KeptBy::thread, chat.id,
-                                 {.id = {},
-                                  .name = chat.agent,
-                                  .kind = members::kind_of_mind(chat.provider),
-                                  .definition = chat.agent,
-                                  .program = chat.model,
-                                  .agent_id = fmt::format("{}-{}", chat.agent, chat.id),
-                                  .agent_type = std::string(wire_type),
-                                  .doing = chat.title});
+  auto added = members::add_kept_member(tx, members::KeptBy::thread, chat.id,
+                                        {.id = {},
+                                         .name = chat.agent,
+                                         .kind = members::kind_of_mind(chat.provider),
+                                         .definition = chat.agent,
+                                         .program = chat.model,
+                                         .agent_id = fmt::format("{}-{}", chat.agent, chat.id),
+                                         .agent_type = std::string(wire_type),
+                                         .doing = chat.title});
+  // The chat goes on all the same: it is only not in the list.
+  if (!added) log_error("cannot add the member of a chat", added.error(), {{"chat", chat.id}});
 }
 
 Result<> add_subagent_member(Tx& tx, const Subagent& subagent, const std::string& parent) {

@@ -40,12 +40,4 @@ Result<> check_agent(const api::Operation& row, const definitions::Permissions& 
                                            definitions::name(*needs), granted.in_words()));
 }
 
-Result<> check_unknown_agent(const api::Operation& row) {
-  if (!row.reads_only)
-    return fail(Code::forbidden,
-                fmt::format("{} is not available to an agent whose run is not known", row.name), "",
-                "call it from the run's own processes, with the environment that they were given");
-  return row.is_coordination ? check_agent(row, definitions::Permissions::baseline()) : Result<>();
-}
-
 }  // namespace cru::daemon

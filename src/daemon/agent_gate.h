@@ -15,8 +15,4 @@ std::optional<definitions::Permission> needed_for(const api::Operation& row);
 /// Errors: forbidden, naming the permission and those it has; or that the row is not for agents of the crew.
 Result<> check_agent(const api::Operation& row, const definitions::Permissions& granted);
 
-/// For an agent of which nothing is known but that it is one: it may look at what is open to all. Errors:
-/// forbidden for whatever changes something, and for coordination that the baseline does not include.
-Result<> check_unknown_agent(const api::Operation& row);
-
 }  // namespace cru::daemon

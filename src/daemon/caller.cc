@@ -1,104 +1,165 @@
 #include "daemon/caller.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 
+#include "base/id.h"
+#include "base/sha256.h"
 #include "members/host_program.h"
-#include "platform/process/ancestors.h"
+#include "platform/loop/clock.h"
 #include "platform/process/marked_processes.h"
-#include "platform/process/peer_process.h"
-#include "platform/process/process_exit.h"
+#include "platform/process/self.h"
 
 namespace cru::daemon {
 namespace {
 
 constexpr size_t max_known = 4096;
 
-/// A handshake is none, though it is a GET: what is said on the connection later has its caller.
-bool only_reads(const http::Request& request) {
-  return (request.method == "GET" || request.method == "HEAD") && !request.has_header("Upgrade");
-}
-
-}  // namespace
-
-bool is_agents(int pid, int keeper) {
-  if (keeper != 0 && descends_from(pid, keeper)) return true;
-  return pid != ::getpid() && descends_from(pid, ::getpid());
-}
-
-bool is_agents_socket(int keeper, uint16_t client, uint16_t port) {
-  return (keeper != 0 && is_held_below(keeper, client, port)) || is_held_below(::getpid(), client, port) ||
-         !has_holder(client, port);
-}
-
-std::optional<HostProgram> find_host(int pid) {
+/// CRU_HOST_TOP names the process above which nobody is looked at: tests and the demo may themselves have
+/// been started by an agent. It is the daemon's own environment, which whoever starts the daemon decides.
+int host_top() {
   static const int top = [] {
     const char* text = std::getenv("CRU_HOST_TOP");
     return text ? std::atoi(text) : 0;
   }();
-  for (const auto& look : ancestors_of(pid, top)) {
-    auto name = members::recognise_host(look.program, look.title, look.words);
-    if (!name) continue;
-    auto process = identity_of(look.pid);
-    if (!process) return {};
-    return HostProgram{*process, *std::move(name)};
-  }
+  return top;
+}
+
+}  // namespace
+
+std::optional<HostProgram> find_host(const std::vector<ProcessLook>& line) {
+  for (const auto& look : line)
+    if (auto name = members::recognise_host(look.program, look.title, look.words))
+      return HostProgram{{look.pid, look.start_time, system_clock().boot_id()}, *std::move(name)};
   return {};
 }
 
-Task<CallerIdentity::Known> CallerIdentity::look_up(http::Peer peer, int keeper) {
+/// What /proc says of the other end. Made on a pool thread.
+struct CallerIdentity::Seen {
+  std::vector<PeerLook> holders = {};
+  int pid = 0;            ///< of the first of them
+  std::string mark = {};  ///< the run that it says it belongs to
+};
+
+CallerIdentity::Seen CallerIdentity::see(const http::Peer& peer, uint16_t port) {
+  Seen seen;
+  if (peer.is_unix) {
+    seen.holders.push_back(look_at_peer(peer.pid, peer.process.get(), host_top()));
+    seen.pid = peer.pid;
+  } else {
+    for (auto& holder : find_holders(peer.port, port)) {
+      seen.holders.push_back(look_at_peer(holder.pid, &holder.handle, host_top()));
+      if (seen.pid == 0) seen.pid = holder.pid;
+    }
+  }
+  if (seen.pid > 0) seen.mark = mark_of(seen.pid, "CRU_RUN");
+  return seen;
+}
+
+/// Its mark, which is the process's own word, if the run's process says that it is true; else the nearest
+/// process above it that is a run's.
+Task<std::string> CallerIdentity::run_of(const Seen& seen, bool& is_starting) {
+  if (!seen.mark.empty()) {
+    auto process = co_await runs_.process_of(seen.mark);
+    is_starting = !process && !runs_.task_of(seen.mark).empty();
+    if (process && co_await pool_.run([pid = seen.pid, process = *process] {
+          return belongs_to(pid, static_cast<int>(process.pid), process.start_time);
+        }))
+      co_return seen.mark;
+  }
+  for (const auto& holder : seen.holders)
+    for (const auto& look : holder.ancestry.line)
+      if (auto uid = runs_.uid_of_process(look.pid, look.start_time); !uid.empty()) co_return uid;
+  co_return std::string();
+}
+
+Task<CallerIdentity::Known> CallerIdentity::look_up(http::Peer peer, bool declared) {
+  auto keeper = static_cast<int>(keeper_.pid());
   auto found = known_.find(peer.connection);
-  if (found != known_.end() && found->second.keeper == keeper) co_return found->second;
-  // Looked at twice, for an ancestor that ends between two steps hides the rest. Whether the peer is still
-  // there is asked last: one that is gone cannot be told from an agent, and no person's client leaves before
-  // its reply.
-  bool is_agent = is_agents(peer.pid, keeper) || is_agents(peer.pid, keeper) || parent_of(peer.pid) == 0;
-  Known known{
-      .keeper = keeper, .is_agent = is_agent, .uid = is_agent ? mark_of(peer.pid, "CRU_RUN") : std::string()};
-  known.process = identity_of(peer.pid);
-  if (auto host = is_agent ? std::nullopt : find_host(peer.pid)) {
-    known.host = host->process;
-    known.host_program = host->name;
+  if (found != known_.end() && found->second.keeper == keeper && (found->second.declared || !declared))
+    co_return found->second;
+  if (found != known_.end()) declared = declared || found->second.declared;
+  auto seen = co_await pool_.run([peer, port = port_] { return see(peer, port); });
+  Known known{.keeper = keeper, .declared = declared};
+  known.judgement =
+      judge_holders(seen.holders, {.keeper = keeper, .daemon = own_pid(), .declared = declared});
+  if (!seen.holders.empty()) {
+    known.process = seen.holders.front().process;
+    auto host = known.judgement.standing == Standing::run ? std::nullopt
+                                                          : find_host(seen.holders.front().ancestry.line);
+    if (host) {
+      known.host = host->process;
+      known.host_program = host->name;
+    }
   }
-  if (!known.uid.empty()) {
-    // The mark is the process's own word: the run's process tells whether it is true.
-    auto process = co_await runs_.process_of(known.uid);
-    bool is_starting = !process && !runs_.task_of(known.uid).empty();
-    if (!process || !belongs_to(peer.pid, static_cast<int>(process->pid), process->start_time))
-      known.uid.clear();
-    if (is_starting) co_return known;  // and looked up again
-  }
-  if (known_.size() >= max_known) known_.clear();  // those still there are looked up again
+  bool is_starting = false;
+  if (known.judgement.standing == Standing::run) known.uid = co_await run_of(seen, is_starting);
+  if (is_starting && known.uid.empty()) co_return known;  // and looked up again
+  if (known_.size() >= max_known) known_.clear();         // those still there are looked up again
   known_.insert_or_assign(peer.connection, known);
   co_return known;
 }
 
+bool CallerIdentity::is_credential(std::string_view token) const {
+  if (token.empty()) return false;
+  if (!token_.empty() && equal_in_constant_time(token, token_)) return true;
+  return pairings_.knows(token) || !runs_.uid_of_token(sha256(token)).empty();
+}
+
 Task<Result<api::Call>> CallerIdentity::identify(const http::Peer& peer, const http::Request& request) {
+  bool declared = request.path == "/mcp" || request.header("Cru-Caller") == "agent";
+  return identify(peer, std::string(edges::token_of(request)), declared);
+}
+
+Task<Result<api::Call>> CallerIdentity::identify_agent(http::Peer peer, std::string token) {
+  return identify(std::move(peer), std::move(token), true);
+}
+
+Task<Result<api::Call>> CallerIdentity::identify(http::Peer peer, std::string token, bool declared) {
   api::Call call;
   call.peer = peer.is_unix ? "unix" : "tcp";
-  auto keeper = static_cast<int>(keeper_.pid());
-  if (peer.is_unix) {
-    auto known = co_await look_up(peer, keeper);
+  // One that is not valid any more shows nothing: a run that has ended, a place that was revoked. The TCP
+  // door has refused it already; here the process tells.
+  if (!token.empty() && !is_credential(token)) token.clear();
+  auto uid = token.empty() ? std::string() : runs_.uid_of_token(sha256(token));
+  bool has_key = pairings_.knows(token);
+  bool is_unix = peer.is_unix;
+  auto known = co_await look_up(std::move(peer), declared);
+  // Whoever speaks HTTP over TCP says itself who it is, and lives by its heartbeat (members.md).
+  if (is_unix) {
     call.process = known.process;
     call.host = known.host;
     call.host_program = known.host_program;
-    if (!known.is_agent) co_return call;
-    call.caller = api::run;
-    call.run_id = runs_.task_of(known.uid);
-    call.run_uid = known.uid;
-    call.run_member = runs_.member_of(known.uid);
-    co_return call;
   }
-  if (keeper == 0 && !has_children()) co_return call;
-  // Reading is open to all who have the token; only for a change is it worth finding out whose socket this
-  // is.
-  if (only_reads(request)) co_return call;
-  if (runs_.active_count() == 0 && !has_children()) co_return call;
-  auto port = port_, client = peer.port;
-  bool is_agent =
-      co_await pool_.run([keeper, client, port] { return is_agents_socket(keeper, client, port); });
-  if (is_agent) call.caller = api::run;
+  call.why = known.judgement.why;
+  auto standing = known.judgement.standing;
+  if (!uid.empty()) {
+    standing = Standing::run;
+    known.uid = uid;
+    call.host.reset();
+    call.host_program.clear();
+  } else if (has_key && standing != Standing::run && !known.judgement.is_below_agent) {
+    standing = declared || known.declared ? Standing::agent : Standing::person;
+  }
+  switch (standing) {
+    case Standing::person:
+      call.caller = api::person;
+      break;
+    case Standing::local:
+      call.caller = api::local;
+      break;
+    case Standing::agent:
+      call.caller = api::agent;
+      break;
+    case Standing::unknown:
+      call.caller = api::run;
+      break;
+    case Standing::run:
+      call.caller = api::run;
+      call.run_id = runs_.task_of(known.uid);
+      call.run_uid = known.uid;
+      call.run_member = runs_.member_of(known.uid);
+      break;
+  }
   co_return call;
 }
 

@@ -1,54 +1,72 @@
 #pragma once
-/// Caller: tells a person from an agent. Agents share the user's uid and can read
-/// the token, so the process decides: whatever descends from the keeper is a run's, and whatever descends
-/// from the daemon itself is a command of an agent that thinks here.
+/// Caller: who calls, by what is shown at the door (decision 0017). A run shows its token; a paired place its
+/// key; everybody else is judged by the process at the other end of the connection, see daemon/standing.h.
+/// What cannot be told has no rights.
 #include <map>
 
 #include "api/api.h"
 #include "base/process_identity.h"
+#include "daemon/standing.h"
 #include "edges/http/http_edge.h"
+#include "pairings/pairings_service.h"
 #include "platform/loop/pool.h"
 #include "runs/keeper.h"
 #include "runs/runs_service.h"
 
 namespace cru::daemon {
 
-/// Whether a process is a run's or a command's of an agent that thinks here. `keeper` may be 0.
-bool is_agents(int pid, int keeper);
-/// The nearest process above `pid` that is an agent program, and which. Looks no further up than the process
-/// named by CRU_HOST_TOP, if that is set: tests may themselves run under an agent.
+/// The nearest of these processes that is an agent program, and which.
 struct HostProgram {
   ProcessIdentity process;
   std::string name;
 };
-std::optional<HostProgram> find_host(int pid);
-/// The same of whoever holds the client's end of a loopback connection. Blocks for a moment.
-bool is_agents_socket(int keeper, uint16_t client, uint16_t port);
+std::optional<HostProgram> find_host(const std::vector<ProcessLook>& line);
 
 class CallerIdentity {
  public:
-  CallerIdentity(Pool& pool, runs::Keeper& keeper, runs::Runs& runs, uint16_t port)
-      : pool_(pool), keeper_(keeper), runs_(runs), port_(port) {}
+  /// `port` is our TCP port, `token` what is in `.coven/token`.
+  CallerIdentity(Pool& pool, runs::Keeper& keeper, runs::Runs& runs, const pairings::Pairings& pairings,
+                 uint16_t port, std::string token)
+      : pool_(pool),
+        keeper_(keeper),
+        runs_(runs),
+        pairings_(pairings),
+        port_(port),
+        token_(std::move(token)) {}
+
+  /// Whether this opens the TCP door: the project's token, a run's, or a paired place's key.
+  bool is_credential(std::string_view token) const;
+
+  /// Who it is. A token that is nobody's (any more) shows nothing.
   Task<Result<api::Call>> identify(const http::Peer& peer, const http::Request& request);
+  /// The same for a connection that is not HTTP and whose peer has said that it is an agent.
+  Task<Result<api::Call>> identify_agent(http::Peer peer, std::string token);
 
  private:
-  Pool& pool_;
-  runs::Keeper& keeper_;
-  runs::Runs& runs_;
-  const uint16_t port_;
+  Task<Result<api::Call>> identify(http::Peer peer, std::string token, bool declared);
 
-  /// Whether the process at the other end of a unix connection is an agent does not change while the
-  /// connection lives: orphans stay with the keeper, or with `cru confine`. So /proc is walked once a
-  /// connection.
+  /// What the process at the other end is does not change while the connection lives: orphans stay with the
+  /// keeper, or with `cru confine`. So /proc is walked once a connection.
   struct Known {
-    int keeper;
-    bool is_agent;
-    std::string uid;  ///< of its run; empty if it hides it, or claims another's
+    int keeper = 0;
+    bool declared = false;  ///< for good: nobody takes it back
+    Judgement judgement = {};
+    std::string uid = {};  ///< of its run; empty if that cannot be told
     std::optional<ProcessIdentity> process = {};
     std::optional<ProcessIdentity> host = {};  ///< the agent program that it descends from
     std::string host_program = {};
   };
-  Task<Known> look_up(http::Peer peer, int keeper);
+  struct Seen;
+  static Seen see(const http::Peer& peer, uint16_t port);
+  Task<Known> look_up(http::Peer peer, bool declared);
+  Task<std::string> run_of(const Seen& seen, bool& is_starting);
+
+  Pool& pool_;
+  runs::Keeper& keeper_;
+  runs::Runs& runs_;
+  const pairings::Pairings& pairings_;
+  const uint16_t port_;
+  const std::string token_;
   std::map<uint64_t, Known> known_;
 };
 

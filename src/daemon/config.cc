@@ -45,7 +45,7 @@ void ConfigReader::read(const YamlNode& root) {
                  section(node, path,
                          {{"kill_grace", [this](auto& n, auto& p) { duration(n, p, config_.kill_grace); }},
                           {"output_limit", [this](auto& n, auto& p) { size(n, p, config_.output_limit); }},
-                          {"min_free_disk", [this](auto& n, auto& p) { size(n, p, config_.disk_floor); }},
+                          {"min_free_disk", [this](auto& n, auto& p) { size(n, p, config_.min_free_disk); }},
                           {"environment", [this](auto& n, auto& p) {
                              if (is_from_user(n, p)) texts(n, p, config_.environment);
                            }}});
@@ -69,7 +69,7 @@ void ConfigReader::coordination(const YamlNode& node, const std::string& path) {
        {"lock_on_edit", [this](auto& n, auto& p) { boolean(n, p, config_.lock_on_edit); }},
        {"edit_lock_ttl_minutes",
         [this](auto& n, auto& p) { lock_minutes(n, p, config_.edit_lock_ttl_minutes); }},
-       {"requeue_on_end", [this](auto& n, auto& p) { boolean(n, p, config_.requeue_at_end); }}});
+       {"requeue_on_end", [this](auto& n, auto& p) { boolean(n, p, config_.requeue_on_end); }}});
 }
 
 void ConfigReader::lock_minutes(const YamlNode& node, const std::string& path, int64_t& into) {

@@ -26,19 +26,19 @@ struct Config {
   int64_t max_events = 2'000'000;
   Duration kill_grace = 10s;
   int64_t output_limit = int64_t(2) << 30;
-  int64_t disk_floor = int64_t(256) << 20;
+  int64_t min_free_disk = int64_t(256) << 20;
   /// Of agents' sessions and locks.
   Duration stale_after = 15min;  ///< without a heartbeat for so long a session counts as dead
   int64_t lock_ttl_minutes = 120;
   bool lock_on_edit = false;  ///< an edit takes the lock on its file
   int64_t edit_lock_ttl_minutes = 10;
-  bool requeue_at_end = true;            ///< a session's claimed work goes back to the queue when it ends
+  bool requeue_on_end = true;            ///< a session's claimed work goes back to the queue when it ends
   std::vector<std::string> environment;  ///< variables that runs inherit, beyond the built-in list
   std::map<std::string, std::vector<std::string>> backends;
   /// Minds, and the crew that thinks with them.
   minds::Settings minds = minds::default_settings();
   int64_t max_concurrent = 1;  ///< subagents of one chat at once
-  Duration delegation_limit = 300s;
+  Duration delegation_timeout = 300s;
   int64_t result_limit = 51'200;
   int64_t max_calls = 100;
   definitions::Permissions client_permissions = definitions::Permissions::baseline();
@@ -48,7 +48,7 @@ struct Config {
     autonomy::Pace pace;
     Duration instinct = 600ms;
     int64_t hearing = 8;
-    int64_t max_thinking = 4;
+    int64_t max_concurrent_thoughts = 4;
   };
   Live live;
   std::vector<std::string> warnings;

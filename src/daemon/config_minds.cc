@@ -124,7 +124,7 @@ void ConfigReader::crew(const YamlNode& node, const std::string& path) {
           integer(n, p, 1, 100, [this](int64_t v) { config_.max_concurrent = v; });
         }},
        {"delegation_timeout",
-        [this](auto& n, auto& p) { duration_within(n, p, 1s, 24h, config_.delegation_limit); }},
+        [this](auto& n, auto& p) { duration_within(n, p, 1s, 24h, config_.delegation_timeout); }},
        {"result_limit", [this](auto& n, auto& p) { result_limit(n, p); }},
        {"max_model_calls",
         [this](auto& n, auto& p) { integer(n, p, 1, 10'000, [this](int64_t v) { config_.max_calls = v; }); }},

@@ -77,7 +77,7 @@ void add_live(Settings& out, const Config::Live& live) {
   out.add("live.max_speech_time", live.pace.max_speech);
   out.add("live.scripted_delay", live.instinct);
   out.add("live.hearing_distance", json::value(live.hearing));
-  out.add("live.max_concurrent_thoughts", json::value(live.max_thinking));
+  out.add("live.max_concurrent_thoughts", json::value(live.max_concurrent_thoughts));
 }
 
 }  // namespace
@@ -91,18 +91,18 @@ json::array settings_of(const Config& config) {
   out.add("store.retention.max_events", json::value(config.max_events));
   out.add("runs.kill_grace", config.kill_grace);
   out.add("runs.output_limit", json::value(config.output_limit));
-  out.add("runs.min_free_disk", json::value(config.disk_floor));
+  out.add("runs.min_free_disk", json::value(config.min_free_disk));
   out.add("runs.environment", json::value_from(config.environment));
   out.add("coordination.stale_after", config.stale_after);
   out.add("coordination.lock_ttl_minutes", json::value(config.lock_ttl_minutes));
   out.add("coordination.lock_on_edit", json::value(config.lock_on_edit));
   out.add("coordination.edit_lock_ttl_minutes", json::value(config.edit_lock_ttl_minutes));
-  out.add("coordination.requeue_on_end", json::value(config.requeue_at_end));
+  out.add("coordination.requeue_on_end", json::value(config.requeue_on_end));
   for (const auto& [name, argv] : config.backends)
     out.add("backends." + name + ".argv", json::value_from(argv));
   out.add("crew.default_model", json::value(config.minds.default_model));
   out.add("crew.max_concurrent", json::value(config.max_concurrent));
-  out.add("crew.delegation_timeout", config.delegation_limit);
+  out.add("crew.delegation_timeout", config.delegation_timeout);
   out.add("crew.result_limit", json::value(config.result_limit));
   out.add("crew.max_model_calls", json::value(config.max_calls));
   out.add("crew.client_permissions", json::value_from(config.client_permissions.names()));

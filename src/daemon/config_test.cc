@@ -38,7 +38,7 @@ backends:
   EXPECT_EQ(config->keep_events, 90min);
   EXPECT_EQ(config->kill_grace, 500ms);
   EXPECT_EQ(config->output_limit, 64 << 20);
-  EXPECT_EQ(config->disk_floor, 1 << 20);
+  EXPECT_EQ(config->min_free_disk, 1 << 20);
   EXPECT_EQ(config->environment, (std::vector<std::string>{"API_KEY", "OTHER"}));
   EXPECT_EQ(config->backends.at("mine"), (std::vector<std::string>{"my-agent", "--json"}));
   EXPECT_TRUE(config->warnings.empty());
@@ -111,7 +111,7 @@ TEST(Config, SetsCoordinationFromEitherFile) {
   EXPECT_EQ(plain->lock_ttl_minutes, 120);
   EXPECT_FALSE(plain->lock_on_edit);
   EXPECT_EQ(plain->edit_lock_ttl_minutes, 10);
-  EXPECT_TRUE(plain->requeue_at_end);
+  EXPECT_TRUE(plain->requeue_on_end);
   for (auto scope : {Scope::user, Scope::project}) {
     auto config = apply(
         "coordination: {stale_after: 90s, lock_ttl_minutes: 480, lock_on_edit: true, edit_lock_ttl_minutes: "
@@ -123,7 +123,7 @@ TEST(Config, SetsCoordinationFromEitherFile) {
     EXPECT_EQ(config->lock_ttl_minutes, 480);
     EXPECT_TRUE(config->lock_on_edit);
     EXPECT_EQ(config->edit_lock_ttl_minutes, 1);
-    EXPECT_FALSE(config->requeue_at_end);
+    EXPECT_FALSE(config->requeue_on_end);
     EXPECT_TRUE(config->warnings.empty());
   }
 }
@@ -135,7 +135,7 @@ TEST(Config, ReadsHowAgentsLive) {
   EXPECT_EQ(config.live.pace.idle, 30s);
   EXPECT_EQ(config.live.pace.listening, 0s);
   EXPECT_EQ(config.live.hearing, 3);
-  EXPECT_EQ(config.live.max_thinking, 9);
+  EXPECT_EQ(config.live.max_concurrent_thoughts, 9);
   EXPECT_EQ(config.live.instinct, 2s);
   EXPECT_EQ(problems("live: {idle_time: 0s}"), "c.yaml:1: live.idle_time: must be from 100ms to 1d");
   EXPECT_EQ(problems("live: {hearing_distance: 17}"),
@@ -173,7 +173,7 @@ TEST(Config, HasMindsAndACrewWithoutAnyFile) {
   EXPECT_TRUE(check_minds(config));
   EXPECT_EQ(config.minds.default_model, "sonnet");
   EXPECT_EQ(config.max_concurrent, 1);
-  EXPECT_EQ(config.delegation_limit, 300s);
+  EXPECT_EQ(config.delegation_timeout, 300s);
   EXPECT_EQ(config.result_limit, 51'200);
   EXPECT_EQ(config.max_calls, 100);
   EXPECT_EQ(config.client_permissions, definitions::Permissions::baseline());
@@ -215,7 +215,7 @@ crew:
   EXPECT_EQ(house.idle_timeout, 90s);
   EXPECT_EQ(config->minds.default_model, "fast");
   EXPECT_EQ(config->max_concurrent, 4);
-  EXPECT_EQ(config->delegation_limit, 10min);
+  EXPECT_EQ(config->delegation_timeout, 10min);
   EXPECT_EQ(config->result_limit, 64 << 10);
   EXPECT_EQ(config->max_calls, 7);
   EXPECT_EQ(config->client_permissions.in_words(), "FilesystemRead, FilesystemWrite, SemanticSearch");

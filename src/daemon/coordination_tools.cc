@@ -7,7 +7,6 @@
 
 #include "daemon/agent_gate.h"
 #include "members/member.h"
-#include "platform/files/log.h"
 
 namespace cru::daemon {
 namespace {
@@ -18,7 +17,7 @@ constexpr std::array<std::string_view, 6> not_offered = {
 
 const api::Operation* find_row(const std::string& name) {
   const auto* row = api::find_operation(name);
-  bool offered = row && row->is_coordination && !row->title.empty() && (row->callers & api::session) &&
+  bool offered = row && row->is_coordination && !row->title.empty() && (row->callers & api::agent) &&
                  std::ranges::find(not_offered, row->name) == not_offered.end();
   return offered ? row : nullptr;
 }
@@ -26,7 +25,7 @@ const api::Operation* find_row(const std::string& name) {
 api::Call call_of(const std::string& agent, const std::string& task_id, std::string trace,
                   const crew::Permissions& granted) {
   auto id = fmt::format("{}-{}", agent, task_id);
-  return {.caller = api::session,
+  return {.caller = api::agent,
           .run_id = {},
           .trace = std::move(trace),
           .request_id = {},
@@ -62,18 +61,14 @@ Task<Result<std::string>> CoordinationTools::call(crew::ToolCall call) {
   const auto* row = find_row(call.name);
   if (!row) co_return fail(Code::not_found, fmt::format("unknown tool: {}", call.name));
   if (auto allowed = check_agent(*row, call.granted); !allowed) co_return fail(std::move(allowed.error()));
-  known_.insert(call.agent + "-" + call.task_id);
   auto reply =
       co_await api_.call(*row, call_of(call.agent, call.task_id, call.traceparent, call.granted), call.input);
   if (!reply) co_return fail(std::move(reply.error()));
   co_return reply->text();
 }
 
-Task<void> CoordinationTools::agent_ended(std::string agent, std::string task_id) {
-  if (known_.erase(agent + "-" + task_id) == 0) co_return;
-  auto ended = co_await api_.call(*api::find_operation("end_session"), call_of(agent, task_id, {}, {}),
-                                  {{"reason", "its task has ended"}});
-  if (!ended) log_error("cannot end the agent session of a subagent", ended.error(), {{"task_id", task_id}});
+Task<void> CoordinationTools::thread_ended(std::string thread) {
+  return endings_.thread_ended(members::kept_member_id(thread));
 }
 
 }  // namespace cru::daemon

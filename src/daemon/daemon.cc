@@ -1,14 +1,9 @@
 #include "daemon/daemon.h"
 
 #include <fmt/format.h>
-#include <limits.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <charconv>
-#include <cstring>
+#include <csignal>
 
 #include "daemon/caller.h"
 #include "daemon/engine.h"
@@ -20,6 +15,8 @@
 #include "platform/loop/asio_loop.h"
 #include "platform/net/http/listen.h"
 #include "platform/net/unix_socket.h"
+#include "platform/process/leashed_process.h"
+#include "platform/process/self.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace cru::daemon {
@@ -49,13 +46,6 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
     arguments.port = port;
   }
   return arguments;
-}
-
-std::string own_program() {
-  char path[PATH_MAX];
-  ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
-  CRU_ASSERT(length > 0);
-  return std::string(path, static_cast<size_t>(length));
 }
 
 /// The port of the last daemon here, so that open pages find us again; 0 if there was none.
@@ -102,7 +92,7 @@ class Daemon {
     if (!lock) return fail(lock.error());
     lock_ = *std::move(lock);
     has_lock_ = true;
-    ::unlink(project_.start_error_file().c_str());
+    (void)remove_file(project_.start_error_file());
     if (auto opened = open_log(project_.log_file(), log_level_from(config_.log_level)); !opened)
       return opened;
     for (const auto& warning : config_.warnings) log_warn(warning);
@@ -114,22 +104,29 @@ class Daemon {
     auto store = open_store(loop_, project_);
     if (!store) return fail(store.error());
     store_ = *std::move(store);
-    engine_ = std::make_unique<Engine>(loop_, pool_, *store_, project_, config_, own_program());
+    engine_ = std::make_unique<Engine>(loop_, pool_, *store_, project_, config_, own_executable());
     url_ = fmt::format("http://127.0.0.1:{}/", port);
     engine_->bind(
         {CRU_VERSION, project_.root, url_, loop_.clock().wall(), [this] { begin_stop("requested"); }});
-    identity_ = std::make_unique<CallerIdentity>(pool_, engine_->keeper(), engine_->runs(), port);
+    identity_ = std::make_unique<CallerIdentity>(pool_, engine_->keeper(), engine_->runs(),
+                                                 engine_->pairings(), port, *token);
     edge_ = std::make_unique<edges::HttpEdge>(
         loop_, engine_->api(), store_->events(),
-        edges::HttpConfig{.token = *token, .port = port, .version = CRU_VERSION, .project = project_.root},
+        edges::HttpConfig{
+            .is_credential = [this](std::string_view shown) { return identity_->is_credential(shown); },
+            .port = port,
+            .version = CRU_VERSION,
+            .project = project_.root},
         [this](const http::Peer& peer, const http::Request& request) {
           return identity_->identify(peer, request);
         });
-    mcp_ = std::make_unique<mcp::Socket>(loop_, engine_->api(), store_->events(),
-                                         [this](http::Peer peer) { return identify_process(peer); });
+    mcp_ = std::make_unique<mcp::Socket>(
+        loop_, engine_->api(), store_->events(), [this](http::Peer peer, std::string token) {
+          return identity_->identify_agent(std::move(peer), std::move(token));
+        });
     mcp_->when_closed(
         [this](const std::string& connection) { engine_->members().connection_closed(connection); });
-    loop_.on_signals({SIGTERM, SIGINT}, [this](int number) { begin_stop(strsignal(number)); });
+    loop_.on_signals({SIGTERM, SIGINT}, [this](int number) { begin_stop(signal_name(number)); });
     loop_.spawn(open_doors(*std::move(tcp)));
     return {};
   }
@@ -143,8 +140,8 @@ class Daemon {
     edge_.reset();
     engine_.reset();
     store_.reset();
-    ::unlink(project_.mcp_socket().c_str());
-    ::unlink(project_.socket().c_str());
+    (void)remove_file(project_.mcp_socket());
+    (void)remove_file(project_.socket());
     log_info("daemon stopped");
     return failure_ ? Result<>(fail(*failure_)) : Result<>();
   }
@@ -167,12 +164,7 @@ class Daemon {
     mcp_->listen(*std::move(mcp_socket));
     edge_->listen(*std::move(socket));
     edge_->listen(std::move(tcp));
-    log_info("daemon started", {{"pid", ::getpid()}, {"version", CRU_VERSION}, {"url", url_}});
-  }
-
-  Task<Result<api::Call>> identify_process(http::Peer peer) {
-    http::Request none;
-    co_return co_await identity_->identify(peer, none);
+    log_info("daemon started", {{"pid", own_pid()}, {"version", CRU_VERSION}, {"url", url_}});
   }
 
   /// Damage that shows only when the records are read: the next start begins with a new database.
@@ -221,13 +213,9 @@ void report(const api::Project* project, const Error& error) {
 }
 
 void prepare_process() {
-  ::signal(SIGPIPE, SIG_IGN);
-  ::umask(0077);
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &files);
-  }
+  ignore_broken_pipes();
+  create_for_own_user_only();
+  raise_descriptor_limit();
 }
 
 }  // namespace
@@ -238,8 +226,8 @@ int run(int argc, char** argv) {
     report(nullptr, arguments.error());
     return 2;
   }
-  auto project = arguments->project.empty() ? api::find_project(::get_current_dir_name())
-                                            : api::project_at(arguments->project);
+  auto project =
+      arguments->project.empty() ? api::find_project(current_folder()) : api::project_at(arguments->project);
   if (!project) {
     report(nullptr, project.error());
     return 1;

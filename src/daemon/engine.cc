@@ -1,7 +1,5 @@
 #include "daemon/engine.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <cstring>
 
@@ -11,13 +9,13 @@
 #include "daemon/member_door.h"
 #include "handoffs/memory_table.h"
 #include "inbox/question_table.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/process/self.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
 #include "store/replies_table.h"
-
-extern char** environ;
 
 namespace cru::daemon {
 namespace {
@@ -33,12 +31,8 @@ bool is_allowed(std::string_view name, const Config& config) {
 
 std::map<std::string, std::string> allowed_environment(const Config& config) {
   std::map<std::string, std::string> allowed;
-  for (char** entry = environ; *entry; ++entry) {
-    std::string_view text(*entry);
-    auto equals = text.find('=');
-    if (equals == std::string_view::npos || !is_allowed(text.substr(0, equals), config)) continue;
-    allowed[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
-  }
+  for (const auto& [name, value] : whole_environment())
+    if (is_allowed(name, config)) allowed.emplace(name, value);
   return allowed;
 }
 
@@ -46,22 +40,11 @@ runs::Options to_options(const api::Project& project, const Config& config, std:
   return {.root = project.root,
           .kill_grace = config.kill_grace,
           .output_limit = config.output_limit,
-          .disk_floor = config.disk_floor,
+          .min_free_disk = config.min_free_disk,
           .backends = config.backends,
           .environment = allowed_environment(config),
           .program = std::move(program),
           .check_program = true};
-}
-
-std::map<std::string, std::string> whole_environment() {
-  std::map<std::string, std::string> all;
-  for (char** entry = environ; *entry; ++entry) {
-    std::string_view text(*entry);
-    auto equals = text.find('=');
-    if (equals != std::string_view::npos)
-      all[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
-  }
-  return all;
 }
 
 std::string home_folder() {
@@ -109,15 +92,16 @@ autonomy::RuntimeOptions live_options(const std::string& root, const Config& con
   options.pace = config.live.pace;
   options.instinct = config.live.instinct;
   options.hearing = static_cast<int>(config.live.hearing);
-  options.max_thinking = config.live.max_thinking;
+  options.max_concurrent_thoughts = config.live.max_concurrent_thoughts;
   read_layout(root, options);
   return options;
 }
 
-Task<Result<>> check_run(crew::Crew& crew, const api::Operation& operation, std::string run_id) {
-  if (run_id.empty()) co_return check_unknown_agent(operation);
+Task<Result<>> check_run(crew::Crew& crew, const runs::Runs& runs, const api::Operation& operation,
+                         std::string run_id) {
   // A live agent's mind only decides: whatever else it asks for, it may look.
-  if (run_id.starts_with(autonomy::run_prefix))
+  // Nor may one that cannot be told do more, or what runs confined on an agent's word.
+  if (run_id.empty() || run_id.starts_with(autonomy::run_prefix) || runs.is_confined(run_id))
     co_return check_agent(operation, definitions::Permissions::baseline());
   auto granted = co_await crew.permissions_of_run(std::move(run_id));
   if (!granted) co_return fail(std::move(granted.error()));
@@ -151,32 +135,15 @@ Duration git_limit() {
   return milliseconds > 0 ? Duration(milliseconds) : coordination::SessionOptions{}.git_limit;
 }
 
-Task<void> end_sessions_of(coordination::Sessions& sessions, std::string task_id, std::string why) {
-  auto ended = co_await sessions.end_of_run(task_id, "its run " + task_id + " has ended: " + why);
-  if (!ended) log_error("cannot end the agent sessions of a run", ended.error(), {{"run", task_id}});
-}
-
-/// Nobody tells a second time that a program has ended, so a store that is unwell is asked again.
-Task<void> end_member_of(Loop& loop, coordination::Sessions& sessions, members::Member member) {
-  constexpr Duration pause = 30s;
-  auto program = member.program.empty() ? std::string("its program") : "its program, " + member.program + ",";
-  for (;;) {
-    auto ended = co_await sessions.end_of_member(member.id, program + " has ended");
-    if (ended) co_return;
-    log_error("cannot end a member whose program ended; retrying", ended.error(), {{"member", member.name}});
-    co_await loop.sleep(pause);
-  }
-}
-
 }  // namespace
 
 std::vector<Migration> all_migrations() {
   std::vector<Migration> all;
-  for (auto room :
-       {event_migrations(), members::migrations(), inbox::migrations(), runs::migrations(),
-        reply_migrations(), coordination::session_migrations(), coordination::fencing_migrations(),
-        coordination::lock_migrations(), coordination::work_migrations(), coordination::handoff_migrations(),
-        coordination::memory_migrations(), crew::migrations(), autonomy::migrations()})
+  for (auto room : {event_migrations(), pairings::migrations(), members::migrations(), inbox::migrations(),
+                    runs::migrations(), reply_migrations(), coordination::session_migrations(),
+                    coordination::fencing_migrations(), coordination::lock_migrations(),
+                    coordination::work_migrations(), coordination::handoff_migrations(),
+                    coordination::memory_migrations(), crew::migrations(), autonomy::migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }
@@ -191,6 +158,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       keeper_(loop, pool, project.root, program),
       output_(runs::file_output(project.root, pool)),
       worktrees_(runs::git_worktrees(project.root, pool)),
+      pairings_(store, loop.clock(), system_random()),
       inbox_(loop, store),
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
             to_options(project, config, program)),
@@ -201,7 +169,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       sessions_(loop, store, pool, system_random(),
                 {.root = project.root,
                  .stale_after = config.stale_after,
-                 .requeue_at_end = config.requeue_at_end,
+                 .requeue_on_end = config.requeue_on_end,
                  .git_limit = git_limit()}),
       locks_(loop, store, sessions_, *paths_,
              {.ttl = std::chrono::minutes(config.lock_ttl_minutes),
@@ -225,44 +193,56 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                   .program = program,
                   .result_limit = static_cast<size_t>(config.result_limit),
                   .environment = allowed_environment(config)}),
-      coordination_tools_(api_),
+      endings_(loop, sessions_),
+      coordination_tools_(api_, endings_),
       crew_(loop, store, pool, system_random(), registry_, minds_, workbench_, coordination_tools_,
             {.root = project.root,
              .max_concurrent = config.max_concurrent,
-             .delegation_limit = config.delegation_limit,
+             .delegation_timeout = config.delegation_timeout,
              .result_limit = static_cast<size_t>(config.result_limit),
              .max_calls = config.max_calls,
              .client_permissions = config.client_permissions,
              .chat_permissions = config.chat_permissions}),
       live_(loop, store, system_random(), registry_, minds_, live_options(project.root, config)) {
   api_.set_gate([this](const api::Operation& operation, std::string run_id) {
-    return check_run(crew_, operation, std::move(run_id));
+    return check_run(crew_, runs_, operation, std::move(run_id));
   });
   api_.set_identify([this](const api::Operation& operation, api::Call call, json::object input) {
     return identify_member(members_, operation, std::move(call), std::move(input));
   });
-  sessions_.set_presence([this](const std::string& member) { return members_.is_present(member); });
+  sessions_.set_presence([this](const coordination::Session& session) { return is_present(session); });
   sessions_.when_ended([this] {
     members_.changed();
     inbox_.notify();
   });
   // Whoever's program has ended holds nothing any more.
-  members_.when_gone(
-      [this](const members::Member& member) { loop_.spawn(end_member_of(loop_, sessions_, member)); });
+  members_.when_gone([this](std::string member, ProcessIdentity host) {
+    endings_.host_ended(std::move(member), std::move(host));
+  });
   sessions_.when_freed([this] { work_.freed(); });
   // A run that has ended holds nothing any more, whatever its agent had time to say.
-  runs_.when_ended([this](const runs::Run& run) {
-    loop_.spawn(end_sessions_of(sessions_, run.task_id, std::string(runs::name(run.status))));
-  });
+  runs_.when_ended(
+      [this](const runs::Run& run) { endings_.run_ended(run.task_id, std::string(runs::name(run.status))); });
   store.events().set_expander("agent.output",
                               [this](Event event) { return runs_.expand_output(std::move(event)); });
 }
 
+/// Silent or not: its program is there, or it is at work here.
+bool Engine::is_present(const coordination::Session& session) const {
+  const auto& member = session.member;
+  if (members_.is_present(member) || runs_.has_run_of(member) || runs_.is_running(session.owner)) return true;
+  auto kept = member.starts_with("m-") ? member.substr(2) : std::string();
+  return crew_.is_at_work(kept) || live_.is_at_work(kept);
+}
+
 void Engine::bind(api::DaemonFacts facts) {
   auto& clock = loop_.clock();
+  auto facts_url = facts.url;
   api::bind_daemon(api_, store_, keeper_, clock, std::move(facts));
-  api::bind_runs(api_, store_, runs_, clock);
+  api::bind_runs(api_, store_, runs_, clock,
+                 [this](const api::Call& call) { return find_caller(members_, call); });
   api::bind_roster(api_, store_, clock);
+  api::bind_pairings(api_, pairings_, facts_url);
   api::bind_questions(api_, runs_, inbox_);
   api::bind_sessions(api_, sessions_, api::badges_of_agents(store_, clock));
   api::bind_locks(api_, locks_);
@@ -286,9 +266,11 @@ void Engine::bind(api::DaemonFacts facts) {
 }
 
 Task<Result<>> Engine::recover(bool fresh_database) {
-  auto recovered = co_await runs_.recover();
+  auto recovered = co_await pairings_.recover();
+  if (recovered) recovered = co_await runs_.recover();
   // Whoever is silent is not dead: who is there is known before the sessions are looked at.
   if (recovered) recovered = co_await members_.recover();
+  if (recovered) recovered = co_await crew_.expect();
   if (!recovered) co_return recovered;
   recovered = co_await sessions_.recover(
       [this](const std::string& id) { return id == api::unknown_run || runs_.is_running(id); });
@@ -323,7 +305,7 @@ Result<json::object> Engine::tell_config() const {
   }
   json::array files;
   for (const auto& file : {user_config_file(), project_config_file(root_)})
-    files.push_back({{"path", file}, {"exists", ::access(file.c_str(), F_OK) == 0}});
+    files.push_back({{"path", file}, {"exists", file_exists(file)}});
   return json::object{{"settings", std::move(rows)},
                       {"files", std::move(files)},
                       {"warnings", json::value_from(fresh->warnings)}};

@@ -13,6 +13,7 @@
 #include "daemon/coordination_tools.h"
 #include "inbox/inbox_service.h"
 #include "members/members_service.h"
+#include "pairings/pairings_service.h"
 #include "platform/loop/pool.h"
 #include "runs/keeper_client.h"
 #include "runs/output.h"
@@ -39,8 +40,10 @@ class Engine {
   runs::Runs& runs() { return runs_; }
   runs::Keeper& keeper() { return keeper_; }
   members::Members& members() { return members_; }
+  const pairings::Pairings& pairings() const { return pairings_; }
 
  private:
+  bool is_present(const coordination::Session& session) const;
   Task<void> keep_tidy();
   Result<json::object> tell_config() const;
 
@@ -52,6 +55,7 @@ class Engine {
   runs::KeeperClient keeper_;
   std::unique_ptr<runs::Output> output_;
   std::unique_ptr<runs::Worktrees> worktrees_;
+  pairings::Pairings pairings_;
   inbox::Inbox inbox_;
   runs::Runs runs_;
   runs::Retention retention_;
@@ -68,6 +72,7 @@ class Engine {
   notes::Notes notes_;
   minds::Minds minds_;
   crew::Workbench workbench_;
+  Endings endings_;
   CoordinationTools coordination_tools_;
   crew::Crew crew_;
   autonomy::AgentRuntime live_;

@@ -24,12 +24,6 @@ api::Call as_stranger(api::Call call, const Evidence& evidence) {
   return call;
 }
 
-/// Who says that a session is over which its conversation has left already: nothing is meant by it any more.
-api::Call as_nobody(api::Call call, const Evidence& evidence) {
-  call.session_id = members::session_id_from("nobody", "left " + evidence.session);
-  return call;
-}
-
 SessionStep step_of(const api::Operation& operation, const json::object& input) {
   if (operation.name != "register_session") return SessionStep::none;
   return text_or(input, "source") == "clear" ? SessionStep::begins_anew : SessionStep::begins;
@@ -72,10 +66,9 @@ Evidence evidence_of(const api::Call& call) {
 Task<Result<api::Call>> identify_member(members::Members& members, const api::Operation& operation,
                                         api::Call call, json::object input) {
   auto evidence = evidence_of(call);
-  if (!evidence.agent_id.empty() && !coordination::is_agent_id(evidence.agent_id))
-    co_return fail(Code::invalid_argument,
-                   "invalid_agent_id: an agent id must have 1 to 128 characters of A-Z a-z 0-9 . _ : @ -",
-                   "Cru-Agent-Id");
+  if (!evidence.agent_id.empty())
+    if (auto valid = coordination::check_agent_id(evidence.agent_id); !valid)
+      co_return fail(std::move(valid.error()));
   evidence.step = step_of(operation, input);
   bool is_known = evidence.has_name() || !scope_of(evidence).empty();
   bool only_known = operation.name == "heartbeat" || operation.name == "end_session";
@@ -84,14 +77,9 @@ Task<Result<api::Call>> identify_member(members::Members& members, const api::Op
     auto found = co_await members.look_up(evidence);
     if (!found) co_return fail(std::move(found.error()));
     if (!*found) co_return as_stranger(std::move(call), evidence);
-    // A heartbeat revives its session, and so its member.
     if (operation.name != "heartbeat" || !(*found)->is_ended()) {
-      if (operation.name == "end_session" && text_or(input, "via") == "hook") {
-        auto is_over = co_await members.close_session((*found)->id, evidence.session);
-        if (!is_over) co_return fail(std::move(is_over.error()));
-        // The end of a session that its conversation has left says nothing of the member.
-        if (!*is_over) co_return as_nobody(std::move(call), evidence);
-      }
+      bool ends = operation.name == "end_session" && text_or(input, "via") == "hook";
+      if (ends) call.closes_session = (*found)->scope.empty() ? (*found)->session_id : evidence.session;
       co_return as_member(std::move(call), **found);
     }
     evidence.step = SessionStep::begins;
@@ -99,9 +87,22 @@ Task<Result<api::Call>> identify_member(members::Members& members, const api::Op
   if (!is_known)
     co_return fail(Code::invalid_argument, "invalid_agent_id: the request contains no agent id",
                    "Cru-Agent-Id", "send the headers Cru-Agent-Id and Cru-Session-Id");
-  auto member = co_await members.admit(std::move(evidence));
+  auto member = co_await members.admit(evidence);
+  // Who edits is there, as who sends a heartbeat is.
+  if (member && member->is_ended() && operation.name == "check_edit") {
+    evidence.step = SessionStep::begins;
+    member = co_await members.admit(std::move(evidence));
+  }
   if (!member) co_return fail(std::move(member.error()));
   co_return as_member(std::move(call), *member);
+}
+
+Task<std::string> find_caller(members::Members& members, api::Call call) {
+  auto evidence = evidence_of(call);
+  bool is_known = evidence.has_name() || !scope_of(evidence).empty();
+  if (evidence.is_person || !is_known) co_return std::string();
+  auto found = co_await members.look_up(std::move(evidence));
+  co_return found && *found && !(*found)->is_ended() ? (*found)->id : std::string();
 }
 
 }  // namespace cru::daemon

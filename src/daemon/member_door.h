@@ -15,4 +15,7 @@ members::Evidence evidence_of(const api::Call& call);
 Task<Result<api::Call>> identify_member(members::Members& members, const api::Operation& operation,
                                         api::Call call, json::object input);
 
+/// The member that calls, for rows that are no coordination; empty: a person, or nobody yet. Makes nobody.
+Task<std::string> find_caller(members::Members& members, api::Call call);
+
 }  // namespace cru::daemon

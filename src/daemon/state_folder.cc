@@ -1,15 +1,14 @@
 #include "daemon/state_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
+#include <thread>
 
 #include "base/id.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/loop/clock.h"
+#include "platform/process/self.h"
 
 namespace cru::daemon {
 
@@ -21,16 +20,14 @@ Result<> prepare_state(const api::Project& project) {
       return made;
     }
   // A repository may bring a `.coven` of its own: nothing in it may lead us elsewhere.
-  for (const auto& folder : {state, project.output_folder(), project.log_folder(), state + "/exits"}) {
-    struct stat status{};
-    if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
+  for (const auto& folder : {state, project.output_folder(), project.log_folder(), state + "/exits"})
+    if (!is_own_folder(folder))
       return fail(Code::forbidden, folder + " is not a folder that belongs to you", "",
                   "remove it and start again");
-  }
   // Older than us and readable by others? It holds output and a token: close it.
-  ::chmod(state.c_str(), 0700);
+  (void)set_mode(state, 0700);
   auto ignore = state + "/.gitignore";
-  if (::access(ignore.c_str(), F_OK) == 0) return {};
+  if (file_exists(ignore)) return {};
   return write_file(ignore, "*\n");
 }
 
@@ -38,7 +35,7 @@ Result<Fd> take_pid_file(const api::Project& project) {
   auto lock = lock_file(project.pid_file());
   // A daemon that was killed while it started a program leaves its lock to that child for a moment.
   for (int i = 0; i < 50 && !lock && lock.error().code == Code::conflict; ++i) {
-    ::usleep(20'000);
+    std::this_thread::sleep_for(20ms);
     lock = lock_file(project.pid_file());
   }
   if (!lock) {
@@ -46,9 +43,8 @@ Result<Fd> take_pid_file(const api::Project& project) {
       return fail(Code::conflict, std::string(api::already_running), "", "see: cru daemon status");
     return lock;
   }
-  auto pid = fmt::format("{}\n", ::getpid());
-  if (::ftruncate(lock->get(), 0) != 0 || ::pwrite(lock->get(), pid.data(), pid.size(), 0) < 0)
-    return fail(system_error(errno, "write " + project.pid_file()));
+  if (auto written = overwrite(*lock, fmt::format("{}\n", own_pid()), project.pid_file()); !written)
+    return fail(written.error());
   return lock;
 }
 
@@ -56,21 +52,13 @@ Result<std::string> load_token(const api::Project& project) {
   auto path = project.token_file();
   // Only a token that we made ourselves: a file that others could read, or that a repository brought, is
   // none.
-  struct stat status{};
-  bool is_ours = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-                 status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
-  if (is_ours)
+  if (is_own_secret(path))
     if (auto known = read_file(path, 256); known && known->size() >= 64) return known->substr(0, 64);
   auto& random = system_random();
   std::string token;
   for (int word = 0; word < 4; ++word) token += fmt::format("{:016x}", random.next());
-  ::unlink(path.c_str());
-  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return fail(system_error(errno, "create " + path));
-  auto line = token + "\n";
-  if (::write(fd.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()) ||
-      ::fsync(fd.get()) != 0)
-    return fail(system_error(errno, "write " + path));
+  (void)remove_file(path);
+  if (auto created = create_exclusively(path, token + "\n", 0600); !created) return fail(created.error());
   return token;
 }
 
@@ -80,8 +68,8 @@ Result<std::string> set_database_aside(const api::Project& project, Time now) {
   auto from = database_path(project);
   auto to = fmt::format("{}.damaged-{}", from, to_millis(now));
   for (const char* part : {"", "-wal", "-shm"})
-    if (::rename((from + part).c_str(), (to + part).c_str()) != 0 && errno != ENOENT)
-      return fail(system_error(errno, "move " + from + part));
+    if (auto moved = move_file(from + part, to + part); !moved && moved.error().code != Code::not_found)
+      return fail(moved.error());
   return to;
 }
 

@@ -1,10 +1,17 @@
 #include "edges/identity.h"
 
-#include <pwd.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+
+#include "platform/process/self.h"
+
+#include "base/sha256.h"
+#include "platform/files/files.h"
+
+#include "base/agent_id.h"
+#include "base/plain_words.h"
+#include "base/text.h"
 
 namespace cru::edges {
 namespace {
@@ -30,17 +37,13 @@ std::string as_agent_id(std::string name, std::string_view fallback) {
                    std::string_view("._:@-").find(c) != std::string_view::npos;
     if (!allowed) c = '-';
   }
-  return name.empty() ? std::string(fallback) : name;
+  return is_agent_id(name) ? name : std::string(fallback);
 }
 
 std::string user_name(const api::Environment& environment) {
   for (const char* name : {"USER", "LOGNAME"})
     if (auto value = environment(name); value && !value->empty()) return *value;
-  std::array<char, 4096> buffer{};
-  passwd entry{}, *found = nullptr;
-  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found)
-    return entry.pw_name;
-  return "uid-" + std::to_string(::geteuid());
+  return own_user_name();
 }
 
 }  // namespace
@@ -50,6 +53,8 @@ std::vector<std::pair<std::string, std::string>> Identity::headers() const {
   auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) list.emplace_back(name, value);
   };
+  if (!token.empty()) list.emplace_back("Authorization", "Bearer " + token);
+  if (is_agent) list.emplace_back("Cru-Caller", "agent");
   add("Cru-Agent-Id", agent_id);
   add("Cru-Agent-Type", agent_type);
   add("Cru-Session-Id", session_id);
@@ -58,6 +63,12 @@ std::vector<std::pair<std::string, std::string>> Identity::headers() const {
   // A folder whose name cannot be said is left out rather than said wrongly.
   if (std::ranges::none_of(cwd, is_control) && cwd.size() <= 4096) add("Cru-Cwd", cwd);
   return list;
+}
+
+std::string why_refused(const std::string& name) {
+  constexpr size_t shown_bytes = 40;
+  return fmt::format("AGENT_ID={} cannot be an agent's name: a name has {}",
+                     as_shell_word(safe_for_terminal(cut_with_ellipsis(name, shown_bytes))), agent_id_rule);
 }
 
 Identity find_identity(Speaker speaker, const api::Environment& environment, std::string cwd,
@@ -74,13 +85,18 @@ Identity find_identity(Speaker speaker, const api::Environment& environment, std
   bool is_claude =
       !claude.empty() || !value("CLAUDECODE").empty() || !value("CLAUDE_CODE_SESSION_ID").empty();
 
-  // A name that is too long or odd is not mended: the daemon refuses it by name.
+  // A name that is too long or odd is not mended.
   Identity who{.agent_id = value("AGENT_ID", max_list_bytes),
                .agent_type = value("AGENT_TYPE", 64),
                .session_id = value("SESSION_ID"),
                .capabilities = value("AGENT_CAPABILITIES", max_list_bytes),
                .lock_ttl_minutes = value("LOCK_TTL_MINUTES", 20),
                .cwd = std::move(cwd)};
+  who.is_agent = speaker == Speaker::hook;
+  if (!who.agent_id.empty() && !is_agent_id(who.agent_id)) {
+    who.refused_name = who.agent_id;
+    if (speaker != Speaker::verb) who.agent_id.clear();
+  }
   bool is_person =
       speaker == Speaker::verb && who.agent_id.empty() && task.empty() && claude.empty() && codex.empty();
 
@@ -104,6 +120,27 @@ Identity find_identity(Speaker speaker, const api::Environment& environment, std
   // A person's verbs are one session however many shells they are typed in.
   if (who.session_id.empty() && speaker == Speaker::verb) who.session_id = "verbs";
   return who;
+}
+
+std::string key_file(const api::Project& project, const api::Environment& environment) {
+  auto state = environment("XDG_STATE_HOME").value_or("");
+  auto home = environment("HOME").value_or("");
+  if (!state.starts_with('/')) state = home.starts_with('/') ? home + "/.local/state" : std::string();
+  return state.empty() ? state : state + "/cru/keys/" + sha256(project.root).substr(0, 32);
+}
+
+std::string find_credential(const api::Project& project, const api::Environment& environment) {
+  constexpr size_t token_bytes = 64;
+  auto usable = [](const std::string& text) {
+    return text.size() == token_bytes && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  };
+  // Another project's daemon does not know this run, and has no business with its token.
+  if (auto token = environment("CRU_TOKEN"); token && usable(*token))
+    if (environment("CRU_PROJECT").value_or("") == project.root) return *token;
+  auto file = key_file(project, environment);
+  auto key = file.empty() ? std::string() : read_file(file, 256).value_or("");
+  key.resize(std::min(key.size(), token_bytes));
+  return usable(key) ? key : std::string();
 }
 
 }  // namespace cru::edges

@@ -22,13 +22,27 @@ struct Identity {
   /// The vendor's session id that an MCP server was started with. Claude Code's may be another session's by
   /// now, or never was one: it counts only for a server that no agent program is known to have started.
   std::string inherited_session = {};
+  std::string token = {};  ///< see find_credential
+  bool is_agent = false;   ///< says so at the door, for good
+  /// AGENT_ID where that is no name for an agent. A host's hooks and servers then do without: the daemon
+  /// knows the host anyway. A verb says it as it is, and is refused.
+  std::string refused_name = {};
 
   /// As headers for the daemon.
   std::vector<std::pair<std::string, std::string>> headers() const;
 };
 
+/// "AGENT_ID=… is not …": why it was left out, for people. `name` is what it was.
+std::string why_refused(const std::string& name);
+
 /// `hook_session` is a hook's own session id, as its input says.
 Identity find_identity(Speaker speaker, const api::Environment& environment, std::string cwd,
                        std::string hook_session = {});
+
+/// What shows the daemon of `project` who we are: in one of its runs the run's token; else the key that this
+/// place was given by `cru pair redeem`; else nothing, and the daemon looks at our process.
+std::string find_credential(const api::Project& project, const api::Environment& environment);
+/// Where this place keeps its key for a project. Empty without a home.
+std::string key_file(const api::Project& project, const api::Environment& environment);
 
 }  // namespace cru::edges

@@ -87,6 +87,22 @@ TEST(Identity, AProgramThatNobodyNamedHasNoName) {
   EXPECT_EQ(who.session_id, "");
 }
 
+TEST(Identity, ANameThatCannotBeIsLeftOutByHostsAndSaidByVerbs) {
+  for (std::string name : {"my agent", "..", "-", "ä"}) {
+    for (auto speaker : {Speaker::hook, Speaker::mcp}) {
+      auto who = find_identity(speaker, with({{"AGENT_ID", name}}), "/", session);
+      EXPECT_EQ(who.agent_id, "") << name;
+      EXPECT_EQ(who.refused_name, name);
+    }
+    EXPECT_EQ(find_identity(Speaker::verb, with({{"AGENT_ID", name}}), "/").agent_id, name);
+  }
+  EXPECT_EQ(find_identity(Speaker::hook, with({{"AGENT_ID", "ada"}}), "/").refused_name, "");
+  EXPECT_TRUE(
+      why_refused("my agent").starts_with("AGENT_ID='my agent' cannot be an agent's name: a name has 1 to"))
+      << why_refused("my agent");
+  EXPECT_LT(why_refused(std::string(5000, 'x')).size(), 300u);
+}
+
 TEST(Identity, NoValueBeginsAHeaderOfItsOwn) {
   auto who = find_identity(Speaker::mcp, with({{"AGENT_ID", "a\r\nX: y"}, {"SESSION_ID", "\n"}}), "/a\nb");
   for (const auto& [name, value] : who.headers()) {

@@ -69,6 +69,14 @@ std::vector<std::string> fit(const std::vector<std::string>& texts, std::string_
   return fitted;
 }
 
+/// "ended normally", "ended: logout", "ended: no heartbeat for 16m".
+std::string end_in_words(std::string_view why) {
+  constexpr std::string_view itself = "it ended";
+  if (!why.starts_with(itself)) return "ended: " + cut(why);
+  auto how = why.substr(itself.size());
+  return how.empty() ? "ended normally" : "ended" + cut(how);
+}
+
 /// The rest of a sentence that begins with "worked".
 std::string facts_in_words(const SessionFacts& facts) {
   auto text = duration_in_words(facts.ended_at - facts.started_at);
@@ -79,7 +87,7 @@ std::string facts_in_words(const SessionFacts& facts) {
   if (!facts.locks.empty())
     text += (facts.keeps_locks ? "; still holds " : "; released ") +
             count_of(facts.locks.size(), "lock", "locks");
-  if (!facts.why.empty()) text += "; ended: " + cut(facts.why);
+  if (!facts.why.empty()) text += "; " + end_in_words(facts.why);
   return text + ".";
 }
 
@@ -99,7 +107,9 @@ std::vector<std::string> behind(std::vector<std::string> own, const std::vector<
 json::object to_json(const Handoff& handoff) {
   return {{"id", handoff.id},
           {"agent_name", handoff.agent_name},
+          {"written_by", handoff.written_by.empty() ? handoff.agent_name : handoff.written_by},
           {"session_id", handoff.session_id},
+          {"member", json_or_null(handoff.member)},
           {"summary", handoff.summary},
           {"completed_work", json::value_from(handoff.completed_work)},
           {"in_progress", json::value_from(handoff.in_progress)},
@@ -143,6 +153,7 @@ Handoff final_handoff(const SessionFacts& facts, const std::optional<Handoff>& o
   Handoff handoff{.id = std::move(id),
                   .agent_name = facts.agent_name,
                   .session_id = facts.session_id,
+                  .written_by = facts.agent_id,
                   .summary = "Worked " + facts_in_words(facts),
                   .completed_work = fit(facts.completed),
                   .in_progress = fit(facts.open),

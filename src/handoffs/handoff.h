@@ -10,6 +10,7 @@ namespace cru::coordination {
 struct Handoff {
   std::string id;
   std::string agent_name, session_id;
+  std::string written_by = {};  ///< the agent itself, where `agent_name` is the name of its type
   std::string summary;
   std::vector<std::string> completed_work = {}, in_progress = {}, decisions = {}, next_steps = {},
                            relevant_files = {};
@@ -19,6 +20,7 @@ struct Handoff {
   std::string carries = {};
   std::string changeset_id = {};  ///< a final one's: what the session changed
   Time created_at = {};
+  std::string member = {};  ///< who wrote it
 };
 json::object to_json(const Handoff& handoff);
 
@@ -33,7 +35,7 @@ Result<> check_size(const Handoff& handoff);
 
 /// What the daemon knows of a session at its end.
 struct SessionFacts {
-  std::string agent_name = {}, session_id = {}, changeset_id = {}, current_task = {}, why = {};
+  std::string agent_name = {}, agent_id = {}, session_id = {}, changeset_id = {}, current_task = {}, why = {};
   std::vector<std::string> files = {}, completed = {}, open = {}, locks = {};
   bool keeps_locks = false;  ///< the conversation is over, its agent goes on
   Time started_at = {}, ended_at = {};

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "handoffs/full_text.h"
 #include "handoffs/text_list.h"
-#include "members/member_table.h"
+#include "members/member_names.h"
 
 namespace cru::coordination {
 namespace {
@@ -28,18 +28,30 @@ UPDATE handoffs SET is_empty = 1 WHERE is_final = 1 AND completed_work = '[]' AN
 UPDATE handoffs SET changeset_id = ifnull((SELECT c.id FROM changesets c
   WHERE c.session_id = handoffs.session_id AND c.created_at = handoffs.created_at LIMIT 1), '')
   WHERE is_final = 1;
+)"},
+                                        {"handoffs", 3, R"(
+ALTER TABLE handoffs ADD COLUMN member TEXT NOT NULL DEFAULT '';
+UPDATE handoffs SET member = ifnull((SELECT s.member FROM agent_sessions s WHERE s.session_id = handoffs.session_id), '');
+CREATE INDEX handoffs_of_member ON handoffs(member, seq) WHERE member <> '';
+)"},
+                                        {"handoffs", 4, R"(
+ALTER TABLE handoffs ADD COLUMN written_by TEXT NOT NULL DEFAULT '';
+UPDATE handoffs SET written_by = ifnull((SELECT s.agent_id FROM agent_sessions s
+  WHERE s.session_id = handoffs.session_id), '');
 )"}};
 
 constexpr int64_t max_handoffs = 50000;
 
-#define HANDOFF_COLUMNS                                                                         \
-  "h.id, h.agent_name, h.session_id, h.summary, h.completed_work, h.in_progress, h.decisions, " \
-  "h.next_steps, h.relevant_files, h.is_final, h.is_empty, h.carries, h.changeset_id, h.created_at"
+#define HANDOFF_COLUMNS                                                                               \
+  "h.id, h.agent_name, h.session_id, h.summary, h.completed_work, h.in_progress, h.decisions, "       \
+  "h.next_steps, h.relevant_files, h.is_final, h.is_empty, h.carries, h.changeset_id, h.created_at, " \
+  "h.member, h.written_by"
 
 Handoff to_handoff(const Row& row) {
   return {.id = row.text(0),
           .agent_name = row.text(1),
           .session_id = row.text(2),
+          .written_by = row.text(15),
           .summary = row.text(3),
           .completed_work = from_text_list(row.text(4)),
           .in_progress = from_text_list(row.text(5)),
@@ -50,7 +62,8 @@ Handoff to_handoff(const Row& row) {
           .is_empty = row.boolean(10),
           .carries = row.text(11),
           .changeset_id = row.text(12),
-          .created_at = row.time(13)};
+          .created_at = row.time(13),
+          .member = row.text(14)};
 }
 
 std::string lists_of(const Handoff& handoff) {
@@ -98,6 +111,7 @@ void write_handoffs_at_session_end(Sessions& sessions) {
   sessions.on_end([](Tx& tx, SessionEnd& end) {
     const auto& session = end.session;
     auto handoff = final_handoff({.agent_name = handoff_name_of(tx, session.agent_id, session.agent_type),
+                                  .agent_id = session.agent_id,
                                   .session_id = session.session_id,
                                   .changeset_id = end.changeset_id,
                                   .current_task = session.current_task,
@@ -110,6 +124,7 @@ void write_handoffs_at_session_end(Sessions& sessions) {
                                   .started_at = session.started_at,
                                   .ended_at = tx.now()},
                                  last_written(tx, session.session_id), end.ending.handoff_id);
+    handoff.member = session.member;
     insert_handoff(tx, handoff);
     end.handoff_id = handoff.id;
   });
@@ -123,12 +138,13 @@ std::string handoff_name_of(Reader& reader, std::string_view agent_id, std::stri
 void insert_handoff(Tx& tx, const Handoff& handoff) {
   tx.exec(
       "INSERT INTO handoffs(id, agent_name, session_id, summary, completed_work, in_progress, decisions,"
-      " next_steps, relevant_files, is_final, is_empty, carries, changeset_id, created_at)"
-      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      " next_steps, relevant_files, is_final, is_empty, carries, changeset_id, created_at, member,"
+      " written_by) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       handoff.id, handoff.agent_name, handoff.session_id, handoff.summary,
       to_text_list(handoff.completed_work), to_text_list(handoff.in_progress),
       to_text_list(handoff.decisions), to_text_list(handoff.next_steps), to_text_list(handoff.relevant_files),
-      handoff.is_final, handoff.is_empty, handoff.carries, handoff.changeset_id, handoff.created_at);
+      handoff.is_final, handoff.is_empty, handoff.carries, handoff.changeset_id, handoff.created_at,
+      handoff.member, handoff.written_by);
   auto seq = tx.row("SELECT seq FROM handoffs WHERE id = ?", handoff.id)->integer(0);
   tx.exec("INSERT INTO handoff_words(rowid, agent_name, summary, lists) VALUES(?, ?, ?, ?)", seq,
           handoff.agent_name, handoff.summary, lists_of(handoff));
@@ -138,7 +154,9 @@ void insert_handoff(Tx& tx, const Handoff& handoff) {
            handoff.agent_name,
            {{"handoff_id", handoff.id},
             {"agent_name", handoff.agent_name},
+            {"written_by", handoff.written_by},
             {"session_id", handoff.session_id},
+            {"member", json_or_null(handoff.member)},
             {"kind", handoff.is_final ? "final" : "written"},
             {"empty", handoff.is_empty},
             {"summary", truncate(handoff.summary, 200)}}});

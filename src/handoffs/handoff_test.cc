@@ -21,13 +21,14 @@ TEST(FinalHandoff, TellsWhatTheSessionDid) {
                      .locks = {"src/a.cc"},
                      .started_at = noon - 12min - 30s,
                      .ended_at = noon};
-  EXPECT_EQ(to_text(to_json(final_handoff(facts, {}, "h1"))),
-            R"({"id":"h1","agent_name":"ann","session_id":"s1","summary":"Worked 12 min on the parser; )"
-            R"(completed 2 work items, 1 is open; touched 3 files; released 1 lock; ended: its window was )"
-            R"(closed.","completed_work":["lexer","tests"],"in_progress":["errors"],"decisions":[],)"
-            R"("next_steps":["Finish: errors","Continue: the parser"],)"
-            R"("relevant_files":["src/a.cc","src/b.cc","src/c.cc"],"kind":"final",)"
-            R"("empty":false,"carries":null,"changeset_id":"c1","created_at":"2025-11-15T10:00:00.000Z"})");
+  EXPECT_EQ(
+      to_text(to_json(final_handoff(facts, {}, "h1"))),
+      R"({"id":"h1","agent_name":"ann","written_by":"ann","session_id":"s1","member":null,"summary":"Worked 12 min on the parser; )"
+      R"(completed 2 work items, 1 is open; touched 3 files; released 1 lock; ended: its window was )"
+      R"(closed.","completed_work":["lexer","tests"],"in_progress":["errors"],"decisions":[],)"
+      R"("next_steps":["Finish: errors","Continue: the parser"],)"
+      R"("relevant_files":["src/a.cc","src/b.cc","src/c.cc"],"kind":"final",)"
+      R"("empty":false,"carries":null,"changeset_id":"c1","created_at":"2025-11-15T10:00:00.000Z"})");
 }
 
 TEST(FinalHandoff, FindsWordsForLittle) {
@@ -42,11 +43,23 @@ TEST(FinalHandoff, FindsWordsForLittle) {
             "Worked less than a minute; touched no files; still holds 1 lock.");
 }
 
+TEST(FinalHandoff, SaysWhyTheSessionEnded) {
+  auto end = [](std::string why) {
+    auto summary =
+        final_handoff({.why = std::move(why), .started_at = noon, .ended_at = noon}, {}, "h").summary;
+    return summary.substr(summary.rfind("; ") + 2);
+  };
+  EXPECT_EQ(end("it ended normally"), "ended normally.");
+  EXPECT_EQ(end("it ended"), "ended normally.");
+  EXPECT_EQ(end("it ended: logout"), "ended: logout.");
+  EXPECT_EQ(end("no heartbeat for 16m"), "ended: no heartbeat for 16m.");
+}
+
 TEST(FinalHandoff, BeginsWithWhatTheAgentWroteAndMarksTheRest) {
   SessionFacts facts{.agent_name = "ann",
                      .session_id = "s1",
                      .current_task = "the parser",
-                     .why = "it ended",
+                     .why = "it ended normally",
                      .files = {"src/b.cc", "src/a.cc"},
                      .completed = {"code: the lexer (w1)"},
                      .open = {"code: errors (w2)"},
@@ -68,7 +81,7 @@ TEST(FinalHandoff, BeginsWithWhatTheAgentWroteAndMarksTheRest) {
   EXPECT_EQ(
       handoff.summary,
       "The grammar is\n- split\n- not tested \n\nRecorded by cru: worked 12 min on the parser; completed 1 "
-      "work item, 1 is open; touched 2 files; released 1 lock; ended: it ended.");
+      "work item, 1 is open; touched 2 files; released 1 lock; ended normally.");
   EXPECT_EQ(handoff.completed_work, (Texts{"  lexer", "code: the lexer (w1) (recorded by cru)"}));
   EXPECT_EQ(handoff.in_progress, (Texts{"parser", "parser", "code: errors (w2) (recorded by cru)"}));
   EXPECT_EQ(handoff.decisions, own.decisions);

@@ -37,7 +37,9 @@ Task<Result<Done>> Handoffs::write(Who who, Handoff handoff) {
         if (auto sized = check_size(handoff); !sized) return fail(std::move(sized.error()));
         auto written = handoff;
         written.agent_name = handoff_name_of(tx, who.agent_id, who.agent_type);
+        written.written_by = who.agent_id;
         written.created_at = tx.now();
+        written.member = who.member;
         insert_handoff(tx, written);
         return Done{.reply = {{"success", true}, {"handoff_id", written.id}}};
       });

@@ -222,7 +222,7 @@ TEST_F(HandoffsTest, ALifeBeginsWhereTheLastOneEnded) {
   enroll(ann);
   git({"commit", "-q", "--allow-empty", "-m", "two"});
   leave(ann);
-  reply([&] { return sessions.heartbeat(ann, "active"); });  // alive again, and not registered
+  reply([&] { return sessions.heartbeat(ann, {}); });  // alive again, and not registered
   git({"commit", "-q", "--allow-empty", "-m", "three"});
   auto commits = show(leave(ann)).at("changeset").at("commits").as_array();
   ASSERT_EQ(commits.size(), 1u);

@@ -6,12 +6,13 @@
 namespace cru::coordination {
 namespace {
 
-Done remembered(Tx& tx, const Memory& memory, std::string_view action, bool changed) {
+Done remembered(Tx& tx, const Who& who, const Memory& memory, std::string_view action, bool changed) {
   if (changed)
     tx.emit({"memory.remembered",
              memory.agent_id,
              {{"memory_id", memory.memory_id},
               {"agent_id", memory.agent_id},
+              {"member", json_or_null(who.member)},
               {"event_type", memory.event_type},
               {"summary", truncate(memory.summary, 200)},
               {"tags", json::value_from(memory.tags)},
@@ -38,12 +39,12 @@ Task<Result<Done>> Memories::remember(Who who, Memory memory) {
         if (auto first = find_same(tx, memory, tx.now() - same_memory_within)) {
           bool grown = merge(*first, memory);
           if (grown) update_memory(tx, *first);
-          return remembered(tx, *first, "deduplicated", grown);
+          return remembered(tx, who, *first, "deduplicated", grown);
         }
         auto added = memory;
         added.created_at = tx.now();
         add_memory(tx, added);
-        return remembered(tx, added, "created", true);
+        return remembered(tx, who, added, "created", true);
       });
 }
 

@@ -56,6 +56,9 @@ Result<Question> answer(Question question, std::string_view text, Time now) {
 
 std::string describe_withdrawal(const Question& question) {
   std::string_view why = question.withdrawn_because;
+  constexpr std::string_view itself = "it ended";
+  if (why.starts_with(itself))
+    return fmt::format("withdrawn because its asker ended{}", why.substr(itself.size()));
   return fmt::format("withdrawn because its asker ended{}{}", why.empty() ? "" : ": ", why);
 }
 

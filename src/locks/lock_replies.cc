@@ -149,6 +149,17 @@ Done edit_stale(const LockKey& key, int64_t token) {
   return {.reply = std::move(reply), .changed = false};
 }
 
+Done with_doubt(Done refused, const Lock& holder, bool is_asker_unattributed, bool is_holder_unattributed) {
+  if (!is_asker_unattributed && !is_holder_unattributed) return refused;
+  auto who = is_asker_unattributed ? std::string("this caller") : holder.agent_id;
+  refused.reply["message"] = fmt::format(
+      "{}. Note: {} is an MCP connection that does not say to which conversation of its program it belongs, "
+      "so "
+      "it counts as a member of its own",
+      text_or(refused.reply, "message"), who);
+  return refused;
+}
+
 Done edit_outside(std::string_view file_path) {
   auto reply = edit_reply(file_path, true);
   reply["reason"] = "outside_project";

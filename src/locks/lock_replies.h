@@ -22,4 +22,8 @@ Done edit_denied(const LockKey& key, const Lock& holder);
 Done edit_stale(const LockKey& key, int64_t token);
 Done edit_outside(std::string_view file_path);
 
+/// Adds to a refusal because of `holder` that one of the two may be the other: a connection of a program with
+/// several conversations that did not say whose it is.
+Done with_doubt(Done refused, const Lock& holder, bool is_asker_unattributed, bool is_holder_unattributed);
+
 }  // namespace cru::coordination

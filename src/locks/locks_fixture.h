@@ -81,7 +81,7 @@ class LocksFixture : public StoreFixture {
     return ask([&] { return sessions->register_session(by, registration); });
   }
   Result<Done> beat(Who by, std::string status = "") {
-    return ask([&] { return sessions->heartbeat(by, status); });
+    return ask([&] { return sessions->heartbeat(by, {.is_idle = status == "idle"}); });
   }
   Result<Done> leave(Who by, std::string reason = "", std::string via = "tool") {
     return ask([&] { return sessions->end(by, reason, via); });

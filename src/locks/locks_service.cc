@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "locks/lock_line.h"
+#include "locks/lock_queue.h"
 #include "locks/lock_replies.h"
+#include "members/member_table.h"
 #include "platform/files/log.h"
 #include "platform/loop/detached.h"
 #include "sessions/fencing.h"
@@ -65,6 +66,15 @@ Who as_known(const Session& session) {
           .member = session.member};
 }
 
+Done explain_refusal(Reader& reader, Done refused, const Session& session, const Lock& holder) {
+  auto is_unattributed = [&](const std::string& id) {
+    auto member = members::find_member(reader, id);
+    return member && member->is_unattributed;
+  };
+  return with_doubt(std::move(refused), holder, is_unattributed(session.member),
+                    is_unattributed(holder.member));
+}
+
 Result<Done> take_lock(Tx& tx, const Session& session, const LockRequest& request,
                        const std::vector<Waiting>& ahead, const Moment& now, News& news) {
   auto standing = read_standing(tx, session, request.key, now, news);
@@ -75,7 +85,9 @@ Result<Done> take_lock(Tx& tx, const Session& session, const LockRequest& reques
   } else if (taking.what == Taking::What::refresh) {
     put_lock(tx, taking.lock, "lock.refreshed");
   }
-  return taken_reply(taking, request);
+  auto reply = taken_reply(taking, request);
+  if (taking.what != Taking::What::held_by_other) return reply;
+  return explain_refusal(tx, std::move(reply), session, taking.other);
 }
 
 /// Told once, when the waiting begins: who waits is not in any table, and whoever watches would not see it.
@@ -84,6 +96,7 @@ void tell_waiting(Tx& tx, const Session& session, const LockRequest& request, co
            json::object{{"file_path", request.key.text},
                         {"agent_id", session.agent_id},
                         {"session_id", session.session_id},
+                        {"member", json_or_null(session.member)},
                         {"locked_by", json_or_null(std::string(text_or(refused.reply, "locked_by")))}}});
 }
 
@@ -111,7 +124,8 @@ Result<Done> edit_file(Tx& tx, const Session& session, const LockKey& key, std::
                        News& news) {
   auto standing = read_standing(tx, session, key, now, news);
   for (const auto& lock : standing.overlapping)
-    if (lock.session_id != session.session_id) return edit_denied(key, lock);
+    if (lock.session_id != session.session_id)
+      return explain_refusal(tx, edit_denied(key, lock), session, lock);
   auto covers = [&](const Lock& lock) {
     return overlap(lock.key, key) && (!token || lock.fencing_token == *token);
   };
@@ -142,12 +156,12 @@ struct Locks::Impl {
   Sessions& sessions;
   Paths& paths;
   const LockOptions options;
-  LockLine line;
+  LockQueue queue;
   Loop::TimerId timer = 0;
   BootTime timer_at = {};
 
   Impl(Loop& l, Store& s, Sessions& n, Paths& p, LockOptions o)
-      : loop(l), store(s), sessions(n), paths(p), options(o), line(l) {}
+      : loop(l), store(s), sessions(n), paths(p), options(o), queue(l) {}
   ~Impl() {
     if (timer) loop.cancel_timer(timer);
   }
@@ -187,7 +201,7 @@ struct Locks::Impl {
     });
     if (!swept) co_return fail(std::move(swept.error()));
     if (swept->next) sweep_at(now.boot + *swept->next);
-    if (swept->any) line.wake();
+    if (swept->any) queue.wake();
     co_return Result<>();
   }
 
@@ -224,8 +238,8 @@ struct Locks::Impl {
       return result;
     });
     if (!told) co_return fail(std::move(told.error()));
-    if (told->news.held) line.note_held(who.session_id, *told->news.held);
-    if (told->news.is_freed) line.wake();
+    if (told->news.held) queue.note_held(who.session_id, *told->news.held);
+    if (told->news.is_freed) queue.wake();
     co_return std::move(told->done);
   }
 
@@ -249,16 +263,16 @@ struct Locks::Impl {
 
   Task<Result<Done>> wait_and_take(Who who, LockRequest request, Duration wait) {
     auto give_up_at = loop.clock().boot() + wait;
-    LockLine::Place place(line, {request.key, who.agent_id, who.session_id});
+    LockQueue::Place place(queue, {request.key, who.agent_id, who.session_id});
     for (bool is_first = true;; is_first = false) {
-      auto seen = line.version();
+      auto seen = queue.version();
       bool is_last = give_up_at <= loop.clock().boot();
       if (is_first || is_last || place.is_front()) {
         auto done = co_await try_to_take(who, request, place.ahead(), is_first && !is_last);
         if (!done || is_last || !may_change(*done)) co_return done;
       }
       auto left = give_up_at - loop.clock().boot();
-      if (left > Duration(0) && seen == line.version()) co_await line.changed(left);
+      if (left > Duration(0) && seen == queue.version()) co_await queue.changed(left);
     }
   }
 
@@ -285,7 +299,7 @@ Locks::Locks(Loop& loop, Store& store, Sessions& sessions, Paths& paths, LockOpt
 }
 Locks::~Locks() = default;
 
-void Locks::freed() { impl_->line.wake(); }
+void Locks::freed() { impl_->queue.wake(); }
 Task<Result<>> Locks::recover() { return impl_->sweep(); }
 
 Task<Result<Done>> Locks::acquire(Who who, Request request) {
@@ -302,10 +316,10 @@ Task<Result<Done>> Locks::acquire(Who who, Request request) {
                      .ttl = std::chrono::minutes(minutes),
                      .fencing_token = request.fencing_token};
   if (request.wait <= Duration(0)) {
-    auto ahead = impl_->line.overlapping(wanted.key);
+    auto ahead = impl_->queue.overlapping(wanted.key);
     co_return co_await impl_->try_to_take(std::move(who), std::move(wanted), std::move(ahead));
   }
-  if (impl_->line.size() >= impl_->options.max_waiters)
+  if (impl_->queue.size() >= impl_->options.max_waiters)
     co_return fail(Code::overloaded, "too many callers are waiting for locks", "wait_seconds",
                    "retry without waiting, or later");
   co_return co_await impl_->wait_and_take(std::move(who), std::move(wanted), request.wait);
@@ -343,7 +357,7 @@ Task<Result<Done>> Locks::check(Who who, std::vector<std::string> file_paths) {
   if (!found) co_return fail(std::move(found.error()));
   json::array result;
   for (const auto& lock : *found)
-    result.push_back(to_json(lock, static_cast<int64_t>(impl_->line.overlapping(lock.key).size())));
+    result.push_back(to_json(lock, static_cast<int64_t>(impl_->queue.overlapping(lock.key).size())));
   co_return Done{.reply = {{"result", std::move(result)}}, .changed = false};
 }
 
@@ -357,7 +371,7 @@ Task<Result<Done>> Locks::check_edit(Who who, std::string file_path, std::option
   LockKey key{LockKey::Kind::path, found->path};
   EditOptions options{impl_->options.take_on_edit, impl_->options.edit_ttl};
   if (options.take) impl_->sweep_at(impl_->loop.clock().boot() + options.ttl);
-  auto ahead = impl_->line.overlapping(key);
+  auto ahead = impl_->queue.overlapping(key);
   co_return co_await impl_->change(who,
                                    [listeners = impl_->sessions.listeners(), who, key, token, ahead, options](
                                        Tx& tx, const Moment& at, News& news) -> Result<Done> {

@@ -20,9 +20,22 @@ std::string in_short(std::string_view text) {
   return std::string(cut_at_character(line, max_evidence_bytes)) + "…";
 }
 
-Activity activity_of(const Facts::Session& session, Time now) {
+std::string evidence_of(const Facts::Session& session) {
+  const auto& told = *session.told;
+  if (told.word == Word::using_tool) return told.tool;
+  if (told.word == Word::idle) return "waiting for a prompt";
+  if (!session.doing.empty()) return session.doing;
+  return told.tool.empty() ? "working on a prompt" : "after " + told.tool;
+}
+
+/// Nothing if all that is known is that it called: that is no sign of being at work.
+std::optional<Activity> activity_of(const Facts::Session& session, Time now) {
   bool is_quiet = !session.tells_idle && now - session.last_heartbeat >= quiet_after;
-  return {session.is_idle || is_quiet ? Word::idle : Word::thinking, session.last_heartbeat, session.doing};
+  if (session.told && !is_quiet)
+    return Activity{session.told->word, session.told->since, evidence_of(session)};
+  if (session.is_idle || is_quiet) return Activity{Word::idle, session.last_heartbeat, session.doing};
+  if (!session.tells_idle && !session.lasts && session.doing.empty()) return {};
+  return Activity{Word::thinking, session.last_heartbeat, session.doing};
 }
 
 /// What it is doing now, by whichever facet says most.
@@ -33,9 +46,11 @@ Activity activity_of(const Facts& facts, Time now) {
   };
   for (const auto* facet : {&facts.body, &facts.thread})
     if (*facet) consider(**facet);
-  if (facts.session) consider(activity_of(*facts.session, now));
+  if (facts.session)
+    if (auto of_session = activity_of(*facts.session, now)) consider(*of_session);
   if (!most && facts.run) consider(*facts.run);
-  return most.value_or(Activity{Word::idle, facts.started_at});
+  return most.value_or(
+      Activity{Word::idle, facts.session ? facts.session->last_heartbeat : facts.started_at});
 }
 
 }  // namespace
@@ -56,7 +71,7 @@ Badge badge(const Facts& facts, Time now) {
 }
 
 json::object to_json(const Badge& badge) {
-  return {{"status", name(badge.word)},
+  return {{"badge", name(badge.word)},
           {"since", to_rfc3339(badge.since)},
           {"evidence", json_or_null(badge.evidence)}};
 }

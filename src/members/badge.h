@@ -56,8 +56,16 @@ struct Facts {
   struct Session {
     bool is_idle = false;     ///< it says so itself
     bool tells_idle = false;  ///< its host's hooks do, between turns: silence means that it is at work
+    bool lasts = false;       ///< a program here speaks for it, not a call now and then
     Time last_heartbeat;
     std::string doing = {};
+    /// What it does, as it says itself or its host's hooks do. The tool is in use, or was used last.
+    struct Told {
+      Word word = Word::idle;
+      Time since = {};
+      std::string tool = {};
+    };
+    std::optional<Told> told = {};
   };
   std::optional<Session> session = {};
   std::optional<Activity> thread = {}, body = {};

@@ -80,11 +80,42 @@ TEST(Badge, WhatASessionSaysCountsMoreThanThatItsProcessRuns) {
 }
 
 TEST(Badge, ASessionThatSaysNothingForLongIsIdle) {
-  Facts facts{.session = Facts::Session{.is_idle = false, .last_heartbeat = noon}};
+  Facts facts{.session = Facts::Session{.is_idle = false, .lasts = true, .last_heartbeat = noon}};
   EXPECT_EQ(badge(facts, noon + quiet_after - 1ms).word, Word::thinking);
   EXPECT_EQ(badge(facts, noon + quiet_after).word, Word::idle);
   facts.session->tells_idle = true;
   EXPECT_EQ(badge(facts, noon + 10h).word, Word::thinking) << "its hooks would have said so";
+}
+
+TEST(Badge, WhatHooksSayIsShown) {
+  Facts facts{.session = Facts::Session{.tells_idle = true, .last_heartbeat = noon - 1min}};
+  auto shown = [&](Word word, std::string tool) {
+    facts.session->told = Facts::Session::Told{word, noon - 3min, std::move(tool)};
+    auto now = badge(facts, noon);
+    EXPECT_EQ(now.since, noon - 3min);
+    return std::string(name(now.word)) + " (" + now.evidence + ")";
+  };
+  EXPECT_EQ(shown(Word::idle, ""), "idle (waiting for a prompt)");
+  EXPECT_EQ(shown(Word::thinking, ""), "thinking (working on a prompt)");
+  EXPECT_EQ(shown(Word::using_tool, "Bash"), "using a tool (Bash)");
+  EXPECT_EQ(shown(Word::thinking, "Bash"), "thinking (after Bash)");
+  EXPECT_EQ(badge(facts, noon + 10h).word, Word::thinking) << "its hooks would have said so";
+  facts.session->tells_idle = false;
+  EXPECT_EQ(badge(facts, noon + 10h).word, Word::idle) << "who only says so itself may have forgotten to";
+}
+
+TEST(Badge, ACallIsNoSignOfBeingAtWork) {
+  Facts facts{.started_at = noon - 1h, .session = Facts::Session{.last_heartbeat = noon - 1s}};
+  EXPECT_EQ(badge(facts, noon).word, Word::idle);
+  EXPECT_EQ(badge(facts, noon).since, noon - 1s);
+  facts.session->lasts = true;
+  EXPECT_EQ(badge(facts, noon).word, Word::thinking);
+  facts.session->lasts = false;
+  facts.session->doing = "the parser";
+  EXPECT_EQ(badge(facts, noon).word, Word::thinking) << "it says what it does";
+  facts.session->doing.clear();
+  facts.run = Activity{Word::using_tool, noon - 5min, "make"};
+  EXPECT_EQ(badge(facts, noon).word, Word::using_tool) << "what it runs in says more";
 }
 
 TEST(Badge, OfWhomNothingElseIsKnownIsIdleSinceItCame) {

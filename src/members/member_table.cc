@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 
-#include "base/id.h"
+#include "members/member_keys.h"
+#include "members/member_names.h"
 
 namespace cru::members {
 namespace {
 
 constexpr int64_t max_members = 10'000;
-constexpr int64_t max_keys = 256;  ///< of one member; the oldest go
-constexpr int64_t max_stems = 1000;
 
 constexpr Migration member_schema[] = {{"members", 1, R"(
 CREATE TABLE members(
@@ -77,213 +75,25 @@ void write_row(Tx& tx, const Member& member) {
     start = member.host->start_time;
     boot_id = member.host->boot_id;
   }
-  tx.exec("INSERT OR REPLACE INTO members(" MEMBER_COLUMNS
-          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-          member.id, member.name, name(member.kind), member.parent, member.definition, member.scope, pid,
-          start, boot_id, member.program, member.session_id, member.agent_id, member.agent_type,
-          member.is_unattributed, member.doing, member.started_at, member.ended_at, member.end_reason,
-          member.left_behind, static_cast<int64_t>(member.kept_by));
-}
-
-bool is_name_taken(Reader& reader, const std::string& name, std::string_view except) {
-  return reader.row("SELECT 1 FROM members WHERE name = ? AND ended_at IS NULL AND id <> ?", name, except)
-      .has_value();
-}
-
-/// "claude-3". A number is never given twice, so that a name in an old log is not somebody else's today.
-std::string next_name(Tx& tx, std::string stem) {
-  // What clients call themselves is theirs to choose: however many words they find, the table stays small.
-  bool is_new = !tx.row("SELECT 1 FROM member_numbers WHERE stem = ?", stem);
-  if (is_new && tx.row("SELECT count(*) FROM member_numbers")->integer(0) >= max_stems) stem = "agent";
-  for (;;) {
-    tx.exec(
-        "INSERT INTO member_numbers(stem, last) VALUES(?, 1) ON CONFLICT(stem) DO UPDATE SET last = last + 1",
-        stem);
-    auto number = tx.row("SELECT last FROM member_numbers WHERE stem = ?", stem)->integer(0);
-    auto numbered = fmt::format("{}-{}", stem, number);
-    if (!is_name_taken(tx, numbered, "")) return numbered;
-  }
-}
-
-/// `wanted`, or with a number behind it that makes it unique: one up to `most_tries` if there is one.
-std::string free_name(Tx& tx, const std::string& wanted, std::string_view except, int most_tries = 10) {
-  auto free = wanted;
-  for (int number = 2; is_name_taken(tx, free, except); ++number) {
-    if (number > most_tries) return next_name(tx, wanted);
-    free = fmt::format("{}-{}", wanted, number);
-  }
-  return free;
-}
-
-std::string session_key(std::string_view session) { return fmt::format("session:{}", session); }
-std::string connection_key(std::string_view connection) { return fmt::format("connection:{}", connection); }
-
-using IsOpen = std::function<bool(const std::string& connection)>;
-
-Candidate to_candidate(Reader& reader, const Member& member, const IsOpen& is_open) {
-  constexpr std::string_view of_session = "session:", of_connection = "connection:";
-  Candidate candidate{.id = member.id, .scope = member.scope, .is_ended = member.is_ended()};
-  // It is where it is: no run and no host takes it over by naming its session.
-  if (member.kept_by != KeptBy::itself) candidate.scope = "kept:" + member.id;
-  for (const auto& row : reader.rows("SELECT key, is_open FROM member_keys WHERE member = ?", member.id)) {
-    auto key = row.text(0);
-    if (key.starts_with(of_session))
-      candidate.sessions.push_back({key.substr(of_session.size()), row.boolean(1)});
-    else if (auto connection = key.substr(of_connection.size()); is_open(connection))
-      candidate.connections.push_back(std::move(connection));
-  }
-  return candidate;
-}
-
-/// Whoever has this key, preferably one that has not ended, preferably in this scope, preferably the newest:
-/// who claims another's key does not come between it and its own.
-std::optional<Member> find_by_key(Reader& reader, const std::string& key, const std::string& scope) {
-  auto row = reader.row(
-      "SELECT member FROM member_keys JOIN members ON id = member WHERE key = ? ORDER BY ended_at IS NOT "
-      "NULL, scope <> ?, started_at DESC, id LIMIT 1",
-      key, scope);
-  if (!row) return {};
-  return find_member(reader, row->text(0));
-}
-
-/// The evidence as it counts: several conversations in one host and not a word about which of them leaves
-/// only what the caller says of itself.
-struct Judged {
-  Evidence evidence;
-  Verdict verdict;
-};
-Judged judge(Reader& reader, Evidence evidence, const IsOpen& is_open) {
-  // The daemon itself speaks for an agent that thinks here, and knows whose call it is.
-  if (evidence.run.empty() && !evidence.run_member.empty())
-    if (find_member(reader, evidence.run_member))
-      return {evidence, {.what = Verdict::What::known, .member = evidence.run_member}};
-  auto scope = scope_of(evidence);
-  std::vector<Candidate> here;
-  if (!scope.empty())
-    for (const auto& row :
-         reader.rows("SELECT " MEMBER_COLUMNS
-                     " FROM members WHERE scope = ? AND ended_at IS NULL ORDER BY started_at, id LIMIT 1000",
-                     scope))
-      here.push_back(to_candidate(reader, to_member(row), is_open));
-  // A mind's run is the run of the agent that thinks.
-  auto is_owner = [&](const Candidate& one) { return one.id == evidence.run_member; };
-  if (!evidence.run_member.empty() && std::ranges::none_of(here, is_owner))
-    if (auto owner = find_member(reader, evidence.run_member); owner && !owner->is_ended())
-      here.push_back(to_candidate(reader, *owner, is_open));
-  if (here.size() > 1 && evidence.session.empty() && evidence.connection.empty()) {
-    evidence.host.reset();
-    evidence.run.clear();
-    scope.clear();
-  }
-  std::optional<Member> elsewhere;
-  if (scope.empty()) {
-    elsewhere = find_by_key(reader, session_key(session_id_of(evidence)), scope);
-    bool is_named = !evidence.session.empty() && !evidence.is_person;
-    if (is_named && (!elsewhere || elsewhere->is_ended()))
-      if (auto other = find_by_key(reader, session_key(evidence.session), scope))
-        elsewhere = std::move(other);
-  } else if (!evidence.session.empty()) {
-    elsewhere = find_by_key(reader, session_key(evidence.session), scope);
-  }
-  std::optional<Candidate> candidate;
-  if (elsewhere) candidate = to_candidate(reader, *elsewhere, is_open);
-  if (scope.empty() && candidate && is_live_elsewhere(evidence, *candidate)) {
-    evidence.session = apart_session_id(evidence);
-    elsewhere = find_by_key(reader, session_key(evidence.session), scope);
-    candidate.reset();
-    if (elsewhere) candidate = to_candidate(reader, *elsewhere, is_open);
-  }
-  auto verdict = identify(evidence, here, candidate);
-  return {std::move(evidence), std::move(verdict)};
-}
-
-/// A key that was closed is opened again only if its session begins: what comes late from a session that is
-/// over, or from a server that was started with its id, does not bring it back.
-void note_key(Tx& tx, const std::string& key, std::string_view member, bool begins) {
-  auto known = tx.row("SELECT is_open FROM member_keys WHERE key = ? AND member = ?", key, member);
-  if (known && (known->boolean(0) || !begins)) return;
-  tx.exec("INSERT OR REPLACE INTO member_keys(key, member, is_open, noted_at) VALUES(?, ?, 1, ?)", key,
-          member, tx.now());
+  // Not REPLACE: that would take away whoever else has the name.
   tx.exec(
-      "DELETE FROM member_keys WHERE member = ?1 AND key IN (SELECT key FROM member_keys WHERE member = ?1 "
-      "ORDER BY noted_at DESC, key LIMIT -1 OFFSET ?2)",
-      member, max_keys);
-}
-
-bool is_session_taken(Reader& reader, const std::string& session_id) {
-  return reader.row("SELECT 1 FROM members WHERE session_id = ? AND ended_at IS NULL", session_id)
-      .has_value();
-}
-
-Result<Member> make_member(Tx& tx, const Evidence& evidence, const Verdict& verdict, const std::string& id) {
-  Member member{.id = id,
-                .name = {},
-                .kind = kind_of(evidence),
-                .scope = scope_of(evidence),
-                .host = evidence.run.empty() ? evidence.host : std::nullopt,
-                .program = evidence.program,
-                .session_id = session_id_of(evidence),
-                .agent_id = evidence.agent_id,
-                .agent_type = agent_type_of(evidence),
-                .is_unattributed = verdict.is_unattributed};
-  bool is_own_session = verdict.takes_session && (!member.scope.empty() ? !evidence.session.empty() : true);
-  if (!is_own_session || is_session_taken(tx, member.session_id))
-    member.session_id = session_id_from("member", id);
-  // Without an agent program above it, a connection lives as long as its own process.
-  if (member.scope.empty() && !evidence.connection.empty()) member.host = evidence.process;
-  member.name = evidence.agent_id.empty() ? next_name(tx, name_stem(evidence)) : evidence.agent_id;
-  return add_member(tx, std::move(member));
-}
-
-/// What a known member has become by this evidence; true if that is worth writing.
-bool update(Tx& tx, Member& member, const Evidence& evidence, const Verdict& verdict) {
-  auto before = member;
-  if (verdict.what == Verdict::What::moves) {
-    member.scope = scope_of(evidence);
-    member.host = evidence.run.empty() ? evidence.host : std::nullopt;
-    member.program = evidence.program;
-    member.kind = kind_of(evidence);
-  }
-  bool is_first =
-      member.scope.starts_with("run:") && !tx.row("SELECT 1 FROM member_keys WHERE member = ?", member.id);
-  bool is_its_place = member.scope == scope_of(evidence);
-  if (member.is_ended() && is_its_place && (evidence.begins() || member.kind == Kind::person)) {
-    member.ended_at.reset();
-    member.end_reason.clear();
-    member.left_behind.clear();
-    member.name = free_name(tx, member.name, member.id);
-    if (member.scope.empty() && !evidence.connection.empty()) member.host = evidence.process;
-  }
-  // The first word from inside a run says what its agent is called.
-  if (is_first && !evidence.session.empty()) {
-    auto own = session_id_of(evidence);
-    if (!is_session_taken(tx, own)) member.session_id = own;
-  }
-  if (is_first && !evidence.agent_type.empty()) member.agent_type = evidence.agent_type;
-  // Several processes speak for it: none of them is its life.
-  if (member.scope.empty() && member.host && evidence.process != member.host) member.host.reset();
-  if (!evidence.agent_id.empty() && evidence.agent_id != member.agent_id && !member.scope.empty()) {
-    member.agent_id = evidence.agent_id;
-    if (!member.scope.starts_with("run:")) member.name = free_name(tx, evidence.agent_id, member.id);
-  }
-  return member.scope != before.scope || member.host != before.host || member.name != before.name ||
-         member.agent_id != before.agent_id || member.session_id != before.session_id ||
-         member.agent_type != before.agent_type || member.ended_at != before.ended_at;
+      "INSERT INTO members(" MEMBER_COLUMNS
+      ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET "
+      "(" MEMBER_COLUMNS
+      ") = (excluded.id, excluded.name, excluded.kind, excluded.parent, "
+      "excluded.definition, excluded.scope, excluded.host_pid, excluded.host_start, "
+      "excluded.host_boot_id, excluded.program, excluded.session_id, excluded.agent_id, "
+      "excluded.agent_type, excluded.unattributed, excluded.doing, excluded.started_at, "
+      "excluded.ended_at, excluded.end_reason, excluded.left_behind, excluded.kept_by)",
+      member.id, member.name, name(member.kind), member.parent, member.definition, member.scope, pid, start,
+      boot_id, member.program, member.session_id, member.agent_id, member.agent_type, member.is_unattributed,
+      member.doing, member.started_at, member.ended_at, member.end_reason, member.left_behind,
+      static_cast<int64_t>(member.kept_by));
 }
 
 }  // namespace
 
 std::span<const Migration> migrations() { return member_schema; }
-
-bool is_numbered_name(Reader& reader, std::string_view name) {
-  auto dash = name.rfind('-');
-  if (dash == std::string_view::npos) return false;
-  int64_t number = 0;
-  auto [end, error] = std::from_chars(name.data() + dash + 1, name.data() + name.size(), number);
-  if (error != std::errc() || end != name.data() + name.size() || number < 1) return false;
-  return reader.row("SELECT 1 FROM member_numbers WHERE stem = ? AND last >= ?", name.substr(0, dash), number)
-      .has_value();
-}
 
 std::optional<Member> find_member(Reader& reader, std::string_view id) {
   auto row = reader.row("SELECT " MEMBER_COLUMNS " FROM members WHERE id = ?", id);
@@ -303,6 +113,26 @@ std::vector<Member> list_members(Reader& reader, bool ended, int64_t most) {
   if (ended) add("ended_at IS NOT NULL ORDER BY ended_at DESC, id");
   add("ended_at IS NULL AND kept_by = 2 ORDER BY kept_by, started_at, id");
   return all;
+}
+
+std::vector<Member> list_ended_since(Reader& reader, Time since, int64_t most) {
+  return to_members(reader.rows("SELECT " MEMBER_COLUMNS
+                                " FROM members WHERE ended_at >= ? ORDER BY ended_at DESC, id LIMIT ?",
+                                since, most));
+}
+
+std::vector<Member> list_members_in(Reader& reader, std::string_view scope) {
+  if (scope.empty()) return {};
+  return to_members(reader.rows(
+      "SELECT " MEMBER_COLUMNS
+      " FROM members WHERE scope = ? AND scope <> '' AND ended_at IS NULL ORDER BY started_at, id "
+      "LIMIT 1000",
+      scope));
+}
+
+bool is_session_taken(Reader& reader, std::string_view session_id) {
+  return reader.row("SELECT 1 FROM members WHERE session_id = ? AND ended_at IS NULL", session_id)
+      .has_value();
 }
 
 std::vector<Member> list_hosted_members(Reader& reader) {
@@ -338,7 +168,7 @@ Result<Member> add_kept_member(Tx& tx, KeptBy kept_by, std::string_view id, Memb
   bool has_session = kept_by == KeptBy::thread;
   if (has_session) member.session_id = session_id_from(member.agent_id, member.agent_id);
   auto added = add_member(tx, std::move(member));
-  if (added && has_session) note_key(tx, session_key(added->session_id), added->id, true);
+  if (added && has_session) note_session(tx, added->session_id, added->id, true);
   return added;
 }
 
@@ -350,8 +180,7 @@ void resume_member(Tx& tx, std::string_view id) {
   member->left_behind.clear();
   member->name = free_name(tx, member->name, member->id);
   put_member(tx, *member);
-  tx.exec("UPDATE member_keys SET is_open = 1 WHERE member = ? AND key = ?", id,
-          session_key(member->session_id));
+  if (!member->session_id.empty()) note_session(tx, member->session_id, id, true);
 }
 
 void put_member(Tx& tx, const Member& member) {
@@ -371,7 +200,7 @@ void end_member(Tx& tx, std::string_view id, std::string_view why, std::string_v
   member->end_reason = why;
   member->left_behind = left_behind;
   write_row(tx, *member);
-  tx.exec("UPDATE member_keys SET is_open = 0 WHERE member = ?", id);
+  close_keys(tx, id);
   if (member->kept_by == KeptBy::itself) tx.emit({"member.left", member->id, to_json(*member)});
 }
 
@@ -386,50 +215,23 @@ void end_members_in(Tx& tx, std::string_view scope, std::string_view why) {
     end_member(tx, row.text(0), why);
 }
 
+void end_forsaken_members(Tx& tx, Time cutoff, int64_t most,
+                          const std::function<bool(Tx&, const std::string&)>& has_session) {
+  for (const auto& row :
+       tx.rows("SELECT id FROM members WHERE ended_at IS NULL AND host_pid IS NULL AND scope = '' AND "
+               "kept_by = 0 "
+               "AND started_at < ? AND EXISTS (SELECT 1 FROM member_keys WHERE member = id) LIMIT ?",
+               cutoff, most))
+    if (!has_session(tx, row.text(0))) end_member(tx, row.text(0), "it did nothing");
+}
+
 int64_t remove_old_members(Tx& tx, Time cutoff, int64_t most) {
   int64_t removed = 0;
   for (const auto& row : tx.rows("SELECT id FROM members WHERE ended_at < ? LIMIT ?", cutoff, most)) {
-    tx.exec("DELETE FROM member_keys WHERE member = ?", row.text(0));
+    drop_keys(tx, row.text(0));
     removed += tx.exec("DELETE FROM members WHERE id = ?", row.text(0));
   }
   return removed;
-}
-
-std::optional<Member> look_up(Reader& reader, const Evidence& evidence, const IsOpen& is_open) {
-  auto judged = judge(reader, evidence, is_open);
-  if (judged.verdict.what == Verdict::What::fresh) return {};
-  return find_member(reader, judged.verdict.member);
-}
-
-Result<Member> admit_member(Tx& tx, const Evidence& given, const std::string& id, const IsOpen& is_open) {
-  auto [evidence, verdict] = judge(tx, given, is_open);
-  Member member;
-  if (verdict.what == Verdict::What::fresh) {
-    auto made = make_member(tx, evidence, verdict, id);
-    if (!made) return made;
-    member = *std::move(made);
-  } else {
-    member = *find_member(tx, verdict.member);
-    if (update(tx, member, evidence, verdict)) put_member(tx, member);
-  }
-  bool begins = evidence.begins();
-  // A process with one conversation has one session at a time, whichever it named last.
-  bool is_only = evidence.run.empty() && evidence.host && has_one_conversation(evidence.program) &&
-                 !evidence.session.empty() && evidence.connection.empty();
-  if (evidence.step == SessionStep::begins_anew || (is_only && begins))
-    tx.exec("UPDATE member_keys SET is_open = 0 WHERE member = ? AND key LIKE 'session:%'", member.id);
-  if (scope_of(evidence).empty())
-    note_key(tx, session_key(member.session_id), member.id, begins);
-  else if (verdict.takes_session && !evidence.session.empty())
-    note_key(tx, session_key(evidence.session), member.id, begins);
-  if (!evidence.connection.empty()) note_key(tx, connection_key(evidence.connection), member.id, true);
-  return member;
-}
-
-bool close_session(Tx& tx, std::string_view member, std::string_view session) {
-  tx.exec("UPDATE member_keys SET is_open = 0 WHERE member = ? AND key = ?", member, session_key(session));
-  return !tx.row("SELECT 1 FROM member_keys WHERE member = ? AND is_open = 1 AND key LIKE 'session:%'",
-                 member);
 }
 
 }  // namespace cru::members

@@ -1,6 +1,5 @@
 #pragma once
-/// The tables `members`, `member_keys` (the session ids and connections that speak for a member) and
-/// `member_numbers` (the last number given behind each stem).
+/// The table `members`, and the schema of those that go with it: `member_keys` and `member_numbers`.
 #include <functional>
 #include <span>
 
@@ -11,12 +10,16 @@ namespace cru::members {
 
 std::span<const Migration> migrations();
 
-/// Whether `name` is one that was made up and numbered ("claude-3"): whoever comes next gets another.
-bool is_numbered_name(Reader& reader, std::string_view name);
 std::optional<Member> find_member(Reader& reader, std::string_view id);
 /// Those that have not ended, oldest first, threads after the others; with `ended` then those that have, the
 /// last first; and the live agents. At most `most` in all.
 std::vector<Member> list_members(Reader& reader, bool ended, int64_t most);
+/// Those that have ended since then, the last first.
+std::vector<Member> list_ended_since(Reader& reader, Time since, int64_t most);
+/// Those of a scope that have not ended, at most 1000; of no scope: none.
+std::vector<Member> list_members_in(Reader& reader, std::string_view scope);
+/// Whether somebody who has not ended has this session.
+bool is_session_taken(Reader& reader, std::string_view session_id);
 /// Those that have not ended and live as long as a process.
 std::vector<Member> list_hosted_members(Reader& reader);
 
@@ -37,17 +40,11 @@ void end_member(Tx& tx, std::string_view id, std::string_view why, std::string_v
 void end_with_session(Tx& tx, std::string_view id, std::string_view why, std::string_view left_behind);
 /// Everybody in a scope.
 void end_members_in(Tx& tx, std::string_view scope, std::string_view why);
+/// Ends those that were known before `cutoff`, live by nothing but their sessions, and have none, as
+/// `has_session` says: what they came for was refused.
+void end_forsaken_members(Tx& tx, Time cutoff, int64_t most,
+                          const std::function<bool(Tx&, const std::string& member)>& has_session);
 /// Ended ones from before `cutoff`, at most `most`. Returns how many are gone.
 int64_t remove_old_members(Tx& tx, Time cutoff, int64_t most);
-
-/// Who is this? Writes nothing; nullopt: nobody yet.
-std::optional<Member> look_up(Reader& reader, const Evidence& evidence,
-                              const std::function<bool(const std::string& connection)>& is_open);
-/// The same for somebody who changes something: makes the member if there is none, and notes what speaks for
-/// it. `id` is for a new one.
-Result<Member> admit_member(Tx& tx, const Evidence& evidence, const std::string& id,
-                            const std::function<bool(const std::string& connection)>& is_open);
-/// The member's conversation is not under this session id any more. False if it goes on under another.
-bool close_session(Tx& tx, std::string_view member, std::string_view session);
 
 }  // namespace cru::members

@@ -1,4 +1,5 @@
-#include "members/member_table.h"
+#include "members/admission.h"
+#include "members/member_keys.h"
 
 #include "store/store_fixture.h"
 
@@ -19,9 +20,8 @@ class MemberTableTest : public StoreFixture {
     return *read([id](Reader& reader) -> Result<std::optional<Member>> { return find_member(reader, id); });
   }
   Member admitted(Evidence evidence, std::string id) {
-    return *write([evidence, id](Tx& tx) -> Result<Member> {
-      return admit_member(tx, evidence, id, [](const std::string&) { return true; });
-    });
+    return write([evidence, id](Tx& tx) -> Result<Admitted> { return admit_member(tx, evidence, id, {}); })
+        ->member;
   }
   int64_t events(std::string type) {
     auto page = thread->await([&] { return store->events().read(0, {}, 5000); });

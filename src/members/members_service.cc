@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "base/id.h"
-#include "platform/files/log.h"
+#include <algorithm>
 
 namespace cru::members {
 namespace {
 
 constexpr size_t max_known = 10'000;
+constexpr size_t max_closed = 1'000;
+constexpr Duration watch_again_after = 30s;
 
 std::string key_of(const ProcessIdentity& process) {
   return fmt::format("{}:{}:{}", process.boot_id, process.pid, process.start_time);
@@ -16,9 +17,12 @@ std::string key_of(const ProcessIdentity& process) {
 
 std::string key_of(const Evidence& evidence) {
   auto host = evidence.host ? key_of(*evidence.host) : std::string();
-  auto process = evidence.process ? key_of(*evidence.process) : std::string();
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", evidence.run, host, process, evidence.connection,
-                     evidence.session, evidence.agent_id, evidence.agent_type, evidence.is_person);
+  // Whose process it is counts for a connection only: hooks and commands come from a new one each time.
+  bool has_own = evidence.process && !evidence.connection.empty();
+  auto process = has_own ? key_of(*evidence.process) : std::string();
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", evidence.run, evidence.run_member, host, process,
+                     evidence.connection, evidence.session, evidence.agent_id, evidence.agent_type,
+                     evidence.is_person);
 }
 
 }  // namespace
@@ -26,51 +30,73 @@ std::string key_of(const Evidence& evidence) {
 Members::Members(Loop& loop, Store& store, Random& random, Watch watch)
     : loop_(loop), store_(store), random_(random), watch_(std::move(watch)) {
   if (watch_) return;
-  watch_ = [this](const ProcessIdentity& process, std::function<void()> ended) -> std::shared_ptr<void> {
-    return ProcessExit::watch(loop_, process, std::move(ended));
+  watch_ = [this](const ProcessIdentity& process, std::function<void()> ended) -> Watched {
+    auto attempt = ProcessExit::watch(loop_, process, std::move(ended));
+    return {attempt.is_gone, std::move(attempt.exit)};
   };
 }
 
-/// A copy, for closures run on the store's threads.
-std::function<bool(const std::string&)> Members::open_connections() const {
-  return [open = open_](const std::string& connection) { return open.contains(connection); };
+Members::~Members() {
+  for (const auto& [key, host] : hosts_)
+    if (host.timer) loop_.cancel_timer(host.timer);
 }
 
 Task<Result<std::optional<Member>>> Members::look_up(Evidence evidence) {
-  auto key = key_of(evidence);
-  if (auto found = known_.find(key); found != known_.end()) co_return found->second;
-  co_return co_await store_.read(
-      [evidence, is_open = open_connections()](Reader& reader) -> Result<std::optional<Member>> {
-        return members::look_up(reader, evidence, is_open);
-      });
+  if (auto found = known_.find(key_of(evidence)); found != known_.end()) co_return found->second;
+  co_return co_await store_.read([evidence, open = open_](Reader& reader) -> Result<std::optional<Member>> {
+    return members::look_up(reader, evidence, open);
+  });
 }
 
 Task<Result<Member>> Members::admit(Evidence evidence) {
   auto key = key_of(evidence);
   bool is_plain = evidence.step == SessionStep::none;
-  if (auto found = known_.find(key); is_plain && found != known_.end()) co_return found->second;
-  if (!evidence.connection.empty()) open_.insert(evidence.connection);
+  if (auto found = known_.find(key); is_plain && found != known_.end()) {
+    ++remembered_;
+    co_return found->second;
+  }
+  if (!evidence.connection.empty()) open(evidence.connection);
   auto id = member_id_from(random_.bytes16());
-  auto member = co_await store_.write([evidence, id, is_open = open_connections()](Tx& tx) -> Result<Member> {
-    return admit_member(tx, evidence, id, is_open);
+  auto version = version_;
+  auto admitted = co_await store_.write([evidence, id, open = open_](Tx& tx) -> Result<Admitted> {
+    return admit_member(tx, evidence, id, open);
   });
-  if (!member) co_return member;
+  if (!admitted) co_return fail(std::move(admitted.error()));
+  // Whoever changed meanwhile may be this one.
+  bool is_current = version == version_;
   // What was remembered may be wrong by now: who is alone in a host, for one.
-  changed();
-  if (known_.size() < max_known && !member->is_ended()) known_.emplace(std::move(key), *member);
-  follow(*member);
-  co_return member;
+  if (admitted->has_changed) changed();
+  if (is_current) remember(std::move(key), admitted->member);
+  follow(admitted->member);
+  co_return std::move(admitted->member);
 }
 
-Task<Result<bool>> Members::close_session(std::string member, std::string session) {
-  auto closed = co_await store_.write(
-      [member, session](Tx& tx) -> Result<bool> { return members::close_session(tx, member, session); });
-  changed();
-  co_return closed;
+void Members::changed() {
+  known_.clear();
+  ++version_;
+}
+
+void Members::remember(std::string key, const Member& member) {
+  if (known_.size() < max_known && !member.is_ended()) known_.emplace(std::move(key), member);
+}
+
+/// The set is copied, since closures on the store's threads have the one there was.
+void Members::open(const std::string& connection) {
+  // A call may still be on its way when its connection is closed.
+  if (open_->contains(connection) || std::ranges::find(closed_, connection) != closed_.end()) return;
+  auto open = *open_;
+  open.insert(connection);
+  open_ = std::make_shared<const std::set<std::string>>(std::move(open));
 }
 
 void Members::connection_closed(const std::string& connection) {
-  if (open_.erase(connection) > 0) changed();
+  closed_.push_back(connection);
+  if (closed_.size() > max_closed) closed_.pop_front();
+  if (!open_->contains(connection)) return;
+  auto open = *open_;
+  open.erase(connection);
+  open_ = std::make_shared<const std::set<std::string>>(std::move(open));
+  changed();
 }
 
 void Members::follow(const Member& member) {
@@ -80,16 +106,29 @@ void Members::follow(const Member& member) {
     if (before->second == key) return;
     auto host = hosts_.find(before->second);
     host->second.members.erase(member.id);
-    if (host->second.members.empty()) hosts_.erase(host);
+    if (host->second.members.empty()) {
+      if (host->second.timer) loop_.cancel_timer(host->second.timer);
+      hosts_.erase(host);
+    }
     hosted_.erase(before);
   }
   if (key.empty()) return;
-  auto& host = hosts_[key];
-  host.members.insert(member.id);
+  auto [host, is_new] = hosts_.try_emplace(key, Host{.process = *member.host});
+  host->second.members.insert(member.id);
   hosted_[member.id] = key;
+  if (is_new) watch_host(key);
+}
+
+void Members::watch_host(const std::string& key) {
+  auto& host = hosts_.at(key);
+  auto watched = watch_(host.process, [this, key] { host_ended(key); });
+  host.exit = std::move(watched.exit);
   if (host.exit) return;
-  host.exit = watch_(*member.host, [this, key] { host_ended(key); });
-  if (!host.exit) loop_.post([this, key] { host_ended(key); });  // it is gone already
+  auto pause = watched.is_gone ? Duration(0) : watch_again_after;
+  host.timer = loop_.set_timer(pause, [this, key, is_gone = watched.is_gone] {
+    hosts_.at(key).timer = 0;
+    is_gone ? host_ended(key) : watch_host(key);
+  });
 }
 
 void Members::host_ended(const std::string& key) {
@@ -98,16 +137,8 @@ void Members::host_ended(const std::string& key) {
   changed();
   for (const auto& member : found.mapped().members) {
     hosted_.erase(member);
-    loop_.spawn(tell_gone(member));
+    if (gone_) gone_(member, found.mapped().process);
   }
-}
-
-Task<void> Members::tell_gone(std::string id) {
-  auto member = co_await store_.read(
-      [id](Reader& reader) -> Result<std::optional<Member>> { return find_member(reader, id); });
-  if (!member)
-    co_return log_error("cannot read a member whose program ended", member.error(), {{"member", id}});
-  if (*member && !(*member)->is_ended() && gone_) gone_(**member);
 }
 
 Task<Result<>> Members::recover() {

@@ -49,7 +49,8 @@ Words codex_words(const Request& request, const std::string& cru) {
   if (!request.model.id.empty()) words.insert(words.end(), {"-m", request.model.id});
   set("mcp_servers.cru.command", json::value(cru));
   set("mcp_servers.cru.args", json::array{"mcp"});
-  set("mcp_servers.cru.env_vars", json::array{"CRU_RUN", "CRU_TASK_ID", "CRU_PROJECT", "TRACEPARENT"});
+  set("mcp_servers.cru.env_vars",
+      json::array{"CRU_TOKEN", "CRU_RUN", "CRU_TASK_ID", "CRU_PROJECT", "TRACEPARENT"});
   // Nobody is there to approve: what the tools may do is decided where they run.
   set("mcp_servers.cru.default_tools_approval_mode", "approve");
   if (!request.resume.empty()) words.insert(words.end(), {"resume", request.resume});

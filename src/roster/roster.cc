@@ -1,8 +1,11 @@
 #include "roster/roster.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "autonomy/live_table.h"
+#include "base/plain_words.h"
 #include "base/text.h"
 #include "crew/crew_table.h"
 #include "inbox/question_table.h"
@@ -19,10 +22,13 @@ using members::Kind;
 using members::Member;
 using members::Word;
 
+constexpr Duration told_after_end = 1h;
+constexpr int64_t max_lost = 200;
+
 std::string command_of(const runs::Run& run) {
   if (!run.task.empty()) return run.task;
   std::string command;
-  for (const auto& word : run.argv) command += (command.empty() ? "" : " ") + word;
+  for (const auto& word : run.argv) command += (command.empty() ? "" : " ") + as_shell_word(word);
   return command;
 }
 
@@ -54,6 +60,16 @@ void add_run(Reader& reader, Facts& facts, Entry& entry) {
     add_end(facts, *run);
 }
 
+std::optional<Facts::Session::Told> told_by(const coordination::Session& session) {
+  using coordination::Turn;
+  // A session without hooks that goes on after it was idle need not say so.
+  if (session.turn == Turn::unknown || (session.turn == Turn::idle && !session.kept_by_hook)) return {};
+  auto word = session.turn == Turn::idle       ? Word::idle
+              : session.turn == Turn::thinking ? Word::thinking
+                                               : Word::using_tool;
+  return Facts::Session::Told{word, session.turn_since, session.tool};
+}
+
 void add_session(Reader& reader, Facts& facts, Entry& entry) {
   for (const auto& session : coordination::list_sessions_of_member(reader, entry.member.id)) {
     entry.session = session.session_id;
@@ -63,9 +79,12 @@ void add_session(Reader& reader, Facts& facts, Entry& entry) {
     facts.session =
         Facts::Session{.is_idle = session.is_person() || session.presence == coordination::Presence::idle,
                        .tells_idle = session.kept_by_hook,
+                       .lasts = entry.member.host.has_value(),
                        .last_heartbeat = session.last_heartbeat.wall,
-                       .doing = session.current_task};
+                       .doing = session.current_task,
+                       .told = told_by(session)};
   }
+  if (entry.doing.empty() && facts.session && facts.session->told) entry.doing = facts.session->told->tool;
 }
 
 /// What the last word in a thread says of what its agent does now.
@@ -186,6 +205,27 @@ void hide_conversations(std::vector<Entry>& entries) {
   }
 }
 
+/// Whoever has ended badly is told of for a while, unless it is there again under its name.
+void add_lost(Reader& reader, std::vector<Entry>& entries, const Asked& asked, Time now) {
+  auto is_listed = [&](const Member& member) {
+    return std::ranges::any_of(entries, [&](const Entry& entry) {
+      return entry.member.id == member.id || entry.member.name == member.name;
+    });
+  };
+  std::vector<Entry> lost;
+  for (auto& member : members::list_ended_since(reader, now - told_after_end, max_lost)) {
+    if (is_listed(member)) continue;
+    auto entry = entry_of(reader, std::move(member), asked, now);
+    if (entry.badge.word <= Word::disconnected) lost.push_back(std::move(entry));
+  }
+  std::ranges::move(lost, std::back_inserter(entries));
+}
+
+bool needs_somebody(const Entry& entry, Time now) {
+  const auto& ended_at = entry.member.ended_at;
+  return entry.badge.word <= Word::disconnected && (!ended_at || now - *ended_at <= told_after_end);
+}
+
 /// Whoever waits for an answer is listed, however many others there are.
 void add_askers(Reader& reader, std::vector<Member>& listed, const Asked& asked) {
   for (const auto& [id, question] : asked) {
@@ -214,10 +254,10 @@ Page list(Reader& reader, const Query& query, Time now) {
   if (page.more) found.pop_back();
   auto asked = list_asked(reader);
   add_askers(reader, found, asked);
+  for (auto& member : found) page.entries.push_back(entry_of(reader, std::move(member), asked, now));
+  if (!query.with_ended) add_lost(reader, page.entries, asked, now);
   std::map<std::string, std::string> names;
-  for (auto& member : found) {
-    page.entries.push_back(entry_of(reader, std::move(member), asked, now));
-    auto& entry = page.entries.back();
+  for (auto& entry : page.entries) {
     if (entry.member.parent.empty()) continue;
     auto [known, is_new] = names.try_emplace(entry.member.parent);
     if (is_new)
@@ -225,13 +265,10 @@ Page list(Reader& reader, const Query& query, Time now) {
     entry.parent = known->second;
   }
   if (!query.with_conversations) hide_conversations(page.entries);
-  auto needs_somebody = [](const Entry& entry) {
-    return entry.badge.word <= Word::disconnected && !entry.member.is_ended();
-  };
   std::vector<Entry> in_order;
   for (bool is_first : {true, false})
     for (auto& entry : page.entries)
-      if (needs_somebody(entry) == is_first) in_order.push_back(entry);
+      if (needs_somebody(entry, now) == is_first) in_order.push_back(entry);
   page.entries = std::move(in_order);
   return page;
 }
@@ -259,6 +296,13 @@ members::Badge badge_of(Reader& reader, const runs::Run& run, const Asked& asked
   return badge(facts, now);
 }
 
+std::string describe_spent(const Entry& entry) {
+  if (entry.cost_usd) return fmt::format("${:.2f}", *entry.cost_usd);
+  if (entry.tokens <= 0) return {};
+  if (entry.tokens < 1000) return fmt::format("{} tokens", entry.tokens);
+  return fmt::format("{}k tokens", (entry.tokens + 500) / 1000);
+}
+
 json::object to_json(const Entry& entry) {
   auto out = to_json(entry.member);
   for (auto& [key, value] : to_json(entry.badge)) out[key] = value;
@@ -267,6 +311,7 @@ json::object to_json(const Entry& entry) {
   out["doing"] = json_or_null(entry.doing);
   out["tokens"] = entry.tokens > 0 ? json::value(entry.tokens) : json::value(nullptr);
   out["cost_usd"] = json_or_null(entry.cost_usd);
+  out["spent"] = json_or_null(describe_spent(entry));
   out["facets"] = {{"run", json_or_null(entry.run)},
                    {"session", json_or_null(entry.session)},
                    {"thread", json_or_null(entry.thread)},

@@ -24,6 +24,8 @@ struct Entry {
   int64_t tokens = 0;
   std::optional<double> cost_usd = {};
 };
+/// "$0.12", or "14k tokens" where the price is not known; empty: nothing, or nobody knows.
+std::string describe_spent(const Entry& entry);
 json::object to_json(const Entry& entry);
 
 struct Query {
@@ -37,7 +39,8 @@ struct Page {
   std::vector<Entry> entries;
   bool more = false;
 };
-/// Whoever needs somebody first, then in the order in which they came, live agents last.
+/// Whoever needs somebody first, then in the order in which they came, live agents last. Among the first are
+/// those that ended within the last hour and failed or left something behind, also without `with_ended`.
 Page list(Reader& reader, const Query& query, Time now);
 
 /// The oldest question that waits for an answer, by who asked.

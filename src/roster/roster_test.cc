@@ -100,6 +100,38 @@ TEST_F(RosterTest, WhoeverWaitsForAnAnswerComesFirst) {
   EXPECT_EQ(lines({.limit = 1}).front(), "coder: needs you (asked: Which port?)");
 }
 
+TEST_F(RosterTest, WhoEndedBadlyIsToldOfFirstForAnHour) {
+  change([](Tx& tx) {
+    for (const auto* name : {"ada", "bob", "eve", "there"})
+      ASSERT_TRUE(members::add_member(tx, {.id = std::string("m-") + name, .name = name}));
+    members::end_member(tx, "m-ada", "its program has ended", "2 locks");
+    members::end_member(tx, "m-bob", "it ended: logout");
+    members::end_member(tx, "m-eve", "its program has ended", "1 lock");
+    ASSERT_TRUE(members::add_member(tx, {.id = "m-eve-again", .name = "eve"}));
+  });
+  Lines all = {"ada: disconnected (its program has ended; it left 2 locks)", "eve: idle ()",
+               "there: idle ()"};
+  EXPECT_EQ(lines(), all) << "eve is there again";
+  clock.advance(61min);
+  EXPECT_EQ(lines(), (Lines{all.begin() + 1, all.end()}));
+}
+
+TEST_F(RosterTest, WhatWasSpentIsToldAsFarAsItIsKnown) {
+  Entry entry{.member = {},
+              .badge = {},
+              .parent = {},
+              .doing = {},
+              .run = {},
+              .session = {},
+              .thread = {},
+              .body = {}};
+  EXPECT_EQ(describe_spent(entry), "");
+  entry.tokens = 14'099;
+  EXPECT_EQ(describe_spent(entry), "14k tokens");
+  entry.cost_usd = 0.119;
+  EXPECT_EQ(describe_spent(entry), "$0.12");
+}
+
 TEST_F(RosterTest, ASessionSaysMoreThanItsProcess) {
   change([](Tx& tx) {
     add_run(tx, "coder", Kind::claude);
@@ -113,6 +145,35 @@ TEST_F(RosterTest, ASessionSaysMoreThanItsProcess) {
   EXPECT_EQ(entry.doing, "the parser");
   EXPECT_EQ(entry.session, "s1");
   EXPECT_EQ(entry.run, "coder");
+}
+
+TEST_F(RosterTest, ASessionIsToldByItsHooks) {
+  auto turn = [this](coordination::Turn turn, std::string tool, bool kept_by_hook = true) {
+    change([=](Tx& tx) {
+      if (!members::find_member(tx, "m-1"))
+        ASSERT_TRUE(members::add_member(tx, {.id = "m-1", .name = "claude-1", .kind = Kind::claude}));
+      auto session = a_session("s1", "m-1", tx.now());
+      session.kept_by_hook = kept_by_hook;
+      coordination::note_turn(session, turn, tool, tx.now());
+      coordination::put_session(tx, session);
+    });
+    return lines().at(0) + " " + listed().entries.at(0).doing;
+  };
+  using coordination::Turn;
+  EXPECT_EQ(turn(Turn::idle, ""), "claude-1: idle (waiting for a prompt) ");
+  EXPECT_EQ(turn(Turn::using_tool, "Bash"), "claude-1: using a tool (Bash) Bash");
+  EXPECT_EQ(turn(Turn::unknown, ""), "claude-1: thinking () ") << "it has not said that it is idle";
+  EXPECT_EQ(turn(Turn::unknown, "", false), "claude-1: idle () ") << "it called once";
+}
+
+TEST_F(RosterTest, ACommandIsQuotedAsOneWouldTypeIt) {
+  change([](Tx& tx) {
+    add_run(tx, "build", Kind::command);
+    auto run = *runs::find(tx, "build");
+    run.argv = {"sh", "-c", "echo hi; sleep 1"};
+    runs::put(tx, run);
+  });
+  EXPECT_EQ(listed().entries.at(0).doing, "sh -c 'echo hi; sleep 1'");
 }
 
 TEST_F(RosterTest, APersonIsNeverSaidToThink) {
@@ -136,7 +197,8 @@ TEST_F(RosterTest, EndedOnesAreListedOnRequest) {
     ASSERT_TRUE(members::add_member(tx, {.id = "m-gone", .name = "gone", .kind = Kind::claude}));
     members::end_member(tx, "m-gone", "its program, claude, has ended", "2 locks");
   });
-  EXPECT_EQ(lines(), Lines());
+  EXPECT_EQ(lines(), (Lines{"gone: disconnected (its program, claude, has ended; it left 2 locks)"}))
+      << "only what may need somebody";
   auto all = lines({.with_ended = true});
   std::ranges::sort(all);
   EXPECT_EQ(all, (Lines{"gone: disconnected (its program, claude, has ended; it left 2 locks)",

@@ -45,11 +45,16 @@ struct Run {
   Duration kill_grace{0};
   std::string trace_id;
   std::string traceparent;
-  std::string member = {};  ///< whose run it is
+  std::string member = {};      ///< whose run it is
+  std::string token_hash = {};  ///< SHA-256 of what its processes show at the doors
   Time created_at;
   std::optional<Time> started_at;
   std::optional<Time> ended_at;
 };
+
+/// The backend of a command that runs confined, on an agent's word.
+inline constexpr std::string_view confined_backend = "confined";
+inline bool is_confined(const Run& run) { return run.backend == confined_backend; }
 
 /// How a process ended, as the keeper recorded it.
 struct Exit {

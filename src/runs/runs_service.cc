@@ -104,6 +104,11 @@ Runs::ActiveRunPtr Runs::find_active(const std::string& task_id) const {
   return nullptr;
 }
 
+bool Runs::is_confined(const std::string& task_id) const {
+  auto active = find_active(task_id);
+  return active && active->is_confined;
+}
+
 std::string Runs::task_of(const std::string& uid) const {
   auto found = active_.find(uid);
   return found == active_.end() ? std::string() : found->second->task_id;
@@ -112,6 +117,24 @@ std::string Runs::task_of(const std::string& uid) const {
 std::string Runs::member_of(const std::string& uid) const {
   auto found = active_.find(uid);
   return found == active_.end() ? std::string() : found->second->member;
+}
+
+std::string Runs::uid_of_token(const std::string& hash) const {
+  for (const auto& [uid, active] : active_)
+    if (!active->token_hash.empty() && equal_in_constant_time(active->token_hash, hash)) return uid;
+  return {};
+}
+
+std::string Runs::uid_of_process(int64_t pid, int64_t start_time) const {
+  for (const auto& [uid, active] : active_)
+    if (active->process && active->process->pid == pid && active->process->start_time == start_time)
+      return uid;
+  return {};
+}
+
+bool Runs::has_run_of(const std::string& member) const {
+  return !member.empty() &&
+         std::ranges::any_of(active_, [&](const auto& entry) { return entry.second->member == member; });
 }
 
 Task<Result<Run>> Runs::find(std::string task_id) {

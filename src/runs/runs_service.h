@@ -25,7 +25,7 @@ struct Options {
   std::string root;
   Duration kill_grace = 10s;
   int64_t output_limit = int64_t(2) << 30;
-  int64_t disk_floor = int64_t(256) << 20;
+  int64_t min_free_disk = int64_t(256) << 20;
   /// Commands by name, for `--backend NAME`, beyond the built-in ones.
   std::map<std::string, std::vector<std::string>> backends;
   /// What every run inherits; the allow-listed part of our own environment.
@@ -48,7 +48,8 @@ struct StartRequest {
   int64_t rows = 24, cols = 80;
   std::string traceparent;
   std::string member = {};                      ///< whose run it is; empty: a member of its own
-  std::string parent = {};                      ///< the member that starts it, where that is an agent
+  std::string parent = {};                      ///< the member that starts it; empty: a person
+  std::string token = {};                       ///< made by start: what its processes show at the doors
   std::optional<Confinement> confinement = {};  ///< none: it may do what the user may
 };
 
@@ -107,12 +108,20 @@ class Runs {
   std::string task_of(const std::string& uid) const;
   /// Whose run this execution is; empty if it has ended.
   std::string member_of(const std::string& uid) const;
+  /// The active run whose token has this SHA-256; empty if there is none.
+  std::string uid_of_token(const std::string& hash) const;
+  /// The active run whose main process this is; empty if it is none's.
+  std::string uid_of_process(int64_t pid, int64_t start_time) const;
   /// The main process of an active run. Waits a moment for one that is being started: its first words may
   /// come before the keeper's reply. Empty if there is no such run.
   Task<std::optional<ProcessIdentity>> process_of(std::string uid);
   /// Task ids whose files are being removed: they cannot be started meanwhile. Shared with the retention.
   std::set<std::string>& purging() { return purging_; }
   bool is_running(const std::string& task_id) const { return find_active(task_id) != nullptr; }
+  /// Whether this active run is a command that runs confined, on an agent's word.
+  bool is_confined(const std::string& task_id) const;
+  /// Whether a run of this member is active.
+  bool has_run_of(const std::string& member) const;
   /// Called after the end of a run is recorded.
   void when_ended(std::function<void(const Run&)> ended) { ended_ = std::move(ended); }
   int64_t active_count() const { return static_cast<int64_t>(active_.size()); }

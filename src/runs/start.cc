@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/id.h"
+#include "base/sha256.h"
 #include "members/member_table.h"
 #include "platform/files/log.h"
 #include "platform/process/subprocess.h"
@@ -31,7 +32,7 @@ std::string make_traceparent(const std::string& parent, Random& random) {
 /// Whoever a run is that is nobody's else.
 members::Member member_for(const Run& run, const std::string& id, const std::string& parent) {
   auto program = fs::path(run.argv.front()).filename().string();
-  auto kind = members::vendor_of(run.backend == "command" ? program : run.backend);
+  auto kind = members::vendor_of(run.backend == "command" || is_confined(run) ? program : run.backend);
   return {.id = id,
           .name = run.task_id,
           .kind = kind.value_or(members::Kind::command),
@@ -101,7 +102,9 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
   Run run;
   run.task_id = request.id;
   run.uid = uuid_from(random_.bytes16());
+  if (!request.token.empty()) run.token_hash = sha256(request.token);
   run.backend = request.backend.empty() ? "command" : request.backend;
+  if (request.confinement) run.backend = confined_backend;
   run.argv = launch.argv;
   run.task = request.task;
   run.owns_worktree = request.worktree;
@@ -116,25 +119,25 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
     co_return fail(Code::conflict, fmt::format("run {} is being purged", run.task_id), "id", "retry shortly");
   run.member = request.member;
   auto member_id = members::member_id_from(random_.bytes16());
-  auto parent = request.parent;
-  co_return co_await store_.write([run, must_be_new, member_id, parent](Tx& tx) -> Result<Run> {
-    auto fresh = run;
-    if (auto known = runs::find(tx, run.task_id)) {
-      if (must_be_new || is_active(known->status))
-        return fail(Code::conflict, fmt::format("run {} is {}", run.task_id, name(known->status)), "id",
-                    fmt::format("choose another id, or: cru kill {}", run.task_id));
-      fresh.last_seq = fresh.scanned_seq = known->last_seq;  // the file goes on, and so do its numbers
-    }
-    if (fresh.member.empty()) {
-      auto member = members::add_member(tx, member_for(run, member_id, parent));
-      if (!member) return fail(std::move(member.error()));
-      fresh.member = member->id;
-    }
-    auto begun = begin(std::move(fresh), tx.now());
-    put(tx, begun.run);
-    for (auto& event : begun.events) tx.emit({event.type, run.task_id, event.data});
-    return begun.run;
-  });
+  co_return co_await store_.write(
+      [run, must_be_new, member_id, parent = request.parent](Tx& tx) -> Result<Run> {
+        auto fresh = run;
+        if (auto known = runs::find(tx, run.task_id)) {
+          if (must_be_new || is_active(known->status))
+            return fail(Code::conflict, fmt::format("run {} is {}", run.task_id, name(known->status)), "id",
+                        fmt::format("choose another id, or: cru kill {}", run.task_id));
+          fresh.last_seq = fresh.scanned_seq = known->last_seq;  // the file goes on, and so do its numbers
+        }
+        if (fresh.member.empty()) {
+          auto member = members::add_member(tx, member_for(run, member_id, parent));
+          if (!member) return fail(std::move(member.error()));
+          fresh.member = member->id;
+        }
+        auto begun = begin(std::move(fresh), tx.now());
+        put(tx, begun.run);
+        for (auto& event : begun.events) tx.emit({event.type, run.task_id, event.data});
+        return begun.run;
+      });
 }
 
 /// The command as the keeper gets it. The record keeps what was asked for.
@@ -160,10 +163,11 @@ StartSpec Runs::to_spec(const Run& run, const StartRequest& request, std::string
                  .rows = request.rows,
                  .cols = request.cols,
                  .output_limit = options_.output_limit,
-                 .disk_floor = options_.disk_floor,
+                 .disk_floor = options_.min_free_disk,
                  .mark = std::move(mark),
                  .grace = options_.kill_grace};
   spec.env["CRU_RUN"] = run.uid;
+  if (!request.token.empty()) spec.env["CRU_TOKEN"] = request.token;
   spec.env["CRU_TASK_ID"] = run.task_id;
   spec.env["CRU_PROJECT"] = options_.root;
   spec.env["TRACEPARENT"] = run.traceparent;
@@ -174,6 +178,10 @@ Task<Result<Run>> Runs::start(StartRequest request) {
   for (const auto& [name, value] : options_.environment) request.env.try_emplace(name, value);
   auto launch = prepare(request);
   if (!launch) co_return fail(std::move(launch.error()));
+  request.token.clear();
+  // What is confined has nothing to ask for at the doors: a run of its own could do what it may not.
+  for (int word = 0; word < 4 && !request.confinement; ++word)
+    request.token += fmt::format("{:016x}", random_.next());
   if (request.worktree) {
     auto possible = co_await worktrees_.check();
     if (!possible) co_return fail(std::move(possible.error()));

@@ -2,8 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
+#include "base/text.h"
+
 namespace cru::coordination {
 namespace {
+
+constexpr std::array<std::string_view, 4> turn_names = {"", "idle", "thinking", "using a tool"};
 
 Result<> check_owner(const Session& session, const Who& who) {
   // Neither a name nor a session id in use is a key to what it holds.
@@ -27,6 +33,7 @@ Session alive(Session session, const Who& who, const Moment& now) {
     session.gone_because.clear();
     session.gone_with_run = false;
     session.ended_at.reset();
+    note_turn(session, Turn::unknown, {}, now.wall);
   }
   session.presence = Presence::active;
   session.last_heartbeat = now;
@@ -54,6 +61,23 @@ std::string_view name(Presence presence) {
 Presence presence_from(std::string_view name) {
   if (name == "active") return Presence::active;
   return name == "idle" ? Presence::idle : Presence::disconnected;
+}
+
+std::string_view name(Turn turn) { return turn_names[static_cast<size_t>(turn)]; }
+Turn turn_from(std::string_view text) {
+  const auto* found = std::ranges::find(turn_names, text);
+  return found == turn_names.end() ? Turn::unknown : static_cast<Turn>(found - turn_names.begin());
+}
+
+bool note_turn(Session& session, Turn turn, std::string tool, Time now) {
+  // Between two tools it thinks of what the first one said; between two turns of nothing.
+  if (turn == Turn::thinking && tool.empty()) tool = session.tool;
+  if (turn == Turn::idle) tool.clear();
+  if (session.turn == turn && session.tool == tool) return false;
+  session.turn = turn;
+  session.tool = std::move(tool);
+  session.turn_since = now;
+  return true;
 }
 
 Session new_session(const Who& who, const Moment& now) {
@@ -107,6 +131,12 @@ Session disconnect(Session session, std::string_view why, const Freed& freed, co
   session.ended_at = now.wall;
   ++session.epoch;
   return session;
+}
+
+std::string why_it_ended(std::string_view reason) {
+  // What Claude Code and Codex say when nothing special happened.
+  bool is_normal = is_one_of(reason, {"", "other", "exit", "prompt_input_exit"});
+  return is_normal ? "it ended normally" : fmt::format("it ended: {}", reason);
 }
 
 json::object to_json(const Session& session) {

@@ -11,6 +11,11 @@ enum class Presence { active, idle, disconnected };
 std::string_view name(Presence presence);
 Presence presence_from(std::string_view name);
 
+/// What a session does, as it says itself or its host's hooks do. Unknown: nobody has said.
+enum class Turn { unknown, idle, thinking, using_tool };
+std::string_view name(Turn turn);
+Turn turn_from(std::string_view name);
+
 struct Session {
   std::string session_id;
   std::string agent_id;
@@ -20,6 +25,9 @@ struct Session {
   std::vector<std::string> capabilities = {};
   std::string current_task = {};
   Presence presence = Presence::active;
+  Turn turn = Turn::unknown;
+  std::string tool = {};  ///< the one in use, or while it thinks the one that it used last in this turn
+  Time turn_since = {};
   int64_t epoch = 1;              ///< raised whenever the session is disconnected or ended
   bool kept_by_hook = false;      ///< outlives its MCP server
   std::string gone_because = {};  ///< why it is disconnected, in words
@@ -51,8 +59,15 @@ struct Freed {
 };
 /// "2 locks, 1 question"; empty if there was nothing.
 std::string describe(const Freed& freed);
+/// What is said of its turn: `tool` is the one in use, or with `thinking` the one used last. True if that is
+/// new.
+bool note_turn(Session& session, Turn turn, std::string tool, Time now);
+
 /// The session, over: `why` and what was set free are what a later call of it is told.
 Session disconnect(Session session, std::string_view why, const Freed& freed, const Moment& now);
+
+/// Why a session that ends itself, or whose host ends it, is over: "it ended normally", "it ended: logout".
+std::string why_it_ended(std::string_view reason);
 
 /// The wire form of discover_agents.
 json::object to_json(const Session& session);

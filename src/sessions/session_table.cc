@@ -1,5 +1,7 @@
 #include "sessions/session_table.h"
 
+#include <fmt/format.h>
+
 #include "members/member_table.h"
 
 namespace cru::coordination {
@@ -30,26 +32,42 @@ CREATE INDEX changesets_by_age ON changesets(created_at);
 )"},
                                         {"sessions", 2, R"(
 ALTER TABLE agent_sessions ADD COLUMN member TEXT NOT NULL DEFAULT '';
-UPDATE agent_sessions SET member = 'm-' || substr(replace(session_id, '-', ''), -12) WHERE status <> 'disconnected';
-INSERT INTO members(id, name, kind, parent, definition, scope, program, session_id, agent_id, agent_type, unattributed,
-                    doing, started_at, end_reason)
+-- A run's session is its run's, who goes on under the session that was heard of last.
+UPDATE agent_sessions SET member = coalesce(
+    (SELECT id FROM members WHERE scope LIKE 'run:%' AND agent_id = owner AND agent_type = 'run' AND ended_at IS NULL),
+    'm-' || substr(replace(session_id, '-', ''), -12))
+  WHERE status <> 'disconnected';
+UPDATE members SET (session_id, agent_id, agent_type, doing) =
+    (SELECT s.session_id, s.agent_id, s.agent_type, s.current_task FROM agent_sessions s
+      WHERE s.member = members.id AND s.status <> 'disconnected' ORDER BY s.last_heartbeat DESC, s.session_id LIMIT 1)
+  WHERE EXISTS (SELECT 1 FROM agent_sessions s WHERE s.member = members.id AND s.status <> 'disconnected');
+INSERT OR IGNORE INTO members(id, name, kind, parent, definition, scope, program, session_id, agent_id, agent_type,
+                              unattributed, doing, started_at, end_reason)
   SELECT member,
-         CASE WHEN row_number() OVER (PARTITION BY agent_id ORDER BY started_at, session_id) = 1 THEN agent_id
-              ELSE agent_id || '-' || row_number() OVER (PARTITION BY agent_id ORDER BY started_at, session_id) || '-' ||
-                   substr(session_id, -4) END,
+         CASE WHEN row_number() OVER (PARTITION BY agent_id ORDER BY started_at, session_id) = 1 AND NOT EXISTS
+                   (SELECT 1 FROM members WHERE members.name = s.agent_id AND ended_at IS NULL)
+              THEN agent_id ELSE agent_id || '-' || substr(member, 3) END,
          CASE WHEN agent_type IN ('person', 'codex', 'gemini') THEN agent_type
               WHEN agent_type LIKE 'claude%' THEN 'claude' ELSE 'script' END,
          '', '', '', '', session_id, agent_id, agent_type, 0, current_task, started_at, ''
-    FROM agent_sessions WHERE status <> 'disconnected';
-INSERT INTO member_keys(key, member, is_open, noted_at)
-  SELECT 'session:' || session_id, member, 1, started_at FROM agent_sessions WHERE status <> 'disconnected';
+    FROM agent_sessions s
+    WHERE status <> 'disconnected' AND NOT EXISTS (SELECT 1 FROM members WHERE members.id = s.member);
+UPDATE agent_sessions SET member = ''
+  WHERE member <> '' AND NOT EXISTS (SELECT 1 FROM members WHERE members.id = agent_sessions.member);
+INSERT OR IGNORE INTO member_keys(key, member, is_open, noted_at)
+  SELECT 'session:' || session_id, member, 1, started_at FROM agent_sessions WHERE member <> '';
 CREATE INDEX agent_sessions_of_member ON agent_sessions(member) WHERE member <> '';
+)"},
+                                        {"sessions", 3, R"(
+ALTER TABLE agent_sessions ADD COLUMN turn TEXT NOT NULL DEFAULT '';
+ALTER TABLE agent_sessions ADD COLUMN tool TEXT NOT NULL DEFAULT '';
+ALTER TABLE agent_sessions ADD COLUMN turn_since INTEGER NOT NULL DEFAULT 0;
 )"}};
 
 #define SESSION_COLUMNS                                                                                   \
   "session_id, agent_id, agent_type, owner, capabilities, current_task, status, epoch, kept_by_hook, "    \
   "gone_because, gone_with_run, folder, base_commit, last_heartbeat, heartbeat_boot_id, heartbeat_boot, " \
-  "started_at, ended_at, member"
+  "started_at, ended_at, member, turn, tool, turn_since"
 
 Session to_session(const Row& row) {
   Session session{.session_id = row.text(0),
@@ -69,6 +87,9 @@ Session to_session(const Row& row) {
                   .started_at = row.time(16),
                   .ended_at = row.maybe_time(17)};
   session.member = row.text(18);
+  session.turn = turn_from(row.text(19));
+  session.tool = row.text(20);
+  session.turn_since = row.time(21);
   if (auto list = parse_json(row.text(4)); list && list->is_array())
     for (const auto& word : list->get_array()) session.capabilities.emplace_back(word.as_string());
   return session;
@@ -78,6 +99,16 @@ std::vector<Session> to_sessions(const std::vector<Row>& rows) {
   std::vector<Session> sessions;
   for (const auto& row : rows) sessions.push_back(to_session(row));
   return sessions;
+}
+
+/// Whoever has ended holds nothing more, whatever of it is still on its way.
+Result<> check_member(Reader& reader, const Who& who) {
+  auto member = who.member.empty() ? std::nullopt : members::find_member(reader, who.member);
+  if (!member || !member->is_ended()) return {};
+  return fail(Code::session_expired,
+              fmt::format("{} has ended: {}", member->name,
+                          member->end_reason.empty() ? "no reason was given" : member->end_reason),
+              "", "call register_session");
 }
 
 Result<Session> begin(Tx& tx, const Who& who, const Moment& now,
@@ -100,11 +131,15 @@ Result<Session> admit_session(Tx& tx, const Who& who, Moment now,
                               const std::function<void(Session&)>& change = {}, bool tell = false) {
   now.wall = tx.now();
   auto found = find_session(tx, who.session_id);
-  if (!found) return begin(tx, who, now, change);
+  if (!found) {
+    if (auto there = check_member(tx, who); !there) return fail(std::move(there.error()));
+    return begin(tx, who, now, change);
+  }
   auto before = found->presence;
   auto last_heartbeat = found->last_heartbeat;
   auto session = rule(*std::move(found), who, now);
   if (!session) return session;
+  if (auto there = check_member(tx, who); !there) return fail(std::move(there.error()));
   // A sign of life a moment after another says nothing new, and is not worth its row.
   if (!change && !tell && before == session->presence && until(now, last_heartbeat) < heartbeats_apart)
     return session;
@@ -128,12 +163,13 @@ std::optional<Session> find_session(Reader& reader, std::string_view session_id)
 
 void put_session(Tx& tx, const Session& session) {
   tx.exec("INSERT OR REPLACE INTO agent_sessions(" SESSION_COLUMNS
-          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           session.session_id, session.agent_id, session.agent_type, session.owner,
           to_text(json::value_from(session.capabilities)), session.current_task, name(session.presence),
           session.epoch, session.kept_by_hook, session.gone_because, session.gone_with_run, session.folder,
           session.base_commit, session.last_heartbeat.wall, session.last_heartbeat.boot_id,
-          session.last_heartbeat.boot.count(), session.started_at, session.ended_at, session.member);
+          session.last_heartbeat.boot.count(), session.started_at, session.ended_at, session.member,
+          name(session.turn), session.tool, session.turn_since);
 }
 
 std::vector<Session> list_connected_sessions(Reader& reader, int64_t most) {
@@ -179,6 +215,15 @@ std::vector<std::string> owners_of_connected_sessions(Reader& reader) {
   return owners;
 }
 
+std::vector<members::Member> ended_members_with_sessions(Reader& reader) {
+  std::vector<members::Member> ended;
+  for (const auto& row : reader.rows(
+           "SELECT DISTINCT member FROM agent_sessions WHERE member <> '' AND status <> 'disconnected'"))
+    if (auto member = members::find_member(reader, row.text(0)); member && member->is_ended())
+      ended.push_back(*std::move(member));
+  return ended;
+}
+
 int64_t remove_old_sessions(Tx& tx, Time cutoff, int64_t most) {
   int64_t removed = 0;
   for (const auto& row :
@@ -193,15 +238,6 @@ int64_t remove_old_sessions(Tx& tx, Time cutoff, int64_t most) {
       tx.exec("DELETE FROM changesets WHERE id IN (SELECT id FROM changesets WHERE created_at < ? LIMIT ?)",
               cutoff, most);
   return removed;
-}
-
-void end_members_without_session(Tx& tx, Time cutoff, int64_t most) {
-  for (const auto& row : tx.rows(
-           "SELECT id FROM members WHERE ended_at IS NULL AND host_pid IS NULL AND scope = '' AND started_at "
-           "< ? AND EXISTS (SELECT 1 FROM member_keys WHERE member = id) AND NOT EXISTS (SELECT 1 FROM "
-           "agent_sessions WHERE member = id AND status <> 'disconnected') LIMIT ?",
-           cutoff, most))
-    members::end_member(tx, row.text(0), "it did nothing");
 }
 
 Result<Session> admit_session(Tx& tx, const Who& who, const Moment& now, const SessionListeners& listeners) {

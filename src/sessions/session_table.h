@@ -19,12 +19,11 @@ std::vector<Session> list_sessions_of_member(Reader& reader, std::string_view me
 std::vector<Session> list_sessions(Reader& reader, bool disconnected, int64_t most);
 /// The runs that own live sessions.
 std::vector<std::string> owners_of_connected_sessions(Reader& reader);
+/// Those that have ended while sessions of theirs have not: the daemon was killed in between.
+std::vector<members::Member> ended_members_with_sessions(Reader& reader);
 /// Ended, or a person's that has not been used, since before `cutoff`; its files and changesets with it.
 /// How many rows of each kind at most: `most`. Returns how many sessions and changesets are gone.
 int64_t remove_old_sessions(Tx& tx, Time cutoff, int64_t most);
-/// Ends the members that were known before `cutoff` and have neither a process nor a session: what they came
-/// for was refused.
-void end_members_without_session(Tx& tx, Time cutoff, int64_t most);
 
 struct SessionEnd;
 /// What other rooms do within the transactions of a session's life, in the order in which they registered.
@@ -35,7 +34,8 @@ struct SessionListeners {
 
 /// The first thing in every coordination transaction: creates an unknown session (event `session.started`),
 /// lets a known one in (a heartbeat, which also renews the leases of its claimed work), refuses one that was
-/// disconnected. Errors: session_expired, forbidden, overloaded (too many live sessions).
+/// disconnected and a member that has ended. Errors: session_expired, forbidden, overloaded (too many live
+/// sessions).
 Result<Session> admit_session(Tx& tx, const Who& who, const Moment& now, const SessionListeners& listeners);
 /// The same for a call that revives: a registration, a heartbeat, a hook. `change` is made before the session
 /// is written and told of; with `tell` there is an event even if nothing changed.
@@ -51,7 +51,7 @@ struct Ending {
   /// The conversation ends, its member goes on (/clear): nothing is set free, and the session stays.
   bool keeps = false;
   std::string head_commit = {};
-  std::string handoff_id, changeset_id;  ///< to be used if there is something to write
+  std::string handoff_id = {}, changeset_id = {};  ///< to be used if there is something to write
 };
 struct Ended {
   Freed freed;

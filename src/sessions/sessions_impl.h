@@ -18,7 +18,7 @@ struct Sessions::Impl {
   const std::shared_ptr<SessionListeners> listeners = std::make_shared<SessionListeners>();
   Loop::TimerId timer = 0;
   BootTime timer_at = {};
-  std::function<bool(const std::string& member)> is_present = [](const std::string&) { return false; };
+  std::function<bool(const Session& session)> is_present = [](const Session&) { return false; };
 
   ~Impl() {
     if (timer) loop.cancel_timer(timer);
@@ -31,8 +31,8 @@ struct Sessions::Impl {
   /// HEAD of the tree at `folder`; no_commit in a repository without one; empty outside git.
   Task<std::string> head_of(std::string folder);
   Task<Ending> make_ending(std::string why, std::string folder);
-  /// After the commit that ended it.
-  void forget(const std::string& session_id, const Freed& set_free);
+  /// After the commit that ended them.
+  void forget(const std::vector<std::string>& session_ids, const Freed& set_free);
   Task<void> write_heartbeat(Who who);
 
   struct Swept {
@@ -41,8 +41,20 @@ struct Sessions::Impl {
   };
   Task<Result<Swept>> sweep(Duration threshold);
   Task<Result<Done>> end(Who who, std::string reason, std::string via);
+  Task<Result<>> keep_alive(std::string session_id);
+  Task<Result<std::optional<Ended>>> end_if_stale(Session session, Duration threshold);
+
+  /// All sessions of somebody who is gone, in one transaction.
+  struct Departure {
+    std::function<std::vector<Session>(Reader&)> sessions;
+    std::function<bool(Tx&)> is_so = {};  ///< whether it is still so when it comes to that; empty: it is
+    std::function<void(Tx&)> then = {};   ///< what ends with them
+    Ending ending;                        ///< but for its ids and the commit
+  };
+  Task<Result<>> depart(Departure departure);
   Task<Result<>> end_of_run(std::string task_id, std::string why);
-  Task<Result<>> end_of_member(std::string member, std::string why);
+  Task<Result<>> end_of_host(std::string member, ProcessIdentity host);
+  Task<Result<>> end_of_ended(std::string member, std::string why);
 };
 
 }  // namespace cru::coordination

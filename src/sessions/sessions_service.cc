@@ -66,6 +66,13 @@ void Sessions::on_end(std::function<void(Tx&, SessionEnd&)> listener) {
 std::shared_ptr<const SessionListeners> Sessions::listeners() const { return impl_->listeners; }
 
 Task<Result<>> Sessions::seen(Who who) {
+  auto admitted = co_await this->admitted(std::move(who));
+  // A terminal may have the id of a session that ended long ago: that keeps nobody from looking.
+  if (!admitted && admitted.error().code == Code::session_expired) co_return Result<>();
+  co_return admitted;
+}
+
+Task<Result<>> Sessions::admitted(Who who) {
   // A person who only looks, on the page say, is no agent; and whoever has no name is not registered.
   if (who.is_person() || who.is_nobody()) co_return Result<>();
   auto& heartbeats = impl_->heartbeats;
@@ -75,6 +82,7 @@ Task<Result<>> Sessions::seen(Who who) {
     auto found = co_await read_session(impl_->store, who.session_id);
     if (!found) co_return fail(std::move(found.error()));
     if (!*found) co_return Result<>();
+    if (auto allowed = admit(**found, who, now); !allowed) co_return fail(std::move(allowed.error()));
     bool must_write = !(*found)->is_connected() || heartbeats.is_full();
     if (must_write) {
       auto admitted = co_await impl_->store.write(
@@ -83,7 +91,6 @@ Task<Result<>> Sessions::seen(Who who) {
       heartbeats.put(*admitted);
       co_return Result<>();
     }
-    if (auto admitted = admit(**found, who, now); !admitted) co_return fail(std::move(admitted.error()));
     heartbeats.put(**found);
     heard = heartbeats.hear(who, now);
   }
@@ -120,6 +127,7 @@ Task<Result<Done>> Sessions::register_session(Who who, Registration registration
                               if (registration.current_task)
                                 session.current_task = *registration.current_task;
                               session.kept_by_hook = session.kept_by_hook || registration.kept_by_hook;
+                              if (registration.begins_idle) note_turn(session, Turn::idle, {}, tx.now());
                               if (!head.empty()) session.base_commit = head;
                               if (!who.cwd.empty()) session.folder = who.cwd;
                             };
@@ -130,24 +138,29 @@ Task<Result<Done>> Sessions::register_session(Who who, Registration registration
   co_return done;
 }
 
-Task<Result<Done>> Sessions::heartbeat(Who who, std::string status) {
+Task<Result<Done>> Sessions::heartbeat(Who who, Beat beat) {
   auto now = this->now();
-  auto presence = status == "idle" ? Presence::idle : Presence::active;
-  struct Beat {
+  struct Heard {
     Done done;
     std::optional<Session> session;
   };
-  auto beat =
-      co_await impl_->store.write([listeners = listeners(), who, now, presence](Tx& tx) -> Result<Beat> {
-        if (!find_session(tx, who.session_id)) return Beat{session_not_found(who), {}};
+  auto heard =
+      co_await impl_->store.write([listeners = listeners(), who, now, beat](Tx& tx) -> Result<Heard> {
+        auto known = find_session(tx, who.session_id);
+        if (!known) return Heard{session_not_found(who), {}};
+        auto note = [&](Session& session) {
+          session.presence = beat.is_idle ? Presence::idle : Presence::active;
+          auto turn = beat.is_idle ? Turn::idle : beat.tool.empty() ? Turn::thinking : Turn::using_tool;
+          return note_turn(session, turn, beat.tool.empty() ? beat.used : beat.tool, tx.now());
+        };
         auto session =
-            revive_session(tx, who, now, *listeners, [&](Session& changed) { changed.presence = presence; });
+            revive_session(tx, who, now, *listeners, [&](Session& changed) { note(changed); }, note(*known));
         if (!session) return fail(std::move(session.error()));
-        return Beat{{session_reply(*session)}, *session};
+        return Heard{{session_reply(*session)}, *session};
       });
-  if (!beat) co_return fail(std::move(beat.error()));
-  if (beat->session) impl_->heartbeats.put(*beat->session);
-  co_return std::move(beat->done);
+  if (!heard) co_return fail(std::move(heard.error()));
+  if (heard->session) impl_->heartbeats.put(*heard->session);
+  co_return std::move(heard->done);
 }
 
 Task<Result<Done>> Sessions::discover(Who who, std::string capability, std::string status) {
@@ -176,7 +189,7 @@ Task<Result<Done>> Sessions::end(Who who, std::string reason, std::string via) {
 }
 
 Task<Result<Done>> Sessions::cleanup(Who who, Duration threshold) {
-  if (auto alive = co_await seen(who); !alive) co_return fail(std::move(alive.error()));
+  if (auto alive = co_await admitted(who); !alive) co_return fail(std::move(alive.error()));
   auto earlier =
       co_await impl_->store.read([once = who.once](Reader& reader) { return find_reply(reader, once); });
   if (!earlier) co_return fail(std::move(earlier.error()));
@@ -197,11 +210,15 @@ Task<Result<>> Sessions::end_of_run(std::string task_id, std::string why) {
   return detached(impl_->loop, impl_->end_of_run(std::move(task_id), std::move(why)));
 }
 
-Task<Result<>> Sessions::end_of_member(std::string member, std::string why) {
-  return detached(impl_->loop, impl_->end_of_member(std::move(member), std::move(why)));
+Task<Result<>> Sessions::end_of_host(std::string member, ProcessIdentity host) {
+  return detached(impl_->loop, impl_->end_of_host(std::move(member), std::move(host)));
 }
 
-void Sessions::set_presence(std::function<bool(const std::string&)> is_present) {
+Task<Result<>> Sessions::end_of_ended(std::string member, std::string why) {
+  return detached(impl_->loop, impl_->end_of_ended(std::move(member), std::move(why)));
+}
+
+void Sessions::set_presence(std::function<bool(const Session&)> is_present) {
   impl_->is_present = std::move(is_present);
 }
 
@@ -215,6 +232,14 @@ Task<Result<>> Sessions::recover(std::function<bool(const std::string& task_id)>
       auto ended = co_await impl_->end_of_run(owner, "its run has ended");
       if (!ended) co_return ended;
     }
+  auto left = co_await impl_->store.read([](Reader& reader) -> Result<std::vector<members::Member>> {
+    return ended_members_with_sessions(reader);
+  });
+  if (!left) co_return fail(std::move(left.error()));
+  for (const auto& member : *left) {
+    auto ended = co_await impl_->end_of_ended(member.id, "it ended: " + member.end_reason);
+    if (!ended) co_return ended;
+  }
   auto swept = co_await impl_->sweep(impl_->options.stale_after);
   if (!swept) co_return fail(std::move(swept.error()));
   co_return Result<>();

@@ -16,7 +16,7 @@ struct SessionOptions {
   Duration stale_after = 15min;
   /// What becomes of claimed work when its session ends properly: back to the queue, or kept until its lease
   /// ends (a resumed session goes on with it).
-  bool requeue_at_end = true;
+  bool requeue_on_end = true;
   /// Whoever begins or ends a session is not kept waiting for a git that hangs.
   Duration git_limit = 800ms;
 };
@@ -38,31 +38,42 @@ class Sessions {
   std::shared_ptr<const SessionListeners> listeners() const;
 
   /// For reads: the caller is alive, and registers nobody. The heartbeat is kept in memory and written at
-  /// most every 5 seconds, not awaited. Errors: as admit.
+  /// most every 5 seconds, not awaited. Whose session is over may still read. Errors: forbidden.
   Task<Result<>> seen(Who who);
+  /// The same for what is no mere read. Errors: as admit.
+  Task<Result<>> admitted(Who who);
 
   struct Registration {
     std::optional<std::vector<std::string>> capabilities = {};
     std::optional<std::string> current_task = {};
     bool kept_by_hook = false;
+    bool begins_idle = false;  ///< it waits for its first prompt
   };
   Task<Result<Done>> register_session(Who who, Registration registration);
+  struct Beat {
+    bool is_idle = false;
+    std::string tool = {};  ///< in use
+    std::string used = {};  ///< the last one used
+  };
   /// `session_not_found` (reply, 404) if it is unknown.
-  Task<Result<Done>> heartbeat(Who who, std::string status);
+  Task<Result<Done>> heartbeat(Who who, Beat beat);
   Task<Result<Done>> discover(Who who, std::string capability, std::string status);
   /// A session kept by hooks is left alone when `via` is "mcp". One that is unknown or over is a success.
   Task<Result<Done>> end(Who who, std::string reason, std::string via);
   Task<Result<Done>> cleanup(Who who, Duration threshold);
   /// A run has ended: so have the sessions it began, at once.
   Task<Result<>> end_of_run(std::string task_id, std::string why);
+  /// A member's host process has ended: so have its sessions with what they held, at once, and the member
+  /// itself. Nothing if it has ended already or lives in another by now.
+  Task<Result<>> end_of_host(std::string member, ProcessIdentity host);
+  /// A member has ended in a room of its own, as a thread does: so have its sessions. Nothing if it has come
+  /// back.
+  Task<Result<>> end_of_ended(std::string member, std::string why);
+  /// Whether somebody is known to be there, at work or with a process of its own: its session is never stale.
+  void set_presence(std::function<bool(const Session& session)> is_present);
 
-  /// A member is gone: so are its sessions and what they held, at once, and the member itself.
-  Task<Result<>> end_of_member(std::string member, std::string why);
-  /// Whether a member's own process is known to be there: such a one is never stale.
-  void set_presence(std::function<bool(const std::string& member)> is_present);
-
-  /// At start, before the doors open: ends what belongs to runs that are not live any more, and sets the
-  /// timer for the next session that may become stale. Nothing polls.
+  /// At start, before the doors open: ends what belongs to runs that are not live any more and to members
+  /// that have ended, and sets the timer for the next session that may become stale. Nothing polls.
   Task<Result<>> recover(std::function<bool(const std::string& task_id)> is_run_active);
   /// HEAD of the tree at `folder` (empty: the project's root), as it is kept in a changeset.
   Task<std::string> head_of(std::string folder);

@@ -1,13 +1,18 @@
 #include "sessions/who.h"
 
+#include <fmt/format.h>
+
+#include "base/agent_id.h"
+
 namespace cru::coordination {
 
-bool is_agent_id(std::string_view text) {
-  if (text.empty() || text.size() > 128) return false;
-  return std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("._:@-").find(c) != std::string_view::npos;
-  });
+bool is_agent_id(std::string_view text) { return cru::is_agent_id(text); }
+
+Result<> check_agent_id(std::string_view text) {
+  if (is_agent_id(text)) return {};
+  return fail(Code::invalid_argument,
+              fmt::format("invalid_agent_id: an agent id must have {}", agent_id_rule), "Cru-Agent-Id",
+              "choose another with AGENT_ID, or leave it out: the agent is then given a name");
 }
 
 }  // namespace cru::coordination

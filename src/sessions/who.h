@@ -14,10 +14,12 @@ namespace cru::coordination {
 /// Whoever asks. A session belongs to whoever began it: `owner` is the run, or empty for the outside.
 struct Who {
   std::string agent_id;
-  std::string agent_type = "claude_code";
+  std::string agent_type = "script";
   std::string session_id;   ///< always a UUID
   std::string member = {};  ///< whose session it is
   std::string owner = {};
+  /// With the end of a session, told by a hook: the client's own id of the session that is over.
+  std::string closes = {};
   std::vector<std::string> capabilities = {};
   std::string cwd = {};  ///< where its relative paths begin; the project's root if empty
   Once once = {};
@@ -31,8 +33,10 @@ inline Who nobody(std::string cwd) {
   return {.agent_id = {}, .agent_type = {}, .session_id = {}, .owner = {}, .cwd = std::move(cwd)};
 }
 
-/// `[A-Za-z0-9._:@-]{1,128}`.
+/// As base/agent_id.h says.
 bool is_agent_id(std::string_view text);
+/// Errors: invalid_argument (`invalid_agent_id`).
+Result<> check_agent_id(std::string_view text);
 using members::session_id_from;
 
 /// One instant on both clocks. Within one boot the boot clock decides, so a jump of the wall clock ends

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { random, sleep, waitFor } from "./harness.mjs";
+import { Agent, random, sleep, waitFor } from "./harness.mjs";
 import { cast, isRunning, long, play, report, running, spawning, told } from "./harness/cast.mjs";
 import { problemsOf, readSessionFolder } from "./harness/crew.mjs";
 
@@ -89,6 +89,26 @@ test("the daemon dies while a subagent's command runs: it does not run again, an
   assert.deepEqual(chat.events("subagent.started").map(({ data }) => data.resumed), [false, true]);
   assert.equal((await filed(chat)).subagents.length, 1);
   await waitFor(() => !isRunning(long), { what: "the command went with the daemon" });
+});
+
+test("what a subagent locked before the daemon died is free when it has finished", async (t) => {
+  const { crew } = await cast(t, {
+    assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }],
+    worker: ({ turn }) => [
+      { text: "I lock it.", tools: [{ name: "acquire_lock", input: { file_path: "a.txt" } }] },
+      { text: "I run it.", tools: [running(`exec sleep ${long}`)] },
+    ][turn] ?? { text: report("Finished.") },
+  });
+  const witness = new Agent(crew, "witness");
+  const locked = async () => (await witness.ask("check_locks")).result.map(({ file_path }) => file_path);
+  const chat = await crew.chat({ message: "go", permissions: ["all"] }, { wait: false });
+  await waitFor(() => isRunning(long), { what: "the subagent's command runs" });
+  assert.deepEqual(await locked(), ["a.txt"]);
+  await crew.killDaemon();
+  await crew.startDaemon();
+  await chat.idle();
+  assert.equal(await chat.answer(), "done");
+  assert.deepEqual(await locked(), []);
 });
 
 test("a command that ended before the daemon died keeps its result", async (t) => {

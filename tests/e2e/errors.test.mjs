@@ -43,7 +43,9 @@ test("a disk that fills up under a run makes it wait, and nothing is lost", asyn
   t.after(() => project.close());
   await project.startDaemon();
   project.fill("ballast", 20 << 20);
-  await project.start("flood", ["perl", "-e", "print qq(line $_\\n) for 1..150000"]);
+  // Not before its start is recorded: a start that cannot be is refused.
+  await project.start("flood", ["perl", "-e", "select undef, undef, undef, 0.02 until -e 'go'; print qq(line $_\\n) for 1..150000"]);
+  writeFileSync(project.path("go"), "");
   const free = () => { const { bavail, bsize } = statfsSync(project.path(".coven/output")); return bavail * bsize; };
   await waitFor(() => statSync(project.file("flood")).size > 1e6 && free() < 65536, { what: "there is no space left" });
   assert.equal((await project.run("flood")).status, "running", "it waits");

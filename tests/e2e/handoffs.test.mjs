@@ -26,7 +26,7 @@ test("CO-12: the final handoff carries the agent's own words, and that is what t
   const { handoffs: [handoff] } = await use(next, "read_handoff");
   assert.deepEqual([handoff.id, handoff.kind, handoff.carries, handoff.empty], [handoff_id, "final", own, false]);
   assert.ok(handoff.summary.startsWith(`${note.summary}\n\nRecorded by cru: worked `), handoff.summary);
-  assert.match(handoff.summary, /completed 1 work item; touched 1 file; ended: it ended: logout\.$/);
+  assert.match(handoff.summary, /completed 1 work item; touched 1 file; ended: logout\.$/);
   assert.deepEqual(handoff.completed_work, ["lexer", "code: the lexer (lexer) (recorded by cru)"]);
   for (const key of ["in_progress", "decisions", "next_steps"]) assert.deepEqual(handoff[key], note[key], key);
   assert.deepEqual(handoff.relevant_files, ["src/parser.cc", "src/touched.cc"]);

@@ -1,6 +1,7 @@
 // `cru hooks install --codex`: Codex writes in the same file, moves what is ours and drops comments.
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { Project } from "./harness.mjs";
@@ -51,6 +52,38 @@ test("install, status and doctor say that Codex waits for a person's trust", asy
   assert.deepEqual([status, /6 of cru's 6 hooks/.test(message), /Hooks need review/.test(fix)], ["warn", true, true]);
   put(project, `${read(project)}[features]\nhooks = false\n`);
   assert.match((await doctor(project)).message, /turned off/);
+});
+
+test("a server that a person wrote or turned off is left as it is, and install, status and doctor say so", async (t) => {
+  const project = new Project(with_cru);
+  t.after(() => project.close());
+  const mine = '[mcp_servers.cru]\ncommand = "/my/cru"\nargs = ["mcp"]\n';
+  put(project, mine);
+  for (const verb of ["install", "status"]) assert.match(await ok(project, "hooks", verb, "--codex"), /\[mcp_servers\.cru\] was written by you, and is left as it is/);
+  assert.ok(read(project).startsWith(mine));
+  await ok(project, "hooks", "uninstall", "--codex");
+  assert.equal(read(project), mine);
+  put(project, "");
+  await ok(project, "hooks", "install", "--codex");
+  put(project, read(project).replace("[mcp_servers.cru]\n", "[mcp_servers.cru]\nenabled = false\nstartup_timeout_sec = 20\n"));
+  assert.match(await ok(project, "hooks", "status"), /disabled.*disabled by you in config\.toml/s);
+  assert.match((await doctor(project)).message, /disabled by you in config\.toml/);
+  await ok(project, "hooks", "uninstall", "--codex");
+  assert.match(read(project), /^# startup_timeout_sec = 20$/m);
+  put(project, '[mcp_servers.cru]\ncommand = "other"\n');
+  const taken = await project.cru("hooks", "install", "--codex");
+  assert.match(taken.stderr, /another MCP server named cru exists.*another name/s);
+});
+
+test("a pipe or a folder in place of the file is refused at once", async (t) => {
+  const project = new Project(with_cru);
+  t.after(() => project.close());
+  mkdirSync(dirname(config(project)), { recursive: true });
+  execFileSync("mkfifo", [config(project)]);
+  for (const verb of ["install", "uninstall", "status"]) assert.match(Object.values(await project.cru("hooks", verb, "--codex")).join(), /config\.toml is a device or pipe, not a file/);
+  rmSync(config(project));
+  mkdirSync(config(project));
+  assert.match((await project.cru("hooks", "install", "--codex")).stderr, /config\.toml is a folder, not a file.*move it away/s);
 });
 
 test("where there was no Codex, no folder is left; a file that is not TOML is left alone", async (t) => {

@@ -176,16 +176,20 @@ test("a program that says nothing for long is there, and its locks are its own",
   const thread = await codex.thread();
   await claude.call("acquire_lock", { file_path: "a.txt" });
   await thread.call("acquire_lock", { file_path: "b.txt" });
+  // A run's agent has no process of its own to be watched by: the run is its presence.
+  await project.sh("silent", "cru locks acquire run.txt >&2 && echo begun; sleep 600");
+  await project.outputWith("silent", "begun");
   const sessions = (await agentsOf(project)).map(({ session_id }) => ({ session_id }));
-  assert.equal(sessions.length, 2);
+  assert.equal(sessions.length, 3);
   await project.killDaemon();
   for (const session of sessions) age(project, session, 300);
   await project.startDaemon();
   const cleaned = await project.witness.ask("cleanup_dead_agents", { stale_threshold_minutes: 1 });
   assert.deepEqual([cleaned.agents_cleaned, cleaned.locks_released], [0, 0], JSON.stringify(cleaned));
-  assert.deepEqual(await holders(project), { "a.txt": "claude-1", "b.txt": "codex-1" });
+  assert.deepEqual(await holders(project), { "a.txt": "claude-1", "b.txt": "codex-1", "run.txt": "silent" });
   await claude.kill();
-  await waitFor(async () => !("a.txt" in await holders(project)), { what: "but not once it is dead" });
+  await project.post("/agents/silent/kill");
+  await waitFor(async () => Object.keys(await holders(project)).join() === "b.txt", { what: "but not once they are dead" });
   assert.equal(await thread.edit("b.txt"), null);
 });
 
@@ -246,6 +250,19 @@ test("what an agent runs in its shell is the agent's", async (t) => {
   const inner = await Codex.started(project, { CLAUDECODE: "1", CLAUDE_CODE_SESSION_ID: claude.session });
   const inside = await inner.thread();
   assert.match(await inside.edit("claude-1.txt"), /claude-1/);
+});
+
+test("what an agent starts has the agent as its parent", async (t) => {
+  const project = await hostedProject(t);
+  const claude = await Claude.started(project);
+  await claude.call("acquire_lock", { file_path: "a.txt" });
+  const { exit_code, stderr } = await claude.order({ run: "cru run --id outer --detach -- sh -c 'cru run --id inner --detach -- sleep 600; sleep 600'", session: claude.session });
+  assert.equal(exit_code, 0, stderr);
+  await project.sh("own", "sleep 600");
+  const parents = async () => Object.fromEntries((await project.get("/crew")).json.crew.map(({ name, parent }) => [name, parent]));
+  await waitFor(async () => "inner" in (await parents()), { what: "the inner run is there" });
+  const { outer, inner, own } = await parents();
+  assert.deepEqual({ outer, inner, own }, { outer: "claude-1", inner: "outer", own: null });
 });
 
 test("members outlive the daemon: names, locks and who is who", async (t) => {

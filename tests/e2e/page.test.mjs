@@ -1,52 +1,21 @@
 // The page in a real browser: a run and its live output, a question answered, a daemon that dies and comes back.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { test } from "node:test";
-import { chromium } from "playwright-core";
-import { exchange, fixedPort, patience, Project, repository, waitFor } from "./harness.mjs";
+import { exchange, fixedPort, Project, waitFor } from "./harness.mjs";
 import { Agent } from "./harness/agents.mjs";
-
-const pictures = join(repository, "build/pictures");
-const flags = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"];
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-mkdirSync(pictures, { recursive: true });
-
-async function open(project, t, { scheme = "dark", size = { width: 1360, height: 820 }, path = null } = {}) {
-  const browser = await chromium.launch({ executablePath: process.env.CRU_CHROMIUM ?? "/usr/bin/chromium", args: flags, timeout: patience });
-  t.after(() => browser.close());
-  const context = await browser.newContext({ viewport: size, colorScheme: scheme, reducedMotion: "reduce", bypassCSP: false });
-  context.setDefaultTimeout(patience);
-  const page = await context.newPage();
-  const complaints = [];
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("console", (message) => {
-    if (message.type() === "error" && !/Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE_CHUNKED|ERR_SOCKET/.test(message.text())) complaints.push(message.text());
-  });
-  await page.goto(path ?? `${project.url}/#token=${project.token}`);
-  return { browser, context, page, complaints };
-}
-
-/// What an accessibility checker finds, in words.
-async function violationsOf(page) {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).slice(0, 3)}`);
-}
+import { narrow, openPage, overflowOf, picture, rowOf, violationsOf } from "./harness/browser.mjs";
 
 test("the page shows runs and live output, answers a question, and survives a restart (EX-01, EX-04, EX-11, EX-12)", async (t) => {
   const project = await Project.started({ config: `daemon: {port: ${await fixedPort()}}\n` }, t);
-  const { page, complaints, context } = await open(project, t);
-  await page.getByRole("heading", { name: "No runs yet" }).waitFor();
+  const { page, complaints, context } = await openPage(await project.link(), t);
+  await page.getByRole("heading", { name: "Nobody is here yet" }).waitFor();
   await page.getByText("cru run -- COMMAND").waitFor();
-  await page.screenshot({ path: join(pictures, "empty.png") });
-  assert.ok(!page.url().includes("token"), "the token leaves the address bar");
+  await page.screenshot({ path: picture("empty") });
+  assert.ok(!page.url().includes("code"), "the code leaves the address bar");
 
   await project.sh("build", "printf '\\033[32mcompiling\\033[0m\\n'; echo '<b>not bold</b>'; echo warning: unused >&2; while read -r line; do echo \"heard $line\"; done");
-  const list = page.getByRole("navigation", { name: "Runs" });
-  await list.getByText("build").waitFor();
-  await list.getByText("running").waitFor();
+  const row = (name) => rowOf(page, name);
+  await row("build").getByText("using a tool").waitFor();
   const output = page.getByTestId("output");
   await output.getByText("compiling", { exact: true }).waitFor();
   await output.getByText("<b>not bold</b>").waitFor();
@@ -58,12 +27,12 @@ test("the page shows runs and live output, answers a question, and survives a re
   const inbox = page.getByRole("region", { name: "Questions for you" });
   await inbox.getByText("Which database shall it be?").waitFor();
   await page.getByRole("button", { name: /1 needs you/ }).waitFor();
-  await page.screenshot({ path: join(pictures, "question.png") });
+  await page.screenshot({ path: picture("question") });
   const cursor = page.getByTestId("link");
 
   await project.killDaemon();
   await cursor.getByText(/disconnected/).waitFor();
-  await page.screenshot({ path: join(pictures, "stale.png") });
+  await page.screenshot({ path: picture("stale") });
   await project.startDaemon();
   await cursor.getByText("connected", { exact: true }).waitFor();
   await project.post("/agents/build/input", { text: "after the restart" });
@@ -72,24 +41,25 @@ test("the page shows runs and live output, answers a question, and survives a re
 
   await inbox.getByRole("button", { name: "Postgres" }).click();
   await inbox.getByText("Nothing needs you").waitFor();
-  await list.getByText("choose").click();
+  await row("choose").click();
   await output.getByText("chose Postgres").waitFor();
   await page.getByRole("button", { name: "Kill", exact: true }).click();
   await page.getByRole("button", { name: "Kill it now" }).click();
-  await list.getByText("killed").waitFor();
+  await row("choose").getByText("done").waitFor();
+  await page.getByRole("region", { name: "Member choose" }).getByText("was killed").waitFor();
 
   await page.reload();
   await page.getByTestId("link").getByText("connected", { exact: true }).waitFor();
-  await list.getByText("choose").waitFor();
+  await row("choose").and(page.locator("[aria-current]")).waitFor();
+  await output.getByText("chose Postgres").waitFor();
   await page.getByRole("region", { name: "Events" }).getByText("agent.killed").waitFor();
-  await page.screenshot({ path: join(pictures, "runs.png") });
-  for (const scheme of ["dark", "light"]) {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    assert.deepEqual(await violationsOf(page), [], scheme);
-  }
-  await page.screenshot({ path: join(pictures, "light.png") });
-  await page.setViewportSize({ width: 390, height: 800 });
-  await page.screenshot({ path: join(pictures, "narrow.png") });
+  await page.screenshot({ path: picture("runs") });
+  assert.deepEqual(await violationsOf(page), []);
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.screenshot({ path: picture("light") });
+  await page.setViewportSize(narrow);
+  await page.screenshot({ path: picture("narrow"), fullPage: true });
+  assert.equal(await overflowOf(page), 0);
   assert.deepEqual(complaints, []);
   await context.close();
 });
@@ -98,7 +68,7 @@ test("a long output stays quick: few rows in the document, following, scrolling 
   const project = await Project.started({}, t);
   await project.start("long", ["perl", "-e", "$|=1; print qq(row $_\\n) for 1..30000; while (<STDIN>) { print qq(more $_) }"]);
   await waitFor(async () => (await project.run("long")).last_seq >= 30_000);
-  const { page, complaints } = await open(project, t);
+  const { page, complaints } = await openPage(await project.link(), t);
   const output = page.getByTestId("output");
   await output.getByText("row 30000", { exact: true }).waitFor();
   assert.ok(await page.locator(".line").count() < 200, "only what is in view is in the document");
@@ -114,10 +84,10 @@ test("a long output stays quick: few rows in the document, following, scrolling 
   assert.deepEqual(complaints, []);
 });
 
-test("without its token the page says what to do; its files are cached, compressed and locked down", async (t) => {
+test("without a key the page says what to do; its files are cached, compressed and locked down", async (t) => {
   const project = await Project.started({}, t);
-  const { page } = await open(project, t, { path: `${project.url}/` });
-  await page.getByRole("heading", { name: "This page needs an access token." }).waitFor();
+  const { page } = await openPage(`${project.url}/`, t);
+  await page.getByRole("heading", { name: "This page needs a link from the project." }).waitFor();
   const index = await exchange(project.tcp, "GET", "/", {});
   assert.equal(index.status, 200);
   assert.match(index.headers["content-security-policy"], /default-src 'none'|default-src 'self'/);
@@ -128,63 +98,63 @@ test("without its token the page says what to do; its files are cached, compress
   assert.equal(again.status, 304);
 });
 
-test("agents, locks, work and handoffs are on the page as they come and go; a person submits and cancels (CO-06, CO-19)", async (t) => {
+test("the crew, locks, work and handoffs are on the page as they come and go; a person submits and cancels (CO-06, CO-19)", async (t) => {
   const project = await Project.started({ config: `daemon: {port: ${await fixedPort()}}\n` }, t);
-  const { page, complaints } = await open(project, t);
+  const { page, complaints } = await openPage(await project.link(), t);
   const region = (name) => page.getByRole("region", { name, exact: true });
   const row = (text) => page.getByRole("row").filter({ hasText: text });
   const column = (name) => region(`Work: ${name}`);
   const card = (name, text) => column(name).locator(".task-what").getByText(text);
   await page.getByTestId("link").getByText("connected", { exact: true }).waitFor();
 
-  // Empty views say what would be there. The keys 1 to 5 lead to them.
+  // Empty views say what would be there. The keys 1 to 6 lead to them.
   await page.keyboard.press("2");
   await region("Board").getByText("cru work submit").waitFor();
-  await page.screenshot({ path: join(pictures, "board-empty.png") });
-  await page.keyboard.press("4");
+  await page.screenshot({ path: picture("board-empty") });
+  await page.keyboard.press("3");
   await region("Locks").getByText("A lock keeps other agents from editing").waitFor();
-  await page.keyboard.press("5");
+  await page.keyboard.press("4");
   await region("Handoffs").getByText("cru handoffs write").waitFor();
   assert.match(page.url(), /#view=handoffs$/);
 
-  // Agents: two sessions of one agent are two rows.
-  await page.keyboard.press("3");
+  // The crew, with the same words as cru crew. Two sessions of one agent are two members.
+  await page.keyboard.press("1");
   const ada = new Agent(project, "ada"), again = new Agent(project, "ada"), bob = new Agent(project, "bob");
   await ada.ask("register_session", { capabilities: ["review", "c++"], current_task: "splitting the parser \u202e<img src=x>" });
   await again.ask("register_session");
   await bob.ask("register_session", { capabilities: ["docs"] });
-  await row("splitting the parser ‹U+202E›<img src=x>").getByText("active").waitFor();
-  await row("bob").getByText("docs").waitFor();
-  assert.equal(await row("ada").count(), 2);
+  const member = (name) => rowOf(page, name);
+  await member("ada").filter({ hasText: "splitting the parser ‹U+202E›<img src=x>" }).getByText("thinking").waitFor();
+  await member("bob").waitFor();
+  assert.equal(await member("ada").count(), 2);
   await bob.ask("heartbeat", { status: "idle" });
-  await row("bob").getByText("idle").waitFor();
-
-  // Everybody, with the same words as cru crew.
-  await page.keyboard.press("9");
-  await row("bob").getByText("idle").waitFor();
-  await row("splitting the parser").getByText("thinking").waitFor();
+  await member("bob").getByText("idle").waitFor();
   const asked = await bob.ask("ask_user", { prompt: "Which port?", wait_seconds: 0 });
-  await row("bob").getByText("needs you").waitFor();
-  await row("bob").getByText("asked: Which port?").waitFor();
+  await member("bob").getByText("needs you").waitFor();
+  await page.getByRole("button", { name: /1 needs you/ }).click();
+  await region("Member bob").getByText("asked: Which port?").waitFor();
+  await region("Member bob").getByText("docs").waitFor();
   assert.match((await project.cru("crew")).stdout, /^bob +claude +needs you /m);
   assert.deepEqual(await violationsOf(page), []);
-  await page.screenshot({ path: join(pictures, "everybody.png") });
+  await page.screenshot({ path: picture("crew-sessions") });
   await project.post(`/questions/${asked.question_id}/answer`, { answer: "80" });
-  await row("bob").getByText("needs you").waitFor({ state: "detached" });
+  await member("bob").getByText("needs you").waitFor({ state: "detached" });
 
   // Locks: taken, waited for, released to the one who waits, gone.
-  await page.keyboard.press("4");
+  await page.keyboard.press("3");
   const taken = await ada.ask("acquire_lock", { file_path: "src/**/*.cc", reason: "splitting the parser", ttl_minutes: 30 });
   await row("src/**/*.cc").getByText("ada").waitFor();
   await row("src/**/*.cc").getByText(/in (2\d|30) min/).waitFor();
   const waiting = bob.call("acquire_lock", { file_path: "src/a.cc", wait_seconds: 60 });
   await row("src/**/*.cc").getByText("1 waiting").waitFor();
-  await page.screenshot({ path: join(pictures, "locks.png") });
+  await page.screenshot({ path: picture("locks") });
   assert.deepEqual(await violationsOf(page), []);
   await ada.ask("release_lock", { file_path: "src/**/*.cc", fencing_token: taken.fencing_token });
   assert.equal((await waiting).json.success, true);
   await row("src/a.cc").getByText("bob").waitFor();
   await row("src/**/*.cc").waitFor({ state: "detached" });
+  await page.keyboard.press("1");
+  await region("Member bob").getByRole("region", { name: "Locks held" }).getByText("src/a.cc").waitFor();
 
   // Work: blocked and why, claimed, done; then a person's own.
   await page.keyboard.press("2");
@@ -203,7 +173,7 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   await form.getByRole("button", { name: "Submit" }).click();
   await form.getByRole("alert").waitFor();
   await form.getByLabel("Depends on").fill("test-1");
-  await page.screenshot({ path: join(pictures, "board.png") });
+  await page.screenshot({ path: picture("board") });
   assert.deepEqual(await violationsOf(page), []);
   await form.getByRole("button", { name: "Submit" }).click();
   await form.waitFor({ state: "detached" });
@@ -218,14 +188,14 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   await column("failed").locator(".badge.is-cancelled").waitFor();
 
   // Handoffs: one chain for each agent, as text; a session that ends leaves its last one and its locks.
-  await page.keyboard.press("5");
+  await page.keyboard.press("4");
   await ada.ask("write_handoff", { summary: "The parser is split.\n\n- lexer.cc\n- grammar.cc", next_steps: ["fuzz it", "<script>alert(1)</script>"] });
   await ada.ask("write_handoff", { summary: "Fuzzed for an hour", completed_work: ["fuzzing"] });
   const chain = page.getByRole("article", { name: "Handoffs of ada" });
   await chain.getByText("Fuzzed for an hour").first().waitFor();
   await chain.getByText("The parser is split.").first().click();
   await chain.getByText("<script>alert(1)</script>").waitFor();
-  await page.screenshot({ path: join(pictures, "handoffs.png") });
+  await page.screenshot({ path: picture("handoffs") });
   assert.deepEqual(await violationsOf(page), []);
   await bob.ask("check_edit", { file_path: "src/release.cc", tool: "Edit" });
   await bob.ask("end_session", { reason: "done for today" });
@@ -233,13 +203,15 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   await of_bob.getByText("What the session changed").click();
   await of_bob.getByText("1 file edited").waitFor();
   await of_bob.getByRole("list", { name: "Files edited" }).getByText("src/release.cc").waitFor();
-  await page.screenshot({ path: join(pictures, "handoff-changes.png") });
+  await page.screenshot({ path: picture("handoff-changes") });
   assert.deepEqual(await violationsOf(page), []);
-  await page.keyboard.press("4");
-  await region("Locks").getByText("Nothing is locked").waitFor();
   await page.keyboard.press("3");
-  await row("bob").getByText("disconnected").waitFor();
-  await page.screenshot({ path: join(pictures, "agents.png") });
+  await region("Locks").getByText("Nothing is locked").waitFor();
+  await page.keyboard.press("1");
+  await member("bob").getByText("done").waitFor();
+  await region("Member bob").getByRole("tab", { name: "Handoffs and changes" }).and(page.locator("[aria-selected=true]")).waitFor();
+  await of_bob.getByText("What the session changed").waitFor();
+  assert.equal(await region("Member bob").getByRole("tab").count(), 1, "its session is gone");
 
   // What happened while the daemon was away is there when it is back; a reload shows the same.
   await ada.ask("acquire_lock", { file_path: "api:users" });
@@ -248,18 +220,18 @@ test("agents, locks, work and handoffs are on the page as they come and go; a pe
   await project.startDaemon();
   await again.ask("acquire_lock", { file_path: "db:users" });
   await page.getByTestId("link").getByText("connected", { exact: true }).waitFor();
-  await page.keyboard.press("4");
+  await page.keyboard.press("3");
   await row("db:users").waitFor();
   await page.reload();
   await row("api:users").waitFor();
   await row("db:users").waitFor();
   assert.match(page.url(), /#view=locks$/);
-  for (const [key, name] of [["2", "Board"], ["3", "Agents"], ["4", "Locks"], ["5", "Handoffs"]]) {
-    await page.setViewportSize({ width: 390, height: 800 });
+  await page.setViewportSize(narrow);
+  for (const [key, name] of [["1", "Member"], ["2", "Board"], ["3", "Locks"], ["4", "Handoffs"], ["6", "Definitions"]]) {
     await page.keyboard.press(key);
-    await region(name).waitFor();
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 390, `${name} fits a narrow window`);
-    await page.screenshot({ path: join(pictures, `narrow-${name.toLowerCase()}.png`) });
+    await page.getByRole("region", { name }).first().waitFor();
+    assert.equal(await overflowOf(page), 0, `${name} fits a narrow window`);
+    await page.screenshot({ path: picture(`narrow-${name.toLowerCase()}`), fullPage: true });
     assert.deepEqual(await violationsOf(page), [], name);
   }
   assert.deepEqual(complaints, []);
@@ -276,26 +248,28 @@ test("the demo's agents coordinate for real, through the daemon's death, and the
   });
   let said = "";
   demo.stdout.on("data", (part) => { said += part; });
-  const url = await waitFor(() => /http:\/\/\S+#token=\S+/.exec(said)?.[0], { what: "the page's address" });
-  const { page, complaints } = await open(null, t, { path: url });
-  await page.keyboard.press("4");
+  const url = await waitFor(() => /http:\/\/\S+#code=\S+/.exec(said)?.[0], { what: "the page's address" });
+  const { page, complaints } = await openPage(url, t);
+  await page.keyboard.press("3");
   await page.getByTestId("link").getByText(/connected/).waitFor();
-  await page.screenshot({ path: join(pictures, "demo-locks.png") });
+  await page.screenshot({ path: picture("demo-locks") });
   await page.keyboard.press("2");
   await page.getByRole("region", { name: "Work: done" }).locator(".task-what").getByText("Write the release note").waitFor();
   await waitFor(() => /serving the web page|locks still held/.test(said), { what: "the end of the show" });
   assert.match(said, /Nothing was lost/);
   assert.match(said, /3 work items finished, 0 open; \d+ handoffs; 0 locks still held/);
-  await page.screenshot({ path: join(pictures, "demo-board.png") });
-  await page.keyboard.press("5");
+  await page.screenshot({ path: picture("demo-board") });
+  await page.keyboard.press("4");
   await page.getByRole("article", { name: "Handoffs of writer" }).getByText("The release note is written.").first().waitFor();
-  await page.screenshot({ path: join(pictures, "demo-handoffs.png") });
-  await page.keyboard.press("3");
-  await page.getByRole("row").filter({ hasText: "writer" }).getByText("disconnected").waitFor();
-  await page.screenshot({ path: join(pictures, "demo-agents.png") });
+  await page.screenshot({ path: picture("demo-handoffs") });
+  await page.keyboard.press("1");
+  await rowOf(page, "writer").getByText("done").waitFor();
+  await page.screenshot({ path: picture("demo-crew") });
   const at = new URL(url);
-  const { json: events } = await exchange({ host: at.hostname, port: Number(at.port) }, "GET", "/events?since=0&type=lock.waiting,work.unblocked", {
-    headers: { Authorization: `Bearer ${at.hash.replace("#token=", "")}` },
+  const demo_daemon = { host: at.hostname, port: Number(at.port) };
+  const { json: paired } = await exchange(demo_daemon, "POST", "/pairings/redeem", { body: { code: at.hash.replace("#code=", "") } });
+  const { json: events } = await exchange(demo_daemon, "GET", "/events?since=0&type=lock.waiting,work.unblocked", {
+    headers: { Authorization: `Bearer ${paired.key}` },
   });
   const told = (type, of) => events.some((event) => event.type === type && (event.data.agent_id ?? event.data.task_id) === of);
   assert.ok(told("lock.waiting", "writer"), "the writer waited for the deployer's lock");

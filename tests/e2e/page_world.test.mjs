@@ -1,42 +1,25 @@
 // The page's view of the live agents in a real browser: with a real daemon, and with a fake one for what a real one
 // does not do at will (a refusal of every kind, an outage, a long walk).
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { test } from "node:test";
-import { chromium } from "playwright-core";
-import { fixedPort, patience, Project, repository, waitFor } from "./harness.mjs";
+import { fixedPort, Project, waitFor } from "./harness.mjs";
+import { narrow, openPage, overflowOf, picture, rowOf, violationsOf } from "./harness/browser.mjs";
 import { FakeWorld } from "./harness/fake_world.mjs";
 
-const pictures = join(repository, "build/pictures");
-mkdirSync(pictures, { recursive: true });
-const flags = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"];
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/// Counts the frames that the map draws.
+function countFrames() {
+  const draw = CanvasRenderingContext2D.prototype.clearRect;
+  globalThis.frames_drawn = 0;
+  CanvasRenderingContext2D.prototype.clearRect = function (...box) { ++globalThis.frames_drawn; return draw.apply(this, box); };
+}
 
-async function open(address, t, { scheme = "dark", motion = "no-preference" } = {}) {
-  const browser = await chromium.launch({ executablePath: process.env.CRU_CHROMIUM ?? "/usr/bin/chromium", args: flags, timeout: patience });
-  t.after(() => browser.close());
-  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, colorScheme: scheme, reducedMotion: motion });
-  context.setDefaultTimeout(patience);
-  const page = await context.newPage();
-  const complaints = [];
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("console", (message) => {
-    if (message.type() === "error" && !/Failed to load resource|ERR_|WebSocket connection to .* failed/.test(message.text())) complaints.push(message.text());
-  });
-  await page.addInitScript(() => {
-    const draw = CanvasRenderingContext2D.prototype.clearRect;
-    globalThis.frames_drawn = 0;
-    CanvasRenderingContext2D.prototype.clearRect = function (...box) { ++globalThis.frames_drawn; return draw.apply(this, box); };
-  });
-  await page.goto(address);
+async function open(address, t) {
+  const { page, complaints } = await openPage(address, t, { motion: "no-preference", size: { width: 1360, height: 900 }, before: countFrames });
   await page.getByTestId("link").getByText("connected", { exact: true }).waitFor();
-  await page.keyboard.press("8");
+  await page.keyboard.press("5");
   const at = {
     page, complaints, map: page.getByTestId("map"), link: page.getByTestId("world-link"),
-    list: page.getByRole("navigation", { name: "Live agents" }),
-    row: (name) => page.getByRole("navigation", { name: "Live agents" }).getByRole("button").filter({ has: page.locator(".run-id").getByText(name) }),
+    row: (name) => rowOf(page, name, "Live agents"),
     card: (name) => page.getByRole("region", { name: `Agent ${name}`, exact: true }),
     notes: page.getByRole("list", { name: "Activity" }),
     say: page.getByRole("form", { name: "Say something" }),
@@ -53,18 +36,6 @@ async function open(address, t, { scheme = "dark", motion = "no-preference" } = 
     },
   };
   return at;
-}
-
-/// What an accessibility checker finds in both schemes, in words.
-async function violationsOf(page) {
-  const found = [];
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme });
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-    found.push(...violations.map(({ id, nodes }) => `${colorScheme} ${id}: ${nodes.map((node) => node.html).slice(0, 3)}`));
-  }
-  return found;
 }
 
 const cols = 20, rows = 11;
@@ -101,7 +72,7 @@ const answer = {
 
 test("the world on the page: everything said by the socket is shown and can be done, an outage is told and made up for", async (t) => {
   const world = await FakeWorld.started({ layout, answer }, t);
-  const at = await open(`${world.url}/#token=secret`, t);
+  const at = await open(`${world.url}/#code=a-code`, t);
   const { page } = at;
   await page.getByRole("heading", { name: "Nobody here yet" }).waitFor();
   await page.getByText("cru spawn --live NAME").waitFor();
@@ -121,7 +92,7 @@ test("the world on the page: everything said by the socket is shown and can be d
   await form.getByRole("alert").getByText("there is no mind \"unheard-of\" (cru minds)").waitFor();
   assert.equal(await form.getByLabel("Mind").getAttribute("aria-invalid"), "true");
   assert.deepEqual(await violationsOf(page), []);
-  await page.screenshot({ path: join(pictures, "world-refused.png") });
+  await page.screenshot({ path: picture("world-refused") });
   await form.getByLabel("Mind").fill("small");
   await form.getByLabel("Definition").selectOption("explorer");
   await form.getByRole("button", { name: "Spawn" }).click();
@@ -142,8 +113,9 @@ test("the world on the page: everything said by the socket is shown and can be d
   await at.row("cleo").getByText("there is no salt left").waitFor();
   await at.row("<b>dan</b>‹U+202E›").getByText("the model did not answer").waitFor();
   await at.notes.getByText("I have looked at <i>every</i> shelf").waitFor();
-  await page.getByText("4 live, 1 thinking, 1 speaking, 1 with errors").waitFor();
-  await page.screenshot({ path: join(pictures, "world.png") });
+  await at.row("<b>dan</b>‹U+202E›").getByText("failed").waitFor();
+  await page.getByText("4 live").waitFor();
+  await page.screenshot({ path: picture("world") });
   assert.deepEqual(await violationsOf(page), []);
 
   // By keys: the roster is a list of buttons.
@@ -176,7 +148,7 @@ test("the world on the page: everything said by the socket is shown and can be d
   walk({ speed: 0.1 });  // so slow that it is still on its way, however slowly the page is drawn
   await at.row("cleo").getByText("going to 15,5").waitFor();
   await waitFor(async () => (await at.framesDrawn()) > began + 20);
-  await page.screenshot({ path: join(pictures, "world-walk.png") });
+  await page.screenshot({ path: picture("world-walk") });
   walk({ speed: 3 });
   await at.row("cleo").getByText("at 15,5").waitFor();
   await waitFor(async () => { const before = await at.framesDrawn(); await at.chancesToDraw(40); return (await at.framesDrawn()) === before; }, { what: "no more frames are drawn" });
@@ -220,8 +192,9 @@ test("the world on the page: everything said by the socket is shown and can be d
   await at.card("ada").getByRole("button", { name: "Terminate", exact: true }).click();
   await at.card("ada").getByRole("button", { name: "Terminate it now" }).click();
   await at.row("ada").waitFor({ state: "detached" });
-  await page.setViewportSize({ width: 390, height: 800 });
-  await page.screenshot({ path: join(pictures, "world-narrow.png"), fullPage: true });
+  await page.setViewportSize(narrow);
+  await page.screenshot({ path: picture("world-narrow"), fullPage: true });
+  assert.equal(await overflowOf(page), 0);
   assert.deepEqual(at.complaints, []);
 });
 
@@ -229,7 +202,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   // A port of its own, kept over a restart; agents that do nothing unasked.
   const port = await fixedPort();
   const project = await Project.started({ config: `daemon: {port: ${port}}\nlive: {idle_time: 1h}\n` }, t);
-  const at = await open(`${project.url}/#token=${project.token}`, t);
+  const at = await open(await project.link(), t);
   const { page } = at;
   const agentOf = async (name) => (await project.get("/live")).json.agents.find((agent) => agent.name === name);
   await page.getByRole("heading", { name: "Nobody here yet" }).waitFor();
@@ -259,7 +232,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   await at.say.getByLabel("Message (as player_0)").fill("Where is the atlas?");
   await at.say.getByRole("button", { name: "Say" }).click();
   await at.say.getByRole("status").getByText("said to ada").waitFor();
-  await at.notes.getByText("“Where is the atlas?”").waitFor();
+  await at.notes.getByText("“Where is the atlas?”", { exact: true }).waitFor();
   await at.notes.locator("li.is-said").filter({ has: page.locator("b", { hasText: /^ada$/ }) }).first().waitFor();
   await at.row("ada").locator(".is-words").waitFor();
 
@@ -273,7 +246,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   // Another one comes by another way, and is there.
   const { json: bob } = await project.post("/live", { name: "bob", role: "guest" });
   await at.row("bob").waitFor();
-  await page.screenshot({ path: join(pictures, "world-live.png") });
+  await page.screenshot({ path: picture("world-live") });
   assert.deepEqual(await violationsOf(page), []);
   // A click on the map sends whoever is chosen to a free tile.
   await at.row("bob").click();
@@ -282,7 +255,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   const free = tiles.map((kind, i) => ({ kind, x: i % width, y: Math.floor(i / width) })).find(({ kind, x, y }) => kind >= 1 && kind <= 7 && !taken.has(`${x},${y}`) && !blocked.has(`${x},${y}`));
   await at.clickTile(free.x, free.y, width);
   await waitFor(async () => (await project.get(`/events?entity=${bob.agent_id}&type=live.agent_moved`)).json.some(({ data }) => data.x === free.x && data.y === free.y));
-  await at.row("bob").locator(".run-line").getByText(`at ${free.x},${free.y}`).waitFor();
+  await at.row("bob").locator(".member-line").getByText(`at ${free.x},${free.y}`).waitFor();
 
   // A person comes in, and is there for others.
   await page.getByRole("button", { name: "Join" }).click();

@@ -31,7 +31,7 @@ class Marks final : public crew::ExternalTools {
     co_await loop_.sleep(random_.delay(300));
     co_return "marked " + key;
   }
-  Task<void> agent_ended(std::string, std::string) override { co_return; }
+  Task<void> thread_ended(std::string) override { co_return; }
 
  private:
   Loop& loop_;
@@ -69,7 +69,7 @@ struct CrewDaemon : SimRuns {
         workbench(loop, pool, notes, {.root = root, .program = {}, .environment = {}}),
         marks(loop, random, made),
         crew(loop, *store, pool, random, registry, minds, workbench, marks,
-             {.root = root, .max_concurrent = max_concurrent, .delegation_limit = 1h}) {}
+             {.root = root, .max_concurrent = max_concurrent, .delegation_timeout = 1h}) {}
 };
 
 }  // namespace cru::sim

@@ -25,17 +25,22 @@ struct Fixture {
   std::string bytes;
 };
 
+std::optional<std::string> read_fixture(std::string_view name) {
+  // The test program, or its folder, is somewhere below the project.
+  for (auto at : {std::filesystem::current_path(), std::filesystem::read_symlink("/proc/self/exe")})
+    for (; at.has_relative_path(); at = at.parent_path())
+      if (auto bytes = read_file(at / "tests/fixtures/databases" / name)) return *std::move(bytes);
+  return {};
+}
+
 /// In order of their numbers.
 std::vector<Fixture> read_fixtures() {
   std::vector<Fixture> found;
-  // The test program, or its folder, is somewhere below the project.
-  for (auto at : {std::filesystem::current_path(), std::filesystem::read_symlink("/proc/self/exe")})
-    for (; found.empty() && at.has_relative_path(); at = at.parent_path())
-      for (int number = 1;; ++number) {
-        auto bytes = read_file(at / fmt::format("tests/fixtures/databases/schema-{}.db", number));
-        if (!bytes) break;
-        found.push_back({number, *std::move(bytes)});
-      }
+  for (int number = 1;; ++number) {
+    auto bytes = read_fixture(fmt::format("schema-{}.db", number));
+    if (!bytes) break;
+    found.push_back({number, *std::move(bytes)});
+  }
   EXPECT_FALSE(found.empty()) << "tests/fixtures/databases is not to be found";
   return found;
 }
@@ -88,13 +93,13 @@ class Look {
     return all;
   }
   int64_t count(const std::string& query) { return connection_->query(query).at(0).integer(0); }
-
- private:
   std::string texts(std::string_view query) {
     std::string all;
     for (const auto& row : connection_->query(query)) all += row.text(0) + "\n";
     return all;
   }
+
+ private:
   CrashFs fs_;
   std::unique_ptr<sqlite::Connection> connection_;
 };
@@ -191,6 +196,44 @@ TEST(DatabaseFixtures, KeepEveryRowAndGoOn) {
     ASSERT_TRUE(listing.changes) << "a final handoff leads to what its session changed";
     EXPECT_EQ(listing.changes->files, (std::vector<std::string>{"src/lexer.cc"}));
   }
+}
+
+TEST(DatabaseFixtures, ASessionOfARunBecomesTheRunsMemberAndNoNameIsGivenTwice) {
+  auto bytes = read_fixture("schema-2-sessions-of-runs.db");
+  ASSERT_TRUE(bytes);
+  CrashFs fs;
+  load(fs, *bytes);
+  auto migrations = daemon::all_migrations();
+  auto committer = sqlite::Committer::open(options(fs), migrations);
+  ASSERT_TRUE(committer) << committer.error().message;
+  Look look(fs);
+  EXPECT_EQ(
+      look.texts(
+          "SELECT s.agent_id || ' of ' || s.owner || ': ' || m.name || ' ' || substr(m.scope, 1, 4) || "
+          "' ' || (m.session_id = s.session_id) FROM agent_sessions s JOIN members m ON m.id = s.member "
+          "WHERE s.status <> 'disconnected' ORDER BY s.started_at"),
+      "ada of : ada  1\n"
+      "bob of : bob  1\n"
+      "run-running of run-running: run-running run: 1\n"
+      "reviewer of run-asking: run-asking run: 1\n"
+      "run-asking of : run-asking-1f5a0c9e7702  1\n"
+      "run-completed of run-completed: run-completed  1\n"
+      "ada of : ada-1f5a0c9e7704  1\n");
+  EXPECT_EQ(
+      look.texts(
+          "SELECT task_id || ' ' || (member = (SELECT member FROM agent_sessions WHERE owner = task_id)) "
+          "FROM runs WHERE status = 'running' ORDER BY task_id"),
+      "run-asking 1\nrun-running 1\n");
+  EXPECT_EQ(look.count("SELECT count(*) FROM file_locks l JOIN runs r USING (member) WHERE l.key = "
+                       "'src/reviewed.cc' AND r.task_id = 'run-asking'"),
+            1)
+      << "what a session holds is its member's";
+  EXPECT_EQ(
+      look.count(
+          "SELECT count(*) FROM agent_sessions s WHERE status <> 'disconnected' AND NOT EXISTS (SELECT 1 "
+          "FROM member_keys k WHERE k.member = s.member AND k.key = 'session:' || s.session_id)"),
+      0)
+      << "and whoever names it is this member";
 }
 
 /// Opens the database, and is killed at the n-th change. True if it came to its end before.

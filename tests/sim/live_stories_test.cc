@@ -130,7 +130,7 @@ TEST(LiveSim, WhoIsIdleForFiveSecondsThinksAndNotBefore) {
 
 TEST(LiveSim, WhoWaitsForAMindGetsItsTurn) {
   RuntimeOptions options;
-  options.max_thinking = 1;
+  options.max_concurrent_thoughts = 1;
   options.pace.think_timeout = 30s;
   StoryWorld world(options, everybody_gets_a_turn);
   world.add_script("slow", waits_slowly);

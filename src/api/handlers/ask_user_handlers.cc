@@ -90,7 +90,8 @@ Task<Result<Reply>> ask_user(AskRooms rooms, Result<Who> who, std::string questi
   if (question_id.empty() && is_blank(prompt))
     co_return fail(Code::invalid_argument, "prompt or question_id is required", "prompt");
   auto& inbox = rooms.inbox;
-  if (auto seen = co_await rooms.sessions.seen(*who); !seen) co_return fail(std::move(seen.error()));
+  if (auto admitted = co_await rooms.sessions.admitted(*who); !admitted)
+    co_return fail(std::move(admitted.error()));
   auto question = question_id.empty() ? co_await ask(rooms, *who, std::move(prompt), std::move(options))
                                       : co_await find_own(inbox, who->session_id, std::move(question_id));
   if (question && question->status == inbox::Status::pending && wait > Duration(0))

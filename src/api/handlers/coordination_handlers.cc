@@ -13,6 +13,7 @@ Result<coordination::Who> who_of(std::string_view operation, const Call& call, c
   who.agent_id = call.agent_id;
   who.agent_type = call.agent_type;
   who.member = call.member;
+  who.closes = call.closes_session;
   if (who.agent_type == "person" && call.caller != person) who.agent_type = "agent";
   if (who.agent_id.empty() && call.session_id.empty() && call.run_id.empty() && call.caller != person) {
     const auto* row = find_operation(operation);
@@ -25,10 +26,9 @@ Result<coordination::Who> who_of(std::string_view operation, const Call& call, c
     if (who.agent_type.empty() && call.run_id.empty()) who.agent_type = "person";
   }
   if (who.agent_type.empty()) who.agent_type = "claude_code";
-  if (!who.agent_id.empty() && !coordination::is_agent_id(who.agent_id))
-    return fail(Code::invalid_argument,
-                "invalid_agent_id: an agent id must have 1 to 128 characters of A-Z a-z 0-9 . _ : @ -",
-                "Cru-Agent-Id");
+  if (!who.agent_id.empty())
+    if (auto valid = coordination::check_agent_id(who.agent_id); !valid)
+      return fail(std::move(valid.error()));
   who.session_id = coordination::session_id_from(who.agent_id, call.session_id);
   who.cwd = call.cwd;
   for (std::string_view rest = call.capabilities; !rest.empty();) {

@@ -6,11 +6,12 @@ namespace cru::api {
 namespace {
 
 /// State and the number of the last event from one read transaction: a cursor that misses nothing.
-Task<Result<Reply>> get_state(Store& store, Time now) {
-  auto state = co_await store.read([now](Reader& reader) -> Result<json::object> {
+Task<Result<Reply>> get_state(Store& store, Time now, Call call) {
+  auto state = co_await store.read([now, call](Reader& reader) -> Result<json::object> {
     auto agents = runs_to_json(reader, runs::list(reader, {.status = {}, .before = {}, .limit = 1000}), now);
     json::array questions;
-    for (const auto& question : inbox::list(reader, "", true)) questions.push_back(inbox::to_json(question));
+    for (const auto& question : inbox::list(reader, "", true))
+      if (may_read(call, question)) questions.push_back(inbox::to_json(question));
     return json::object{{"agents", std::move(agents)},
                         {"questions", std::move(questions)},
                         {"last_seq", reader.last_event()}};
@@ -33,8 +34,9 @@ void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, Clock& clock, Dae
                     {"url", facts.url},
                     {"started_at", to_rfc3339(facts.started_at)}});
   });
-  api.bind("get_state",
-           [&store, &clock](const Call&, const json::object&) { return get_state(store, clock.wall()); });
+  api.bind("get_state", [&store, &clock](const Call& call, const json::object&) {
+    return get_state(store, clock.wall(), call);
+  });
   api.bind("shutdown", [facts](const Call&, const json::object&) {
     facts.shut_down();
     return at_once({{"status", "stopping"}});

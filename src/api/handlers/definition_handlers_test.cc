@@ -137,7 +137,7 @@ TEST_F(DefinitionHandlers, CreateOneForPersonsOnlyAndRefuseBadInputWithoutATrace
   EXPECT_EQ(field(R"({"name":"Upper"})"), "name");
   EXPECT_EQ(field(R"({"name":"x","model":"a b"})"), "model");
   EXPECT_EQ(field(R"({"name":"x","permissions":["Everything"]})"), "permissions");
-  EXPECT_EQ(ask("create_agent", R"({"name":"x"})", run).error().code, Code::forbidden);
+  EXPECT_EQ(ask("create_agent", R"({"name":"x"})", agent).error().code, Code::forbidden);
   EXPECT_FALSE(std::filesystem::exists(folder / "p/.crucible/agents/x.md"));
 }
 

@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "api/handlers/input.h"
 #include "inbox/inbox_service.h"
+#include "pairings/pairings_service.h"
 #include "roster/roster.h"
 #include "runs/runs_service.h"
 
@@ -20,10 +21,16 @@ struct DaemonFacts {
 };
 
 void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, Clock& clock, DaemonFacts facts);
-void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock);
+/// The member that calls; empty: none that is known.
+using FindCaller = std::function<Task<std::string>(const Call& call)>;
+void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller = {});
 void bind_roster(Api& api, Store& store, Clock& clock);
 /// For bind_sessions.
 std::function<Task<Result<>>(json::object& reply)> badges_of_agents(Store& store, Clock& clock);
+/// `url` is the web page's.
+void bind_pairings(Api& api, pairings::Pairings& pairings, std::string url);
+/// The inbox is a person's; an agent reads what it asked itself.
+bool may_read(const Call& call, const inbox::Question& question);
 void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox);
 
 /// Runs' records as the wire knows them, with the command as one line and how many questions wait.

@@ -51,7 +51,7 @@ Result<std::optional<world::Tile>> maybe_tile(const json::object& input) {
 /// Who speaks: a run or a session by its own name, whatever it claims.
 std::string speaker(const Call& call, const json::object& input) {
   if (call.caller == run) return call.run_id;
-  return call.caller == session && !call.agent_id.empty() ? call.agent_id : text(input, "user_id");
+  return call.caller == agent && !call.agent_id.empty() ? call.agent_id : text(input, "user_id");
 }
 
 Task<Result<Reply>> spawn(AgentRuntime& live, const json::object& input) {

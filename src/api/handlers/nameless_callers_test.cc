@@ -16,7 +16,7 @@ class NamelessCallers : public coordination::LocksFixture {
   }
   int64_t registered() { return count("SELECT count(*) FROM agent_sessions"); }
 
-  const Call nameless{.caller = api::session, .run_id = {}, .trace = {}, .request_id = "r1"};
+  const Call nameless{.caller = api::agent, .run_id = {}, .trace = {}, .request_id = "r1"};
   Api api;
 };
 

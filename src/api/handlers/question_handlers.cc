@@ -1,22 +1,33 @@
 #include "api/handlers/handlers.h"
 
 namespace cru::api {
+
+bool may_read(const Call& call, const inbox::Question& question) {
+  return call.caller == person || (!call.run_id.empty() && question.task_id == call.run_id);
+}
+
 namespace {
 
-Task<Result<Reply>> list_questions(inbox::Inbox& inbox, std::string task_id, bool pending) {
+Task<Result<Reply>> list_questions(inbox::Inbox& inbox, Call call, std::string task_id, bool pending) {
   auto found = co_await inbox.list(std::move(task_id), pending);
   if (!found) co_return fail(std::move(found.error()));
   json::array questions;
-  for (const auto& question : *found) questions.push_back(inbox::to_json(question));
+  for (const auto& question : *found)
+    if (may_read(call, question)) questions.push_back(inbox::to_json(question));
   co_return Reply(json::object{{"questions", std::move(questions)}});
 }
 
 /// The asker who reads its answer has it: that is the delivery of `cru ask`.
-Task<Result<Reply>> get_question(inbox::Inbox& inbox, std::string id, Duration wait, std::string caller) {
+Task<Result<Reply>> get_question(inbox::Inbox& inbox, std::string id, Duration wait, Call call) {
+  auto first = co_await inbox.find(id);
+  if (!first) co_return fail(std::move(first.error()));
+  if (!may_read(call, *first))
+    co_return fail(Code::forbidden, "this question was asked by somebody else", "id",
+                   "only a person may read the inbox");
   auto question = co_await inbox.wait_for_answer(std::move(id), wait);
   if (!question) co_return fail(std::move(question.error()));
   bool fetched = question->status == inbox::Status::answered && !question->delivered &&
-                 question->reply_context.empty() && caller == question->task_id;
+                 question->reply_context.empty() && call.run_id == question->task_id;
   if (fetched) {
     question = co_await inbox.mark_delivery(question->id, "");
     if (!question) co_return fail(std::move(question.error()));
@@ -63,11 +74,11 @@ Task<Result<Reply>> ask(runs::Runs& runs, std::string key, std::string task_id, 
 }  // namespace
 
 void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox) {
-  api.bind("list_questions", [&inbox](const Call&, const json::object& in) {
-    return list_questions(inbox, text(in, "task_id"), bool_or(in, "pending"));
+  api.bind("list_questions", [&inbox](const Call& call, const json::object& in) {
+    return list_questions(inbox, call, text(in, "task_id"), bool_or(in, "pending"));
   });
   api.bind("get_question", [&inbox](const Call& call, const json::object& in) {
-    return get_question(inbox, text(in, "id"), std::chrono::seconds(int_or(in, "wait_seconds")), call.run_id);
+    return get_question(inbox, text(in, "id"), std::chrono::seconds(int_or(in, "wait_seconds")), call);
   });
   api.bind("answer_question", [&runs](const Call&, const json::object& in) {
     return answer_question(runs, text(in, "id"), text(in, "answer"));

@@ -55,7 +55,8 @@ Task<Result<Reply>> get_run(RunRooms rooms, std::string id, Duration wait) {
   co_return co_await reply_with(rooms, std::move(run));
 }
 
-Task<Result<Reply>> start_run(RunRooms rooms, runs::StartRequest request) {
+Task<Result<Reply>> start_run(RunRooms rooms, FindCaller find_caller, Call call, runs::StartRequest request) {
+  if (find_caller) request.parent = co_await find_caller(call);
   auto run = co_await rooms.runs.start(std::move(request));
   co_return co_await reply_with(rooms, std::move(run));
 }
@@ -191,7 +192,7 @@ json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found, Ti
   return records;
 }
 
-void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock) {
+void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller) {
   RunRooms rooms{store, runs, clock};
   api.bind("list_runs", [rooms](const Call&, const json::object& in) {
     return list_runs(
@@ -201,8 +202,8 @@ void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock) {
   api.bind("get_run", [rooms](const Call&, const json::object& in) {
     return get_run(rooms, text(in, "id"), seconds(in, "wait_seconds"));
   });
-  api.bind("start_run", [rooms](const Call& call, const json::object& in) {
-    return start_run(rooms, to_start_request(call, in));
+  api.bind("start_run", [rooms, find_caller](const Call& call, const json::object& in) {
+    return start_run(rooms, find_caller, call, to_start_request(call, in));
   });
   api.bind("kill_run", [rooms](const Call& call, const json::object& in) {
     std::optional<Duration> grace;

@@ -11,9 +11,9 @@ Task<Result<Reply>> register_session(Sessions& sessions, Result<coordination::Wh
   co_return to_reply(co_await sessions.register_session(*std::move(who), std::move(registration)));
 }
 
-Task<Result<Reply>> heartbeat(Sessions& sessions, Result<coordination::Who> who, std::string status) {
+Task<Result<Reply>> heartbeat(Sessions& sessions, Result<coordination::Who> who, Sessions::Beat beat) {
   if (!who) co_return fail(std::move(who.error()));
-  co_return to_reply(co_await sessions.heartbeat(*std::move(who), std::move(status)));
+  co_return to_reply(co_await sessions.heartbeat(*std::move(who), std::move(beat)));
 }
 
 Task<Result<Reply>> discover(Sessions& sessions, AddBadges add_badges, Result<coordination::Who> who,
@@ -41,12 +41,17 @@ Task<Result<Reply>> cleanup(Sessions& sessions, Result<coordination::Who> who, D
 void bind_sessions(Api& api, Sessions& sessions, AddBadges add_badges) {
   api.bind("register_session", [&sessions](const Call& call, const json::object& in) {
     Sessions::Registration registration{.kept_by_hook = text_or(in, "via") == "hook"};
+    // What is compacted is in the middle of a turn.
+    auto source = text_or(in, "source");
+    registration.begins_idle = registration.kept_by_hook && !source.empty() && source != "compact";
     if (in.contains("capabilities")) registration.capabilities = texts_at(in, "capabilities");
     if (in.contains("current_task")) registration.current_task = text(in, "current_task");
     return register_session(sessions, who_of("register_session", call, in), std::move(registration));
   });
   api.bind("heartbeat", [&sessions](const Call& call, const json::object& in) {
-    return heartbeat(sessions, who_of("heartbeat", call, in), text(in, "status"));
+    Sessions::Beat beat{
+        .is_idle = text(in, "status") == "idle", .tool = text(in, "tool"), .used = text(in, "used_tool")};
+    return heartbeat(sessions, who_of("heartbeat", call, in), std::move(beat));
   });
   api.bind("discover_agents", [&sessions, add_badges](const Call& call, const json::object& in) {
     return discover(sessions, add_badges, who_of("discover_agents", call, in), text(in, "capability"),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -22,10 +23,16 @@ constexpr std::string_view added_by =
     "# Added by: cru hooks install --codex. Removed by: cru hooks uninstall --codex.";
 constexpr std::string_view joined_line = "# The line break before this block is part of it.";
 constexpr std::string_view kept_empty = "# The file was there before, and empty.";
+constexpr std::string_view made_folder = "# The folder of this file was made with it.";
+/// Stands before what a person has added to our server, once that is gone.
+constexpr std::string_view left_over =
+    "# You added this to cru's server. Codex reads no server without a command, so cru hooks uninstall made "
+    "it "
+    "a comment.";
 /// Around the block of cru 0.1. Codex moves its own tables into it.
 constexpr std::array<std::string_view, 2> old_marks = {"# >>> cru >>>", "# <<< cru <<<"};
-constexpr std::array<std::string_view, 5> own_comments = {old_marks[0], old_marks[1], added_by, joined_line,
-                                                          kept_empty};
+constexpr std::array<std::string_view, 6> own_comments = {old_marks[0], old_marks[1], added_by,
+                                                          joined_line,  kept_empty,   made_folder};
 
 struct CodexEvent {
   std::string_view name, verb, matcher;
@@ -114,14 +121,36 @@ Entry entry_of(const CodexHook& hook) {
   return hook.is_alone ? Entry{hook.groups, hook.group} : Entry{hook.handlers, hook.handler};
 }
 
-std::vector<Entry> own_entries(const TomlPlace& root) {
+/// Whether the server is ours is to be said where it may depend on hooks that are gone already.
+std::vector<Entry> own_entries(const TomlPlace& root, bool with_server) {
   std::vector<Entry> entries;
   for (const auto& hook : own_hooks(root)) entries.push_back(entry_of(hook));
-  if (own_server(root) == CodexServer::ours) {
-    const auto* servers = root.member("mcp_servers");
-    entries.push_back({servers, servers->member("cru")});
-  }
+  const auto* servers = root.member("mcp_servers");
+  const auto* server = servers ? servers->member("cru") : nullptr;
+  if (server && with_server) entries.push_back({servers, server});
   return entries;
+}
+std::vector<Entry> own_entries(const TomlPlace& root) {
+  return own_entries(root, own_server(root) == CodexServer::ours);
+}
+
+/// What goes of our server, and as comments what a person has added to it.
+void take_server(std::string_view text, const TomlPlace& server, std::vector<Lines>& gone,
+                 std::vector<TomlEdit>& edits) {
+  auto is_ours = [](const TomlPlace& child) { return is_own_server_key(child.key); };
+  if (server.is_inline || std::ranges::all_of(server.children, is_ours))
+    return add_lines_of(text, server, gone);
+  std::vector<Lines> theirs;
+  for (const auto& child : server.children) add_lines_of(text, child, is_ours(child) ? gone : theirs);
+  auto next_line = [&](size_t at) { return std::min(text.find('\n', at), text.size() - 1) + 1; };
+  if (text[server.begin] == '[')
+    theirs.emplace_back(text.rfind('\n', server.begin) + 1, next_line(server.begin));
+  std::set<size_t> begins;  // a line may be that of several tables
+  for (const auto& [begin, end] : theirs)
+    for (size_t at = begin; at < end; at = next_line(at)) begins.insert(at);
+  for (size_t at : begins)
+    edits.push_back(
+        {at, at, at == *begins.begin() ? in_breaks_of(text, fmt::format("{}\n# ", left_over)) : "# "});
 }
 
 /// Takes out every entry that `choose` names and that is within brackets or braces, one after the other; then
@@ -140,14 +169,21 @@ Result<std::string> take_out(std::string text, Choose choose, std::span<const st
       continue;
     }
     std::vector<Lines> lines;
-    for (const auto& entry : entries) add_lines_of(text, *entry.child, lines);
+    std::vector<TomlEdit> edits;
+    for (const auto& entry : entries)
+      if (entry.child->key == "cru")
+        take_server(text, *entry.child, lines, edits);
+      else
+        add_lines_of(text, *entry.child, lines);
     add_comments(text, *root, comments, lines);
     auto cuts = lines_cut(text, lines);
     if (!cuts.empty() && cuts.back().end == text.size() && cuts.back().begin > 0 && !comments.empty()) {
       auto& last = cuts.back();
-      if (text.substr(last.begin).find(joined_line) != std::string::npos) --last.begin;
+      if (text.substr(last.begin).find(joined_line) != std::string::npos)
+        last.begin -= std::string_view(text).substr(0, last.begin).ends_with("\r\n") ? 2 : 1;
     }
-    return with_edits(text, std::move(cuts));
+    for (auto& cut : cuts) edits.push_back(std::move(cut));
+    return with_edits(text, std::move(edits));
   }
 }
 
@@ -189,7 +225,12 @@ std::string renewed(const std::string& text, const TomlPlace& root, const Instal
   if (own_server(root) == CodexServer::ours) {
     const auto& server = *root.member("mcp_servers")->member("cru");
     const auto* command = server.member("command");
-    set_value(edits, command, command->text, installation.program);
+    const auto& sibling = command ? *command : server.children.front();
+    if (command)
+      set_value(edits, command, command->text, installation.program);
+    else
+      edits.push_back(
+          member_added(text, server, sibling, fmt::format("command = {}", toml_text(installation.program))));
     const auto* variables = server.member("env_vars");
     std::vector<std::string_view> missing;
     for (auto name : passed_on) {
@@ -199,7 +240,7 @@ std::string renewed(const std::string& text, const TomlPlace& root, const Instal
       if (!has) missing.push_back(name);
     }
     if (!variables)
-      edits.push_back(member_added(text, server, *command, fmt::format("env_vars = [{}]", names(missing))));
+      edits.push_back(member_added(text, server, sibling, fmt::format("env_vars = [{}]", names(missing))));
     else if (variables->kind == Kind::array && !missing.empty())
       edits.push_back(element_added(text, *variables, names(missing)));
   }
@@ -251,12 +292,14 @@ Result<std::string> append_rest(std::string text, bool is_new, const Installatio
   if (own_entries(*root).empty()) {
     head = fmt::format("{}\n", added_by);
     if (!is_new && is_blank(text)) head += fmt::format("{}\n", kept_empty);
+    if (is_new && installation.makes_folder) head += fmt::format("{}\n", made_folder);
   }
+  std::string before;
   if (!text.empty() && !text.ends_with('\n')) {
-    text += '\n';
+    before = "\n";
     head += fmt::format("{}\n", joined_line);
   }
-  return text + head + tables;
+  return text + in_breaks_of(text, before + head + tables);
 }
 
 // ---- is it what was meant?
@@ -283,8 +326,10 @@ Result<FileText> add_to_codex(const FileText& before, const Installation& instal
   if (!old) return fail(old.error());
   if (own_server(*old) == CodexServer::another) {
     const auto& other = *old->member("mcp_servers")->member("cru");
-    return fail(Code::conflict, fmt::format("{}: another MCP server named cru exists",
-                                            line_and_column(*before, other.start())));
+    return fail(
+        Code::conflict,
+        fmt::format("{}: another MCP server named cru exists", line_and_column(*before, other.start())), {},
+        "give [mcp_servers.cru] another name in this file, then run cru hooks install --codex again");
   }
   auto text = take_out(before.value_or(""), needless_hooks, {});
   for (auto change : {renewed, with_lists_filled}) {
@@ -304,10 +349,13 @@ Result<FileText> take_from_codex(const FileText& before) {
   if (!before) return before;
   auto old = read_codex(*before);
   if (!old) return fail(old.error());
-  auto text = take_out(*before, own_entries, own_comments);
+  bool with_server = own_server(*old) == CodexServer::ours;
+  auto text =
+      take_out(*before, [&](const TomlPlace& root) { return own_entries(root, with_server); }, own_comments);
   if (!text) return fail(text.error());
   auto now = read_codex(*text);
-  if (!now || !own_entries(*now).empty() || !say_the_same(without_ours(*old), without_ours(*now)))
+  if (!now || !own_entries(*now, with_server).empty() ||
+      !say_the_same(without_ours(*old), without_ours(*now)))
     return beyond_us();
   bool was_there = before->find(kept_empty) != std::string::npos || own_entries(*old).empty();
   if (is_blank(*text) && !was_there) return FileText();
@@ -321,11 +369,24 @@ Result<Installed> in_codex(const FileText& text) {
   auto server = own_server(*root);
   bool has_server = server == CodexServer::ours || server == CodexServer::by_hand;
   auto found = std::ranges::count_if(codex_events, [&](const auto& event) { return has_hook(*root, event); });
+  if (has_server && is_server_disabled(*root)) return Installed::disabled;
   if (found == 0)
     return server == CodexServer::by_hand ? Installed::by_hand
            : has_server                   ? Installed::partly
                                           : Installed::no;
   return has_server && found == std::ssize(codex_events) ? Installed::yes : Installed::partly;
 }
+
+std::string remark_on_codex(const FileText& text) {
+  auto root = read_codex(text.value_or(""));
+  if (!root) return {};
+  auto server = own_server(*root);
+  if (server != CodexServer::none && is_server_disabled(*root))
+    return "the MCP server cru is disabled by you in config.toml: enabled = false in [mcp_servers.cru]";
+  if (server == CodexServer::by_hand) return "[mcp_servers.cru] was written by you, and is left as it is";
+  return {};
+}
+
+bool has_own_folder(const FileText& text) { return text && text->find(made_folder) != std::string::npos; }
 
 }  // namespace cru::hooks

@@ -24,6 +24,11 @@ FileText taken(const FileText& before) {
 }
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
+std::string without_returns(std::string text) {
+  std::erase(text, '\r');
+  return text;
+}
+
 /// What cru 0.1 wrote behind `before`, which ends with a line break.
 std::string old_block(const std::string& program) {
   auto out = fmt::format(
@@ -51,8 +56,8 @@ TEST(CodexEntries, AppendsOneBlockAndTakesItAway) {
                  "a = \"ä\" # ü\n")}) {
     auto after = added(before);
     EXPECT_TRUE(after.starts_with(before.value_or("")));
-    EXPECT_TRUE(
-        has(after, "[mcp_servers.cru]\ncommand = \"cru\"\nargs = [\"mcp\"]\nenv_vars = [\"AGENT_ID\", "));
+    EXPECT_TRUE(has(without_returns(after),
+                    "[mcp_servers.cru]\ncommand = \"cru\"\nargs = [\"mcp\"]\nenv_vars = [\"AGENT_ID\", "));
     EXPECT_EQ(added(after), after);
     EXPECT_EQ(*in_codex(after), Installed::yes);
     EXPECT_EQ(taken(after), before) << after;
@@ -120,7 +125,58 @@ TEST(CodexEntries, WhatAPersonAddedToOursStays) {
   auto moved = added(text, {.program = "/x/cru"});
   EXPECT_TRUE(has(moved, "startup_timeout_sec = 20 # slow disk\ncommand = \"/x/cru\"\n")) << moved;
   EXPECT_TRUE(has(moved, "[\"MINE\", { name = \"AGENT_ID\", source = \"local\" }, ")) << moved;
-  EXPECT_FALSE(taken(moved)) << "a server without its command would make the file wrong";
+  // A server without its command would make the file wrong: what is theirs stays as comments.
+  auto left = taken(moved).value_or("(absent)");
+  EXPECT_TRUE(left.starts_with("# You added this to cru's server.")) << left;
+  EXPECT_TRUE(
+      left.ends_with("\n# [mcp_servers.cru]\n# startup_timeout_sec = 20 # slow disk\n"
+                     "# [mcp_servers.cru.tools.acquire_lock]\n# approval_mode = \"approve\"\n"))
+      << left;
+  EXPECT_EQ(taken(left), left);
+  EXPECT_TRUE(added(left).starts_with(left));
+}
+
+TEST(CodexEntries, AServerThatAPersonWroteIsLeftAlone) {
+  for (std::string mine : {"[mcp_servers.cru]\ncommand = \"/my/cru\"\n",
+                           "[mcp_servers.cru]\ncommand = \"/my/cru\"\nargs = [\"mcp\"]\n",
+                           "[mcp_servers.cru]\ncommand = \"cru\"\nargs = [\"mcp\"]\nenv_vars = [\"MINE\"]\n",
+                           "[mcp_servers.cru]\ncommand = \"cru\"\nargs = [\"mcp\"]\n"}) {
+    auto text = added(mine);
+    EXPECT_TRUE(text.starts_with(mine)) << text;
+    EXPECT_EQ(text.find("mcp_servers.cru", 20), text.npos) << text;
+    EXPECT_EQ(*in_codex(text), Installed::yes);
+    EXPECT_EQ(remark_on_codex(text), "[mcp_servers.cru] was written by you, and is left as it is");
+    EXPECT_EQ(added(text), text);
+    EXPECT_EQ(taken(text), mine);
+  }
+  EXPECT_EQ(remark_on_codex(added({})), "");
+}
+
+TEST(CodexEntries, AServerThatAPersonTurnedOffIsDisabled) {
+  auto text = added({});
+  text.insert(text.find("command = \"cru\"\n"), "enabled = false\n");
+  EXPECT_EQ(*in_codex(text), Installed::disabled);
+  EXPECT_TRUE(remark_on_codex(text).find("disabled by you in config.toml") != std::string::npos);
+  EXPECT_EQ(added(text), text) << "it stays so";
+}
+
+TEST(CodexEntries, HaveTheLineBreaksOfTheFile) {
+  for (std::string before :
+       {"a = 1\r\n", "a = 1\r\nb = 2", "[hooks]\r\nStop = [\r\n  { hooks = [] },\r\n]\r\n"}) {
+    auto after = added(before);
+    EXPECT_EQ(std::ranges::count(after, '\n'), std::ranges::count(after, '\r')) << after;
+    EXPECT_EQ(taken(after), before);
+  }
+  EXPECT_EQ(added("a = 1\n").find('\r'), std::string::npos);
+}
+
+TEST(CodexEntries, AServerWithoutACommandIsNotOurs) {
+  for (std::string lost : {"[mcp_servers.cru]\nargs = [\"mcp\"]\nenv_vars = [\"CRU_RUN\"]\n",
+                           "[mcp_servers]\ncru = { args = [\"mcp\"], env_vars = [\"CRU_RUN\"] }\n"}) {
+    auto after = add_to_codex(lost, {.program = "/x/cru"});
+    ASSERT_FALSE(after);
+    EXPECT_EQ(after.error().code, Code::conflict);
+  }
 }
 
 struct Form {
@@ -128,31 +184,33 @@ struct Form {
 };
 TEST(CodexEntries, AreFoundInEveryFormOfToml) {
   constexpr std::string_view command = "command = '/a b/cru hook stop --codex --user --installed-by=cru'";
+  constexpr std::string_view asks = "env_vars = ['AGENT_ID', 'CRU_RUN', 'CRU_TASK_ID']";
   for (const Form& form : {
            Form{"a server in braces",
-                "[mcp_servers]\na = {url = \"u\"}\ncru = { command = \"/x/cru\", args = [\"mcp\"] } # c\n",
+                "[mcp_servers]\na = {url = \"u\"}\ncru = { command = \"/x/cru\", args = [\"mcp\"], ASKS } # "
+                "c\n",
                 "[mcp_servers]\na = {url = \"u\"}\n"},
            Form{"all servers in braces",
-                "mcp_servers = { a = {url = \"u\"}, cru = { command = \"cru\", args = [\"mcp\"] } }\n",
+                "mcp_servers = { a = {url = \"u\"}, cru = { command = \"cru\", args = [\"mcp\"], ASKS } }\n",
                 "mcp_servers = { a = {url = \"u\"} }\n"},
            Form{"ours is first in braces",
-                "mcp_servers = { cru = { command = \"cru\", args = [\"mcp\"] }, z = {url = \"u\"} }\n",
+                "mcp_servers = { cru = { command = \"cru\", args = [\"mcp\"], ASKS }, z = {url = \"u\"} }\n",
                 "mcp_servers = { z = {url = \"u\"} }\n"},
            Form{"dotted keys",
                 "mcp_servers.cru.command = \"cru\"\nmcp_servers.a.url = \"u\"\nmcp_servers.cru.args = [\n  "
-                "'mcp', # c\n]\nz = 1\n",
+                "'mcp', # c\n]\nmcp_servers.cru.ASKS\nz = 1\n",
                 "mcp_servers.a.url = \"u\"\nz = 1\n"},
            Form{"dotted keys in a table",
-                "[mcp_servers]\n\"cru\".command = \"cru\"\ncru.\"args\" = ['mcp']\na.url = \"u\"\n",
+                "[mcp_servers]\n\"cru\".command = \"cru\"\ncru.\"args\" = ['mcp']\ncru.ASKS\na.url = \"u\"\n",
                 "[mcp_servers]\na.url = \"u\"\n"},
            Form{"quoted headers and a table below",
                 "[ mcp_servers . \"cru\" ]\ncommand = \"\"\"/x/cru\"\"\"\nargs = "
-                "['mcp']\n[tui]\n[mcp_servers.cru.env]\nA = \"b\"\n# end\n",
-                "[tui]\n# end\n"},
+                "['mcp']\nASKS\n[tui]\n[mcp_servers.cru.env]\nA = \"b\"\n# end\n",
+                "THEIRS\n# [ mcp_servers . \"cru\" ]\n[tui]\n# [mcp_servers.cru.env]\n# A = \"b\"\n# end\n"},
            Form{"a table below comes first",
                 "[mcp_servers.cru.env]\nA = \"b\"\n[tui]\n[mcp_servers.cru]\nargs = ['mcp']\ncommand = "
-                "\"cru\"\n",
-                "[tui]\n"},
+                "\"cru\"\nASKS\n",
+                "THEIRS\n# [mcp_servers.cru.env]\n# A = \"b\"\n[tui]\n# [mcp_servers.cru]\n"},
            Form{"hooks in brackets",
                 "[hooks]\nStop = [\n  { hooks = [{ COMMAND }] }, # ours\n  { hooks = [{ command = \"mine\" "
                 "}] },\n]\n",
@@ -180,12 +238,19 @@ TEST(CodexEntries, AreFoundInEveryFormOfToml) {
                 "[[hooks.Else]]\nhooks = [{ command = \"cru hook stop --codex\" }]\n[x]\n", "[x]\n"},
            Form{"ours in a text is a text",
                 "a = '''\n[mcp_servers.cru]\n# >>> cru >>>\n'''\n[mcp_servers.cru]\ncommand = \"cru\"\nargs "
-                "= [\"mcp\"]\n",
+                "= [\"mcp\"]\nASKS\n",
                 "a = '''\n[mcp_servers.cru]\n# >>> cru >>>\n'''\n"},
        }) {
-    std::string with(form.with);
-    for (size_t at; (at = with.find("COMMAND")) != with.npos;) with.replace(at, 7, command);
-    EXPECT_EQ(taken(with).value_or("(absent)"), form.without) << form.what;
+    std::string with(form.with), without(form.without);
+    auto fill = [](std::string& text, std::string_view word, std::string_view by) {
+      for (size_t at; (at = text.find(word)) != text.npos;) text.replace(at, word.size(), by);
+    };
+    fill(with, "COMMAND", command);
+    fill(with, "ASKS", asks);
+    fill(without, "THEIRS",
+         "# You added this to cru's server. Codex reads no server without a command, so cru hooks uninstall "
+         "made it a comment.");
+    EXPECT_EQ(taken(with).value_or("(absent)"), without) << form.what;
     // And installing makes it complete and is undone.
     auto full = add_to_codex(with, {.program = "/new/cru"});
     if (form.what == "all hooks in braces") {
@@ -195,7 +260,7 @@ TEST(CodexEntries, AreFoundInEveryFormOfToml) {
     ASSERT_TRUE(full) << form.what << ": " << full.error().message;
     EXPECT_EQ(*in_codex(*full), Installed::yes) << form.what;
     EXPECT_EQ(added(*full, {.program = "/new/cru"}), **full) << form.what;
-    EXPECT_EQ(taken(*full).value_or("(absent)"), form.without) << form.what << "\n" << **full;
+    EXPECT_EQ(taken(*full).value_or("(absent)"), without) << form.what << "\n" << **full;
   }
 }
 
@@ -211,6 +276,9 @@ TEST(CodexEntries, WhatIsNotOursIsNeverTouched) {
   }
   EXPECT_EQ(*in_codex("[mcp_servers.cru]\ncommand = \"cru\"\nargs = [\"mcp\", \"-v\"]\n"),
             Installed::by_hand);
+  auto taken_name = add_to_codex("[mcp_servers.cru]\ncommand = \"x\"\n", {});
+  ASSERT_FALSE(taken_name);
+  EXPECT_TRUE(has(taken_name.error().hint, "another name"));
 }
 
 TEST(CodexEntries, RefusesWhatItCannotRead) {
@@ -310,7 +378,8 @@ TEST(CodexEntries, AreFoundAgainWhereverCodexPutsThem) {
     std::string text, theirs;
     for (const auto& block : blocks) {
       text += block;
-      bool ours = has(block, "[mcp_servers.cru]\ncommand") || has(block, "--installed-by=cru");
+      bool ours =
+          has(without_returns(block), "[mcp_servers.cru]\ncommand") || has(block, "--installed-by=cru");
       if (!ours) theirs += block;
     }
     if (has(text, "Stop = [{") || has(text, "Stop = [\n")) continue;  // one block holds both: the forms above

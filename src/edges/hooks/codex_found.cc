@@ -1,8 +1,10 @@
 #include "edges/hooks/codex_found.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "base/text.h"
 #include "edges/hooks/entries.h"
 
 namespace cru::hooks {
@@ -33,6 +35,37 @@ TomlPlace* member_of(TomlPlace& table, std::string_view name) {
   return const_cast<TomlPlace*>(std::as_const(table).member(name));
 }
 
+const TomlPlace* server_in(const TomlPlace& root) {
+  const auto* servers = root.member("mcp_servers");
+  return servers ? servers->member("cru") : nullptr;
+}
+
+bool starts_mcp(const TomlPlace& server) {
+  const auto* arguments = server.member("args");
+  return arguments && arguments->kind == Kind::array && arguments->children.size() == 1 &&
+         arguments->children[0].text == "mcp";
+}
+
+/// Nobody else asks for these.
+bool asks_for_us(const TomlPlace& server) {
+  const auto* variables = server.member("env_vars");
+  return variables && std::ranges::all_of(std::array{"AGENT_ID", "CRU_RUN", "CRU_TASK_ID"}, [&](auto name) {
+           return std::ranges::any_of(variables->children, [&](const TomlPlace& variable) {
+             return variable.text == name || variable.text_of("name") == name;
+           });
+         });
+}
+
+/// cru 0.1 had no hook for SessionEnd either.
+bool is_of_first_version(const TomlPlace& root, const TomlPlace& server) {
+  auto hooks = own_hooks(root);
+  auto start = shell_word(server.text_of("command")) + " hook ";
+  return !server.member("env_vars") && !hooks.empty() &&
+         std::ranges::all_of(hooks, [&](const CodexHook& hook) {
+           return hook.event() != "SessionEnd" && hook.handler->text_of("command").starts_with(start);
+         });
+}
+
 }  // namespace
 
 std::vector<CodexHook> own_hooks(const TomlPlace& root) {
@@ -55,20 +88,20 @@ std::vector<CodexHook> own_hooks(const TomlPlace& root) {
 }
 
 CodexServer own_server(const TomlPlace& root) {
-  const auto* servers = root.member("mcp_servers");
-  const auto* own = servers ? servers->member("cru") : nullptr;
-  if (!own) return CodexServer::none;
-  const auto* arguments = own->member("args");
-  if (!arguments || arguments->kind != Kind::array || arguments->children.empty())
-    return CodexServer::another;
-  // Nobody else asks for a run's id: a program of another name is cru as well.
-  const auto* variables = own->member("env_vars");
-  bool asks = variables && std::ranges::find(variables->children, "CRU_RUN", &TomlPlace::text) !=
-                               variables->children.end();
-  if ((!asks && !is_cru(own->text_of("command"))) || arguments->children[0].text != "mcp")
-    return CodexServer::another;
-  return arguments->children.size() == 1 ? CodexServer::ours : CodexServer::by_hand;
+  const auto* server = server_in(root);
+  if (!server) return CodexServer::none;
+  if (starts_mcp(*server) && (asks_for_us(*server) || is_of_first_version(root, *server)))
+    return CodexServer::ours;
+  return is_cru(server->text_of("command")) ? CodexServer::by_hand : CodexServer::another;
 }
+
+bool is_server_disabled(const TomlPlace& root) {
+  const auto* server = server_in(root);
+  const auto* enabled = server ? server->member("enabled") : nullptr;
+  return enabled && enabled->text == "false";
+}
+
+bool is_own_server_key(std::string_view key) { return is_one_of(key, {"command", "args", "env_vars"}); }
 
 TomlPlace without_ours(TomlPlace root) {
   if (auto* servers = member_of(root, "mcp_servers")) {

@@ -191,6 +191,8 @@ std::string_view name(Installed installed) {
       return "partly";
     case Installed::by_hand:
       return "by hand";
+    case Installed::disabled:
+      return "disabled";
     case Installed::no:
       break;
   }

@@ -15,13 +15,14 @@ inline constexpr std::string_view mark = "--installed-by=cru";
 struct Installation {
   std::string program = "cru";  ///< how a host starts us
   bool for_user = false;        ///< in the user's own settings: quiet outside projects that use cru
+  bool makes_folder = false;    ///< the file's folder is made with it, where only we can tell later
 };
 
 /// `text` as one word of a shell's command.
 std::string shell_word(std::string_view text);
 
 using FileText = std::optional<std::string>;
-enum class Installed { no, partly, yes, by_hand };
+enum class Installed { no, partly, yes, by_hand, disabled };
 std::string_view name(Installed installed);
 
 // Each of these: the text with ours added and an old one of ours replaced; the text without ours; what is
@@ -40,11 +41,16 @@ Result<FileText> take_from_servers(const FileText& before);
 Result<Installed> in_servers(const FileText& text);
 
 /// Codex' config.toml, in which Codex itself writes: ours is known by what it says, not by a mark, and is
-/// brought up to date where it stands. A server "cru" with arguments of its own is left as it is (by_hand).
-/// Errors: conflict if the server "cru" starts something else, if `hooks` or `mcp_servers` is written in
-/// braces, or if the result, read again, is not the file with or without ours.
+/// brought up to date where it stands. A server "cru" that a person has written is left as it is (by_hand),
+/// and what a person has added to ours stays; taken away, it stays as comments, for Codex reads no server
+/// without a command. Errors: conflict if the server "cru" starts something else, if `hooks` or `mcp_servers`
+/// is written in braces, or if the result, read again, is not the file with or without ours.
 Result<FileText> add_to_codex(const FileText& before, const Installation& installation);
 Result<FileText> take_from_codex(const FileText& before);
 Result<Installed> in_codex(const FileText& text);
+/// What a person should know of the server; empty: nothing.
+std::string remark_on_codex(const FileText& text);
+/// The file's folder was made with it.
+bool has_own_folder(const FileText& text);
 
 }  // namespace cru::hooks

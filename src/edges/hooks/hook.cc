@@ -1,16 +1,20 @@
 #include "edges/hooks/hook.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
+#include <array>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/id.h"
-#include "edges/cli/core/client.h"
+#include "base/text.h"
+#include "edges/client/client.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/hook_input.h"
 #include "edges/identity.h"
+#include "platform/files/readiness.h"
+#include "platform/files/standard_streams.h"
+#include "platform/files/transfer.h"
 #include "platform/loop/clock.h"
 
 namespace cru::hooks {
@@ -34,23 +38,21 @@ Duration limit_of(const std::string& event) {
   return event == "session-end" ? 950ms : 800ms;
 }
 
-/// All of standard input, to its end: a host that is cut short while it writes may take it ill.
+/// All of standard input, to its end: a host whose write is cut short may report the hook as failed.
 Result<std::string> read_stdin() {
   std::string text;
   bool too_large = false;
   std::array<char, 65536> bytes;
   for (;;) {
-    ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) {
-      pollfd polled{STDIN_FILENO, POLLIN, 0};
-      ::poll(&polled, 1, -1);  // the time limit ends this too
+    auto got = read_now(standard_input, bytes);
+    if (got.outcome == Transfer::later) {
+      wait_readable(standard_input);  // the time limit ends this too
       continue;
     }
-    if (count < 0) return fail(Code::invalid_argument, "cannot read standard input");
-    if (count == 0) break;
-    too_large = too_large || text.size() + static_cast<size_t>(count) > max_input_bytes;
-    if (!too_large) text.append(bytes.data(), static_cast<size_t>(count));
+    if (got.outcome == Transfer::broken) return fail(Code::invalid_argument, "cannot read standard input");
+    if (got.outcome == Transfer::ended) break;
+    too_large = too_large || text.size() + got.bytes > max_input_bytes;
+    if (!too_large) text.append(bytes.data(), got.bytes);
   }
   if (too_large) return fail(Code::too_large, "the hook's input is larger than 16 MiB");
   return text;
@@ -96,7 +98,7 @@ class Daemon {
     if (http_ && http_->usable()) return {};
     auto http = HttpClient::connect(project_.socket());
     if (!http && may_start_) {
-      if (auto started = cli::start_daemon(project_); !started) return started;
+      if (auto started = client::start_daemon(project_); !started) return started;
       http = HttpClient::connect(project_.socket());
     }
     if (!http) return fail(Code::daemon_unreachable, "the daemon is not running");
@@ -111,15 +113,7 @@ class Daemon {
   std::optional<HttpClient> http_;
 };
 
-void print(const json::object& answer) {
-  auto text = to_text(answer) + "\n";
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    ssize_t count = ::write(STDOUT_FILENO, rest.data(), rest.size());
-    if (count < 0 && errno != EINTR) return;
-    if (count > 0) rest.remove_prefix(static_cast<size_t>(count));
-  }
-}
+void print(const json::object& answer) { write_out(standard_output, to_text(answer) + "\n"); }
 
 json::array list_in(const Result<json::object>& reply, std::string_view key) {
   const auto* list = reply ? array_at(*reply, key) : nullptr;
@@ -127,18 +121,27 @@ json::array list_in(const Result<json::object>& reply, std::string_view key) {
 }
 
 /// A sign of life. A session that nobody knows, or that was given up, begins anew: its host is alive.
-Result<> stay_alive(Daemon& daemon, std::string_view status) {
-  auto beat = daemon.ask("POST", "/sessions/heartbeat", {{"status", status}});
+Result<> stay_alive(Daemon& daemon, const json::object& status) {
+  auto beat = daemon.ask("POST", "/sessions/heartbeat", status);
   if (!beat) return fail(beat.error());
   auto error = text_or(*beat, "error", text_or(*beat, "reason"));
   if (error.empty()) return {};
   if (error != "session_not_found" && error != "session_expired")
     return fail(Code::internal, fmt::format("heartbeat: {} {}", error, text_or(*beat, "message")));
-  auto registered = daemon.must("POST", "/sessions", {{"via", "hook"}});
-  return registered ? Result<>() : Result<>(fail(registered.error()));
+  if (auto registered = daemon.must("POST", "/sessions", {{"via", "hook"}}); !registered)
+    return fail(registered.error());
+  auto again = daemon.must("POST", "/sessions/heartbeat", status);
+  return again ? Result<>() : Result<>(fail(again.error()));
 }
 
-Result<> start_session(Daemon& daemon, const HookInput& input) {
+json::object at_work(std::string_view key, const HookInput& input) {
+  constexpr size_t max_tool_bytes = 128;
+  json::object status{{"status", "active"}};
+  if (!input.tool_name.empty()) status[key] = cut_at_character(input.tool_name, max_tool_bytes);
+  return status;
+}
+
+Result<> start_session(Daemon& daemon, const HookInput& input, const std::string& refused_name) {
   json::object body{{"via", "hook"}};
   for (std::string_view known : {"startup", "resume", "clear", "compact"})
     if (input.source == known) body["source"] = known;
@@ -146,6 +149,7 @@ Result<> start_session(Daemon& daemon, const HookInput& input) {
   if (!registered) return fail(registered.error());
   Situation situation;
   situation.agent_id = text_or(*registered, "agent_id");
+  situation.refused_name = refused_name;
   situation.agents = list_in(daemon.must("GET", "/sessions"), "agents");
   situation.locks = list_in(daemon.must("GET", "/locks"), "result");
   auto own = list_in(daemon.must("GET", "/handoffs/latest?limit=1&empty=false"), "handoffs");
@@ -171,14 +175,11 @@ Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) 
     return {};
   }
   auto command = shell_command(input, max_command_bytes);
-  if (command.empty()) {
-    if (!files.empty()) return {};
-    return stay_alive(daemon, "active");
-  }
+  if (command.empty()) return stay_alive(daemon, at_work("tool", input));
   auto checked = daemon.must("POST", "/guardrails", {{"operation_text", command}});
   if (!checked) return fail(checked.error());
   auto reason = guardrail_reason(*checked);
-  if (reason.empty()) return {};
+  if (reason.empty()) return stay_alive(daemon, at_work("tool", input));
   // Codex has no way to ask from here, and takes "ask" for a broken hook: it gets the warning only.
   json::object output{{"hookEventName", "PreToolUse"}};
   if (words.is_codex) {
@@ -188,13 +189,14 @@ Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) 
     output["permissionDecisionReason"] = reason;
   }
   print({{"hookSpecificOutput", std::move(output)}});
-  return {};
+  return stay_alive(daemon, at_work("tool", input));
 }
 
-Result<> serve(Daemon& daemon, const Words& words, const HookInput& input) {
-  if (words.event == "session-start") return start_session(daemon, input);
+Result<> serve(Daemon& daemon, const Words& words, const HookInput& input, const std::string& refused_name) {
+  if (words.event == "session-start") return start_session(daemon, input, refused_name);
   if (words.event == "pre-tool-use") return check_tool(daemon, input, words);
-  if (words.event != "session-end") return stay_alive(daemon, words.event == "stop" ? "idle" : "active");
+  if (words.event == "stop") return stay_alive(daemon, {{"status", "idle"}});
+  if (words.event != "session-end") return stay_alive(daemon, at_work("used_tool", input));
   json::object body{{"via", "hook"}};
   if (!input.reason.empty()) body["reason"] = input.reason.substr(0, 256);
   auto ended = daemon.must("POST", "/sessions/end", body);
@@ -239,10 +241,13 @@ Result<> carry_out(const Words& words, HookLog& log, Duration limit, BootTime de
   if (!input) return fail(input.error());
   if (!is_event(words.event)) return fail(Code::invalid_argument, "unknown hook event");
   auto who = identity_of(*input, words);
+  who.token = edges::find_credential(*project, api::own_environment);
+  if (!who.refused_name.empty() && words.event == "session-start")
+    log_hook_error(log, words.event, edges::why_refused(who.refused_name) + "; it was left out");
   bool edits = words.event == "pre-tool-use" && !edited_files(*input).empty();
   bool may_start = words.event == "session-start" || words.event == "session-end" || edits;
   Daemon daemon(*project, who.headers(), may_start, deadline);
-  return serve(daemon, words, *input);
+  return serve(daemon, words, *input, who.refused_name);
 }
 
 }  // namespace
@@ -263,7 +268,7 @@ int run_hook(int argc, char** argv, std::optional<Duration> own_limit) {
   // A terminate in here ends in the guard, as does everything else that is not an outcome.
   auto outcome = carry_out(words, log, limit, deadline);
   if (!outcome) log_hook_error(log, words.event, outcome.error().message);
-  ::_exit(0);
+  std::_Exit(0);
 }
 
 }  // namespace cru::hooks

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "edges/identity.h"
 #include "edges/quoted.h"
 
 namespace cru::hooks {
@@ -38,13 +39,25 @@ std::string joined_text(const json::object& input, std::string_view key) {
   return out;
 }
 
+std::string_view writer_of(const json::object& handoff) {
+  return text_or(handoff, "written_by", text_or(handoff, "agent_name", "?"));
+}
+
+/// Agents that are numbered share the handoffs of their type: what one of them wrote is not another's own.
+std::string whose_handoff(const Situation& situation) {
+  if (!situation.is_own_handoff) return "";
+  auto name = text_or(situation.handoff, "agent_name");
+  if (name == situation.agent_id || writer_of(situation.handoff) == situation.agent_id) return " of yours";
+  return fmt::format(" of {} agents", note(name));
+}
+
 std::string handoff_text(const Situation& situation) {
   const auto& handoff = situation.handoff;
   if (handoff.empty()) return "No handoff exists yet.\n";
-  return fmt::format("The last handoff{}, written by {} at {} (id {}). {}\n{}",
-                     situation.is_own_handoff ? " of yours" : "", note(text_or(handoff, "agent_name", "?")),
-                     note(text_or(handoff, "created_at", "?")), note(text_or(handoff, "id", "?")),
-                     edges::quoted_lines_are, edges::quoted_handoff(handoff));
+  return fmt::format("The last handoff{}, written by {} at {} (id {}). {}\n{}", whose_handoff(situation),
+                     note(writer_of(handoff)), note(text_or(handoff, "created_at", "?")),
+                     note(text_or(handoff, "id", "?")), edges::quoted_lines_are,
+                     edges::quoted_handoff(handoff));
 }
 
 }  // namespace
@@ -122,6 +135,9 @@ std::string guardrail_reason(const json::object& reply) {
 std::string context_text(const Situation& situation) {
   auto out = fmt::format("You are agent {} of this project. cru coordinates the agents that work on it.\n",
                          note(situation.agent_id));
+  if (!situation.refused_name.empty())
+    out += fmt::format("{}. It was left out; tell the user.\n",
+                       note(edges::why_refused(situation.refused_name), 400));
   std::string peers, held;
   size_t count = 0, locks = 0;
   for (const auto& value : situation.agents) {
@@ -129,7 +145,8 @@ std::string context_text(const Situation& situation) {
     if (++count > max_listed) continue;
     const auto& agent = value.get_object();
     auto task = text_or(agent, "current_task");
-    peers += fmt::format("- {} ({}){}\n", note(text_or(agent, "agent_id")), note(text_or(agent, "status")),
+    peers += fmt::format("- {} ({}){}\n", note(text_or(agent, "agent_id")),
+                         note(text_or(agent, "badge", text_or(agent, "status"))),
                          task.empty() ? "" : fmt::format(", current task: {}", note(task)));
   }
   for (const auto& value : situation.locks) {

@@ -31,6 +31,7 @@ std::string guardrail_reason(const json::object& reply);
 /// What a new session is told: who it is, who else is here, and what was left for it.
 struct Situation {
   std::string agent_id;
+  std::string refused_name = {};  ///< AGENT_ID, if that is no name; see edges/identity.h
   json::array agents, locks;
   json::object handoff;  ///< empty if there is none
   bool is_own_handoff = false;

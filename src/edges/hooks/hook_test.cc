@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "edges/cli/core/fake_daemon_fixture.h"
+#include "edges/client/fake_daemon_fixture.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/hook_input.h"
 #include "platform/loop/patience_fixture.h"
@@ -14,9 +14,9 @@
 namespace cru::hooks {
 namespace {
 
-using cli::FakeDaemon;
-using cli::FakeReply;
-using cli::FakeRequest;
+using client::FakeDaemon;
+using client::FakeReply;
+using client::FakeRequest;
 
 constexpr auto session = "9de0a853-35c2-4ac5-b250-2bbf84fb563d";
 
@@ -31,10 +31,10 @@ struct Outcome {
   std::string out;
 };
 
-class Hook : public cli::CliTest {
+class Hook : public client::ProjectTest {
  protected:
   void SetUp() override {
-    CliTest::SetUp();
+    ProjectTest::SetUp();
     std::filesystem::create_directory(project.state());
     for (const char* name : {"CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "AGENT_ID",
                              "SESSION_ID", "AGENT_TYPE", "CRU_TASK_ID", "CODEX_THREAD_ID"})
@@ -97,7 +97,7 @@ class Hook : public cli::CliTest {
 };
 
 /// Answers what the daemon would; the handoff is `handoff`.
-cli::FakeDaemon::Answer daemon_with(std::string handoff, bool own) {
+FakeDaemon::Answer daemon_with(std::string handoff, bool own) {
   return [=](const FakeRequest& request) -> FakeReply {
     if (request.target == "/sessions" && request.method == "POST")
       return {200, R"({"success":true,"session_id":"s","agent_id":"claude-7"})"};
@@ -145,11 +145,27 @@ TEST_F(Hook, AStartingSessionIsRegisteredAndToldWhatWasLeft) {
 }
 
 TEST_F(Hook, AStartingSessionIsToldItsOwnAgentsHandoffFirst) {
-  FakeDaemon daemon(project, daemon_with(R"({"id":"h1","agent_name":"old","summary":"mine"})", true));
+  FakeDaemon daemon(project, daemon_with(R"({"id":"h1","agent_name":"claude-7","summary":"mine"})", true));
   auto started = hook({"session-start"}, input({{"source", "startup"}}));
   EXPECT_NE(started.out.find("The last handoff of yours"), std::string::npos) << started.out;
   for (const auto& request : daemon.requests())
     EXPECT_FALSE(request.target.starts_with("/handoffs?")) << "nobody else's is asked for";
+}
+
+TEST(HookContext, SaysWhoseHandoffItIs) {
+  auto said = [](std::string_view name, std::string_view writer, bool is_own) {
+    Situation situation;
+    situation.agent_id = "claude-2";
+    situation.is_own_handoff = is_own;
+    situation.handoff = {{"id", "h"}, {"agent_name", name}, {"written_by", writer}, {"created_at", "then"}};
+    auto text = context_text(situation);
+    auto at = text.find("The last handoff");
+    return text.substr(at, text.find(" at then") - at);
+  };
+  EXPECT_EQ(said("claude_code", "claude-1", true),
+            "The last handoff of claude_code agents, written by claude-1");
+  EXPECT_EQ(said("claude_code", "claude-2", true), "The last handoff of yours, written by claude-2");
+  EXPECT_EQ(said("codex", "codex-1", false), "The last handoff, written by codex-1");
 }
 
 // The end of a session is told, with its reason, within a second.
@@ -223,11 +239,44 @@ TEST_F(Hook, EveryOtherHookIsASignOfLife) {
   hook({"stop"}, input());
   std::vector<std::string> asked;
   for (const auto& request : daemon.requests()) asked.push_back(request.target + " " + request.body);
-  const std::string active = R"(/sessions/heartbeat {"status":"active"})";
-  EXPECT_EQ(asked,
-            (std::vector<std::string>{active, active, active, R"(/sessions/heartbeat {"status":"idle"})",
-                                      R"(/sessions {"via":"hook"})"}));
+  const std::string active = R"(/sessions/heartbeat {"status":"active"})",
+                    idle = R"(/sessions/heartbeat {"status":"idle"})";
+  EXPECT_EQ(asked, (std::vector<std::string>{active, active,
+                                             R"(/sessions/heartbeat {"status":"active","tool":"Read"})", idle,
+                                             R"(/sessions {"via":"hook"})", idle}));
+}
+
+TEST_F(Hook, ToolsAreNamedWhileTheyAreUsedAndAfterwards) {
+  FakeDaemon daemon(project, [](const FakeRequest& request) -> FakeReply {
+    bool held = request.body.find("held.cc") != std::string::npos;
+    return {200, held ? R"({"success":true,"allowed":false,"message":"held"})"
+                      : R"({"success":true,"safe":true})"};
+  });
+  hook({"pre-tool-use"}, tool("Bash", {{"command", "make"}}));
+  hook({"post-tool-use"}, tool("Bash", {{"command", "make"}}));
+  hook({"pre-tool-use"}, tool("Edit", {{"file_path", "/p/free.cc"}}));
+  hook({"pre-tool-use"}, tool("Edit", {{"file_path", "/p/held.cc"}}));
+  std::vector<std::string> said;
+  for (const auto& request : daemon.requests())
+    if (request.target == "/sessions/heartbeat") said.push_back(request.body);
+  EXPECT_EQ(said, (std::vector<std::string>{R"({"status":"active","tool":"Bash"})",
+                                            R"({"status":"active","used_tool":"Bash"})",
+                                            R"({"status":"active","tool":"Edit"})"}))
+      << "a tool that is denied is not used";
   EXPECT_EQ(log(), "");
+}
+
+// A name with a blank once turned every hook off without a word.
+TEST_F(Hook, ANameThatCannotBeIsLeftOutAndToldOf) {
+  ::setenv("AGENT_ID", "my agent", 1);
+  FakeDaemon daemon(project, daemon_with("", false));
+  auto started = hook({"session-start"}, input({{"source", "startup"}}));
+  ::unsetenv("AGENT_ID");
+  EXPECT_NE(started.out.find("AGENT_ID='my agent' cannot be an agent's name"), std::string::npos)
+      << started.out;
+  for (const auto& request : daemon.requests())
+    EXPECT_EQ(request.head.find("Cru-Agent-Id"), std::string::npos) << request.head;
+  EXPECT_NE(log().find("my agent"), std::string::npos);
 }
 
 // Whatever fails, the session goes on and the error is logged.

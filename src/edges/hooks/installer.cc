@@ -1,8 +1,6 @@
 #include "edges/hooks/installer.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,7 +8,9 @@
 
 #include "edges/hooks/diff.h"
 #include "edges/hooks/hook_guard.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
+#include "platform/process/self.h"
 
 namespace cru::hooks {
 namespace {
@@ -36,11 +36,31 @@ Result<std::string> real_path(const std::string& path) {
   return path;
 }
 
+/// What the system said, and what to do about it.
+std::unexpected<Error> in_trouble(std::string_view doing, const std::string& path, Error error) {
+  auto reason = error.message.substr(error.message.rfind(": ") + 2);
+  if (error.code == Code::forbidden || error.code == Code::not_found)
+    error.message = fmt::format("cannot {} {}: {}", doing, path, reason);
+  if (error.code == Code::forbidden && error.hint.empty())
+    error.hint = fmt::format(
+        "nothing was changed; give yourself the right to {} it and its folder, or add the "
+        "entries by hand: cru hooks install --dry-run shows them",
+        doing);
+  return fail(std::move(error));
+}
+
+/// Only a plain file is opened: a pipe would be waited for without end.
 Result<FileText> read_text(const std::string& path) {
-  struct stat info{};
-  if (::stat(path.c_str(), &info) != 0 && errno == ENOENT) return FileText();
+  std::error_code error;
+  auto status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return FileText();
+  if (!error && !fs::is_regular_file(status))
+    return fail(
+        Code::invalid_argument,
+        fmt::format("{} is {}, not a file", path, fs::is_directory(status) ? "a folder" : "a device or pipe"),
+        {}, "nothing was changed; move it away and retry");
   auto text = read_file(path, max_file_bytes);
-  if (!text) return fail(text.error());
+  if (!text) return in_trouble("read", path, text.error());
   return FileText(std::move(*text));
 }
 
@@ -73,7 +93,7 @@ std::vector<std::string> copies_in(const fs::path& folder, const std::string& st
 void drop_old_backups(const Target& target, const std::string& made) {
   auto copies = copies_in(target.backups, target.copy_name);
   std::erase(copies, made);
-  for (size_t i = max_backups - 1; i < copies.size(); ++i) ::unlink(copies[i].c_str());
+  for (size_t i = max_backups - 1; i < copies.size(); ++i) (void)remove_file(copies[i]);
 }
 
 /// The folder of the copies. A project's is in its state folder, which git does not see; a repository may
@@ -81,14 +101,12 @@ void drop_old_backups(const Target& target, const std::string& made) {
 Result<> prepare_backups(const Target& target) {
   auto parent = fs::path(target.backups).parent_path().string();
   if (auto made = make_folder(target.backups, 0700); !made) return made;
-  for (const auto& folder : {parent, target.backups}) {
-    struct stat info{};
-    if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid())
+  for (const auto& folder : {parent, target.backups})
+    if (!is_own_folder(folder))
       return fail(Code::forbidden, folder + " is not a folder that belongs to you", {},
                   "remove it and try again");
-  }
   auto ignore = parent + "/.gitignore";
-  if (target.for_user || ::access(ignore.c_str(), F_OK) == 0) return {};
+  if (target.for_user || file_exists(ignore)) return {};
   return write_file(ignore, "*\n");
 }
 
@@ -96,8 +114,7 @@ Result<> prepare_backups(const Target& target) {
 Result<std::string> back_up(const Target& target, const std::string& text, unsigned mode, Time now) {
   if (auto ready = prepare_backups(target); !ready) return fail(ready.error());
   auto name = [&] { return fmt::format("{}/{}{}", target.backups, target.copy_name, timestamp(now)); };
-  struct stat info{};
-  while (::lstat(name().c_str(), &info) == 0) now += 1ms;
+  while (link_status(name())) now += 1ms;
   auto copy = name();
   if (auto written = write_file(copy, text, mode); !written) return fail(written.error());
   drop_old_backups(target, copy);
@@ -109,21 +126,23 @@ void move_old_backups(const Target& target) {
   auto start = fs::path(target.path).filename().string() + old_backup_mark;
   for (const auto& old : copies_in(fs::path(target.path).parent_path(), start)) {
     auto text = read_file(old, max_file_bytes);
-    struct stat info{};
-    if (!text || ::stat(old.c_str(), &info) != 0 || !prepare_backups(target)) continue;
+    auto status = file_status(old);
+    if (!text || !status || !prepare_backups(target)) continue;
     auto name = fs::path(old).filename().string().substr(start.size());
     auto copy = fmt::format("{}/{}{}", target.backups, target.copy_name, name);
-    if (create_file(copy, *text, info.st_mode & 07777)) ::unlink(old.c_str());
+    if (create_file(copy, *text, status->mode & 07777)) (void)remove_file(old);
   }
 }
 
 Result<> write_text(const std::string& path, const FileText& text) {
-  if (!text)
-    return ::unlink(path.c_str()) == 0 ? Result<>() : Result<>(fail(system_error(errno, "remove " + path)));
-  struct stat info{};
-  unsigned mode = ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0644;
-  if (auto made = make_folder(fs::path(path).parent_path().string()); !made) return made;
-  return write_file(path, *text, mode);
+  if (!text) return remove_file(path);
+  auto status = file_status(path);
+  unsigned mode = status ? status->mode & 07777 : 0644;
+  if (auto made = make_folder(fs::path(path).parent_path().string()); !made)
+    return in_trouble("write", path, made.error());
+  if (auto written = write_file(path, *text, mode); !written)
+    return in_trouble("write", path, written.error());
+  return {};
 }
 
 }  // namespace
@@ -133,7 +152,9 @@ Result<std::vector<Target>> targets(Host host, bool for_user, const api::Project
   auto variable = [&](const char* name) { return environment(name).value_or(""); };
   auto home = variable("HOME");
   bool needs_home = for_user || host == Host::codex;
-  if (needs_home && home.empty()) return fail(Code::invalid_argument, "HOME is not set");
+  if (needs_home && home.empty())
+    return fail(Code::invalid_argument, "HOME is not set, so the host's settings cannot be found", {},
+                "set HOME to your home folder, then try again");
   // A folder that a variable names has to be there, whoever made it: only the hosts' own may go.
   auto own_state = hook_log_of({}, environment).fallback + "/backups";
   if (host == Host::codex) {
@@ -148,7 +169,8 @@ Result<std::vector<Target>> targets(Host host, bool for_user, const api::Project
                                 .look = in_codex,
                                 .backups = own_state,
                                 .copy_name = "codex-config.toml.",
-                                .own_folder = named.empty()}};
+                                .own_folder = named.empty(),
+                                .remark = remark_on_codex}};
   }
   auto named = for_user ? variable("CLAUDE_CONFIG_DIR") : std::string();
   auto folder = !named.empty() ? named : (for_user ? home : project.root) + "/.claude";
@@ -179,16 +201,16 @@ Result<std::vector<Target>> targets(Host host, bool for_user, const api::Project
 
 std::string own_program(const api::Environment& environment) {
   std::error_code error;
-  auto self = fs::read_symlink("/proc/self/exe", error);
+  auto self = own_executable();
   auto path = environment("PATH").value_or("");
   for (size_t at = 0; at <= path.size();) {
     auto end = std::min(path.find(':', at), path.size());
     auto candidate = fs::path(path.substr(at, end - at)) / "cru";
     at = end + 1;
-    if (!candidate.is_absolute() || ::access(candidate.c_str(), X_OK) != 0) continue;
-    return fs::equivalent(candidate, self, error) ? "cru" : self.string();
+    if (!candidate.is_absolute() || !may_execute(candidate.string())) continue;
+    return fs::equivalent(candidate, self, error) ? "cru" : self;
   }
-  return self.string();
+  return self;
 }
 
 Result<Installed> look_at(const Target& target) {
@@ -199,6 +221,12 @@ Result<Installed> look_at(const Target& target) {
   auto found = target.look(*text);
   if (!found) return about(target.path, found.error());
   return found;
+}
+
+std::string remark_on(const Target& target) {
+  auto path = real_path(target.path);
+  auto text = path && target.remark ? read_text(*path) : Result<FileText>();
+  return text && *text ? target.remark(*text) : std::string();
 }
 
 Result<CodexTrust> look_at_trust(const Target& target) {
@@ -217,12 +245,16 @@ Result<CodexTrust> look_at_trust(const Target& target) {
   return trust;
 }
 
-Result<Change> change_file(const Target& target, bool add, const Installation& installation, bool dry_run,
+Result<Change> change_file(const Target& target, bool add, const Installation& asked, bool dry_run,
                            Time now) {
   auto path = real_path(target.path);
   if (!path) return fail(path.error());
   auto before = read_text(*path);
   if (!before) return fail(before.error());
+  auto installation = asked;
+  std::error_code error;
+  bool has_folder = fs::exists(fs::path(target.path).parent_path(), error);
+  installation.makes_folder = !target.own_folder && (*before ? has_own_folder(*before) : !has_folder);
   auto after = add ? target.add(*before, installation) : target.take(*before);
   if (!after) return about(target.path, after.error());
   if (!dry_run) move_old_backups(target);
@@ -236,8 +268,8 @@ Result<Change> change_file(const Target& target, bool add, const Installation& i
   // A file that holds nothing but what we write is not worth a copy.
   auto alone = target.add(FileText(), installation);
   if (*before && !(alone && *alone == *before)) {
-    struct stat info{};
-    unsigned mode = ::stat(path->c_str(), &info) == 0 ? info.st_mode & 07777 : 0600;
+    auto status = file_status(*path);
+    unsigned mode = status ? status->mode & 07777 : 0600;
     auto copied = back_up(target, **before, mode, now);
     if (!copied) return fail(copied.error());
     change.backup = std::move(*copied);
@@ -248,7 +280,8 @@ Result<Change> change_file(const Target& target, bool add, const Installation& i
     return fail(Code::conflict, target.path + ": the file was changed in the meantime", {}, "try again");
   if (auto written = write_text(*path, *after); !written) return fail(written.error());
   // Only an empty folder can be removed.
-  if (!*after && target.own_folder) ::rmdir(fs::path(target.path).parent_path().c_str());
+  if (!*after && (target.own_folder || installation.makes_folder))
+    (void)remove_empty_folder(fs::path(target.path).parent_path().string());
   return change;
 }
 

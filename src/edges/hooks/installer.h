@@ -25,6 +25,7 @@ struct Target {
   std::string backups = {};    ///< the folder of the copies
   std::string copy_name = {};  ///< how a copy's name begins
   bool own_folder = false;     ///< the file's folder goes with it, where nothing else is in it
+  std::string (*remark)(const FileText&) = nullptr;  ///< see entries.h
 };
 
 /// The files of a host. Errors: invalid_argument if there is no home folder.
@@ -41,9 +42,10 @@ struct Change {
 };
 /// Adds ours to the file, or takes it away. Errors: as entries.h, with the file's name before them;
 /// the system's; conflict if the file was changed by somebody else meanwhile.
-Result<Change> change_file(const Target& target, bool add, const Installation& installation, bool dry_run,
-                           Time now);
+Result<Change> change_file(const Target& target, bool add, const Installation& asked, bool dry_run, Time now);
 Result<Installed> look_at(const Target& target);
+/// What a person should know of ours in the file; empty: nothing, or it cannot be read.
+std::string remark_on(const Target& target);
 /// Whether Codex will run our hooks. Errors: as look_at.
 Result<CodexTrust> look_at_trust(const Target& target);
 

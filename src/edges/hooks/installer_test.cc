@@ -64,6 +64,7 @@ TEST_F(Installer, AFolderThatAVariableNamesStays) {
     if (name == "CODEX_HOME") return folder / "codex";
     return name == "HOME" ? std::optional(folder / "home") : std::nullopt;
   };
+  fs::create_directory(folder / "codex");
   auto codex = targets(Host::codex, true, {folder.path()}, environment)->front();
   for (bool add : {true, false}) ASSERT_TRUE(change_file(codex, add, {}, false, from_millis(0)));
   EXPECT_TRUE(fs::is_empty(folder / "codex"));
@@ -157,6 +158,59 @@ TEST_F(Installer, RefusesABrokenFileAndSaysWhere) {
       << refused.error().message;
   EXPECT_EQ(read(settings), "{\n  \"a\": 1,,\n}");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder / ".claude"), fs::directory_iterator()), 1);
+}
+
+class CodexInstaller : public Installer {
+ protected:
+  Result<Change> codex(bool add) {
+    auto environment = [this](const std::string& name) -> std::optional<std::string> {
+      if (name == "CODEX_HOME") return folder / "codex";
+      return name == "HOME" ? std::optional(folder / "home") : std::nullopt;
+    };
+    return change_file(targets(Host::codex, true, {folder.path()}, environment)->front(), add, {}, false,
+                       from_millis(0));
+  }
+};
+
+TEST_F(CodexInstaller, AFolderThatItMadeGoesWithItsFileAndNoOther) {
+  ASSERT_TRUE(codex(true));
+  ASSERT_TRUE(codex(true)) << "a second time";
+  EXPECT_TRUE(fs::exists(folder / "codex/config.toml"));
+  ASSERT_TRUE(codex(false));
+  EXPECT_FALSE(fs::exists(folder / "codex"));
+  EXPECT_FALSE(fs::exists(folder / "home")) << "nor a copy of what was ours alone";
+  fs::create_directory(folder / "codex");
+  ASSERT_TRUE(codex(true));
+  ASSERT_TRUE(codex(false));
+  EXPECT_TRUE(fs::exists(folder / "codex")) << "somebody else's";
+}
+
+TEST_F(CodexInstaller, WhatIsNoPlainFileIsNotOpened) {
+  fs::create_directory(folder / "codex");
+  ASSERT_EQ(::mkfifo((folder / "codex/config.toml").c_str(), 0600), 0);
+  auto pipe = codex(true);
+  ASSERT_FALSE(pipe);
+  EXPECT_NE(pipe.error().message.find("config.toml is a device or pipe, not a file"), std::string::npos)
+      << pipe.error().message;
+  fs::remove(folder / "codex/config.toml");
+  fs::create_directory(folder / "codex/config.toml");
+  auto directory = codex(false);
+  ASSERT_FALSE(directory);
+  EXPECT_NE(directory.error().message.find("config.toml is a folder, not a file"), std::string::npos);
+  EXPECT_NE(directory.error().hint, "");
+}
+
+TEST_F(CodexInstaller, AFileThatCannotBeWrittenIsNamedAndSaysWhatToDo) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  write("codex/config.toml", "a = 1\n");
+  fs::permissions(folder / "codex", fs::perms(0500));
+  auto refused = codex(true);
+  fs::permissions(folder / "codex", fs::perms(0700));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("codex/config.toml: Permission denied"), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(refused.error().message.find(".tmp."), std::string::npos);
+  EXPECT_NE(refused.error().hint, "");
 }
 
 TEST_F(Installer, TheUsersFileIsAtHome) {

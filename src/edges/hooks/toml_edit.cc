@@ -47,6 +47,14 @@ bool is_in_value(const TomlPlace& place, size_t offset) {
 
 }  // namespace
 
+std::string in_breaks_of(std::string_view text, std::string_view added) {
+  auto first = text.find('\n');
+  if (first == std::string_view::npos || first == 0 || text[first - 1] != '\r') return std::string(added);
+  std::string out;
+  for (char c : added) out += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  return out;
+}
+
 std::string with_edits(std::string_view text, std::vector<TomlEdit> edits) {
   std::ranges::sort(edits, {}, [](const TomlEdit& edit) { return std::pair(edit.begin, edit.end); });
   std::string out;
@@ -63,7 +71,7 @@ TomlEdit element_added(std::string_view text, const TomlPlace& array, const std:
   if (array.children.empty()) return {array.begin + 1, array.begin + 1, value};
   const auto& last = array.children.back();
   auto indent = text.substr(line_begin(text, last.begin), last.begin - line_begin(text, last.begin));
-  auto separator = is_blank(indent) ? ",\n" + std::string(indent) : ", ";
+  auto separator = is_blank(indent) ? in_breaks_of(text, ",\n") + std::string(indent) : ", ";
   return {last.end, last.end, separator + value};
 }
 
@@ -73,8 +81,8 @@ TomlEdit member_added(std::string_view text, const TomlPlace& parent, const Toml
   // A dotted key's first parts are said again.
   size_t begin = line_begin(text, sibling.key_begin), end = line_end(text, sibling.end - 1);
   auto prefix = std::string(text.substr(begin, sibling.key_begin - begin));
-  if (end > 0 && text[end - 1] == '\n') return {end, end, prefix + line + "\n"};
-  return {end, end, "\n" + prefix + line};
+  if (end > 0 && text[end - 1] == '\n') return {end, end, prefix + line + in_breaks_of(text, "\n")};
+  return {end, end, in_breaks_of(text, "\n") + prefix + line};
 }
 
 std::string without_entry(std::string_view text, const TomlPlace& parent, const TomlPlace& child) {

@@ -11,6 +11,9 @@
 
 namespace cru::hooks {
 
+/// `added` with the line breaks that `text` has, by its first one.
+std::string in_breaks_of(std::string_view text, std::string_view added);
+
 struct TomlEdit {
   size_t begin = 0, end = 0;
   std::string with = {};

@@ -7,9 +7,9 @@
 
 #include "base/text.h"
 
-// toml++ 3.3 asserts that a header's key begins like one before it looks ("[[[" ends the program), and tells
-// the compiler so where assertions are off. It also holds letters such as ü outside of texts for impossible.
-// Without these promises it finds the errors itself.
+// toml++ 3.3 asserts that the key of a header begins with a valid character before it has checked it, so
+// "[[[" ends the program; where assertions are off, it makes the compiler assume so. It also treats letters
+// such as ü outside of strings as unreachable. Without these assumptions it reports the errors itself.
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_assert(true)
 #define TOML_EXCEPTIONS 0

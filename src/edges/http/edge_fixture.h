@@ -50,7 +50,7 @@ class EdgeFixture : public testing::Test {
     ASSERT_TRUE(tcp && unix);
     port_ = http::port_of(*tcp);
     config.port = port_;
-    config.token = token;
+    config.is_credential = [](std::string_view given) { return given == token; };
     config.version = "1.2.3";
     thread_.on_loop([&] {
       edge_ = std::make_unique<HttpEdge>(

@@ -233,7 +233,7 @@ TEST_F(Events, OfDirectWordsAreHeardByPersonsAndBySendersOnly) {
     return ids;
   };
   EXPECT_EQ(seen(), "123");
-  caller_ = api::session;
+  caller_ = api::agent;
   EXPECT_EQ(seen(), "2");
   caller_ = api::run;
   EXPECT_EQ(seen(), "2");

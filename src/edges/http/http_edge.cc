@@ -48,7 +48,7 @@ HttpEdge::HttpEdge(Loop& loop, api::Api& api, EventLog& log, HttpConfig config, 
       log_(log),
       config_(std::move(config)),
       identify_(std::move(identify)),
-      guard_(config_.token, config_.port, own_user()),
+      guard_(config_.is_credential, config_.port, own_user()),
       mcp_(loop, api, log, config_.heartbeat),
       live_(loop, api, log, with_heartbeat(config_.live, config_.heartbeat)),
       server_(

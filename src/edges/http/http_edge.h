@@ -20,7 +20,7 @@
 namespace cru::edges {
 
 struct HttpConfig {
-  std::string token;
+  Guard::IsCredential is_credential;
   uint16_t port = 0;  ///< of the TCP socket, which is bound before: see http::listen_loopback
   std::string version;
   std::string project;  ///< shown in /openapi.json

@@ -125,7 +125,7 @@ TEST_F(Edge, TheUnixSocketNeedsNoTokenAndHearsNoPage) {
 }
 
 TEST(Guard, RefusesAnotherUser) {
-  Guard guard("t", 1, 1000);
+  Guard guard([](std::string_view) { return true; }, 1, 1000);
   http::Request request;
   request.peer = {.is_unix = true, .pid = 1, .uid = 1001};
   EXPECT_EQ(guard.check(request).error().code, Code::forbidden);
@@ -136,7 +136,7 @@ TEST(Guard, RefusesAnotherUser) {
 }
 
 TEST(Guard, AnEmptyTokenLetsNobodyIn) {
-  Guard guard("", 1, 0);
+  Guard guard([](std::string_view) { return true; }, 1, 0);
   http::Request request{.method = "GET",
                         .target = "/x",
                         .path = "/x",
@@ -162,7 +162,7 @@ TEST_F(Edge, ServesThePageWithoutATokenAndNothingElse) {
   static constexpr unsigned char bytes[] = {0x1f, 0x8b, 1, 2, 3};
   static const Asset assets[] = {{"/", "text/html; charset=utf-8", "\"e1\"", bytes},
                                  {"/assets/app-1.js", "text/javascript", "\"e2\"", bytes}};
-  start({.token = {},
+  start({.is_credential = {},
          .port = 0,
          .version = {},
          .project = {},

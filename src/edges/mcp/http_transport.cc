@@ -89,7 +89,7 @@ HttpTransport::~HttpTransport() = default;
 Task<void> HttpTransport::handle(const http::Request& request, api::Call call, http::Fields headers,
                                  http::Writer& writer) {
   // An MCP client is an agent, whoever started it: what only a person may do it may not.
-  if (call.caller != api::run) call.caller = api::session;
+  if (call.caller != api::run) call.caller = api::agent;
   if (request.method == "POST")
     co_await post(request, std::move(call), std::move(headers), writer);
   else if (request.method == "GET")

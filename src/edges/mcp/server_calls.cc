@@ -84,8 +84,8 @@ std::string resume_text(const json::object& handoff) {
       "Continue the work that {} handed over at {}. {}\n\n{}\nCall register_session, check that the files "
       "are as described, call acquire_lock for the files that you will edit, and continue with the open "
       "work. Call write_handoff before you finish.",
-      edges::note(text_or(handoff, "agent_name", "?")), edges::note(text_or(handoff, "created_at", "?")),
-      edges::quoted_lines_are, quoted);
+      edges::note(text_or(handoff, "written_by", text_or(handoff, "agent_name", "?"))),
+      edges::note(text_or(handoff, "created_at", "?")), edges::quoted_lines_are, quoted);
 }
 
 std::string plan_text(std::string_view goal) {
@@ -258,7 +258,8 @@ Task<Server::RpcResult> Server::list_resources(Request request) {
       [&](const json::object& entry) {
         return resource(
             "handoffs", text_or(entry, "id"),
-            fmt::format("handoff of {}, {}", text_or(entry, "agent_name"), text_or(entry, "created_at")));
+            fmt::format("handoff of {}, {}", text_or(entry, "written_by", text_or(entry, "agent_name")),
+                        text_or(entry, "created_at")));
       });
   add(co_await ask("list_work", request.call, {{"status", "pending"}, {"limit", 100}}), "work",
       [&](const json::object& entry) {

@@ -1,15 +1,15 @@
 #include "edges/mcp/socket.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
 #include <list>
+#include <span>
 
 #include "platform/files/log.h"
+#include "platform/files/transfer.h"
+#include "platform/net/unix_socket.h"
+#include "platform/process/self.h"
 
 namespace cru::mcp {
 namespace {
@@ -46,6 +46,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
   const http::Peer& peer() const { return peer_; }
   const api::Call& call() const { return call_; }
   const std::string& instance() const { return instance_; }
+  std::string token() const { return std::string(text_or(hello_, "token")); }
   bool is_gone() const { return gone_; }
 
   void begin() { arm_read(); }
@@ -53,9 +54,9 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
   /// The caller is known: from here on messages are served.
   void open(api::Call who) {
     // A client that did not wait has told its host that nothing was done.
-    if (is_left()) return leave();
+    if (has_hung_up(fd_)) return leave();
     // An MCP client is an agent, whoever started it: what only a person may do it may not.
-    if (who.caller != api::run) who.caller = api::session;
+    if (who.caller != api::run) who.caller = api::agent;
     who.peer = "mcp";
     if (auto id = text_or(hello_, "agent_id"); !id.empty()) who.agent_id = id.substr(0, max_agent_id_bytes);
     take(hello_, "agent_type", who.agent_type, 64);
@@ -126,10 +127,6 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     const std::string number_;
   };
 
-  bool is_left() const {
-    pollfd polled{fd_.get(), POLLRDHUP, 0};
-    return ::poll(&polled, 1, 0) > 0;
-  }
   Loop& loop() const { return socket_.loop_; }
   size_t unsent() const { return out_.size() - sent_; }
   bool is_paused() const {
@@ -149,9 +146,9 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
   void read_some() {
     auto old = in_.size();
     in_.resize(old + one_read);
-    ssize_t count = ::recv(fd_.get(), in_.data() + old, one_read, MSG_DONTWAIT);
-    in_.resize(old + static_cast<size_t>(std::max<ssize_t>(count, 0)));
-    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return leave();
+    auto received = receive_now(fd_, std::span(in_).subspan(old));
+    in_.resize(old + received.bytes);
+    if (received.outcome == Transfer::ended || received.outcome == Transfer::broken) return leave();
     pump();
   }
 
@@ -241,14 +238,13 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
   void flush() {
     bool was_congested = is_congested();
     while (unsent() > 0 && !write_armed_) {
-      ssize_t count = ::send(fd_.get(), out_.data() + sent_, unsent(), MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return leave();
-      if (count < 0) {
-        wait_writable();
+      auto some = send_now(fd_, std::string_view(out_).substr(sent_));
+      if (some.outcome == Transfer::broken) return leave();
+      if (some.outcome != Transfer::some) {
+        wait_for_room();
         break;
       }
-      sent_ += static_cast<size_t>(count);
+      sent_ += some.bytes;
     }
     if (unsent() == 0) {
       out_.clear();
@@ -261,7 +257,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     if (was_congested && !is_congested() && server_) server_->drained();
   }
 
-  void wait_writable() {
+  void wait_for_room() {
     write_armed_ = true;
     if (timer_) loop().cancel_timer(timer_);
     timer_ = loop().set_timer(socket_.limits_.write_time, [this] {
@@ -337,28 +333,26 @@ void Socket::arm() {
 
 void Socket::accept_some() {
   for (int i = 0; i < 32; ++i) {
-    Fd fd(::accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!fd) {
-      if (errno == EINTR || errno == ECONNABORTED) continue;
-      if (errno == EAGAIN || errno == EWOULDBLOCK) break;
+    auto guest = accept_unix(listening_);
+    if (guest.outcome == UnixGuest::gone) continue;
+    if (guest.outcome == UnixGuest::nobody) break;
+    if (guest.outcome == UnixGuest::trouble) {
       // Out of descriptors: the client stays in the queue and would wake us at once, for ever.
       loop_.set_timer(accept_pause, [this, alive = alive_] {
         if (*alive && watch_) arm();
       });
       return;
     }
-    ucred credentials{};
-    socklen_t size = sizeof credentials;
-    bool known = ::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0;
-    if (!known || (credentials.uid != ::geteuid() && credentials.uid != 0)) continue;
+    if (guest.peer.uid != own_user() && guest.peer.uid != 0) continue;
     if (links_.size() >= limits_.connections) {
       log_warn("too many MCP clients", {{"limit", limits_.connections}});
       continue;
     }
-    http::Peer peer{.is_unix = true, .pid = credentials.pid, .uid = credentials.uid};
+    http::Peer peer{.is_unix = true, .pid = guest.peer.pid, .uid = guest.peer.uid};
+    peer.process = std::make_shared<Fd>(std::move(guest.peer.process));
     // Numbered apart from the HTTP server's connections.
     peer.connection = (uint64_t(1) << 62) + ++accepted_;
-    auto link = std::make_shared<Link>(*this, std::move(fd), peer);
+    auto link = std::make_shared<Link>(*this, std::move(guest.socket), peer);
     links_.insert(link);
     link->begin();
   }
@@ -366,7 +360,7 @@ void Socket::accept_some() {
 }
 
 Task<void> Socket::admit(std::shared_ptr<Link> link) {
-  auto who = co_await identify_(link->peer());
+  auto who = co_await identify_(link->peer(), link->token());
   if (link->is_gone()) co_return;
   if (who)
     link->open(std::move(*who));

@@ -23,7 +23,7 @@
 namespace cru::mcp {
 
 /// Says who calls, from the peer's process alone. An error refuses the connection.
-using IdentifyPeer = std::function<Task<Result<api::Call>>(http::Peer peer)>;
+using IdentifyPeer = std::function<Task<Result<api::Call>>(http::Peer peer, std::string token)>;
 
 struct SocketLimits {
   size_t connections = 512;

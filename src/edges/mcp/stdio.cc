@@ -1,26 +1,26 @@
 #include "edges/mcp/stdio.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/inotify.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
+#include <array>
 #include <charconv>
 #include <cstdio>
 
 #include "base/id.h"
-#include "edges/cli/core/client.h"
-#include "edges/cli/core/signals.h"
+#include "edges/client/client.h"
 #include "edges/identity.h"
 #include "edges/mcp/kept_lines.h"
 #include "edges/mcp/local_server.h"
 #include "edges/mcp/peek.h"
 #include "edges/mcp/stream.h"
+#include "platform/files/files.h"
+#include "platform/files/folder_notice.h"
+#include "platform/files/readiness.h"
+#include "platform/files/standard_streams.h"
+#include "platform/files/transfer.h"
 #include "platform/net/unix_socket.h"
+#include "platform/process/self.h"
+#include "platform/process/signals.h"
 
 namespace cru::mcp {
 namespace {
@@ -30,18 +30,16 @@ constexpr int attempts_limit = 20;  ///< daemons that died over one request
 constexpr Duration closing_time = 1s, retry_pause = 1s;
 constexpr Duration welcome_time = 3s;  ///< a daemon that does not greet us by then hangs
 
-std::string current_folder() {
-  std::unique_ptr<char, decltype(&std::free)> name(::get_current_dir_name(), &std::free);
-  return name ? name.get() : std::string();
-}
-
 class Proxy {
  public:
   explicit Proxy(const api::Project& project)
-      : project_(project), signals_{SIGINT, SIGTERM}, in_(STDIN_FILENO), out_(STDOUT_FILENO) {
-    ::signal(SIGPIPE, SIG_IGN);
+      : project_(project), signals_{SIGINT, SIGTERM}, in_(standard_input), out_(standard_output) {
+    ignore_broken_pipes();
     instance_ = uuid_from(system_random().bytes16());
     identity_ = edges::find_identity(edges::Speaker::mcp, api::own_environment, current_folder());
+    identity_.token = edges::find_credential(project_, api::own_environment);
+    if (!identity_.refused_name.empty())
+      fmt::print(stderr, "cru mcp: {}; it was left out\n", edges::why_refused(identity_.refused_name));
   }
 
   int run() {
@@ -59,34 +57,34 @@ class Proxy {
 
   void step() {
     bool take = state_ == State::serving && !is_full() && !is_stopping_;
-    pollfd polled[] = {{take ? in_.fd() : -1, POLLIN, 0},
-                       {signals_.fd(), POLLIN, 0},
-                       {socket_ ? socket_.get() : -1, socket_events(), 0},
-                       {host_gone_ ? -1 : out_.fd(), static_cast<short>(out_.has_unsent() ? POLLOUT : 0), 0},
-                       {changes_ ? changes_.get() : -1, POLLIN, 0}};
-    ::poll(polled, std::size(polled), time_left());
-    if (polled[1].revents && signals_.take() != 0) begin_closing();
-    if (polled[3].revents & (POLLERR | POLLHUP | POLLNVAL)) lose_host();
-    if (polled[0].revents && state_ == State::serving) read_host();
-    if (polled[2].revents && socket_) read_daemon();
-    if (polled[4].revents || probes_left_ > 0) probe();
+    std::array<Awaited, 5> awaited = {
+        {{.fd = take ? in_.fd() : -1},
+         {.fd = signals_.fd()},
+         {.fd = socket_.get(), .to_read = out_.unsent() < max_unsent, .to_write = !to_daemon_.empty()},
+         {.fd = host_gone_ ? -1 : out_.fd(), .to_read = false, .to_write = out_.has_unsent()},
+         {.fd = changes_ ? changes_->fd() : -1}}};
+    const auto& [input, signals, daemon, output, changes] = awaited;
+    wait_ready(awaited, time_left());
+    if (signals.is_ready && signals_.take() != 0) begin_closing();
+    if (output.is_broken) lose_host();
+    if (input.is_ready && state_ == State::serving) read_host();
+    if (daemon.is_ready && socket_) read_daemon();
+    if (changes.is_ready || probes_left_ > 0) probe();
     if (socket_) send_some(socket_.get(), to_daemon_);
     if (!host_gone_ && !out_.flush()) lose_host();
     advance();
   }
 
-  short socket_events() const {
-    return static_cast<short>((out_.unsent() < max_unsent ? POLLIN : 0) | (to_daemon_.empty() ? 0 : POLLOUT));
-  }
   bool is_full() const {
     return kept_.is_full() || to_daemon_.size() >= max_unsent || out_.unsent() >= max_unsent;
   }
-  int time_left() const {
+  std::optional<Duration> time_left() const {
     auto at = BootTime::max();
     if (state_ != State::serving) at = deadline_;
     if (daemon_by_) at = std::min(at, *daemon_by_);
     if (probes_left_ > 0) at = std::min(at, now() + 50ms);
-    return at == BootTime::max() ? -1 : static_cast<int>(std::max<int64_t>((at - now()).count(), 0));
+    if (at == BootTime::max()) return {};
+    return std::max(at - now(), Duration(0));
   }
 
   /// From end of file to the end: first the answers, then the daemon's good-bye, each for a second at most.
@@ -177,7 +175,7 @@ class Proxy {
     if (may_start && failed_at_ && now() < *failed_at_ + retry_pause) return false;
     auto fd = connect_unix(project_.mcp_socket());
     for (int attempt = 0; !fd && may_start && attempt < 3; ++attempt) {
-      if (auto started = cli::start_daemon(project_); !started) {
+      if (auto started = client::start_daemon(project_); !started) {
         why_ = started.error().message;
         break;
       }
@@ -208,6 +206,7 @@ class Proxy {
     to_daemon_ = to_text(json::object{{"cru_mcp", 1},
                                       {"version", CRU_VERSION},
                                       {"instance", instance_},
+                                      {"token", identity_.token},
                                       {"agent_id", identity_.agent_id},
                                       {"agent_type", identity_.agent_type},
                                       {"session_id", identity_.session_id},
@@ -257,11 +256,11 @@ class Proxy {
   }
 
   void read_daemon() {
-    char bytes[64u << 10];
-    ssize_t count = ::recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (count <= 0) return lose_daemon();
-    from_daemon_.append(bytes, static_cast<size_t>(count));
+    std::array<char, 64u << 10> bytes;
+    auto received = receive_now(socket_, bytes);
+    if (received.outcome == Transfer::later) return;
+    if (received.outcome != Transfer::some) return lose_daemon();
+    from_daemon_.append(bytes.data(), received.bytes);
     size_t begin = 0;
     for (size_t end; (end = from_daemon_.find('\n', begin)) != std::string::npos; begin = end + 1)
       take_daemon_line(std::string_view(from_daemon_).substr(begin, end - begin));
@@ -333,21 +332,15 @@ class Proxy {
 
   /// Nobody is waiting for an answer, so no daemon is started; but a client that listens is there when one
   /// is.
-  void watch_for_daemon() {
-    changes_ = Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-    ::inotify_add_watch(changes_.get(), project_.state().c_str(), IN_CREATE | IN_MOVED_TO);
-  }
+  void watch_for_daemon() { changes_.emplace(project_.state()); }
   /// A socket is there before it is listened at, and that tells nobody: hence a few short tries.
   void probe() {
-    char bytes[4096];
-    bool news = false;
-    while (changes_ && ::read(changes_.get(), bytes, sizeof bytes) > 0) news = true;
-    if (news) probes_left_ = 20;
+    if (changes_ && changes_->take()) probes_left_ = 20;
     if (probes_left_ > 0 && !connect(false)) --probes_left_;
   }
 
   const api::Project& project_;
-  cli::Signals signals_;
+  Signals signals_;
   edges::Identity identity_;
   std::string instance_;
   HostInput in_;
@@ -364,7 +357,7 @@ class Proxy {
   std::optional<BootTime> failed_at_;
   std::string why_ = "the daemon cannot be reached";
   std::unique_ptr<LocalServer> local_;
-  Fd changes_;
+  std::optional<FolderNotice> changes_;
   int probes_left_ = 0;
 
   uint64_t last_number_ = 0;

@@ -1,22 +1,19 @@
 #include "edges/mcp/stream.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-
-#include <cerrno>
+#include <array>
 
 #include "edges/mcp/server.h"
+#include "platform/files/transfer.h"
 
 namespace cru::mcp {
 
 bool HostInput::read(const std::function<void(std::string_view line)>& take,
                      const std::function<void()>& too_long) {
-  char bytes[64u << 10];
-  ssize_t count = ::read(fd_, bytes, sizeof bytes);
-  if (count < 0) return errno == EINTR || errno == EAGAIN;
-  std::string_view got(bytes, static_cast<size_t>(count));
+  std::array<char, 64u << 10> bytes;
+  auto read = read_now(fd_, bytes);
+  if (read.outcome == Transfer::later) return true;
+  if (read.outcome == Transfer::broken) return false;
+  std::string_view got(bytes.data(), read.bytes);
   if (got.empty()) {
     // A last line without its end is a line too.
     if (!skipping_ && !rest_.empty()) take(std::exchange(rest_, {}));
@@ -46,13 +43,10 @@ bool HostInput::read(const std::function<void(std::string_view line)>& take,
 }
 
 HostOutput::HostOutput(int fd) : fd_(fd) {
-  struct stat status{};
-  ::fstat(fd, &status);
-  is_socket_ = S_ISSOCK(status.st_mode);
-  if (S_ISFIFO(status.st_mode)) {
-    own_ = Fd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-    if (own_) fd_ = own_.get();
-  }
+  auto kind = kind_of_stream(fd);
+  is_socket_ = kind == StreamKind::socket;
+  if (kind == StreamKind::pipe) own_ = reopen_pipe(fd);
+  if (own_) fd_ = own_.get();
 }
 
 void HostOutput::add(std::string_view line) {
@@ -64,16 +58,11 @@ bool HostOutput::flush() {
   size_t sent = 0;
   bool open = true;
   while (sent < unsent_.size()) {
-    auto* bytes = unsent_.data() + sent;
-    auto size = unsent_.size() - sent;
-    ssize_t count =
-        is_socket_ ? ::send(fd_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT) : ::write(fd_, bytes, size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      open = errno == EAGAIN || errno == EWOULDBLOCK;
-      break;
-    }
-    sent += static_cast<size_t>(count);
+    auto rest = std::string_view(unsent_).substr(sent);
+    auto some = is_socket_ ? send_now(fd_, rest) : write_now(fd_, rest);
+    open = some.outcome != Transfer::broken;
+    if (some.outcome != Transfer::some) break;
+    sent += some.bytes;
   }
   unsent_.erase(0, sent);
   return open;
@@ -81,10 +70,9 @@ bool HostOutput::flush() {
 
 void send_some(int socket, std::string& bytes) {
   while (!bytes.empty()) {
-    ssize_t count = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return;
-    bytes.erase(0, static_cast<size_t>(count));
+    auto sent = send_now(socket, bytes);
+    if (sent.outcome != Transfer::some) return;
+    bytes.erase(0, sent.bytes);
   }
 }
 

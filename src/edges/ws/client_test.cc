@@ -38,7 +38,7 @@ TEST_F(Live, ARunMayNotDoWhatIsAPersons) {
   start();
   auto client = connect_live();
   EXPECT_EQ(text_or(ask(client, R"({"type":"agent_terminate_request","agent_id":"a"})"), "code"),
-            "forbidden");
+            "not_a_person");
   EXPECT_EQ(text_or(ask(client, R"({"type":"get_agent_state","agent_id":"a"})"), "type"), "agent_state");
   EXPECT_EQ(callers_, std::vector{api::run});
 }

@@ -13,12 +13,16 @@ bool Listener::hears_direct(std::string_view sender) const {
 }
 
 bool Listener::hears(std::string_view event_type, std::string_view data) const {
-  if (caller == api::run && (event_type.starts_with("chat.") || event_type.starts_with("subagent.")))
-    return false;
-  if (caller == api::person || event_type != "live.agent_spoke") return true;
+  if (caller == api::person) return true;
+  auto begins = [&](std::string_view prefix) { return event_type.starts_with(prefix); };
+  if (begins("chat.") || begins("subagent.") || begins("pairing.") || begins("trust.")) return false;
+  bool is_question = begins("agent.question") || begins("question.");
+  if (!is_question && event_type != "live.agent_spoke") return true;
   auto parsed = parse_json(data);
   const auto* said = parsed ? parsed->if_object() : nullptr;
-  return said && (!bool_or(*said, "direct") || hears_direct(text_or(*said, "agent_id")));
+  if (!said) return false;
+  if (is_question) return !run_id.empty() && text_or(*said, "task_id") == run_id;
+  return !bool_or(*said, "direct") || hears_direct(text_or(*said, "agent_id"));
 }
 
 }  // namespace cru::edges

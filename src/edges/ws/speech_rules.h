@@ -15,7 +15,7 @@ struct Listener {
   std::string run_id = {};
   /// Of words that were meant for somebody: a person hears all, a run its own.
   bool hears_direct(std::string_view sender) const;
-  /// Conversations (`chat.*`, `subagent.*`) and direct words are left out for agents.
+  /// Conversations (`chat.*`, `subagent.*`), the inbox and direct words are a person's to read.
   bool hears(std::string_view event_type, std::string_view data) const;
 };
 

@@ -1,6 +1,7 @@
 #include "platform/files/file_status.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -34,6 +35,27 @@ SystemResult<FileStatus> file_status(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return last_error();
   return to_file_status(status);
+}
+
+SystemResult<FileStatus> link_status(const std::string& path) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) != 0) return last_error();
+  return to_file_status(status);
+}
+
+bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+bool may_execute(const std::string& path) { return ::access(path.c_str(), X_OK) == 0; }
+bool may_write(const std::string& path) { return ::access(path.c_str(), W_OK) == 0; }
+bool may_use_folder(const std::string& path) { return ::access(path.c_str(), R_OK | W_OK | X_OK) == 0; }
+
+bool is_own_folder(const std::string& path) {
+  auto status = link_status(path);
+  return status && status->is_folder() && status->owner == ::geteuid();
+}
+
+bool is_own_secret(const std::string& path) {
+  auto status = link_status(path);
+  return status && status->is_plain_file() && status->owner == ::geteuid() && (status->mode & 077) == 0;
 }
 
 SystemResult<OpenedFile> open_to_read(const std::string& path) {

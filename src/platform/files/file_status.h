@@ -28,6 +28,19 @@ FileStatus to_file_status(const struct stat& status);
 FileStatus file_status(const Fd& fd);
 /// Of what `path` leads to, through any links.
 SystemResult<FileStatus> file_status(const std::string& path);
+/// Of what stands at `path` itself, even if it is a link.
+SystemResult<FileStatus> link_status(const std::string& path);
+
+/// True if `path` leads to something.
+bool file_exists(const std::string& path);
+bool may_execute(const std::string& path);
+bool may_write(const std::string& path);
+/// True for a folder that we may list, enter and change.
+bool may_use_folder(const std::string& path);
+/// True for a folder of our own, and no link to one: nobody else decides what is in it.
+bool is_own_folder(const std::string& path);
+/// True for a plain file of our own, and no link to one, on which nobody else has rights.
+bool is_own_secret(const std::string& path);
 
 struct OpenedFile {
   Fd fd;

@@ -35,6 +35,27 @@ TEST(FileStatus, IsHadOfAFifoWithoutWaiting) {
   EXPECT_FALSE(opened->status.is_plain_file());
 }
 
+TEST(FileStatus, TellsOurOwnFromWhatALinkLeadsTo) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(make_folder(folder / "sub", 0700));
+  ASSERT_TRUE(write_file(folder / "secret", "x", 0600));
+  ASSERT_TRUE(write_file(folder / "open", "x", 0640));
+  std::filesystem::create_symlink("sub", folder / "to_sub");
+  std::filesystem::create_symlink("secret", folder / "to_secret");
+  std::filesystem::create_symlink("gone", folder / "to_gone");
+  EXPECT_TRUE(is_own_folder(folder / "sub"));
+  EXPECT_FALSE(is_own_folder(folder / "to_sub"));
+  EXPECT_FALSE(is_own_folder(folder / "secret"));
+  EXPECT_TRUE(is_own_secret(folder / "secret"));
+  EXPECT_FALSE(is_own_secret(folder / "to_secret"));
+  EXPECT_FALSE(is_own_secret(folder / "open")) << "others may read it";
+  EXPECT_TRUE(link_status(folder / "to_gone")->is_link());
+  EXPECT_FALSE(file_exists(folder / "to_gone"));
+  EXPECT_TRUE(file_exists(folder / "to_sub"));
+  EXPECT_TRUE(may_use_folder(folder / "sub"));
+  EXPECT_FALSE(may_execute(folder / "secret"));
+}
+
 TEST(FileStatus, OfNothingIsNoPlainFile) { EXPECT_FALSE(file_status(Fd()).is_plain_file()); }
 
 TEST(FileStatus, ComesWithAPartOfTheFile) {

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 namespace cru {
 
@@ -37,11 +40,9 @@ Result<std::string> read_file(const std::string& path, size_t limit) {
   }
 }
 
-namespace {
-
-Result<> write_all(int fd, std::string_view content, const std::string& path) {
+Result<> write_to(const Fd& file, std::string_view content, const std::string& path) {
   while (!content.empty()) {
-    ssize_t count = ::write(fd, content.data(), content.size());
+    ssize_t count = ::write(file.get(), content.data(), content.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail(system_error(errno, "write " + path));
     content.remove_prefix(static_cast<size_t>(count));
@@ -49,13 +50,17 @@ Result<> write_all(int fd, std::string_view content, const std::string& path) {
   return {};
 }
 
-}  // namespace
+Result<> overwrite(const Fd& file, std::string_view content, const std::string& path) {
+  if (::ftruncate(file.get(), 0) != 0 || ::pwrite(file.get(), content.data(), content.size(), 0) < 0)
+    return fail(system_error(errno, "write " + path));
+  return {};
+}
 
 Result<> write_file(const std::string& path, std::string_view content, unsigned mode) {
   auto temporary = fmt::format("{}.tmp.{}", path, ::getpid());
   Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
   if (!fd) return fail(system_error(errno, "create " + temporary));
-  auto written = write_all(fd.get(), content, temporary);
+  auto written = write_to(fd, content, temporary);
   if (written && (::fchmod(fd.get(), mode) != 0 || ::fsync(fd.get()) != 0))
     written = fail(system_error(errno, "sync " + temporary));
   if (written && ::rename(temporary.c_str(), path.c_str()) != 0)
@@ -78,6 +83,14 @@ Result<> create_file(const std::string& path, std::string_view content, unsigned
   if (reason == EEXIST) return fail(Code::conflict, path + " already exists");
   if (reason != 0) return fail(system_error(reason, "create " + path));
   return sync_folder(folder);
+}
+
+Result<> create_exclusively(const std::string& path, std::string_view content, unsigned mode) {
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+  if (!fd) return fail(system_error(errno, "create " + path));
+  if (auto written = write_to(fd, content, path); !written) return written;
+  if (::fsync(fd.get()) != 0) return fail(system_error(errno, "write " + path));
+  return {};
 }
 
 Result<> remove_file(const std::string& path) {
@@ -103,6 +116,18 @@ Result<Fd> open_file(const std::string& path, OpenFor purpose) {
   return fd;
 }
 
+Result<Fd> open_to_append(const std::string& path, unsigned mode, Links links) {
+  int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | (links == Links::refuse ? O_NOFOLLOW : 0);
+  Fd fd(::open(path.c_str(), flags, mode));
+  if (!fd) return fail(system_error(errno, "open " + path));
+  return fd;
+}
+
+Result<> set_mode(const std::string& path, unsigned mode) {
+  if (::chmod(path.c_str(), mode) != 0) return fail(system_error(errno, "set the permissions of " + path));
+  return {};
+}
+
 Result<Fd> open_folder(const std::string& path) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return fail(system_error(errno, "open " + path));
@@ -120,6 +145,29 @@ Result<> make_folder(const std::string& path, unsigned mode) {
   struct stat status{};
   if (reason == EEXIST && ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return {};
   return fail(system_error(reason, "create folder " + path));
+}
+
+Result<> make_single_folder(const std::string& path, unsigned mode) {
+  if (::mkdir(path.c_str(), mode) == 0) return {};
+  if (errno == EEXIST) return fail(Code::conflict, path + " already exists");
+  return fail(system_error(errno, "create folder " + path));
+}
+
+Result<std::string> make_temporary_folder(const std::string& prefix) {
+  std::error_code error;
+  auto name = std::filesystem::temp_directory_path(error).string() + "/" + prefix + "XXXXXX";
+  if (!::mkdtemp(name.data())) return fail(system_error(errno, "create folder " + name));
+  return name;
+}
+
+Result<> remove_empty_folder(const std::string& path) {
+  if (::rmdir(path.c_str()) != 0) return fail(system_error(errno, "remove " + path));
+  return {};
+}
+
+std::string current_folder() {
+  std::unique_ptr<char, decltype(&std::free)> name(::get_current_dir_name(), &std::free);
+  return name ? name.get() : std::string();
 }
 
 Result<> sync_folder(const std::string& path) {

@@ -33,6 +33,46 @@ TEST_F(Files, AreReadWhole) {
   EXPECT_EQ(read_file(folder / "f"), content);
 }
 
+TEST_F(Files, AreMadeExclusivelyOrNotAtAll) {
+  ASSERT_TRUE(create_exclusively(folder / "f", "mine", 0600));
+  EXPECT_EQ(mode_of(folder / "f"), 0600u);
+  EXPECT_FALSE(create_exclusively(folder / "f", "another's", 0600));
+  fs::create_symlink("g", folder / "link");
+  EXPECT_FALSE(create_exclusively(folder / "link", "through a link", 0600));
+  EXPECT_EQ(read_file(folder / "f"), "mine");
+  EXPECT_FALSE(fs::exists(folder / "g"));
+}
+
+TEST_F(Files, AreWrittenAtTheirEndOrAnew) {
+  auto file = open_to_append(folder / "f", 0600, Links::refuse);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(mode_of(folder / "f"), 0600u);
+  EXPECT_TRUE(write_to(*file, "one ", "f"));
+  EXPECT_TRUE(write_to(*open_to_append(folder / "f", 0600, Links::refuse), "two", "f"));
+  EXPECT_EQ(read_file(folder / "f"), "one two");
+  auto other = open_file(folder / "f", OpenFor::changing);
+  ASSERT_TRUE(other);
+  EXPECT_TRUE(overwrite(*other, "3", "f"));
+  EXPECT_EQ(read_file(folder / "f"), "3");
+  fs::create_symlink("f", folder / "link");
+  EXPECT_FALSE(open_to_append(folder / "link", 0600, Links::refuse));
+  EXPECT_TRUE(open_to_append(folder / "link", 0600, Links::follow));
+}
+
+TEST_F(Files, AreInFoldersThatAreMadeAndRemovedOneAtATime) {
+  EXPECT_EQ(make_single_folder(folder / "a/b", 0700).error().code, Code::not_found);
+  ASSERT_TRUE(make_single_folder(folder / "a", 0700));
+  EXPECT_EQ(make_single_folder(folder / "a", 0700).error().code, Code::conflict);
+  ASSERT_TRUE(write_file(folder / "a/f", "x"));
+  EXPECT_FALSE(remove_empty_folder(folder / "a"));
+  ASSERT_TRUE(remove_file(folder / "a/f"));
+  EXPECT_TRUE(remove_empty_folder(folder / "a"));
+  auto temporary = make_temporary_folder("cru-files-test-");
+  ASSERT_TRUE(temporary);
+  EXPECT_EQ(mode_of(*temporary), 0700u);
+  EXPECT_TRUE(remove_empty_folder(*temporary));
+}
+
 TEST_F(Files, AreCreatedWholeAndNeverOverAnother) {
   ASSERT_TRUE(create_file(folder / "f", "first", 0600));
   EXPECT_EQ(mode_of(folder / "f"), 0600u);

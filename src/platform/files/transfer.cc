@@ -1,6 +1,10 @@
 #include "platform/files/transfer.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,17 +24,36 @@ Transfer transfer(Call call) {
 
 }  // namespace
 
-Transfer read_now(const Fd& fd, std::span<char> into) {
-  return transfer([&] { return ::read(fd.get(), into.data(), into.size()); });
+Transfer read_now(int fd, std::span<char> into) {
+  return transfer([&] { return ::read(fd, into.data(), into.size()); });
 }
 
 Transfer receive_now(const Fd& socket, std::span<char> into) {
   return transfer([&] { return ::recv(socket.get(), into.data(), into.size(), MSG_DONTWAIT); });
 }
 
-Transfer send_now(const Fd& socket, std::string_view bytes) {
-  return transfer(
-      [&] { return ::send(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL); });
+Transfer send_now(int socket, std::string_view bytes) {
+  return transfer([&] { return ::send(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+
+Transfer write_now(int fd, std::string_view bytes) {
+  return transfer([&] { return ::write(fd, bytes.data(), bytes.size()); });
+}
+
+bool has_hung_up(const Fd& socket) {
+  pollfd polled{socket.get(), POLLRDHUP, 0};
+  return ::poll(&polled, 1, 0) > 0;
+}
+
+StreamKind kind_of_stream(int fd) {
+  struct stat status{};
+  ::fstat(fd, &status);
+  if (S_ISSOCK(status.st_mode)) return StreamKind::socket;
+  return S_ISFIFO(status.st_mode) ? StreamKind::pipe : StreamKind::other;
+}
+
+Fd reopen_pipe(int fd) {
+  return Fd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
 }
 
 }  // namespace cru

@@ -37,6 +37,27 @@ TEST(Transfer, GivesWhatIsThere) {
   EXPECT_EQ(std::string(room.data(), got.bytes), "word");
 }
 
+TEST(Transfer, KnowsAPeerThatHungUp) {
+  auto [one, other] = socket_ends();
+  EXPECT_FALSE(has_hung_up(one));
+  EXPECT_EQ(kind_of_stream(one.get()), StreamKind::socket);
+  other.reset();
+  EXPECT_TRUE(has_hung_up(one));
+}
+
+TEST(Transfer, NeverWaitsAtAPipeThatWasOpenedAnew) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  Fd reading(ends[0]), writing(ends[1]);
+  EXPECT_EQ(kind_of_stream(writing.get()), StreamKind::pipe);
+  auto anew = reopen_pipe(writing.get());
+  ASSERT_TRUE(anew);
+  std::string much(1 << 20, 'x');
+  EXPECT_EQ(write_now(anew.get(), much).outcome, Transfer::some);
+  EXPECT_EQ(write_now(anew.get(), much).outcome, Transfer::later);
+  EXPECT_EQ(::fcntl(writing.get(), F_GETFL) & O_NONBLOCK, 0) << "nothing changed for others";
+}
+
 TEST(Transfer, SaysLaterToAPeerThatDoesNotRead) {
   auto [one, other] = socket_ends();
   std::string much(1 << 20, 'x');

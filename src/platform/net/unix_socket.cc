@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -92,6 +93,20 @@ Result<Fd> connect_unix(const std::string& path) {
     return fail(system_error(errno, "connect to " + path));
   }
   return fd;
+}
+
+UnixGuest accept_unix(const Fd& listening) {
+  UnixGuest guest;
+  guest.socket = Fd(::accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!guest.socket) {
+    bool is_gone = errno == EINTR || errno == ECONNABORTED,
+         is_empty = errno == EAGAIN || errno == EWOULDBLOCK;
+    guest.outcome = is_gone ? UnixGuest::gone : is_empty ? UnixGuest::nobody : UnixGuest::trouble;
+    return guest;
+  }
+  guest.peer = peer_of(guest.socket);
+  guest.outcome = guest.peer.uid == static_cast<uid_t>(-1) ? UnixGuest::gone : UnixGuest::connected;
+  return guest;
 }
 
 }  // namespace cru

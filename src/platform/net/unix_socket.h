@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "platform/files/fd.h"
+#include "platform/net/http/unix_peer.h"
 
 namespace cru {
 
@@ -16,5 +17,16 @@ Result<Fd> listen_unix(const std::string& path);
 /// Connects without waiting. Outcomes: the socket, non-blocking; not_found (no such file);
 /// daemon_unreachable (nobody listens, or the queue is full); invalid_argument as above; the system's error.
 Result<Fd> connect_unix(const std::string& path);
+
+/// Somebody who connected, as the kernel knows him.
+struct UnixGuest {
+  enum Outcome { connected, nobody, gone, trouble };
+  Outcome outcome = nobody;
+  Fd socket = {};  ///< non-blocking
+  UnixPeer peer = {};
+};
+/// The next who connected, without waiting. Outcomes: connected; nobody; gone, if he left again or cannot be
+/// told who he is, and the next is to be asked for; trouble, if descriptors are short: he stays in the queue.
+UnixGuest accept_unix(const Fd& listening);
 
 }  // namespace cru

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "platform/files/files.h"
 #include "platform/files/temporary_folder_fixture.h"
@@ -39,6 +40,21 @@ TEST(UnixSocket, IsReplacedOnlyIfNobodyListens) {
     EXPECT_TRUE(connect_unix(path)) << "the first goes on";
   }
   EXPECT_TRUE(listen_unix(path));
+}
+
+TEST(UnixSocket, TellsWhoConnected) {
+  TemporaryFolder folder;
+  auto listener = listen_unix(folder / "x.sock");
+  ASSERT_TRUE(listener);
+  EXPECT_EQ(accept_unix(*listener).outcome, UnixGuest::nobody);
+  auto client = connect_unix(folder / "x.sock");
+  ASSERT_TRUE(client);
+  auto guest = accept_unix(*listener);
+  EXPECT_EQ(guest.outcome, UnixGuest::connected);
+  EXPECT_TRUE(guest.socket);
+  EXPECT_EQ(guest.peer.pid, ::getpid());
+  EXPECT_EQ(guest.peer.uid, ::geteuid());
+  EXPECT_EQ(accept_unix(Fd()).outcome, UnixGuest::trouble);
 }
 
 TEST(UnixSocket, NeverReplacesAFile) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "platform/files/files.h"
@@ -10,34 +11,66 @@
 namespace cru {
 namespace {
 
-constexpr int max_depth = 256;
-constexpr size_t max_words = 4, max_command_line = 64u << 10;
+constexpr size_t max_depth = 256;
+constexpr size_t max_words = 16, max_command_line = 64u << 10;
+constexpr int max_looks = 8;
 
-ProcessLook look_at(int pid) {
+/// False if there is no such process. The path of the executable is known of our own user's processes only.
+bool look_at(int pid, ProcessLook& look) {
   namespace fs = std::filesystem;
-  ProcessLook look{.pid = pid};
+  look.pid = pid;
+  look.start_time = start_time_of(pid);
+  if (look.start_time == 0) return false;
   std::error_code error;
   look.program = fs::read_symlink(fmt::format("/proc/{}/exe", pid), error).string();
-  if (auto title = read_file(fmt::format("/proc/{}/comm", pid), 256))
-    look.title = title->substr(0, title->find('\n'));
+  auto title = read_file(fmt::format("/proc/{}/comm", pid), 256);
   auto line = read_file(fmt::format("/proc/{}/cmdline", pid), max_command_line);
-  for (std::string_view rest = line ? std::string_view(*line) : std::string_view();
-       !rest.empty() && look.words.size() < max_words;) {
+  if (!title || !line) return false;
+  look.title = title->substr(0, title->find('\n'));
+  for (std::string_view rest = *line; !rest.empty() && look.words.size() < max_words;) {
     auto end = std::min(rest.find('\0'), rest.size());
     look.words.emplace_back(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return look;
+  return true;
+}
+
+/// One walk upward. The kernel gives the first process of a namespace, and whoever was put into it from
+/// outside, the parent 0; a process that is gone has the start time 0.
+Ancestry walk(int pid, int top) {
+  Ancestry found{.end = Ancestry::End::unreadable};
+  for (bool is_last = pid <= 0; !is_last;) {
+    if (found.line.size() == max_depth) {
+      found.end = Ancestry::End::too_deep;
+      return found;
+    }
+    ProcessLook look;
+    if (!look_at(pid, look)) return found;
+    found.line.push_back(std::move(look));
+    is_last = pid == top;
+    pid = parent_of(pid);
+    is_last = is_last || pid == 0 || pid == top;
+  }
+  found.end = Ancestry::End::root;
+  return found;
+}
+
+bool is_same(const Ancestry& one, const Ancestry& other) {
+  return one.end == other.end && std::ranges::equal(one.line, other.line, [](const auto& a, const auto& b) {
+           return a.pid == b.pid && a.start_time == b.start_time;
+         });
 }
 
 }  // namespace
 
-std::vector<ProcessLook> ancestors_of(int pid, int top) {
-  std::vector<ProcessLook> found;
-  for (int depth = 0; pid > 1 && pid != top && depth < max_depth; ++depth) {
-    found.push_back(look_at(pid));
-    pid = parent_of(pid);
+Ancestry ancestors_of(int pid, int top) {
+  auto found = walk(pid, top);
+  for (int i = 0; i < max_looks; ++i) {
+    auto again = walk(pid, top);
+    if (is_same(found, again)) return again;
+    found = std::move(again);
   }
+  found.end = Ancestry::End::unstable;
   return found;
 }
 

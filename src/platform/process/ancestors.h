@@ -1,5 +1,6 @@
 #pragma once
 /// What a process is and which processes it descends from, from /proc.
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -7,13 +8,26 @@ namespace cru {
 
 struct ProcessLook {
   int pid = 0;
-  std::string program = {};             ///< the path of its executable
+  int64_t start_time = 0;               ///< in the kernel's ticks since boot
+  std::string program = {};             ///< the path of its executable; empty if it cannot be read
   std::string title = {};               ///< the name that the kernel shows (comm)
   std::vector<std::string> words = {};  ///< the beginning of its command line
 };
 
-/// The process itself and those above it, nearest first, up to but not including `top` (0: to the first).
-/// Ends early at a process that cannot be read. Blocks for a moment.
-std::vector<ProcessLook> ancestors_of(int pid, int top);
+struct Ancestry {
+  enum class End {
+    root,        ///< the line goes up to the first process, or to `top`
+    unreadable,  ///< one of them cannot be read
+    unstable,    ///< they were others each time we looked
+    too_deep,    ///< there are more than anybody needs
+  };
+  std::vector<ProcessLook> line = {};  ///< the process itself first
+  End end = End::unstable;
+};
+
+/// The process itself and those above it, up to but not including `top` (0: to the first), if
+/// that is above it. Looks again until
+/// the line is the same twice, for one that ends meanwhile hides those above it. Blocks for a moment.
+Ancestry ancestors_of(int pid, int top);
 
 }  // namespace cru

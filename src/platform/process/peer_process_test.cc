@@ -1,9 +1,13 @@
 #include "platform/process/peer_process.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <cstring>
 
 #include "platform/loop/patience_fixture.h"
 #include "platform/net/http/listen.h"
@@ -53,7 +57,7 @@ TEST(BelongsTo, DoesNotHoldForAnotherOfTheSameParent) {
 }
 
 /// A connection to a loopback port whose client's end only a child process holds.
-class HeldBelow : public testing::Test {
+class SocketHolders : public testing::Test {
  protected:
   void SetUp() override {
     listener = *http::listen_loopback(0);
@@ -83,23 +87,23 @@ class HeldBelow : public testing::Test {
   bool is_found(Fd client) {
     ChildProcess child("echo ready >&3; exec sleep 1000", {}, std::move(client));
     EXPECT_EQ(child.line(), "ready");
-    EXPECT_FALSE(is_held_below(child.pid(), client_port, server_port)) << "below means strictly below";
-    return is_held_below(::getpid(), client_port, server_port);
+    auto holders = find_holders(client_port, server_port);
+    return holders.size() == 1 && holders[0].pid == child.pid() && holders[0].handle;
   }
   Fd listener;
   uint16_t server_port = 0, client_port = 0;
 };
 
-TEST_F(HeldBelow, FindsTheClientsProcess) {
+TEST_F(SocketHolders, FindsTheClientsProcess) {
   EXPECT_TRUE(is_found(connect(AF_INET, v4(INADDR_LOOPBACK, server_port))));
 }
 
-TEST_F(HeldBelow, IsNotEvadedByAnotherLoopbackAddress) {
+TEST_F(SocketHolders, IsNotEvadedByAnotherLoopbackAddress) {
   auto from = v4(INADDR_LOOPBACK + 1, 0);
   EXPECT_TRUE(is_found(connect(AF_INET, v4(INADDR_LOOPBACK, server_port), &from)));
 }
 
-TEST_F(HeldBelow, IsNotEvadedByAnIpv6Socket) {
+TEST_F(SocketHolders, IsNotEvadedByAnIpv6Socket) {
   sockaddr_in6 to{};
   to.sin6_family = AF_INET6;
   to.sin6_port = htons(server_port);
@@ -108,13 +112,77 @@ TEST_F(HeldBelow, IsNotEvadedByAnIpv6Socket) {
   EXPECT_TRUE(is_found(connect(AF_INET6, to)));
 }
 
-TEST_F(HeldBelow, IsFalseForOurOwnEndAndForOtherPorts) {
+TEST_F(SocketHolders, AreAllWhoHoldIt) {
   auto client = connect(AF_INET, v4(INADDR_LOOPBACK, server_port));
+  Fd copy(::fcntl(client.get(), F_DUPFD_CLOEXEC, 0));
+  ChildProcess child("echo ready >&3; exec sleep 1000", {}, std::move(copy));
+  ASSERT_EQ(child.line(), "ready");
+  EXPECT_EQ(find_holders(client_port, server_port).size(), 2u);
+  EXPECT_TRUE(find_holders(client_port, 1).empty());
+  EXPECT_TRUE(find_holders(1, server_port).empty());
+}
+
+TEST_F(SocketHolders, AreNoneWhileItIsInFlight) {
+  auto client = connect(AF_INET, v4(INADDR_LOOPBACK, server_port));
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+  Fd sender(pair[0]), receiver(pair[1]);
+  char byte = 0;
+  iovec part{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  auto* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  int number = client.get();
+  std::memcpy(CMSG_DATA(header), &number, sizeof number);
+  ASSERT_EQ(::sendmsg(sender.get(), &message, 0), 1);
+  client.reset();
+  EXPECT_TRUE(find_holders(client_port, server_port).empty());
+}
+
+TEST(LookAtPeer, SeesTheProcessAndAllAboveIt) {
   ChildProcess child("echo ready >&3; exec sleep 1000");
   ASSERT_EQ(child.line(), "ready");
-  EXPECT_FALSE(is_held_below(child.pid(), client_port, server_port));
-  EXPECT_FALSE(is_held_below(::getpid(), client_port, 1));
-  EXPECT_FALSE(is_held_below(::getpid(), 1, server_port));
+  auto look = look_at_peer(child.pid(), nullptr, 0);
+  EXPECT_TRUE(look.process);
+  EXPECT_FALSE(look.is_foreign);
+  EXPECT_EQ(look.ancestry.end, Ancestry::End::root);
+  ASSERT_GE(look.ancestry.line.size(), 2u);
+  EXPECT_EQ(look.ancestry.line[0].pid, child.pid());
+  EXPECT_FALSE(look.ancestry.line[0].title.empty());
+  EXPECT_EQ(look.ancestry.line[1].pid, ::getpid());
+}
+
+TEST(LookAtPeer, SeesNobodyWhereTheProcessIsGone) {
+  Fd handle;
+  int pid = 0;
+  {
+    ChildProcess child("echo ready >&3; exec sleep 1000");
+    ASSERT_EQ(child.line(), "ready");
+    pid = child.pid();
+    handle = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    EXPECT_TRUE(look_at_peer(pid, &handle, 0).process);
+  }
+  EXPECT_FALSE(look_at_peer(pid, &handle, 0).process);
+  // Another process has the number now: ours, for the sake of the test.
+  EXPECT_FALSE(look_at_peer(::getpid(), &handle, 0).process);
+  EXPECT_TRUE(look_at_peer(0, nullptr, 0).is_outside);
+}
+
+TEST(LookAtPeer, LooksNoFurtherUpThanItIsTold) {
+  ChildProcess child("echo ready >&3; exec sleep 1000");
+  ASSERT_EQ(child.line(), "ready");
+  auto look = look_at_peer(child.pid(), nullptr, ::getpid());
+  EXPECT_EQ(look.ancestry.end, Ancestry::End::root);
+  EXPECT_EQ(look.ancestry.line.size(), 1u);
+  EXPECT_EQ(look_at_peer(::getpid(), nullptr, ::getpid()).ancestry.line.size(), 1u)
+      << "itself is always seen";
 }
 
 }  // namespace

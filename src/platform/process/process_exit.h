@@ -1,5 +1,5 @@
 #pragma once
-/// Waiting for the end of a process that is not our child, without polling.
+/// The end of a process that is not our child: waiting for it without polling, and bringing it about.
 #include <functional>
 #include <memory>
 
@@ -12,12 +12,26 @@ namespace cru {
 /// The process with this pid, of this boot; nullopt if there is none.
 std::optional<ProcessIdentity> identity_of(int pid);
 
+/// A handle of the process with this pid: readable once it has ended. Empty if there is none.
+Fd open_process(int pid);
+/// Waits until process `pid` has ended. False if it still lives after `limit`.
+bool wait_for_end(int pid, Duration limit);
+/// SIGKILL.
+void kill_process(int pid);
+
+/// Whether the process of this pidfd has ended. True also if that cannot be told.
+bool has_ended(const Fd& handle);
+
 /// Calls back once, on the loop, when the process has ended. Destroying it cancels.
 class ProcessExit {
  public:
-  /// nullptr if the process is gone, or was never on this boot: then nothing is called.
-  static std::unique_ptr<ProcessExit> watch(Loop& loop, const ProcessIdentity& process,
-                                            std::function<void()> ended);
+  /// Neither gone nor watched: nothing can be told of it at the moment (no free descriptor, say). Nothing is
+  /// called then, and the caller tries again.
+  struct Attempt {
+    bool is_gone = false;  ///< it has ended, or its pid is another's now, or it was on another boot
+    std::unique_ptr<ProcessExit> exit = {};
+  };
+  static Attempt watch(Loop& loop, const ProcessIdentity& process, std::function<void()> ended);
 
  private:
   ProcessExit(Fd handle, std::unique_ptr<Watch> watch)

@@ -1,10 +1,82 @@
 #include "platform/process/self.h"
 
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+
+#include "platform/files/file_status.h"
+#include "platform/files/files.h"
+
+extern char** environ;
+
 namespace cru {
+namespace {
+
+constexpr const char* own_link = "/proc/self/exe";
+
+}  // namespace
 
 int own_pid() { return ::getpid(); }
 unsigned own_user() { return ::geteuid(); }
+
+std::string own_user_name() {
+  std::array<char, 4096> buffer{};
+  passwd entry{}, *found = nullptr;
+  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found)
+    return entry.pw_name;
+  return "uid-" + std::to_string(::geteuid());
+}
+
+void set_environment(const std::string& name, const std::string& value, bool replaces) {
+  ::setenv(name.c_str(), value.c_str(), replaces ? 1 : 0);
+}
+
+std::map<std::string, std::string> whole_environment() {
+  std::map<std::string, std::string> all;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    std::string_view text(*entry);
+    auto equals = text.find('=');
+    if (equals != std::string_view::npos)
+      all[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
+  }
+  return all;
+}
+
+std::string own_executable() {
+  std::error_code error;
+  return std::filesystem::read_symlink(own_link, error).string();
+}
+
+std::string own_executable_to_start() {
+  auto file = own_executable();
+  return !file.empty() && may_execute(file) ? file : own_link;
+}
+
+Error begin_anew(std::vector<std::string> words, const std::string& doing) {
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv(own_link, argv.data());
+  return system_error(errno, doing);
+}
+
+void ignore_broken_pipes() { ::signal(SIGPIPE, SIG_IGN); }
+
+void create_for_own_user_only() { ::umask(0077); }
+
+void raise_descriptor_limit() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
 
 }  // namespace cru

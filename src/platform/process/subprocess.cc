@@ -31,13 +31,6 @@ Pipe make_pipe() {
   return {Fd(ends[0]), Fd(ends[1])};
 }
 
-std::vector<char*> to_pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (const auto& text : texts) out.push_back(const_cast<char*>(text.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
 /// Appends what is there; false at the end of the stream.
 bool drain(int fd, std::string& into) {
   char buffer[8192];
@@ -62,6 +55,21 @@ bool collect(Pipe& out, Pipe& err, ProgramResult& result, Duration limit) {
   return true;
 }
 
+std::vector<char*> words_of(const std::vector<std::string>& argv) {
+  std::vector<char*> words;
+  for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  return words;
+}
+
+/// The exit code, 128 + the signal's number when it was killed.
+int wait_for_exit(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 }  // namespace
 
 Result<ProgramResult> run_program(const std::vector<std::string>& argv, const std::string& cwd,
@@ -78,8 +86,8 @@ Result<ProgramResult> run_program(const std::vector<std::string>& argv, const st
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-  auto words = to_pointers(argv);
-  auto variables = environment ? to_pointers(*environment) : std::vector<char*>();
+  auto words = words_of(argv);
+  auto variables = environment ? words_of(*environment) : std::vector<char*>();
   pid_t pid = 0;
   int code = posix_spawnp(&pid, words[0], &actions, &attributes, words.data(),
                           environment ? variables.data() : environ);
@@ -93,13 +101,18 @@ Result<ProgramResult> run_program(const std::vector<std::string>& argv, const st
   ProgramResult result;
   bool in_time = collect(out, err, result, limit);
   if (!in_time) ::kill(-pid, SIGKILL);
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  result.exit_code = wait_for_exit(pid);
   if (!in_time)
     return fail(Code::timed_out, fmt::format("{} timed out after {}", argv[0], format_duration(limit)));
-  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
+}
+
+SystemResult<int> run_in_foreground(const std::vector<std::string>& argv) {
+  auto words = words_of(argv);
+  pid_t pid = 0;
+  if (int code = posix_spawnp(&pid, words[0], nullptr, nullptr, words.data(), environ); code != 0)
+    return std::unexpected(std::error_code(code, std::generic_category()));
+  return wait_for_exit(pid);
 }
 
 namespace {

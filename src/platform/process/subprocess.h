@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "platform/files/files.h"
 
 namespace cru {
 
@@ -22,6 +23,10 @@ struct ProgramResult {
 Result<ProgramResult> run_program(const std::vector<std::string>& argv, const std::string& cwd,
                                   Duration limit = std::chrono::seconds(60),
                                   const std::optional<std::vector<std::string>>& environment = {});
+
+/// Runs a program with our own streams, at the person's terminal, and waits for it however long that takes.
+/// Its exit code, 128 + the signal's number when it was killed; the system's reason where it cannot start.
+SystemResult<int> run_in_foreground(const std::vector<std::string>& argv);
 
 /// The file that executing `name` would run, found in `path` (a PATH) or relative to `cwd`.
 /// Errors: cannot_execute saying why: not found, a folder, not executable.

@@ -22,6 +22,12 @@ TEST(RunProgram, CollectsBothStreamsAndTheCode) {
   EXPECT_EQ(ran->exit_code, 3);
 }
 
+TEST(RunInForeground, HasTheExitCodeOrTheReason) {
+  EXPECT_EQ(run_in_foreground({"sh", "-c", "exit 4"}), 4);
+  EXPECT_EQ(run_in_foreground({"sh", "-c", "kill -9 $$"}), 128 + 9);
+  EXPECT_EQ(run_in_foreground({"/no/such/program"}).error(), std::errc::no_such_file_or_directory);
+}
+
 TEST(RunProgram, TellsOfASignal) { EXPECT_EQ(shell("kill -9 $$")->exit_code, 128 + 9); }
 
 TEST(RunProgram, RunsInTheFolderWithNothingOnStandardInput) {

@@ -8,13 +8,14 @@ import { patience, waitFor } from "./basics.mjs";
 export const codeOf = (body) => (typeof body?.error === "object" ? body.error.code : body?.code ?? body?.error);
 export const messageOf = (body) => (typeof body?.error === "object" ? body.error.message : body?.message) ?? "";
 
-/// One HTTP exchange. Never throws for a status; throws when there is no answer.
+/// One HTTP exchange, with the key of a paired place if `where` has one. Never throws for a status; throws when there is no answer.
 export function exchange(where, method, path, { body, headers = {}, timeout = patience, raw } = {}) {
   const text = raw ?? (body === undefined ? undefined : JSON.stringify(body));
   return new Promise((resolve, reject) => {
+    const { key, ...at } = where;
     const request = http.request({
-      ...where, method, path, agent: false, timeout,
-      headers: { ...(text === undefined ? {} : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) }), ...headers },
+      ...at, method, path, agent: false, timeout,
+      headers: { ...(key && { Authorization: `Bearer ${key}` }), ...(text === undefined ? {} : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) }), ...headers },
     }, (response) => {
       const parts = [];
       response.on("data", (part) => parts.push(part));
@@ -51,13 +52,19 @@ export class Client {
     return join(this.root, ...parts);
   }
 
-  get unix() { return { socketPath: this.socket }; }
+  get unix() { return { socketPath: this.socket, key: this.key }; }
   get tcp() {
     const url = new URL(readFileSync(this.path(".coven/url"), "utf8").trim());
     return { host: url.hostname, port: Number(url.port) };
   }
   get url() { return new URL(readFileSync(this.path(".coven/url"), "utf8").trim()).origin; }
   get token() { return readFileSync(this.path(".coven/token"), "utf8").trim(); }
+  /// A link that opens the web page, as `cru open` prints it.
+  async link() {
+    const reply = await this.post("/pairings", { label: "web page" });
+    if (reply.status !== 201) throw new Error(`no link: ${reply.status} ${reply.text}`);
+    return reply.json.url;
+  }
 
   get(path, options) { return exchange(this.unix, "GET", path, options); }
   post(path, body = {}, options = {}) { return exchange(this.unix, "POST", path, { body, ...options }); }

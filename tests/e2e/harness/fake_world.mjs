@@ -25,17 +25,19 @@ function buildPage() {
 }
 
 const lists = {
-  "/sessions": { sessions: [] }, "/locks": { locks: [] }, "/work": { tasks: [] }, "/handoffs": { handoffs: [] }, "/chats": { chats: [] }, "/subagents": { subagents: [] },
+  "/sessions": { agents: [] }, "/locks": { result: [] }, "/work": { work: [] }, "/handoffs": { handoffs: [] }, "/chats": { chats: [] }, "/subagents": { subagents: [] },
   "/definitions": { agents: [{ name: "explorer", description: "looks around" }] }, "/definitions/validate": { problems: [] }, "/minds": { minds: [{ provider: "scripted", kind: "scripted", works: true }], models: ["small"], default_model: "small" },
 };
 
 export class FakeWorld {
   clients = new Set();
+  listeners = new Set();
   /// What clients asked, with `since` for each connection.
   asked = [];
   connections = [];
   agents = new Map();
   seq = 0;
+  logged = 0;
   is_away = false;
 
   static async started(options, test) {
@@ -59,16 +61,30 @@ export class FakeWorld {
   }
 
   serve(request, response) {
+    if (this.is_away) return request.destroy();
     const { pathname } = new URL(request.url, this.url);
     const file = this.page.get(pathname);
     if (file) return response.writeHead(200, { "Content-Type": file.type, "Content-Security-Policy": policy }).end(file.bytes);
     if (pathname === "/events" && request.headers.accept === "text/event-stream") {
       response.writeHead(200, { "Content-Type": "text/event-stream" });
+      this.listeners.add(response);
+      response.on("close", () => this.listeners.delete(response));
       return response.write('event: state.snapshot\nid: 1\ndata: {"type":"state.snapshot","data":{"agents":[],"questions":[]}}\n\n');
     }
-    const body = pathname === "/live" ? { agents: [...this.agents.values()], total: this.agents.size } : pathname === "/world/say" ? { message_id: "m", recipients: [...this.agents.keys()] } : lists[pathname] ?? [];
+    if (pathname === "/pairings/redeem") {
+      request.resume();
+      return response.writeHead(201, { "Content-Type": "application/json" }).end(JSON.stringify({ id: "place-1", key: "secret" }));
+    }
+    const body = pathname === "/crew" ? { crew: this.crew(), more: false } : pathname === "/world/say" ? { message_id: "m", recipients: [...this.agents.keys()] } : lists[pathname] ?? [];
     request.resume();
     response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+  }
+
+  /// The live agents as members.
+  crew() {
+    return [...this.agents.values()].map(({ agent_id, name, role, state, error, since }) => ({
+      id: `m-${agent_id}`, name, kind: "script", badge: error ? "failed" : state, since, evidence: error, doing: role, ended_at: null, facets: { run: null, session: null, thread: null, body: agent_id },
+    }));
   }
 
   connect(client, address) {
@@ -99,11 +115,14 @@ export class FakeWorld {
     client.send(JSON.stringify({ ...reply, ...(message.request_id && { request_id: message.request_id }) }));
   }
 
-  /// Tells all clients of an event.
+  /// Tells all clients of an event, on the socket and in the log.
   tell(message) {
     const numbered = { ...message, seq: ++this.seq };
     this.told.push(numbered);
+    if (message.type === "agent_state_update") Object.assign(this.agents.get(message.agent_id), { state: message.state, error: message.error });
     for (const client of this.clients) client.send(JSON.stringify(numbered));
+    const id = 1 + ++this.logged;
+    for (const listener of this.listeners) listener.write(`event: live.${message.type}\nid: ${id}\ndata: ${JSON.stringify({ type: `live.${message.type}`, entity_id: message.agent_id ?? "", timestamp: new Date().toISOString(), data: message })}\n\n`);
   }
 
   join(agent) {
@@ -113,10 +132,11 @@ export class FakeWorld {
     return whole;
   }
 
-  /// The sockets end, and no new ones are taken until `back`.
+  /// All connections end, and no new ones are taken until `back`.
   away() {
     this.is_away = true;
     for (const client of this.clients) client.terminate();
+    for (const listener of this.listeners) listener.destroy();
   }
   back() {
     this.is_away = false;

@@ -19,7 +19,7 @@ export class LiveSocket {
   #asked = 0;
 
   /// Connects; `query` beside the token, `headers` as they are. Rejects with `status` where there is no 101.
-  static open(project, { query = {}, token = project.token, headers = {}, path = "/ws" } = {}) {
+  static open(project, { query = {}, token = project.key ?? project.token, headers = {}, path = "/ws" } = {}) {
     const { host, port } = project.tcp;
     const words = new URLSearchParams({ ...(token === null ? {} : { token }), ...query });
     const socket = new LiveSocket(new WebSocket(`ws://${host}:${port}${path}?${words}`, { headers, perMessageDeflate: false }));

@@ -55,7 +55,7 @@ export class Processes extends Client {
   }
 
   spawn(args, { env = {}, cwd = this.root, stdio = ["ignore", "pipe", "pipe"], argv0 = cru_bin } = {}) {
-    const child = spawn(argv0, args, { cwd, env: { CRU_HOST_TOP: String(process.pid), ...this.env, ...env }, stdio });
+    const child = spawn(argv0, args, { cwd, env: { CRU_HOST_TOP: String(process.pid), CRU_START_HERE: "1", ...this.env, ...env }, stdio });
     child.text = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"]) child[name]?.setEncoding("utf8").on("data", (text) => { child.text[name] += text; });
     const over = new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal, ...child.text })));

@@ -7,15 +7,23 @@ import { cru_bin } from "./basics.mjs";
 /// A kind of project whose .coven is a small file system of its own, of `size`, seen by its daemon only. It is in a user
 /// namespace, so nobody has to be root for it.
 export const onSmallDisk = (Kind) => class extends Kind {
-  startDaemon({ env = {} } = {}) {
+  async startDaemon({ env = {} } = {}) {
     const coven = this.path(".coven");
     const script = `mkdir -p ${coven} && mount -t tmpfs -o size=${this.size} tmpfs ${coven} && exec ${cru_bin} daemon run`;
-    return this.launched(() => {
+    await this.launched(() => {
       const daemon = this.spawn(["-rm", "sh", "-c", script], { argv0: "unshare", env });
       this.inside = `/proc/${daemon.pid}/root${this.root}`;
       this.socket = join(this.inside, ".coven/covend.sock");
       return daemon;
     });
+    // To the daemon we are in another namespace, so no process can show who we are: this place is paired with it.
+    const { pid } = this.daemon;
+    const { code, stdout, stderr } = await this.spawn(["-t", String(pid), "-U", "-m", `--wd=${this.root}`, cru_bin, "pair", "--json"], { argv0: "nsenter" }).ended;
+    if (code !== 0) throw new Error(`cannot pair: ${stderr}`);
+    this.key = undefined;
+    const paired = await this.post("/pairings/redeem", { code: JSON.parse(stdout).code });
+    this.key = paired.json.key;
+    return this.daemon;
   }
   path(...parts) { return join(this.inside && parts[0]?.startsWith(".coven/") ? this.inside : this.root, ...parts); }
   pidIn(name) {

@@ -20,9 +20,10 @@ export class EventStream {
   #once() {
     return new Promise((resolve) => {
       const resume = this.cursor === null ? {} : { "Last-Event-ID": String(this.cursor) };
+      const { key, ...at } = typeof this.where === "function" ? this.where() : this.where;
       const request = http.request({
-        ...(typeof this.where === "function" ? this.where() : this.where), path: `/events${this.query}`, agent: false,
-        headers: { Accept: "text/event-stream", ...this.headers, ...resume },
+        ...at, path: `/events${this.query}`, agent: false,
+        headers: { Accept: "text/event-stream", ...(key && { Authorization: `Bearer ${key}` }), ...this.headers, ...resume },
       }, (response) => {
         this.status = response.statusCode;
         if (response.statusCode !== 200) {

@@ -59,7 +59,7 @@ export async function everyTool(client, project) {
   const { agents } = await call("discover_agents", { capability: "tour" });
   assert.deepEqual(agents.map((agent) => [agent.session_id, agent.current_task]), [[session_id, "touring"]]);
   const { crew } = await call("list_crew");
-  assert.deepEqual(crew.filter(({ facets }) => facets.session === session_id).map(({ status, doing }) => [status, doing]), [["thinking", "touring"]]);
+  assert.deepEqual(crew.filter(({ facets }) => facets.session === session_id).map(({ badge, doing }) => [badge, doing]), [["thinking", "touring"]]);
 
   const lock = await call("acquire_lock", { file_path: "src/./x/../tour.cc", reason: "to see it", ttl_minutes: 5 });
   assert.deepEqual([lock.success, lock.action, lock.file_path, lock.reason ?? null], [true, "acquired", "src/tour.cc", null], JSON.stringify(lock));

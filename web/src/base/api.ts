@@ -1,4 +1,4 @@
-// HTTP calls to the daemon that served this page, authorized by its token.
+// HTTP calls to the daemon that served this page, authorized by a key of this tab's own.
 
 export interface Failure {
   code: string;
@@ -6,20 +6,28 @@ export interface Failure {
   hint?: string;
 }
 
-const key = "cru.token";
+const key = "cru.key";
+const retry_ms = 500;
 
-/// Moves the token from `#token=` in the address to this tab's session storage, so that it is not copied along with a
-/// link and does not stay in the history.
-export function takeToken(): string {
+/// Exchanges the code in the address (`#code=`) for a key of this tab's own, and removes it from the address, so that it
+/// is not copied along with a link and does not stay in the history. Session storage and not a cookie: a cookie would be
+/// sent to every server on this machine, whatever its port, and some of them are agents'. Throws if the code is refused.
+export async function enter(): Promise<void> {
   const fragment = new URLSearchParams(location.hash.slice(1));
-  const given = fragment.get("token");
-  if (given) {
-    sessionStorage.setItem(key, given);
-    fragment.delete("token");
-    const rest = fragment.toString();
-    history.replaceState(null, "", location.pathname + location.search + (rest ? `#${rest}` : ""));
+  const code = fragment.get("code");
+  if (!code) return;
+  fragment.delete("code");
+  const rest = fragment.toString();
+  history.replaceState(null, "", location.pathname + location.search + (rest ? `#${rest}` : ""));
+  for (;;) {
+    try {
+      sessionStorage.setItem(key, (await post<{ key: string }>("/pairings/redeem", { code })).key);
+      return;
+    } catch (error) {
+      if (error instanceof CallFailed) throw error;
+      await new Promise((resolve) => setTimeout(resolve, retry_ms)); // the daemon is away; it may come back
+    }
   }
-  return sessionStorage.getItem(key) ?? "";
 }
 
 export const tokenOfTab = (): string => sessionStorage.getItem(key) ?? "";

@@ -45,7 +45,7 @@ async function readOnce(cursor: number, deliver: (events: LogEvent[]) => void): 
       cache: "no-store",
     });
     if (response.status === 401 || response.status === 403) {
-      link.value = { kind: "refused", why: "This page needs an access token." };
+      link.value = { kind: "refused", why: "This page needs a link from the project." };
       return;
     }
     if (!response.ok || !response.body) return;

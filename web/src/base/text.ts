@@ -35,6 +35,18 @@ export function valueText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
+/// "840 tok", "14.1k tok"; empty if unknown.
+export function tokens(count: number | null | undefined): string {
+  if (!count) return "";
+  return `${count < 1000 ? count : count < 999_500 ? `${(count / 1000).toFixed(count < 99_950 ? 1 : 0)}k` : `${(count / 1e6).toFixed(1)}M`} tok`;
+}
+
+/// "$0.42"; "<$0.01" for less than that; empty if unknown.
+export function cost(usd: number | null | undefined): string {
+  if (usd === null || usd === undefined) return "";
+  return usd > 0 && usd < 0.005 ? "<$0.01" : `$${usd.toFixed(2)}`;
+}
+
 /// "1 agent", "2 agents"
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 

@@ -2,17 +2,17 @@
 import { signal } from "@preact/signals";
 
 /// In the order of their keyboard shortcuts 1, 2, 3 …
-export const views = ["runs", "board", "agents", "locks", "handoffs", "chats", "crew", "world", "everybody"] as const;
+export const views = ["crew", "board", "locks", "handoffs", "world", "definitions"] as const;
 export type View = (typeof views)[number];
 
-export const view = signal<View>("runs");
+export const view = signal<View>("crew");
 
 /// A parameter of the address after `#`.
-export const parameterIn = (hash: string, name: "view" | "run" | "chat" | "subagent"): string | null => new URLSearchParams(hash.replace(/^#/, "")).get(name);
+export const parameterIn = (hash: string, name: "view" | "member" | "tab" | "run" | "thread"): string | null => new URLSearchParams(hash.replace(/^#/, "")).get(name);
 
 export function viewIn(hash: string): View {
   const requested = parameterIn(hash, "view");
-  return views.find((name) => name === requested) ?? "runs";
+  return views.find((name) => name === requested) ?? "crew";
 }
 
 export const addressOf = (name: View): string => `#view=${name}`;

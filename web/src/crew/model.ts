@@ -1,17 +1,15 @@
 // Signals and actions for chats and subagents. They are read once per connection and then updated by events.
-import { batch, computed, effect, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { get, post } from "../base/api.ts";
 import { readEvents, type LogEvent } from "../base/event.ts";
 import { reader } from "../base/reader.ts";
 import { messageOf } from "../base/text.ts";
-import { view } from "../base/views.ts";
-import { applyCrew, chatsInOrder, empty_crew, mergeChat, mergeChats, mergeSubagents, newestFirst, openedChat, reconnected, withMissedText, type Crew, type SubagentRow } from "./state.ts";
+import { threadAddress } from "../members/texts.ts";
+import { applyCrew, empty_crew, mergeChat, mergeChats, mergeSubagents, newestFirst, openedChat, reconnected, withMissedText, type Crew, type SubagentRow } from "./state.ts";
 import type { Chat, ChatReply, Subagent } from "./wire.ts";
-import { chatAddress, linkedSubagent, placeSubagents } from "./texts.ts";
+import { linkedSubagent, placeSubagents } from "./texts.ts";
 
 export const crew = signal<Crew>(empty_crew);
-export const chats = computed(() => chatsInOrder(crew.value.chats));
-export const busy_chats = computed(() => chats.value.filter((chat) => chat.turn === "running").length);
 export const chat = computed(() => (crew.value.open ? crew.value.chats.get(crew.value.open) ?? null : null));
 export const subagents = computed(() => newestFirst(crew.value.subagents));
 export const chat_subagents = computed(() => subagents.value.filter((subagent) => subagent.chat_id === crew.value.open));
@@ -20,7 +18,7 @@ export const placement = computed(() => placeSubagents(crew.value.entries.values
 /// Resolves a wikilink to the address of the subagent whose file it names.
 export const subagentLinks = (among: { peek(): readonly SubagentRow[] }) => (target: string): string => {
   const subagent = linkedSubagent(target, among.peek());
-  return subagent?.chat_id ? chatAddress(subagent.chat_id, subagent.task_id) : "";
+  return subagent ? threadAddress(subagent.task_id) : "";
 };
 
 /// Whether the list of chats has been read, and why the last read failed.
@@ -29,8 +27,6 @@ export const chats_error = signal("");
 /// The same for the entries of the open chat.
 export const entries_loaded = signal(false);
 export const entries_error = signal("");
-/// The id of the subagent that a link leads to. Its card scrolls into view, then resets this.
-export const focused_subagent = signal<string | null>(null);
 /// Unsent messages, by chat id.
 export const drafts = new Map<string, string>();
 
@@ -142,11 +138,6 @@ export function crewReconnected(): void {
 export function readCrewIfFailed(): void {
   if (chats_error.peek()) void readChats();
   if (entries_error.peek()) void readEntries();
-}
-
-/// Opens the newest chat if none is open.
-export function startCrew(): void {
-  effect(() => { if (view.value === "chats" && !crew.value.open && chats.value[0]) openChat(chats.value[0].id); });
 }
 
 // ---- actions

@@ -1,4 +1,3 @@
-import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { safeText } from "../base/safe_text.ts";
 import { oneLine } from "../base/text.ts";
@@ -6,13 +5,11 @@ import { AgentField, MissingMind, ModelField, useFirstField } from "../definitio
 import { definitions } from "../definitions/model.ts";
 import { useSending } from "../ui/sending.ts";
 import { submitByEnter } from "./composer.tsx";
-import { openChat, startChat } from "./model.ts";
+import { startChat } from "./model.ts";
 
-/// Whether the form for a new chat is shown.
-export const is_new_chat_open = signal(false);
-
-/// The form to start a chat. It keeps its contents until the daemon has accepted them.
-export function NewChat() {
+/// The form to start a chat. It keeps its contents until the daemon has accepted them. `done` receives the chat's id, if one
+/// was started.
+export function NewChat({ done }: { done: (chat?: string) => void }) {
   const [agent, setAgent] = useState("");
   const [model, setModel] = useState("");
   const [text, setText] = useState("");
@@ -23,13 +20,12 @@ export function NewChat() {
     let id = "";
     const request = { message: text, ...(agent && { agent }), ...(model && { model }) };
     if (!(await send(async () => { id = await startChat(request); }))) return;
-    is_new_chat_open.value = false;
-    openChat(id);
+    done(id);
   };
   const about = definitions.value.find(({ name }) => name === agent)?.description;
   return (
     <form class="submit is-chat" aria-label="New chat" onSubmit={(event) => { event.preventDefault(); if (can_send) void start(); }}
-      onKeyDown={(event) => { if (event.key === "Escape") is_new_chat_open.value = false; }}>
+      onKeyDown={(event) => { if (event.key === "Escape") done(); }}>
       <AgentField value={agent} change={setAgent} none_label="default assistant" />
       <ModelField value={model} change={setModel} />
       {about && <p class="hint is-whole">{oneLine(about)}</p>}
@@ -40,7 +36,7 @@ export function NewChat() {
       {error && <p class="error is-whole" role="alert">{safeText(error)}</p>}
       <p class="is-whole submit-foot">
         <button type="submit" class="button is-main" disabled={!can_send}>Start chat</button>
-        <button type="button" class="button" onClick={() => { is_new_chat_open.value = false; }}>Close</button>
+        <button type="button" class="button" onClick={() => done()}>Close</button>
       </p>
     </form>
   );

@@ -4,15 +4,16 @@ import { AgentField, MissingMind, ModelField, useFirstField } from "../definitio
 import { useSending } from "../ui/sending.ts";
 import { spawnAgent } from "./model.ts";
 
-/// The form to spawn a subagent. It does not wait for the result: the subagent's card shows its progress.
-export function SpawnForm({ agent: first_agent, done }: { agent: string; done: () => void }) {
+/// The form to spawn a subagent. It does not wait for the result. `done` receives the subagent's id, if one was spawned.
+export function SpawnForm({ agent: first_agent, done }: { agent: string; done: (subagent?: string) => void }) {
   const [agent, setAgent] = useState(first_agent);
   const [model, setModel] = useState("");
   const [task, setTask] = useState("");
   const { is_sending, error, send } = useSending();
   const first = useFirstField();
   const spawn = async () => {
-    if (await send(() => spawnAgent({ agent, task, ...(model && { model }) }))) done();
+    let id = "";
+    if (await send(async () => { id = (await spawnAgent({ agent, task, ...(model && { model }) })).task_id; })) done(id);
   };
   return (
     <form class="submit is-chat" aria-label="Spawn an agent" onSubmit={(event) => { event.preventDefault(); void spawn(); }}
@@ -26,7 +27,7 @@ export function SpawnForm({ agent: first_agent, done }: { agent: string; done: (
       {error && <p class="error is-whole" role="alert">{safeText(error)}</p>}
       <p class="is-whole submit-foot">
         <button type="submit" class="button is-main" disabled={is_sending || !agent || !task.trim()}>Spawn</button>
-        <button type="button" class="button" onClick={done}>Close</button>
+        <button type="button" class="button" onClick={() => done()}>Close</button>
       </p>
     </form>
   );

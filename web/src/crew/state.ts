@@ -28,8 +28,6 @@ export interface ChatRow extends Chat {
   waiting?: Waiting;
   /// The tool that its agent is using.
   tool?: Tool;
-  /// When its last event happened.
-  updated_at?: string;
 }
 
 export interface SubagentRow extends Subagent {
@@ -203,7 +201,7 @@ function applyChat(crew: Draft, event: LogEvent): void {
   }
   // A reply has already included this event, and perhaps later ones.
   if (event.id !== null && event.id <= (known.last_event ?? 0)) return;
-  const row: ChatRow = { ...known, updated_at: event.timestamp, last_event: event.id ?? known.last_event ?? 0 };
+  const row: ChatRow = { ...known, last_event: event.id ?? known.last_event ?? 0 };
   if (what === "started") Object.assign(row, pick(data, ["agent", "model", "title", "kind", "folder"]), { status: "active", ended_at: null });
   if (what === "turn") applyTurn(row, data);
   if (what === "tool") row.tool = toolIn(data);
@@ -238,7 +236,7 @@ function applyTurn(row: ChatRow, data: Record<string, unknown>): void {
 function applyEntry(crew: Draft, id: string, known: ChatRow, event: LogEvent): void {
   const entry = event.data as unknown as Entry;
   if (typeof entry.n !== "number") return;
-  crew.chats.set(id, { ...known, updated_at: event.timestamp });
+  crew.chats.set(id, known);
   // A note does not end the entry that is streaming.
   if (entry.role !== "note") endStreaming(crew.chats, id, entry.n);
   if (id === crew.open && !crew.entries.has(entry.n)) crew.entries = sortedByNumber(new Map(crew.entries).set(entry.n, entry));

@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { now } from "../base/clock.ts";
 import { safeText } from "../base/safe_text.ts";
-import { messageOf, oneLine } from "../base/text.ts";
-import { Badge } from "../ui/badge.tsx";
+import { cost, messageOf, oneLine, tokens } from "../base/text.ts";
+import { BadgeOf } from "../members/member_badge.tsx";
 import { ConfirmButton } from "../ui/confirm_button.tsx";
 import { Lines } from "../ui/lines.tsx";
 import { Markdown, type ResolveLink } from "../ui/markdown.tsx";
-import { cancelSubagent, focused_subagent, readSubagent } from "./model.ts";
+import { cancelSubagent, readSubagent } from "./model.ts";
 import { isEnded, type SubagentRow } from "./state.ts";
-import { cost, subagentSince, tokens, waitingText } from "./texts.ts";
+import { subagentSince, waitingText } from "./texts.ts";
 
 /// What the subagent is doing, or how it ended.
 function State({ subagent }: { subagent: SubagentRow }) {
@@ -20,6 +20,7 @@ function State({ subagent }: { subagent: SubagentRow }) {
       </p>
     );
   }
+  if (subagent.status === "cancelled") return <p class="sub-line">cancelled</p>;
   if (isEnded(subagent)) return subagent.summary ? <p class="sub-line"><Lines text={subagent.summary} /></p> : null;
   const tool = subagent.tools?.at(-1);
   return (
@@ -54,29 +55,21 @@ function Report({ subagent, resolveLink, is_open }: { subagent: SubagentRow; res
   );
 }
 
-/// A subagent with its state, progress, result and costs.
-export function SubagentCard({ subagent, resolveLink }: { subagent: SubagentRow; resolveLink: ResolveLink }) {
-  const box = useRef<HTMLElement>(null);
-  const is_linked = focused_subagent.value === subagent.task_id;
-  useEffect(() => {
-    if (!is_linked) return;
-    box.current?.scrollIntoView({ block: "center" });
-    box.current?.focus({ preventScroll: true });
-    focused_subagent.value = null;
-  }, [is_linked]);
+/// A subagent with its state, progress, result and costs. Its report is shown at once if `is_open`.
+export function SubagentCard({ subagent, resolveLink, is_open }: { subagent: SubagentRow; resolveLink: ResolveLink; is_open?: boolean }) {
   const facts = [subagent.model ?? "", tokens(subagent.tokens), cost(subagent.cost_usd), subagent.file ?? ""].filter(Boolean);
   return (
-    <article class={`sub is-${subagent.status}`} ref={box} tabIndex={-1} aria-label={`Subagent ${safeText(subagent.agent)} ${safeText(subagent.task_id)}`}>
+    <article class={`sub is-${subagent.status}`} aria-label={`Subagent ${safeText(subagent.agent)} ${safeText(subagent.task_id)}`}>
       <p class="sub-head">
         <b>{safeText(subagent.agent)}</b> <span class="faint">{safeText(subagent.task_id)}</span>
-        <Badge status={subagent.status} />
+        <BadgeOf target={{ by: "thread", id: subagent.task_id }} />
         <span class="since">{subagentSince(subagent, now.value)}</span>
         <span class="spacer" />
         {!isEnded(subagent) && <ConfirmButton label="Cancel" confirm_label="Cancel it now" about={safeText(subagent.task_id)} act={() => cancelSubagent(subagent.task_id)} />}
       </p>
       <State subagent={subagent} />
       {facts.length > 0 && <p class="sub-facts">{facts.map((fact) => <span key={fact}>{safeText(fact)}</span>)}</p>}
-      <Report subagent={subagent} resolveLink={resolveLink} is_open={is_linked} />
+      <Report subagent={subagent} resolveLink={resolveLink} is_open={!!is_open} />
     </article>
   );
 }

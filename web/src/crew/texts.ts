@@ -2,30 +2,10 @@
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
 import { duration, oneLine, valueText } from "../base/text.ts";
-import { addressOf } from "../base/views.ts";
 import type { ChatRow, SubagentRow, Waiting } from "./state.ts";
 import type { Entry } from "./wire.ts";
 
-/// The address of a chat, or of a subagent in it.
-export const chatAddress = (chat: string, subagent = ""): string =>
-  `${addressOf("chats")}&chat=${encodeURIComponent(chat)}${subagent && `&subagent=${encodeURIComponent(subagent)}`}`;
-
-/// "840 tok", "14.1k tok"; empty if unknown.
-export function tokens(count: number | null | undefined): string {
-  if (!count) return "";
-  return `${count < 1000 ? count : count < 999_500 ? `${(count / 1000).toFixed(count < 99_950 ? 1 : 0)}k` : `${(count / 1e6).toFixed(1)}M`} tok`;
-}
-
-/// "$0.42"; "<$0.01" for less than that; empty if unknown.
-export function cost(usd: number | null | undefined): string {
-  if (usd === null || usd === undefined) return "";
-  return usd > 0 && usd < 0.005 ? "<$0.01" : `$${usd.toFixed(2)}`;
-}
-
 export const titleOf = (chat: ChatRow): string => oneLine(chat.title || chat.id, 120);
-
-/// The state for the badge: a running turn comes before the status.
-export const chatState = (chat: ChatRow) => (chat.turn === "running" ? "running" : chat.status);
 
 /// "rate limited, retrying in 12 s"
 export function waitingText(waiting: Waiting, now: number): string {

@@ -57,7 +57,8 @@ export interface Chat {
   id: string;
   title?: string;
   folder?: string;
-  /// "run" and "client" are not conversations: they group the agents that were spawned by a person or another program.
+  /// "run" and "client" are not conversations and no members: they group the agents that were spawned by a person or another
+  /// program.
   kind?: "chat" | "run" | "client";
   status: "active" | "completed" | "failed";
   turn?: "idle" | "running";

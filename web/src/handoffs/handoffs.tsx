@@ -5,7 +5,7 @@ import { ParagraphText } from "../ui/lines.tsx";
 import { Sheet } from "../ui/sheet.tsx";
 import { Changes } from "./changes.tsx";
 import { chains, handoff_list } from "./model.ts";
-import { newestOf } from "./state.ts";
+import { newestOf, type Chain } from "./state.ts";
 import type { Handoff } from "./wire.ts";
 import { originOf } from "./texts.ts";
 
@@ -40,6 +40,28 @@ function Body({ handoff }: { handoff: Handoff }) {
   );
 }
 
+/// The handoffs of one agent: the newest that is not empty, then all others.
+export function ChainCard({ chain }: { chain: Chain }) {
+  const { shown, others } = newestOf(chain);
+  if (!shown) return null;
+  return (
+    <article class="chain" aria-label={`Handoffs of ${safeText(chain.agent)}`}>
+      <header>
+        <h3>{safeText(chain.agent)}</h3>
+        <span class="since">{ago(shown.created_at, now.value)} · {originOf(shown)}</span>
+      </header>
+      <Body handoff={shown} />
+      {others.map((handoff) => (
+        <details key={handoff.id} class={handoff.empty ? "is-empty" : ""}>
+          <summary><span class="since">{ago(handoff.created_at, now.value)}</span> {oneLine(handoff.summary, 120)}</summary>
+          <p class="since">{originOf(handoff)}</p>
+          <Body handoff={handoff} />
+        </details>
+      ))}
+    </article>
+  );
+}
+
 export function Handoffs() {
   const all = chains.value;
   const count = all.reduce((sum, chain) => sum + chain.handoffs.length, 0);
@@ -51,27 +73,7 @@ export function Handoffs() {
         <pre><code>{template}</code></pre>
       </>
     )}>
-      <div class="chains">
-        {all.map((chain) => {
-          const { shown, others } = newestOf(chain);
-          return shown && (
-            <article class="chain" key={chain.agent} aria-label={`Handoffs of ${safeText(chain.agent)}`}>
-              <header>
-                <h3>{safeText(chain.agent)}</h3>
-                <span class="since">{ago(shown.created_at, now.value)} · {originOf(shown)}</span>
-              </header>
-              <Body handoff={shown} />
-              {others.map((handoff) => (
-                <details key={handoff.id} class={handoff.empty ? "is-empty" : ""}>
-                  <summary><span class="since">{ago(handoff.created_at, now.value)}</span> {oneLine(handoff.summary, 120)}</summary>
-                  <p class="since">{originOf(handoff)}</p>
-                  <Body handoff={handoff} />
-                </details>
-              ))}
-            </article>
-          );
-        })}
-      </div>
+      <div class="chains">{all.map((chain) => <ChainCard key={chain.agent} chain={chain} />)}</div>
     </Sheet>
   );
 }

@@ -8,9 +8,9 @@ import { Lines } from "../ui/lines.tsx";
 import { answer, questions } from "./model.ts";
 import type { Question } from "./wire.ts";
 
-type OpenRun = (task_id: string) => void;
+type OpenAsker = (question: Question) => void;
 
-function Card({ question, openRun }: { question: Question; openRun: OpenRun }) {
+function Card({ question, openAsker }: { question: Question; openAsker: OpenAsker }) {
   const [text, setText] = useState("");
   const [sending, setSending] = useState(false);
   const [error, setError] = useState("");
@@ -33,7 +33,7 @@ function Card({ question, openRun }: { question: Question; openRun: OpenRun }) {
   return (
     <li class="card" id={`question-${question.id}`}>
       <p class="card-from">
-        <button type="button" class="plain" onClick={() => openRun(question.task_id)}>{question.task_id}</button>
+        <button type="button" class="plain" onClick={() => openAsker(question)}>{question.task_id}</button>
         <span>{permission ? "asks for permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
       </p>
       <p class="card-prompt"><Lines text={question.prompt} /></p>
@@ -54,13 +54,13 @@ function Card({ question, openRun }: { question: Question; openRun: OpenRun }) {
   );
 }
 
-/// The questions to the user. `openRun` opens the run that asks.
-export function Inbox({ openRun }: { openRun: OpenRun }) {
+/// The questions to the user. `openAsker` shows who asks.
+export function Inbox({ openAsker }: { openAsker: OpenAsker }) {
   return (
     <section class="inbox" aria-label="Questions for you">
       <h2 class="heading">Questions for you</h2>
       {questions.value.length
-        ? <ul class="cards">{questions.value.map((question) => <Card key={question.id} question={question} openRun={openRun} />)}</ul>
+        ? <ul class="cards">{questions.value.map((question) => <Card key={question.id} question={question} openAsker={openAsker} />)}</ul>
         : <p class="hint">{loaded.value ? "Nothing needs you." : "Loading…"}</p>}
     </section>
   );

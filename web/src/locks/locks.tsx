@@ -5,18 +5,28 @@ import { Sheet } from "../ui/sheet.tsx";
 import { lock_list, locks } from "./model.ts";
 import type { Lock } from "./wire.ts";
 
-function Row({ lock }: { lock: Lock }) {
+function Row({ lock, has_holder }: { lock: Lock; has_holder: boolean }) {
   const waiters = lock.waiters ?? 0;
   const held = Date.parse(lock.locked_at ?? "");
   return (
     <tr>
       <th scope="row" class="path">{safeText(lock.file_path)}</th>
-      <td data-name="Holder">{safeText(lock.locked_by)} <span class="faint">{lock.agent_type && safeText(lock.agent_type)}</span></td>
+      {has_holder && <td data-name="Holder">{safeText(lock.locked_by)} <span class="faint">{lock.agent_type && safeText(lock.agent_type)}</span></td>}
       <td data-name="Held for" class="number">{Number.isNaN(held) ? "" : duration(now.value - held)}</td>
       <td data-name="Waiting" class={`number ${waiters ? "is-waited" : ""}`}>{waiters ? `${waiters} waiting` : "none"}</td>
       <td data-name="Expires" class="number">{ahead(lock.expires_at, now.value)}</td>
       <td data-name="Reason" class="wide">{lock.reason ? oneLine(lock.reason) : <span class="faint">none given</span>}</td>
     </tr>
+  );
+}
+
+/// `has_holder`: with a column for who holds each.
+export function LockTable({ locks, has_holder }: { locks: readonly Lock[]; has_holder: boolean }) {
+  return (
+    <table class="rows">
+      <thead><tr><th scope="col">Path</th>{has_holder && <th scope="col">Holder</th>}<th scope="col">Held for</th><th scope="col">Waiting</th><th scope="col">Expires</th><th scope="col">Reason</th></tr></thead>
+      <tbody>{locks.map((lock) => <Row key={lock.file_path} lock={lock} has_holder={has_holder} />)}</tbody>
+    </table>
   );
 }
 
@@ -31,10 +41,7 @@ export function Locks() {
         <pre><code>cru locks acquire src/main.cc --reason "splitting it"</code></pre>
       </>
     )}>
-      <table class="rows">
-        <thead><tr><th scope="col">Path</th><th scope="col">Holder</th><th scope="col">Held for</th><th scope="col">Waiting</th><th scope="col">Expires</th><th scope="col">Reason</th></tr></thead>
-        <tbody>{all.map((lock) => <Row key={lock.file_path} lock={lock} />)}</tbody>
-      </table>
+      <LockTable locks={all} has_holder />
     </Sheet>
   );
 }

@@ -5,6 +5,7 @@ export interface Lock {
   locked_by: string;
   agent_type?: string;
   session_id?: string;
+  member?: string | null;
   locked_at?: string;
   expires_at?: string;
   reason?: string | null;

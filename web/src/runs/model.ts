@@ -1,19 +1,15 @@
 // Signals and actions for runs: the list, the selected run, and the loaded part of its output.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { get, post } from "../base/api.ts";
-import { loaded } from "../base/connection.ts";
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
 import { messageOf } from "../base/text.ts";
-import { view } from "../base/views.ts";
 import { append, empty_window, first, isBehind, last, page_size, prepend, type OutputWindow } from "./output_window.ts";
-import { applyRuns, inOrder, isActive, type Runs } from "./state.ts";
+import { applyRuns, inOrder, type Runs } from "./state.ts";
 import type { Line, OutputPage } from "./wire.ts";
 
 const known = signal<Runs>(new Map());
-export const runs = computed(() => inOrder(known.value));
-export const active_count = computed(() => runs.value.filter(isActive).length);
-export const isRun = (id: string): boolean => known.value.has(id);
+export const runWith = (id: string) => known.value.get(id);
 
 export const selected = signal<string | null>(null);
 export const run = computed(() => (selected.value ? known.value.get(selected.value) ?? null : null));
@@ -54,13 +50,6 @@ export function select(id: string | null): void {
     following.value = true;
   });
   if (id) void readPage(id, `tail=${page_size}`, (page) => append(empty_window, page.lines)).then(catchUp);
-}
-
-/// Selects a run and shows it. Does nothing if there is no such run: questions may also come from other sessions.
-export function openRun(id: string): void {
-  if (!known.peek().has(id)) return;
-  view.value = "runs";
-  select(id);
 }
 
 async function readPage(id: string, query: string, take: (page: OutputPage) => OutputWindow): Promise<boolean> {
@@ -119,7 +108,7 @@ export const kill = (id: string) => post(`/agents/${encodeURIComponent(id)}/kill
 // ---- the last line of runs that have printed nothing since the page was opened
 const asked = new Set<string>();
 async function readLastLines(): Promise<void> {
-  for (const row of runs.value.slice(0, 40)) {
+  for (const row of inOrder(known.value).slice(0, 40)) {
     if (row.last_line !== undefined || !row.last_seq || asked.has(row.task_id)) continue;
     asked.add(row.task_id);
     try {
@@ -133,13 +122,6 @@ async function readLastLines(): Promise<void> {
   }
 }
 
-/// Selects a run as soon as there is one: the `requested` run, else one that has a question, else the first.
-export function startRuns(requested: string | null, asking: () => string | undefined): void {
-  effect(() => {
-    if (!loaded.value) return;
-    const list = runs.value;
-    if (selected.peek() === null && list.length)
-      select([requested, asking(), list[0]!.task_id].find((id) => id && known.peek().has(id)) ?? null);
-  });
-  effect(() => { if (loaded.value) void readLastLines(); });
+export function startRuns(): void {
+  effect(() => void readLastLines());
 }

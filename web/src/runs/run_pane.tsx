@@ -1,53 +1,38 @@
-import { now } from "../base/clock.ts";
+import { useEffect } from "preact/hooks";
 import { loaded } from "../base/connection.ts";
-import { questions } from "../inbox/model.ts";
-import { Badge } from "../ui/badge.tsx";
+import { oneLine } from "../base/text.ts";
 import { ConfirmButton } from "../ui/confirm_button.tsx";
-import { kill, run, runs } from "./model.ts";
+import { Facts } from "../ui/facts.tsx";
+import { kill, runWith, select, selected } from "./model.ts";
 import { Output } from "./output.tsx";
 import { isActive } from "./state.ts";
-import { command, endReason, since } from "./texts.ts";
+import { command } from "./texts.ts";
 
-function Empty() {
+/// A run with its output.
+export function RunPane({ id }: { id: string }) {
+  useEffect(() => {
+    select(id);
+    return () => select(null);
+  }, [id]);
+  const at = runWith(id);
+  if (!at || selected.value !== id) return <p class="hint">{loaded.value && !at ? "The record of this run has been deleted." : "Loading…"}</p>;
   return (
-    <section class="empty">
-      <h2>{loaded.value ? "No runs yet" : "Connecting to the daemon…"}</h2>
-      {loaded.value && (
-        <>
-          <p>Start a run in this project and it appears here immediately.</p>
-          <pre><code>cru run -- COMMAND</code></pre>
-        </>
-      )}
-    </section>
+    <>
+      <header class="pane-head">
+        <div class="pane-title">
+          <p class="pane-command"><code>{command(at)}</code></p>
+          {isActive(at) && <ConfirmButton key={id} label="Kill" confirm_label="Kill it now" act={() => kill(id)} />}
+        </div>
+        {at.error_detail && <p class="pane-why">{oneLine(at.error_detail)}</p>}
+        <Facts of={[["pid", at.pid && isActive(at) ? String(at.pid) : ""], ["branch", at.branch], ["folder", at.worktree]]} />
+      </header>
+      <Output />
+    </>
   );
 }
 
-export function RunPane() {
-  const at = run.value;
-  if (!at) return runs.value.length ? <section class="empty"><h2>Select a run</h2></section> : <Empty />;
-  const why = at.status === "failed" ? endReason(at) : "";
-  const facts: [string, string][] = [
-    ["pid", at.pid && isActive(at) ? String(at.pid) : ""],
-    ["branch", at.branch ?? ""],
-    ["folder", at.worktree ?? ""],
-  ];
-  return (
-    <section class="pane" aria-label={`Run ${at.task_id}`}>
-      <header class="pane-head">
-        <div class="pane-title">
-          <h2>{at.task_id}</h2>
-          <Badge status={at.status} needs_you={questions.value.some((question) => question.task_id === at.task_id)} />
-          <span class="pane-since">{since(at, now.value)}</span>
-          <span class="spacer" />
-          {isActive(at) && <ConfirmButton key={at.task_id} label="Kill" confirm_label="Kill it now" act={() => kill(at.task_id)} />}
-        </div>
-        <p class="pane-command"><code>{command(at)}</code></p>
-        {why && <p class="pane-why"><span aria-hidden="true">✗ </span>{why}</p>}
-        <dl class="facts">
-          {facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd title={value}>{value}</dd></div>)}
-        </dl>
-      </header>
-      <Output />
-    </section>
-  );
+/// The newest line of a run's output, if it is known.
+export function LastLine({ id }: { id: string }) {
+  const line = runWith(id)?.last_line;
+  return line ? <span class="member-line is-output">{line}</span> : null;
 }

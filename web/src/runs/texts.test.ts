@@ -1,18 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { command, endReason, since } from "./texts.ts";
-
-test("an active run shows for how long it has run, an ended one how long ago it ended", () => {
-  const now = Date.parse("2026-11-15T10:00:10Z");
-  assert.equal(since({ task_id: "a", status: "running", started_at: "2026-11-15T10:00:00Z" }, now), "10 s");
-  assert.equal(since({ task_id: "a", status: "failed", started_at: "2026-11-15T10:00:00Z", ended_at: "2026-11-15T10:00:08Z" }, now), "2 s ago");
-});
-
-test("the reason for an end and its detail are not repeated", () => {
-  assert.equal(endReason({ task_id: "a", status: "failed", error: "daemon restarted", error_detail: "exit 3" }), "daemon restarted: exit 3");
-  assert.equal(endReason({ task_id: "a", status: "failed", exit_code: 2 }), "exit code 2");
-  assert.equal(endReason({ task_id: "a", status: "completed", exit_code: 0 }), "");
-});
+import { command } from "./texts.ts";
 
 test("a command is one safe line", () => {
   assert.equal(command({ task_id: "a", status: "running", argv: ["sh", "-c", "echo\n\x1b[31mhi"] }), "sh -c echo hi");

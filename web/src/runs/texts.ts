@@ -1,30 +1,11 @@
-// Texts about runs: time, command, why they ended. Pure.
+// Texts about runs. Pure.
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
-import { duration } from "../base/text.ts";
 import type { Run } from "./wire.ts";
-
-/// For how long a run has been running, or how long ago it ended.
-export function since(run: Run, now: number): string {
-  const from = Date.parse(run.started_at ?? run.created_at ?? "");
-  if (Number.isNaN(from)) return "";
-  if (!run.ended_at) return duration(now - from);
-  return `${duration(now - Date.parse(run.ended_at))} ago`;
-}
 
 export function command(run: Run): string {
   const words = run.task ? `${run.backend && run.backend !== "command" ? `${run.backend}: ` : ""}${run.task}` : (run.argv ?? []).join(" ");
   return safeText(words.replace(/\s+/g, " "));
-}
-
-/// Why a run ended; empty if there is nothing to explain.
-export function endReason(run: Run): string {
-  const parts: string[] = [];
-  if (run.error) parts.push(run.error);
-  if (run.error_detail && run.error_detail !== run.error) parts.push(run.error_detail);
-  else if (!run.error && run.exit_code) parts.push(`exit code ${run.exit_code}`);
-  else if (!run.error && run.signal) parts.push(`signal ${run.signal}`);
-  return safeText(parts.join(": "));
 }
 
 /// A description of a run's event in one line.

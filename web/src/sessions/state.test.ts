@@ -1,35 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { event } from "../base/event_fixture.ts";
-import { applySessions, concernsSessions, sessionsInOrder } from "./state.ts";
+import { applySessions, concernsSessions } from "./state.ts";
 import type { Session } from "./wire.ts";
 
-test("a session is connected until it ends; its calls count as heartbeats; it can reconnect", () => {
-  let sessions = applySessions(new Map(), [event("session.started", { session_id: "s-ada", agent_id: "ada", status: "active", last_heartbeat: "2026-11-16T09:00:00.000Z", capabilities: ["test"] })]);
+test("a session is known until it ends; its calls count as heartbeats; it can reconnect", () => {
+  let sessions = applySessions(new Map(), [event("session.started", { session_id: "s-ada", agent_id: "ada", last_heartbeat: "2026-11-16T09:00:00.000Z", capabilities: ["test"] })]);
   const acquired = event("lock.acquired", { file_path: "src/a", locked_by: "ada", session_id: "s-ada" });
   sessions = applySessions(sessions, [acquired]);
   assert.equal(sessions.get("s-ada")?.last_heartbeat, acquired.timestamp);
-  sessions = applySessions(sessions, [event("session.disconnected", { session_id: "s-ada", agent_id: "ada", status: "disconnected" })]);
-  assert.equal(sessions.get("s-ada")?.status, "disconnected");
-  assert.ok(sessions.get("s-ada")?.ended_at);
   sessions = applySessions(sessions, [event("handoff.written", { id: "h", agent_name: "ada", session_id: "s-ada", summary: "over", kind: "final" })]);
   assert.equal(sessions.get("s-ada")?.last_heartbeat, acquired.timestamp, "a handoff that the daemon writes is no sign of life");
-  sessions = applySessions(sessions, [event("session.updated", { session_id: "s-ada", status: "active" })]);
-  assert.deepEqual([sessions.get("s-ada")?.status, sessions.get("s-ada")?.ended_at, sessions.get("s-ada")?.capabilities], ["active", null, ["test"]]);
+  sessions = applySessions(sessions, [event("session.disconnected", { session_id: "s-ada", agent_id: "ada" }), event("lock.acquired", { session_id: "s-ada" })]);
+  assert.equal(sessions.size, 0);
+  sessions = applySessions(sessions, [event("session.updated", { session_id: "s-ada", agent_id: "ada", capabilities: ["test"] })]);
+  assert.deepEqual(sessions.get("s-ada")?.capabilities, ["test"]);
 });
 
 test("claiming work is a sign of life, waiting for a lock is not", () => {
-  const before: ReadonlyMap<string, Session> = new Map([["s", { session_id: "s", agent_id: "ada", status: "active", last_heartbeat: "2026-11-16T09:00:00.000Z" }]]);
+  const before: ReadonlyMap<string, Session> = new Map([["s", { session_id: "s", agent_id: "ada", last_heartbeat: "2026-11-16T09:00:00.000Z" }]]);
   const claimed = event("work.claimed", { task_id: "w", claimed_by_session: "s" });
   assert.equal(applySessions(before, [claimed]).get("s")?.last_heartbeat, claimed.timestamp);
   assert.deepEqual([concernsSessions(event("lock.waiting")), concernsSessions(event("work.completed")), concernsSessions(event("agent.started"))], [false, false, false]);
-});
-
-test("sessions of one agent are separate; people and then disconnected sessions come last", () => {
-  const all: Session[] = [
-    { session_id: "1", agent_id: "zoe", status: "active" }, { session_id: "2", agent_id: "ada", status: "disconnected" },
-    { session_id: "3", agent_id: "ada", status: "idle", started_at: "2" }, { session_id: "4", agent_id: "ada", status: "active", started_at: "1" },
-    { session_id: "5", agent_id: "ann", agent_type: "person", status: "active" },
-  ];
-  assert.deepEqual(sessionsInOrder(new Map(all.map((session) => [session.session_id, session]))).map(({ session_id }) => session_id), ["4", "3", "1", "5", "2"]);
 });

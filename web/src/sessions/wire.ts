@@ -5,11 +5,7 @@ export interface Session {
   session_id: string;
   agent_type?: string;
   capabilities?: string[];
-  status: "active" | "idle" | "disconnected";
   current_task?: string | null;
   last_heartbeat?: string;
   started_at?: string;
-  ended_at?: string | null;
-  /// Why it ended; only in events.
-  why?: string;
 }

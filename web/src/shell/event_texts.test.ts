@@ -18,5 +18,6 @@ test("events are described by their capability", () => {
 test("the subject has a readable name, with control characters made visible", () => {
   assert.equal(subjectOf(event("lock.acquired", { file_path: "src/\u202egnp.exe" })), "src/‹U+202E›gnp.exe");
   assert.equal(subjectOf(event("work.claimed", {}, "w1")), "w1");
+  assert.equal(subjectOf(event("member.joined", { name: "claude-1" }, "m-1")), "claude-1");
   assert.equal(subjectOf(event("live.agent_joined", { name: "Ada" }, "agent_001")), "Ada");
 });

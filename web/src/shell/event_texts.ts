@@ -12,6 +12,7 @@ import { describeLive } from "../world/texts.ts";
 
 /// By the first word of an event's type: the function that describes it, and the field with the name of its subject.
 const kinds: Record<string, { describe: (event: LogEvent) => string; subject?: string }> = {
+  member: { describe: describeRun, subject: "name" },
   session: { describe: describeSession, subject: "agent_id" },
   lock: { describe: describeLock, subject: "file_path" },
   work: { describe: describeWork },

@@ -1,38 +1,32 @@
 import { render } from "preact";
-import { takeToken } from "../base/api.ts";
+import { CallFailed, enter, tokenOfTab } from "../base/api.ts";
 import { startClock } from "../base/clock.ts";
 import { link } from "../base/connection.ts";
-import { parameterIn, view, type View } from "../base/views.ts";
-import { ChatList } from "../crew/chat_list.tsx";
-import { ChatPane } from "../crew/chat_pane.tsx";
-import { CrewSheet } from "../crew/crew_sheet.tsx";
-import { startCrew } from "../crew/model.ts";
+import { view, type View } from "../base/views.ts";
+import { DefinitionsSheet } from "../crew/definitions_sheet.tsx";
 import { Handoffs } from "../handoffs/handoffs.tsx";
 import { Inbox } from "../inbox/inbox.tsx";
-import { questions } from "../inbox/model.ts";
 import { Locks } from "../locks/locks.tsx";
-import { Roster as Everybody } from "../roster/roster.tsx";
-import { openRun, startRuns } from "../runs/model.ts";
-import { RunList } from "../runs/run_list.tsx";
-import { RunPane } from "../runs/run_pane.tsx";
-import { Sessions } from "../sessions/sessions.tsx";
+import { Inspector } from "../roster/inspector.tsx";
+import { CrewList, LiveAgentList } from "../roster/member_list.tsx";
+import { startRoster } from "../roster/model.ts";
+import { startRuns } from "../runs/model.ts";
 import { Board } from "../work/board.tsx";
 import { startWorld } from "../world/model.ts";
-import { Roster } from "../world/roster.tsx";
 import { WorldPane } from "../world/world_pane.tsx";
 import { Events } from "./events.tsx";
-import { startNavigation } from "./navigation.ts";
+import { openAsker, startNavigation } from "./navigation.ts";
 import { startStream } from "./stream.ts";
 import { TopBar } from "./top_bar.tsx";
 
-const shown = { runs: RunPane, board: Board, agents: Sessions, locks: Locks, handoffs: Handoffs, chats: ChatPane, crew: CrewSheet, world: WorldPane, everybody: Everybody };
-const lists: { [name in View]?: typeof RunList } = { runs: RunList, chats: ChatList, world: Roster };
+const shown = { crew: Inspector, board: Board, locks: Locks, handoffs: Handoffs, world: WorldPane, definitions: DefinitionsSheet };
+const lists: { [name in View]?: typeof CrewList } = { crew: CrewList, world: LiveAgentList };
 
 function Refused({ why }: { why: string }) {
   return (
     <main class="empty is-whole">
       <h1>{why}</h1>
-      <p>Run this command in a terminal in the project. It opens the page with a valid token.</p>
+      <p>Run this command in a terminal in the project. It prints a link that opens this page.</p>
       <pre><code>cru open</code></pre>
     </main>
   );
@@ -48,17 +42,21 @@ function App() {
       <TopBar />
       {List && <List />}
       <main class="main" id="main" tabIndex={-1}><Shown /></main>
-      <aside class="rail"><Inbox openRun={openRun} /><Events /></aside>
+      <aside class="rail"><Inbox openAsker={openAsker} /><Events /></aside>
     </div>
   );
 }
 
-takeToken();
 render(<App />, document.getElementById("app")!);
-const requested_run = parameterIn(location.hash, "run");
+try {
+  await enter();
+} catch (error) {
+  // A tab that has a key already stays in.
+  if (!tokenOfTab()) link.value = { kind: "refused", why: error instanceof CallFailed && error.status === 404 ? "This link has expired." : String(error) };
+}
 startNavigation();
 startClock();
-startRuns(requested_run, () => questions.peek()[0]?.task_id);
-startCrew();
+startRuns();
+startRoster();
 startWorld();
 startStream();

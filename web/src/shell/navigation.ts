@@ -1,53 +1,64 @@
 // Keeps the address and the shown view in step, and handles the keyboard shortcuts.
 import { batch, effect } from "@preact/signals";
-import { loaded } from "../base/connection.ts";
 import type { LogEvent } from "../base/event.ts";
 import { addressOf, parameterIn, view, viewIn } from "../base/views.ts";
-import { crew, focused_subagent, openChat } from "../crew/model.ts";
-import { chatAddress } from "../crew/texts.ts";
-import { isRun, openRun, select, selected } from "../runs/model.ts";
-import { viewOf, viewOfKey } from "./routes.ts";
+import type { Question } from "../inbox/wire.ts";
+import { memberAddress } from "../members/texts.ts";
+import { member, open, requested_tab, select, tab, tabs, target } from "../roster/model.ts";
+import { placeOf, targetIn, viewOfKey } from "./routes.ts";
 
 function isField(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
-/// Opens the view of what an event is about.
+/// Shows what an event is about.
 export function openEventSubject(event: LogEvent): void {
-  const where = viewOf(event);
-  if (where === "chats") location.hash = chatAddress(event.entity, typeof event.data.task_id === "string" ? event.data.task_id : "");
-  else if (where && where !== "runs") location.hash = addressOf(where);
-  else openRun(event.entity);
+  const where = placeOf(event);
+  if (typeof where === "string") location.hash = addressOf(where);
+  else open(where);
 }
 
+/// Shows who asked a question.
+export const openAsker = (question: Question): void => open(question.member ? { by: "member", id: question.member } : { by: "run", id: question.task_id });
+
+/// The address that was last applied or shown. The browser reports a change of the address only later; until then, the new one
+/// is not overwritten.
+let known_hash = "";
+
 function applyAddress(): void {
-  const { hash } = location;
-  const requested_chat = parameterIn(hash, "chat");
+  known_hash = location.hash;
+  const parameter = (name: Parameters<typeof parameterIn>[1]) => parameterIn(location.hash, name);
+  const requested = targetIn(parameter);
   batch(() => {
-    view.value = viewIn(hash);
-    if (requested_chat) openChat(requested_chat);
-    focused_subagent.value = parameterIn(hash, "subagent");
+    view.value = viewIn(location.hash);
+    if (requested) {
+      select(requested);
+      requested_tab.value = parameter("tab") ?? (parameter("thread") ? "thread" : parameter("run") ? "output" : null);
+    }
   });
 }
 
+/// The address of what is shown; empty as long as that is not known.
 function address(): string {
-  if (view.value === "chats" && crew.value.open) return chatAddress(crew.value.open);
-  if (view.value !== "runs") return addressOf(view.value);
-  return selected.value ? `#run=${encodeURIComponent(selected.value)}` : "";
+  if (view.value !== "crew") return addressOf(view.value);
+  if (!target.value) return addressOf("crew");
+  return member.value ? memberAddress(member.value.id, tab.value && tab.value !== tabs.value[0] ? tab.value : "") : "";
+}
+
+function showAddress(): void {
+  const shown = address();
+  if (!shown || shown === known_hash || location.hash !== known_hash) return;
+  history.replaceState(null, "", shown);
+  known_hash = location.hash;
 }
 
 export function startNavigation(): void {
   applyAddress();
   addEventListener("hashchange", () => {
-    const requested = parameterIn(location.hash, "run");
-    if (requested && isRun(requested)) select(requested);
     applyAddress();
+    showAddress();
   });
-  effect(() => {
-    if (!loaded.value) return;
-    const shown = address();
-    if (shown && shown !== location.hash) history.replaceState(null, "", shown);
-  });
+  effect(showAddress);
   addEventListener("keydown", (event) => {
     const requested = viewOfKey(event, isField(event.target));
     if (!requested) return;

@@ -10,11 +10,10 @@ import { applyDefinitionEvents, readDefinitions, readDefinitionsIfFailed } from 
 import { applyHandoffEvents, handoff_list } from "../handoffs/model.ts";
 import { applyQuestionEvents } from "../inbox/model.ts";
 import { keepLocksFresh, lock_list } from "../locks/model.ts";
-import { keepRosterFresh, readRoster } from "../roster/model.ts";
+import { applyMemberEvents, readMembers } from "../members/model.ts";
 import { applyOutputEvents, applyRunEvents, catchUp, catchUpIfFollowing, selected } from "../runs/model.ts";
 import { keepSessionsFresh, session_list } from "../sessions/model.ts";
 import { work_list } from "../work/model.ts";
-import { countLiveAgents } from "../world/model.ts";
 
 export const log = signal<EventLog>(empty_log);
 
@@ -45,7 +44,6 @@ function flush(): void {
     applyHandoffEvents(events);
     applyCrewEvents(events);
     applyDefinitionEvents(events);
-    countLiveAgents(events);
     if (events.some((event) => event.type === "state.snapshot")) loaded.value = true;
     applyOutputEvents(events);
   });
@@ -53,7 +51,7 @@ function flush(): void {
     readLists();
     readDefinitions();
     readCrew();
-    if (view.peek() === "everybody") void readRoster();
+    void readMembers();
   } else keepFresh(events);
   catchUpIfFollowing();
 }
@@ -66,22 +64,22 @@ function readLists(): void {
 function keepFresh(events: readonly LogEvent[]): void {
   if (document.hidden) return;
   for (const list of lists) list.retryIfFailed();
-  if (view.peek() === "agents") keepSessionsFresh();
-  if (view.peek() === "locks") keepLocksFresh(events);
-  if (view.peek() === "everybody") keepRosterFresh();
+  if (view.peek() === "crew") keepSessionsFresh();
+  if (view.peek() === "locks" || view.peek() === "crew") keepLocksFresh(events);
+  applyMemberEvents(events);
 }
 
 /// Reads again what events do not report, when a view becomes visible.
 function refreshShownView(): void {
   if (document.hidden || !loaded.peek()) return;
   for (const list of lists) list.readIfFailed();
-  if (view.peek() === "chats" || view.peek() === "crew") {
-    readDefinitionsIfFailed();
+  if (view.peek() === "crew" || view.peek() === "definitions") readDefinitionsIfFailed();
+  if (view.peek() === "crew") {
     readCrewIfFailed();
+    void session_list.read();
   }
-  if (view.peek() === "agents") void session_list.read();
   if (view.peek() === "locks") void lock_list.read();
-  if (view.peek() === "everybody") void readRoster();
+  void readMembers();
 }
 
 /// Reads the events from before the page was opened, so that a reload does not empty the list.
@@ -108,6 +106,7 @@ export function startStream(): void {
       readLists();
       readDefinitions();
       crewReconnected();
+      void readMembers();
     }
     if (kind === "connected" && was !== "connected" && selected.peek()) void catchUp();
     was = kind;

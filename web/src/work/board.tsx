@@ -39,7 +39,7 @@ function More({ work }: { work: Work }) {
   );
 }
 
-function Card({ work }: { work: Work }) {
+export function WorkCard({ work }: { work: Work }) {
   const column = columnOf(work, work_list.items.value, now.value);
   const reason = explanationOf(work, work_list.items.value, now.value);
   const when = work.completed_at ? ago(work.completed_at, now.value) : ago(work.created_at, now.value);
@@ -82,7 +82,7 @@ export function Board() {
           <section class="column" key={column} aria-label={`Work: ${column}`}>
             <h3 class="heading">{column} <span class="column-count">{all[column].length}</span></h3>
             {all[column].length
-              ? <ul>{all[column].slice(0, shown).map((work) => <Card key={work.task_id} work={work} />)}</ul>
+              ? <ul>{all[column].slice(0, shown).map((work) => <WorkCard key={work.task_id} work={work} />)}</ul>
               : <p class="hint">None.</p>}
             {all[column].length > shown && <p class="hint">{all[column].length - shown} more: run <code>cru work list</code></p>}
           </section>

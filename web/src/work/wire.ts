@@ -16,6 +16,7 @@ export interface Work {
   deadline?: string | null;
   claimed_by?: string | null;
   claimed_by_session?: string | null;
+  claimed_by_member?: string | null;
   lease_expires_at?: string | null;
   retry_at?: string | null;
   verify?: string[];

@@ -1,14 +1,16 @@
-import { useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { now } from "../base/clock.ts";
 import { safeText } from "../base/safe_text.ts";
-import { Badge } from "../ui/badge.tsx";
 import { ConfirmButton } from "../ui/confirm_button.tsx";
+import { Facts } from "../ui/facts.tsx";
 import { Field, FormError, invalidProps } from "../ui/field.tsx";
 import { Lines } from "../ui/lines.tsx";
 import { useSending } from "../ui/sending.ts";
-import { assignTask, moveAgent, selected, target_tile, terminate, world } from "./model.ts";
+import { assignTask, is_body_shown, moveAgent, selected, target_tile, terminate, world } from "./model.ts";
 import type { AgentRow } from "./state.ts";
 import type { Tile } from "./wire.ts";
+import { SayForm } from "./say_form.tsx";
 import { errorOf, fieldOf, parseTile, positionText, sinceText, tileText } from "./texts.ts";
 
 function TaskForm({ agent }: { agent: AgentRow }) {
@@ -53,32 +55,47 @@ function MoveForm({ agent }: { agent: AgentRow }) {
   );
 }
 
-/// The selected agent with all its details and actions.
-export function LiveAgentCard({ agent }: { agent: AgentRow }) {
+/// A live agent with all its details and actions.
+export function LiveAgentCard({ agent, actions }: { agent: AgentRow; actions?: ComponentChildren }) {
   const at = now.value + world.value.offset;
   const name = safeText(agent.name);
   const facts: [string, string][] = [
-    ["id", agent.agent_id], ["position", positionText(agent, at)], ["mind", agent.mind ?? ""], ["definition", agent.definition ?? ""],
+    ["id", agent.agent_id], ["state", `${agent.state} for ${sinceText(agent, at)}`], ["position", positionText(agent, at)], ["mind", agent.mind ?? ""], ["definition", agent.definition ?? ""],
     ["thoughts", agent.thoughts === undefined ? "" : String(agent.thoughts)], ["received", agent.received === undefined ? "" : String(agent.received)], ["events behind", agent.lag === undefined ? "" : String(agent.lag)],
   ];
   return (
     <section class="life" aria-label={`Agent ${name}`}>
       <header class="pane-title">
         <h3>{name}</h3>
-        <Badge status={agent.state} />
-        <span class="pane-since">{sinceText(agent, at)}</span>
         <span class="spacer" />
         <ConfirmButton key={agent.agent_id} label="Terminate" confirm_label="Terminate it now" act={() => terminate(agent.agent_id)} />
-        <button type="button" class="button is-small" onClick={() => { selected.value = null; }}>Close</button>
+        {actions}
       </header>
       {agent.role && <p class="faint">{safeText(agent.role)}</p>}
       {errorOf(agent) && <p class="pane-why"><span aria-hidden="true">✗ </span>{errorOf(agent)}</p>}
       {agent.warning && <p class="notice" role="note">{safeText(agent.warning)}</p>}
-      <dl class="facts">{facts.filter(([, value]) => value).map(([key, value]) => <div key={key}><dt>{key}</dt><dd title={safeText(value)}>{safeText(value)}</dd></div>)}</dl>
+      <Facts of={facts} />
       <p><span class="faint">task: </span>{agent.current_task ? <Lines text={agent.current_task} /> : <span class="faint">none</span>}</p>
       {agent.last_message && <p class="life-words" tabIndex={0}><Lines text={agent.last_message} /></p>}
       <TaskForm key={`task-${agent.agent_id}`} agent={agent} />
       <MoveForm key={`move-${agent.agent_id}`} agent={agent} />
     </section>
+  );
+}
+
+/// A live agent outside the world's own view.
+export function BodyPane({ id }: { id: string }) {
+  useEffect(() => { selected.value = id; }, [id]);
+  useEffect(() => {
+    is_body_shown.value = true;
+    return () => { is_body_shown.value = false; };
+  }, []);
+  const agent = world.value.agents.get(id);
+  if (!agent) return <p class="hint">{world.value.loaded ? "It has left the world." : "Loading…"}</p>;
+  return (
+    <>
+      <LiveAgentCard agent={agent} actions={<a href="#view=world">Show on the map</a>} />
+      <SayForm />
+    </>
   );
 }

@@ -1,18 +1,16 @@
-// Signals and actions for the world of the live agents. The socket is open while the view is shown, and continues from
-// its cursor when the view is shown again.
+// Signals and actions for the world of the live agents. The socket is open while something of the world is shown, and
+// continues from its cursor when that happens again.
 import { batch, computed, effect, signal } from "@preact/signals";
-import { get, post, tokenOfTab } from "../base/api.ts";
+import { post, tokenOfTab } from "../base/api.ts";
 import type { Link } from "../base/connection.ts";
-import type { LogEvent } from "../base/event.ts";
 import { view } from "../base/views.ts";
 import { WorldSocket } from "./socket.ts";
-import { applyWorld, empty_world, filteredAgents, recipientsOf, type Recipients, type World } from "./state.ts";
+import { agentsByName, applyWorld, empty_world, recipientsOf, type Recipients, type World } from "./state.ts";
 import type { Tile, WorldMessage } from "./wire.ts";
 
 export const world = signal<World>(empty_world);
 export const world_link = signal<Link>({ kind: "connecting" });
-export const filter = signal("");
-export const roster = computed(() => filteredAgents(world.value.agents, filter.value));
+export const agents_by_name = computed(() => agentsByName(world.value.agents));
 export const selected = signal<string | null>(null);
 export const selected_agent = computed(() => (selected.value ? world.value.agents.get(selected.value) ?? null : null));
 /// The tile that was clicked as the target of a movement.
@@ -23,9 +21,8 @@ export const own_user_id = "player_0";
 /// every connection.
 export const has_joined = signal(false);
 
-/// The number of live agents while another view is shown.
-const population = signal(0);
-export const live_agents = computed(() => (view.value === "world" && world.value.loaded ? world.value.agents.size : population.value));
+/// Whether another view shows something of the world.
+export const is_body_shown = signal(false);
 
 // ---- messages, applied in small batches
 const batch_ms = 40;
@@ -70,23 +67,7 @@ const socket = new WorldSocket({
 });
 
 export function startWorld(): void {
-  effect(() => (view.value === "world" ? socket.start() : socket.stop()));
-}
-
-// ---- the number of live agents, updated by the page's event stream
-let is_counting = false;
-export function countLiveAgents(events: readonly LogEvent[]): void {
-  if (is_counting || !events.some(({ type }) => /^(state\.snapshot|live\.agent_(joined|removed))$/.test(type))) return;
-  is_counting = true;
-  setTimeout(async () => {
-    is_counting = false;
-    try {
-      const { total, agents } = await get<{ total?: number; agents: unknown[] }>("/live?limit=1");
-      population.value = total ?? agents.length;
-    } catch {
-      // It is only a number in the top bar.
-    }
-  }, 250);
+  effect(() => (view.value === "world" || is_body_shown.value ? socket.start() : socket.stop()));
 }
 
 // ---- actions

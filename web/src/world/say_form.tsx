@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { safeText } from "../base/safe_text.ts";
 import { Field, FormError, invalidProps } from "../ui/field.tsx";
 import { useSending } from "../ui/sending.ts";
-import { roster, say, selected_agent, world, type Audience } from "./model.ts";
+import { agents_by_name, say, selected_agent, world, type Audience } from "./model.ts";
 import type { Recipients } from "./state.ts";
 import { fieldOf, recipientsText } from "./texts.ts";
 
@@ -18,7 +18,7 @@ export function SayForm() {
   const selected = selected_agent.value;
   const to = chosen?.startsWith(one) && !world.value.agents.has(chosen.slice(one.length)) ? null : chosen;
   const value = to ?? (selected ? one + selected.agent_id : near);
-  const listed = roster.value.slice(0, max_listed);
+  const listed = agents_by_name.value.slice(0, max_listed);
   const failure = { error, field: fieldOf(field) === "content" ? "message" : fieldOf(field) };
   const submit = async () => {
     const audience: Audience = value === near ? { kind: "near" } : value === everybody ? { kind: "everybody" } : { kind: "one", id: value.slice(one.length) };

@@ -289,13 +289,8 @@ export function positionAt(body: Pick<LiveAgent, "position" | "direction" | "wal
 // Fast comparison: there may be thousands of agents, sorted many times a second.
 const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-/// The agents by name, then by id; only those whose name, role, task, state or id contains `words`.
-export function filteredAgents(agents: ReadonlyMap<string, AgentRow>, words = ""): AgentRow[] {
-  const wanted = words.trim().toLowerCase();
-  const has = ({ name, role, current_task, state, agent_id }: AgentRow) => `${name} ${role ?? ""} ${current_task ?? ""} ${state} ${agent_id}`.toLowerCase().includes(wanted);
-  return [...agents.values()].filter((agent) => !wanted || has(agent))
-    .sort((a, b) => byText(a.name, b.name) || byText(a.agent_id, b.agent_id));
-}
+export const agentsByName = (agents: ReadonlyMap<string, AgentRow>): AgentRow[] =>
+  [...agents.values()].sort((a, b) => byText(a.name, b.name) || byText(a.agent_id, b.agent_id));
 
 /// The name of an agent or user, safe to show.
 export function nameOf(world: Pick<World, "agents" | "users">, id: string): string {

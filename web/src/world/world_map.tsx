@@ -6,7 +6,7 @@ import { WorldCanvas } from "./canvas.ts";
 import { has_joined, moveAgent, moveTo, selected, selected_agent, target_tile, world } from "./model.ts";
 import { tileText } from "./texts.ts";
 
-/// The map of the office. The roster shows the same information, and the forms offer the same actions.
+/// The map of the office. The list shows the same information, and the forms offer the same actions.
 export function WorldMap() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const map = useRef<WorldCanvas | null>(null);

@@ -5,17 +5,10 @@ import { useSending } from "../ui/sending.ts";
 import { Sheet } from "../ui/sheet.tsx";
 import { ActivityList } from "./activity_list.tsx";
 import { LiveAgentCard } from "./live_agent_card.tsx";
-import { has_joined, join, leave, selected_agent, world, world_link } from "./model.ts";
+import { has_joined, join, leave, selected, selected_agent, world, world_link } from "./model.ts";
 import { SayForm } from "./say_form.tsx";
 import { SpawnLiveForm } from "./spawn_live_form.tsx";
 import { WorldMap } from "./world_map.tsx";
-
-/// "3 live, 1 thinking, 1 with errors"
-function tally(): string {
-  const all = [...world.value.agents.values()];
-  const count = (word: string, number: number) => (number ? `, ${number} ${word}` : "");
-  return `${all.length} live${count("thinking", all.filter(({ state }) => state === "thinking").length)}${count("speaking", all.filter(({ state }) => state === "speaking").length)}${count("with errors", all.filter(({ error, stuck }) => error || stuck).length)}`;
-}
 
 /// The view of the world: the map, the selected agent, and the activity.
 export function WorldPane() {
@@ -25,9 +18,9 @@ export function WorldPane() {
   const { loaded, agents, warning: layout_warning } = world.value;
   const is_unreachable = world_link.value.kind === "disconnected" && !loaded;
   const is_empty = !agents.size && !has_joined.value;
-  const selected = selected_agent.value;
+  const chosen = selected_agent.value;
   return (
-    <Sheet title="World" count={tally()} loaded={loaded} error={is_unreachable ? "the daemon does not respond; retrying" : ""} is_empty={false} empty=""
+    <Sheet title="World" count={`${agents.size} live`} loaded={loaded} error={is_unreachable ? "the daemon does not respond; retrying" : ""} is_empty={false} empty=""
       actions={(
         <>
           <LinkState at={world_link.value} id="world-link" />
@@ -51,7 +44,7 @@ export function WorldPane() {
           <WorldMap />
           <SayForm />
           <div class="world-foot">
-            {selected && <LiveAgentCard key={selected.agent_id} agent={selected} />}
+            {chosen && <LiveAgentCard key={chosen.agent_id} agent={chosen} actions={<button type="button" class="button is-small" onClick={() => { selected.value = null; }}>Close</button>} />}
             <section aria-label="Recent activity" class="life"><h3 class="heading">Activity</h3><ActivityList /></section>
           </div>
         </>

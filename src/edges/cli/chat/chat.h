@@ -1,14 +1,15 @@
 #pragma once
-/// The verbs around chats: `cru chat`, `cru run AGENT TASK`, `cru sessions`, `cru config`.
+/// The verbs that chats are made of: `cru chat` and `cru run AGENT TASK`.
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "edges/cli/core/command.h"
 
 namespace cru::cli {
 
-void add_sessions_commands(std::vector<Command>& table);
-void add_config_commands(std::vector<Command>& table);
+/// `cru chat`.
+void add_chat_commands(std::vector<Command>& table);
 
 /// `cru run AGENT TASK`: spawns the agent, shows its progress and ends as it does.
 Result<int> run_agent(Context& context, const Args& args, const std::string& agent, const std::string& task);

@@ -1,15 +1,7 @@
 #include "edges/cli/chat/chat_editor.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <histedit.h>
-#include <langinfo.h>
-#include <locale.h>
-#include <poll.h>
-#include <unistd.h>
-
+#include <array>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <vector>
 
@@ -18,50 +10,14 @@
 #include "edges/cli/chat/chat_typing.h"
 #include "edges/cli/core/context.h"
 #include "platform/files/files.h"
+#include "platform/files/readiness.h"
+#include "platform/terminal/edit_library.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 namespace {
 
 constexpr size_t max_remembered = 1000, max_history_bytes = 4 << 20;
-
-/// What is used of libedit.
-struct Library {
-  decltype(&::el_init) el_init = nullptr;
-  decltype(&::el_end) el_end = nullptr;
-  decltype(&::el_set) el_set = nullptr;
-  decltype(&::el_get) el_get = nullptr;
-  decltype(&::el_gets) el_gets = nullptr;
-  decltype(&::el_resize) el_resize = nullptr;
-  decltype(&::history_init) history_init = nullptr;
-  decltype(&::history_end) history_end = nullptr;
-  decltype(&::history) history = nullptr;
-};
-
-template <class Function>
-bool find(void* handle, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(handle, name));
-  return function != nullptr;
-}
-
-/// Null where it is not installed.
-const Library* library() {
-  static Library loaded;
-  static const bool works = [] {
-    void* handle = ::dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
-    return handle && find(handle, "el_init", loaded.el_init) && find(handle, "el_end", loaded.el_end) &&
-           find(handle, "el_set", loaded.el_set) && find(handle, "el_get", loaded.el_get) &&
-           find(handle, "el_gets", loaded.el_gets) && find(handle, "el_resize", loaded.el_resize) &&
-           find(handle, "history_init", loaded.history_init) &&
-           find(handle, "history_end", loaded.history_end) && find(handle, "history", loaded.history);
-  }();
-  return works ? &loaded : nullptr;
-}
-
-/// libedit reads and shows characters by the locale; UTF-8 is ours whatever the environment says.
-void choose_utf8() {
-  ::setlocale(LC_CTYPE, "");
-  if (std::strcmp(::nl_langinfo(CODESET), "UTF-8") != 0) ::setlocale(LC_CTYPE, "C.UTF-8");
-}
 
 bool is_dumb() {
   auto term = api::own_environment("TERM").value_or("");
@@ -98,14 +54,14 @@ struct LineEditor::State {
   std::string history_file, prompt;
   bool styled = false, interrupted = false, ended = false;
   Typing typing;
-  const Library* lib = nullptr;
+  const EditLibrary* lib = nullptr;
   EditLine* line = nullptr;
   History* past = nullptr;
 
   State(Signals& with, std::string file, bool style)
       : signals(with), history_file(std::move(file)), styled(style) {
-    if (is_dumb() || !(lib = library())) return;
-    choose_utf8();
+    if (is_dumb() || !(lib = edit_library())) return;
+    choose_utf8();  // libedit reads and shows characters by the locale
     line = lib->el_init("cru", stdin, stdout, stderr);
     past = lib->history_init();
     if (!line || !past) return;
@@ -158,7 +114,7 @@ struct LineEditor::State {
 
   static State* of(EditLine* line) {
     void* found = nullptr;
-    library()->el_get(line, EL_CLIENTDATA, &found);
+    edit_library()->el_get(line, EL_CLIENTDATA, &found);
     return static_cast<State*>(found);
   }
   static char* give_prompt(EditLine* line) { return of(line)->prompt.data(); }
@@ -173,19 +129,18 @@ struct LineEditor::State {
   std::optional<char32_t> next_character() {
     for (bool settled = false;;) {
       if (auto c = typing.next(settled)) return c;
-      pollfd polled[] = {{STDIN_FILENO, POLLIN, 0}, {signals.fd(), POLLIN, 0}};
-      int ready = ::poll(polled, 2, typing.is_waiting() ? 40 : -1);
-      settled = ready == 0;
-      if (ready <= 0) continue;
-      if (polled[1].revents != 0 && heard(signals.take())) return {};
-      if (polled[0].revents == 0) continue;
-      char bytes[4096];
-      auto count = ::read(STDIN_FILENO, bytes, sizeof bytes);
-      if (count <= 0) {
+      std::array<Awaited, 2> awaited = {{{.fd = standard_input}, {.fd = signals.fd()}}};
+      auto waited = wait_ready(awaited, typing.is_waiting() ? std::optional<Duration>(40ms) : std::nullopt);
+      settled = waited == Waited::late;
+      if (waited != Waited::ready) continue;
+      if (awaited[1].is_ready && heard(signals.take())) return {};
+      if (!awaited[0].is_ready) continue;
+      auto bytes = read_in(standard_input);
+      if (bytes.empty()) {
         ended = true;
         return {};
       }
-      typing.add({bytes, static_cast<size_t>(count)});
+      typing.add(bytes);
     }
   }
 
@@ -202,17 +157,17 @@ struct LineEditor::State {
   }
 
   Line edited() {
-    write_out(STDOUT_FILENO, "\x1b[?2004h");  // pastes are marked
+    write_out(standard_output, "\x1b[?2004h");  // pastes are marked
     int count = 0;
     const char* text = lib->el_gets(line, &count);
-    write_out(STDOUT_FILENO, "\x1b[?2004l");
+    write_out(standard_output, "\x1b[?2004l");
     if (interrupted) return {Got::interrupted};
     if (!text || count <= 0) return {Got::ended};
     return {Got::line, std::string(text, static_cast<size_t>(count))};
   }
 
   Line plain() {
-    write_out(STDOUT_FILENO, prompt);
+    write_out(standard_output, prompt);
     std::string text;
     for (;;) {
       auto c = next_character();
@@ -244,8 +199,8 @@ LineEditor::Line LineEditor::read(const std::string& prompt, bool verbatim) {
 void LineEditor::remember(const std::string& message) {
   state_->enter(message);
   if (state_->history_file.empty()) return;
-  Fd file(::open(state_->history_file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-  if (file) write_out(file.get(), to_text(json::value(message)) + "\n");
+  auto file = open_to_append(state_->history_file, 0600, Links::follow);
+  if (file) (void)write_to(*file, to_text(json::value(message)) + "\n", state_->history_file);
 }
 
 std::string chat_history_file() {

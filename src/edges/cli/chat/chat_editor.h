@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "edges/cli/core/signals.h"
+#include "platform/process/signals.h"
 
 namespace cru::cli {
 

@@ -1,12 +1,12 @@
 #include "edges/cli/chat/chat_minds.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
+#include <array>
 #include <map>
 
-#include "platform/process/terminal.h"
+#include "platform/files/readiness.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 namespace {
@@ -77,17 +77,16 @@ std::string missing_minds(const json::object& minds) {
 }
 
 bool ask_yes_no(const Context& context, const std::string& question, Signals& signals) {
-  if (context.json || !is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)) return false;
-  write_out(STDERR_FILENO, question + " [y/N] ");
-  pollfd polled[] = {{STDIN_FILENO, POLLIN, 0}, {signals.fd(), POLLIN, 0}};
-  while (::poll(polled, 2, -1) >= 0 && polled[0].revents == 0) {
+  if (context.json || !is_terminal(standard_input) || !is_terminal(standard_error)) return false;
+  write_out(standard_error, question + " [y/N] ");
+  std::array<Awaited, 2> awaited = {{{.fd = standard_input}, {.fd = signals.fd()}}};
+  while (wait_ready(awaited) == Waited::ready && !awaited[0].is_ready) {
     if (int signal = signals.take(); signal == SIGWINCH || signal == SIGCONT) continue;
-    write_out(STDERR_FILENO, "\n");
+    write_out(standard_error, "\n");
     return false;
   }
-  char answer[256] = {};
-  auto count = ::read(STDIN_FILENO, answer, sizeof answer);
-  return count > 0 && (answer[0] == 'y' || answer[0] == 'Y');
+  auto answer = read_in(standard_input, 256);
+  return answer.starts_with('y') || answer.starts_with('Y');
 }
 
 }  // namespace cru::cli

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "edges/cli/core/context.h"
-#include "edges/cli/core/signals.h"
+#include "platform/process/signals.h"
 
 namespace cru::cli {
 

@@ -1,37 +1,16 @@
 #include "edges/cli/chat/chat_prompt.h"
 
 #include <fmt/format.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "edges/cli/chat/chat_editor.h"
 #include "edges/cli/chat/chat_minds.h"
 #include "edges/cli/chat/chat_texts.h"
 #include "edges/cli/core/command.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 namespace {
-
-/// What is typed during a turn waits, unseen, for the prompt.
-class NoEcho {
- public:
-  NoEcho() {
-    if (::tcgetattr(STDIN_FILENO, &before_) != 0) return;
-    auto silent = before_;
-    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-    changed_ = ::tcsetattr(STDIN_FILENO, TCSANOW, &silent) == 0;
-  }
-  ~NoEcho() {
-    if (changed_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
-  }
-  NoEcho(const NoEcho&) = delete;
-  NoEcho& operator=(const NoEcho&) = delete;
-
- private:
-  termios before_{};
-  bool changed_ = false;
-};
 
 class Conversation {
  public:
@@ -90,7 +69,7 @@ class Conversation {
 
   bool offer_script() {
     if (!ask_yes_no(context_, "Use the scripted mind instead?", signals_)) {
-      write_out(STDERR_FILENO, "  to chat without a model: cru chat --model scripted\n");
+      write_out(standard_error, "  to chat without a model: cru chat --model scripted\n");
       return false;
     }
     chat_.use_model("scripted");
@@ -125,7 +104,7 @@ class Conversation {
   }
 
   Result<ChatSession::End> quietly_say(const std::string& message) {
-    NoEcho silent;
+    NoEcho silent(standard_input);  // what is typed during a turn waits, unseen, for the prompt
     return chat_.say(message);
   }
 
@@ -148,7 +127,7 @@ class Conversation {
     } else if (name == "end" || name == "quit") {
       leaving_ = true;
     } else if (name == "agents") {
-      for (const auto& command : commands())
+      for (const auto& command : context_.commands)
         if (command.path == "agents list")
           if (auto listed = command.run(context_, {}); !listed) return fail(listed.error());
     } else if (name == "cancel") {

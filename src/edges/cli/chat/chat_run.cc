@@ -1,6 +1,5 @@
 // `cru run AGENT TASK`.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "edges/cli/chat/chat.h"
@@ -8,6 +7,7 @@
 #include "edges/cli/chat/chat_texts.h"
 #include "edges/cli/chat/chat_turn.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/core/operation_commands.h"
 
 namespace cru::cli {
 namespace {
@@ -25,14 +25,14 @@ class AgentRun {
       : context_(context),
         id_(text_or(spawned, "task_id")),
         chat_(text_or(spawned, "chat_id")),
-        printer_(context, {.silent = context.json, .progress_fd = STDOUT_FILENO}),
+        printer_(context, {.silent = context.json, .progress_fd = standard_output}),
         signals_({SIGINT, SIGTERM, SIGHUP}),
         events_(context.another_client()) {
     cursor_.since = text_or(spawned, "spawned_at");
   }
 
   Result<bool> watch() {
-    auto seen = ::getenv("CRU_RUN") ? wait() : follow();
+    auto seen = api::own_environment("CRU_RUN") ? wait() : follow();
     printer_.finish();
     return seen;
   }
@@ -114,7 +114,7 @@ Result<int> report(Context& context, const std::string& id, bool interrupted) {
   if (context.json)
     context.print_json(*text);
   else
-    write_out(well ? STDOUT_FILENO : STDERR_FILENO, end_line(subagent, well ? context.out : context.err));
+    write_out(well ? standard_output : standard_error, end_line(subagent, well ? context.out : context.err));
   return interrupted ? exit_interrupted : well ? 0 : exit_run_failed;
 }
 

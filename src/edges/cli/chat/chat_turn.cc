@@ -1,12 +1,11 @@
 #include "edges/cli/chat/chat_turn.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "edges/cli/chat/chat_texts.h"
-#include "platform/process/terminal.h"
+#include "platform/files/readiness.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 namespace {
@@ -23,7 +22,7 @@ TurnPrinter::TurnPrinter(const Context& context, Options options)
 
 void TurnPrinter::begin_turn(std::string agent) {
   agent_ = std::move(agent);
-  auto size = terminal_size(STDOUT_FILENO);  // it may have another by now
+  auto size = terminal_size(standard_output);  // it may have another by now
   markdown_ = Markdown(context_.out.colour, size ? static_cast<size_t>(size->cols) : 0);
   shown_.clear();
   again_.reset();
@@ -105,7 +104,7 @@ void TurnPrinter::entry(const json::object& data) {
 void TurnPrinter::subagent(std::string_view what, const json::object& data) {
   std::string id(text_or(data, "task_id"));
   auto agent = safe_for_terminal(text_or(data, "agent"));
-  const auto& style = options_.progress_fd == STDOUT_FILENO ? context_.out : context_.err;
+  const auto& style = options_.progress_fd == standard_output ? context_.out : context_.err;
   if (what == "queued") {
     queued_.insert(id);
   } else if (what == "started") {
@@ -158,16 +157,16 @@ void TurnPrinter::turn(const json::object& data) {
 void TurnPrinter::show(std::string_view text) {
   if (options_.silent || text.empty()) return;
   clear_status();
-  if (!words_open_ && something_shown_) write_out(STDOUT_FILENO, "\n");
+  if (!words_open_ && something_shown_) write_out(standard_output, "\n");
   words_open_ = something_shown_ = true;
   line_open_ = !text.ends_with('\n');
-  write_out(STDOUT_FILENO, options_.streaming ? markdown_.feed(text) : std::string(text));
+  write_out(standard_output, options_.streaming ? markdown_.feed(text) : std::string(text));
 }
 
 void TurnPrinter::end_words() {
   if (!words_open_) return;
-  if (options_.streaming) write_out(STDOUT_FILENO, markdown_.finish());
-  if (line_open_) write_out(STDOUT_FILENO, "\n");
+  if (options_.streaming) write_out(standard_output, markdown_.finish());
+  if (line_open_) write_out(standard_output, "\n");
   words_open_ = line_open_ = false;
 }
 
@@ -184,11 +183,11 @@ void TurnPrinter::show_status(const std::string& text) {
   if (options_.silent || !erasable || words_open_) return;
   clear_status();
   status_shown_ = true;
-  write_out(STDERR_FILENO, context_.err.paint(truncate("  … " + text, context_.err.width - 1), Colour::dim));
+  write_out(standard_error, context_.err.paint(truncate("  … " + text, context_.err.width - 1), Colour::dim));
 }
 
 void TurnPrinter::clear_status() {
-  if (std::exchange(status_shown_, false)) write_out(STDERR_FILENO, "\r\x1b[K");
+  if (std::exchange(status_shown_, false)) write_out(standard_error, "\r\x1b[K");
 }
 
 void TurnPrinter::finish() {
@@ -215,8 +214,7 @@ Result<bool> follow_chat(Client& client, Signals& signals, const std::string& ch
     if (!streamed && !client.interrupted()) return fail(streamed.error());
     if (!client.interrupted()) {
       // The stream broke: the daemon is being replaced. Give its own restart the first go.
-      pollfd polled{signals.fd(), POLLIN, 0};
-      ::poll(&polled, 1, 300);
+      wait_readable(signals.fd(), 300ms);
     }
     for (int signal = signals.take(); signal != 0; signal = signals.take())
       if (!on_signal(signal)) return false;

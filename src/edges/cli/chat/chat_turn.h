@@ -8,8 +8,8 @@
 #include <string>
 
 #include "edges/cli/core/context.h"
-#include "edges/cli/core/signals.h"
 #include "edges/cli/terminal/markdown.h"
+#include "platform/process/signals.h"
 
 namespace cru::cli {
 

@@ -1,13 +1,12 @@
 // `cru chat`: at a terminal line by line, elsewhere message by message.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "edges/cli/chat/chat.h"
 #include "edges/cli/chat/chat_minds.h"
 #include "edges/cli/chat/chat_prompt.h"
 #include "edges/cli/chat/chat_session.h"
-#include "platform/process/terminal.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 namespace {
@@ -17,9 +16,8 @@ constexpr size_t max_message_bytes = 1 << 20;
 /// All of standard input, as one message.
 Result<std::string> read_input() {
   std::string text;
-  char bytes[65536];
-  for (ssize_t count = 0; (count = ::read(STDIN_FILENO, bytes, sizeof bytes)) > 0;) {
-    text.append(bytes, static_cast<size_t>(count));
+  for (std::string piece; !(piece = read_in(standard_input, 65536)).empty();) {
+    text += piece;
     if (text.size() > max_message_bytes)
       return fail(Code::too_large, "the message is longer than 1 MiB", "message",
                   "put the text in a file and mention the file in the message");
@@ -85,7 +83,7 @@ Result<std::string> newest_chat(Context& context) {
 Result<int> chat_verb(Context& context, const Args& args) {
   bool resuming = args.has("resume");
   bool at_terminal =
-      is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO) && !context.json && !args.has("message");
+      is_terminal(standard_input) && is_terminal(standard_output) && !context.json && !args.has("message");
   if (resuming && (args.has("model") || args.has("permit") || args.has("title")))
     return fail(Code::invalid_argument, "chat: a resumed chat keeps its model, permissions and title",
                 "resume");
@@ -152,8 +150,6 @@ void add_chat_commands(std::vector<Command>& table) {
       "or with 6\nif a turn failed. Chats are stored in .crucible/sessions. --model scripted requires no API "
       "key.";
   table.push_back(std::move(chat));
-  add_sessions_commands(table);
-  add_config_commands(table);
 }
 
 }  // namespace cru::cli

@@ -1,7 +1,6 @@
 #include "edges/cli/core/cli.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,30 +13,9 @@
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/help.h"
 #include "platform/loop/clock.h"
-#include "platform/process/terminal.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
-
-const std::vector<Command>& commands() {
-  static const auto table = [] {
-    std::vector<Command> out;
-    add_agents_commands(out);
-    add_chat_commands(out);
-    add_run_commands(out);
-    add_output_commands(out);
-    add_event_commands(out);
-    add_question_commands(out);
-    add_coordination_commands(out);
-    add_hooks_commands(out);
-    add_notes_commands(out);
-    add_live_commands(out);
-    add_daemon_commands(out);
-    add_other_commands(out);
-    add_generic_commands(out);
-    return out;
-  }();
-  return table;
-}
 
 std::string Args::get(const std::string& name, std::string fallback) const {
   auto found = values_.find(name);
@@ -107,10 +85,11 @@ std::unexpected<Error> unknown_flag(const std::string& typed, const Command* com
   return usage(fmt::format("{}unknown option {}", what, typed), std::move(hint));
 }
 
-std::unexpected<Error> unknown_verb(const std::vector<std::string>& words) {
+std::unexpected<Error> unknown_verb(std::span<const Command> commands,
+                                    const std::vector<std::string>& words) {
   std::set<std::string> firsts;
   std::vector<std::string> names;
-  for (const auto& command : commands()) {
+  for (const auto& command : commands) {
     if (command.hidden) continue;
     firsts.insert(command.path.substr(0, command.path.find(' ')));
     if (command.path.starts_with(words[0] + " ")) names.push_back(command.path.substr(words[0].size() + 1));
@@ -125,12 +104,13 @@ std::unexpected<Error> unknown_verb(const std::vector<std::string>& words) {
 }
 
 /// The command that the leading words name; the longer name wins. `used` says how many words.
-const Command* find_command(const std::vector<std::string>& words, size_t& used) {
+const Command* find_command(std::span<const Command> commands, const std::vector<std::string>& words,
+                            size_t& used) {
   const Command* found = nullptr;
   std::string path;
   for (size_t i = 0; i < std::min<size_t>(words.size(), 2); ++i) {
     path += (i ? " " : "") + words[i];
-    for (const auto& command : commands())
+    for (const auto& command : commands)
       if (command.path == path) {
         found = &command;
         used = i + 1;
@@ -138,7 +118,7 @@ const Command* find_command(const std::vector<std::string>& words, size_t& used)
   }
   // "questions lst" is a mistyped verb of a group, not a list with a stray word.
   bool stray = found && found->arguments.empty() && used < words.size() && !words[used].starts_with('-');
-  bool is_group = stray && std::ranges::any_of(commands(), [&](const Command& command) {
+  bool is_group = stray && std::ranges::any_of(commands, [&](const Command& command) {
                     return command.path.starts_with(found->path + " ");
                   });
   return is_group ? nullptr : found;
@@ -225,8 +205,8 @@ Result<Args> parse_command(const Command& command, const std::vector<std::string
 
 void style_streams(Context& context, const Globals& globals) {
   auto now = system_clock().wall();
-  for (int fd : {STDOUT_FILENO, STDERR_FILENO}) {
-    auto& style = fd == STDOUT_FILENO ? context.out : context.err;
+  for (int fd : {standard_output, standard_error}) {
+    auto& style = fd == standard_output ? context.out : context.err;
     style.tty = is_terminal(fd);
     style.colour = !globals.no_colour && wants_colour(fd);
     if (auto size = style.tty ? terminal_size(fd) : std::nullopt)
@@ -262,21 +242,24 @@ Result<int> run_words(Context& context, std::vector<std::string> before,
   if (words.empty() || words[0] == "help") {
     size_t used = 0;
     if (words.size() > 1) words.erase(words.begin());
-    const auto* about = words.empty() || words[0] == "help" ? nullptr : find_command(words, used);
-    context.print(about ? help_for(*about) : globals.help || !words.empty() ? help_overview() : help_short());
+    const auto* about =
+        words.empty() || words[0] == "help" ? nullptr : find_command(context.commands, words, used);
+    context.print(about                            ? help_for(*about)
+                  : globals.help || !words.empty() ? help_overview(context.commands)
+                                                   : help_short());
     return 0;
   }
   if (words[0].starts_with('-')) return unknown_flag(words[0], nullptr);
   size_t used = 0;
-  const auto* command = find_command(words, used);
+  const auto* command = find_command(context.commands, words, used);
   if (!command) {
-    bool is_group =
-        std::ranges::any_of(commands(), [&](const Command& c) { return c.path.starts_with(words[0] + " "); });
+    bool is_group = std::ranges::any_of(context.commands,
+                                        [&](const Command& c) { return c.path.starts_with(words[0] + " "); });
     if (is_group && (words.size() == 1 || words[1].starts_with('-'))) {
-      context.print(help_for_group(words[0]));
+      context.print(help_for_group(context.commands, words[0]));
       return 0;
     }
-    return unknown_verb(words);
+    return unknown_verb(context.commands, words);
   }
   words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(used));
   auto args = parse_command(*command, words, after, globals);
@@ -293,7 +276,7 @@ Result<int> run_words(Context& context, std::vector<std::string> before,
 
 }  // namespace
 
-int run(int argc, char** argv) {
+int run(std::span<const Command> commands, int argc, char** argv) {
   std::vector<std::string> before, after;
   bool dashes = false;
   for (int i = 1; i < argc; ++i) {
@@ -303,6 +286,7 @@ int run(int argc, char** argv) {
       (dashes ? after : before).emplace_back(argv[i]);
   }
   Context context;
+  context.commands = commands;
   context.json = std::ranges::find(before, "--json") != before.end();
   style_streams(context, {});
   auto outcome = run_words(context, std::move(before), after);

@@ -1,10 +1,15 @@
 #include "edges/cli/core/cli.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "base/json.h"
 #include "edges/cli/core/command.h"
-#include "edges/cli/core/fake_daemon_fixture.h"
+#include "edges/cli/verbs/cli_fixture.h"
 
 namespace cru::cli {
 namespace {
@@ -26,6 +31,34 @@ FakeReply two_runs(const FakeRequest& request) {
   if (request.target.starts_with("/agents/alpha-1")) return {200, run_a};
   if (request.target.starts_with("/agents/beta-1")) return {200, run_b};
   return {404, R"({"error":"not_found","message":"no such run"})"};
+}
+
+/// As in Codex's workspace-write sandbox: nothing can be connected to.
+void forbid_connecting() {
+  sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_fprog program{.len = std::size(filter), .filter = filter};
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+TEST_F(Cli, InASandboxItSaysWhyAndWhatToDo) {
+  std::filesystem::create_directory(project.state());
+  pid_t child = ::fork();
+  if (child == 0) {
+    forbid_connecting();
+    auto outcome = cru({"locks", "list"});
+    bool says = outcome.err.find("covend.sock: Operation not permitted") != std::string::npos &&
+                outcome.err.find("the tools of the MCP server cru") != std::string::npos &&
+                outcome.err.find("network_access = true") != std::string::npos;
+    if (!says) std::fputs(outcome.err.c_str(), stderr);
+    ::_exit(says && outcome.code != 0 ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(Cli, ListsRunsAsATable) {
@@ -201,7 +234,7 @@ TEST_F(Cli, SaysWhyTheDaemonDidNotStart) {
 }
 
 TEST_F(Cli, HasHelpAndCandidatesForEveryCommand) {
-  for (const auto& command : commands()) {
+  for (const auto& command : all_commands()) {
     EXPECT_FALSE(command.summary.empty()) << command.path;
     EXPECT_TRUE(command.run) << command.path;
   }

@@ -1,6 +1,6 @@
 #pragma once
-/// Command: one verb as data. Parsing, help and completions are made from this
-/// one table; rows of the operation table become commands by themselves.
+/// Command: one verb as data. Parsing, help and completions are made from one
+/// table of these (verbs/all_commands.h), which its user hands in.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
 #include "base/result.h"
 
 namespace cru::cli {
@@ -61,35 +60,5 @@ struct Command {
   bool hidden = false;
   std::string details = {};  ///< a paragraph for `--help`
 };
-
-/// The whole table, in the order of help.
-const std::vector<Command>& commands();
-
-// The parts of the table, one a file.
-void add_run_commands(std::vector<Command>& table);
-void add_output_commands(std::vector<Command>& table);
-void add_question_commands(std::vector<Command>& table);
-void add_event_commands(std::vector<Command>& table);
-void add_daemon_commands(std::vector<Command>& table);
-void add_coordination_commands(std::vector<Command>& table);
-void add_handoff_commands(std::vector<Command>& table);
-void add_hooks_commands(std::vector<Command>& table);
-void add_agents_commands(std::vector<Command>& table);
-void add_chat_commands(std::vector<Command>& table);
-void add_notes_commands(std::vector<Command>& table);
-void add_live_commands(std::vector<Command>& table);
-void add_other_commands(std::vector<Command>& table);
-/// Every row of the operation table that names a verb and is not in `table` yet.
-void add_generic_commands(std::vector<Command>& table);
-/// The command of one row of the operation table, to be refined.
-Command generic_command(const std::string& operation);
-/// What was typed, as the row's input.
-json::object row_input(std::string_view operation, const Args& args);
-/// The daemon's reply; the beginning of an id is enough.
-Result<std::string> call_row(Context& context, std::string_view operation, json::object input);
-/// The same, shown. A reply that says `"success": false` is a refusal: never exit code 0.
-Result<int> run_row(Context& context, std::string_view operation, json::object input);
-/// A refusal in words, with the next step.
-Error refusal_of(const json::object& reply);
 
 }  // namespace cru::cli

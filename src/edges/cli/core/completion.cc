@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 
 #include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
@@ -41,14 +42,14 @@ struct Typed {
   std::vector<std::string> plain;
 };
 
-Typed typed_command(const std::vector<std::string>& words) {
+Typed typed_command(std::span<const Command> commands, const std::vector<std::string>& words) {
   Typed out;
   for (const auto& word : words)
     if (!word.starts_with('-')) out.plain.push_back(word);
   std::string path;
   for (size_t i = 0; i < out.plain.size() && i < 2; ++i) {
     path += (i ? " " : "") + out.plain[i];
-    for (const auto& command : commands())
+    for (const auto& command : commands)
       if (command.path == path) {
         out.command = &command;
         out.used = i + 1;
@@ -109,7 +110,7 @@ Result<int> print_completion(Context& context, const std::string& shell) {
 
 Result<int> print_candidates(Context& context, const std::vector<std::string>& words) {
   std::vector<std::string> out;
-  auto typed = typed_command(words);
+  auto typed = typed_command(context.commands, words);
   const Flag* open_flag =
       typed.command && !words.empty() ? flag_before(*typed.command, words.back()) : nullptr;
   if (open_flag && open_flag->kind != Kind::switched) {
@@ -123,7 +124,7 @@ Result<int> print_candidates(Context& context, const std::vector<std::string>& w
     std::string prefix;
     for (const auto& word : typed.plain) prefix += word + " ";
     std::set<std::string> next;
-    for (const auto& command : commands())
+    for (const auto& command : context.commands)
       if (!command.hidden && command.path.starts_with(prefix))
         next.insert(
             command.path.substr(prefix.size(), command.path.find(' ', prefix.size()) - prefix.size()));

@@ -1,10 +1,6 @@
 #include "edges/cli/core/context.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
-
-#include <cerrno>
 
 #include "base/text.h"
 
@@ -18,6 +14,7 @@ int exit_code(Code code) {
       return 3;
     case Code::unauthorized:
     case Code::forbidden:
+    case Code::not_a_person:
       return 4;
     case Code::daemon_unreachable:
       return 5;
@@ -25,20 +22,6 @@ int exit_code(Code code) {
       return exit_timed_out;
     default:
       return 1;
-  }
-}
-
-void write_out(int fd, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t count = ::write(fd, text.data(), text.size());
-    if (count >= 0) {
-      text.remove_prefix(static_cast<size_t>(count));
-    } else if (errno == EAGAIN) {
-      pollfd polled{fd, POLLOUT, 0};
-      ::poll(&polled, 1, -1);
-    } else if (errno != EINTR) {
-      return;
-    }
   }
 }
 
@@ -61,7 +44,7 @@ Client Context::quiet_client() const {
   return {project, std::move(options)};
 }
 
-void Context::print(std::string_view text) const { write_out(STDOUT_FILENO, text); }
+void Context::print(std::string_view text) const { write_out(standard_output, text); }
 
 void Context::print_json(std::string_view text) const {
   std::string line = out.tty ? json_safe_for_terminal(text) : std::string(text);
@@ -70,7 +53,7 @@ void Context::print_json(std::string_view text) const {
 }
 
 void Context::note(std::string_view text) const {
-  if (!json) write_out(STDERR_FILENO, fmt::format("cru: {}\n", safe_for_terminal(text)));
+  if (!json) write_out(standard_error, fmt::format("cru: {}\n", safe_for_terminal(text)));
 }
 
 int Context::show(const Error& error) const {
@@ -86,7 +69,7 @@ int Context::show(const Error& error) const {
     text += fmt::format("  {}\n", safe_for_terminal(line));
     hints.remove_prefix(std::min(hints.size(), line.size() + 1));
   }
-  write_out(STDERR_FILENO, text);
+  write_out(standard_error, text);
   return exit_code(error.code);
 }
 

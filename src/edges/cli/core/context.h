@@ -1,15 +1,20 @@
 #pragma once
-/// Context: what every verb has: the project, the daemon's client, and how its
-/// two streams look.
+/// Context: what every verb has: the project, the daemon's client, how its two
+/// streams look, and the table that it stands in.
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "api/project.h"
-#include "edges/cli/core/client.h"
+#include "edges/cli/core/command.h"
 #include "edges/cli/core/render.h"
+#include "edges/client/client.h"
+#include "platform/files/standard_streams.h"
 
 namespace cru::cli {
+
+using client::Client;
 
 /// Exit codes that no Error stands for.
 inline constexpr int exit_usage = 2, exit_run_failed = 6, exit_timed_out = 7, exit_interrupted = 130;
@@ -20,6 +25,7 @@ class Context {
   bool json = false;
   Style out;  ///< of standard output
   Style err;
+  std::span<const Command> commands = {};
 
   /// Not connected before its first call.
   Client& client();
@@ -43,7 +49,5 @@ class Context {
 
 /// The exit code that goes with an error's code.
 int exit_code(Code code);
-/// Writes all of `text` to a descriptor. A reader that went away ends the program by SIGPIPE, as it should.
-void write_out(int fd, std::string_view text);
 
 }  // namespace cru::cli

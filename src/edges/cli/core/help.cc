@@ -45,20 +45,20 @@ std::string lines_of(const std::vector<const Command*>& list) {
 }
 
 /// Most used first; a group that is not listed comes last.
-std::vector<std::string> groups() {
+std::vector<std::string> groups(std::span<const Command> commands) {
   std::vector<std::string> order{"Runs",         "Questions", "Agents", "Live agents",
                                  "Coordination", "Notes",     "Hooks",  "Daemon"};
-  for (const auto& command : commands())
+  for (const auto& command : commands)
     if (!command.hidden && std::ranges::find(order, command.group) == order.end())
       order.push_back(command.group);
   return order;
 }
 
 /// Commands with the same first word stand together.
-std::vector<const Command*> commands_of(const std::string& group) {
+std::vector<const Command*> commands_of(std::span<const Command> commands, const std::string& group) {
   auto first_word = [](const Command* command) { return command->path.substr(0, command->path.find(' ')); };
   std::vector<const Command*> out;
-  for (const auto& command : commands()) {
+  for (const auto& command : commands) {
     if (command.hidden || command.group != group) continue;
     auto last = std::ranges::find(out.rbegin(), out.rend(), first_word(&command), first_word);
     out.insert(last == out.rend() ? out.end() : last.base(), &command);
@@ -68,9 +68,10 @@ std::vector<const Command*> commands_of(const std::string& group) {
 
 }  // namespace
 
-std::string help_overview() {
+std::string help_overview(std::span<const Command> commands) {
   std::string out = "cru supervises a crew of AI agents on this machine.\n\nUsage: cru COMMAND [options]\n";
-  for (const auto& group : groups()) out += fmt::format("\n{}:\n{}", group, lines_of(commands_of(group)));
+  for (const auto& group : groups(commands))
+    out += fmt::format("\n{}:\n{}", group, lines_of(commands_of(commands, group)));
   out += fmt::format("\n{}\n", global_options);
   out +=
       "Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 denied, 5 daemon unreachable,\n"
@@ -124,9 +125,9 @@ std::string help_for(const Command& command) {
   return out + fmt::format("\n{}", global_options);
 }
 
-std::string help_for_group(const std::string& word) {
+std::string help_for_group(std::span<const Command> commands, const std::string& word) {
   std::vector<const Command*> list;
-  for (const auto& command : commands())
+  for (const auto& command : commands)
     if (!command.hidden && (command.path == word || command.path.starts_with(word + " ")))
       list.push_back(&command);
   return fmt::format("Usage: cru {} COMMAND\n\n{}\nHelp for one command: cru {} COMMAND --help\n", word,

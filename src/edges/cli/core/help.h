@@ -1,5 +1,6 @@
 #pragma once
 /// Help: the command table as text.
+#include <span>
 #include <string>
 
 namespace cru::cli {
@@ -7,12 +8,12 @@ namespace cru::cli {
 struct Command;
 
 /// `cru --help`: every verb, by group.
-std::string help_overview();
+std::string help_overview(std::span<const Command> commands);
 /// `cru` alone: how to begin.
 std::string help_short();
 /// `cru VERB --help`.
 std::string help_for(const Command& command);
 /// The verbs that begin with `word` ("daemon").
-std::string help_for_group(const std::string& word);
+std::string help_for_group(std::span<const Command> commands, const std::string& word);
 
 }  // namespace cru::cli

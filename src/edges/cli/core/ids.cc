@@ -11,17 +11,19 @@ namespace cru::cli {
 
 namespace {
 
-struct Kind {
+struct Listing {
   const char *target, *list, *key, *noun, *plural, *verb;
 };
-const Kind& kind_of(Named named) {
-  static const Kind runs{"/agents?limit=1000", "agents", "task_id", "run", "runs", "cru ps"};
-  static const Kind questions{"/questions", "questions", "id", "question", "questions", "cru questions list"};
-  static const Kind work{"/work?limit=1000", "work", "task_id", "work item", "work items", "cru work list"};
-  static const Kind handoffs{"/handoffs?limit=1000", "handoffs", "id", "handoff", "handoffs",
-                             "cru handoffs list"};
-  static const Kind live{"/live?limit=1000", "agents",      "agent_id",
-                         "live agent",       "live agents", "cru live list"};
+const Listing& listing_of(Named named) {
+  static const Listing runs{"/agents?limit=1000", "agents", "task_id", "run", "runs", "cru ps"};
+  static const Listing questions{"/questions", "questions", "id",
+                                 "question",   "questions", "cru questions list"};
+  static const Listing work{"/work?limit=1000", "work",       "task_id",
+                            "work item",        "work items", "cru work list"};
+  static const Listing handoffs{"/handoffs?limit=1000", "handoffs", "id", "handoff", "handoffs",
+                                "cru handoffs list"};
+  static const Listing live{"/live?limit=1000", "agents",      "agent_id",
+                            "live agent",       "live agents", "cru live list"};
   switch (named) {
     case Named::live:
       return live;
@@ -40,13 +42,13 @@ const Kind& kind_of(Named named) {
 }  // namespace
 
 Result<std::string> complete_id(Client& client, Named named, const std::string& prefix) {
-  const auto& kind = kind_of(named);
-  auto reply = client.get(kind.target);
+  const auto& listing = listing_of(named);
+  auto reply = client.get(listing.target);
   if (!reply) return fail(reply.error());
   std::vector<std::string> ids, found;
-  if (const auto* rows = array_at(*reply, kind.list))
+  if (const auto* rows = array_at(*reply, listing.list))
     for (const auto& row : *rows)
-      if (row.is_object()) ids.emplace_back(text_or(row.get_object(), kind.key));
+      if (row.is_object()) ids.emplace_back(text_or(row.get_object(), listing.key));
   for (const auto& id : ids) {
     if (id == prefix) return id;
     if (!prefix.empty() && id.starts_with(prefix)) found.push_back(id);
@@ -54,16 +56,16 @@ Result<std::string> complete_id(Client& client, Named named, const std::string& 
   if (found.size() == 1) return found[0];
   if (found.empty()) {
     auto near = closest(prefix, ids);
-    auto hint = fmt::format("list them with: {}", kind.verb);
+    auto hint = fmt::format("list them with: {}", listing.verb);
     if (!near.empty()) hint = "did you mean: " + near;
-    return fail(Code::not_found, fmt::format("{} not found: \"{}\"", kind.noun, prefix), "id", hint);
+    return fail(Code::not_found, fmt::format("{} not found: \"{}\"", listing.noun, prefix), "id", hint);
   }
   std::string names;
   for (size_t i = 0; i < std::min<size_t>(found.size(), 8); ++i) names += (i ? ", " : "") + found[i];
   if (found.size() > 8) names += ", …";
   return fail(Code::invalid_argument,
-              fmt::format("\"{}\" is ambiguous: it matches {} {}", prefix, found.size(), kind.plural), "id",
-              "type more characters of one: " + names);
+              fmt::format("\"{}\" is ambiguous: it matches {} {}", prefix, found.size(), listing.plural),
+              "id", "type more characters of one: " + names);
 }
 
 }  // namespace cru::cli

@@ -2,9 +2,11 @@
 /// Ids as people type them: the beginning of one is enough where it is unique.
 #include <string>
 
-#include "edges/cli/core/client.h"
+#include "edges/client/client.h"
 
 namespace cru::cli {
+
+using client::Client;
 
 enum class Named { run, question, work, handoff, live };
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "base/plain_words.h"
 #include "base/text.h"
 
 namespace cru::cli {
@@ -30,14 +31,6 @@ std::string heading(std::string_view field) {
   return out;
 }
 
-std::string quoted(std::string_view word) {
-  bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$`&|;<>()*?[]#~!{}") == std::string_view::npos;
-  if (plain) return std::string(word);
-  std::string out = "'";
-  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 std::string plain_text(const json::value& value) {
   if (value.is_null()) return "-";
   if (value.is_string()) return std::string(value.get_string());
@@ -52,6 +45,13 @@ std::string plain_text(const json::value& value) {
     return fmt::format("{},{}", int_or(*place, "x"), int_or(*place, "y"));
   if (value.is_double()) return fmt::format("{:.3g}", value.get_double());  // a score, for people
   return to_text(value);
+}
+
+/// Who somebody is, however long that is: a column of them has to leave room for the others.
+constexpr size_t max_name_columns = 40;
+bool is_name_field(std::string_view field) {
+  return is_one_of(field,
+                   {"name", "parent", "agent_id", "agent_name", "written_by", "locked_by", "claimed_by"});
 }
 
 std::string padded(const std::string& text, size_t width) {
@@ -103,7 +103,7 @@ std::string command_of(const json::object& run) {
   std::string out;
   if (const auto* argv = array_at(run, "argv"))
     for (const auto& word : *argv)
-      if (word.is_string()) out += (out.empty() ? "" : " ") + quoted(word.get_string());
+      if (word.is_string()) out += (out.empty() ? "" : " ") + as_shell_word(word.get_string());
   return out;
 }
 
@@ -133,6 +133,7 @@ std::string table(std::span<const std::string_view> columns, const json::array& 
         line.push_back(safe_for_terminal(command_of(object)));
       else
         line.push_back(value ? cell(column, *value, style) : "-");
+      if (is_name_field(column)) line.back() = truncate(line.back(), max_name_columns);
     }
   }
   std::vector<size_t> widths(columns.size());

@@ -24,6 +24,14 @@ TEST(Render, CutsATableToTheTerminal) {
   EXPECT_EQ(table(columns, rows, {}), "ID  PROMPT\nq1  a rather long question\n");
 }
 
+TEST(Render, CutsLongNamesAndNothingElse) {
+  std::array<std::string_view, 2> columns = {"name", "id"};
+  std::string longest(128, 'x');
+  json::array rows{{{"name", longest}, {"id", longest}}};
+  EXPECT_NE(table(columns, rows, {}).find(std::string(39, 'x') + "…  " + longest), std::string::npos);
+  EXPECT_EQ(record({{"name", longest}}, {}), "name  " + longest + "\n");
+}
+
 TEST(Render, KeepsOneRowOnOneLineAndHarmless) {
   std::array<std::string_view, 1> columns = {"prompt"};
   json::array rows{{{"prompt", "two\nlines\x1b[2J"}}};

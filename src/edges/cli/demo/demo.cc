@@ -1,10 +1,6 @@
 #include "edges/cli/demo/demo.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <array>
 #include <charconv>
@@ -13,14 +9,18 @@
 #include "base/text.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
-#include "edges/cli/core/signals.h"
+#include "edges/cli/core/page_url.h"
 #include "edges/cli/demo/demo_cast.h"
 #include "edges/cli/demo/demo_chat.h"
 #include "edges/cli/demo/demo_live.h"
 #include "edges/cli/terminal/output.h"
 #include "platform/files/files.h"
+#include "platform/files/readiness.h"
 #include "platform/loop/clock.h"
-#include "platform/process/terminal.h"
+#include "platform/process/process_exit.h"
+#include "platform/process/self.h"
+#include "platform/process/signals.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 namespace {
@@ -40,8 +40,8 @@ class Stage {
  public:
   Stage() {
     std::error_code error;
-    auto name = std::filesystem::temp_directory_path(error).string() + "/cru-demo-XXXXXX";
-    if (::mkdtemp(name.data())) project.root = std::filesystem::canonical(name, error).string();
+    if (auto folder = make_temporary_folder("cru-demo-"))
+      project.root = std::filesystem::canonical(*folder, error).string();
   }
   ~Stage() {
     if (project.root.empty()) return;
@@ -58,9 +58,9 @@ class Stage {
       }
     (void)client.stop(5s);
     auto keeper =
-        ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
-    (void)ask_keeper(project, {{"op", "stop"}, {"id", 2}});
-    if (keeper && int_or(*keeper, "pid") > 0) wait_for_end(static_cast<pid_t>(int_or(*keeper, "pid")), 8s);
+        client::ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
+    (void)client::ask_keeper(project, {{"op", "stop"}, {"id", 2}});
+    if (keeper && int_or(*keeper, "pid") > 0) wait_for_end(static_cast<int>(int_or(*keeper, "pid")), 8s);
     std::error_code error;
     std::filesystem::remove_all(project.root, error);
   }
@@ -88,7 +88,7 @@ class Demo {
       }
       if (auto asked = settle_question(); !asked) return fail(asked.error());
       if (auto told = follow_chat(); !told) return fail(told.error());
-      if (interrupted(120)) return exit_interrupted;
+      if (interrupted(120ms)) return exit_interrupted;
     }
     return close();
   }
@@ -101,16 +101,13 @@ class Demo {
   void say(std::string_view text) const {
     if (!context_.json) context_.print(fmt::format("{}\n", context_.out.paint(text, Colour::bold)));
   }
-  bool interrupted(int wait_ms) {
-    pollfd polled{signals_.fd(), POLLIN, 0};
-    return ::poll(&polled, 1, wait_ms) > 0;
-  }
+  bool interrupted(Duration wait) { return wait_readable(signals_.fd(), wait); }
   bool all_ended() const {
     return std::ranges::all_of(actors_, [](const Actor& actor) { return has_ended(actor.status); });
   }
 
   Result<> raise_curtain() {
-    auto self = std::filesystem::read_symlink("/proc/self/exe").string();
+    auto self = own_executable();
     say(fmt::format("Temporary project: {}", context_.project.root));
     if (auto prepared = prepare_demo_chat(context_.project.root, speed_); !prepared) return prepared;
     for (auto& actor : actors_) {
@@ -183,12 +180,12 @@ class Demo {
     say(fmt::format("\n✂ kill -9 {}: the daemon was killed. The runs continue without it …", pid));
     auto before = written();
     auto killed = now();
-    ::kill(pid, SIGKILL);
+    kill_process(pid);
     wait_for_end(pid, 5s);
     // Whoever needs the daemon starts it: the run that waits for an answer has the keeper do so, else we do.
     auto probe = context_.quiet_client();
     bool back = false;
-    while (!back && now() - killed < paced(away_for) && !interrupted(5))
+    while (!back && now() - killed < paced(away_for) && !interrupted(5ms))
       back = static_cast<bool>(probe.connect());
     if (!back)
       if (auto started = context_.client().connect(); !started) return started;
@@ -217,24 +214,21 @@ class Demo {
       asked_ = now();
       say(fmt::format("\n? {} asks: {}", text_or(question, "task_id"),
                       safe_for_terminal(text_or(question, "prompt"))));
-      say(is_terminal(STDIN_FILENO) ? "  type yes or no, or answer on the web page:\n"
-                                    : "  there is no terminal; the demo will answer shortly\n");
+      say(is_terminal(standard_input) ? "  type yes or no, or answer on the web page:\n"
+                                      : "  there is no terminal; the demo will answer shortly\n");
     }
     auto waiting =
         std::ranges::count_if(actors_, [](const Actor& actor) { return !has_ended(actor.status); });
-    if (waiting == 1 && !reminded_ && is_terminal(STDIN_FILENO)) {
+    if (waiting == 1 && !reminded_ && is_terminal(standard_input)) {
       reminded_ = true;  // the question has scrolled away, and nothing else is going on
       say(fmt::format("\n? {} is still waiting: {}  (yes or no)", text_or(question, "task_id"),
                       safe_for_terminal(text_or(question, "prompt"))));
     }
     std::string answer;
-    pollfd polled{STDIN_FILENO, POLLIN, 0};
-    if (is_terminal(STDIN_FILENO) && ::poll(&polled, 1, 0) > 0) {
-      char bytes[256];
-      auto count = ::read(STDIN_FILENO, bytes, sizeof bytes);
-      answer.assign(bytes, count > 0 ? static_cast<size_t>(count) : 0);
+    if (is_terminal(standard_input) && wait_readable(standard_input, 0ms)) {
+      answer = read_in(standard_input, 256);
       while (answer.ends_with('\n')) answer.pop_back();
-    } else if (!is_terminal(STDIN_FILENO) && now() - asked_ > paced(answer_after)) {
+    } else if (!is_terminal(standard_input) && now() - asked_ > paced(answer_after)) {
       answer = "yes";
     }
     if (answer.empty()) return {};
@@ -316,7 +310,7 @@ class Demo {
     }
     if (!whole || once_) return whole ? 0 : 1;
     context_.note("serving the web page until Ctrl-C");
-    while (!interrupted(60000)) {
+    while (!interrupted(1min)) {
     }
     return 0;
   }
@@ -339,6 +333,9 @@ Result<int> run_demo(Context& context, bool once, double speed) {
   Stage stage;
   if (stage.project.root.empty()) return fail(Code::internal, "cannot create a temporary folder");
   context.project = stage.project;
+  // The demo is its own project's person, whoever started it and wherever.
+  set_environment("CRU_HOST_TOP", std::to_string(own_pid()), false);
+  set_environment("CRU_START_HERE", "1");
   auto outcome = Demo(context, once, speed).play();
   if (!once && outcome && *outcome == 0) context.note("cleaning up");
   return outcome;

@@ -1,20 +1,20 @@
 #include "edges/cli/terminal/attach.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
 #include "base/id.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
-#include "edges/cli/core/signals.h"
 #include "edges/cli/terminal/follow.h"
 #include "edges/cli/terminal/output.h"
-#include "platform/process/terminal.h"
+#include "platform/files/doorbell.h"
+#include "platform/files/readiness.h"
+#include "platform/process/signals.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 namespace {
@@ -26,25 +26,20 @@ constexpr int64_t replayed_chunks = 200;  // more than a screenful, less than a 
 class Screen {
  public:
   Screen(Client client, std::string id)
-      : client_(std::move(client)),
-        id_(std::move(id)),
-        ended_(::eventfd(0, EFD_CLOEXEC)),
-        stop_(::eventfd(0, EFD_CLOEXEC)),
-        thread_([this] { show(); }) {}
+      : client_(std::move(client)), id_(std::move(id)), thread_([this] { show(); }) {}
   ~Screen() {
     stopping_ = true;
-    uint64_t one = 1;
-    (void)!::write(stop_.get(), &one, sizeof one);
+    stop_.ring();
     thread_.join();
   }
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
   /// Readable when the run has ended, or its output cannot be had.
-  int fd() const { return ended_.get(); }
+  int fd() const { return ended_.fd(); }
 
  private:
   void show() {
-    client_.interrupt_on({stop_.get()});
+    client_.interrupt_on({stop_.fd()});
     PageRequest request{.id = id_, .tail = replayed_chunks, .wait = 30s};
     while (!stopping_) {
       auto page = read_page(client_, request);
@@ -55,18 +50,17 @@ class Screen {
         for (const auto& line : *lines)
           if (line.is_object())
             bytes += bytes_of(line.get_object()) + (bool_or(line.get_object(), "eol", true) ? "\r\n" : "");
-      write_out(STDOUT_FILENO, bytes);
+      write_out(standard_output, bytes);
       request.since = std::max(request.since, int_or(*page, "last_seq", request.since));
       request.tail = 0;
       bool drained = !bool_or(*page, "more") && (!lines || lines->empty());
       if (drained && has_ended(text_or(*page, "status"))) break;
     }
-    uint64_t one = 1;
-    (void)!::write(ended_.get(), &one, sizeof one);
+    ended_.ring();
   }
   Client client_;
   std::string id_;
-  Fd ended_, stop_;
+  Doorbell ended_, stop_;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };
@@ -97,7 +91,7 @@ class Keys {
 };
 
 void send_size(Client& client, const std::string& id) {
-  if (auto size = terminal_size(STDOUT_FILENO))
+  if (auto size = terminal_size(standard_output))
     (void)client.post(run_path(id) + "/resize", {{"rows", size->rows}, {"cols", size->cols}});
 }
 
@@ -108,22 +102,21 @@ Result<Left> exchange_keys(Context& context, const std::string& id) {
   Signals signals({SIGWINCH, SIGTERM, SIGHUP});
   send_size(client, id);
   Screen screen(context.another_client(), id);
-  RawMode raw(STDIN_FILENO);
+  RawMode raw(standard_input);
   Keys keys;
   for (;;) {
-    pollfd polled[] = {{STDIN_FILENO, POLLIN, 0}, {signals.fd(), POLLIN, 0}, {screen.fd(), POLLIN, 0}};
-    if (::poll(polled, 3, -1) < 0) continue;
-    if (polled[1].revents & POLLIN) {
+    std::array<Awaited, 3> awaited = {{{.fd = standard_input}, {.fd = signals.fd()}, {.fd = screen.fd()}}};
+    if (wait_ready(awaited) != Waited::ready) continue;
+    if (awaited[1].is_readable) {
       if (signals.take() != SIGWINCH) return Left::detached;
       send_size(client, id);
     }
-    if (polled[2].revents & POLLIN) return Left::ended;
-    if (polled[0].revents == 0) continue;
-    char typed[4096];
-    ssize_t count = ::read(STDIN_FILENO, typed, sizeof typed);
-    if (count <= 0) return Left::detached;
+    if (awaited[2].is_readable) return Left::ended;
+    if (!awaited[0].is_ready) continue;
+    auto typed = read_in(standard_input);
+    if (typed.empty()) return Left::detached;
     bool detach = false;
-    auto bytes = keys.take({typed, static_cast<size_t>(count)}, detach);
+    auto bytes = keys.take(typed, detach);
     if (!bytes.empty()) {
       auto sent = client.post(run_path(id) + "/input", {{"data", to_base64(bytes)}, {"raw", true}});
       if (!sent && sent.error().code == Code::not_running) return Left::ended;
@@ -145,13 +138,13 @@ Result<int> attach(Context& context, const std::string& id) {
   if (has_ended(text_or(*run, "status")))
     return fail(Code::not_running, fmt::format("run {} has ended: {}", id, text_or(*run, "status")), "id",
                 fmt::format("show its output with: cru logs --raw {}", id));
-  if (!is_terminal(STDIN_FILENO) || !is_terminal(STDOUT_FILENO))
+  if (!is_terminal(standard_input) || !is_terminal(standard_output))
     return fail(Code::invalid_argument, "attach requires a terminal for input and output", {},
                 fmt::format("follow its output with: cru logs -f {}", id));
   context.note(fmt::format("attached to {}; press Ctrl-] d to detach, the run continues", id));
   auto left = exchange_keys(context, id);
   // The run's programs may have hidden the cursor or taken mouse and paste; the shell wants them back.
-  write_out(STDOUT_FILENO, "\x1b[?25h\x1b[?1000l\x1b[?1006l\x1b[?2004l\x1b[0m\r\n");
+  write_out(standard_output, "\x1b[?25h\x1b[?1000l\x1b[?1006l\x1b[?2004l\x1b[0m\r\n");
   if (!left) return fail(left.error());
   run = context.client().get(run_path(id));
   if (!run) return fail(run.error());

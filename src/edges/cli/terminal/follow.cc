@@ -1,17 +1,17 @@
 #include "edges/cli/terminal/follow.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
+#include <array>
 #include <memory>
 #include <set>
 
 #include "base/text.h"
 #include "edges/cli/core/ids.h"
-#include "edges/cli/core/signals.h"
 #include "edges/cli/terminal/question_watch.h"
-#include "platform/process/terminal.h"
+#include "platform/files/readiness.h"
+#include "platform/process/signals.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 namespace {
@@ -114,37 +114,35 @@ class Follower {
         if (option.is_string())
           text += fmt::format("  {}) {}\n", ++number, safe_for_terminal(option.get_string()));
     text += fmt::format("  → cru questions answer {} …\n", id);
-    write_out(STDERR_FILENO, text);
-    return !is_terminal(STDIN_FILENO) || ask_here(id);
+    write_out(standard_error, text);
+    return !is_terminal(standard_input) || ask_here(id);
   }
 
   /// Reads the answer from the terminal, unless it is given elsewhere first.
   bool ask_here(const std::string& id) {
-    write_out(STDERR_FILENO, "answer: ");
+    write_out(standard_error, "answer: ");
     for (;;) {
-      pollfd polled[] = {{STDIN_FILENO, POLLIN, 0}, {signals_.fd(), POLLIN, 0}};
-      int ready = ::poll(polled, 2, 1000);
-      if (ready > 0 && (polled[1].revents & POLLIN)) {
-        write_out(STDERR_FILENO, "\n");
+      std::array<Awaited, 2> awaited = {{{.fd = standard_input}, {.fd = signals_.fd()}}};
+      auto waited = wait_ready(awaited, 1s);
+      if (awaited[1].is_readable) {
+        write_out(standard_error, "\n");
         int signal = signals_.take();
         return signal == 0 || go_on_after(signal);
       }
-      if (ready > 0) {
-        char bytes[4096];
-        ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
-        if (count <= 0) return true;
-        std::string answer(bytes, static_cast<size_t>(count));
+      if (waited == Waited::ready) {
+        auto answer = read_in(standard_input);
+        if (answer.empty()) return true;
         while (answer.ends_with('\n')) answer.pop_back();
         auto sent = client_.post(question_path(id) + "/answer", {{"answer", answer}});
         if (sent) return true;
         context_.show(sent.error());
         if (sent.error().code != Code::invalid_argument) return true;
-        write_out(STDERR_FILENO, "answer: ");
+        write_out(standard_error, "answer: ");
         continue;
       }
       auto now = client_.get(question_path(id));
       if (now && text_or(*now, "status") != "pending") {
-        write_out(STDERR_FILENO,
+        write_out(standard_error,
                   fmt::format("\ncru: the question was {} by another client\n", text_or(*now, "status")));
         return true;
       }

@@ -5,11 +5,12 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "edges/client/client.h"
 
 namespace cru::cli {
 
 class Context;
-class Client;
+using client::Client;
 
 class OutputPrinter {
  public:

@@ -5,10 +5,12 @@
 #include <string>
 #include <thread>
 
-#include "edges/cli/core/client.h"
-#include "platform/files/fd.h"
+#include "edges/client/client.h"
+#include "platform/files/doorbell.h"
 
 namespace cru::cli {
+
+using client::Client;
 
 class QuestionWatch {
  public:
@@ -17,15 +19,15 @@ class QuestionWatch {
   QuestionWatch(const QuestionWatch&) = delete;
   QuestionWatch& operator=(const QuestionWatch&) = delete;
 
-  int fd() const { return asked_.get(); }
+  int fd() const { return asked_.fd(); }
   /// True if something was asked since the last call.
-  bool take();
+  bool take() const { return asked_.take(); }
 
  private:
   void listen();
   Client client_;
   std::string run_id_;
-  Fd asked_, stop_;
+  Doorbell asked_, stop_;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

@@ -1,13 +1,13 @@
 // agents: which there are, what each says, what is wrong with the others, and a new one.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
 #include "base/text.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/core/operation_commands.h"
+#include "edges/cli/verbs/all_commands.h"
 
 namespace cru::cli {
 namespace {
@@ -108,7 +108,7 @@ Result<int> list_verb(Context& context, const Args&) {
     context.note("no agents");
   // As part of the page: no word of cru's own before it.
   if (auto skipped = int_or(reply->object, "skipped"); skipped > 0)
-    write_out(STDERR_FILENO,
+    write_out(standard_error,
               fmt::format("{} skipped; see: cru agents validate\n", counted(skipped, "definition")));
   return 0;
 }

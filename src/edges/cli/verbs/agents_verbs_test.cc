@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "edges/cli/core/fake_daemon_fixture.h"
+#include "edges/cli/verbs/cli_fixture.h"
 
 namespace cru::cli {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "edges/cli/chat/chat.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/verbs/all_commands.h"
 
 namespace cru::cli {
 namespace {

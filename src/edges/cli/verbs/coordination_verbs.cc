@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/core/operation_commands.h"
+#include "edges/cli/verbs/all_commands.h"
 
 namespace cru::cli {
 namespace {
@@ -253,7 +254,8 @@ void add_coordination_commands(std::vector<Command>& table) {
   auto crew = verb_of("list_crew");
   crew.examples = {"cru crew", "cru crew --all"};
   crew.details =
-      "STATUS is one word: needs you, failed, disconnected (gone, and left something behind), speaking, "
+      "BADGE is one word, the same in every list: needs you, failed, disconnected (gone, and left something "
+      "behind), speaking, "
       "listening, thinking, using a tool, queued, idle, or done. With --json each also has the evidence.";
   table.push_back(std::move(crew));
   auto peers = verb_of("discover_agents");

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "edges/cli/core/cli.h"
 #include "edges/cli/core/command.h"
-#include "edges/cli/core/fake_daemon_fixture.h"
+#include "edges/cli/verbs/cli_fixture.h"
 
 namespace cru::cli {
 namespace {
@@ -169,6 +169,55 @@ TEST_F(CoordinationVerbs, AHandoffShowsWhatItsSessionChanged) {
   EXPECT_EQ(
       shown(handoff("", R"("id":null,"base":")" + base + R"(","head":null,"files":["a"],"file_count":1)")),
       top + "\ndone\n\nChanged by the session until now:\n  1 file edited:\n  - a\n");
+}
+
+TEST_F(CoordinationVerbs, EachHandoffIsListedOnceInOneLine) {
+  FakeDaemon daemon(project, always(200, R"({"handoffs":[
+    {"id":"h3","agent_name":"claude_code","written_by":"claude-2","kind":"final","empty":true,"carries":null,
+     "created_at":"t3","summary":"Worked less than a minute."},
+    {"id":"h2","agent_name":"claude_code","written_by":"claude-1","kind":"final","empty":false,"carries":"h1",
+     "created_at":"t2","summary":"the parser\n\nRecorded by cru: worked"},
+    {"id":"h1","agent_name":"claude_code","written_by":"claude-1","kind":"written","empty":false,"carries":null,
+     "created_at":"t1","summary":"the parser"}]})"));
+  EXPECT_EQ(cru({"handoffs", "list"}).out,
+            "ID  WRITTEN BY  KIND   CREATED  SUMMARY\n"
+            "h3  claude-2    empty  t3       Worked less than a minute.\n"
+            "h2  claude-1    final  t2       the parser\n");
+  EXPECT_NE(cru({"handoffs", "list", "--json"}).out.find("\"h1\""), std::string::npos)
+      << "as the daemon says";
+}
+
+TEST_F(CoordinationVerbs, AHintNamesOnlyOptionsThatThereAre) {
+  FakeDaemon daemon(project, always(200, R"({"crew":[{"name":"ada","kind":"script","badge":"idle","since":"t",
+    "doing":null,"parent":null}],"agents":[],"more":true})"));
+  auto crew = cru({"crew"});
+  EXPECT_EQ(
+      crew.out,
+      "NAME  KIND    BADGE  SINCE  DOING  PARENT  SPENT\nada   script  idle   t      -      -       -\n");
+  EXPECT_NE(crew.err.find("more results are available: use --limit\n"), std::string::npos) << crew.err;
+  EXPECT_NE(cru({"ps"}).err.find("use --limit or --before"), std::string::npos);
+}
+
+TEST_F(CoordinationVerbs, WhoseSessionIsOverIsToldWhatToTypeInATerminal) {
+  FakeDaemon daemon(project, always(409, R"({"success":false,"error":"session_expired",
+    "message":"this agent session was disconnected: it ended normally","hint":"call register_session"})"));
+  ::setenv("CLAUDE_CODE_SESSION_ID", "9de0a853-35c2-4ac5-b250-2bbf84fb563d", 1);
+  auto refused = cru({"locks", "acquire", "a"});
+  ::unsetenv("CLAUDE_CODE_SESSION_ID");
+  EXPECT_NE(refused.err.find("unset CLAUDE_CODE_SESSION_ID"), std::string::npos) << refused.err;
+  EXPECT_EQ(refused.err.find("register_session"), std::string::npos) << refused.err;
+}
+
+TEST_F(CoordinationVerbs, ANameThatCannotBeNamesItsVariable) {
+  FakeDaemon daemon(project, always(400, R"({"success":false,"error":"invalid_argument",
+    "message":"invalid_agent_id: an agent id must have 1 to 128 characters","field":"Cru-Agent-Id"})"));
+  ::setenv("AGENT_ID", std::string(200, 'x').c_str(), 1);
+  auto refused = cru({"locks", "list"});
+  auto doctor = cru({"doctor"});
+  ::unsetenv("AGENT_ID");
+  EXPECT_NE(refused.err.find("AGENT_ID=xxx"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("unset AGENT_ID"), std::string::npos) << refused.err;
+  EXPECT_NE(doctor.out.find("cannot be an agent's name"), std::string::npos) << doctor.out;
 }
 
 TEST_F(CoordinationVerbs, HandoffsOfSessionsThatDidNothingCanBeLeftOut) {

@@ -1,18 +1,17 @@
 // `cru daemon …`: the daemon's own life. `daemon run` is the program's, not ours.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/inotify.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
+#include <array>
 
 #include "base/text.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
-#include "edges/cli/core/signals.h"
+#include "edges/cli/verbs/all_commands.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
+#include "platform/files/folder_notice.h"
+#include "platform/files/readiness.h"
+#include "platform/process/self.h"
+#include "platform/process/signals.h"
 
 namespace cru::cli {
 namespace {
@@ -70,9 +69,10 @@ Result<int> say_started(Context& context, std::string_view what) {
 }
 
 Result<int> start_verb(Context& context, const Args& args) {
+  if (args.has("here")) set_environment("CRU_START_HERE", "1");
   auto client = context.quiet_client();
   if (client.connect()) return say_started(context, "the daemon is already running");
-  if (auto started = start_daemon(context.project, {}, run_options(args)); !started)
+  if (auto started = client::start_daemon(context.project, {}, run_options(args)); !started)
     return fail(started.error());
   return say_started(context, "started the daemon");
 }
@@ -90,10 +90,11 @@ Result<int> stop_verb(Context& context, const Args&) {
 }
 
 Result<int> restart_verb(Context& context, const Args& args) {
+  if (args.has("here")) set_environment("CRU_START_HERE", "1");
   auto client = context.quiet_client();
   if (client.connect())
     if (auto stopped = client.stop(); !stopped) return fail(stopped.error());
-  if (auto started = start_daemon(context.project, {}, run_options(args)); !started)
+  if (auto started = client::start_daemon(context.project, {}, run_options(args)); !started)
     return fail(started.error());
   return say_started(context, "restarted the daemon");
 }
@@ -102,59 +103,48 @@ Result<int> restart_verb(Context& context, const Args& args) {
 Result<int> run_verb(Context& context, const Args& args) {
   std::vector<std::string> words{"cru", "daemon", "run", "--project", context.project.root};
   for (auto& word : run_options(args)) words.push_back(std::move(word));
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  ::execv("/proc/self/exe", argv.data());
-  return fail(system_error(errno, "run the daemon"));
+  return fail(begin_anew(std::move(words), "run the daemon"));
 }
 
 /// The log as it grows, through rotations: a new file with the old name is read from its start.
-Result<int> follow_log(Context& context, Fd file, const std::string& path) {
+Result<int> follow_log(Context& context, Fd file, int64_t offset, const std::string& path) {
   Signals signals({SIGINT, SIGTERM, SIGHUP});
-  Fd changes(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  ::inotify_add_watch(changes.get(), context.project.log_folder().c_str(),
-                      IN_MODIFY | IN_CREATE | IN_MOVED_TO);
+  FolderNotice changes(context.project.log_folder(), FolderNotice::changed_contents);
   for (;;) {
-    char bytes[65536];
-    for (ssize_t count; (count = ::read(file.get(), bytes, sizeof bytes)) > 0;) {
-      std::string_view text(bytes, static_cast<size_t>(count));
-      context.print(context.out.tty ? safe_for_terminal(text, Newlines::keep) : std::string(text));
+    for (SystemResult<std::string> text; (text = read_part(file, offset, 65536)) && !text->empty();) {
+      offset += static_cast<int64_t>(text->size());
+      context.print(context.out.tty ? safe_for_terminal(*text, Newlines::keep) : *text);
     }
-    struct stat mine{}, named{};
-    if (::fstat(file.get(), &mine) == 0 && ::stat(path.c_str(), &named) == 0 && mine.st_ino != named.st_ino) {
-      file = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-      continue;
-    }
-    pollfd polled[] = {{signals.fd(), POLLIN, 0}, {changes.get(), POLLIN, 0}};
-    ::poll(polled, 2, -1);
-    if (polled[0].revents & POLLIN) return exit_interrupted;
-    while (::read(changes.get(), bytes, sizeof bytes) > 0) {
-    }
+    if (auto named = file_status(path); named && named->inode != file_status(file).inode)
+      if (auto fresh = open_to_read(path)) {
+        file = std::move(fresh->fd);
+        offset = 0;
+        continue;
+      }
+    std::array<Awaited, 2> awaited = {{{.fd = signals.fd()}, {.fd = changes.fd()}}};
+    wait_ready(awaited);
+    if (awaited[0].is_readable) return exit_interrupted;
+    changes.take();
   }
 }
 
 Result<int> daemon_logs_verb(Context& context, const Args& args) {
   auto path = context.project.log_file();
-  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  auto file = open_to_read(path);
   if (!file)
     return fail(Code::not_found, fmt::format("no log yet: {}", path), {},
                 "start the daemon with: cru daemon start");
   // Start `tail` lines before the end, reading at most the last megabyte.
   auto lines = static_cast<size_t>(args.number("tail").value_or(50));
-  off_t size = ::lseek(file.get(), 0, SEEK_END);
-  off_t from = std::max<off_t>(0, size - (1 << 20));
-  std::string text(static_cast<size_t>(size - from), '\0');
-  ssize_t count = ::pread(file.get(), text.data(), text.size(), from);
-  text.resize(count > 0 ? static_cast<size_t>(count) : 0);
+  auto from = std::max<int64_t>(0, file->status.size - (1 << 20));
+  auto text = read_part(file->fd, from, static_cast<size_t>(file->status.size - from)).value_or("");
   size_t at = text.size();
   for (size_t seen = 0; at > 0; --at)
     if (text[at - 1] == '\n' && at < text.size() && ++seen == lines) break;
   auto shown = std::string_view(text).substr(lines == 0 ? text.size() : at);
   context.print(context.out.tty ? safe_for_terminal(shown, Newlines::keep) : std::string(shown));
   if (!args.has("follow")) return 0;
-  ::lseek(file.get(), from + static_cast<off_t>(text.size()), SEEK_SET);
-  return follow_log(context, std::move(file), path);
+  return follow_log(context, std::move(file->fd), from + static_cast<int64_t>(text.size()), path);
 }
 
 }  // namespace
@@ -165,10 +155,13 @@ void add_daemon_commands(std::vector<Command>& table) {
             .kind = Kind::number,
             .value = "N",
             .summary = "TCP port of the web page; default: 8765 or the next free one"};
+  Flag here{
+      .name = "here",
+      .summary = "also inside a sandbox or container; CRU_START_HERE=1 in the environment does the same"};
   table.push_back({.path = "daemon start",
                    .group = group,
                    .summary = "Starts the daemon; other commands start it automatically",
-                   .flags = {port},
+                   .flags = {port, here},
                    .run = start_verb});
   table.push_back({.path = "daemon stop",
                    .group = group,
@@ -177,7 +170,7 @@ void add_daemon_commands(std::vector<Command>& table) {
   table.push_back({.path = "daemon restart",
                    .group = group,
                    .summary = "Restarts the daemon; runs continue",
-                   .flags = {port},
+                   .flags = {port, here},
                    .run = restart_verb});
   table.push_back({.path = "daemon status",
                    .group = group,

@@ -1,11 +1,14 @@
 #include "edges/cli/verbs/doctor.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "base/agent_id.h"
 #include "base/text.h"
 #include "edges/cli/core/context.h"
+#include "edges/hooks/hook_guard.h"
 #include "edges/hooks/installer.h"
+#include "edges/identity.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
 
 namespace cru::cli {
@@ -17,13 +20,12 @@ struct Check {
 
 Check check_state(const api::Project& project) {
   auto folder = project.state();
-  if (::access(folder.c_str(), F_OK) != 0) {
-    if (::access(project.root.c_str(), W_OK) == 0)
-      return {"state folder", "ok", folder + " will be created on first use"};
+  if (!file_exists(folder)) {
+    if (may_write(project.root)) return {"state folder", "ok", folder + " will be created on first use"};
     return {"state folder", "fail", project.root + " is not writable",
             "choose another project with --project"};
   }
-  if (::access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return {"state folder", "ok", folder};
+  if (may_use_folder(folder)) return {"state folder", "ok", folder};
   return {"state folder", "fail", folder + " is not writable", "chmod u+rwx " + folder};
 }
 
@@ -44,7 +46,8 @@ Check check_daemon(const Context& context) {
 }
 
 Check check_keeper(const api::Project& project) {
-  auto hello = ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
+  auto hello =
+      client::ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
   if (hello) {
     const auto* runs = array_at(*hello, "runs");
     return {"keeper", "ok",
@@ -62,7 +65,7 @@ std::string found_on_path(const std::string& program) {
   while (!rest.empty()) {
     auto folder = rest.substr(0, rest.find(':'));
     auto file = fmt::format("{}/{}", folder, program);
-    if (!folder.empty() && ::access(file.c_str(), X_OK) == 0) return file;
+    if (!folder.empty() && may_execute(file)) return file;
     rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
   }
   return {};
@@ -110,6 +113,9 @@ std::vector<Check> check_codex_hooks(const Context& context) {
   auto found = hooks::look_at(target);
   if (!found) return {{"codex hooks", "warn", found.error().message, "correct the file"}};
   if (*found == hooks::Installed::no || *found == hooks::Installed::by_hand) return {};
+  if (*found == hooks::Installed::disabled)
+    return {{"codex hooks", "warn", hooks::remark_on(target),
+             "remove that line, or: cru hooks uninstall --codex"}};
   if (*found == hooks::Installed::partly)
     return {{"codex hooks", "warn", "some are missing in " + target.path, "cru hooks install --codex"}};
   auto trust = hooks::look_at_trust(target);
@@ -121,6 +127,19 @@ std::vector<Check> check_codex_hooks(const Context& context) {
            waits && !trust->all_off ? std::string(hooks::how_to_trust())
                                     : "turn them on in Codex, or remove them: "
                                       "cru hooks uninstall --codex"}};
+}
+
+/// A name that agents cannot have, in this terminal or where a host's hook has met it last. None if all is
+/// well.
+std::vector<Check> check_agent_name(const Context& context) {
+  auto name = api::own_environment("AGENT_ID").value_or("");
+  if (!name.empty() && !is_agent_id(name))
+    return {{"AGENT_ID", "warn", edges::why_refused(name), "choose another name, or: unset AGENT_ID"}};
+  auto last =
+      parse_json(hooks::last_hook_error(hooks::hook_log_of(context.project.state(), api::own_environment)));
+  auto error = last && last->is_object() ? text_or(last->get_object(), "error") : std::string_view();
+  if (!error.starts_with("AGENT_ID=")) return {};
+  return {{"AGENT_ID", "warn", std::string(error), "start the agent with another AGENT_ID"}};
 }
 
 }  // namespace
@@ -135,6 +154,7 @@ Result<int> examine(Context& context) {
                             check_program("claude", "to use --backend claude"),
                             check_program("codex", "to use --backend codex"),
                             check_program("gemini", "to use --backend gemini")};
+  for (auto& check : check_agent_name(context)) checks.push_back(std::move(check));
   for (auto& check : check_codex_hooks(context)) checks.push_back(std::move(check));
   for (auto& check : check_minds(context)) checks.push_back(std::move(check));
   bool failed = false;

@@ -1,12 +1,12 @@
 // `cru events`: the event log, once or as it grows.
 #include <fmt/format.h>
-#include <poll.h>
 
 #include "base/text.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
-#include "edges/cli/core/signals.h"
+#include "edges/cli/verbs/all_commands.h"
+#include "platform/files/readiness.h"
+#include "platform/process/signals.h"
 
 namespace cru::cli {
 namespace {
@@ -98,8 +98,7 @@ Result<int> follow_events(Context& context, const Args& args) {
     if (client.interrupted()) return exit_interrupted;
     if (!streamed) return fail(streamed.error());
     // The stream broke: the daemon is being replaced. Give its own restart the first go.
-    pollfd polled{signals.fd(), POLLIN, 0};
-    if (::poll(&polled, 1, 300) > 0) return exit_interrupted;
+    if (wait_readable(signals.fd(), 300ms)) return exit_interrupted;
   }
 }
 

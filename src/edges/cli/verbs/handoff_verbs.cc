@@ -1,9 +1,13 @@
 // handoffs: what a session left for the next one, as a page, with what it changed.
 #include <fmt/format.h>
 
+#include <set>
+
+#include "api/operation.h"
 #include "base/text.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/core/operation_commands.h"
+#include "edges/cli/verbs/all_commands.h"
 
 namespace cru::cli {
 namespace {
@@ -65,9 +69,9 @@ std::string origin_of(const json::object& handoff, const Style& style) {
 std::string handoff_page(const json::object& handoff, const Style& style) {
   auto out =
       fmt::format("{} by {}, {} ({})\n{}\n{}\n", style.paint("Handoff", Colour::bold),
-                  handoff_field(handoff, "agent_name", style), handoff_field(handoff, "created_at", style),
-                  handoff_field(handoff, "id", style), origin_of(handoff, style),
-                  safe_for_terminal(text_or(handoff, "summary"), Newlines::keep));
+                  handoff_field(handoff, handoff.contains("written_by") ? "written_by" : "agent_name", style),
+                  handoff_field(handoff, "created_at", style), handoff_field(handoff, "id", style),
+                  origin_of(handoff, style), safe_for_terminal(text_or(handoff, "summary"), Newlines::keep));
   for (auto [key, title] : {std::pair{"completed_work", "Done"}, std::pair{"in_progress", "In progress"},
                             std::pair{"decisions", "Decided"}, std::pair{"next_steps", "Next"},
                             std::pair{"relevant_files", "Files"}}) {
@@ -111,10 +115,37 @@ Result<int> show_handoff(Context& context, const Args& args) {
   return 0;
 }
 
+/// Each handoff once: what an agent wrote is part of the final one that carries it.
+json::array handoff_rows(const json::array& handoffs) {
+  constexpr size_t summary_columns = 100;
+  std::set<std::string, std::less<>> carried;
+  for (const auto& each : handoffs)
+    if (each.is_object()) carried.emplace(text_or(each.get_object(), "carries"));
+  json::array rows;
+  for (const auto& each : handoffs) {
+    if (!each.is_object() || carried.contains(text_or(each.get_object(), "id"))) continue;
+    auto row = each.get_object();
+    if (bool_or(row, "empty")) row["kind"] = "empty";
+    if (!row.contains("written_by")) row["written_by"] = std::string(text_or(row, "agent_name"));
+    row["summary"] = truncate(first_line(trim(text_or(row, "summary"))), summary_columns);
+    rows.emplace_back(std::move(row));
+  }
+  return rows;
+}
+
 Result<int> list_handoffs_verb(Context& context, const Args& args) {
   auto input = row_input("list_handoffs", args);
   if (args.has("no-empty")) input["empty"] = false;
-  return run_row(context, "list_handoffs", std::move(input));
+  if (context.json) return run_row(context, "list_handoffs", std::move(input));
+  auto reply = handoff_reply(call_row(context, "list_handoffs", std::move(input)));
+  if (!reply) return fail(reply.error());
+  const auto* list = array_at(*reply, "handoffs");
+  const auto& columns = api::find_operation("list_handoffs")->cli.columns;
+  if (!list || list->empty())
+    context.note("no handoffs");
+  else
+    context.print(table(columns, handoff_rows(*list), context.out));
+  return 0;
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "base/text.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "edges/hooks/hook.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/installer.h"
@@ -86,7 +86,8 @@ Result<int> change_verb(Context& context, const Args& args, bool add) {
   if (dry_run) context.note("nothing was written");
   if (add && !dry_run)
     for (const auto& target : *list)
-      if (auto trust = trust_text(target); !trust.empty()) context.note(trust);
+      for (const auto& text : {hooks::remark_on(target), trust_text(target)})
+        if (!text.empty()) context.note(text);
   return 0;
 }
 
@@ -108,6 +109,7 @@ Result<int> status_verb(Context& context, const Args& args) {
                        {"status", found ? std::string(hooks::name(*found)) : "unreadable"},
                        {"file", target.path},
                        {"trust", json_or_null(trust_text(target))},
+                       {"remark", json_or_null(hooks::remark_on(target))},
                        {"error", found ? json::value(nullptr) : json::value(found.error().message)}});
     }
   }
@@ -125,7 +127,7 @@ Result<int> status_verb(Context& context, const Args& args) {
   constexpr std::array<std::string_view, 5> columns = {"host", "scope", "part", "status", "file"};
   context.print(table(columns, rows, context.out));
   for (const auto& row : rows)
-    for (const char* remark : {"error", "trust"})
+    for (const char* remark : {"error", "remark", "trust"})
       if (auto text = text_or(row.get_object(), remark); !text.empty()) context.note(text);
   context.print(fmt::format("\ndaemon      {}\nlast error  {}\n", runs ? "reachable" : "not running",
                             last.empty() ? "none" : safe_for_terminal(last)));

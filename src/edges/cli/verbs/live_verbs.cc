@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "edges/cli/chat/chat.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/core/operation_commands.h"
 #include "edges/cli/terminal/world_map.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "edges/cli/verbs/live.h"
 
 namespace cru::cli {

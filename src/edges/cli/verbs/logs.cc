@@ -1,15 +1,15 @@
 // What a person does with a run: logs, attach, send, kill, show, wait.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/id.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
-#include "edges/cli/core/signals.h"
+#include "edges/cli/core/operation_commands.h"
 #include "edges/cli/terminal/attach.h"
 #include "edges/cli/terminal/follow.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "platform/loop/clock.h"
+#include "platform/process/signals.h"
 
 namespace cru::cli {
 namespace {
@@ -77,9 +77,8 @@ Result<int> attach_verb(Context& context, const Args& args) {
 
 Result<std::string> read_stdin() {
   std::string text;
-  char bytes[65536];
-  for (ssize_t count; (count = ::read(STDIN_FILENO, bytes, sizeof bytes)) > 0;) {
-    text.append(bytes, static_cast<size_t>(count));
+  for (std::string piece; !(piece = read_in(standard_input, 65536)).empty();) {
+    text += piece;
     if (text.size() > (1u << 20)) return fail(Code::too_large, "standard input is longer than 1 MiB");
   }
   return text;

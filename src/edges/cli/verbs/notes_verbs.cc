@@ -1,15 +1,14 @@
 // notes: the project's markdown, searched, listed, read and indexed.
 #include <fmt/format.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <thread>
 
 #include "base/text.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
-#include "platform/files/fd.h"
+#include "edges/cli/core/operation_commands.h"
+#include "edges/cli/verbs/all_commands.h"
+#include "platform/files/doorbell.h"
 
 namespace cru::cli {
 namespace {
@@ -88,22 +87,18 @@ Result<int> read_verb(Context& context, const Args& args) {
 class ProgressBar {
  public:
   explicit ProgressBar(Context& context)
-      : client_(context.another_client()),
-        width_(context.err.width),
-        stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        thread_([this] { listen(); }) {}
+      : client_(context.another_client()), width_(context.err.width), thread_([this] { listen(); }) {}
   ~ProgressBar() {
     stopping_ = true;
-    uint64_t one = 1;
-    (void)!::write(stop_.get(), &one, sizeof one);
+    stop_.ring();
     thread_.join();
-    if (drawn_) write_out(STDERR_FILENO, "\r\x1b[K");
+    if (drawn_) write_out(standard_error, "\r\x1b[K");
   }
   ProgressBar(const ProgressBar&) = delete;
 
  private:
   void listen() {
-    client_.interrupt_on({stop_.get()});
+    client_.interrupt_on({stop_.fd()});
     (void)client_.stream("/events?type=notes.progress", {}, [this](const ServerEvent& event) {
       auto value = parse_json(event.data);
       if (event.type == "notes.progress" && value && value->is_object())
@@ -117,13 +112,13 @@ class ProgressBar {
     auto full = std::clamp<int64_t>(room, 5, 70) * indexed / total;
     std::string bar;
     for (int64_t i = 0; i < std::clamp<int64_t>(room, 5, 70); ++i) bar += i < full ? "█" : "░";
-    write_out(STDERR_FILENO, fmt::format("\r\x1b[K{} {}/{} notes", bar, indexed, total));
+    write_out(standard_error, fmt::format("\r\x1b[K{} {}/{} notes", bar, indexed, total));
     drawn_ = true;
   }
 
   Client client_;
   size_t width_;
-  Fd stop_;
+  Doorbell stop_;
   std::atomic<bool> stopping_ = false, drawn_ = false;
   std::thread thread_;
 };

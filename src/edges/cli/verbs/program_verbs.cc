@@ -1,15 +1,17 @@
 // version, open, completion, doctor, demo: what is about cru itself.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/completion.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/core/page_url.h"
 #include "edges/cli/demo/demo.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "edges/cli/verbs/doctor.h"
+#include "edges/identity.h"
 #include "edges/mcp/stdio.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/process/detach.h"
 
@@ -32,30 +34,11 @@ void try_browser(const Context& context, const std::string& url) {
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "BROWSER"})
     if (auto value = api::own_environment(name)) environment.push_back(fmt::format("{}={}", name, *value));
   for (const char* program : {"/usr/bin/xdg-open", "/usr/local/bin/xdg-open"})
-    if (::access(program, X_OK) == 0) {
+    if (may_execute(program)) {
       (void)start_detached({program, url}, environment, context.project.root);
       return;
     }
 }
-
-}  // namespace
-
-Result<std::string> page_url(Context& context) {
-  if (auto running = context.client().connect(); !running) return fail(running.error());
-  auto trimmed = [](Result<std::string> text) {
-    while (text && (text->ends_with('\n') || text->ends_with('/'))) text->pop_back();
-    return text;
-  };
-  auto url = trimmed(read_file(context.project.url_file(), 4096));
-  auto token = trimmed(read_file(context.project.token_file(), 4096));
-  if (!url || !token)
-    return fail(Code::not_found,
-                "the daemon does not serve the web page: " + (url ? token : url).error().message, {},
-                "to see the reason, run: cru daemon logs");
-  return fmt::format("{}/#token={}", *url, *token);
-}
-
-namespace {
 
 Result<int> open_verb(Context& context, const Args&) {
   auto url = page_url(context);
@@ -65,6 +48,40 @@ Result<int> open_verb(Context& context, const Args&) {
   else
     context.print(*url + "\n");
   try_browser(context, *url);
+  return 0;
+}
+
+/// Where a process cannot show that a person is there: a container, another machine through a tunnel.
+Result<int> pair_verb(Context& context, const Args& args) {
+  auto made = context.client().post("/pairings", {{"label", args.get("label", "another place")}});
+  if (!made) return fail(made.error());
+  if (context.json) {
+    context.print_json(to_text(*made));
+    return 0;
+  }
+  context.print(
+      fmt::format("Run this in the other place, in the same project, within a day:\n\n"
+                  "  cru pair redeem {}\n\nOr open this page there:\n\n  {}\n",
+                  text_or(*made, "code"), text_or(*made, "url")));
+  return 0;
+}
+
+Result<int> redeem_verb(Context& context, const Args& args) {
+  auto file = edges::key_file(context.project, api::own_environment);
+  if (file.empty()) return fail(Code::invalid_argument, "there is no home folder to keep the key in", "HOME");
+  auto redeemed = context.client().post("/pairings/redeem", {{"code", args.get("code")}});
+  if (!redeemed) return fail(redeemed.error());
+  if (auto folder = make_folder(file.substr(0, file.rfind('/')), 0700); !folder) return fail(folder.error());
+  if (auto written = write_file(file, std::string(text_or(*redeemed, "key")) + "\n", 0600); !written)
+    return fail(written.error());
+  redeemed->erase("key");
+  if (context.json)
+    context.print_json(to_text(*redeemed));
+  else
+    context.print(
+        fmt::format("Paired as {}. Commands here have your rights in this project until you run, "
+                    "anywhere: cru pair revoke {}\n",
+                    text_or(*redeemed, "id"), text_or(*redeemed, "id")));
   return 0;
 }
 
@@ -80,11 +97,30 @@ Result<int> demo_verb(Context& context, const Args& args) {
 }  // namespace
 
 void add_other_commands(std::vector<Command>& table) {
-  table.push_back({.path = "open",
+  table.push_back(
+      {.path = "open",
+       .group = "Daemon",
+       .summary = "Prints the address of the web page, and opens it if there is a desktop",
+       .run = open_verb,
+       .details = "Whoever opens the address within a day has your rights in this project: treat it as a\n"
+                  "password. `cru pair list` shows what has been opened."});
+  table.push_back({.path = "pair",
                    .group = "Daemon",
-                   .summary = "Prints the address of the web page, and opens it if there is a desktop",
-                   .run = open_verb,
-                   .details = "The address contains the project's token: treat it as a password."});
+                   .summary = "Makes a code by which another place gets your rights in this project",
+                   .flags = {{.name = "label",
+                              .kind = Kind::text,
+                              .value = "TEXT",
+                              .summary = "what to call the place in `cru pair list`"}},
+                   .examples = {"cru pair --label 'dev container'"},
+                   .run = pair_verb,
+                   .details =
+                       "For places where a process cannot show that a person is there: a container, or\n"
+                       "another machine through a tunnel. See also: pair redeem, pair list, pair revoke."});
+  table.push_back({.path = "pair redeem",
+                   .group = "Daemon",
+                   .summary = "Exchanges a code for a key, which commands here then use",
+                   .arguments = {{.name = "code", .summary = "what `cru pair` printed"}},
+                   .run = redeem_verb});
   table.push_back(
       {.path = "demo",
        .group = "cru",

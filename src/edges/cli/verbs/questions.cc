@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
-#include "edges/cli/core/signals.h"
+#include "edges/cli/core/operation_commands.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "platform/loop/clock.h"
+#include "platform/process/signals.h"
 
 namespace cru::cli {
 namespace {

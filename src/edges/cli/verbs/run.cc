@@ -1,21 +1,20 @@
 // `cru run`: starts a command or an agent CLI, and stays with it unless told otherwise.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "edges/cli/chat/chat.h"
-#include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
 #include "edges/cli/terminal/attach.h"
 #include "edges/cli/terminal/follow.h"
+#include "edges/cli/verbs/all_commands.h"
 #include "edges/cli/verbs/live.h"
-#include "platform/process/terminal.h"
-
-extern char** environ;
+#include "platform/files/file_status.h"
+#include "platform/process/self.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 namespace {
@@ -39,16 +38,12 @@ json::object allowed_environment(std::string_view backend) {
        {"gemini", "GEMINI_*"},
        {"gemini", "GOOGLE_*"}}};
   json::object out;
-  for (char** entry = environ; entry && *entry; ++entry) {
-    std::string_view text = *entry;
-    auto equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    auto name = text.substr(0, equals);
+  for (const auto& [name, value] : whole_environment()) {
     bool allowed = std::ranges::any_of(always, [&](auto pattern) { return matches(name, pattern); }) ||
                    std::ranges::any_of(by_backend, [&](const auto& row) {
                      return row.first == backend && matches(name, row.second);
                    });
-    if (allowed) out[name] = text.substr(equals + 1);
+    if (allowed) out[name] = value;
   }
   return out;
 }
@@ -98,14 +93,14 @@ Result<json::object> request_body(const Args& args) {
   return body;
 }
 
-bool on_a_terminal() { return is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO); }
+bool on_a_terminal() { return is_terminal(standard_input) && is_terminal(standard_output); }
 
 bool is_program(const std::string& word) {
   if (word.contains('/')) return true;
   auto path = api::own_environment("PATH").value_or("");
   for (std::string_view rest = path; !rest.empty();) {
     auto folder = rest.substr(0, rest.find(':'));
-    if (!folder.empty() && ::access(fmt::format("{}/{}", folder, word).c_str(), X_OK) == 0) return true;
+    if (!folder.empty() && may_execute(fmt::format("{}/{}", folder, word))) return true;
     rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
   }
   return false;
@@ -148,7 +143,7 @@ Result<int> run_verb(Context& context, const Args& args) {
   if (!agent->empty()) return run_agent(context, args, *agent, args.all("words")[1]);
   auto body = request_body(args);
   if (!body) return fail(body.error());
-  if (auto size = terminal_size(STDOUT_FILENO); size && args.has("pty")) {
+  if (auto size = terminal_size(standard_output); size && args.has("pty")) {
     (*body)["rows"] = size->rows;
     (*body)["cols"] = size->cols;
   }

@@ -1,8 +1,5 @@
 // sessions: the chats there were, their transcripts and their folders.
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <map>
@@ -13,8 +10,8 @@
 #include "edges/cli/chat/chat_texts.h"
 #include "edges/cli/chat/chat_turn.h"
 #include "edges/cli/core/context.h"
-
-extern char** environ;
+#include "edges/cli/verbs/all_commands.h"
+#include "platform/process/subprocess.h"
 
 namespace cru::cli {
 namespace {
@@ -203,17 +200,11 @@ Result<int> edit(const std::string& editor, const std::string& file) {
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
   }
   words.push_back(file);
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  if (int error = ::posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ); error != 0)
-    return fail(Code::not_found, fmt::format("cannot start {}: {}", words[0], ::strerror(error)), {},
+  auto code = run_in_foreground(words);
+  if (!code)
+    return fail(Code::not_found, fmt::format("cannot start {}: {}", words[0], code.error().message()), {},
                 "set VISUAL or EDITOR");
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : 1;
+  return *code == 0 ? 0 : 1;
 }
 
 Result<int> open_chat_verb(Context& context, const Args& args) {

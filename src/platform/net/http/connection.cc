@@ -91,7 +91,8 @@ Task<bool> Connection::read_request() {
       if (!had_head && parser_.head_done()) {
         parser_.request().peer = peer_;
         if (auto refused = shared_.admit(parser_.request())) {
-          if (!parser_.done()) keep_ = false, unread_ = true;
+          keep_ = parser_.done() && parser_.keep_alive();
+          unread_ = !parser_.done();
           bool sent = co_await send(std::move(*refused));
           if (!sent || !keep_) co_return false;
           parser_.reset();

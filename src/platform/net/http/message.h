@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "platform/files/fd.h"
 
 namespace cru::http {
 
@@ -22,6 +24,8 @@ struct Peer {
   uid_t uid = static_cast<uid_t>(-1);
   uint16_t port = 0;
   uint64_t connection = 0;  ///< counts the connections of this server, from 1
+  /// Unix: a pidfd of the process that connected; empty if that process is gone.
+  std::shared_ptr<Fd> process = {};
 };
 
 using Fields = std::vector<std::pair<std::string, std::string>>;

@@ -12,6 +12,7 @@
 #include <list>
 
 #include "platform/net/http/connection.h"
+#include "platform/net/http/unix_peer.h"
 
 namespace cru::http {
 namespace {
@@ -95,12 +96,10 @@ struct Server::Impl {
     Peer peer;
     peer.is_unix = listener.is_unix;
     if (listener.is_unix) {
-      ucred credentials{};
-      socklen_t size = sizeof credentials;
-      if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
-        peer.pid = credentials.pid;
-        peer.uid = credentials.uid;
-      }
+      auto found = peer_of(fd);
+      peer.pid = found.pid;
+      peer.uid = found.uid;
+      peer.process = std::make_shared<Fd>(std::move(found.process));
     } else {
       int on = 1;
       ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -219,6 +219,15 @@ TEST_F(HttpServer, RefusesAtTheHeadWithoutReadingTheBody) {
   EXPECT_EQ(status_of(again.ask(get("/x"))), 200);
 }
 
+TEST_F(HttpServer, ClosesWhenAskedToAlsoAfterARefusal) {
+  start();
+  auto client = connect();
+  auto refused = client.ask("GET /forbidden HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(status_of(refused), 403);
+  EXPECT_NE(refused.find("Connection: close"), std::string::npos);
+  EXPECT_TRUE(client.is_closed());
+}
+
 TEST_F(HttpServer, RefusalsAreJsonAndEndTheConnection) {
   start();
   struct {

@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "edges/client/client.h"
+#include "platform/files/files.h"
+#include "platform/files/folder_notice.h"
+#include "platform/files/readiness.h"
+#include "platform/files/transfer.h"
+#include "platform/loop/clock.h"
+#include "platform/net/unix_socket.h"
+#include "platform/process/detach.h"
+#include "platform/process/process_exit.h"
+#include "platform/process/self.h"
+#include "platform/sandbox/inside.h"
+
+namespace cru::client {
+namespace {
+
+// Long, for a busy machine may need it; a daemon that fails says so at once.
+constexpr Duration start_limit = 60s;
+constexpr int max_starts = 20;
+
+std::string last_lines(const std::string& text, size_t count) {
+  size_t at = text.size();
+  while (at > 0 && text[at - 1] == '\n') --at;
+  size_t end = at;
+  for (; at > 0; --at)
+    if (text[at - 1] == '\n' && --count == 0) break;
+  return text.substr(at, end - at);
+}
+
+/// What the daemon itself said about its end: its start-up error, else the end of its log.
+std::string reason_of_failure(const api::Project& project, bool died) {
+  if (auto said = read_file(project.start_error_file()); said && !said->empty()) return last_lines(*said, 8);
+  auto what = died ? std::string("it exited immediately")
+                   : fmt::format("it did not open its socket within {}", format_duration(start_limit));
+  auto log = read_file(project.log_file());
+  return log && !log->empty() ? fmt::format("{}; the end of its log:\n{}", what, last_lines(*log, 5)) : what;
+}
+
+enum class Started { yes, died, late };
+
+/// Waits for the socket. `process` may be empty (started by the keeper).
+Started wait_for_socket(const api::Project& project, const Fd& process, BootTime deadline) {
+  FolderNotice changes(project.state(), FolderNotice::changed_modes);
+  Duration nap = 2ms;
+  while (system_clock().boot() < deadline) {
+    if (connect_unix(project.socket())) return Started::yes;
+    std::array<Awaited, 2> awaited = {{{.fd = changes.fd()}, {.fd = process.get()}}};
+    // A socket is bound before it listens, and that tells nobody: hence the short, growing naps.
+    wait_ready(awaited, nap);
+    nap = std::min<Duration>(nap * 2, 50ms);
+    changes.take();
+    if (process && awaited[1].is_readable)
+      return connect_unix(project.socket()) ? Started::yes : Started::died;
+  }
+  return Started::late;
+}
+
+/// It said nothing of a failure: it was killed. Or it lost the race against another start, or met the lock of
+/// a daemon that was just killed.
+bool may_start_again(const api::Project& project) {
+  auto said = read_file(project.start_error_file());
+  return !said || said->empty() || said->find(api::already_running) != std::string::npos;
+}
+
+std::unexpected<Error> did_not_start(const api::Project& project, bool died) {
+  return fail(Code::daemon_unreachable, "the daemon did not start: " + reason_of_failure(project, died), {},
+              "to see the reason, run: cru daemon run");
+}
+
+}  // namespace
+
+Result<json::object> ask_keeper(const api::Project& project, const json::object& request) {
+  auto unreachable = [](std::string why) { return fail(Code::daemon_unreachable, std::move(why)); };
+  auto socket = connect_unix(project.keeper_socket());
+  if (!socket) return unreachable("the keeper is not running");
+  auto line = to_text(request) + "\n";
+  if (send_now(*socket, line).bytes != line.size())
+    return unreachable("the keeper does not accept connections");
+  std::string reply;
+  while (reply.find('\n') == std::string::npos && reply.size() < (4u << 20)) {
+    if (!wait_readable(socket->get(), 2s)) return unreachable("the keeper does not respond");
+    std::array<char, 4096> bytes;
+    auto received = receive_now(*socket, bytes);
+    if (received.outcome != Transfer::some) return unreachable("the keeper closed the connection");
+    reply.append(bytes.data(), received.bytes);
+  }
+  auto value = parse_json(std::string_view(reply).substr(0, reply.find('\n')));
+  if (!value || !value->is_object()) return unreachable("the keeper sent invalid JSON");
+  if (value->get_object().contains("error")) return fail(error_from_json(value->get_object()));
+  return std::move(value->get_object());
+}
+
+Result<> start_daemon(const api::Project& project, const std::string& executable,
+                      const std::vector<std::string>& options) {
+  // A daemon that is born inside a sandbox would take everybody outside for strangers.
+  bool is_told = !api::own_environment("CRU_START_HERE").value_or("").empty();
+  auto why = is_told ? std::string() : why_sandboxed();
+  if (!why.empty() && !api::own_environment("CRU_RUN"))
+    return fail(
+        Code::daemon_unreachable, "the daemon is not started from inside a sandbox: " + why, {},
+        "start it in a terminal outside (cru daemon start), or, if this whole machine is a container, "
+        "here: cru daemon start --here");
+  if (auto made = make_folder(project.state(), 0700); !made) {
+    auto error = made.error();
+    error.hint =
+        "the project's state is stored there: make it writable, or choose another project with --project";
+    return fail(std::move(error));
+  }
+  (void)remove_file(project.start_error_file());
+  auto deadline = system_clock().boot() + start_limit;
+  // Inside a run whatever we start would count as the run's, to the keeper too: only the keeper may start it.
+  if (api::own_environment("CRU_RUN")) {
+    auto asked = ask_keeper(project, {{"op", "start_daemon"}, {"id", 1}});
+    if (!asked)
+      return fail(Code::daemon_unreachable, "the keeper cannot start the daemon: " + asked.error().message);
+    if (wait_for_socket(project, Fd(), deadline) != Started::yes) return did_not_start(project, false);
+    return {};
+  }
+  auto program = executable.empty() ? own_executable_to_start() : executable;
+  std::vector<std::string> argv{program, "daemon", "run", "--project", project.root};
+  argv.insert(argv.end(), options.begin(), options.end());
+  for (int tries = 1;; ++tries) {
+    auto pid = start_detached(argv, clean_environment(), project.root);
+    if (!pid) return fail(Code::daemon_unreachable, pid.error().message);
+    auto started = wait_for_socket(project, open_process(*pid), deadline);
+    if (started == Started::yes) return {};
+    // The other one may never open its doors, having been killed: then the next of ours does.
+    bool again = started == Started::died && may_start_again(project) && tries < max_starts &&
+                 system_clock().boot() < deadline;
+    if (!again) return did_not_start(project, started == Started::died);
+    (void)remove_file(project.start_error_file());
+  }
+}
+
+}  // namespace cru::client

@@ -1,0 +1,134 @@
+#include "pairings/pairings_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/id.h"
+#include "base/sha256.h"
+
+namespace cru::pairings {
+namespace {
+
+constexpr int64_t max_codes = 64;
+constexpr int64_t max_keys = 256;
+constexpr Duration code_life = 24h;
+
+constexpr Migration pairing_schema[] = {{"pairings", 1, R"(
+CREATE TABLE pairings(
+  id TEXT PRIMARY KEY, label TEXT NOT NULL, key_hash TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX pairings_by_age ON pairings(created_at);
+CREATE TABLE pairing_codes(
+  code_hash TEXT PRIMARY KEY, label TEXT NOT NULL, expires_at INTEGER NOT NULL) WITHOUT ROWID;
+)"}};
+
+Pairing to_pairing(const Row& row) {
+  return {.id = row.text(0), .label = row.text(1), .created_at = row.time(2)};
+}
+
+json::object to_event(const Pairing& pairing) {
+  return {{"pairing_id", pairing.id}, {"label", pairing.label}};
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() { return pairing_schema; }
+
+Task<Result<>> Pairings::recover() {
+  using Keys = std::map<std::string, std::string>;
+  auto keys = co_await store_.read([](Reader& reader) -> Result<Keys> {
+    Keys found;
+    for (const auto& row : reader.rows("SELECT key_hash, id FROM pairings"))
+      found.emplace(row.text(0), row.text(1));
+    return found;
+  });
+  if (!keys) co_return fail(std::move(keys.error()));
+  keys_ = *std::move(keys);
+  co_return Result<>();
+}
+
+std::string Pairings::make_secret(int words) {
+  std::string secret;
+  for (int i = 0; i < words; ++i) secret += fmt::format("{:016x}", random_.next());
+  return secret;
+}
+
+Task<Result<PairingCode>> Pairings::create_code(std::string label) {
+  PairingCode code{
+      .text = make_secret(2), .label = std::move(label), .expires_at = clock_.wall() + code_life};
+  auto written = co_await store_.write([code, hash = sha256(code.text)](Tx& tx) -> Result<bool> {
+    tx.exec("DELETE FROM pairing_codes WHERE expires_at <= ?", tx.now());
+    tx.exec("INSERT INTO pairing_codes(code_hash, label, expires_at) VALUES(?, ?, ?)", hash, code.label,
+            code.expires_at);
+    tx.exec(
+        "DELETE FROM pairing_codes WHERE code_hash IN"
+        " (SELECT code_hash FROM pairing_codes ORDER BY expires_at DESC LIMIT -1 OFFSET ?)",
+        max_codes);
+    return true;
+  });
+  if (!written) co_return fail(std::move(written.error()));
+  co_return code;
+}
+
+Task<Result<Redeemed>> Pairings::redeem(std::string code) {
+  Redeemed made{.pairing = {.id = fmt::format("place-{:08x}", random_.next() & 0xffffffff),
+                            .label = {},
+                            .created_at = clock_.wall()},
+                .key = make_secret(4)};
+  auto hash = sha256(made.key);
+  struct Kept {
+    std::string label;
+    std::vector<std::string> dropped;
+  };
+  auto kept = co_await store_.write([pairing = made.pairing, hash,
+                                     code_hash = sha256(code)](Tx& tx) mutable -> Result<Kept> {
+    auto known =
+        tx.row("SELECT label FROM pairing_codes WHERE code_hash = ? AND expires_at > ?", code_hash, tx.now());
+    if (!known)
+      return fail(Code::not_found, "this code is wrong or has expired", "code",
+                  "get a new one with: cru open, or cru pair");
+    pairing.label = known->text(0);
+    tx.exec("INSERT INTO pairings(id, label, key_hash, created_at) VALUES(?, ?, ?, ?)", pairing.id,
+            pairing.label, hash, pairing.created_at);
+    Kept done{.label = pairing.label, .dropped = {}};
+    for (const auto& row :
+         tx.rows("SELECT id FROM pairings ORDER BY created_at DESC, id LIMIT -1 OFFSET ?", max_keys))
+      done.dropped.push_back(row.text(0));
+    for (const auto& id : done.dropped) tx.exec("DELETE FROM pairings WHERE id = ?", id);
+    tx.emit({"pairing.created", "", to_event(pairing)});
+    return done;
+  });
+  if (!kept) co_return fail(std::move(kept.error()));
+  made.pairing.label = kept->label;
+  std::erase_if(keys_, [&](const auto& known) {
+    return std::ranges::find(kept->dropped, known.second) != kept->dropped.end();
+  });
+  keys_.emplace(std::move(hash), made.pairing.id);
+  co_return made;
+}
+
+bool Pairings::knows(std::string_view key) const { return keys_.contains(sha256(key)); }
+
+Task<Result<std::vector<Pairing>>> Pairings::list() {
+  co_return co_await store_.read([](Reader& reader) -> Result<std::vector<Pairing>> {
+    std::vector<Pairing> found;
+    for (const auto& row : reader.rows("SELECT id, label, created_at FROM pairings ORDER BY created_at, id"))
+      found.push_back(to_pairing(row));
+    return found;
+  });
+}
+
+Task<Result<Pairing>> Pairings::revoke(std::string id) {
+  auto revoked = co_await store_.write([id](Tx& tx) -> Result<Pairing> {
+    auto row = tx.row("SELECT id, label, created_at FROM pairings WHERE id = ?", id);
+    if (!row) return fail(Code::not_found, "no such pairing: " + id, "id", "see: cru pair list");
+    tx.exec("DELETE FROM pairings WHERE id = ?", id);
+    auto pairing = to_pairing(*row);
+    tx.emit({"pairing.revoked", "", to_event(pairing)});
+    return pairing;
+  });
+  if (revoked) std::erase_if(keys_, [&](const auto& known) { return known.second == id; });
+  co_return revoked;
+}
+
+}  // namespace cru::pairings
