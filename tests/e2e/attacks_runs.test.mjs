@@ -176,16 +176,16 @@ test("one run does not stop another, by a verb or over HTTP; itself and what it 
   assert.deepEqual([(await project.show("victim")).status, (await project.show("child")).status], ["running", "killed"]);
 });
 
-test("an agent of which nothing is known changes nothing", async (t) => {
+test("an agent of which nothing is known, an orphan without marks in a session of its own, changes nothing", async (t) => {
   const project = await OrdinaryProject.started({}, t);
-  const unknown = `cd '${project.root}' && env -i PATH="$PATH" HOME="$HOME" ${program}`;
-  await project.run("sly", [`${unknown} locks acquire src/a.cc; echo "lock $?"`, `${unknown} run --detach --id made -- true; echo "run $?"`,
-    `${unknown} work submit --task-type t --description d; echo "work $?"`, "echo tried all"].join("; "));
-  await project.over("sly");
-  const said = (await project.printed("sly")).split("\n").filter((line) => /^(lock|run|work|tried)/.test(line));
-  assert.deepEqual(said.slice(-1), ["tried all"]);
-  for (const line of said.slice(0, -1)) assert.match(line, /^(lock|run|work) [1-9]/);
-  assert.equal(said.length, 4);
+  writeFileSync(project.path("orphan.sh"), [
+    "while read -r _ _ _ parent _ < /proc/$$/stat; ! grep -q -e cru-run -e '^cru$' /proc/$parent/comm; do :; done",  // its own has ended
+    `${program} locks acquire src/a.cc; echo "lock $?"`, `${program} run --detach --id made -- true; echo "run $?"`,
+    `${program} work submit --task-type t --description d; echo "work $?"`, "echo tried all"].join("\n"));
+  project.own();
+  await project.run("sly", `(env -i PATH="$PATH" HOME="$HOME" setsid sh orphan.sh >said 2>&1 </dev/null &); read never`);
+  const said = await waitFor(() => { const text = readFileSync(project.path("said"), "utf8"); return text.includes("tried all") && text; }, { what: "it has tried all" });
+  assert.deepEqual(said.split("\n").filter((line) => /^(lock|run|work) \d+$/.test(line)).map((line) => line.replace(/[1-9]\d*$/, "refused")), ["lock refused", "run refused", "work refused"], said);
   assert.deepEqual([JSON.parse(await project.must("locks", "list", "--json")).result, JSON.parse(await project.must("work", "list", "--json")).tasks ?? []], [[], []]);
   assert.notEqual((await project.cru("show", "made")).code, 0);
 });
