@@ -37,7 +37,7 @@ const coordination = ["sessions", "locks", "work", "handoffs", "teams"];
 // Rooms within rooms: what each folder may include of its siblings, "." being the files beside them. A room that is not
 // here has no folders.
 const within = {
-  platform: { loop: [], files: ["loop"], process: ["loop", "files"], terminal: [], sandbox: ["files"], net: ["loop", "files"] },
+  platform: { loop: [], files: ["loop"], process: ["loop", "files"], terminal: [], sandbox: ["files", "process"], net: ["loop", "files"] },
   "platform/net": { http: [], ".": ["http"] },
   store: { sqlite: ["."], ".": [] },
   runs: { adapters: [], ".": ["adapters"] },

@@ -39,6 +39,8 @@ struct Call {
   std::optional<ProcessIdentity> process = {};  ///< its own
   std::string connection = {};                  ///< an MCP connection's own id
   std::string inherited_session = {};  ///< what its MCP server was started with; see edges/identity.h
+  /// The names of its permissions, when the caller is an agent that thinks here.
+  std::optional<std::vector<std::string>> granted = {};
   /// The member that all this comes to. Filled in by the Api, for coordination rows; empty: nobody yet.
   std::string member = {};
   /// With the end of a session, told by a hook: the client's own id of the session that is over.
@@ -71,7 +73,8 @@ class Api {
  public:
   explicit Api(Store& store) : store_(store) {}
   void bind(std::string_view operation, Handler handler);
-  /// Asked before an operation that a run calls is carried out: what its agent may do.
+  /// Asked before an operation that a run calls is carried out: what its agent may do. The id is empty for an
+  /// agent whose run is not known.
   using Gate = std::function<Task<Result<>>(const Operation& operation, std::string run_id)>;
   void set_gate(Gate gate) { gate_ = std::move(gate); }
   /// Asked before a coordination row is carried out: fills in the member that calls, and what the member is

@@ -8,8 +8,7 @@ namespace cru::crew {
 /// Errors: forbidden for anything in `.coven`, and for chats other than `own_chat`: an agent is told what it
 /// needs to know, and does not read what its parent talked of.
 Result<> check_readable(std::string_view path, std::string_view own_chat = {});
-/// Errors: forbidden for `.coven` and `.git` wherever they are, and for the project's chats and its
-/// definitions and settings of agents.
+/// Errors: forbidden for the guarded paths (base/guarded_paths.h), the project's chats among them.
 Result<> check_writable(std::string_view path);
 
 }  // namespace cru::crew

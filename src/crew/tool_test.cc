@@ -81,12 +81,12 @@ TEST(OffLimits, KeepAgentsFromWideningTheirRights) {
   }
   for (auto path : {".git", ".git/config", ".git/hooks/pre-commit", "module/.git/hooks/x", ".crucible",
                     ".crucible/config.yaml", ".crucible/agents/me.md", ".claude/settings.json",
+                    ".crucible/notes.md", ".claude/notes.md", ".codex/config.toml", ".gemini/settings.json",
                     ".claude/settings.local.json", ".mcp.json"}) {
     EXPECT_TRUE(check_readable(path)) << path;
     EXPECT_FALSE(check_writable(path)) << path;
   }
-  for (auto path :
-       {".gitignore", ".crucible/notes.md", ".claude/notes.md", "a/.mcp.json", "covenant/.covenx"})
+  for (auto path : {".gitignore", "a/.mcp.json", "a/.claude/notes.md", "covenant/.covenx"})
     EXPECT_TRUE(check_writable(path)) << path;
 }
 

@@ -22,7 +22,8 @@ const api::Operation* find_row(const std::string& name) {
   return offered ? row : nullptr;
 }
 
-api::Call call_of(const std::string& agent, const std::string& task_id, std::string trace) {
+api::Call call_of(const std::string& agent, const std::string& task_id, std::string trace,
+                  const crew::Permissions& granted) {
   auto id = fmt::format("{}-{}", agent, task_id);
   return {.caller = api::agent,
           .run_id = {},
@@ -32,7 +33,8 @@ api::Call call_of(const std::string& agent, const std::string& task_id, std::str
           .agent_id = id,
           .agent_type = "cru",
           .session_id = id,
-          .run_member = members::kept_member_id(task_id)};
+          .run_member = members::kept_member_id(task_id),
+          .granted = granted.names()};
 }
 
 }  // namespace
@@ -59,7 +61,8 @@ Task<Result<std::string>> CoordinationTools::call(crew::ToolCall call) {
   const auto* row = find_row(call.name);
   if (!row) co_return fail(Code::not_found, fmt::format("unknown tool: {}", call.name));
   if (auto allowed = check_agent(*row, call.granted); !allowed) co_return fail(std::move(allowed.error()));
-  auto reply = co_await api_.call(*row, call_of(call.agent, call.task_id, call.traceparent), call.input);
+  auto reply =
+      co_await api_.call(*row, call_of(call.agent, call.task_id, call.traceparent, call.granted), call.input);
   if (!reply) co_return fail(std::move(reply.error()));
   co_return reply->text();
 }

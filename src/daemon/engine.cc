@@ -36,13 +36,14 @@ std::map<std::string, std::string> allowed_environment(const Config& config) {
   return allowed;
 }
 
-runs::Options to_options(const api::Project& project, const Config& config) {
+runs::Options to_options(const api::Project& project, const Config& config, std::string program) {
   return {.root = project.root,
           .kill_grace = config.kill_grace,
           .output_limit = config.output_limit,
           .min_free_disk = config.min_free_disk,
           .backends = config.backends,
           .environment = allowed_environment(config),
+          .program = std::move(program),
           .check_program = true};
 }
 
@@ -96,15 +97,35 @@ autonomy::RuntimeOptions live_options(const std::string& root, const Config& con
   return options;
 }
 
-Task<Result<>> check_run(crew::Crew& crew, const api::Operation& operation, std::string run_id) {
+Task<Result<>> check_run(crew::Crew& crew, const runs::Runs& runs, const api::Operation& operation,
+                         std::string run_id) {
   // A live agent's mind only decides: whatever else it asks for, it may look.
-  // Nor may one that cannot be told do more.
-  if (run_id.empty() || run_id.starts_with(autonomy::run_prefix))
+  // Nor may one that cannot be told do more, or what runs confined on an agent's word.
+  if (run_id.empty() || run_id.starts_with(autonomy::run_prefix) || runs.is_confined(run_id))
     co_return check_agent(operation, definitions::Permissions::baseline());
   auto granted = co_await crew.permissions_of_run(std::move(run_id));
   if (!granted) co_return fail(std::move(granted.error()));
   // A run that a person started by itself is no agent of the crew.
   co_return *granted ? check_agent(operation, **granted) : Result<>();
+}
+
+/// What may be run on the word of whoever calls; nothing if that is whatever the user may.
+Task<Result<std::optional<definitions::Permissions>>> rights_of(crew::Crew& crew,
+                                                                definitions::Permissions of_clients,
+                                                                api::Call call) {
+  using Rights = std::optional<definitions::Permissions>;
+  auto baseline = definitions::Permissions::baseline();
+  if (call.granted) {
+    definitions::Permissions granted;
+    for (const auto& name : *call.granted)
+      if (auto permission = definitions::permission_from(name)) granted.add(*permission);
+    co_return Rights(granted);
+  }
+  if (call.caller == api::person && !call.host) co_return Rights();
+  if (call.caller != api::run) co_return Rights(of_clients | baseline);
+  if (call.run_id.empty() || call.run_id.starts_with(autonomy::run_prefix)) co_return Rights(baseline);
+  // A run that a person started by itself is no agent of the crew: it may what it can do without us.
+  co_return co_await crew.permissions_of_run(std::move(call.run_id));
 }
 
 /// CRU_GIT_LIMIT_MS is for tests, whose machine may be slower than the end of a session should wait.
@@ -140,7 +161,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       pairings_(store, loop.clock(), system_random()),
       inbox_(loop, store),
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
-            to_options(project, config)),
+            to_options(project, config, program)),
       retention_(loop, store, *output_, *worktrees_, runs_.purging(),
                  {config.keep_records, config.keep_events, config.max_events}),
       paths_(coordination::file_paths(project.root, pool)),
@@ -184,7 +205,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
              .chat_permissions = config.chat_permissions}),
       live_(loop, store, system_random(), registry_, minds_, live_options(project.root, config)) {
   api_.set_gate([this](const api::Operation& operation, std::string run_id) {
-    return check_run(crew_, operation, std::move(run_id));
+    return check_run(crew_, runs_, operation, std::move(run_id));
   });
   api_.set_identify([this](const api::Operation& operation, api::Call call, json::object input) {
     return identify_member(members_, operation, std::move(call), std::move(input));
@@ -225,7 +246,9 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_questions(api_, runs_, inbox_);
   api::bind_sessions(api_, sessions_, api::badges_of_agents(store_, clock));
   api::bind_locks(api_, locks_);
-  api::bind_work(api_, work_);
+  api::bind_work(api_, work_, [this](api::Call call) {
+    return rights_of(crew_, config_.client_permissions, std::move(call));
+  });
   api::bind_handoffs(api_, handoffs_, memories_);
   api::bind_guardrails(api_, pool_, sessions_, root_);
   api::bind_teams(api_, teams_);

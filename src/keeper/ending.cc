@@ -1,11 +1,13 @@
 // How runs end: reaping, the rest of the tree, the last bytes, the exit record.
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "keeper/loop.h"
+#include "keeper/tree.h"
 
 namespace cru {
 namespace {
@@ -13,12 +15,16 @@ namespace {
 constexpr int64_t max_drain_bytes = 1
                                     << 20;  // what a pipe can hold: an escaped writer cannot keep a run open
 
+/// A supervisor has to end its run within the grace period and this. More than it is itself patient.
+constexpr Duration supervisor_patience = 45s;
+constexpr Duration orphan_patience = 10s;
+
 int64_t millis(timeval time) { return time.tv_sec * 1000 + time.tv_usec / 1000; }
 
 }  // namespace
 
-/// SIGCHLD and wait for any child, not a pidfd a run: as a subreaper the keeper must reap strangers as well,
-/// and a child's pid cannot be anyone else's before it is reaped here.
+/// SIGCHLD and wait for any child: besides the supervisors there may be the daemon, and what a supervisor
+/// that was killed has lost. A child's pid cannot be anyone else's before it is reaped here.
 void Keeper::reap() {
   bool any = false;
   while (true) {
@@ -29,52 +35,92 @@ void Keeper::reap() {
     if (pid <= 0) break;
     any = true;
     daemons_.erase(pid);
-    auto main = mains_.find(pid);
-    if (main == mains_.end()) continue;
-    Run& run = *main->second;
-    mains_.erase(main);
-    run.main_alive = false;
-    run.status = status;
-    run.usage = usage;
-    close_input(run, "not_running");
+    if (auto found = supervisors_.find(pid); found != supervisors_.end())
+      supervisor_ended(*found->second, status);
+    else if (auto main = mains_.find(pid); main != mains_.end())
+      main_ended(*main->second, status, usage);  // it has come to us, so its supervisor is gone
   }
   if (!any) return;
   for (auto& [uid, run] : runs_) settle(*run);
 }
 
-/// Asks a run to end: `signal` to its process group, KILL to its whole tree after `grace`.
+void Keeper::order(Run& run, const Order& order) {
+  if (!run.supervised) return;
+  ssize_t sent = send(run.orders.get(), &order, sizeof order, MSG_DONTWAIT | MSG_NOSIGNAL);
+  // One that takes no orders any more is of no use: what it holds comes to us when it is gone.
+  if (sent != sizeof order && order.ends) ::kill(run.supervisor, SIGKILL);
+}
+
+/// Asks a run to end: `signal` to its process group, KILL to everything of it after `grace`.
 void Keeper::begin_end(Run& run, int signal, Duration grace) {
-  if (run.main_alive) {
-    ::kill(-run.pid, signal);
-    ::kill(-run.pid, SIGCONT);  // a stopped process would not hear it
-  }
-  run.kill_at = std::min(run.kill_at, now_ + std::max(grace, Duration(0)));
-  if (signal == SIGKILL) run.kill_at = now_;
-  if (run.kill_at <= now_) kill_tree(run);
+  grace = std::max(grace, Duration(0));
+  order(run, {.signal = signal, .ends = true, .grace_ms = grace.count()});
+  run.overdue_at = std::min(run.overdue_at, now_ + grace + supervisor_patience);
   arm(run);
 }
 
-void Keeper::kill_tree(Run& run) {
-  run.kill_at = never;
-  run.killing = true;
-  kill_all([&] { return tree_of(run.tree(), [this](pid_t pid) { return owns(pid); }); });
+void Keeper::take_reports(Run& run) {
+  SupervisorReport report;
+  while (run.orders && recv(run.orders.get(), &report, sizeof report, MSG_DONTWAIT) == sizeof report) {
+    if (report.kind == SupervisorReport::Kind::exited) main_ended(run, report.number, report.usage);
+    if (report.kind == SupervisorReport::Kind::left) run.left_behind = report.number;
+  }
 }
 
-/// Brings a run whose main child is gone one step further.
-void Keeper::settle(Run& run) {
-  if (run.main_alive || run.finished) return;
-  auto left = tree_of(run.tree(), [this](pid_t pid) { return owns(pid); });
-  if (!left.empty() && run.killing) return kill_tree(run);  // what slipped through by forking
-  if (!left.empty()) {
-    if (run.asked_to_end) return;
-    run.asked_to_end = true;
-    for (const auto& process : left) {
-      signal_process(process, SIGTERM);
-      signal_process(process, SIGCONT);
-    }
-    run.kill_at = std::min(run.kill_at, now_ + run.grace);
-    return arm(run);
+void Keeper::main_ended(Run& run, int status, const rusage& usage) {
+  if (!run.main_alive) return;
+  mains_.erase(run.pid);
+  run.main_alive = false;
+  run.status = status;
+  run.usage = usage;
+  close_input(run, "not_running");
+}
+
+/// It ends by itself only when it has no child left, or has said how many it gave up. Otherwise it was
+/// killed, and what it held is our child now.
+void Keeper::supervisor_ended(Run& run, int status) {
+  take_reports(run);
+  supervisors_.erase(run.supervisor);
+  run.supervised = false;
+  run.orders.reset();
+  run.overdue_at = never;
+  if (run.left_behind > 0) return main_ended(run, SIGKILL, {});
+  if (status == 0 && !run.main_alive) return;
+  run.orphaned = true;
+  run.overdue_at = now_ + orphan_patience;
+  arm(run);
+}
+
+/// Whatever of our children is neither a supervisor nor a daemon has lost its supervisor. When there is none
+/// of them, nothing is left of any run without one.
+bool Keeper::orphans_are_gone(Run& run) {
+  auto find = [this] { return strays([this](pid_t pid) { return owns(pid); }); };
+  auto left = find();
+  if (!left.empty() && !run.given_up) {
+    kill_all(find);
+    return false;
   }
+  run.left_behind = static_cast<int64_t>(left.size());
+  main_ended(run, SIGKILL, {});  // if it is one of those that are left
+  return true;
+}
+
+/// A run that ought to have ended has not.
+void Keeper::overdue(Run& run) {
+  run.overdue_at = never;
+  if (run.supervised) {
+    ::kill(run.supervisor, SIGKILL);  // somebody has stopped it
+  } else {
+    run.given_up = true;
+    settle(run);
+  }
+}
+
+/// Brings a run whose supervisor has ended one step further.
+void Keeper::settle(Run& run) {
+  if (run.supervised || run.finished) return;
+  if (run.orphaned && !orphans_are_gone(run)) return;
+  run.orphaned = false;
   if (drain(run)) finish(run);
 }
 
@@ -101,7 +147,7 @@ bool Keeper::drain(Run& run) {
 
 void Keeper::finish(Run& run) {
   run.finished = true;
-  run.kill_at = never;
+  run.overdue_at = never;
   finished_.push_back(run.uid);
   commit_at_ = now_;
 }
@@ -133,6 +179,7 @@ void Keeper::commit_exits() {
     record.max_rss_kb = run.usage.ru_maxrss;
     record.cpu_ms = millis(run.usage.ru_utime) + millis(run.usage.ru_stime);
     record.delivered = run.deliveries.delivered();
+    record.left_behind = run.left_behind;
     if (!save_exit(exits_folder_.get(), record)) {
       failed.push_back(uid);
       continue;
@@ -150,8 +197,6 @@ void Keeper::commit_exits() {
   }
   finished_ = std::move(failed);
   commit_at_ = finished_.empty() ? never : now_ + 1s;
-  if (runs_.empty() && !saved.empty())
-    kill_all([this] { return strays([this](pid_t pid) { return owns(pid); }); });
 }
 
 }  // namespace cru

@@ -31,6 +31,7 @@ std::optional<ExitRecord> from_json(const json::object& object) {
   record.boot_id = text_or(object, "boot_id");
   record.max_rss_kb = int_or(object, "max_rss_kb");
   record.cpu_ms = int_or(object, "cpu_ms");
+  record.left_behind = int_or(object, "left_behind");
   if (const auto* delivered = array_at(object, "delivered"))
     for (const auto& id : *delivered)
       if (id.is_string()) record.delivered.emplace_back(id.get_string());
@@ -66,6 +67,7 @@ json::object to_json(const ExitRecord& record) {
           {"boot_id", record.boot_id},
           {"max_rss_kb", record.max_rss_kb},
           {"cpu_ms", record.cpu_ms},
+          {"left_behind", record.left_behind},
           {"delivered", json::value_from(record.delivered)}};
 }
 
@@ -86,7 +88,8 @@ std::vector<ExitRecord> load_exits(int folder) {
   if (!entries) return records;
   while (const dirent* entry = readdir(entries)) {
     std::string_view name = entry->d_name;
-    if (name.ends_with(".tmp")) unlinkat(folder, entry->d_name, 0);
+    // `.gone` was for a daemon that saw the last keeper die: no keeper is started before it has looked.
+    if (name.ends_with(".tmp") || name.ends_with(".gone")) unlinkat(folder, entry->d_name, 0);
     if (!name.ends_with(".json")) continue;
     auto value = parse_json(read_small_file(base + entry->d_name));
     if (!value || !value->is_object()) continue;

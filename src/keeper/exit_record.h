@@ -19,6 +19,7 @@ struct ExitRecord {
   std::string boot_id;
   int64_t max_rss_kb = 0, cpu_ms = 0;
   std::vector<std::string> delivered;  ///< what its input had taken, the last 64
+  int64_t left_behind = 0;             ///< processes that could not be ended
 };
 
 json::object to_json(const ExitRecord& record);

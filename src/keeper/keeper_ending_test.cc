@@ -8,8 +8,8 @@ namespace {
 
 class KeeperEnding : public KeeperTest {};
 
-/// A child that ignores TERM, one in another session, and one that forked twice, cleared its environment
-/// and left the session while its parent still lived.
+/// A child that ignores TERM, one in another session, and one that cleared its environment and left the
+/// session while its parent still lived.
 TEST_F(KeeperEnding, KillsTheWholeTree) {
   start("a",
         "trap '' TERM; (sh -c 'echo $$ > child; exec sleep 1000' &) ; "
@@ -38,26 +38,53 @@ TEST_F(KeeperEnding, EndsWhatAMainChildLeavesBehind) {
   EXPECT_EQ(bytes("a"), "done\n");
 }
 
-TEST_F(KeeperEnding, ToldApartByTheirMarkOneRunsOrphansOutliveTheOther) {
-  start("a", "setsid sh -c 'echo $$ > of_a; exec sleep 1000' & read x");
-  start("b", "(setsid sh -c 'echo $$ > of_b; exec sleep 1000' &) ; read x");
+/// Nothing about them tells whose they are but who their supervisor is.
+TEST_F(KeeperEnding, OneRunsUnmarkedOrphansOutliveTheOther) {
+  start("a", "(env -i setsid sh -c 'echo $$ > of_a; exec sleep 1000' &) ; read x");
+  start("b", "(env -i setsid sh -c 'echo $$ > of_b; exec sleep 1000' &) ; read x");
   pid_t of_a = pid_in("of_a"), of_b = pid_in("of_b");
+  ASSERT_TRUE(of_a > 0 && of_b > 0);
   daemon_->ask({{"op", "kill"}, {"uid", "a"}, {"grace_ms", 0}});
-  daemon_->exit_of("a");
-  EXPECT_TRUE(eventually([&] { return gone(of_a); }));
+  EXPECT_EQ(int_or(daemon_->exit_of("a"), "left_behind", -1), 0);
+  EXPECT_TRUE(gone(of_a));
   EXPECT_FALSE(gone(of_b));
   daemon_->ask({{"op", "kill"}, {"uid", "b"}, {"grace_ms", 0}});
   daemon_->exit_of("b");
-  EXPECT_TRUE(eventually([&] { return gone(of_b); }));
+  EXPECT_TRUE(gone(of_b));
 }
 
-TEST_F(KeeperEnding, KillsUnmarkedStraysWhenNoRunIsLeft) {
-  start("a",
-        "(env -i setsid sh -c 'echo $$ > stray; exec sleep 1000' > /dev/null 2>&1 &) ; while ! test -s "
-        "stray; do :; done");
-  pid_t stray = pid_in("stray");
-  daemon_->exit_of("a");
-  EXPECT_TRUE(eventually([&] { return gone(stray); }));
+/// Each link of the chain forks the next, in a session of its own and without a mark, and ends: nobody who
+/// looks through /proc finds one that is still there. It ends by itself, by count and by time.
+constexpr const char* chain =
+    "exec perl -e 'use POSIX; $SIG{TERM} = $SIG{HUP} = \"IGNORE\"; my $end = time + 60; "
+    "for my $i (1 .. 200000) { my $pid = fork // next; exit if $pid; POSIX::setsid(); "
+    "if ($i == 20) { open my $f, \">\", \"chain-lives\"; print $f \"$$\n\" } "
+    "last if time > $end } ' </dev/null >/dev/null 2>&1";
+
+TEST_F(KeeperEnding, AForkChainThatIgnoresTermHasEndedWhenItsRunHas) {
+  auto request = command("a", "(env -u CRU_RUN sh -c \"$CHAIN\" &) ; while :; do sleep 1; done");
+  request["env"].as_object()["CHAIN"] = chain;
+  daemon_->ask(request);
+  ASSERT_GT(pid_in("chain-lives"), 0);
+  daemon_->ask({{"op", "kill"}, {"uid", "a"}, {"grace_ms", 50}});
+  EXPECT_EQ(int_or(daemon_->exit_of("a"), "left_behind", -1), 0);
+  EXPECT_TRUE(ProcessTable().children(pid_).empty());
+}
+
+TEST_F(KeeperEnding, WhatASupervisorThatWasKilledHasLostIsEndedByTheKeeper) {
+  start("b", "(env -i setsid sh -c 'echo $$ > of_b; exec sleep 1000' &) ; read x");
+  auto a = start("a", "(env -i setsid sh -c 'echo $$ > of_a; exec sleep 1000' &) ; read x");
+  pid_t of_a = pid_in("of_a"), of_b = pid_in("of_b"), main = static_cast<pid_t>(int_or(a, "pid"));
+  ASSERT_TRUE(of_a > 0 && of_b > 0 && main > 0);
+  kill(process_facts(main).parent, SIGKILL);
+  auto exit = daemon_->exit_of("a");
+  EXPECT_EQ(int_or(exit, "signal"), 9);
+  EXPECT_EQ(int_or(exit, "left_behind", -1), 0);
+  EXPECT_TRUE(gone(of_a));
+  EXPECT_TRUE(gone(main));
+  EXPECT_FALSE(gone(of_b));
+  daemon_->ask({{"op", "kill"}, {"uid", "b"}, {"grace_ms", 0}});
+  daemon_->exit_of("b");
 }
 
 TEST_F(KeeperEnding, AnEscapedWriterCannotKeepARunOpen) {

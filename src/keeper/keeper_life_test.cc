@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "keeper/keeper_fixture.h"
+#include "platform/files/family_lock.h"
 
 namespace cru {
 namespace {
@@ -85,11 +86,22 @@ TEST_F(KeeperLife, TerminatedItEndsItsRunsAndKeepsTheirExits) {
   EXPECT_TRUE(fs::exists(root_ / ".coven/exits/a.json"));
 }
 
-TEST_F(KeeperLife, ItsDeathIsTheDeathOfItsRuns) {
-  pid_t main = static_cast<pid_t>(int_or(start("a", "sleep 1000"), "pid"));
+TEST_F(KeeperLife, ItsDeathIsTheDeathOfEverythingInItsRuns) {
+  pid_t main =
+      static_cast<pid_t>(int_or(start("a",
+                                      "(env -i setsid sh -c 'trap \"\" TERM; echo $$ > orphan; while "
+                                      ":; do sleep 1; done' &) ; sleep 1000"),
+                                "pid"));
+  pid_t orphan = pid_in("orphan");
+  ASSERT_GT(orphan, 0);
+  std::string lock = root_ / ".coven/runs.lock";
+  EXPECT_TRUE(is_family_left(lock));
   kill(pid_, SIGKILL);
   wait_keeper();
-  EXPECT_TRUE(eventually([&] { return gone(main); }));
+  EXPECT_TRUE(eventually([&] { return !is_family_left(lock); }));
+  EXPECT_TRUE(gone(main));
+  EXPECT_TRUE(gone(orphan));
+  EXPECT_TRUE(fs::exists(root_ / ".coven/exits/a.gone"));
 }
 
 TEST_F(KeeperLife, ClosesAConnectionThatTalksNonsense) {

@@ -15,6 +15,9 @@
 #include <cstring>
 #include <ctime>
 
+#include "keeper/tree.h"
+#include "platform/files/family_lock.h"
+
 namespace cru {
 namespace {
 
@@ -29,6 +32,15 @@ BootTime boot_clock() {
 Fd open_folder(int root, const char* path) {
   mkdirat(root, path, 0700);
   return Fd(openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+/// Null if it cannot be told: not all allocators have one.
+const void* heap_start() {
+  std::string maps = read_small_file("/proc/self/maps");
+  auto at = maps.find("[heap]");
+  auto line = at == std::string::npos ? at : maps.rfind('\n', at) + 1;
+  if (line >= maps.size()) return nullptr;
+  return reinterpret_cast<const void*>(std::strtoull(maps.c_str() + line, nullptr, 16));
 }
 
 std::string why(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
@@ -54,6 +66,9 @@ bool Keeper::open(const std::string& root, std::string& error) {
   if (!output || !exits_folder_) return error = why(".coven"), false;
   for (auto& record : load_exits(exits_folder_.get())) ended_[record.uid].record = std::move(record);
   boot_id_ = read_small_file("/proc/sys/kernel/random/boot_id").substr(0, 36);
+  heap_ = heap_start();
+  runs_lock_ = hold_family_lock(folder_.get(), "runs.lock");
+  if (!runs_lock_) return error = why(".coven/runs.lock"), false;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   getrlimit(RLIMIT_NOFILE, &open_files_);
   rlimit raised{open_files_.rlim_max, open_files_.rlim_max};
@@ -137,6 +152,7 @@ void Keeper::dispatch(uint64_t tag, uint32_t events) {
   auto found = slots_.find(slot);
   if (found == slots_.end()) return;  // ended by an earlier event of the same wake-up
   Run& run = *found->second;
+  if (kind == Kind::supervisor) take_reports(run);
   if (kind == Kind::out) on_readable(run, Stream::out);
   if (kind == Kind::err) on_readable(run, Stream::err);
   if (kind == Kind::input) write_input(run);
@@ -167,7 +183,7 @@ void Keeper::fire(Run& run) {
   for (Stream stream : {Stream::out, Stream::err})
     if (run.source(stream).flush_at <= now_) flush_partial(run, stream, false);
   if (run.notice_at <= now_) queue_notice(run);
-  if (run.kill_at <= now_) kill_tree(run);
+  if (run.overdue_at <= now_) overdue(run);
   if (run.retry_at <= now_) retry(run);
   arm(run);
 }
@@ -182,7 +198,7 @@ void Keeper::on_signals() {
       begin_end(*run, SIGTERM, run->grace);
       longest = std::max(longest, run->grace);
     }
-    give_up_at_ = std::min(give_up_at_, now_ + longest + 10s);  // a full disk must not keep it for ever
+    give_up_at_ = std::min(give_up_at_, now_ + longest + 60s);  // a full disk must not keep it for ever
   }
   reap();
 }

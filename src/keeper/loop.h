@@ -32,7 +32,7 @@ class Keeper {
  private:
   static constexpr size_t read_size = 64 << 10;     // more leaves the cache: 256 KiB is a fifth slower
   static constexpr size_t max_killed_early = 1024;  // remembered
-  enum class Kind : uint8_t { listener, signals, connection, out, err, input };
+  enum class Kind : uint8_t { listener, signals, connection, supervisor, out, err, input };
   struct Ended {
     ExitRecord record;
     int64_t marked = 0;
@@ -66,9 +66,14 @@ class Keeper {
 
   // ends of runs (ending.cc)
   void reap();
-  bool owns(pid_t pid) const { return mains_.contains(pid) || daemons_.contains(pid); }
+  bool owns(pid_t pid) const { return supervisors_.contains(pid) || daemons_.contains(pid); }
+  void order(Run& run, const Order& order);
   void begin_end(Run& run, int signal, Duration grace);
-  void kill_tree(Run& run);
+  void take_reports(Run& run);
+  void main_ended(Run& run, int status, const rusage& usage);
+  void supervisor_ended(Run& run, int status);
+  bool orphans_are_gone(Run& run);
+  void overdue(Run& run);
   void settle(Run& run);
   bool drain(Run& run);
   void finish(Run& run);
@@ -102,12 +107,13 @@ class Keeper {
 
   std::string timestamp() const;
 
-  Fd root_, folder_, exits_folder_, lock_, epoll_, listener_, signals_;
+  Fd root_, folder_, exits_folder_, lock_, runs_lock_, epoll_, listener_, signals_;
   std::string boot_id_;
+  const void* heap_ = nullptr;  ///< where ours begins
   rlimit open_files_{};
   std::unordered_map<std::string, std::unique_ptr<Run>> runs_;
   std::unordered_map<uint64_t, Run*> slots_;
-  std::unordered_map<pid_t, Run*> mains_;
+  std::unordered_map<pid_t, Run*> supervisors_, mains_;
   std::map<std::string, Ended> ended_;
   std::set<pid_t> daemons_;
   std::map<uint64_t, std::unique_ptr<Connection>> connections_;

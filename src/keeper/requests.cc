@@ -1,5 +1,6 @@
 // What clients may ask: docs/formats/keeper.md.
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 
@@ -149,6 +150,8 @@ void Keeper::start(const Asker& asker, const json::object& request) {
   auto output = Output::open(root_.get(), path);
   if (!output) return failed("output", output.error());
   command.open_files = open_files_;
+  auto grace = Duration(std::clamp<int64_t>(int_or(request, "grace_ms", 10000), 0, 3600000));
+  command.custody = {uid, grace, runs_lock_.get(), exits_folder_.get(), heap_};
   auto spawned = spawn(command);
   if (!spawned) return failed(spawned.error().step, spawned.error().error);
 
@@ -158,6 +161,8 @@ void Keeper::start(const Asker& asker, const json::object& request) {
   run->task_id = task_id;
   run->output_path = path;
   run->pid = spawned->pid;
+  run->supervisor = spawned->supervisor;
+  run->orders = std::move(spawned->orders);
   run->start_time = spawned->start_time;
   run->written_seq = run->splitter.last_seq();
   run->first_seq = run->written_seq + 1;
@@ -166,8 +171,9 @@ void Keeper::start(const Asker& asker, const json::object& request) {
   run->input = std::move(spawned->in);
   run->output_limit = int_or(request, "output_limit");
   run->disk_floor = int_or(request, "disk_floor");
-  run->grace = Duration(std::clamp<int64_t>(int_or(request, "grace_ms", 10000), 0, 3600000));
-  slots_[run->slot] = mains_[run->pid] = run.get();
+  run->grace = grace;
+  slots_[run->slot] = mains_[run->pid] = supervisors_[run->supervisor] = run.get();
+  watch(run->orders.get(), EPOLLIN, Kind::supervisor, run->slot, false);
   watch_streams(*run, true);
   answer(asker, started(uid, run->pid, run->start_time, boot_id_, run->first_seq));
   runs_[uid] = std::move(run);
@@ -192,7 +198,7 @@ void Keeper::on_run(const Asker& asker, std::string_view op, const json::object&
     return answer(asker, {});
   }
   if (!valid) return refuse(asker, "invalid_argument", "no such signal");
-  ::kill(-run.pid, static_cast<int>(signal));
+  order(run, {.signal = static_cast<int32_t>(signal)});
   answer(asker, {});
 }
 

@@ -12,7 +12,6 @@
 #include "keeper/output.h"
 #include "keeper/spawn.h"
 #include "keeper/stdin_queue.h"
-#include "keeper/tree.h"
 #include "platform/files/fd.h"
 
 namespace cru {
@@ -47,7 +46,9 @@ struct Run {
   uint64_t slot;
   bool pty;
   std::string uid, task_id, output_path;
-  pid_t pid = 0;
+  pid_t pid = 0;         ///< of the program
+  pid_t supervisor = 0;  ///< our child
+  Fd orders;             ///< the way to it
   int64_t start_time = 0, first_seq = 1;
   int64_t written_seq = 0;  ///< the last record that is whole on disk
   Output output;
@@ -59,7 +60,11 @@ struct Run {
   int64_t output_limit = 0, disk_floor = 0;
   Duration grace{10000};
 
-  bool main_alive = true, asked_to_end = false, killing = false, over_limit = false, finished = false;
+  bool main_alive = true, over_limit = false, finished = false;
+  bool supervised = true;  ///< its supervisor has not ended
+  bool orphaned = false;   ///< its supervisor was killed: what it lost is the keeper's to end
+  bool given_up = false;   ///< that cannot be ended
+  int64_t left_behind = 0;
   int status = 0;
   rusage usage{};
 
@@ -68,15 +73,15 @@ struct Run {
   BootTime floor_check_at{0};
   int64_t floor_check_bytes = 0;
 
-  BootTime kill_at = never, retry_at = never, notice_at = never, noticed_at{-1000};
+  BootTime overdue_at = never;  ///< when it ought to have ended
+  BootTime retry_at = never, notice_at = never, noticed_at{-1000};
   BootTime timer = never;  ///< when the loop wakes for this run
   bool dirty = false, queued = false;
   int64_t marked = 0;
 
   Source& source(Stream stream) { return sources[static_cast<size_t>(stream)]; }
-  TreeOf tree() const { return {uid, pid, main_alive}; }
   BootTime next_deadline() const {
-    return std::min({sources[0].flush_at, sources[1].flush_at, kill_at, retry_at, notice_at});
+    return std::min({sources[0].flush_at, sources[1].flush_at, overdue_at, retry_at, notice_at});
   }
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -22,10 +23,6 @@ namespace {
 constexpr const char* step_names[] = {"pipe", "pty", "fork", "session", "limits", "stdio", "chdir", "exec"};
 enum Step : int { pipe_, pty_, fork_, session, limits, stdio, chdir_, exec_ };
 
-struct Report {
-  int step, error;
-};
-
 /// Everything the child needs, made before the fork: after it nothing may allocate.
 struct Plan {
   std::vector<std::string> programs;  // where argv[0] may be, in the order of PATH
@@ -34,8 +31,8 @@ struct Plan {
   const SpawnRequest* request = nullptr;
   int in = -1, out = -1, err = -1;  // the child's ends; -1 is /dev/null
   std::string terminal;             // path of the pty's other end
-  int report = -1;
-  pid_t keeper = 0;
+  pid_t parent = 0;
+  int failed_step = -1, error = 0;  // what the child has to say, in memory that it shares until its exec
 };
 
 std::vector<std::string> programs(const SpawnRequest& request) {
@@ -67,9 +64,9 @@ std::string oom_score() {
   return std::to_string(std::min(1000, atoi(own.c_str()) + 200));
 }
 
-[[noreturn]] void give_up(const Plan& plan, Step step) {
-  Report report{step, errno};
-  (void)!write(plan.report, &report, sizeof report);
+[[noreturn]] void give_up(Plan& plan, Step step) {
+  plan.error = errno;
+  plan.failed_step = step;
   _exit(127);
 }
 
@@ -88,7 +85,7 @@ void reset_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// Puts the descriptors on 0–2 and the report on 3, and closes everything else.
+/// Puts the descriptors on 0–2, and closes everything else.
 void arrange_descriptors(Plan& plan) {
   if (!plan.terminal.empty()) {
     plan.in = plan.out = plan.err = open(plan.terminal.c_str(), O_RDWR);
@@ -98,10 +95,8 @@ void arrange_descriptors(Plan& plan) {
   int ends[] = {plan.in, plan.out, plan.err};
   for (int i = 0; i < 3; ++i)
     if (dup2(ends[i] < 0 ? null : ends[i], i) < 0) give_up(plan, stdio);
-  if (plan.report != 3 && dup3(plan.report, 3, O_CLOEXEC) < 0) give_up(plan, stdio);
-  plan.report = 3;
-  if (syscall(SYS_close_range, 4U, ~0U, 0U) != 0)
-    for (int fd = 4; fd < 65536; ++fd) close(fd);
+  if (syscall(SYS_close_range, 3U, ~0U, 0U) != 0)
+    for (int fd = 3; fd < 65536; ++fd) close(fd);
 }
 
 [[noreturn]] void become(Plan& plan) {
@@ -110,7 +105,7 @@ void arrange_descriptors(Plan& plan) {
   if (setsid() < 0) give_up(plan, session);
   if (!request.outlives) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(plan, session);
-    if (getppid() != plan.keeper) _exit(127);  // it died before the line above could take effect
+    if (getppid() != plan.parent) _exit(127);  // it died before the line above could take effect
     if (int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0)
       (void)!write(fd, plan.oom.data(), plan.oom.size());
   }
@@ -149,6 +144,32 @@ bool make_pty(const SpawnRequest& request, Spawned& spawned, Plan& plan) {
   return bool(spawned.in);
 }
 
+/// The program's process, past its exec; or 0, and the plan says what failed. The child shares our memory and
+/// we wait until then: a copy of it would be made for nothing.
+pid_t start_program(Plan& plan) {
+  plan.parent = getpid();
+  pid_t pid = vfork();  // NOLINT: it only makes calls of the system, and changes nothing but the plan
+  if (pid == 0) become(plan);
+  if (pid < 0) {
+    plan.error = errno;
+    plan.failed_step = fork_;
+    return 0;
+  }
+  if (plan.failed_step < 0) return pid;
+  waitpid(pid, nullptr, 0);
+  return 0;
+}
+
+[[noreturn]] void supervise_program(Plan& plan, int keeper) {
+  become_supervisor();
+  pid_t program = start_program(plan);
+  if (program == 0) {
+    report_failed_start(keeper, plan.failed_step, plan.error);
+    _exit(127);
+  }
+  supervise(plan.request->custody, keeper, program);
+}
+
 }  // namespace
 
 std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request) {
@@ -159,38 +180,46 @@ std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request) {
   plan.env = pointers(request.env);
   plan.oom = oom_score();
   plan.request = &request;
-  plan.keeper = getpid();
   Spawned spawned;
-  Fd in, out, err, report_read, report_write;
+  Fd in, out, err;
   if (request.pty) {
     if (!make_pty(request, spawned, plan)) return failed(pty_);
   } else if (!request.outlives) {
     if (request.stdin_pipe && !make_pipe(in, spawned.in, false)) return failed(pipe_);
     if (!make_pipe(spawned.out, out, true) || !make_pipe(spawned.err, err, true)) return failed(pipe_);
   }
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return failed(pipe_);
-  report_read = Fd(ends[0]);
-  report_write = Fd(ends[1]);
   plan.in = in.get();
   plan.out = out.get();
   plan.err = err.get();
-  plan.report = report_write.get();
-
-  spawned.pid = fork();
-  if (spawned.pid < 0) return failed(fork_);
-  if (spawned.pid == 0) become(plan);
-  report_write.reset();
-  Report report{};
-  ssize_t got;
-  do got = read(report_read.get(), &report, sizeof report);
-  while (got < 0 && errno == EINTR);
-  if (got == sizeof report) {
-    waitpid(spawned.pid, nullptr, 0);
-    errno = report.error;
-    return failed(static_cast<Step>(report.step));
+  auto failed_there = [&] {
+    errno = plan.error;
+    return failed(static_cast<Step>(plan.failed_step));
+  };
+  if (request.outlives) {
+    spawned.pid = start_program(plan);
+    if (spawned.pid == 0) return failed_there();
+    return spawned;
   }
-  spawned.start_time = process_facts(spawned.pid).start_time;
+
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return failed(pipe_);
+  spawned.orders = Fd(ends[0]);
+  Fd theirs(ends[1]);
+  spawned.supervisor = fork();
+  if (spawned.supervisor < 0) return failed(fork_);
+  if (spawned.supervisor == 0) supervise_program(plan, theirs.get());
+  theirs.reset();
+  SupervisorReport report{.number = fork_, .error = ECHILD};  // what holds if it dies without a word
+  while (recv(spawned.orders.get(), &report, sizeof report, 0) < 0 && errno == EINTR) {
+  }
+  if (report.kind != SupervisorReport::Kind::started) {
+    waitpid(spawned.supervisor, nullptr, 0);
+    plan.failed_step = report.number;
+    plan.error = report.error;
+    return failed_there();
+  }
+  spawned.pid = report.number;
+  spawned.start_time = report.start_time;
   return spawned;
 }
 

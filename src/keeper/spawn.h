@@ -1,6 +1,7 @@
 #pragma once
-/// Spawn: starts one agent process with a clean slate of its own: session, signals, limits, descriptors.
-/// Looks nothing up and adds nothing to the environment; waits only until exec has worked or failed.
+/// Spawn: starts one agent process with a clean slate of its own: session, signals, limits, descriptors;
+/// below a supervisor (supervisor.h). Looks nothing up and adds nothing to the environment; waits only until
+/// exec has worked or failed.
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "keeper/supervisor.h"
 #include "platform/files/fd.h"
 
 namespace cru {
@@ -19,13 +21,16 @@ struct SpawnRequest {
   bool stdin_pipe = true;
   unsigned short rows = 24, cols = 80;
   rlimit open_files{};    ///< what the child gets: the keeper raises its own
-  bool outlives = false;  ///< no PDEATHSIG, standard descriptors on /dev/null: for the daemon
+  Custody custody;        ///< for its supervisor
+  bool outlives = false;  ///< no supervisor, standard descriptors on /dev/null: for the daemon
 };
 
 struct Spawned {
   pid_t pid = 0;
   int64_t start_time = 0;  ///< field 22 of /proc/PID/stat
   Fd in, out, err;         ///< the keeper's ends, non-blocking; for a pty `in` is a copy of `out`
+  pid_t supervisor = 0;    ///< our child
+  Fd orders;               ///< the way to it, non-blocking
 };
 
 struct SpawnError {

@@ -1,5 +1,6 @@
 // What runs print, and what is written to them.
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/epoll.h>
 
 #include <cerrno>
@@ -69,7 +70,7 @@ bool Keeper::append(Run& run) {
   notice_growth(run);
   if (run.output_limit > 0 && run.output.bytes() >= run.output_limit && !run.over_limit && run.main_alive) {
     run.over_limit = true;
-    kill_tree(run);
+    begin_end(run, SIGKILL, Duration(0));
   }
   return true;
 }

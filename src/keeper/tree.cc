@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <set>
 
 #include "platform/files/fd.h"
 
@@ -38,16 +39,15 @@ std::vector<pid_t> numbered_entries(const std::string& path) {
   return result;
 }
 
-bool carries_mark(pid_t pid, std::string_view uid) {
-  std::string environment = read_small_file("/proc/" + std::to_string(pid) + "/environ");
-  std::string mark = "CRU_RUN=" + std::string(uid);
-  mark.push_back('\0');
-  environment.push_back('\0');
-  return environment.starts_with(mark) || environment.find('\0' + mark) != std::string::npos;
+bool alive(const ProcessStat& facts) {
+  return facts.start_time != 0 && facts.state != 'Z' && facts.state != 'X';
 }
 
-bool alive(const ProcessFacts& facts) {
-  return facts.start_time != 0 && facts.state != 'Z' && facts.state != 'X';
+/// To exactly this process.
+void signal_process(const ProcessStat& process, int signal) {
+  Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
+  if (pidfd && process_facts(process.pid).start_time == process.start_time)
+    syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0);
 }
 
 }  // namespace
@@ -66,22 +66,9 @@ std::string read_small_file(const std::string& path) {
   return text;
 }
 
-ProcessFacts process_facts(pid_t pid) {
-  ProcessFacts facts{pid};
-  std::string stat = read_small_file("/proc/" + std::to_string(pid) + "/stat");
-  size_t name_end = stat.rfind(')');  // the name before it may contain anything
-  if (name_end == std::string::npos || name_end + 2 >= stat.size()) return facts;
-  facts.state = stat[name_end + 2];
-  const char* at = stat.c_str() + name_end + 3;
-  char* next = nullptr;
-  for (int field = 4; field <= 22; ++field, at = next) {
-    long long value = std::strtoll(at, &next, 10);
-    if (next == at) return ProcessFacts{pid};
-    if (field == 4) facts.parent = static_cast<pid_t>(value);
-    if (field == 6) facts.session = static_cast<pid_t>(value);
-    if (field == 22) facts.start_time = value;
-  }
-  return facts;
+ProcessStat process_facts(pid_t pid) {
+  ProcessStat facts;
+  return read_stat(pid, facts) ? facts : ProcessStat{.pid = pid};
 }
 
 ProcessTable::ProcessTable() {
@@ -105,7 +92,7 @@ std::vector<pid_t> ProcessTable::children(pid_t pid) const {
   return result;
 }
 
-void ProcessTable::descendants(pid_t pid, std::vector<ProcessFacts>& into) const {
+void ProcessTable::descendants(pid_t pid, std::vector<ProcessStat>& into) const {
   std::set<pid_t> seen{pid};
   std::vector<pid_t> open{pid};
   while (!open.empty()) {
@@ -119,32 +106,9 @@ void ProcessTable::descendants(pid_t pid, std::vector<ProcessFacts>& into) const
   }
 }
 
-std::vector<ProcessFacts> tree_of(const TreeOf& run, const std::function<bool(pid_t)>& owns) {
+std::vector<ProcessStat> strays(const std::function<bool(pid_t)>& owns) {
   ProcessTable table;
-  std::vector<ProcessFacts> found;
-  if (run.main_alive) {
-    if (auto facts = process_facts(run.session); alive(facts)) found.push_back(facts);
-    table.descendants(run.session, found);
-  }
-  for (pid_t child : table.children(getpid())) {
-    if (owns(child)) continue;
-    std::vector<ProcessFacts> branch;
-    if (auto facts = process_facts(child); alive(facts)) branch.push_back(facts);
-    table.descendants(child, branch);
-    std::set<pid_t> belongs;  // parents stand before their children
-    for (const auto& process : branch)
-      if (belongs.contains(process.parent) || process.session == run.session ||
-          carries_mark(process.pid, run.uid)) {
-        belongs.insert(process.pid);
-        found.push_back(process);
-      }
-  }
-  return found;
-}
-
-std::vector<ProcessFacts> strays(const std::function<bool(pid_t)>& owns) {
-  ProcessTable table;
-  std::vector<ProcessFacts> found;
+  std::vector<ProcessStat> found;
   for (pid_t child : table.children(getpid())) {
     if (owns(child)) continue;
     if (auto facts = process_facts(child); alive(facts)) found.push_back(facts);
@@ -153,14 +117,8 @@ std::vector<ProcessFacts> strays(const std::function<bool(pid_t)>& owns) {
   return found;
 }
 
-bool signal_process(const ProcessFacts& process, int signal) {
-  Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
-  if (!pidfd || process_facts(process.pid).start_time != process.start_time) return false;
-  return syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) == 0;
-}
-
-void kill_all(const std::function<std::vector<ProcessFacts>()>& find) {
-  std::vector<ProcessFacts> stopped;
+void kill_all(const std::function<std::vector<ProcessStat>()>& find) {
+  std::vector<ProcessStat> stopped;
   std::set<std::pair<pid_t, int64_t>> known;
   for (int round = 0; round < 1000; ++round) {
     bool grew = false;

@@ -72,7 +72,7 @@ class PrintingKeeper final : public runs::Keeper {
   Task<Result<>> resize(std::string, int64_t, int64_t) override { co_return Result<>(); }
   Task<Result<>> forget(std::string) override { co_return Result<>(); }
   Task<std::vector<runs::KeptRun>> read_exit_records() override { co_return std::vector<runs::KeptRun>(); }
-  Task<void> sweep(std::vector<std::string>) override { co_return; }
+  Task<std::set<std::string>> sweep(std::vector<std::string>) override { co_return std::set<std::string>(); }
   int64_t pid() const override { return 1; }
 
   void print(const std::string& stream, const std::string& line) {

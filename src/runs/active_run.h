@@ -10,6 +10,7 @@ struct Runs::ActiveRun {
         uid(run.uid),
         member(run.member),
         token_hash(run.token_hash),
+        is_confined(runs::is_confined(run)),
         output_file(run.output_file),
         adapter(find_adapter(run.backend)),
         asks_in_output(!run.pty),
@@ -27,6 +28,7 @@ struct Runs::ActiveRun {
   const std::string uid;
   const std::string member;
   const std::string token_hash;
+  const bool is_confined;
   const std::string output_file;
   const Adapter* adapter;
   const bool asks_in_output;               ///< a terminal has chunks, not lines: there `cru ask` is the way

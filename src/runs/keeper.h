@@ -4,6 +4,7 @@
 /// the simulator has its own.
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,9 +68,11 @@ class Keeper {
   virtual Task<Result<>> write(std::string uid, std::string delivery, std::string bytes, bool eof) = 0;
   virtual Task<Result<>> resize(std::string uid, int64_t rows, int64_t cols) = 0;
   virtual Task<Result<>> forget(std::string uid) = 0;
-  /// The exit records of a keeper that is gone, and killing of what its runs left behind.
+  /// The exit records of a keeper that is gone.
   virtual Task<std::vector<KeptRun>> read_exit_records() = 0;
-  virtual Task<void> sweep(std::vector<std::string> uids) = 0;
+  /// Waits until what a keeper that is gone has lost is gone too, and kills what is found of it. The runs of
+  /// which processes may be left all the same.
+  virtual Task<std::set<std::string>> sweep(std::vector<std::string> uids) = 0;
   /// The pid of the keeper; 0 when there is none. Every process below it belongs to a run.
   virtual int64_t pid() const = 0;
 };

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/id.h"
+#include "platform/files/family_lock.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
 #include "platform/files/transfer.h"
@@ -16,6 +17,8 @@ namespace cru::runs {
 namespace {
 
 constexpr size_t max_line_bytes = 4 << 20;
+/// How long the supervisors of a keeper that is gone may take to end what they hold.
+constexpr Duration supervisors_limit = 10s;
 
 ProcessIdentity to_process(const json::object& object) {
   return {int_or(object, "pid"), int_or(object, "start_time"), std::string(text_or(object, "boot_id"))};
@@ -30,6 +33,7 @@ std::optional<int64_t> maybe_int(const json::object& object, std::string_view ke
 Exit to_exit(const json::object& object) {
   Exit exit{maybe_int(object, "code"), maybe_int(object, "signal"), std::string(text_or(object, "reason")),
             int_or(object, "last_seq")};
+  exit.left_behind = int_or(object, "left_behind");
   if (const auto* delivered = array_at(object, "delivered"))
     for (const auto& id : *delivered)
       if (id.is_string()) exit.delivered.emplace_back(id.get_string());
@@ -344,9 +348,36 @@ Task<std::vector<KeptRun>> KeeperClient::read_exit_records() {
   });
 }
 
-Task<void> KeeperClient::sweep(std::vector<std::string> uids) {
+/// A supervisor that has ended its run after the keeper's death leaves `{uid}.gone`.
+Task<std::set<std::string>> KeeperClient::wait_for_supervisors(std::vector<std::string> uids) {
+  auto until = loop_.clock().boot() + supervisors_limit;
+  auto lock = root_ + "/.coven/runs.lock";
+  auto look = [lock] { return is_family_left(lock); };
+  for (Duration pause = 2ms; co_await pool_.run(look) && loop_.clock().boot() < until;
+       pause = std::min<Duration>(pause * 2, 100ms))
+    co_await loop_.sleep(pause);
+  co_return co_await pool_.run([uids, folder = root_ + "/.coven/exits/"] {
+    std::set<std::string> not_told;
+    std::error_code error;
+    for (const auto& uid : uids)
+      if (!std::filesystem::remove(folder + uid + ".gone", error)) not_told.insert(uid);
+    return not_told;
+  });
+}
+
+Task<std::set<std::string>> KeeperClient::sweep(std::vector<std::string> uids) {
+  std::set<std::string> left;
+  while (launching_) co_await launched_.wait();
+  if (!socket_) {
+    launching_ = true;  // the supervisors of another keeper would be taken for those that are waited for
+    left = co_await wait_for_supervisors(uids);
+    launching_ = false;
+    launched_.notify();
+    uids.assign(left.begin(), left.end());
+  }
   auto killed = co_await pool_.run([uids] { return kill_marked("CRU_RUN", {uids.begin(), uids.end()}); });
   if (killed > 0) log_warn("killed leftover processes of a lost keeper", {{"killed", killed}});
+  co_return left;
 }
 
 }  // namespace cru::runs

@@ -27,7 +27,7 @@ class KeeperClient final : public Keeper {
   Task<Result<>> resize(std::string uid, int64_t rows, int64_t cols) override;
   Task<Result<>> forget(std::string uid) override;
   Task<std::vector<KeptRun>> read_exit_records() override;
-  Task<void> sweep(std::vector<std::string> uids) override;
+  Task<std::set<std::string>> sweep(std::vector<std::string> uids) override;
   int64_t pid() const override { return pid_; }
 
  private:
@@ -37,6 +37,7 @@ class KeeperClient final : public Keeper {
   Task<Reply> hello();
   Task<Result<>> ensure();
   Task<Result<>> launch_keeper();
+  Task<std::set<std::string>> wait_for_supervisors(std::vector<std::string> uids);
   bool connect();
   void disconnect(const std::string& why);
   void await_readable();

@@ -53,12 +53,15 @@ Task<Result<>> Runs::recover() {
   std::vector<std::string> lost;
   for (const auto& run : *recorded)
     if (!keeper_answers || !kept.contains(run.uid)) lost.push_back(run.uid);
-  if (!lost.empty()) co_await keeper_.sweep(std::move(lost));
+  std::set<std::string> left;
+  if (!lost.empty()) left = co_await keeper_.sweep(std::move(lost));
 
   for (const auto& run : *recorded) {
     auto found = kept.find(run.uid);
+    Facts facts{
+        .keeper_answers = keeper_answers, .process = {}, .exit = {}, .may_be_left = left.contains(run.uid)};
     auto taken = co_await take_back(following[run.uid], run, found == kept.end() ? nullptr : &found->second,
-                                    keeper_answers);
+                                    std::move(facts));
     if (!taken) co_return taken;
     if (found != kept.end()) kept.erase(found);
   }
@@ -73,16 +76,15 @@ Task<Result<>> Runs::recover() {
   co_return Result<>();
 }
 
-Task<Result<>> Runs::take_back(ActiveRunPtr active, Run run, const KeptRun* kept, bool keeper_answers) {
-  Facts facts{.keeper_answers = keeper_answers, .process = {}, .exit = {}};
+Task<Result<>> Runs::take_back(ActiveRunPtr active, Run run, const KeptRun* kept, Facts facts) {
   int64_t last_seq = run.last_seq;
   if (kept) {
     facts.exit = kept->exit;
-    if (!kept->exit && keeper_answers) facts.process = kept->process;
+    if (!kept->exit && facts.keeper_answers) facts.process = kept->process;
     if (facts.process) note_process(active, *facts.process);
     last_seq = std::max(last_seq, kept->last_seq);
   }
-  if (!keeper_answers || !kept) {  // nobody writes the file any more
+  if (!facts.keeper_answers || !kept) {  // nobody writes the file any more
     auto repaired = co_await repair(loop_, output_, run.output_file, run.task_id);
     // What the file says, not the exit record: a power loss may have taken lines that were not synced.
     if (repaired) last_seq = std::max(run.last_seq, *repaired);
@@ -207,7 +209,7 @@ Task<void> Runs::keeper_lost() {
 Task<void> Runs::end_lost(std::map<std::string, ActiveRunPtr> gone, std::map<std::string, KeptRun> records) {
   std::vector<std::string> uids;
   for (const auto& [uid, active] : gone) uids.push_back(uid);
-  co_await keeper_.sweep(std::move(uids));
+  auto left = co_await keeper_.sweep(std::move(uids));
   for (const auto& [uid, active] : gone) {
     auto repaired = co_await repair(loop_, output_, active->output_file, active->task_id);
     if (repaired) active->known_seq = std::max(active->known_seq, *repaired);
@@ -220,7 +222,8 @@ Task<void> Runs::end_lost(std::map<std::string, ActiveRunPtr> gone, std::map<std
     if (record != records.end() && record->second.exit)
       note_end(active, Ended{*record->second.exit, false});
     else
-      note_end(active, Lost{"keeper lost", "the keeper ended unexpectedly and its runs were stopped"});
+      note_end(active, Lost{"keeper lost", "the keeper ended unexpectedly and its runs were stopped",
+                            left.contains(uid)});
   }
 }
 

@@ -15,6 +15,8 @@ struct Facts {
   std::optional<ProcessIdentity> process;
   /// The end that the keeper recorded for this uid.
   std::optional<Exit> exit;
+  /// No supervisor has told that all of its processes are gone.
+  bool may_be_left = false;
 };
 
 /// The process lives: go on with it.

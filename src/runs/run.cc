@@ -17,6 +17,14 @@ json::object summary(const Run& run) {
   return {{"task_id", run.task_id}, {"status", name(run.status)}, {"last_seq", run.last_seq}};
 }
 
+constexpr std::string_view still_running = "may still be running";
+
+/// What cannot be proved gone is said, however the run has ended.
+void say_left(Run& run, std::string_view who) {
+  if (!run.error_detail.empty()) run.error_detail += "; ";
+  run.error_detail += fmt::format("{} {}", who, still_running);
+}
+
 Step unchanged(Run run) { return {std::move(run), {}, {}}; }
 
 Step end(Run run, Status status, Time now) {
@@ -90,6 +98,8 @@ Step on(Run run, const Ended& ended, Time now) {
   } else if (status == Status::failed) {
     run.error = describe(ended.exit);
   }
+  if (ended.exit.left_behind > 0)
+    say_left(run, fmt::format("{} of its processes could not be ended and", ended.exit.left_behind));
   auto step = end(std::move(run), status, now);
   step.effects.emplace_back(Forget{});
   return step;
@@ -98,6 +108,7 @@ Step on(Run run, const Ended& ended, Time now) {
 Step on(Run run, const Lost& lost, Time now) {
   run.error = lost.error;
   run.error_detail = lost.detail;
+  if (lost.may_be_left) say_left(run, "processes of this run");
   auto status = run.kill_requested ? Status::killed : Status::failed;
   return end(std::move(run), status, now);
 }
@@ -124,6 +135,8 @@ std::string describe_end(const Run& run) {
     return describe({.code = run.exit_code, .signal = run.signal, .reason = {}});
   return run.error.empty() ? "ended" : "failed: " + run.error;
 }
+
+bool may_have_left_processes(const Run& run) { return run.error_detail.ends_with(still_running); }
 
 Step begin(Run run, Time now) {
   run.status = Status::starting;
@@ -164,6 +177,7 @@ json::object to_json(const Run& run) {
           {"signal", json_or_null(run.signal)},
           {"error", json_or_null(run.error)},
           {"error_detail", json_or_null(run.error_detail)},
+          {"left_behind", may_have_left_processes(run)},
           {"output_file", run.output_file},
           {"line_count", run.last_seq},
           {"last_seq", run.last_seq},

@@ -52,6 +52,10 @@ struct Run {
   std::optional<Time> ended_at;
 };
 
+/// The backend of a command that runs confined, on an agent's word.
+inline constexpr std::string_view confined_backend = "confined";
+inline bool is_confined(const Run& run) { return run.backend == confined_backend; }
+
 /// How a process ended, as the keeper recorded it.
 struct Exit {
   std::optional<int64_t> code;
@@ -59,6 +63,7 @@ struct Exit {
   std::string reason;  ///< "exited", "signaled", "output_limit"
   int64_t last_seq = 0;
   std::vector<std::string> delivered = {};  ///< what its standard input had taken
+  int64_t left_behind = 0;                  ///< processes of it that could not be ended
 };
 
 // What can happen to a run.
@@ -83,6 +88,7 @@ struct Ended {
 struct Lost {
   std::string error;
   std::string detail;
+  bool may_be_left = false;  ///< nobody has seen all of its processes end
 };
 using Input = std::variant<Spawned, SpawnFailed, KillRequested, Grew, Ended, Lost>;
 
@@ -113,6 +119,8 @@ Step begin(Run run, Time now);
 /// (a repeated end after a restart) changes nothing.
 Result<Step> step(Run run, const Input& input, Time now);
 
+/// Whether processes of a run that has ended may still be there: its `error_detail` says so.
+bool may_have_left_processes(const Run& run);
 /// The record as the wire knows it.
 json::object to_json(const Run& run);
 /// "exited with code 3", "was killed by signal 9 (SIGKILL)".

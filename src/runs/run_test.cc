@@ -162,6 +162,25 @@ TEST(Step, TellsHowARunEnded) {
   }
 }
 
+/// However it ended, and in what is shown of it.
+TEST(Step, WhatMayStillBeRunningIsSaid) {
+  auto left = exited(0);
+  left.left_behind = 2;
+  auto completed = step(a_run(Status::running), Ended{left}, noon);
+  EXPECT_EQ(completed->run.status, Status::completed);
+  EXPECT_EQ(completed->run.error, "");
+  EXPECT_EQ(completed->run.error_detail, "2 of its processes could not be ended and may still be running");
+  EXPECT_TRUE(bool_or(to_json(completed->run), "left_behind"));
+  EXPECT_EQ(text_or(completed->events.at(0).data, "error_detail"), completed->run.error_detail);
+
+  auto lost = step(a_run(Status::running), Lost{"keeper lost", "the keeper ended", true}, noon);
+  EXPECT_EQ(lost->run.error_detail, "the keeper ended; processes of this run may still be running");
+  EXPECT_TRUE(bool_or(to_json(lost->run), "left_behind"));
+  auto proved = step(a_run(Status::running), Lost{"keeper lost", "the keeper ended", false}, noon);
+  EXPECT_EQ(proved->run.error_detail, "the keeper ended");
+  EXPECT_FALSE(bool_or(to_json(proved->run), "left_behind"));
+}
+
 TEST(Step, AFailedStartTellsWhy) {
   auto next = step(a_run(Status::starting),
                    SpawnFailed{{Code::cannot_execute, "no such file", "", "", R"({"errno":2})"}}, noon);

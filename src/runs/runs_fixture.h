@@ -29,7 +29,7 @@ class FakeKeeper final : public Keeper {
   Task<Result<>> resize(std::string, int64_t, int64_t) override { co_return Result<>(); }
   Task<Result<>> forget(std::string) override { co_return Result<>(); }
   Task<std::vector<KeptRun>> read_exit_records() override { co_return std::vector<KeptRun>(); }
-  Task<void> sweep(std::vector<std::string>) override { co_return; }
+  Task<std::set<std::string>> sweep(std::vector<std::string>) override { co_return std::set<std::string>(); }
   int64_t pid() const override { return 0x3ffffffe; }  ///< of no process
   std::vector<StartSpec> specs;
   std::function<ProcessIdentity(const StartSpec&)> launch;  ///< for tests that need a process

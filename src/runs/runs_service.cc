@@ -104,6 +104,11 @@ Runs::ActiveRunPtr Runs::find_active(const std::string& task_id) const {
   return nullptr;
 }
 
+bool Runs::is_confined(const std::string& task_id) const {
+  auto active = find_active(task_id);
+  return active && active->is_confined;
+}
+
 std::string Runs::task_of(const std::string& uid) const {
   auto found = active_.find(uid);
   return found == active_.end() ? std::string() : found->second->task_id;

@@ -10,8 +10,10 @@
 #include "inbox/inbox_service.h"
 #include "platform/loop/loop.h"
 #include "runs/adapters/adapter.h"
+#include "runs/confinement.h"
 #include "runs/keeper.h"
 #include "runs/output.h"
+#include "runs/recovery.h"
 #include "runs/run.h"
 #include "runs/run_table.h"
 #include "runs/worktree.h"
@@ -28,6 +30,7 @@ struct Options {
   std::map<std::string, std::vector<std::string>> backends;
   /// What every run inherits; the allow-listed part of our own environment.
   std::map<std::string, std::string> environment;
+  std::string program = {};  ///< of cru, for runs that are confined
   /// Looks whether a program can be executed before anything is recorded. Absent in the simulator.
   bool check_program = true;
 };
@@ -44,9 +47,10 @@ struct StartRequest {
   std::optional<bool> has_stdin;
   int64_t rows = 24, cols = 80;
   std::string traceparent;
-  std::string member = {};  ///< whose run it is; empty: a member of its own
-  std::string parent = {};  ///< the member that starts it; empty: a person
-  std::string token = {};   ///< made by start: what its processes show at the doors
+  std::string member = {};                      ///< whose run it is; empty: a member of its own
+  std::string parent = {};                      ///< the member that starts it; empty: a person
+  std::string token = {};                       ///< made by start: what its processes show at the doors
+  std::optional<Confinement> confinement = {};  ///< none: it may do what the user may
 };
 
 struct OutputQuery {
@@ -114,6 +118,8 @@ class Runs {
   /// Task ids whose files are being removed: they cannot be started meanwhile. Shared with the retention.
   std::set<std::string>& purging() { return purging_; }
   bool is_running(const std::string& task_id) const { return find_active(task_id) != nullptr; }
+  /// Whether this active run is a command that runs confined, on an agent's word.
+  bool is_confined(const std::string& task_id) const;
   /// Whether a run of this member is active.
   bool has_run_of(const std::string& member) const;
   /// Called after the end of a run is recorded.
@@ -128,6 +134,7 @@ class Runs {
   Result<Launch> prepare(StartRequest& request) const;
   Task<Result<std::string>> make_up_id(std::string command);
   Task<Result<Run>> record_start(StartRequest request, Launch launch);
+  std::vector<std::string> confined(const Run& run, const Confinement& confinement) const;
   StartSpec to_spec(const Run& run, const StartRequest& request, std::string mark) const;
   Task<Result<>> send_first_input(const ActiveRunPtr& active, const Run& run);
   Task<void> fail_start(ActiveRunPtr active, Error error);
@@ -161,7 +168,7 @@ class Runs {
   void mark_recorded(const ActiveRunPtr& active);
 
   // reattaching.cc
-  Task<Result<>> take_back(ActiveRunPtr active, Run run, const KeptRun* kept, bool keeper_answers);
+  Task<Result<>> take_back(ActiveRunPtr active, Run run, const KeptRun* kept, Facts facts);
   Task<void> wait_for_ends();
   Run to_adopted_run(const KeptRun& kept) const;
   Task<Result<>> adopt(KeptRun kept);

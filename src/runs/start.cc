@@ -32,7 +32,7 @@ std::string make_traceparent(const std::string& parent, Random& random) {
 /// Whoever a run is that is nobody's else.
 members::Member member_for(const Run& run, const std::string& id, const std::string& parent) {
   auto program = fs::path(run.argv.front()).filename().string();
-  auto kind = members::vendor_of(run.backend == "command" ? program : run.backend);
+  auto kind = members::vendor_of(run.backend == "command" || is_confined(run) ? program : run.backend);
   return {.id = id,
           .name = run.task_id,
           .kind = kind.value_or(members::Kind::command),
@@ -102,8 +102,9 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
   Run run;
   run.task_id = request.id;
   run.uid = uuid_from(random_.bytes16());
-  run.token_hash = sha256(request.token);
+  if (!request.token.empty()) run.token_hash = sha256(request.token);
   run.backend = request.backend.empty() ? "command" : request.backend;
+  if (request.confinement) run.backend = confined_backend;
   run.argv = launch.argv;
   run.task = request.task;
   run.owns_worktree = request.worktree;
@@ -139,10 +140,21 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
       });
 }
 
+/// The command as the keeper gets it. The record keeps what was asked for.
+std::vector<std::string> Runs::confined(const Run& run, const Confinement& confinement) const {
+  std::vector<std::string> argv{options_.program, "confine", "--root", options_.root};
+  if (run.worktree != options_.root) argv.insert(argv.end(), {"--folder", run.worktree});
+  if (!confinement.may_write) argv.emplace_back("--read-only");
+  if (!confinement.may_use_network) argv.emplace_back("--no-network");
+  argv.emplace_back("--");
+  argv.insert(argv.end(), run.argv.begin(), run.argv.end());
+  return argv;
+}
+
 StartSpec Runs::to_spec(const Run& run, const StartRequest& request, std::string mark) const {
   StartSpec spec{.uid = run.uid,
                  .task_id = run.task_id,
-                 .argv = run.argv,
+                 .argv = request.confinement ? confined(run, *request.confinement) : run.argv,
                  .env = request.env,
                  .cwd = run.worktree,
                  .output = run.output_file,
@@ -155,7 +167,7 @@ StartSpec Runs::to_spec(const Run& run, const StartRequest& request, std::string
                  .mark = std::move(mark),
                  .grace = options_.kill_grace};
   spec.env["CRU_RUN"] = run.uid;
-  spec.env["CRU_TOKEN"] = request.token;
+  if (!request.token.empty()) spec.env["CRU_TOKEN"] = request.token;
   spec.env["CRU_TASK_ID"] = run.task_id;
   spec.env["CRU_PROJECT"] = options_.root;
   spec.env["TRACEPARENT"] = run.traceparent;
@@ -167,7 +179,9 @@ Task<Result<Run>> Runs::start(StartRequest request) {
   auto launch = prepare(request);
   if (!launch) co_return fail(std::move(launch.error()));
   request.token.clear();
-  for (int word = 0; word < 4; ++word) request.token += fmt::format("{:016x}", random_.next());
+  // What is confined has nothing to ask for at the doors: a run of its own could do what it may not.
+  for (int word = 0; word < 4 && !request.confinement; ++word)
+    request.token += fmt::format("{:016x}", random_.next());
   if (request.worktree) {
     auto possible = co_await worktrees_.check();
     if (!possible) co_return fail(std::move(possible.error()));

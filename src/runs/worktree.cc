@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "platform/files/files.h"
-#include "platform/process/subprocess.h"
+#include "platform/process/git.h"
 
 namespace cru::runs {
 namespace {
@@ -18,7 +18,7 @@ class GitWorktrees final : public Worktrees {
   Task<Result<>> check() override {
     auto root = root_;
     co_return co_await pool_.run([root]() -> Result<> {
-      auto has_commit = run_program({"git", "rev-parse", "--verify", "--quiet", "HEAD"}, root);
+      auto has_commit = run_git(GitUse::looks, {"rev-parse", "--verify", "--quiet", "HEAD"}, root);
       if (!has_commit) return fail(has_commit.error());
       if (has_commit->exit_code == 0) return {};
       return fail(Code::invalid_argument, "a worktree requires a git repository with at least one commit",
@@ -35,7 +35,7 @@ class GitWorktrees final : public Worktrees {
     auto root = root_;
     co_await pool_.run([root, task_id] {
       // Without --force git refuses while there is uncommitted or untracked work: exactly what we want.
-      return run_program({"git", "worktree", "remove", folder_of(root, task_id)}, root).has_value();
+      return run_git(GitUse::checks_out, {"worktree", "remove", folder_of(root, task_id)}, root).has_value();
     });
   }
 
@@ -68,11 +68,11 @@ class GitWorktrees final : public Worktrees {
     auto folder = folder_of(root, task_id);
     if (fs::exists(folder + "/.git")) return folder;
     auto branch = branch_name(task_id);
-    auto known = run_program({"git", "rev-parse", "--verify", "--quiet", "refs/heads/" + branch}, root);
+    auto known = run_git(GitUse::looks, {"rev-parse", "--verify", "--quiet", "refs/heads/" + branch}, root);
     if (!known) return fail(known.error());
-    std::vector<std::string> argv{"git", "worktree", "add", "--quiet", folder, branch};
-    if (known->exit_code != 0) argv = {"git", "worktree", "add", "--quiet", "-b", branch, folder, "HEAD"};
-    auto added = run_program(argv, root);
+    std::vector<std::string> words{"worktree", "add", "--quiet", folder, branch};
+    if (known->exit_code != 0) words = {"worktree", "add", "--quiet", "-b", branch, folder, "HEAD"};
+    auto added = run_git(GitUse::checks_out, words, root);
     if (!added) return fail(added.error());
     if (added->exit_code != 0)
       return fail(Code::internal, "git cannot add a worktree: " + std::string(first_line(added->err)),

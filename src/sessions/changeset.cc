@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/text.h"
-#include "platform/process/subprocess.h"
+#include "platform/process/git.h"
 
 namespace cru::coordination {
 namespace {
@@ -90,21 +90,17 @@ Result<Commits> commits_between(const std::string& folder, const std::string& ba
   };
   if (!is_commit_id(base) || !is_commit_id(head)) return unknown();
   if (base == head || head == no_commit) return Commits{};
-  // A signature is not checked: that would run whatever program the repository names for it.
-  std::vector<std::string> argv{"git",
-                                "-c",
-                                "log.showSignature=false",
-                                "log",
-                                "-z",
-                                fmt::format("--max-count={}", max_commits + 1),
-                                "--no-color",
-                                "--no-notes",
-                                "--no-decorate",
-                                "--format=%H%x1f%ct%x1f%an%x1f%s",
-                                head};
-  if (base != no_commit) argv.push_back("^" + base);
-  argv.emplace_back("--");
-  auto log = run_program(argv, folder, 10s);
+  std::vector<std::string> words{"log",
+                                 "-z",
+                                 fmt::format("--max-count={}", max_commits + 1),
+                                 "--no-color",
+                                 "--no-notes",
+                                 "--no-decorate",
+                                 "--format=%H%x1f%ct%x1f%an%x1f%s",
+                                 head};
+  if (base != no_commit) words.push_back("^" + base);
+  words.emplace_back("--");
+  auto log = run_git(GitUse::looks, words, folder, 10s);
   if (!log || log->exit_code != 0) return unknown();
   Commits commits;
   for (std::string_view rest = log->out; !rest.empty();) {

@@ -6,7 +6,7 @@
 #include "members/member_keys.h"
 #include "members/member_table.h"
 #include "platform/files/log.h"
-#include "platform/process/subprocess.h"
+#include "platform/process/git.h"
 #include "sessions/changeset.h"
 #include "sessions/sessions_impl.h"
 
@@ -48,7 +48,7 @@ bool close_named_session(Tx& tx, const Who& who) {
 Task<std::string> Sessions::Impl::head_of(std::string folder) {
   if (folder.empty()) folder = options.root;
   co_return co_await pool.run([folder, limit = options.git_limit]() -> std::string {
-    auto head = run_program({"git", "rev-parse", "--verify", "--quiet", "HEAD"}, folder, limit);
+    auto head = run_git(GitUse::looks, {"rev-parse", "--verify", "--quiet", "HEAD"}, folder, limit);
     if (!head) return {};
     if (head->exit_code == 1) return std::string(no_commit);
     if (head->exit_code != 0) return {};

@@ -19,6 +19,7 @@ class RunVerifier final : public Verifier {
       request.argv = job.argv;
       request.cwd = job.cwd;
       request.has_stdin = false;
+      request.confinement = job.confinement;
       auto started = co_await runs_.start(std::move(request));
       if (!started)
         co_return Verdict{

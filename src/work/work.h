@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/json.h"
+#include "runs/confinement.h"
 #include "sessions/who.h"
 
 namespace cru::coordination {
@@ -35,6 +36,8 @@ struct Work {
   std::optional<Deadline> not_before = {};  ///< after a failed attempt
   std::optional<Deadline> deadline = {};
   std::vector<std::string> verify = {};
+  /// What the verify command may do: what whoever submitted it may. None: it was a person.
+  std::optional<runs::Confinement> confinement = {};
   std::string verify_run = {};      ///< the run that is verifying, or did
   std::string verify_context = {};  ///< what its end needs to know, as JSON text
   std::string claimed_by = {}, claimed_by_session = {}, claimed_by_member = {};

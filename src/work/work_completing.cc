@@ -173,6 +173,7 @@ Task<void> WorkQueue::Impl::verify(std::string task_id, std::shared_ptr<Verifyin
           .run = work->verify_run,
           .argv = work->verify,
           .cwd = std::string(text_or(context_of(*work), "cwd")),
+          .confinement = work->confinement,
           .limit = options.verify_limit,
           .is_wanted = [this, task_id, run = work->verify_run] { return is_verifying(task_id, run); }};
       Verdict verdict;

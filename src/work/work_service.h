@@ -34,6 +34,7 @@ class WorkQueue {
     Duration backoff = 30s;
     std::optional<Time> deadline = {};
     std::vector<std::string> verify = {};
+    std::optional<runs::Confinement> confinement = {};  ///< of the verify command
   };
   /// An own id again with the same content is the same item. A dependency that has failed already applies the
   /// policy at once; then the reply also has `status` and `message`.

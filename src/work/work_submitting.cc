@@ -51,6 +51,7 @@ Work to_work(const WorkQueue::Submission& submission, const std::string& made_up
   work.max_attempts = submission.max_attempts;
   work.backoff = submission.backoff;
   work.verify = submission.verify;
+  work.confinement = submission.confinement;
   if (!submission.task_id.empty()) work.content = digest(submission);
   return work;
 }

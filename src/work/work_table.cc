@@ -58,6 +58,31 @@ std::vector<std::string> texts(const std::vector<Row>& rows) {
   return out;
 }
 
+std::string verify_text(const Work& work) {
+  if (work.verify.empty()) return {};
+  json::object text{{"argv", json::value_from(work.verify)}, {"confined", work.confinement.has_value()}};
+  if (work.confinement) {
+    text["write"] = work.confinement->may_write;
+    text["network"] = work.confinement->may_use_network;
+  }
+  return to_text(text);
+}
+
+/// A list alone was written before it was kept who had submitted it: it may only read.
+void read_verify(const std::string& text, Work& work) {
+  auto value = parse_json(text);
+  if (!value) return;
+  const auto* object = value->if_object();
+  const auto* argv = object ? array_at(*object, "argv") : value->if_array();
+  if (!argv) return;
+  for (const auto& word : *argv)
+    if (word.is_string()) work.verify.emplace_back(word.get_string());
+  if (!object)
+    work.confinement.emplace();
+  else if (bool_or(*object, "confined", true))
+    work.confinement = {bool_or(*object, "write"), bool_or(*object, "network")};
+}
+
 Work to_work(Reader& reader, const Row& row) {
   Work work;
   work.number = row.integer(0);
@@ -89,9 +114,7 @@ Work to_work(Reader& reader, const Row& row) {
   work.completed_at = row.maybe_time(29);
   work.verify_run = row.text(30);
   work.verify_context = row.text(31);
-  if (!row.is_null(32))
-    if (auto argv = parse_json(row.text(32)); argv && argv->is_array())
-      for (const auto& word : argv->get_array()) work.verify.emplace_back(word.as_string());
+  if (!row.is_null(32)) read_verify(row.text(32), work);
   work.error_message = row.text(33);
   work.description = row.text(34);
   work.evidence = row.text(35);
@@ -214,7 +237,7 @@ int64_t count_open_work(Reader& reader) {
 
 void insert_work(Tx& tx, const Work& work, const Moment& now) {
   Columns not_before(work.not_before), deadline(work.deadline), lease(work.lease);
-  auto verify = work.verify.empty() ? std::string() : to_text(json::value_from(work.verify));
+  auto verify = verify_text(work);
   tx.exec(
       "INSERT INTO work_queue(" WORK_OWN_COLUMNS
       ", ready, due) VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "

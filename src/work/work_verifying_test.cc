@@ -27,6 +27,17 @@ class WorkVerifyingTest : public WorkFixture {
   }
 };
 
+TEST_F(WorkVerifyingTest, TheCommandIsConfinedAsItsSubmitterIs) {
+  ASSERT_TRUE(
+      submit({.task_id = "b", .verify = {"true"}, .confinement = runs::Confinement{.may_write = true}}));
+  EXPECT_EQ(claim_id("bob"), "b");
+  auto done = completing(who("bob"), {.task_id = "b", .success = true});
+  ASSERT_TRUE(is_verifying());
+  EXPECT_EQ(verifier->jobs[0].confinement, (runs::Confinement{.may_write = true, .may_use_network = false}));
+  decide({.passed = true, .exit_code = 0});
+  done.get();
+}
+
 TEST_F(WorkVerifyingTest, OnlyACommandThatExitsWithZeroCompletesTheWork) {
   auto ann = who("ann");
   ann.cwd = "/project/.coven/worktrees/ann";
@@ -37,6 +48,7 @@ TEST_F(WorkVerifyingTest, OnlyACommandThatExitsWithZeroCompletesTheWork) {
       << why("a");
   EXPECT_EQ(verifier->jobs[0].argv, (std::vector<std::string>{"make", "test"}));
   EXPECT_EQ(verifier->jobs[0].cwd, "/project/.coven/worktrees/ann");
+  EXPECT_EQ(verifier->jobs[0].confinement, std::nullopt) << "a person submitted it";
   decide({.passed = true, .exit_code = 0, .took = 5ms, .output_tail = "ok\n"});
   auto reply = done.get();
   EXPECT_EQ(text(reply, "status"), "completed");

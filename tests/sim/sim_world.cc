@@ -190,10 +190,11 @@ Task<std::vector<KeptRun>> SimKeeper::read_exit_records() {
   co_return kept;
 }
 
-Task<void> SimKeeper::sweep(std::vector<std::string> uids) {
+Task<std::set<std::string>> SimKeeper::sweep(std::vector<std::string> uids) {
   co_await travel();
   for (const auto& uid : uids)
     if (auto found = world_.processes.find(uid); found != world_.processes.end()) found->second.alive = false;
+  co_return std::set<std::string>();
 }
 
 Result<> SimOutput::touch_disk() {

@@ -83,7 +83,7 @@ class SimKeeper final : public runs::Keeper {
   Task<Result<>> resize(std::string, int64_t, int64_t) override { co_return Result<>(); }
   Task<Result<>> forget(std::string uid) override;
   Task<std::vector<runs::KeptRun>> read_exit_records() override;
-  Task<void> sweep(std::vector<std::string> uids) override;
+  Task<std::set<std::string>> sweep(std::vector<std::string> uids) override;
   int64_t pid() const override { return world_.keeper_alive ? 1 : 0; }
 
  private:

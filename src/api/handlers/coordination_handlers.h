@@ -2,6 +2,7 @@
 /// Handlers of the coordination rows. Like all handlers they decide nothing.
 #include "api/api.h"
 #include "api/handlers/input.h"
+#include "definitions/permission.h"
 #include "guardrails/guardrail.h"
 #include "handoffs/handoffs_service.h"
 #include "inbox/inbox_service.h"
@@ -27,7 +28,10 @@ Result<Reply> to_reply(Result<Done> done);
 using AddBadges = std::function<Task<Result<>>(json::object& reply)>;
 void bind_sessions(Api& api, coordination::Sessions& sessions, AddBadges add_badges = {});
 void bind_locks(Api& api, coordination::Locks& locks);
-void bind_work(Api& api, coordination::WorkQueue& work);
+/// What whoever calls may have run for it. Nothing: whatever the user may, for it is a person or a command of
+/// his.
+using CallerRights = std::function<Task<Result<std::optional<definitions::Permissions>>>(Call call)>;
+void bind_work(Api& api, coordination::WorkQueue& work, CallerRights rights);
 void bind_handoffs(Api& api, coordination::Handoffs& handoffs, coordination::Memories& memories);
 /// Own rules are read from `root`/.crucible/guardrails.yaml and the user's file when they have changed.
 void bind_guardrails(Api& api, Pool& pool, coordination::Sessions& sessions, std::string root);

@@ -77,6 +77,7 @@ runs::StartRequest to_start_request(const Call& call, const json::object& input)
   request.rows = int_or(input, "rows", 24);
   request.cols = int_or(input, "cols", 80);
   request.traceparent = call.trace;
+  request.parent = call.run_member;
   return request;
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "api/handlers/coordination_handlers.h"
 
 namespace cru::api {
@@ -5,6 +7,8 @@ namespace {
 
 using coordination::Who;
 using coordination::WorkQueue;
+using definitions::Permission;
+using definitions::Permissions;
 
 json::value value_at(const json::object& input, std::string_view key) {
   const auto* value = input.if_contains(key);
@@ -32,9 +36,29 @@ Result<WorkQueue::Submission> submission_from(const json::object& input) {
   return submission;
 }
 
-Task<Result<Reply>> submit_work(WorkQueue& work, Result<Who> who, Result<WorkQueue::Submission> submission) {
+/// What an agent has verified runs with that agent's rights, whoever claims the work and whenever it is done.
+Result<std::optional<runs::Confinement>> confinement_of(const std::optional<Permissions>& granted) {
+  if (!granted) return std::optional<runs::Confinement>();
+  if (!granted->has(Permission::process_spawn))
+    return fail(Code::forbidden,
+                fmt::format("permission denied: a verify command needs ProcessSpawn; this agent has: {}",
+                            granted->in_words()),
+                "verify", "submit the work without a verify command, or ask the user to submit it");
+  return std::optional(runs::Confinement{.may_write = granted->has(Permission::filesystem_write),
+                                         .may_use_network = granted->has(Permission::network_access)});
+}
+
+Task<Result<Reply>> submit_work(WorkQueue& work, CallerRights rights, Call call, Result<Who> who,
+                                Result<WorkQueue::Submission> submission) {
   if (!who) co_return fail(std::move(who.error()));
   if (!submission) co_return fail(std::move(submission.error()));
+  if (!submission->verify.empty()) {
+    auto granted = co_await rights(std::move(call));
+    if (!granted) co_return fail(std::move(granted.error()));
+    auto confinement = confinement_of(*granted);
+    if (!confinement) co_return fail(std::move(confinement.error()));
+    submission->confinement = *confinement;
+  }
   co_return to_reply(co_await work.submit(*std::move(who), *std::move(submission)));
 }
 
@@ -72,9 +96,9 @@ Task<Result<Reply>> why_work(WorkQueue& work, Result<Who> who, std::string task_
 
 }  // namespace
 
-void bind_work(Api& api, WorkQueue& work) {
-  api.bind("submit_work", [&work](const Call& call, const json::object& in) {
-    return submit_work(work, who_of("submit_work", call, in), submission_from(in));
+void bind_work(Api& api, WorkQueue& work, CallerRights rights) {
+  api.bind("submit_work", [&work, rights](const Call& call, const json::object& in) {
+    return submit_work(work, rights, call, who_of("submit_work", call, in), submission_from(in));
   });
   api.bind("get_work", [&work](const Call& call, const json::object& in) {
     return get_work(work, who_of("get_work", call, in), texts_at(in, "task_types"),

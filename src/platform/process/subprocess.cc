@@ -73,7 +73,8 @@ int wait_for_exit(pid_t pid) {
 }  // namespace
 
 Result<ProgramResult> run_program(const std::vector<std::string>& argv, const std::string& cwd,
-                                  Duration limit) {
+                                  Duration limit,
+                                  const std::optional<std::vector<std::string>>& environment) {
   auto out = make_pipe(), err = make_pipe();
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -81,9 +82,16 @@ Result<ProgramResult> run_program(const std::vector<std::string>& argv, const st
   posix_spawn_file_actions_adddup2(&actions, out.write.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, err.write.get(), 2);
   posix_spawn_file_actions_addchdir_np(&actions, cwd.c_str());
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   auto words = words_of(argv);
+  auto variables = environment ? words_of(*environment) : std::vector<char*>();
   pid_t pid = 0;
-  int code = posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), environ);
+  int code = posix_spawnp(&pid, words[0], &actions, &attributes, words.data(),
+                          environment ? variables.data() : environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (code != 0)
     return fail(Code::cannot_execute, fmt::format("cannot run {}: {}", argv[0], std::strerror(code)));
@@ -92,7 +100,7 @@ Result<ProgramResult> run_program(const std::vector<std::string>& argv, const st
 
   ProgramResult result;
   bool in_time = collect(out, err, result, limit);
-  if (!in_time) ::kill(pid, SIGKILL);
+  if (!in_time) ::kill(-pid, SIGKILL);
   result.exit_code = wait_for_exit(pid);
   if (!in_time)
     return fail(Code::timed_out, fmt::format("{} timed out after {}", argv[0], format_duration(limit)));

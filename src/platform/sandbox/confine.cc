@@ -18,6 +18,7 @@
 #include <filesystem>
 
 #include "platform/files/files.h"
+#include "platform/process/descendants.h"
 #include "platform/sandbox/confine_paths.h"
 #include "platform/sandbox/landlock.h"
 #include "platform/sandbox/namespaces.h"
@@ -52,23 +53,34 @@ void add_all_but(std::vector<std::string>& out, const std::string& folder,
   }
 }
 
+/// What it may not change, present or not.
+std::vector<std::string> all_guarded(const ConfineRequest& request) {
+  if (request.read_only) return {};
+  auto paths = guarded_in(request.root);
+  if (!request.folder.empty())
+    for (auto& path : guarded_in(request.folder)) paths.push_back(std::move(path));
+  return paths;
+}
+
 LandlockWishes landlock_wishes(const ConfineRequest& request, const std::string& temporary, bool has_mounts) {
   LandlockWishes wishes;
   wishes.writable = {temporary,     "/dev/null",    "/dev/zero", "/dev/full", "/dev/tty",
                      "/dev/random", "/dev/urandom", "/dev/pts",  "/dev/ptmx"};
   if (has_mounts) wishes.writable.push_back("/dev/shm");
   if (!has_mounts) wishes.unreadable = secret_paths(request.root);
+  if (!has_mounts && !request.folder.empty()) wishes.readable.push_back(request.folder);
   if (request.read_only) return wishes;
   if (auto cache = cache_folder(); !cache.empty()) wishes.writable.push_back(cache);
   if (has_mounts) {
     wishes.writable.push_back(request.root);
     return wishes;
   }
-  auto closed = guarded_paths(request.root);
+  auto closed = guarded_in(request.root);
   closed.push_back(request.root + "/.coven");
   closed.push_back(request.root + "/.git");
   add_all_but(wishes.writable, request.root, closed);
   add_all_but(wishes.writable, request.root + "/.git", closed);
+  if (!request.folder.empty()) add_all_but(wishes.writable, request.folder, guarded_in(request.folder));
   return wishes;
 }
 
@@ -131,21 +143,6 @@ int run(const ConfineRequest& request, const std::string& temporary, Namespaces 
   ::_exit(run(request, temporary, spaces));
 }
 
-/// Everything below us; orphans come to us, so it ends when there are no children any more.
-void kill_all_below() {
-  for (;;) {
-    auto list = read_file(fmt::format("/proc/self/task/{}/children", ::gettid()), 1 << 20);
-    for (const char* at = list ? list->c_str() : ""; *at;) {
-      char* end = nullptr;
-      auto pid = static_cast<pid_t>(::strtol(at, &end, 10));
-      if (end == at) break;
-      ::kill(pid, SIGKILL);
-      at = *end ? end + 1 : end;
-    }
-    if (::waitpid(-1, nullptr, list && !list->empty() ? 0 : WNOHANG) <= 0 && errno != EINTR) return;
-  }
-}
-
 /// Until the process ends or the leash is let go.
 int watch(pid_t child, bool leashed) {
   Fd process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
@@ -154,12 +151,12 @@ int watch(pid_t child, bool leashed) {
   }
   if (polls[1].revents) ::kill(child, SIGKILL);
   int status = wait_for(child);
-  kill_all_below();
+  kill_below({}, nullptr);
   return exit_code_of(status);
 }
 
 int confine(const ConfineRequest& request, const std::string& temporary) {
-  auto guarded = request.read_only ? std::vector<std::string>() : guarded_paths(request.root);
+  auto guarded = all_guarded(request);
   std::vector<std::string> writable = {temporary};
   if (!request.read_only) {
     auto cache = cache_folder();
@@ -169,6 +166,7 @@ int confine(const ConfineRequest& request, const std::string& temporary) {
   auto spaces = enter_namespaces({.empty_network = request.no_network,
                                   .writable = std::move(writable),
                                   .hidden = hidden_paths(request.root),
+                                  .shown = request.folder,
                                   .kept = {request.root + "/.git"},
                                   .readonly = std::move(guarded)});
   // Without a namespace orphans would leave us, and be taken for a person's.
@@ -195,6 +193,8 @@ Result<ConfineRequest> parse_confine(int argc, char** argv) {
       request.leashed = true;
     } else if (word == "--root" && at + 1 < argc) {
       request.root = argv[++at];
+    } else if (word == "--folder" && at + 1 < argc) {
+      request.folder = argv[++at];
     } else {
       return fail(Code::invalid_argument, fmt::format("unknown option {}", word), std::string(word));
     }
@@ -206,6 +206,9 @@ Result<ConfineRequest> parse_confine(int argc, char** argv) {
   if (error || root.size() < 2)
     return fail(Code::invalid_argument, "--root must be a folder, and not / itself", "--root");
   request.root = root;
+  if (!request.folder.empty()) request.folder = std::filesystem::canonical(request.folder, error).string();
+  // Any other folder is in the root, or is none of the program's business.
+  if (error || !request.folder.starts_with(root + "/.coven/worktrees/")) request.folder.clear();
   return request;
 }
 
@@ -238,14 +241,14 @@ int confine_main(int argc, char** argv) {
   auto temporary = std::filesystem::temp_directory_path(error).string() + "/cru-command-XXXXXX";
   if (error || !::mkdtemp(temporary.data()))
     return refuse(*request, system_error(errno, "make " + temporary).message, cannot_confine);
-  auto absent = request->read_only ? std::vector<std::string>() : absent_paths(request->root);
+  auto absent = absent_of(all_guarded(*request));
   // Whoever enters the namespaces cannot remove the folder any more: it is a mount point there.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   pid_t warden = ::fork();
   if (warden == 0) ::_exit(confine(*request, temporary));
   int code = warden < 0 ? refuse(*request, system_error(errno, "start a process").message, cannot_confine)
                         : exit_code_of(wait_for(warden));
-  kill_all_below();
+  kill_below({}, nullptr);
   std::filesystem::remove_all(temporary, error);
   if (auto told = set_aside_new(absent); !told.empty()) (void)!::write(2, told.data(), told.size());
   ::_exit(code);  // what runs at an exit cannot where no process can be made any more

@@ -1,6 +1,7 @@
 #pragma once
-/// Confine: runs one program with less than we have: `cru confine [--read-only] [--no-network] --root DIR --
-/// ARGV…`. It writes only below the project, a temporary folder of its own (TMPDIR) and the cache; with
+/// Confine: runs one program with less than we have: `cru confine [--read-only] [--no-network] --root DIR
+/// [--folder WORKTREE] -- ARGV…`. It writes only below the project, a temporary folder of its own (TMPDIR)
+/// and the cache; with
 /// --read-only to the temporary folder alone. It never sees `.coven`, sessions and keys, and whatever it
 /// starts ends with it. What it makes that could widen its rights is moved aside, and said on standard error.
 /// docs/decisions/0012-confined-commands.md says how, and what is not covered.
@@ -13,6 +14,7 @@ namespace cru {
 
 struct ConfineRequest {
   std::string root;
+  std::string folder = {};  ///< a worktree in the root's `.coven`, which is otherwise hidden; or none
   bool read_only = false;
   bool no_network = false;
   /// Descriptor 3 is a stream to whoever asked: he is told on it how it went, and when he closes it all ends.

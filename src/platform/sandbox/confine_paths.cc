@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/guarded_paths.h"
 #include "platform/files/files.h"
 
 namespace cru {
@@ -38,9 +39,21 @@ std::vector<std::string> candidates(const std::string& root) {
 
 }  // namespace
 
-std::vector<std::string> guarded_paths(const std::string& root) {
-  return {root + "/.crucible", root + "/.claude", root + "/.mcp.json", root + "/.git/hooks",
-          root + "/.git/config"};
+std::vector<std::string> guarded_in(const std::string& root) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  bool is_folder = std::filesystem::is_directory(std::filesystem::symlink_status(root + "/.git", error));
+  for (auto each : guarded_paths()) {
+    if (each == ".coven" && is_there(root + "/.coven")) continue;  // it is hidden
+    // A repository that is made anew has hooks and a configuration of its own.
+    if (is_folder || !each.starts_with(".git/")) paths.push_back(fmt::format("{}/{}", root, each));
+  }
+  // The project is itself a worktree or a submodule: the file says where git finds its settings.
+  if (!is_folder && is_there(root + "/.git")) paths.push_back(root + "/.git");
+  for (const auto& entry : std::filesystem::directory_iterator(root + "/.git/worktrees", error))
+    for (auto name : {"config.worktree", "commondir", "gitdir"})
+      paths.push_back((entry.path() / name).string());
+  return paths;
 }
 
 std::vector<std::string> hidden_paths(const std::string& root) {
@@ -58,14 +71,9 @@ std::vector<std::string> secret_paths(const std::string& root) {
 
 std::string cache_folder() { return home_folder("XDG_CACHE_HOME", "/.cache"); }
 
-std::vector<std::string> absent_paths(const std::string& root) {
-  auto paths = guarded_paths(root);
-  // A repository that is made anew has hooks and a configuration of its own.
-  bool has_git = is_there(root + "/.git");
-  std::erase_if(paths, [&](const std::string& path) {
-    return is_there(path) || (!has_git && path.starts_with(root + "/.git/"));
-  });
-  return paths;
+std::vector<std::string> absent_of(std::vector<std::string> guarded) {
+  std::erase_if(guarded, is_there);
+  return guarded;
 }
 
 std::string set_aside_new(const std::vector<std::string>& absent) {

@@ -5,9 +5,9 @@
 
 namespace cru {
 
-/// What a program may not change even where it may write: with these it could widen its own rights, or have
-/// somebody else run something for it.
-std::vector<std::string> guarded_paths(const std::string& root);
+/// What a program may not change even where it may write: the guarded paths (base/guarded_paths.h) in `root`,
+/// except those that are hidden, and the same of git's for each of its worktrees.
+std::vector<std::string> guarded_in(const std::string& root);
 
 /// The daemon's own, what others talked of, the keys of providers, and where other programs of the user
 /// listen that would do anything for whoever asks.
@@ -18,8 +18,8 @@ std::vector<std::string> secret_paths(const std::string& root);
 /// Where programs may keep what they can make again; empty if there is no home.
 std::string cache_folder();
 
-/// Those of the guarded paths that are not there: no mount can guard them.
-std::vector<std::string> absent_paths(const std::string& root);
+/// Those of the paths that are not there: no mount can guard them.
+std::vector<std::string> absent_of(std::vector<std::string> guarded);
 /// Moves aside what has come about at these paths, so that nobody reads it by mistake; one line of text for
 /// each. Empty: nothing has.
 std::string set_aside_new(const std::vector<std::string>& absent);

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <filesystem>
 
+#include "base/guarded_paths.h"
 #include "platform/files/fd.h"
 #include "platform/files/files.h"
 #include "platform/files/temporary_folder_fixture.h"
@@ -182,6 +183,44 @@ TEST_P(Confined, WhatItMakesThatCouldWidenItsRightsIsMovedAside) {
   fs::remove_all(root + "/.git");
   EXPECT_TRUE(runs({}, "mkdir -p .git/hooks && echo x > .git/config"));
   EXPECT_TRUE(fs::exists(root + "/.git/config")) << "a new repository is whole";
+}
+
+/// One list for file tools and commands: whatever is on it, and whether it is there.
+TEST_P(Confined, ChangesNoGuardedPath) {
+  for (auto path : guarded_paths()) {
+    auto whole = root + "/" + std::string(path);
+    fs::remove_all(whole);
+    run({}, "mkdir -p '" + std::string(path) + "/deep'; true");
+    EXPECT_FALSE(fs::exists(whole)) << path << " was made";
+    if (path == ".coven") continue;  // is not even seen
+    fs::create_directories(whole);
+    run({}, "echo x > '" + std::string(path) + "/new'; rm -rf '" + std::string(path) + "'; true");
+    EXPECT_TRUE(fs::exists(whole)) << path << " was removed";
+    EXPECT_FALSE(fs::exists(whole + "/new")) << path << " was changed";
+    fs::remove_all(whole);
+  }
+}
+
+TEST_P(Confined, WhereGitIsAFileItStaysAsItIs) {
+  fs::remove_all(root + "/.git");
+  ASSERT_TRUE(write_file(root + "/.git", "gitdir: /elsewhere\n"));
+  run({}, "echo 'gitdir: evil' > .git; rm -f .git; true");
+  EXPECT_EQ(*read_file(root + "/.git"), "gitdir: /elsewhere\n");
+}
+
+/// The rest of `.coven` stays out of sight.
+TEST_P(Confined, AWorktreeIsSeenAndWrittenWhereItStands) {
+  auto worktree = root + "/.coven/worktrees/w";
+  fs::create_directories(worktree);
+  ASSERT_TRUE(write_file(root + "/.coven/token", "secret"));
+  ASSERT_TRUE(write_file(worktree + "/a", "here"));
+  auto at = "cd '" + worktree + "' && ";
+  auto ended = run({"--folder", worktree}, at + "cat a; cat '" + root + "/.coven/token' 2>/dev/null; true");
+  EXPECT_EQ(ended.said, "here");
+  EXPECT_TRUE(runs({"--folder", worktree}, at + "echo new > a"));
+  EXPECT_EQ(*read_file(worktree + "/a"), "new\n");
+  EXPECT_FALSE(runs({"--read-only", "--folder", worktree}, at + "echo never > a"));
+  EXPECT_FALSE(runs({"--folder", root + "/.coven"}, "cat '" + root + "/.coven/token'"));
 }
 
 TEST_P(Confined, HasNoNetworkWhereItMayNot) {

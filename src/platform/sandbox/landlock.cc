@@ -89,6 +89,8 @@ Result<> apply_landlock(const LandlockWishes& wishes) {
   if (!rules) return fail(Code::cannot_execute, system_error(errno, "use Landlock").message);
   for (const auto& path : wishes.writable)
     if (auto done = allow(rules, path, write_rights(version)); !done) return done;
+  for (const auto& path : wishes.unreadable.empty() ? std::vector<std::string>() : wishes.readable)
+    if (auto done = allow(rules, path, LANDLOCK_ACCESS_FS_READ_FILE); !done) return done;
   if (!wishes.unreadable.empty())
     if (auto done = allow_reading_all_but(rules, "", wishes.unreadable); !done) return done;
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||

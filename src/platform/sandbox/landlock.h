@@ -14,6 +14,7 @@ struct LandlockWishes {
   /// Not readable, nor anything below them. Costs: what is made beside one, or beside a folder above it,
   /// while the process runs cannot be read either.
   std::vector<std::string> unreadable;
+  std::vector<std::string> readable;  ///< in spite of that
 };
 
 /// What the kernel offers; 0 for nothing.

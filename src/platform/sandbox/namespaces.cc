@@ -46,13 +46,6 @@ bool enter(int flags) {
   return ::unshare(flags | CLONE_NEWUSER) == 0 && map_own_ids(uid, gid);
 }
 
-bool hide(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return true;
-  if (!S_ISDIR(status.st_mode)) return mount_at("/dev/null", path, nullptr, MS_BIND, nullptr);
-  return mount_at("tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,mode=0755");
-}
-
 Fd clone_tree(const std::string& path) {
   return Fd(static_cast<int>(
       ::syscall(SYS_open_tree, AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
@@ -65,6 +58,22 @@ bool make_readonly(int at, const char* path, unsigned flags) {
 bool put_tree(const Fd& tree, const std::string& path) {
   return tree && ::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, path.c_str(),
                            MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS) == 0;
+}
+
+/// An empty folder upon a folder, with `shown` in it where it was, if it was below.
+bool hide(const std::string& path, const std::string& shown) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return true;
+  if (!S_ISDIR(status.st_mode)) return mount_at("/dev/null", path, nullptr, MS_BIND, nullptr);
+  constexpr auto flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  constexpr auto options = "size=4k,mode=0755";
+  if (!shown.starts_with(path + "/")) return mount_at("tmpfs", path, "tmpfs", flags | MS_RDONLY, options);
+  auto tree = clone_tree(shown);
+  if (!tree || !mount_at("tmpfs", path, "tmpfs", flags, options)) return false;
+  for (auto at = path.size(); at != std::string::npos; at = shown.find('/', at + 1))
+    if (at > path.size()) ::mkdir(shown.substr(0, at).c_str(), 0755);
+  ::mkdir(shown.c_str(), 0755);
+  return put_tree(tree, shown) && mount_at(nullptr, path, nullptr, flags | MS_REMOUNT | MS_RDONLY, options);
 }
 
 /// Mounted upon itself: the kernel lets nobody move or remove a mount point.
@@ -97,7 +106,8 @@ bool arrange_mounts(const NamespaceWishes& wishes) {
               make_all_readonly_but(wishes.writable) && enter_folder_again();
   for (const auto& path : wishes.kept) good = good && keep(path, false);
   for (const auto& path : wishes.readonly) good = good && keep(path, true);
-  for (const auto& path : wishes.hidden) good = good && hide(path);
+  for (const auto& path : wishes.hidden) good = good && hide(path, wishes.shown);
+  if (!wishes.shown.empty()) good = good && enter_folder_again();
   // Shared memory with others would be a way out, and a place to write.
   return good && mount_at("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
 }

@@ -11,6 +11,7 @@ struct NamespaceWishes {
   /// Everything else is mounted read-only, which also keeps modes, owners and times as they are.
   std::vector<std::string> writable;
   std::vector<std::string> hidden;    ///< seen as empty folders, or as nothing to read
+  std::string shown;                  ///< a folder in a hidden one that is seen all the same; or none
   std::vector<std::string> kept;      ///< cannot be moved away
   std::vector<std::string> readonly;  ///< with all below; those inside `kept` after those
 };

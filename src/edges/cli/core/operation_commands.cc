@@ -148,6 +148,10 @@ Result<int> show_reply(Context& context, const Operation& operation, const std::
     context.note(nothing_of(operation));
   else
     context.print(table(columns, *rows, context.out));
+  for (const auto& row : rows ? *rows : json::array())
+    if (row.is_object() && bool_or(row.get_object(), "left_behind"))
+      context.note(fmt::format("{}: {}", text_or(row.get_object(), "task_id"),
+                               text_or(row.get_object(), "error_detail")));
   if (rows && bool_or(object, "more")) context.note(how_to_see_more(operation));
   return 0;
 }

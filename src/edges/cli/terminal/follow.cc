@@ -168,7 +168,11 @@ Result<Followed> follow(Context& context, const std::string& id, const FollowOpt
 
 int report_end(const Context& context, const json::object& run) {
   auto status = text_or(run, "status");
-  if (status == "completed") return 0;
+  if (status == "completed") {
+    if (bool_or(run, "left_behind"))
+      context.note(fmt::format("{}: {}", text_or(run, "task_id"), text_or(run, "error_detail")));
+    return 0;
+  }
   std::string why(text_or(run, "error"));
   if (auto detail = text_or(run, "error_detail"); !detail.empty()) why += fmt::format(" ({})", detail);
   if (why.empty() && int_or(run, "signal") > 0) why = fmt::format("signal {}", int_or(run, "signal"));

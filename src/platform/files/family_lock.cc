@@ -1,0 +1,23 @@
+#include "platform/files/family_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+
+namespace cru {
+
+Fd hold_family_lock(int folder, const char* name) {
+  Fd fd(::openat(folder, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  // Shared: a family does not wait for the one before it to die out. Who asks holds it for an instant.
+  while (fd && ::flock(fd.get(), LOCK_SH) != 0)
+    if (errno != EINTR) fd.reset();
+  return fd;
+}
+
+bool is_family_left(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+}  // namespace cru
