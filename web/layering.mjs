@@ -5,7 +5,8 @@ import { join, posix } from "node:path";
 
 const below = ["base", "ui"];
 const capabilities = {
-  inbox: [],
+  trust: [],
+  inbox: ["trust"],                             // what waits for trust needs the user, too
   runs: ["inbox"],                              // runs with a question are marked
   locks: [],
   work: [],

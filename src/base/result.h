@@ -14,6 +14,7 @@ namespace cru {
   X(invalid_argument, 400)       \
   X(unauthorized, 401)           \
   X(forbidden, 403)              \
+  X(untrusted_content, 403)      \
   X(not_found, 404)              \
   X(method_not_allowed, 405)     \
   X(conflict, 409)               \

@@ -21,6 +21,7 @@
 #include "platform/net/http/listen.h"
 #include "platform/net/unix_socket.h"
 #include "store/sqlite/sqlite_store.h"
+#include "trust/record_file.h"
 
 namespace cru::daemon {
 namespace {
@@ -250,7 +251,9 @@ int run(int argc, char** argv) {
     report(nullptr, prepared.error());
     return 1;
   }
-  auto config = load_config(project->root);
+  // One that cannot be read is told by the engine; until it is mended, nothing is trusted.
+  auto trusted = trust::load_record(trust::record_folder(project->root), project->root);
+  auto config = load_config(project->root, trust::check_of(trusted ? *std::move(trusted) : trust::Record()));
   if (!config) {
     report(&*project, config.error());
     return 1;

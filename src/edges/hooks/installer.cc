@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "edges/hooks/diff.h"
+#include "base/diff.h"
 #include "edges/hooks/hook_guard.h"
 #include "platform/files/files.h"
 

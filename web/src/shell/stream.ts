@@ -13,6 +13,7 @@ import { keepLocksFresh, lock_list } from "../locks/model.ts";
 import { keepRosterFresh, readRoster } from "../roster/model.ts";
 import { applyOutputEvents, applyRunEvents, catchUp, catchUpIfFollowing, selected } from "../runs/model.ts";
 import { keepSessionsFresh, session_list } from "../sessions/model.ts";
+import { applyTrustEvents, readTrust } from "../trust/model.ts";
 import { work_list } from "../work/model.ts";
 import { countLiveAgents } from "../world/model.ts";
 
@@ -45,6 +46,7 @@ function flush(): void {
     applyHandoffEvents(events);
     applyCrewEvents(events);
     applyDefinitionEvents(events);
+    applyTrustEvents(events);
     countLiveAgents(events);
     if (events.some((event) => event.type === "state.snapshot")) loaded.value = true;
     applyOutputEvents(events);
@@ -52,6 +54,7 @@ function flush(): void {
   if (events.some((event) => event.type === "state.snapshot" || event.type === "log.truncated")) {
     readLists();
     readDefinitions();
+    readTrust();
     readCrew();
     if (view.peek() === "everybody") void readRoster();
   } else keepFresh(events);
@@ -107,6 +110,7 @@ export function startStream(): void {
     if (kind === "connected" && was === "disconnected") {
       readLists();
       readDefinitions();
+      readTrust();
       crewReconnected();
     }
     if (kind === "connected" && was !== "connected" && selected.peek()) void catchUp();

@@ -32,6 +32,7 @@ const std::vector<Command>& commands() {
     add_notes_commands(out);
     add_live_commands(out);
     add_daemon_commands(out);
+    add_trust_commands(out);
     add_other_commands(out);
     add_generic_commands(out);
     return out;

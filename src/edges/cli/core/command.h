@@ -78,6 +78,7 @@ void add_agents_commands(std::vector<Command>& table);
 void add_chat_commands(std::vector<Command>& table);
 void add_notes_commands(std::vector<Command>& table);
 void add_live_commands(std::vector<Command>& table);
+void add_trust_commands(std::vector<Command>& table);
 void add_other_commands(std::vector<Command>& table);
 /// Every row of the operation table that names a verb and is not in `table` yet.
 void add_generic_commands(std::vector<Command>& table);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "edges/cli/core/command.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/core/trusting.h"
 
 namespace cru::cli {
 namespace {
@@ -159,6 +160,7 @@ Result<int> up_verb(Context& context, const Args& args) {
   if (args.has("command") && args.has("argv"))
     return fail(Code::invalid_argument, "the command is given twice: with --argv and after --");
   if (args.has("command")) (*input)["argv"] = json::value_from(args.all("command"));
+  if (auto trusted = trust_once_if_asked(context, args); !trusted) return fail(trusted.error());
   return run_row(context, "team_up", std::move(*input));
 }
 
@@ -177,6 +179,7 @@ void add_teams(std::vector<Command>& table) {
                           .behind_dashes = true});
   up.examples = {"cru teams up --backend claude", "cru teams up --members reviewer",
                  "cru teams up crew.yaml -- ./agent.sh"};
+  up.flags.push_back(trust_once_flag());
   up.run = up_verb;
   table.push_back(std::move(up));
   auto down = team_row("team_down", "teams down");

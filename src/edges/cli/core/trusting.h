@@ -1,0 +1,18 @@
+#pragma once
+/// Trusting: what a verb does about files of the project that wait for a person's trust.
+#include "edges/cli/core/command.h"
+
+namespace cru::cli {
+
+class Client;
+
+/// `--trust-once`, as the verbs share it that use what a project brings.
+Flag trust_once_flag();
+/// Trusts what waits now for as long as the daemon lives, if the flag was given. What cannot be trusted is
+/// left: whoever needs it says so.
+Result<> trust_once_if_asked(Context& context, const Args& args);
+
+/// Trusts all that waits and can be trusted, exactly as it was listed. The number of files.
+Result<size_t> trust_all(Client& client, bool once);
+
+}  // namespace cru::cli
