@@ -103,7 +103,7 @@ Result<json::object> team_input(std::string_view operation, const Args& args) {
 }
 
 /// `file:line: field: reason`, as a compiler says it.
-Result<int> validate_verb(Context& context, const Args& args) {
+Result<int> validate_team_verb(Context& context, const Args& args) {
   auto input = team_input("validate_team", args);
   if (!input) return fail(input.error());
   auto text = call_row(context, "validate_team", std::move(*input));
@@ -170,7 +170,7 @@ void add_teams(std::vector<Command>& table) {
   validate.examples = {"cru teams validate", "cru teams validate crew.yaml"};
   validate.details =
       "Prints one line per error: file:line: field: reason. Exits with 0 if there is none, otherwise 1.";
-  validate.run = validate_verb;
+  validate.run = validate_team_verb;
   table.push_back(std::move(validate));
   auto up = team_row("team_up", "teams up");
   up.arguments.push_back({.name = "command",
