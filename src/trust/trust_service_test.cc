@@ -20,16 +20,14 @@ class TrustTest : public StoreFixture {
     begin();
   }
   ~TrustTest() override {
-    thread->on_loop([&] {
-      trust.reset();
-      return true;
-    });
     thread->stop();
     pool.reset();
   }
   /// A daemon's life: the record is read again.
   void begin() {
     thread->on_loop([&] {
+      // As in a daemon, what it has begun never outlives it: the one before stays until the loop has ended.
+      if (trust) earlier.push_back(std::move(trust));
       trust = std::make_unique<Trust>(thread->loop, *store, *pool,
                                       Options{.root = folder / "p",
                                               .folder = at,
@@ -78,6 +76,7 @@ class TrustTest : public StoreFixture {
   std::vector<Item> content;
   int applied = 0;
   std::unique_ptr<Pool> pool;
+  std::vector<std::unique_ptr<Trust>> earlier;
   std::unique_ptr<Trust> trust;
 };
 
