@@ -202,8 +202,7 @@ Task<void> Trust::start() {
   else
     log_warn("trust: cannot watch .crucible; changes are noticed at the next request",
              {{"error", watch.error().message}});
-  changed();
-  co_return;
+  co_return;  // nothing is looked at yet: whoever wants to know asks, and a start is not held up
 }
 
 void Trust::changed() {

@@ -39,7 +39,8 @@ class Trust {
   /// What is trusted by now, for the rooms; copies of it live as long as the Trust.
   Checks checks() const;
 
-  /// Begins to watch `.crucible`: `trust.changed` tells that something else waits than before.
+  /// Begins to watch `.crucible`: `trust.changed` tells that something else waits than before. What waits at
+  /// the start is not told.
   Task<void> start();
   Task<Result<Listing>> list(std::vector<std::string> named);
   /// Trusts each path with this SHA-256. Errors: conflict if a file is not that any more, and then nothing is

@@ -209,12 +209,11 @@ TEST_F(TrustTest, TellsWhenSomethingElseWaits) {
   };
   bring("a", "one");
   thread->await([&] { return trust->start(); });
-  EXPECT_EQ(next(0), R"(trust.changed {"waiting":1})");
   bring("b", "two");
   std::ofstream(folder / "p/.crucible/b") << "two";
-  EXPECT_EQ(next(1), R"(trust.changed {"waiting":2})") << "the folder is watched";
+  EXPECT_EQ(next(0), R"(trust.changed {"waiting":2})") << "the folder is watched";
   ASSERT_TRUE(grant({{"a", sha256("one")}, {"b", sha256("two")}}));
-  EXPECT_EQ(next(2), R"(trust.changed {"waiting":0})");
+  EXPECT_EQ(next(1), R"(trust.changed {"waiting":0})");
 }
 
 }  // namespace
