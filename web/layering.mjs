@@ -6,7 +6,8 @@ import { join, posix } from "node:path";
 const below = ["base", "ui"];
 const capabilities = {
   members: [],
-  inbox: [],
+  trust: [],
+  inbox: ["trust"],                             // what waits for trust needs the user, too
   runs: [],
   locks: [],
   work: [],

@@ -343,6 +343,7 @@ std::vector<Operation> make_table() {
   add_notes(table);
   add_minds(table);
   add_crew(table);
+  add_trust(table);
   add_live(table);
   return table;
 }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "platform/files/files.h"
+#include "platform/files/own_folder.h"
 
 namespace cru::api {
 namespace {
@@ -36,6 +37,12 @@ std::optional<fs::path> worktree_root(const fs::path& cwd) {
   }
 }
 
+/// A `.crucible` that somebody else has made decides nothing here, as git has it with a repository.
+Result<Project> if_own(Project project) {
+  if (auto own = check_own_folder(project.root + "/.crucible"); !own) return fail(std::move(own.error()));
+  return project;
+}
+
 }  // namespace
 
 std::optional<std::string> own_environment(const std::string& name) {
@@ -48,7 +55,7 @@ Result<Project> project_at(const std::string& folder, const std::string& named_b
   auto path = fs::canonical(folder, error);
   if (error || !fs::is_directory(path, error))
     return fail(Code::invalid_argument, fmt::format("{} is not a folder: {}", named_by, folder), "project");
-  return Project{path.string()};
+  return if_own({path.string()});
 }
 
 Result<Project> find_project(const std::string& cwd, const Environment& environment) {
@@ -57,10 +64,10 @@ Result<Project> find_project(const std::string& cwd, const Environment& environm
   std::error_code error;
   fs::path start = fs::canonical(cwd, error);
   if (error) return fail(Code::invalid_argument, fmt::format("no such folder: {}", cwd), "project");
-  if (auto main = worktree_root(start)) return Project{main->string()};
+  if (auto main = worktree_root(start)) return if_own({main->string()});
   for (auto folder = start;; folder = folder.parent_path()) {
     for (const char* marker : {".crucible", ".coven", ".git"})
-      if (fs::exists(folder / marker, error)) return Project{folder.string()};
+      if (fs::exists(fs::symlink_status(folder / marker, error))) return if_own({folder.string()});
     if (folder == folder.parent_path()) return Project{start.string()};
   }
 }

@@ -36,7 +36,8 @@ std::optional<std::string> own_environment(const std::string& name);
 
 /// The project of someone who stands in `cwd`: `CRU_PROJECT` wins; else, in a git worktree, the
 /// repository's main tree; else the nearest folder upward with `.crucible`, `.coven` or `.git`; else
-/// `cwd` itself. Outcomes: the project; invalid_argument if a folder named by `CRU_PROJECT` is none.
+/// `cwd` itself. Outcomes: the project; invalid_argument if a folder named by `CRU_PROJECT` is none;
+/// forbidden if its `.crucible` is a link or belongs to another user.
 Result<Project> find_project(const std::string& cwd, const Environment& environment = own_environment);
 /// The project at exactly this folder. Outcomes: as above.
 Result<Project> project_at(const std::string& folder, const std::string& named_by = "--project");

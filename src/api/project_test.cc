@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -73,6 +74,31 @@ TEST_F(FindProject, LetsTheEnvironmentWin) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->root, named);
   EXPECT_EQ(found->socket(), named + "/.coven/covend.sock");
+}
+
+TEST_F(FindProject, RefusesACrucibleThatIsALink) {
+  folder("elsewhere");
+  folder("mine/src");
+  fs::create_symlink(top + "/elsewhere", top + "/mine/.crucible");
+  EXPECT_EQ(root(top + "/mine/src"),
+            "error: " + top + "/mine/.crucible is a symbolic link, which cru does not follow");
+  EXPECT_EQ(project_at(top + "/mine").error().code, Code::forbidden);
+  fs::remove(top + "/mine/.crucible");
+  fs::create_symlink("nowhere", top + "/mine/.crucible");
+  EXPECT_FALSE(find_project(top + "/mine", empty_environment));
+}
+
+TEST_F(FindProject, RefusesACrucibleOfAnotherUserAlsoFromBelow) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gives folders away";
+  auto theirs = folder(".crucible");
+  ASSERT_EQ(::chown(theirs.c_str(), 65534, 65534), 0);
+  auto found = find_project(folder("mine/src"), empty_environment);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, Code::forbidden);
+  EXPECT_EQ(found.error().message, theirs + " belongs to another user (uid 65534), so cru does not use it");
+  EXPECT_NE(found.error().hint.find("--project"), std::string::npos);
+  folder("mine/.crucible");
+  EXPECT_EQ(root(top + "/mine/src"), top + "/mine") << "what is above it is nobody's business";
 }
 
 TEST_F(FindProject, RefusesAFolderThatIsNotThere) {

@@ -128,7 +128,11 @@ Task<Result<std::shared_ptr<Nature>>> AgentRuntime::nature_of(NewAgent wanted) {
     if (nature->name.empty()) nature->name = definition->name;
     if (nature->role.empty()) nature->role = definition->description.substr(0, 256);
     if (backend.empty()) backend = definition->model == "inherit" ? "" : definition->model;
-    if (backend.empty()) backend = minds_.settings().default_model;
+    if (backend.empty()) {
+      auto model = minds::default_model(minds_.settings());
+      if (!model) co_return fail(std::move(model.error()));
+      backend = *std::move(model);
+    }
   }
   if (backend.empty() || backend == scripted || backend == "mock") co_return nature;
   auto choice = co_await minds_.choose_backend(backend);

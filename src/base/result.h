@@ -15,6 +15,7 @@ namespace cru {
   X(unauthorized, 401)           \
   X(forbidden, 403)              \
   X(not_a_person, 403)           \
+  X(untrusted_content, 403)      \
   X(not_found, 404)              \
   X(method_not_allowed, 405)     \
   X(conflict, 409)               \

@@ -193,8 +193,11 @@ Task<Result<Subagent>> Crew::prepare(const Place& place, const SpawnRequest& req
                     .trace_id = place.trace_id,
                     .parent_chain = place.parent.chain};
   subagent.parent_chain.push_back(subagent.agent);
-  // A mind that cannot be had is the subagent's failure, told in its file, and no refusal.
-  if (auto choice = co_await minds_.choose(subagent.model)) {
+  // A mind that cannot be had is the subagent's failure, told in its file, and no refusal; but nothing begins
+  // with what nobody has trusted.
+  auto choice = co_await minds_.choose(subagent.model);
+  if (!choice && choice.error().code == Code::untrusted_content) co_return fail(std::move(choice.error()));
+  if (choice) {
     subagent.provider = choice->provider.name;
     subagent.is_program = choice->mind->is_program();
   }

@@ -63,13 +63,18 @@ Result<Grant> grant(const definitions::Definition& definition, const Parent& par
 
 Result<ModelChoice> choose_model(const minds::Settings& settings, const definitions::Definition& definition,
                                  const Parent& parent, const std::string& override_model) {
-  ModelChoice choice{settings.default_model, "default"};
+  ModelChoice choice;
   if (!override_model.empty())
     choice = {override_model, "override"};
   else if (definition.model == "inherit" && !parent.model.empty())
     choice = {parent.model, "parent"};
   else if (!definition.model.empty() && definition.model != "inherit")
     choice = {definition.model, "definition"};
+  if (choice.source.empty()) {
+    auto model = minds::default_model(settings);
+    if (!model) return fail(std::move(model.error()));
+    choice = {*std::move(model), "default"};
+  }
   auto found = minds::find_model(settings, choice.model);
   if (!found) return fail(std::move(found.error()));
   return choice;

@@ -37,7 +37,7 @@ struct ModelChoice {
   std::string model;
   std::string source;  ///< "override", "definition", "parent", "default"
 };
-/// Errors: invalid_argument, field `model`.
+/// Errors: invalid_argument, field `model`; untrusted_content for one that waits.
 Result<ModelChoice> choose_model(const minds::Settings& settings, const definitions::Definition& definition,
                                  const Parent& parent, const std::string& override_model);
 

@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/sha256.h"
 #include "base/text.h"
 #include "platform/files/files.h"
+#include "trust/project_file.h"
 
 namespace cru::daemon {
 void ConfigReader::read(const YamlNode& root) {
@@ -89,13 +91,33 @@ void ConfigReader::backends(const YamlNode& node, const std::string& path) {
 
 namespace {
 
-Result<Config> apply_file(Config config, const std::string& file, Scope scope) {
+Result<YamlNode> parse_config(const std::string& text, const std::string& file) {
+  auto tree = parse_yaml(text);
+  if (!tree) return fail(Code::invalid_argument, fmt::format("{}:{}", file, tree.error().message));
+  return tree;
+}
+
+Result<Config> apply_user_file(Config config, const std::string& file) {
   auto content = read_file(file, 1 << 20);
   if (!content && content.error().code == Code::not_found) return config;
   if (!content) return fail(content.error());
-  auto tree = parse_yaml(*content);
-  if (!tree) return fail(Code::invalid_argument, fmt::format("{}:{}", file, tree.error().message));
-  return apply_yaml(std::move(config), *tree, file, scope);
+  auto tree = parse_config(*content, file);
+  if (!tree) return fail(std::move(tree.error()));
+  return apply_yaml(std::move(config), *tree, file, Scope::user);
+}
+
+Result<Config> apply_project_file(Config config, const std::string& root, const trust::Check& is_trusted) {
+  auto content = trust::read_project_file(root, std::string(config_item), 1 << 20);
+  if (!content && content.error().code == Code::not_found) return config;
+  if (!content) return fail(content.error());
+  auto file = project_config_file(root);
+  auto tree = parse_config(content->text, file);
+  if (!tree) return fail(std::move(tree.error()));
+  auto whole = apply_yaml(config, *tree, file, Scope::project);
+  bool waits = !trust_reasons(*tree, config.minds).empty() &&
+               !is_trusted(std::string(config_item), sha256(content->text));
+  if (!whole || !waits) return whole;
+  return apply_yaml(std::move(config), *tree, file, Scope::untrusted_project);
 }
 
 }  // namespace
@@ -119,9 +141,25 @@ Result<Config> apply_yaml(Config config, const YamlNode& root, const std::string
   return config;
 }
 
-Result<Config> load_config(const std::string& project_root) {
-  auto config = apply_file({}, user_config_file(), Scope::user);
-  if (config) config = apply_file(*std::move(config), project_config_file(project_root), Scope::project);
+std::vector<std::string> trust_reasons(const YamlNode& root, const minds::Settings& below) {
+  std::vector<std::string> reasons;
+  if (const auto* models = root.find("models"))
+    for (const auto& member : models->members)
+      reasons.push_back(fmt::format("{} the model {}",
+                                    below.models.contains(member.key) ? "redefines" : "defines",
+                                    safe_for_terminal(member.key)));
+  const auto* crew = root.find("crew");
+  if (const auto* model = crew ? crew->find("default_model") : nullptr)
+    reasons.push_back(fmt::format("makes {} the default model", safe_for_terminal(model->text)));
+  return reasons;
+}
+
+Result<Config> load_config(const std::string& project_root, const trust::Check& is_trusted) {
+  auto own = user_config_file();
+  auto config = apply_user_file({}, own);
+  // The user's own folder may be the project's: then all of it is the user's.
+  if (config && own != project_config_file(project_root))
+    config = apply_project_file(*std::move(config), project_root, is_trusted);
   if (!config) return config;
   if (auto checked = check_minds(*config); !checked) return fail(std::move(checked.error()));
   if (const char* port = std::getenv("CRU_PORT"); port && *port) {

@@ -15,6 +15,7 @@
 #include "base/yaml.h"
 #include "definitions/permission.h"
 #include "minds/model.h"
+#include "trust/item.h"
 
 namespace cru::daemon {
 
@@ -60,17 +61,23 @@ Result<> check_minds(const Config& config);
 
 /// Every setting with its value and where that comes from, by key; no secrets.
 json::array settings_of(const Config& config);
+/// The project's file, as it is named where it waits.
+inline constexpr std::string_view config_item = ".crucible/config.yaml";
 /// The user's own file, and the project's.
 std::string user_config_file();
 std::string project_config_file(const std::string& project_root);
 
-enum class Scope { user, project };
+/// `untrusted_project`: the project's, whose models and default model wait (minds::Settings says which).
+enum class Scope { user, project, untrusted_project };
 
 /// Lays the settings of one file over `config`. Every mistake is reported at once:
 /// "FILE:LINE: key: reason", one a line.
 Result<Config> apply_yaml(Config config, const YamlNode& root, const std::string& file, Scope scope);
 
-/// Both files, then CRU_PORT and CRU_LOG_LEVEL. A file that is not there is no error.
-Result<Config> load_config(const std::string& project_root);
+/// Both files, then CRU_PORT and CRU_LOG_LEVEL. A file that is not there is no error. The project's models
+/// and default model count only if its file is trusted as it is.
+Result<Config> load_config(const std::string& project_root, const trust::Check& is_trusted);
+/// What the project's file has to be trusted for; none: it only sets limits.
+std::vector<std::string> trust_reasons(const YamlNode& root, const minds::Settings& below);
 
 }  // namespace cru::daemon

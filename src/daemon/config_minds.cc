@@ -8,6 +8,10 @@ namespace cru::daemon {
 
 void ConfigReader::models(const YamlNode& node, const std::string& path) {
   if (node.kind != YamlNode::Kind::map) return problem(node, path, "must be a map of names to models");
+  if (waits(node, path)) {
+    for (const auto& member : node.members) config_.minds.waiting_models.insert(member.key);
+    return;
+  }
   for (const auto& [name, value, line] : node.members) {
     auto& entry = config_.minds.models[name];
     bool is_new = entry.name.empty();
@@ -118,7 +122,13 @@ void ConfigReader::result_limit(const YamlNode& node, const std::string& path) {
 void ConfigReader::crew(const YamlNode& node, const std::string& path) {
   section(
       node, path,
-      {{"default_model", [this](auto& n, auto& p) { text(n, p, config_.minds.default_model); }},
+      {{"default_model",
+        [this](auto& n, auto& p) {
+          if (waits(n, p))
+            config_.minds.default_waits = true;
+          else
+            text(n, p, config_.minds.default_model);
+        }},
        {"max_concurrent",
         [this](auto& n, auto& p) {
           integer(n, p, 1, 100, [this](int64_t v) { config_.max_concurrent = v; });

@@ -136,6 +136,14 @@ bool ConfigReader::is_from_user(const YamlNode& node, const std::string& path) {
   return false;
 }
 
+bool ConfigReader::waits(const YamlNode& node, const std::string& path) {
+  if (scope_ != Scope::untrusted_project) return false;
+  config_.minds.waiting_file = config_item;
+  config_.warnings.push_back(
+      fmt::format("{}:{}: {}: not in force until the file is trusted: cru trust", file_, node.line, path));
+  return true;
+}
+
 void ConfigReader::text(const YamlNode& node, const std::string& path, std::string& into) {
   if (node.kind != YamlNode::Kind::scalar || node.text.empty() || node.text.size() > 4096)
     return problem(node, path, "must be a string");

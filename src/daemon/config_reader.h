@@ -55,6 +55,8 @@ class ConfigReader {
   void texts(const YamlNode& node, const std::string& path, std::vector<std::string>& into);
   /// What could harm the user counts only from the user's own file.
   bool is_from_user(const YamlNode& node, const std::string& path);
+  /// What could spend the user's money counts only from a file that is trusted.
+  bool waits(const YamlNode& node, const std::string& path);
 
   Config& config_;
   const std::string file_;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/sha256.h"
 #include "platform/files/files.h"
 #include "platform/files/temporary_folder_fixture.h"
 
@@ -302,7 +305,8 @@ class LoadConfig : public testing::Test {
   void project(std::string_view text) {
     ASSERT_TRUE(write_file(folder / "project/.crucible/config.yaml", text));
   }
-  Result<Config> load() { return load_config(folder / "project"); }
+  Result<Config> load() { return load_config(folder / "project", is_trusted); }
+  trust::Check is_trusted = [](const std::string&, std::string_view) { return true; };
   TemporaryFolder folder;
 };
 
@@ -318,6 +322,52 @@ TEST_F(LoadConfig, TheProjectGoesOverTheUserAndTheEnvironmentOverBoth) {
   ::setenv("CRU_LOG_LEVEL", "error", 1);
   EXPECT_EQ(load()->port, 1003);
   EXPECT_EQ(load()->log_level, "error");
+}
+
+TEST_F(LoadConfig, TheProjectsModelsWaitUntilItsFileIsTrustedAsItIs) {
+  std::string text =
+      "models:\n  scripted: {provider: scripted, script: evil.yaml}\n  lead: {provider: claude}\n"
+      "crew: {default_model: lead, max_concurrent: 3}\nruns: {kill_grace: 2s}\n";
+  project(text);
+  is_trusted = {[](const std::string&, std::string_view) { return false; }};
+  auto waiting = load();
+  ASSERT_TRUE(waiting) << waiting.error().message;
+  EXPECT_EQ(waiting->minds.models.at("scripted").script, "builtin");
+  EXPECT_FALSE(waiting->minds.models.contains("lead"));
+  EXPECT_EQ(waiting->minds.default_model, "sonnet");
+  EXPECT_EQ(waiting->minds.waiting_models, (std::set<std::string>{"lead", "scripted"}));
+  EXPECT_TRUE(waiting->minds.default_waits);
+  EXPECT_EQ(waiting->minds.waiting_file, ".crucible/config.yaml");
+  EXPECT_EQ(waiting->max_concurrent, 3) << "the rest counts";
+  EXPECT_EQ(waiting->kill_grace, 2s);
+  EXPECT_FALSE(waiting->origins.contains("crew.default_model"));
+  ASSERT_EQ(waiting->warnings.size(), 2u);
+  EXPECT_NE(waiting->warnings[0].find("models: not in force until the file is trusted"), std::string::npos);
+
+  is_trusted = [digest = sha256(text)](const std::string& path, std::string_view known) {
+    return path == ".crucible/config.yaml" && known == digest;
+  };
+  EXPECT_EQ(load()->minds.default_model, "lead");
+  EXPECT_EQ(load()->minds.models.at("scripted").script, "evil.yaml");
+  EXPECT_TRUE(load()->minds.waiting_models.empty());
+  project(text + "# one more line\n");
+  EXPECT_TRUE(load()->minds.default_waits);
+}
+
+TEST_F(LoadConfig, OfAnUntrustedProjectAModelOfAnUnknownProviderIsNoReasonNotToStart) {
+  project("models: {lead: {provider: theirs}}");
+  EXPECT_FALSE(load());
+  is_trusted = [](const std::string&, std::string_view) { return false; };
+  EXPECT_TRUE(load());
+}
+
+TEST_F(LoadConfig, FollowsNoLinkOutOfTheProjectAndWaitsForNoFifo) {
+  auto path = folder / "project/.crucible/config.yaml";
+  ASSERT_EQ(::symlink("/dev/zero", path.c_str()), 0);
+  EXPECT_FALSE(load());
+  ASSERT_EQ(::unlink(path.c_str()), 0);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FALSE(load());
 }
 
 TEST_F(LoadConfig, NamesTheFileAndTheLineOfBadSyntax) {

@@ -18,6 +18,7 @@
 #include "platform/process/leashed_process.h"
 #include "platform/process/self.h"
 #include "store/sqlite/sqlite_store.h"
+#include "trust/record_file.h"
 
 namespace cru::daemon {
 namespace {
@@ -238,7 +239,9 @@ int run(int argc, char** argv) {
     report(nullptr, prepared.error());
     return 1;
   }
-  auto config = load_config(project->root);
+  // One that cannot be read is told by the engine; until it is mended, nothing is trusted.
+  auto trusted = trust::load_record(trust::record_folder(project->root), project->root);
+  auto config = load_config(project->root, trust::check_of(trusted ? *std::move(trusted) : trust::Record()));
   if (!config) {
     report(&*project, config.error());
     return 1;

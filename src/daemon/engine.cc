@@ -7,6 +7,7 @@
 #include "crew/crew_table.h"
 #include "daemon/agent_gate.h"
 #include "daemon/member_door.h"
+#include "daemon/project_content.h"
 #include "handoffs/memory_table.h"
 #include "inbox/question_table.h"
 #include "platform/files/file_status.h"
@@ -16,6 +17,8 @@
 #include "runs/run_table.h"
 #include "store/event_table.h"
 #include "store/replies_table.h"
+#include "trust/project_file.h"
+#include "trust/record_file.h"
 
 namespace cru::daemon {
 namespace {
@@ -72,10 +75,9 @@ notes::Options note_options(const api::Project& project) {
 /// The project's own office if it has one that is valid; what is wrong with it is told, and no reason not to
 /// start.
 void read_layout(const std::string& root, autonomy::RuntimeOptions& options) {
-  auto file = root + "/.crucible/layout.json";
-  auto text = read_file(file, world::max_layout_bytes);
-  if (!text && text.error().code == Code::not_found) return;
-  auto document = text ? parse_json(*text) : Result<json::value>(fail(text.error()));
+  auto file = trust::read_project_file(root, ".crucible/layout.json", world::max_layout_bytes);
+  if (!file && file.error().code == Code::not_found) return;
+  auto document = file ? parse_json(file->text) : Result<json::value>(fail(file.error()));
   auto layout = document ? world::parse_layout(*document) : Result<world::Layout>(fail(document.error()));
   if (layout) {
     options.layout = *std::move(layout);
@@ -159,6 +161,12 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       output_(runs::file_output(project.root, pool)),
       worktrees_(runs::git_worktrees(project.root, pool)),
       pairings_(store, loop.clock(), system_random()),
+      trust_(loop, store, pool,
+             {.root = project.root,
+              .folder = trust::record_folder(project.root),
+              .look = [folders = definition_folders(project.root)](
+                          const std::vector<std::string>& named) { return content_to_trust(folders, named); },
+              .apply = [this] { return apply_trust(); }}),
       inbox_(loop, store),
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
             to_options(project, config, program)),
@@ -179,15 +187,16 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
             {.root = project.root, .sign_of_life = std::min<Duration>(3min, config.stale_after / 3)}),
       handoffs_(store, sessions_, pool, system_random(), project.root),
       memories_(store, sessions_, system_random()),
-      teams_(store, pool, sessions_, runs_, system_random(), project.root),
+      teams_(store, pool, sessions_, runs_, system_random(), project.root, trust_.checks()),
       api_(store),
-      registry_(loop, store, pool, definition_folders(project.root)),
+      registry_(loop, store, pool, definition_folders(project.root), trust_.checks()),
       notes_(loop, store, pool, note_options(project)),
       minds_(loop, pool, runs_, system_random(), config.minds,
              {.root = project.root,
               .home_config = user_folder(),
               .program = program,
-              .environment = whole_environment()}),
+              .environment = whole_environment(),
+              .trusted = trust_.checks()}),
       workbench_(loop, pool, notes_,
                  {.root = project.root,
                   .program = program,
@@ -250,12 +259,15 @@ void Engine::bind(api::DaemonFacts facts) {
     return rights_of(crew_, config_.client_permissions, std::move(call));
   });
   api::bind_handoffs(api_, handoffs_, memories_);
-  api::bind_guardrails(api_, pool_, sessions_, root_);
+  api::bind_guardrails(api_, pool_, sessions_, root_, trust_.checks());
   api::bind_teams(api_, teams_);
   api::bind_ask_user(api_, store_, sessions_, inbox_);
-  std::vector<std::string> models;
-  for (const auto& [name, model] : config_.minds.models) models.push_back(name);
-  api::bind_definitions(api_, registry_, config_.minds.default_model, std::move(models));
+  api::bind_definitions(
+      api_, registry_, [this]() -> const minds::Settings& { return minds_.settings(); },
+      [this](std::string path, std::string text) {
+        return trust_.written(std::move(path), std::move(text));
+      });
+  api::bind_trust(api_, trust_);
   api::bind_notes(api_, notes_);
   api::bind_minds(api_, minds_);
   api::bind_subagents(api_, crew_);
@@ -282,15 +294,31 @@ Task<Result<>> Engine::recover(bool fresh_database) {
   if (recovered = co_await crew_.recover(); !recovered) co_return recovered;
   if (recovered = co_await live_.recover(); !recovered) co_return recovered;
   loop_.spawn(registry_.start());
+  loop_.spawn(trust_.start());
   loop_.spawn(notes_.start());
   loop_.spawn(retention_.run_hourly());
   loop_.spawn(keep_tidy());
   co_return Result<>();
 }
 
+/// Models that are trusted by now are thought with at once: nobody restarts a daemon for that.
+Task<void> Engine::apply_trust() {
+  auto fresh = co_await pool_.run(
+      [root = root_, check = trust::check_now(trust_.checks())] { return load_config(root, check); });
+  registry_.look_again();
+  if (!fresh) {
+    log_error("cannot read the configuration after a change of trust", fresh.error());
+    co_return;
+  }
+  minds_.set_models(fresh->minds);
+  auto providers = std::move(config_.minds.providers);
+  config_.minds = std::move(fresh->minds);
+  config_.minds.providers = std::move(providers);
+}
+
 /// The files as they are now, and which of their values are not in force before a restart.
 Result<json::object> Engine::tell_config() const {
-  auto fresh = load_config(root_);
+  auto fresh = load_config(root_, trust::check_now(trust_.checks()));
   if (!fresh) return fail(std::move(fresh.error()));
   std::map<std::string, std::string> in_force;
   for (const auto& row : settings_of(config_)) {

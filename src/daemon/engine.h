@@ -21,6 +21,7 @@
 #include "runs/runs_service.h"
 #include "runs/worktree.h"
 #include "store/store.h"
+#include "trust/trust_service.h"
 
 namespace cru::daemon {
 
@@ -46,16 +47,18 @@ class Engine {
   bool is_present(const coordination::Session& session) const;
   Task<void> keep_tidy();
   Result<json::object> tell_config() const;
+  Task<void> apply_trust();
 
   Loop& loop_;
   Store& store_;
   Pool& pool_;
   const std::string root_;
-  const Config config_;
+  Config config_;  ///< what of its models has been trusted since the start is added
   runs::KeeperClient keeper_;
   std::unique_ptr<runs::Output> output_;
   std::unique_ptr<runs::Worktrees> worktrees_;
   pairings::Pairings pairings_;
+  trust::Trust trust_;
   inbox::Inbox inbox_;
   runs::Runs runs_;
   runs::Retention retention_;

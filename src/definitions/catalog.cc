@@ -19,7 +19,7 @@ bool has_error(const std::vector<Problem>& problems) {
 /// The folder's valid definitions; the files and their problems go into the catalog.
 ByName take_folder(Catalog& catalog, const FoundFolder& folder, Source source) {
   ByName valid;
-  for (const auto& [path, stem, parsed] : folder.files) {
+  for (const auto& [path, stem, parsed, digest] : folder.files) {
     auto problems = parsed->problems;
     if (parsed->definition) {
       auto [first, is_new] = valid.try_emplace(parsed->definition->name, *parsed->definition);
@@ -69,13 +69,31 @@ std::unexpected<Error> not_found(const Catalog& catalog, const std::string& name
 
 }  // namespace
 
+namespace {
+
+/// Why nothing has this name yet, if that is so.
+const WaitingDefinition* find_waiting(const Catalog& catalog, const std::string& name) {
+  auto found = std::ranges::find(catalog.waiting, name, &WaitingDefinition::name);
+  return found == catalog.waiting.end() ? nullptr : &*found;
+}
+
+std::unexpected<Error> still_waiting(const WaitingDefinition& waiting) {
+  auto error = trust::untrusted("agent " + waiting.name, waiting.path, waiting.reasons);
+  error.field = "name";
+  return fail(std::move(error));
+}
+
+}  // namespace
+
 Result<Definition> Catalog::find(const std::string& name) const {
+  if (const auto* waits = find_waiting(*this, name)) return still_waiting(*waits);
   auto found = std::ranges::find(agents, name, &Definition::name);
   if (found == agents.end()) return not_found(*this, name, true);
   return *found;
 }
 
 Result<Definition> Catalog::find_enabled(const std::string& name) const {
+  if (const auto* waits = find_waiting(*this, name)) return still_waiting(*waits);
   auto found = std::ranges::find(agents, name, &Definition::name);
   if (found == agents.end()) return not_found(*this, name, false);
   if (!found->enabled)
@@ -100,8 +118,40 @@ std::vector<Problem> check_models(const Catalog& catalog, const std::vector<std:
   return problems;
 }
 
+std::vector<std::string> trust_reasons(const Definition& definition, const std::string& hidden) {
+  std::vector<std::string> reasons;
+  if (!hidden.empty())
+    reasons.push_back(fmt::format("{} {}", definition.enabled ? "overrides" : "disables", hidden));
+  if (auto more = definition.permissions.without(Permissions::baseline()); !more.empty())
+    reasons.push_back("asks for " + more.in_words());
+  return reasons;
+}
+
+namespace {
+
+/// Takes out of `in_force` what is not trusted and has to be, and out of `below` what it would hide.
+void let_wait(Catalog& catalog, ByName& in_force, ByName& below, const FoundFolder& project,
+              const trust::Check& is_trusted) {
+  std::map<std::string, std::string> digests;
+  for (const auto& file : project.files) digests[file.path] = file.sha256;
+  for (auto at = in_force.begin(); at != in_force.end();) {
+    const auto& [name, definition] = *at;
+    auto hides = below.find(name);
+    auto reasons = trust_reasons(definition, hides == below.end() ? std::string() : hides->second.path);
+    if (reasons.empty() || is_trusted(definition.path, digests[definition.path])) {
+      ++at;
+      continue;
+    }
+    catalog.waiting.push_back({name, definition.path, std::move(reasons)});
+    if (hides != below.end()) below.erase(hides);
+    at = in_force.erase(at);
+  }
+}
+
+}  // namespace
+
 Catalog make_catalog(const FoundFolder& project, const FoundFolder& system,
-                     const std::vector<Definition>& builtin) {
+                     const std::vector<Definition>& builtin, const trust::Check& is_trusted) {
   Catalog catalog;
   auto in_force = take_folder(catalog, project, Source::project);
   auto below = take_folder(catalog, system, Source::system);
@@ -109,6 +159,7 @@ Catalog make_catalog(const FoundFolder& project, const FoundFolder& system,
     auto [above, is_new] = below.try_emplace(definition.name, definition);
     if (!is_new) catalog.overridden[definition.name] = definition.path;
   }
+  let_wait(catalog, in_force, below, project, is_trusted);
   for (auto& [name, definition] : below) {
     auto path = definition.path;
     auto [above, is_new] = in_force.try_emplace(name, std::move(definition));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "definitions/definition.h"
+#include "trust/item.h"
 
 namespace cru::definitions {
 
@@ -15,6 +16,7 @@ struct FoundFile {
   std::string path;  ///< as shown
   std::string stem;
   std::shared_ptr<const Parsed> parsed;
+  std::string sha256 = {};
 };
 /// One folder's files, by name, and what is wrong with the folder itself.
 struct FoundFolder {
@@ -33,8 +35,17 @@ struct CheckedFile {
   bool operator==(const CheckedFile&) const = default;
 };
 
+/// A definition of the project that counts once it is trusted. Until then nothing has its name, so that
+/// nobody takes what it hides for it.
+struct WaitingDefinition {
+  std::string name, path;
+  std::vector<std::string> reasons;  ///< "asks for ProcessSpawn", "overrides builtin:tester.md"
+  bool operator==(const WaitingDefinition&) const = default;
+};
+
 struct Catalog {
   std::vector<Definition> agents;                 ///< by name, those in force, disabled ones too
+  std::vector<WaitingDefinition> waiting;         ///< by name
   std::map<std::string, std::string> overridden;  ///< name to the path of what it hides
   std::vector<Problem> problems;                  ///< by path and line
   std::vector<CheckedFile> checked;               ///< by path, the built-in ones not among them
@@ -43,7 +54,7 @@ struct Catalog {
   size_t skipped = 0;                             ///< files with an error
 
   /// Disabled ones too. Errors: not_found, beginning "agent not found"; the hint says what was searched, why
-  /// it is not in force, or which name is near ("did you mean: NAME").
+  /// it is not in force, or which name is near ("did you mean: NAME"); untrusted_content for one that waits.
   Result<Definition> find(const std::string& name) const;
   /// Errors: as above for disabled ones too.
   Result<Definition> find_enabled(const std::string& name) const;
@@ -55,9 +66,13 @@ struct Catalog {
 /// it.
 std::vector<Problem> check_models(const Catalog& catalog, const std::vector<std::string>& models);
 
+/// What a definition of the project must be trusted for: more than to read and to search, or hiding another
+/// one (`hidden` is its path, or empty). None: it counts as it is.
+std::vector<std::string> trust_reasons(const Definition& definition, const std::string& hidden);
+
 /// An invalid definition counts as not there; of two with one name in a folder the second is invalid; a
-/// disabled one hides what is below it.
+/// disabled one hides what is below it. What of the project is not trusted, and has to be, waits.
 Catalog make_catalog(const FoundFolder& project, const FoundFolder& system,
-                     const std::vector<Definition>& builtin);
+                     const std::vector<Definition>& builtin, const trust::Check& is_trusted);
 
 }  // namespace cru::definitions

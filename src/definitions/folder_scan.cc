@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <set>
 
+#include "base/sha256.h"
 #include "base/text.h"
 #include "definitions/frontmatter.h"
+#include "platform/files/beneath.h"
 
 namespace cru::definitions {
 namespace {
@@ -52,9 +54,25 @@ Parsed unreadable(const std::string& path, std::error_code reason) {
   return parsed;
 }
 
+Parsed refused(const std::string& path, const Error& error) {
+  Parsed parsed;
+  parsed.problems.push_back({path, 1, "", error.message, error.hint});
+  return parsed;
+}
+
+/// Opened so that no link leads out of the project; what is no regular file is not opened at all.
+Result<OpenedFile> open_inside(const Beneath& root, const std::string& path) {
+  auto real = root.resolve(path);
+  if (!real) return fail(std::move(real.error()));
+  auto file = root.open_file(*real);
+  if (!file) return fail(std::move(file.error()));
+  auto status = file_status(file->fd);
+  return OpenedFile{std::move(file->fd), status};
+}
+
 /// Nothing if it is no file at all.
 std::optional<ReadFile> read_one(const std::string& path, const std::string& shown, const std::string& stem,
-                                 Source source, const ReadFiles& before) {
+                                 Source source, const ReadFiles& before, const Beneath* root) {
   auto failed = [&](std::error_code reason) {
     return ReadFile{{}, false, std::make_shared<const Parsed>(unreadable(shown, reason))};
   };
@@ -69,22 +87,38 @@ std::optional<ReadFile> read_one(const std::string& path, const std::string& sho
   auto known = before.find(path);
   if (known != before.end() && known->second.settled && known->second.state == *status) return known->second;
   // It may have become something else meanwhile: never wait for a writer, and look again.
-  auto file = open_to_read(path);
+  auto inside = root ? open_inside(*root, path) : Result<OpenedFile>(OpenedFile{});
+  if (!inside) return ReadFile{{}, false, std::make_shared<const Parsed>(refused(shown, inside.error()))};
+  auto file = root ? SystemResult<OpenedFile>(*std::move(inside)) : open_to_read(path);
   if (!file) return failed(file.error());
   if (!file->status.is_plain_file()) return {};
   // One byte beyond the limit at most: the parser says that it is too large.
   auto text = read_part(file->fd, 0, max_file_bytes + 1);
   if (!text) return failed(text.error());
   auto parsed = std::make_shared<const Parsed>(parse_definition(*text, shown, stem, source));
-  return ReadFile{file->status, is_settled(file->status), std::move(parsed)};
+  return ReadFile{file->status, is_settled(file->status), std::move(parsed), sha256(*text)};
 }
 
 }  // namespace
 
 ScannedFolder scan_folder(const std::string& folder, const std::string& shown, Source source,
-                          const ReadFiles& before) {
+                          const ReadFiles& before, const std::string& root) {
   ScannedFolder out;
   out.found.path = shown;
+  std::optional<Beneath> inside;
+  if (folder.starts_with(root + "/") && !root.empty()) {
+    auto opened = Beneath::open(root);
+    auto real = opened ? opened->resolve(folder) : Result<std::string>(fail(opened.error()));
+    auto wanted = folder.substr(root.size() + 1);
+    if (real && *real != wanted)
+      real = fail(Code::forbidden, fmt::format("{} is a symbolic link, which is not followed", shown), "",
+                  "replace it by a folder");
+    if (!real) {
+      out.found.problems.push_back({shown, 1, "", real.error().message, real.error().hint});
+      return out;
+    }
+    inside = *std::move(opened);
+  }
   auto [names, more, trouble] = names_in(folder);
   if (trouble)
     out.found.problems.push_back({shown, 1, "", fmt::format("cannot be read: {}", trouble.message()), ""});
@@ -95,9 +129,9 @@ ScannedFolder scan_folder(const std::string& folder, const std::string& shown, S
     auto stem = name.substr(0, name.size() - 3);
     auto path = folder + "/" + name;
     auto visible = shown + "/" + safe_for_terminal(name);
-    auto read = read_one(path, visible, stem, source, before);
+    auto read = read_one(path, visible, stem, source, before, inside ? &*inside : nullptr);
     if (!read) continue;
-    out.found.files.push_back({visible, stem, read->parsed});
+    out.found.files.push_back({visible, stem, read->parsed, read->sha256});
     out.read.emplace(path, *std::move(read));
   }
   return out;

@@ -18,6 +18,7 @@ struct ReadFile {
   FileStatus state;
   bool settled = false;
   std::shared_ptr<const Parsed> parsed;
+  std::string sha256 = {};
 };
 using ReadFiles = std::map<std::string, ReadFile>;
 
@@ -25,8 +26,9 @@ struct ScannedFolder {
   FoundFolder found;
   ReadFiles read;
 };
-/// `shown` is what stands for `folder` in paths. A folder that is not there has no files.
+/// `shown` is what stands for `folder` in paths. A folder that is not there has no files. With `root`, a
+/// repository brings the folder: neither it nor a file in it may be a link that leads out of there.
 ScannedFolder scan_folder(const std::string& folder, const std::string& shown, Source source,
-                          const ReadFiles& before);
+                          const ReadFiles& before, const std::string& root = {});
 
 }  // namespace cru::definitions

@@ -7,6 +7,7 @@
 #include "definitions/folder_scan.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "trust/project_file.h"
 
 namespace cru::definitions {
 namespace {
@@ -26,14 +27,18 @@ struct Look {
 };
 
 /// On a pool thread.
-Look look_at(const Folders& folders, const ReadFiles& before) {
-  auto project = scan_folder(folders.project, shown(folders.project, folders), Source::project, before);
+Look look_at(const Folders& folders, const ReadFiles& before, const trust::Check& is_trusted) {
+  bool is_own = folders.system == folders.project;
+  auto project = scan_folder(folders.project, shown(folders.project, folders), Source::project, before,
+                             is_own ? std::string() : folders.root);
   // The user's own folder may be the project's, when the home folder is the project.
   ScannedFolder system;
-  if (folders.system != folders.project)
-    system = scan_folder(folders.system, shown(folders.system, folders), Source::system, before);
+  if (!is_own) system = scan_folder(folders.system, shown(folders.system, folders), Source::system, before);
   Look look;
-  look.catalog = make_catalog(project.found, system.found, builtin_definitions());
+  // What is in the user's own folder is the user's, wherever that is.
+  auto all = [](const std::string&, std::string_view) { return true; };
+  look.catalog = make_catalog(project.found, system.found, builtin_definitions(),
+                              is_own ? trust::Check(all) : is_trusted);
   project.read.merge(system.read);
   look.read = std::make_shared<const ReadFiles>(std::move(project.read));
   return look;
@@ -52,11 +57,31 @@ Result<> write_new(const std::string& folder, const std::string& name, const std
 
 }  // namespace
 
+std::vector<trust::Item> items_to_trust(const Folders& folders) {
+  auto none = [](const std::string&, std::string_view) { return false; };
+  std::vector<trust::Item> items;
+  size_t left = size_t(16) << 20;  // a folder may be full of large ones
+  for (const auto& waiting : look_at(folders, {}, none).catalog.waiting) {
+    trust::Item item{.path = waiting.path, .reasons = waiting.reasons};
+    // The name of a file is made safe where it is shown; one that had to be is not found again by it.
+    auto file = trust::read_project_file(folders.root, waiting.path, trust::max_item_bytes);
+    if (file && file->text.size() > left)
+      item.problem = "too much waits at once: look at the other files first";
+    else if (file)
+      left -= (item.text = std::move(file->text)).size();
+    else
+      item.problem = file.error().message;
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
 struct Registry::State {
   Loop& loop;
   Store& store;
   Pool& pool;
   const Folders folders;
+  const trust::Checks trusted;
   std::shared_ptr<const ReadFiles> read = std::make_shared<const ReadFiles>();
   std::unique_ptr<FolderWatch> project_watch, system_watch;
   Catalog told;                  ///< the last that was told of
@@ -71,7 +96,9 @@ struct Registry::State {
 };
 
 Task<Catalog> Registry::State::look() {
-  auto look = co_await pool.run([folders = folders, before = read] { return look_at(folders, *before); });
+  auto look = co_await pool.run([folders = folders, before = read, check = trust::check_now(trusted)] {
+    return look_at(folders, *before, check);
+  });
   read = std::move(look.read);
   co_return std::move(look.catalog);
 }
@@ -122,13 +149,14 @@ std::unique_ptr<FolderWatch> Registry::State::watch(const std::string& folder) {
   return nullptr;
 }
 
-Registry::Registry(Loop& loop, Store& store, Pool& pool, Folders folders)
-    : state_(new State{loop, store, pool, std::move(folders), {}, {}, {}, {}, {}}) {
+Registry::Registry(Loop& loop, Store& store, Pool& pool, Folders folders, trust::Checks trusted)
+    : state_(new State{loop, store, pool, std::move(folders), std::move(trusted), {}, {}, {}, {}, {}}) {
   state_->read = std::make_shared<const ReadFiles>();
 }
 Registry::~Registry() = default;
 
 Task<Catalog> Registry::look() { return state_->look(); }
+void Registry::look_again() { state_->changed(); }
 
 Task<void> Registry::start() {
   // Watched first: what changes while the first look is under way is looked at again.

@@ -19,14 +19,20 @@ struct Folders {
   std::string home;
 };
 
+/// All definitions of the project that need trust, trusted or not. Blocks: for a pool's thread.
+std::vector<trust::Item> items_to_trust(const Folders& folders);
+
 class Registry {
  public:
-  Registry(Loop& loop, Store& store, Pool& pool, Folders folders);
+  /// `trusted` says what of the project's counts.
+  Registry(Loop& loop, Store& store, Pool& pool, Folders folders, trust::Checks trusted);
   ~Registry();
   /// Reads what has changed since it was asked last.
   Task<Catalog> look();
   /// Begins to watch the folders. What is invalid is logged as a warning and never stops the start.
   Task<void> start();
+  /// Other files may be trusted by now: tells of it if that changes anything.
+  void look_again();
   /// Writes ROOT/.crucible/agents/NAME.md, or the user's own, whole or not at all; the path as shown.
   /// Errors: invalid_argument; conflict if the file exists, or another of the folder has the name.
   Task<Result<std::string>> create(std::string name, std::string text, Source source);

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/sha256.h"
 #include "definitions/folder_scan.h"
+#include "platform/files/files.h"
 #include "store/store_fixture.h"
 
 namespace cru::definitions {
@@ -29,7 +31,8 @@ class RegistryTest : public StoreFixture {
     fs::create_directories(folders.project);
     fs::create_directories(folders.system);
     pool = std::make_unique<Pool>(thread->loop, 2);
-    registry = std::make_unique<Registry>(thread->loop, *store, *pool, folders);
+    registry =
+        std::make_unique<Registry>(thread->loop, *store, *pool, folders, [this] { return is_trusted; });
   }
   ~RegistryTest() override {
     thread->on_loop([&] {
@@ -56,6 +59,7 @@ class RegistryTest : public StoreFixture {
 
   Folders folders;
   std::unique_ptr<Pool> pool;
+  trust::Check is_trusted = [](const std::string&, std::string_view) { return true; };
   std::unique_ptr<Registry> registry;
 };
 
@@ -187,6 +191,60 @@ TEST_F(RegistryTest, LooksAtRegularMarkdownFilesOnlyAndNeverHangs) {
   EXPECT_EQ(catalog.files, 3u);
   EXPECT_EQ(catalog.skipped, 2u) << "the loop and the link to nowhere";
   EXPECT_EQ(catalog.agents.size(), 5u);
+}
+
+TEST_F(RegistryTest, WhatAsksForMoreOrHidesAnotherWaitsUntilItIsTrusted) {
+  auto trusted = std::make_shared<std::map<std::string, std::string>>();
+  is_trusted = [trusted](const std::string& path, std::string_view digest) {
+    auto found = trusted->find(path);
+    return found != trusted->end() && found->second == digest;
+  };
+  auto writer = "---\nname: writer\ndescription: d\npermissions: [FilesystemWrite, ProcessSpawn]\n---\nx\n";
+  project_file("writer.md", writer);
+  project_file("explorer.md", text_of("explorer", "hides the built-in one"));
+  project_file("plain.md", text_of("plain", "only reads"));
+  auto catalog = look();
+  EXPECT_EQ(in_force(catalog, "plain"), "only reads");
+  for (auto name : {"writer", "explorer"}) {
+    EXPECT_EQ(in_force(catalog, name), "") << "nor is what it hides";
+    EXPECT_EQ(catalog.find(name).error().code, Code::untrusted_content);
+    EXPECT_EQ(catalog.find_enabled(name).error().code, Code::untrusted_content);
+  }
+  auto items = items_to_trust(folders);
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[0].reasons, std::vector<std::string>{"overrides builtin:explorer.md"});
+  EXPECT_EQ(items[1].reasons, std::vector<std::string>{"asks for FilesystemWrite, ProcessSpawn"});
+  EXPECT_EQ(items[1].text, writer);
+  for (const auto& item : items) (*trusted)[item.path] = sha256(item.text);
+  EXPECT_EQ(in_force("writer"), "d");
+  EXPECT_EQ(in_force("explorer"), "hides the built-in one");
+  project_file("writer.md", std::string(writer) + "more\n");
+  EXPECT_EQ(look().find("writer").error().code, Code::untrusted_content) << "one word is enough";
+  project_file("explorer.md",
+               "---\nname: explorer\ndescription: d\npermissions: []\nenabled: false\n---\nx\n");
+  EXPECT_EQ(look().find_enabled("explorer").error().code, Code::untrusted_content)
+      << "nor may it switch one off";
+}
+
+TEST_F(RegistryTest, AnEmptyCheckTrustsNothing) {
+  Registry strict(thread->loop, *store, *pool, folders, {});
+  project_file("explorer.md", text_of("explorer", "x"));
+  auto catalog = thread->await([&] { return strict.look(); });
+  EXPECT_EQ(catalog.find("explorer").error().code, Code::untrusted_content);
+}
+
+TEST_F(RegistryTest, FollowsNoLinkOutOfTheProject) {
+  ASSERT_TRUE(write_file(folder / "outside.md", text_of("outside", "x")));
+  fs::create_symlink(folder / "outside.md", folders.project + "/outside.md");
+  auto catalog = look();
+  EXPECT_EQ(in_force(catalog, "outside"), "");
+  ASSERT_EQ(catalog.skipped, 1u);
+  EXPECT_NE(catalog.problems.front().reason.find("is outside the project"), std::string::npos);
+  fs::remove_all(folders.project);
+  fs::create_directories(folder / "elsewhere");
+  ASSERT_TRUE(write_file(folder / "elsewhere/guest.md", text_of("guest", "x")));
+  fs::create_symlink(folder / "elsewhere", folders.project);
+  EXPECT_EQ(in_force("guest"), "");
 }
 
 TEST_F(RegistryTest, LooksAtAThousandFilesAndSaysThatThereAreMore) {

@@ -29,6 +29,10 @@ struct GuardrailRule {
 /// Every mistake at once: "FILE:LINE: rules[2].pattern: reason", one a line.
 Result<std::vector<GuardrailRule>> read_guardrails(const YamlNode& root, const std::string& file);
 
+/// What rules of a repository must be trusted for: one that does not block can stand in front of one that
+/// does. Empty: they only forbid, and need no trust.
+std::vector<std::string> trust_reasons(std::span<const GuardrailRule> rules);
+
 /// Whether `words` hold what the pattern says.
 bool matches_pattern(std::string_view pattern, std::span<const std::string_view> words);
 

@@ -153,6 +153,14 @@ Result<std::vector<GuardrailRule>> read_guardrails(const YamlNode& root, const s
   return std::move(reader.rules);
 }
 
+std::vector<std::string> trust_reasons(std::span<const GuardrailRule> rules) {
+  std::vector<std::string> names;
+  for (const auto& rule : rules)
+    if (!rule.blocked) names.push_back(rule.name);
+  if (names.empty()) return {};
+  return {fmt::format("allows what these rules match: {}", fmt::join(names, ", "))};
+}
+
 bool matches_pattern(std::string_view pattern, std::span<const std::string_view> words) {
   auto pieces = split(pattern);
   if (pieces.empty()) return false;

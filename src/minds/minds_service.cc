@@ -50,7 +50,7 @@ struct Minds::State {
     auto& mind = minds[provider.name];
     if (mind) return *mind;
     if (provider.kind == ProviderKind::scripted)
-      mind = scripted_mind(loop, pool, options.root);
+      mind = scripted_mind(loop, pool, options.root, options.trusted);
     else if (is_api(provider.kind))
       mind = http_mind(loop, web, keys, random, provider, proxy_for(provider, options.environment));
     else
@@ -153,6 +153,13 @@ struct Minds::State {
         co_return fail(mind_failure(
             "not_configured", fmt::format("{} is not available: {}", provider->name, ready.why), ready.fix));
     }
+    if (provider->kind == ProviderKind::scripted) {
+      auto trusted = co_await pool.run(
+          [root = options.root, name = model.script, check = trust::check_now(options.trusted)] {
+            return check_script(root, name, check);
+          });
+      if (!trusted) co_return fail(std::move(trusted.error()));
+    }
     model.provider = provider->name;
     co_return Choice{&mind_of(*provider), std::move(model), *provider};
   }
@@ -161,7 +168,7 @@ struct Minds::State {
   Pool& pool;
   runs::Runs& runs;
   Random& random;
-  const Settings settings;
+  Settings settings;
   const Options options;
   Keys keys;
   WebClient web;
@@ -174,16 +181,28 @@ Minds::~Minds() = default;
 
 const Settings& Minds::settings() const { return state_->settings; }
 
+void Minds::set_models(const Settings& settings) {
+  auto& own = state_->settings;
+  own.models = settings.models;
+  own.default_model = settings.default_model;
+  own.waiting_models = settings.waiting_models;
+  own.default_waits = settings.default_waits;
+  own.waiting_file = settings.waiting_file;
+}
+
 Task<Result<Choice>> Minds::choose(std::string name) {
-  auto model = find_model(state_->settings, name.empty() ? state_->settings.default_model : name);
+  auto wanted = name.empty() ? default_model(state_->settings) : Result<std::string>(std::move(name));
+  if (!wanted) co_return fail(std::move(wanted.error()));
+  auto model = find_model(state_->settings, *wanted);
   if (!model) co_return fail(std::move(model.error()));
   co_return co_await state_->resolve(*std::move(model));
 }
 
 Task<Result<Choice>> Minds::choose_backend(std::string name) {
   const auto& settings = state_->settings;
-  const auto* provider = settings.models.contains(name) ? nullptr : state_->find_provider(name);
-  if (!provider && !settings.models.contains(name)) {
+  bool is_model = settings.models.contains(name) || settings.waiting_models.contains(name);
+  const auto* provider = is_model ? nullptr : state_->find_provider(name);
+  if (!provider && !is_model) {
     auto valid = names_of(settings.models);
     for (auto& more : names_of(settings.providers)) valid.push_back(std::move(more));
     auto near = closest(name, valid);
@@ -193,7 +212,7 @@ Task<Result<Choice>> Minds::choose_backend(std::string name) {
   }
   if (!provider) co_return co_await choose(std::move(name));
   for (const auto& [known, model] : settings.models)
-    if (model.provider == name) co_return co_await choose(known);
+    if (model.provider == name && !settings.waiting_models.contains(known)) co_return co_await choose(known);
   if (is_api(provider->kind))
     co_return fail(Code::invalid_argument, fmt::format("no model of {} is configured", name), "model",
                    fmt::format("add one under `models` with `provider: {}`", name));

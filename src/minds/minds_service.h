@@ -8,6 +8,7 @@
 #include "platform/loop/clock.h"
 #include "platform/loop/pool.h"
 #include "runs/runs_service.h"
+#include "trust/item.h"
 
 namespace cru::minds {
 
@@ -16,6 +17,7 @@ struct Options {
   std::string home_config;                         ///< ~/.config/crucible
   std::string program;                             ///< of cru itself, for `cru mcp`
   std::map<std::string, std::string> environment;  ///< of the daemon
+  trust::Checks trusted = {};                      ///< which scripts of the project may be played
 };
 
 /// How a provider stands here.
@@ -40,7 +42,10 @@ class Minds {
   Minds(Loop& loop, Pool& pool, runs::Runs& runs, Random& random, Settings settings, Options options);
   ~Minds();
   const Settings& settings() const;
-  /// Errors: invalid_argument for an unknown model; mind_failure("not_configured") with how to mend it.
+  /// Takes over the models and the default, and what of them waits; the providers stay.
+  void set_models(const Settings& settings);
+  /// Errors: invalid_argument for an unknown model; mind_failure("not_configured") with how to mend it;
+  /// untrusted_content for a model or a script of the project that waits.
   Task<Result<Choice>> choose(std::string model);
   /// The same by the name of a model or of a provider: a program is asked without naming a model, else the
   /// first of the provider's models is taken.

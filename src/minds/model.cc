@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "trust/item.h"
 
 namespace cru::minds {
 namespace {
@@ -96,7 +97,21 @@ Settings default_settings() {
   return settings;
 }
 
+Result<std::string> default_model(const Settings& settings) {
+  if (!settings.default_waits) return settings.default_model;
+  auto error = trust::untrusted("the project's default model", settings.waiting_file);
+  error.field = "model";
+  error.hint += ", or choose a model yourself with --model";
+  return fail(std::move(error));
+}
+
 Result<Model> find_model(const Settings& settings, const std::string& name) {
+  if (settings.waiting_models.contains(name)) {
+    auto error = trust::untrusted(fmt::format("the model {}", safe_for_terminal(name)), settings.waiting_file,
+                                  {"defines it"});
+    error.field = "model";
+    return fail(std::move(error));
+  }
   if (auto found = settings.models.find(name); found != settings.models.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [known, model] : settings.models) names.push_back(known);

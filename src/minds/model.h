@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,11 +68,18 @@ struct Settings {
   std::map<std::string, Model> models;
   std::map<std::string, Provider> providers;
   std::string default_model = "sonnet";
+  /// What the project's configuration says of these and of the default waits until that file is trusted.
+  std::set<std::string> waiting_models;
+  bool default_waits = false;
+  std::string waiting_file;
 };
 /// sonnet, haiku, opus (auto) and scripted; the seven providers, openai's local kin (`ollama`) too.
 Settings default_settings();
 
-/// Errors: invalid_argument, field `model`: unknown, naming the valid ones and the nearest.
+/// The model of whoever names none. Errors: untrusted_content if the project's choice waits.
+Result<std::string> default_model(const Settings& settings);
+/// Errors: invalid_argument, field `model`: unknown, naming the valid ones and the nearest; untrusted_content
+/// for one that the project defines in a file that waits.
 Result<Model> find_model(const Settings& settings, const std::string& name);
 
 }  // namespace cru::minds

@@ -89,5 +89,21 @@ TEST(MindFailure, CarriesItsTypeAndTrace) {
   EXPECT_NE(code_for("authentication"), Code::unauthorized);
 }
 
+TEST(Models, ThatAProjectDefinesInAFileThatWaitsAreRefused) {
+  auto settings = default_settings();
+  settings.waiting_models = {"scripted", "lead"};
+  settings.waiting_file = ".crucible/config.yaml";
+  for (auto name : {"scripted", "lead"}) {
+    auto found = find_model(settings, name);
+    ASSERT_FALSE(found) << name;
+    EXPECT_EQ(found.error().code, Code::untrusted_content);
+    EXPECT_NE(found.error().message.find(".crucible/config.yaml is not trusted"), std::string::npos);
+  }
+  EXPECT_TRUE(find_model(settings, "haiku"));
+  EXPECT_EQ(default_model(settings).value_or(""), "sonnet");
+  settings.default_waits = true;
+  EXPECT_EQ(default_model(settings).error().code, Code::untrusted_content);
+}
+
 }  // namespace
 }  // namespace cru::minds

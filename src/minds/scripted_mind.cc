@@ -2,45 +2,49 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
+#include "base/sha256.h"
 #include "base/text.h"
 #include "minds/pause.h"
 #include "minds/script.h"
-#include "platform/files/files.h"
+#include "trust/project_file.h"
 
 namespace cru::minds {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr size_t max_script_bytes = 1 << 20;
 
-Result<Script> load_script(const std::string& root, const std::string& name) {
-  if (name.empty() || name == "builtin") return builtin_script();
+bool is_builtin(const std::string& name) { return name.empty() || name == "builtin"; }
+
+/// Not a mind's failure alone: the caller is told which file waits.
+Error untrusted_script(const std::string& path) {
+  return trust::untrusted("the script", path, {"decides what a scripted model says and does"});
+}
+
+Result<Script> load_script(const std::string& root, const std::string& name, const trust::Check& is_trusted) {
+  if (is_builtin(name)) return builtin_script();
   auto refuse = [&](std::string reason, std::string hint = {}) {
     return fail(mind_failure("not_configured", fmt::format("the script {}: {}", name, reason), hint));
   };
-  std::error_code error;
-  auto folder = fs::canonical(root, error);
-  auto file = fs::weakly_canonical(folder / name, error);
-  auto inside = file.lexically_relative(folder);
-  if (error || inside.empty() || *inside.begin() == "..")
+  auto file = trust::read_project_file(root, name, max_script_bytes);
+  if (!file && file.error().code == Code::forbidden)
     return refuse("is not inside the project", "use a file of the project, or `builtin`");
-  auto text = read_file(file.string(), max_script_bytes);
-  if (!text) return refuse(text.error().message, "use a file of the project, or `builtin`");
-  auto script = parse_script(*text);
+  if (!file) return refuse(file.error().message, "use a file of the project, or `builtin`");
+  if (!is_trusted(file->path, sha256(file->text))) return fail(untrusted_script(file->path));
+  auto script = parse_script(file->text);
   if (!script) return refuse(script.error().message, "see docs/formats/scripts.md");
   return script;
 }
 
 class ScriptedMind final : public Mind {
  public:
-  ScriptedMind(Loop& loop, Pool& pool, std::string root) : loop_(loop), pool_(pool), root_(std::move(root)) {}
+  ScriptedMind(Loop& loop, Pool& pool, std::string root, trust::Checks trusted)
+      : loop_(loop), pool_(pool), root_(std::move(root)), trusted_(std::move(trusted)) {}
 
   Task<Result<Reply>> think(Request request, Listener& listener, Stop& stop) override {
     auto script =
-        co_await pool_.run([root = root_, name = request.model.script] { return load_script(root, name); });
+        co_await pool_.run([root = root_, name = request.model.script, check = trust::check_now(trusted_)] {
+          return load_script(root, name, check);
+        });
     if (!script) co_return fail(std::move(script.error()));
     auto scripted = next_reply(*script, request, script->seed);
     if (!scripted) co_return fail(std::move(scripted.error()));
@@ -82,12 +86,20 @@ class ScriptedMind final : public Mind {
   Loop& loop_;
   Pool& pool_;
   const std::string root_;
+  const trust::Checks trusted_;
 };
 
 }  // namespace
 
-std::unique_ptr<Mind> scripted_mind(Loop& loop, Pool& pool, std::string root) {
-  return std::make_unique<ScriptedMind>(loop, pool, std::move(root));
+std::unique_ptr<Mind> scripted_mind(Loop& loop, Pool& pool, std::string root, trust::Checks trusted) {
+  return std::make_unique<ScriptedMind>(loop, pool, std::move(root), std::move(trusted));
+}
+
+Result<> check_script(const std::string& root, const std::string& name, const trust::Check& is_trusted) {
+  if (is_builtin(name)) return {};
+  auto file = trust::read_project_file(root, name, max_script_bytes);
+  if (!file || is_trusted(file->path, sha256(file->text))) return {};
+  return fail(untrusted_script(file->path));
 }
 
 }  // namespace cru::minds

@@ -1,7 +1,9 @@
 #include "minds/scripted_mind.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include "base/sha256.h"
 #include "minds/mind_fixture.h"
 #include "platform/files/files.h"
 #include "platform/files/temporary_folder_fixture.h"
@@ -12,7 +14,8 @@ namespace {
 
 class ScriptedMinds : public testing::Test {
  protected:
-  ScriptedMinds() : mind_(scripted_mind(thread_.loop, pool_, folder_.path())) {}
+  ScriptedMinds()
+      : mind_(scripted_mind(thread_.loop, pool_, folder_.path(), [this] { return is_trusted_; })) {}
   ~ScriptedMinds() override { thread_.stop(); }
   Result<Reply> think(const std::string& script, std::string text = "go") {
     auto request = request_saying(std::move(text));
@@ -21,6 +24,7 @@ class ScriptedMinds : public testing::Test {
     EXPECT_TRUE(write_file(folder_ / "script.yaml", script));
     return thread_.await([&] { return mind_->think(request, ear_, stop_); });
   }
+  trust::Check is_trusted_ = [](const std::string&, std::string_view) { return true; };
   TemporaryFolder folder_;
   LoopThread thread_;
   Pool pool_{thread_.loop, 1};
@@ -92,6 +96,31 @@ TEST_F(ScriptedMinds, ReadNothingOutsideTheProject) {
     ASSERT_FALSE(reply) << name;
     EXPECT_EQ(failure_type(reply.error()), "not_configured") << name;
   }
+}
+
+TEST_F(ScriptedMinds, PlayOnlyAScriptThatIsTrustedAsItIs) {
+  std::string first = "replies: [{say: hello}]";
+  is_trusted_ = [digest = sha256(first)](const std::string& path, std::string_view known) {
+    return path == "script.yaml" && known == digest;
+  };
+  ASSERT_TRUE(think(first));
+  auto changed = think("replies: [{say: hello, tools: [{name: run_command, input: {command: x}}]}]");
+  ASSERT_FALSE(changed);
+  EXPECT_EQ(changed.error().code, Code::untrusted_content);
+  EXPECT_NE(changed.error().message.find("script.yaml is not trusted"), std::string::npos);
+  EXPECT_NE(changed.error().hint.find("cru trust"), std::string::npos);
+  EXPECT_EQ(check_script(folder_.path(), "script.yaml", is_trusted_).error().code, Code::untrusted_content);
+  EXPECT_TRUE(check_script(folder_.path(), "builtin", is_trusted_));
+  EXPECT_TRUE(think(first)) << "what it was is trusted still";
+}
+
+TEST_F(ScriptedMinds, NeverWaitForAFifo) {
+  ASSERT_EQ(::mkfifo((folder_ / "fifo.yaml").c_str(), 0600), 0);
+  auto request = request_saying("go");
+  request.model.script = "fifo.yaml";
+  auto reply = thread_.await([&] { return mind_->think(request, ear_, stop_); });
+  ASSERT_FALSE(reply);
+  EXPECT_NE(reply.error().message.find("a FIFO, not a file"), std::string::npos) << reply.error().message;
 }
 
 TEST_F(ScriptedMinds, HaveAScriptOfTheirOwn) {

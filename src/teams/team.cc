@@ -224,6 +224,14 @@ TeamProblem syntax_problem(const Error& error) {
   return {line, "(file)", reason};
 }
 
+std::vector<std::string> trust_reasons(const Team& team) {
+  std::vector<std::string> names;
+  for (const auto& member : team.agents)
+    names.push_back(member.backend.empty() ? member.name
+                                           : fmt::format("{} ({})", member.name, member.backend));
+  return {fmt::format("starts the agents {} with tasks of its own", fmt::join(names, ", "))};
+}
+
 std::string briefing(const Team& team, const Member& member) {
   auto text = fmt::format("You are {}, {} of the team {}: {}\n", member.name, member.role, team.team,
                           member.description);

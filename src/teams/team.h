@@ -32,6 +32,8 @@ std::string to_text(const TeamProblem& problem, const std::string& file);
 std::expected<Team, std::vector<TeamProblem>> read_team(const YamlNode& root);
 /// What `parse_yaml` says of a text that is no YAML: "LINE: reason".
 TeamProblem syntax_problem(const Error& error);
+/// What the file has to be trusted for: a team that is started runs programs and spends.
+std::vector<std::string> trust_reasons(const Team& team);
 /// What a member is told when it is started.
 std::string briefing(const Team& team, const Member& member);
 

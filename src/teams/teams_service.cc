@@ -2,16 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 
+#include "base/sha256.h"
 #include "base/text.h"
-#include "platform/files/files.h"
 #include "runs/run_table.h"
+#include "trust/project_file.h"
 
 namespace cru::coordination {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 2> usual_files = {".crucible/teams.yaml", "teams.yaml"};
+
+bool is_usual_file(const std::string& name) {
+  return std::ranges::find(usual_files, name) != usual_files.end();
+}
 
 /// A team's file as found: what to call it, and its text.
 struct TeamFile {
@@ -19,38 +27,35 @@ struct TeamFile {
   std::string text;
 };
 
-/// Reads on a pool thread. A file that is given must be in the project, symlinks followed.
+/// Reads on a pool thread. A file that is given must be in the project; a link inside it is followed.
 Result<TeamFile> read_team_file(const std::string& root, const std::string& file) {
   std::error_code error;
   if (file.empty()) {
-    for (std::string name : {".crucible/teams.yaml", "teams.yaml"})
-      if (fs::exists(fs::path(root) / name, error)) return read_team_file(root, name);
+    for (auto name : usual_files)
+      if (fs::exists(fs::path(root) / name, error)) return read_team_file(root, std::string(name));
     return fail(Code::not_found, "the project has no .crucible/teams.yaml and no teams.yaml", "file",
                 "create one, or specify the file");
   }
   if (file.find('\0') != std::string::npos)
     return fail(Code::invalid_argument, "contains a NUL byte", "file");
-  auto base = fs::canonical(root, error);
-  auto path = fs::weakly_canonical(fs::path(file).is_absolute() ? fs::path(file) : base / file, error);
-  auto relative = path.lexically_relative(base);
-  if (error || relative.empty() || *relative.begin() == "..")
+  auto read = trust::read_project_file(root, file, trust::max_item_bytes);
+  if (read) return TeamFile{std::move(read->path), std::move(read->text)};
+  auto failed = std::move(read.error());
+  failed.field = "file";
+  if (failed.code == Code::forbidden)
     return fail(Code::invalid_argument, fmt::format("{} is not in the project", file), "file");
-  if (!fs::exists(path, error)) return fail(Code::not_found, fmt::format("file not found: {}", file), "file");
-  if (!fs::is_regular_file(path, error))
-    return fail(Code::invalid_argument, fmt::format("{} is not a file", file), "file");
-  auto text = cru::read_file(path.string(), 2 << 20);
-  if (!text) return fail(std::move(text.error()));
-  return TeamFile{relative.string(), *std::move(text)};
+  if (failed.code == Code::not_found) failed.message = fmt::format("file not found: {}", file);
+  return fail(std::move(failed));
 }
 
 struct ReadTeam {
-  std::string file;
+  std::string file, sha256;
   std::optional<Team> team;
   std::vector<TeamProblem> problems;
 };
 
 ReadTeam parse_team(TeamFile file) {
-  ReadTeam read{.file = std::move(file.name), .team = {}, .problems = {}};
+  ReadTeam read{.file = std::move(file.name), .sha256 = sha256(file.text), .team = {}, .problems = {}};
   auto tree = parse_yaml(file.text);
   if (!tree) {
     read.problems.push_back(syntax_problem(tree.error()));
@@ -124,6 +129,19 @@ Result<std::vector<Member>> chosen(const Team& team, const std::vector<std::stri
 
 }  // namespace
 
+std::vector<trust::Item> teams_to_trust(const std::string& root) {
+  std::vector<trust::Item> items;
+  for (auto name : usual_files) {
+    auto file = trust::read_project_file(root, std::string(name), trust::max_item_bytes);
+    if (!file) continue;  // it cannot be started either
+    auto text = file->text;
+    auto read = parse_team({file->path, std::move(file->text)});
+    if (read.team)
+      items.push_back({.path = read.file, .reasons = trust_reasons(*read.team), .text = std::move(text)});
+  }
+  return items;
+}
+
 struct Teams::Impl {
   Store& store;
   Pool& pool;
@@ -131,6 +149,7 @@ struct Teams::Impl {
   runs::Runs& runs;
   Random& random;
   std::string root;
+  trust::Checks trusted;
   bool busy = false;
 
   Task<Result<ReadTeam>> read(std::string file) {
@@ -178,8 +197,9 @@ std::unexpected<Error> busy_error() {
 
 }  // namespace
 
-Teams::Teams(Store& store, Pool& pool, Sessions& sessions, runs::Runs& runs, Random& random, std::string root)
-    : impl_(new Impl{store, pool, sessions, runs, random, std::move(root)}) {}
+Teams::Teams(Store& store, Pool& pool, Sessions& sessions, runs::Runs& runs, Random& random, std::string root,
+             trust::Checks trusted)
+    : impl_(new Impl{store, pool, sessions, runs, random, std::move(root), std::move(trusted)}) {}
 Teams::~Teams() = default;
 
 Task<Result<Done>> Teams::list(std::string file) {
@@ -270,6 +290,12 @@ Task<Result<Done>> Teams::up(Up request) {
   Busy busy(impl_->busy);
   auto read = co_await impl_->read_valid(request.file);
   if (!read) co_return fail(std::move(read.error()));
+  if (!trust::check_now(impl_->trusted)(read->file, read->sha256)) {
+    auto error = trust::untrusted("the team", read->file, trust_reasons(*read->team));
+    error.field = "file";
+    if (!is_usual_file(read->file)) error.hint += " " + read->file;
+    co_return fail(std::move(error));
+  }
   auto members = chosen(*read->team, request.members);
   if (!members) co_return fail(std::move(members.error()));
   auto all = co_await impl_->places(read->team->agents);

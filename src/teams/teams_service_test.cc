@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "base/sha256.h"
 #include "handoffs/handoff_table.h"
 #include "locks/lock_table.h"
 #include "runs/runs_fixture.h"
@@ -43,7 +44,8 @@ class TeamsTest : public StoreFixture {
       options.check_program = false;
       runs = std::make_unique<runs::Runs>(loop, *store, *inbox, *keeper, *output, worktrees, system_random(),
                                           options);
-      teams = std::make_unique<Teams>(*store, *pool, *sessions, *runs, system_random(), folder.path());
+      teams = std::make_unique<Teams>(*store, *pool, *sessions, *runs, system_random(), folder.path(),
+                                      [this] { return is_trusted; });
       return true;
     });
   }
@@ -101,6 +103,7 @@ class TeamsTest : public StoreFixture {
   std::unique_ptr<runs::Output> output;
   runs::NoWorktrees worktrees;
   std::unique_ptr<runs::Runs> runs;
+  trust::Check is_trusted = [](const std::string&, std::string_view) { return true; };
   std::unique_ptr<Teams> teams;
 };
 
@@ -185,6 +188,28 @@ TEST_F(TeamsTest, AnInvalidFileIsToldAndNotStarted) {
   EXPECT_EQ(refused.error().code, Code::invalid_argument);
   EXPECT_NE(refused.error().details.find("agents: must be a list"), std::string::npos);
   EXPECT_EQ(keeper->specs.size(), 0u);
+}
+
+TEST_F(TeamsTest, OnlyAFileThatIsTrustedAsItIsGoesUp) {
+  write_file("teams.yaml", good);
+  auto items = teams_to_trust(folder.path());
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0].path, "teams.yaml");
+  EXPECT_NE(items[0].reasons.at(0).find("starts the agents lead"), std::string::npos);
+  is_trusted = [digest = sha256(items[0].text)](const std::string& path, std::string_view known) {
+    return path == "teams.yaml" && known == digest;
+  };
+  write_file("teams.yaml", std::string(good) + "# changed\n");
+  auto refused = up();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::untrusted_content);
+  EXPECT_NE(refused.error().message.find("teams.yaml"), std::string::npos);
+  EXPECT_EQ(listed(), "lead down, coder down") << "to look at it needs no trust";
+  EXPECT_EQ(keeper->specs.size(), 0u);
+  write_file("teams.yaml", good);
+  EXPECT_TRUE(up());
+  write_file("teams.yaml", "players: [a, b]\n");
+  EXPECT_TRUE(teams_to_trust(folder.path()).empty()) << "another program's";
 }
 
 TEST_F(TeamsTest, TheFileIsFoundInTheProjectOnly) {

@@ -95,6 +95,7 @@ test("the project's go over the system's, and an invalid one leaves the system's
   made.put("tester.md", definition("tester", { description: "of the user" }), "system");
   assert.equal((await made.get("tester")).json.source, "system");
   made.put("tester.md", definition("tester", { description: "of the project" }));
+  await project.trust();
   const { json } = await made.get("tester");
   assert.deepEqual([json.description, json.source, json.path, json.overrides], ["of the project", "project", ".crucible/agents/tester.md", "~/.config/crucible/agents/tester.md"]);
   const listed = await project.cru("agents", "list");
@@ -212,16 +213,20 @@ test("enabled: false takes an agent away, true brings it back, and so does nothi
   const { project, crew: made } = await crew(t);
   made.put("helper.md", definition("helper", { description: "of the user" }), "system");
   made.put("helper.md", definition("helper", { more: "enabled: false\n" }));
+  await project.trust();
   assert.ok(!(await made.names()).includes("helper"));
   const refused = await made.get("helper");
   assert.equal(refused.status, 404);
   assert.match(refused.json.message, /^agent not found/);
   assert.doesNotMatch((await project.cru("agents", "list")).stdout, /helper/);
   made.put("helper.md", definition("helper", { more: "enabled: true\n" }));
+  await project.trust();
   assert.ok((await made.names()).includes("helper"));
   made.put("helper.md", definition("helper"));
+  await project.trust();
   assert.equal((await made.get("helper")).json.enabled, true);
   made.put("helper.md", definition("helper", { more: "enabled: false\n" }));
+  await project.trust();
   assert.equal((await made.get("helper", "?disabled=true")).json.enabled, false);
   await project.killDaemon("SIGTERM");
   made.put("helper.md", definition("helper", { more: "enabled: true\n" }));

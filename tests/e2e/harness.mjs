@@ -53,6 +53,22 @@ export class Project extends Processes {
     }
   }
 
+  /// As a person who has looked at it: trusts all that the project brings, exactly as it is now.
+  async trust() {
+    const { waiting } = (await this.get("/trust")).json;
+    const items = Object.fromEntries(waiting.filter(({ state }) => state !== "refused").map(({ path, sha256 }) => [path, sha256]));
+    if (!Object.keys(items).length) return;
+    const { status, text } = await this.post("/trust", { items });
+    if (status !== 200) throw new Error(`trust: ${status} ${text}`);
+  }
+
+  /// A daemon of a project that is trusted, unless `trusted` is false.
+  async startDaemon({ trusted = true, ...options } = {}) {
+    const daemon = await super.startDaemon(options);
+    if (trusted && options.wait !== false) await this.trust();
+    return daemon;
+  }
+
   static async started(options, test) {
     const project = new Project(options);
     test?.after(() => project.close());

@@ -76,6 +76,7 @@ test("SA-04: of two agents of one name the project's is listed with its path, an
   const chat = await crew.chat({ message: "go" });
   assert.match((await crew.cru("agents", "list")).stdout, /^tester +haiku +system /m);
   crew.define("tester", { prompt: "You are tester. Of the project.", model: "sonnet" });
+  await crew.trust();
   const { stdout } = await crew.cru("agents", "list");
   assert.match(stdout, /^tester +sonnet +project\* /m);
   assert.match(stdout, /^\* \.crucible\/agents\/tester\.md overrides the system agent$/m);

@@ -101,6 +101,7 @@ test("a file that is missing, empty, no YAML, or hostile is an error and no more
 test("a team goes up as runs that others can discover, and down again", async (t) => {
   const project = await Project.started({}, t);
   writeFileSync(project.path("teams.yaml"), good);
+  await project.trust();
   const up = await project.cru("teams", "up", ...command("sh", "-c", "echo here; exec sleep 300"));
   assert.equal(up.code, 0, JSON.stringify(up));
   const person = new Agent(project, "looker");

@@ -8,6 +8,7 @@
 #include "platform/files/temporary_folder_fixture.h"
 #include "sim_runs.h"
 #include "store/replies_table.h"
+#include "trust/trusting_fixture.h"
 
 namespace cru::sim {
 
@@ -62,10 +63,15 @@ struct CrewDaemon : SimRuns {
              const std::string& root, std::map<std::string, int>& made, int64_t max_concurrent)
       : SimRuns(loop, world, random, std::move(opened), root),
         pool(loop, 0),
-        registry(loop, *store, pool, {root + "/agents", root + "/none", root, root}),
+        registry(loop, *store, pool, {root + "/agents", root + "/none", root, root},
+                 trust::trust_everything()),
         notes(loop, *store, pool, {.root = root, .index_file = root + "/notes.db"}),
         minds(loop, pool, runs, random, scripted(),
-              {.root = root, .home_config = root, .program = {}, .environment = {}}),
+              {.root = root,
+               .home_config = root,
+               .program = {},
+               .environment = {},
+               .trusted = trust::trust_everything()}),
         workbench(loop, pool, notes, {.root = root, .program = {}, .environment = {}}),
         marks(loop, random, made),
         crew(loop, *store, pool, random, registry, minds, workbench, marks,

@@ -13,6 +13,7 @@
 #include "sim_disk.h"
 #include "sim_runs.h"
 #include "sim_seeds.h"
+#include "trust/trusting_fixture.h"
 
 namespace cru::sim {
 
@@ -39,9 +40,14 @@ struct LiveDaemon : SimRuns {
              autonomy::RuntimeOptions options)
       : SimRuns(loop, world, random, std::move(opened), root),
         pool(loop, 0),
-        registry(loop, *store, pool, {root + "/agents", root + "/none", root, root}),
+        registry(loop, *store, pool, {root + "/agents", root + "/none", root, root},
+                 trust::trust_everything()),
         minds(loop, pool, runs, random, with_scripts(models),
-              {.root = root, .home_config = root, .program = {}, .environment = {}}),
+              {.root = root,
+               .home_config = root,
+               .program = {},
+               .environment = {},
+               .trusted = trust::trust_everything()}),
         live(loop, *store, random, registry, minds, std::move(options)) {}
 };
 

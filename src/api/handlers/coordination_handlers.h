@@ -9,6 +9,7 @@
 #include "locks/locks_service.h"
 #include "sessions/sessions_service.h"
 #include "teams/teams_service.h"
+#include "trust/item.h"
 #include "work/work_service.h"
 
 namespace cru::api {
@@ -33,8 +34,12 @@ void bind_locks(Api& api, coordination::Locks& locks);
 using CallerRights = std::function<Task<Result<std::optional<definitions::Permissions>>>(Call call)>;
 void bind_work(Api& api, coordination::WorkQueue& work, CallerRights rights);
 void bind_handoffs(Api& api, coordination::Handoffs& handoffs, coordination::Memories& memories);
-/// Own rules are read from `root`/.crucible/guardrails.yaml and the user's file when they have changed.
-void bind_guardrails(Api& api, Pool& pool, coordination::Sessions& sessions, std::string root);
+/// Own rules are read from `root`/.crucible/guardrails.yaml and the user's file when they have changed. Of
+/// the project's, rules that do not block count only if the file is trusted.
+void bind_guardrails(Api& api, Pool& pool, coordination::Sessions& sessions, std::string root,
+                     trust::Checks trusted);
+/// The project's guardrails if they need trust, trusted or not. Blocks: for a pool's thread.
+std::vector<trust::Item> guardrails_to_trust(const std::string& root);
 void bind_teams(Api& api, coordination::Teams& teams);
 /// ask_user: a session's question, in the inbox like a run's. What waits when the session ends is withdrawn
 /// in the same transaction; tell the inbox then (Sessions::when_ended).

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/handlers/crew_handlers.h"
+#include "platform/files/log.h"
 
 namespace cru::api {
 namespace {
@@ -15,6 +16,7 @@ using definitions::Permissions;
 using definitions::Problem;
 using definitions::Registry;
 using definitions::Source;
+using Written = std::function<Task<Result<>>(std::string path, std::string text)>;
 
 /// Which model it thinks with, and who says so.
 void add_model(json::object& out, const Definition& definition, const std::string& fallback) {
@@ -41,7 +43,12 @@ Task<Result<Reply>> list_agents(Registry& registry, std::string default_model) {
     agent["overrides"] = overrides(catalog, definition.name);
     agents.push_back(std::move(agent));
   }
-  co_return Reply(json::object{{"agents", std::move(agents)}, {"skipped", catalog.skipped}});
+  json::object reply{{"agents", std::move(agents)}, {"skipped", catalog.skipped}};
+  json::array waiting;
+  for (const auto& [name, path, reasons] : catalog.waiting)
+    waiting.push_back({{"name", name}, {"path", path}, {"reasons", json::value_from(reasons)}});
+  if (!waiting.empty()) reply["waiting"] = std::move(waiting);
+  co_return Reply(std::move(reply));
 }
 
 Task<Result<Reply>> get_agent(Registry& registry, std::string default_model, std::string name,
@@ -109,36 +116,42 @@ Result<Permissions> to_permissions(const std::vector<std::string>& names) {
   return out;
 }
 
-Task<Result<Reply>> create_agent(Registry& registry, NewAgent agent) {
+Task<Result<Reply>> create_agent(Registry& registry, Written written, NewAgent agent) {
   auto permissions = to_permissions(agent.permissions);
   if (!permissions) co_return fail(std::move(permissions.error()));
   auto text = definitions::new_definition_text(agent.name, agent.description, agent.model, *permissions);
   if (!text) co_return fail(std::move(text.error()));
-  auto path = co_await registry.create(agent.name, *std::move(text),
-                                       agent.for_user ? Source::system : Source::project);
+  auto path = co_await registry.create(agent.name, *text, agent.for_user ? Source::system : Source::project);
   if (!path) co_return fail(std::move(path.error()));
+  // The file is there; where its trust could not be recorded it waits like any other.
+  if (!agent.for_user)
+    if (auto told = co_await written(*path, *std::move(text)); !told)
+      log_warn("cannot record that a new definition is trusted", {{"error", told.error().message}});
   co_return Reply(json::object{{"name", agent.name}, {"path", *path}});
 }
 
 }  // namespace
 
-void bind_definitions(Api& api, Registry& registry, std::string default_model,
-                      std::vector<std::string> models) {
-  api.bind("list_agents", [&registry, default_model](const Call&, const json::object&) {
-    return list_agents(registry, default_model);
+void bind_definitions(Api& api, Registry& registry, std::function<const minds::Settings&()> settings,
+                      Written written) {
+  api.bind("list_agents", [&registry, settings](const Call&, const json::object&) {
+    return list_agents(registry, settings().default_model);
   });
-  api.bind("get_agent", [&registry, default_model](const Call&, const json::object& in) {
-    return get_agent(registry, default_model, text(in, "name"), bool_or(in, "disabled"));
+  api.bind("get_agent", [&registry, settings](const Call&, const json::object& in) {
+    return get_agent(registry, settings().default_model, text(in, "name"), bool_or(in, "disabled"));
   });
-  api.bind("validate_agents", [&registry, models](const Call&, const json::object& in) {
-    return validate_agents(registry, models, text(in, "name"));
+  api.bind("validate_agents", [&registry, settings](const Call&, const json::object& in) {
+    std::vector<std::string> models(settings().waiting_models.begin(), settings().waiting_models.end());
+    for (const auto& [name, model] : settings().models) models.push_back(name);
+    return validate_agents(registry, std::move(models), text(in, "name"));
   });
-  api.bind("create_agent", [&registry](const Call&, const json::object& in) {
-    return create_agent(registry, {.name = text(in, "name"),
-                                   .description = text(in, "description"),
-                                   .model = text(in, "model"),
-                                   .permissions = texts_at(in, "permissions"),
-                                   .for_user = text_or(in, "scope") == "user"});
+  api.bind("create_agent", [&registry, written](const Call&, const json::object& in) {
+    return create_agent(registry, written,
+                        {.name = text(in, "name"),
+                         .description = text(in, "description"),
+                         .model = text(in, "model"),
+                         .permissions = texts_at(in, "permissions"),
+                         .for_user = text_or(in, "scope") == "user"});
   });
 }
 

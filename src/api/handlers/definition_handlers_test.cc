@@ -5,6 +5,7 @@
 #include "api/handlers/crew_handlers.h"
 #include "store/replies_table.h"
 #include "store/store_fixture.h"
+#include "trust/trusting_fixture.h"
 
 namespace cru::api {
 namespace {
@@ -16,10 +17,16 @@ class DefinitionHandlers : public StoreFixture {
         pool(thread->loop, 2),
         registry(thread->loop, *store, pool,
                  {folder / "p/.crucible/agents", folder / "home/.config/crucible/agents", folder / "p",
-                  folder / "home"}),
+                  folder / "home"},
+                 trust::trust_everything()),
         api(*store) {
     std::filesystem::create_directories(folder / "p/.crucible/agents");
-    bind_definitions(api, registry, "sonnet", {"sonnet", "haiku", "opus"});
+    bind_definitions(
+        api, registry, [this]() -> const minds::Settings& { return settings; },
+        [this](std::string path, std::string text) -> Task<Result<>> {
+          written[path] = text;
+          co_return Result<>();
+        });
   }
   ~DefinitionHandlers() override { thread->stop(); }
   void put(const std::string& name, const std::string& lines, const std::string& prompt = "prompt") {
@@ -40,6 +47,8 @@ class DefinitionHandlers : public StoreFixture {
     return reply ? parse_json(reply->text())->as_object() : cru::to_json(reply.error());
   }
 
+  minds::Settings settings = minds::default_settings();
+  std::map<std::string, std::string> written;  ///< of which trust was told
   Pool pool;
   definitions::Registry registry;
   Api api;
@@ -126,6 +135,8 @@ TEST_F(DefinitionHandlers, CreateOneForPersonsOnlyAndRefuseBadInputWithoutATrace
   EXPECT_EQ(to_text(made), R"({"name":"fresh","path":".crucible/agents/fresh.md"})");
   EXPECT_EQ(to_text(call("get_agent", R"({"name":"fresh"})").at("permissions")), R"(["ProcessSpawn"])");
   EXPECT_EQ(text_or(call("create_agent", R"({"name":"fresh"})"), "error"), "conflict");
+  ASSERT_EQ(written.size(), 1u) << "what a person creates is trusted as it is written";
+  EXPECT_EQ(written.begin()->first, ".crucible/agents/fresh.md");
   EXPECT_EQ(text_or(call("create_agent", R"({"name":"all","scope":"user"})"), "path"),
             "~/.config/crucible/agents/all.md");
   EXPECT_EQ(to_text(call("get_agent", R"({"name":"all"})").at("permissions")),
@@ -139,6 +150,7 @@ TEST_F(DefinitionHandlers, CreateOneForPersonsOnlyAndRefuseBadInputWithoutATrace
   EXPECT_EQ(field(R"({"name":"x","permissions":["Everything"]})"), "permissions");
   EXPECT_EQ(ask("create_agent", R"({"name":"x"})", agent).error().code, Code::forbidden);
   EXPECT_FALSE(std::filesystem::exists(folder / "p/.crucible/agents/x.md"));
+  EXPECT_EQ(written.size(), 1u) << "neither the user's own, nor what failed";
 }
 
 }  // namespace

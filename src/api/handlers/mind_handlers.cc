@@ -27,9 +27,12 @@ Task<Result<Reply>> list_minds(Minds& minds) {
   json::array ready, models;
   for (const auto& one : co_await minds.survey()) ready.push_back(to_json(one));
   for (const auto& [name, model] : minds.settings().models) models.push_back(to_json(model));
-  co_return Reply{json::object{{"minds", std::move(ready)},
-                               {"models", std::move(models)},
-                               {"default_model", minds.settings().default_model}}};
+  json::object reply{{"minds", std::move(ready)},
+                     {"models", std::move(models)},
+                     {"default_model", minds.settings().default_model}};
+  if (const auto& waiting = minds.settings().waiting_models; !waiting.empty())
+    reply["waiting"] = json::value_from(waiting);
+  co_return Reply{std::move(reply)};
 }
 
 Task<Result<Reply>> offer_key(Minds& minds, std::string provider, std::string key) {

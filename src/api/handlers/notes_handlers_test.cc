@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/handlers/coordination_handlers.h"
+#include "base/sha256.h"
 #include "inbox/question_table.h"
 #include "locks/lock_table.h"
 #include "members/member_table.h"
@@ -36,7 +37,7 @@ class NotesTest : public StoreFixture {
         api(*store) {
     ::setenv("XDG_CONFIG_HOME", (folder / "user").c_str(), 1);
     bind_handoffs(api, handoffs, memories);
-    bind_guardrails(api, pool, sessions, folder.path());
+    bind_guardrails(api, pool, sessions, folder.path(), [this] { return is_trusted; });
     bind_ask_user(api, *store, sessions, inbox);
   }
   ~NotesTest() override {
@@ -79,6 +80,7 @@ class NotesTest : public StoreFixture {
     ASSERT_TRUE(write([sql](Tx& tx) -> Result<int64_t> { return tx.exec(sql); }));
   }
 
+  trust::Check is_trusted = [](const std::string&, std::string_view) { return false; };
   Pool pool;
   coordination::Sessions sessions;
   coordination::Handoffs handoffs;
@@ -278,6 +280,32 @@ TEST_F(NotesTest, GuardrailsOfTheProjectAndTheUserAreReadWhenTheyChange) {
             std::string::npos)
       << warnings;
   EXPECT_NE(warnings.find("guardrails.yaml:2: more"), std::string::npos) << warnings;
+}
+
+TEST_F(NotesTest, ARepositorysRulesThatAllowCountOnceTheyAreTrusted) {
+  auto check = [&] {
+    return call(by("ann"), "check_guardrails", R"({"operation_text":"rm -rf / && make deploy"})");
+  };
+  ASSERT_TRUE(make_folder(folder / ".crucible"));
+  // It has the name and the text of the rule that blocks, and comes before it.
+  std::string rules =
+      "rules:\n  - {name: recursive_delete_outside_worktree, pattern: rm ..., blocked: false}\n"
+      "  - {name: deploy, pattern: make deploy}\n";
+  ASSERT_TRUE(write_file(folder / ".crucible/guardrails.yaml", rules));
+  auto refused = check();
+  EXPECT_FALSE(bool_or(refused, "safe", true));
+  EXPECT_EQ(each(refused, "violations", "pattern_name"), "recursive_delete_outside_worktree,deploy");
+  EXPECT_NE(to_text(refused.at("warnings")).find("cru trust"), std::string::npos);
+  auto items = guardrails_to_trust(folder.path());
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0].path, ".crucible/guardrails.yaml");
+  EXPECT_EQ(items[0].text, rules);
+  is_trusted = [digest = sha256(rules)](const std::string& path, std::string_view known) {
+    return path == ".crucible/guardrails.yaml" && known == digest;
+  };
+  EXPECT_FALSE(check().contains("warnings"));
+  ASSERT_TRUE(write_file(folder / ".crucible/guardrails.yaml", "rules: [{name: a, pattern: make}]\n"));
+  EXPECT_TRUE(guardrails_to_trust(folder.path()).empty()) << "what only forbids needs no trust";
 }
 
 TEST_F(NotesTest, AQuestionIsAskedOnceAnsweredByAPersonAndReadByItsAsker) {

@@ -4,8 +4,8 @@
 
 #include <random>
 
+#include "base/diff.h"
 #include "base/json.h"
-#include "edges/hooks/diff.h"
 #include "edges/hooks/json_text.h"
 
 namespace cru::hooks {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "edges/hooks/diff.h"
+#include "base/diff.h"
 #include "edges/hooks/hook_guard.h"
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"

@@ -4,6 +4,8 @@ import { now } from "../base/clock.ts";
 import { loaded } from "../base/connection.ts";
 import { safeText } from "../base/safe_text.ts";
 import { duration, messageOf } from "../base/text.ts";
+import { files_to_trust } from "../trust/model.ts";
+import { TrustCard } from "../trust/trust_card.tsx";
 import { Lines } from "../ui/lines.tsx";
 import { answer, questions } from "./model.ts";
 import type { Question } from "./wire.ts";
@@ -59,9 +61,10 @@ export function Inbox({ openAsker }: { openAsker: OpenAsker }) {
   return (
     <section class="inbox" aria-label="Questions for you">
       <h2 class="heading">Questions for you</h2>
+      <TrustCard />
       {questions.value.length
         ? <ul class="cards">{questions.value.map((question) => <Card key={question.id} question={question} openAsker={openAsker} />)}</ul>
-        : <p class="hint">{loaded.value ? "Nothing needs you." : "Loading…"}</p>}
+        : !files_to_trust.value.length && <p class="hint">{loaded.value ? "Nothing needs you." : "Loading…"}</p>}
     </section>
   );
 }

@@ -7,6 +7,7 @@ import { describeHandoff } from "../handoffs/texts.ts";
 import { describeLock } from "../locks/texts.ts";
 import { describeRun } from "../runs/texts.ts";
 import { describeSession } from "../sessions/texts.ts";
+import { describeTrust } from "../trust/texts.ts";
 import { describeWork } from "../work/texts.ts";
 import { describeLive } from "../world/texts.ts";
 
@@ -21,6 +22,7 @@ const kinds: Record<string, { describe: (event: LogEvent) => string; subject?: s
   chat: { describe: describeCrew },
   subagent: { describe: describeCrew, subject: "agent" },
   definitions: { describe: describeDefinitions },
+  trust: { describe: describeTrust },
   live: { describe: describeLive, subject: "name" },
 };
 const kindOf = (event: LogEvent) => kinds[event.type.split(".")[0] ?? ""];

@@ -13,6 +13,7 @@ import { keepLocksFresh, lock_list } from "../locks/model.ts";
 import { applyMemberEvents, readMembers } from "../members/model.ts";
 import { applyOutputEvents, applyRunEvents, catchUp, catchUpIfFollowing, selected } from "../runs/model.ts";
 import { keepSessionsFresh, session_list } from "../sessions/model.ts";
+import { applyTrustEvents, readTrust } from "../trust/model.ts";
 import { work_list } from "../work/model.ts";
 
 export const log = signal<EventLog>(empty_log);
@@ -44,12 +45,14 @@ function flush(): void {
     applyHandoffEvents(events);
     applyCrewEvents(events);
     applyDefinitionEvents(events);
+    applyTrustEvents(events);
     if (events.some((event) => event.type === "state.snapshot")) loaded.value = true;
     applyOutputEvents(events);
   });
   if (events.some((event) => event.type === "state.snapshot" || event.type === "log.truncated")) {
     readLists();
     readDefinitions();
+    readTrust();
     readCrew();
     void readMembers();
   } else keepFresh(events);
@@ -105,6 +108,7 @@ export function startStream(): void {
     if (kind === "connected" && was === "disconnected") {
       readLists();
       readDefinitions();
+      readTrust();
       crewReconnected();
       void readMembers();
     }

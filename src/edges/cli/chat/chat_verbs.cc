@@ -6,6 +6,7 @@
 #include "edges/cli/chat/chat_minds.h"
 #include "edges/cli/chat/chat_prompt.h"
 #include "edges/cli/chat/chat_session.h"
+#include "edges/cli/core/trusting.h"
 #include "platform/terminal/terminal.h"
 
 namespace cru::cli {
@@ -81,6 +82,7 @@ Result<std::string> newest_chat(Context& context) {
 }
 
 Result<int> chat_verb(Context& context, const Args& args) {
+  if (auto trusted = trust_once_if_asked(context, args); !trusted) return fail(trusted.error());
   bool resuming = args.has("resume");
   bool at_terminal =
       is_terminal(standard_input) && is_terminal(standard_output) && !context.json && !args.has("message");
@@ -143,6 +145,7 @@ void add_chat_commands(std::vector<Command>& table) {
                         .kind = Kind::text,
                         .value = "TEXT",
                         .summary = "the title, which names the chat's folder"});
+  chat.flags.push_back(trust_once_flag());
   chat.details =
       "In a terminal, the prompt has line editing and history; /help lists its commands, Ctrl-C stops a "
       "turn,\nand Ctrl-D exits. Otherwise, all of standard input is one message. The answer is printed to "

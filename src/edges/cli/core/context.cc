@@ -20,6 +20,8 @@ int exit_code(Code code) {
       return 5;
     case Code::timed_out:
       return exit_timed_out;
+    case Code::untrusted_content:
+      return exit_untrusted;
     default:
       return 1;
   }

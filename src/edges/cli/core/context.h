@@ -17,7 +17,8 @@ namespace cru::cli {
 using client::Client;
 
 /// Exit codes that no Error stands for.
-inline constexpr int exit_usage = 2, exit_run_failed = 6, exit_timed_out = 7, exit_interrupted = 130;
+inline constexpr int exit_usage = 2, exit_run_failed = 6, exit_timed_out = 7, exit_untrusted = 8,
+                     exit_interrupted = 130;
 
 class Context {
  public:

@@ -10,6 +10,7 @@
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
 #include "edges/cli/core/page_url.h"
+#include "edges/cli/core/trusting.h"
 #include "edges/cli/demo/demo_cast.h"
 #include "edges/cli/demo/demo_chat.h"
 #include "edges/cli/demo/demo_live.h"
@@ -56,6 +57,7 @@ class Stage {
         (void)client.post(path + "/kill", {{"grace_seconds", 0}}, 5s);
         (void)client.get(path + "?wait_seconds=5", 10s);
       }
+    (void)client.post("/trust/revoke", {}, 5s);
     (void)client.stop(5s);
     auto keeper =
         client::ask_keeper(project, {{"op", "hello"}, {"id", 1}, {"role", "cli"}, {"version", CRU_VERSION}});
@@ -110,6 +112,8 @@ class Demo {
     auto self = own_executable();
     say(fmt::format("Temporary project: {}", context_.project.root));
     if (auto prepared = prepare_demo_chat(context_.project.root, speed_); !prepared) return prepared;
+    // We have just written it ourselves; the folder is removed with it, and so is the record.
+    if (auto trusted = trust_all(context_.client(), false); !trusted) return fail(trusted.error());
     for (auto& actor : actors_) {
       json::object environment{{"PATH", api::own_environment("PATH").value_or("/usr/bin:/bin")}};
       if (!actor.capabilities.empty()) environment["AGENT_CAPABILITIES"] = actor.capabilities;

@@ -110,6 +110,9 @@ Result<int> list_verb(Context& context, const Args&) {
   if (auto skipped = int_or(reply->object, "skipped"); skipped > 0)
     write_out(standard_error,
               fmt::format("{} skipped; see: cru agents validate\n", counted(skipped, "definition")));
+  if (const auto* waiting = array_at(reply->object, "waiting"); waiting && !waiting->empty())
+    write_out(STDERR_FILENO, fmt::format("not yet trusted: {}; see: cru trust\n",
+                                         counted(static_cast<int64_t>(waiting->size()), "definition")));
   return 0;
 }
 

@@ -21,6 +21,7 @@ const std::vector<Command>& all_commands() {
     add_notes_commands(out);
     add_live_commands(out);
     add_daemon_commands(out);
+    add_trust_commands(out);
     add_other_commands(out);
     add_generic_commands(out);
     return out;

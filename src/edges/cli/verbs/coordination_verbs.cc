@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/operation_commands.h"
+#include "edges/cli/core/trusting.h"
 #include "edges/cli/verbs/all_commands.h"
 
 namespace cru::cli {
@@ -103,7 +104,7 @@ Result<json::object> team_input(std::string_view operation, const Args& args) {
 }
 
 /// `file:line: field: reason`, as a compiler says it.
-Result<int> validate_verb(Context& context, const Args& args) {
+Result<int> validate_team_verb(Context& context, const Args& args) {
   auto input = team_input("validate_team", args);
   if (!input) return fail(input.error());
   auto text = call_row(context, "validate_team", std::move(*input));
@@ -160,6 +161,7 @@ Result<int> up_verb(Context& context, const Args& args) {
   if (args.has("command") && args.has("argv"))
     return fail(Code::invalid_argument, "the command is given twice: with --argv and after --");
   if (args.has("command")) (*input)["argv"] = json::value_from(args.all("command"));
+  if (auto trusted = trust_once_if_asked(context, args); !trusted) return fail(trusted.error());
   return run_row(context, "team_up", std::move(*input));
 }
 
@@ -169,7 +171,7 @@ void add_teams(std::vector<Command>& table) {
   validate.examples = {"cru teams validate", "cru teams validate crew.yaml"};
   validate.details =
       "Prints one line per error: file:line: field: reason. Exits with 0 if there is none, otherwise 1.";
-  validate.run = validate_verb;
+  validate.run = validate_team_verb;
   table.push_back(std::move(validate));
   auto up = team_row("team_up", "teams up");
   up.arguments.push_back({.name = "command",
@@ -178,6 +180,7 @@ void add_teams(std::vector<Command>& table) {
                           .behind_dashes = true});
   up.examples = {"cru teams up --backend claude", "cru teams up --members reviewer",
                  "cru teams up crew.yaml -- ./agent.sh"};
+  up.flags.push_back(trust_once_flag());
   up.run = up_verb;
   table.push_back(std::move(up));
   auto down = team_row("team_down", "teams down");

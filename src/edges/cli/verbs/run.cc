@@ -8,6 +8,7 @@
 #include "edges/cli/chat/chat.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
+#include "edges/cli/core/trusting.h"
 #include "edges/cli/terminal/attach.h"
 #include "edges/cli/terminal/follow.h"
 #include "edges/cli/verbs/all_commands.h"
@@ -138,6 +139,7 @@ Result<std::string> agent_of(Context& context, const Args& args) {
 }
 
 Result<int> run_verb(Context& context, const Args& args) {
+  if (auto trusted = trust_once_if_asked(context, args); !trusted) return fail(trusted.error());
   auto agent = agent_of(context, args);
   if (!agent) return fail(agent.error());
   if (!agent->empty()) return run_agent(context, args, *agent, args.all("words")[1]);
@@ -227,6 +229,7 @@ void add_run_commands(std::vector<Command>& table) {
           "stored in\n.crucible/sessions; see cru sessions show."};
   for (auto& flag : mind_flags("for agents: grant only this permission"))
     run.flags.push_back(std::move(flag));
+  run.flags.push_back(trust_once_flag());
   table.push_back(run);
   run.path = "spawn";
   run.group = "Live agents";
@@ -234,7 +237,10 @@ void add_run_commands(std::vector<Command>& table) {
   run.examples = {"cru spawn --live code-reviewer", "cru spawn --live --name Ada --role helper --at 10,5"};
   for (auto& flag : live_flags()) run.flags.push_back(std::move(flag));
   run.run = [](Context& context, const Args& args) {
-    return args.has("live") ? spawn_live(context, args) : run_verb(context, args);
+    if (!args.has("live")) return run_verb(context, args);
+    if (auto trusted = trust_once_if_asked(context, args); !trusted)
+      return Result<int>(fail(trusted.error()));
+    return spawn_live(context, args);
   };
   table.push_back(std::move(run));
 }

@@ -1,11 +1,11 @@
-#include "edges/hooks/diff.h"
+#include "base/diff.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
-namespace cru::hooks {
+namespace cru {
 namespace {
 
 constexpr size_t around = 3;
@@ -106,4 +106,4 @@ std::string unified_diff(std::string_view before, std::string_view after, std::s
   return out;
 }
 
-}  // namespace cru::hooks
+}  // namespace cru

@@ -1,0 +1,117 @@
+#include "trust/record_file.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "base/sha256.h"
+#include "platform/files/beneath.h"
+#include "platform/files/file_status.h"
+#include "platform/files/own_folder.h"
+#include "platform/process/self.h"
+
+namespace cru::trust {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t max_record_bytes = 8 << 20;
+
+/// Only a file that nobody else can have written says what the user trusts.
+Result<std::string> read_own(const std::string& folder, const std::string& name, size_t limit) {
+  auto path = folder + "/" + name;
+  auto refuse = [&](std::string why) {
+    return fail(Code::forbidden, fmt::format("{} {}", path, why), "",
+                fmt::format("remove {}, then trust the project again with: cru trust", folder));
+  };
+  auto at = open_folder(folder);
+  if (!at) return fail(std::move(at.error()));
+  auto about = file_status(*at);
+  if (about.owner != own_user() || (about.mode & 022)) return refuse("is in a folder that others can change");
+  auto file = open_beneath(*at, name, BeneathAs::file, BeneathLinks::refused);
+  if (!file) return fail(system_error(file.error(), "open " + path));
+  auto status = file_status(*file);
+  if (!status.is_plain_file()) return refuse("is not a regular file");
+  if (status.owner != own_user() || (status.mode & 022)) return refuse("can be changed by others");
+  if (status.size > static_cast<int64_t>(limit)) return refuse("is too large");
+  return read_at(*file, 0, limit);
+}
+
+/// Ours alone, and made so if need be.
+Result<> make_own_folder(const std::string& path) {
+  if (auto made = make_folder(path, 0700); !made) return made;
+  if (auto own = check_own_folder(path); !own) return own;
+  std::error_code error;
+  fs::permissions(path, fs::perms::owner_all, error);
+  if (error) return fail(system_error(error, "close " + path));
+  return {};
+}
+
+}  // namespace
+
+std::string state_folder() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state && *state == '/') return std::string(state) + "/cru";
+  const char* home = std::getenv("HOME");
+  return home && *home == '/' ? std::string(home) + "/.local/state/cru" : std::string();
+}
+
+std::string record_folder(const std::string& root) {
+  auto state = state_folder();
+  std::error_code error;
+  auto real = fs::weakly_canonical(state, error).string();
+  // Whoever may write in the project could trust whatever he writes.
+  bool is_inside = (real + "/").starts_with(root == "/" ? root : root + "/");
+  if (state.empty() || error || is_inside) return {};
+  return fmt::format("{}/trust/{}", real, sha256(root).substr(0, 32));
+}
+
+Result<Record> load_record(const std::string& folder, const std::string& root) {
+  if (folder.empty()) return Record();
+  auto text = read_own(folder, "record.json", max_record_bytes);
+  if (!text && text.error().code == Code::not_found) return Record();
+  if (!text) return fail(std::move(text.error()));
+  auto record = parse_record(*text, root);
+  if (!record)
+    return fail(Code::invalid_argument,
+                fmt::format("{}/record.json is damaged: {}", folder, record.error().message), "",
+                "trust the project again with: cru trust");
+  return record;
+}
+
+Result<> save_record(const std::string& folder, const std::string& root, const Record& record,
+                     const std::map<std::string, std::string>& texts) {
+  if (folder.empty())
+    return fail(Code::conflict, "there is no folder outside the project to record it in", "",
+                "set HOME or XDG_STATE_HOME to one, or trust it for now only with --trust-once");
+  std::set<std::string> named;
+  for (const auto& [path, entry] : record)
+    if (!entry.once) named.insert(entry.sha256);
+  std::error_code error;
+  if (named.empty()) {
+    fs::remove_all(folder, error);
+    return error ? Result<>(fail(system_error(error, "remove " + folder))) : Result<>();
+  }
+  auto shelf = folder + "/texts";
+  for (const auto& each : {fs::path(folder).parent_path().string(), folder, shelf})
+    if (auto made = make_own_folder(each); !made) return made;
+  // The texts first: a record never names one that is not there yet.
+  for (const auto& [digest, text] : texts)
+    if (named.contains(digest))
+      if (auto written = write_file(shelf + "/" + digest, text, 0600); !written) return written;
+  if (auto written = write_file(folder + "/record.json", record_text(record, root), 0600); !written)
+    return written;
+  for (const auto& entry : fs::directory_iterator(shelf, error))
+    if (!named.contains(entry.path().filename().string())) fs::remove(entry.path(), error);
+  return {};
+}
+
+std::string trusted_text(const std::string& folder, const std::string& digest) {
+  if (folder.empty()) return {};
+  auto text = read_own(folder + "/texts", digest, max_item_bytes);
+  return text && sha256(*text) == digest ? *text : std::string();
+}
+
+}  // namespace cru::trust
