@@ -17,6 +17,6 @@ void bind_minds(Api& api, minds::Minds& minds);
 void bind_subagents(Api& api, crew::Crew& crew);
 void bind_chats(Api& api, crew::Crew& crew);
 /// `tell` makes the reply: the configuration is the daemon's.
-void bind_config(Api& api, std::function<Result<json::object>()> tell);
+void bind_config(Api& api, std::function<Task<Result<json::object>>()> tell);
 
 }  // namespace cru::api

@@ -24,6 +24,7 @@ import { Events } from "./events.tsx";
 import { startNavigation } from "./navigation.ts";
 import { startStream } from "./stream.ts";
 import { TopBar } from "./top_bar.tsx";
+import { startTroubles, Troubles } from "./troubles.tsx";
 
 const shown = { runs: RunPane, board: Board, agents: Sessions, locks: Locks, handoffs: Handoffs, chats: ChatPane, crew: CrewSheet, world: WorldPane, everybody: Everybody };
 const lists: { [name in View]?: typeof RunList } = { runs: RunList, chats: ChatList, world: Roster };
@@ -49,6 +50,7 @@ function App() {
       {List && <List />}
       <main class="main" id="main" tabIndex={-1}><Shown /></main>
       <aside class="rail"><Inbox openRun={openRun} /><Events /></aside>
+      <Troubles />
     </div>
   );
 }
@@ -62,3 +64,4 @@ startRuns(requested_run, () => questions.peek()[0]?.task_id);
 startCrew();
 startWorld();
 startStream();
+startTroubles();
