@@ -100,7 +100,11 @@ Result<> check_state_folder(const std::string& root, const std::string& name) {
   struct stat status{};
   if (::fstatat(parent.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
   if (auto why = why_not_own(status); !why.empty()) return refuse_state(name, name + " " + why);
-  if (!S_ISDIR(status.st_mode)) return refuse_state(name, name + " is not a folder");
+  if (!S_ISDIR(status.st_mode)) {
+    auto refused = refuse_state(name, name + " is not a folder");
+    refused.error().code = Code::internal;  // in our way, but nobody's trick
+    return refused;
+  }
   if (is_tracked_by_git(root, name)) return refuse_state(name, name + " is tracked by git");
   return check_entries(parent, name, name, 0);
 }

@@ -16,7 +16,8 @@ Result<> check_own_folder(const std::string& root, const std::string& path);
 
 /// Whether the folder `name` of `root` can hold our state: it is missing, or it is a real folder, ours, not
 /// tracked by git, and neither it nor the folders `below` it hold a link or anything that is another's.
-/// Otherwise forbidden, in one sentence that says what to do. Changes nothing.
+/// Otherwise forbidden (internal for what is no folder), in one sentence that says what to do. Changes
+/// nothing.
 Result<> check_state_folder(const std::string& root, const std::string& name);
 
 }  // namespace cru
