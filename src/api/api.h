@@ -3,6 +3,7 @@
 /// request from its stored reply, then hands over to the bound handler. Rooms
 /// are bound to it in daemon/; edges see only this and the event log.
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -82,6 +83,8 @@ class Api {
   using Identify =
       std::function<Task<Result<Call>>(const Operation& operation, Call call, json::object input)>;
   void set_identify(Identify identify) { identify_ = std::move(identify); }
+  /// While this says why, only what reads is carried out; nothing lets everything through again.
+  void set_reading_only(std::optional<Error> why) { reading_only_ = std::move(why); }
   /// Rows without a handler: a test holds that there are none.
   std::vector<std::string_view> unbound() const;
 
@@ -102,6 +105,7 @@ class Api {
   Store& store_;
   Gate gate_;
   Identify identify_;
+  std::optional<Error> reading_only_;
   std::unordered_map<std::string_view, Handler> handlers_;
 };
 

@@ -7,7 +7,7 @@ namespace cru::api {
 namespace {
 
 constexpr auto run_schema = R"({"type":"object","required":["task_id","status"],"properties":{
-"task_id":{"type":"string"},"status":{"enum":["starting","running","completed","failed","killed"]},
+"task_id":{"type":"string"},"status":{"enum":["starting","running","completed","failed","killed","unknown"]},
 "backend":{"type":"string"},"argv":{"type":"array","items":{"type":"string"}},"task":{"type":["string","null"]},
 "worktree":{"type":"string"},"branch":{"type":["string","null"]},"pid":{"type":["integer","null"]},
 "exit_code":{"type":["integer","null"]},"signal":{"type":["integer","null"]},"error":{"type":["string","null"]},

@@ -39,7 +39,7 @@ std::optional<fs::path> worktree_root(const fs::path& cwd) {
 
 /// A `.crucible` that somebody else has made decides nothing here, as git has it with a repository.
 Result<Project> if_own(Project project) {
-  if (auto own = check_own_folder(project.root + "/.crucible"); !own) return fail(std::move(own.error()));
+  if (auto own = check_owner(project.root + "/.crucible"); !own) return fail(std::move(own.error()));
   return project;
 }
 

@@ -20,7 +20,6 @@ struct Project {
   /// Where `cru mcp` meets the daemon.
   std::string mcp_socket() const { return state() + "/mcp.sock"; }
   std::string keeper_socket() const { return state() + "/keeper.sock"; }
-  std::string pid_file() const { return state() + "/covend.pid"; }
   std::string token_file() const { return state() + "/token"; }
   std::string url_file() const { return state() + "/url"; }
   /// Why the last start of the daemon failed; there only if it did.

@@ -316,9 +316,7 @@ std::optional<Sent> find_sent(Reader& reader, std::string_view message_id) {
       message_id);
   if (!row) return {};
   Sent sent{row->text(0), row->text(1), row->text(2), {}, row->time(4)};
-  if (auto list = parse_json(row->text(3)); list && list->is_array())
-    for (const auto& item : list->get_array())
-      if (item.is_string()) sent.recipients.emplace_back(item.get_string());
+  sent.recipients = row->texts(3);
   return sent;
 }
 

@@ -8,6 +8,7 @@
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
 #include "members/member_table.h"
+#include "platform/files/own_folder.h"
 #include "platform/loop/detached.h"
 
 namespace cru::crew {
@@ -243,7 +244,9 @@ Task<Result<std::vector<std::string>>> Crew::remove_chats(Duration age, bool dry
     if (!*dropped) continue;
     pruned.push_back(chat.id);
     // The id is a folder's name that we made: it cannot lead elsewhere.
-    co_await pool_.run([folder = options_.root + "/" + chat_folder(chat.id)] {
+    co_await pool_.run([root = options_.root, folder = options_.root + "/" + chat_folder(chat.id),
+                        own = chat_folder(chat.id)] {
+      if (!check_own_folder(root, own)) return false;  // a link in its place leads to what is not ours
       std::error_code error;
       std::filesystem::remove_all(folder, error);
       return !error;

@@ -31,14 +31,27 @@ json::object parsed(const std::string& text) {
   return value && value->is_object() ? value->get_object() : json::object();
 }
 
+bool is_folder_name(const std::string& id) {
+  return !id.empty() && id != "." && id != ".." && id.find('/') == std::string::npos;
+}
+
 std::vector<Chat> to_chats(const std::vector<Row>& rows) {
   std::vector<Chat> chats;
-  for (const auto& row : rows) chats.push_back(chat_from(parsed(row.text(0))));
+  // Its id names its folder: one without is no chat, and must never be taken for all of them.
+  for (const auto& row : rows)
+    if (auto chat = chat_from(parsed(row.text(0))); is_folder_name(chat.id))
+      chats.push_back(std::move(chat));
+    else
+      row.is_damaged(0, "is not a chat");
   return chats;
 }
 std::vector<Subagent> to_subagents(const std::vector<Row>& rows) {
   std::vector<Subagent> subagents;
-  for (const auto& row : rows) subagents.push_back(subagent_from(parsed(row.text(0))));
+  for (const auto& row : rows)
+    if (auto subagent = subagent_from(parsed(row.text(0))); !subagent.task_id.empty())
+      subagents.push_back(std::move(subagent));
+    else
+      row.is_damaged(0, "is not a subagent");
   return subagents;
 }
 Entry to_entry(const Row& row, std::string_view thread) {

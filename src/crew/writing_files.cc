@@ -7,6 +7,7 @@
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
 #include "platform/files/files.h"
+#include "platform/files/own_folder.h"
 
 namespace cru::crew {
 namespace {
@@ -19,8 +20,9 @@ struct Rows {
   std::vector<Entry> entries;
 };
 
-Result<> write_chat_files(const std::string& folder, const Rows& rows, int64_t queue_depth) {
-  if (auto made = make_folder(folder); !made) return made;
+Result<> write_chat_files(const std::string& root, const Rows& rows, int64_t queue_depth) {
+  if (auto made = make_own_folder(root, chat_folder(rows.chat.id)); !made) return fail(made.error());
+  auto folder = root + "/" + chat_folder(rows.chat.id);
   auto session = folder + "/session.md";
   auto now = read_file(session, max_session_bytes);
   if (!now && now.error().code != Code::not_found) return fail(std::move(now.error()));
@@ -55,9 +57,10 @@ Task<void> Crew::write_chat_folder(std::string chat_id) {
       return Rows{*std::move(chat), subagents_of(reader, chat_id), entries_of(reader, chat_id, have)};
     });
     if (!rows) break;
-    auto written = co_await pool_.run([folder, rows = *std::move(rows), depth = queue_.waiting(chat_id)] {
-      return write_chat_files(folder, rows, depth);
-    });
+    auto written =
+        co_await pool_.run([root = options_.root, rows = *std::move(rows), depth = queue_.waiting(chat_id)] {
+          return write_chat_files(root, rows, depth);
+        });
     if (!written) log_error("cannot write the files of a chat", written.error(), {{"chat", chat_id}});
   }
   file_writers_.erase(chat_id);
@@ -71,6 +74,7 @@ Task<void> Crew::clean_folders(std::vector<Chat> chats) {
     std::vector<std::string> found;
     for (const auto& chat : chats) {
       std::error_code error;
+      if (!check_own_folder(root, chat_folder(chat.id))) continue;
       auto folder = root + "/" + chat_folder(chat.id);
       if (!std::filesystem::is_directory(folder, error) && chat.ended_at) continue;
       found.push_back(chat.id);
@@ -96,11 +100,13 @@ Task<void> Crew::write_subagent_file(Subagent subagent) {
     return entries_of(reader, id);
   });
   if (!entries) co_return;
-  auto folder = options_.root + "/" + chat_folder(subagent.chat_id);
-  auto written = co_await pool_.run([folder, subagent, entries = *std::move(entries)]() -> Result<> {
-    if (auto made = make_folder(folder); !made) return made;
-    return write_file(fmt::format("{}/{}.md", folder, subagent.name()), render_subagent(subagent, entries));
-  });
+  auto written =
+      co_await pool_.run([root = options_.root, subagent, entries = *std::move(entries)]() -> Result<> {
+        auto folder = chat_folder(subagent.chat_id);
+        if (auto made = make_own_folder(root, folder); !made) return fail(made.error());
+        return write_file(fmt::format("{}/{}/{}.md", root, folder, subagent.name()),
+                          render_subagent(subagent, entries));
+      });
   if (!written)
     log_error("cannot write the file of a subagent", written.error(), {{"task_id", subagent.task_id}});
 }

@@ -5,9 +5,11 @@
 #include <charconv>
 #include <csignal>
 
+#include "daemon/budgets.h"
 #include "daemon/caller.h"
 #include "daemon/engine.h"
 #include "daemon/state_folder.h"
+#include "daemon/state_guard.h"
 #include "edges/http/http_edge.h"
 #include "edges/mcp/socket.h"
 #include "platform/files/files.h"
@@ -86,10 +88,11 @@ Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::P
 /// The daemon while it lives: built in this order, taken down in the reverse one.
 class Daemon {
  public:
-  Daemon(api::Project project, Config config) : project_(std::move(project)), config_(std::move(config)) {}
+  Daemon(api::Project project, Fd state, Config config)
+      : project_(std::move(project)), config_(std::move(config)), state_(std::move(state)) {}
 
   Result<> start() {
-    auto lock = take_pid_file(project_);
+    auto lock = take_project(project_, state_);
     if (!lock) return fail(lock.error());
     lock_ = *std::move(lock);
     has_lock_ = true;
@@ -99,6 +102,7 @@ class Daemon {
     for (const auto& warning : config_.warnings) log_warn(warning);
     auto token = load_token(project_);
     if (!token) return fail(token.error());
+    token_ = *token;
     auto tcp = listen_tcp(project_, config_.port);
     if (!tcp) return fail(tcp.error());
     auto port = http::port_of(*tcp);
@@ -109,6 +113,7 @@ class Daemon {
     url_ = fmt::format("http://127.0.0.1:{}/", port);
     engine_->bind(
         {CRU_VERSION, project_.root, url_, loop_.clock().wall(), [this] { begin_stop("requested"); }});
+    auto budgets = budgets_for(raise_descriptor_limit());
     identity_ = std::make_unique<CallerIdentity>(pool_, engine_->keeper(), engine_->runs(),
                                                  engine_->pairings(), port, *token);
     edge_ = std::make_unique<edges::HttpEdge>(
@@ -117,14 +122,21 @@ class Daemon {
             .is_credential = [this](std::string_view shown) { return identity_->is_credential(shown); },
             .port = port,
             .version = CRU_VERSION,
-            .project = project_.root},
+            .project = project_.root,
+            .server = {.connections = budgets.web,
+                       .unix_connections = budgets.people,
+                       .strangers = budgets.strangers,
+                       .shows_nothing = edges::is_open_to_all},
+            .live = {.clients = budgets.sockets}},
         [this](const http::Peer& peer, const http::Request& request) {
           return identity_->identify(peer, request);
         });
     mcp_ = std::make_unique<mcp::Socket>(
-        loop_, engine_->api(), store_->events(), [this](http::Peer peer, std::string token) {
+        loop_, engine_->api(), store_->events(),
+        [this](http::Peer peer, std::string token) {
           return identity_->identify_agent(std::move(peer), std::move(token));
-        });
+        },
+        mcp::SocketLimits{.connections = budgets.agents});
     mcp_->when_closed(
         [this](const std::string& connection) { engine_->members().connection_closed(connection); });
     loop_.on_signals({SIGTERM, SIGINT}, [this](int number) { begin_stop(signal_name(number)); });
@@ -137,6 +149,7 @@ class Daemon {
 
   Result<> run() {
     loop_.run();
+    guard_.reset();
     mcp_.reset();
     edge_.reset();
     engine_.reset();
@@ -165,7 +178,27 @@ class Daemon {
     mcp_->listen(*std::move(mcp_socket));
     edge_->listen(*std::move(socket));
     edge_->listen(std::move(tcp));
+    guard_ = std::make_unique<StateGuard>(
+        loop_, pool_, *store_, project_, state_, lock_,
+        StateGuard::Holdings{token_, url_, log_level_from(config_.log_level)},
+        StateGuard::Effects{[this](bool people, bool agents) { return open_again(people, agents); },
+                            [this](std::string why) { begin_stop(std::move(why)); }});
     log_info("daemon started", {{"pid", own_pid()}, {"version", CRU_VERSION}, {"url", url_}});
+  }
+
+  /// The sockets that somebody has removed.
+  Result<> open_again(bool people, bool agents) {
+    if (agents) {
+      auto socket = listen_unix(project_.mcp_socket());
+      if (!socket) return fail(std::move(socket.error()));
+      mcp_->listen(*std::move(socket));
+    }
+    if (people) {
+      auto socket = listen_unix(project_.socket());
+      if (!socket) return fail(std::move(socket.error()));
+      edge_->listen(*std::move(socket));
+    }
+    return {};
   }
 
   /// Damage that shows only when the records are read: the next start begins with a new database.
@@ -192,7 +225,8 @@ class Daemon {
 
   const api::Project project_;
   const Config config_;
-  Fd lock_;
+  Fd state_;  ///< `.coven`
+  ServingLock lock_;
   bool has_lock_ = false;
   AsioLoop loop_;
   Pool pool_{loop_, 4};
@@ -201,7 +235,8 @@ class Daemon {
   std::unique_ptr<CallerIdentity> identity_;
   std::unique_ptr<edges::HttpEdge> edge_;
   std::unique_ptr<mcp::Socket> mcp_;
-  std::string url_;
+  std::unique_ptr<StateGuard> guard_;
+  std::string url_, token_;
   bool stopping_ = false;
   std::optional<Error> failure_;
 };
@@ -216,7 +251,6 @@ void report(const api::Project* project, const Error& error) {
 void prepare_process() {
   ignore_broken_pipes();
   create_for_own_user_only();
-  raise_descriptor_limit();
 }
 
 }  // namespace
@@ -247,7 +281,7 @@ int run(int argc, char** argv) {
     return 1;
   }
   if (arguments->port) config->port = arguments->port;
-  Daemon daemon(*project, *std::move(config));
+  Daemon daemon(*project, *std::move(prepared), *std::move(config));
   auto outcome = daemon.start();
   if (outcome) outcome = daemon.run();
   if (outcome) return 0;

@@ -99,6 +99,31 @@ autonomy::RuntimeOptions live_options(const std::string& root, const Config& con
   return options;
 }
 
+/// The files as they are now, and which of their values are not in force before a restart. Reads them: for
+/// the pool.
+Result<json::object> compare_config(const std::string& root, const Config& config,
+                                    const trust::Check& check) {
+  auto fresh = load_config(root, check);
+  if (!fresh) return fail(std::move(fresh.error()));
+  std::map<std::string, std::string> in_force;
+  for (const auto& row : settings_of(config)) {
+    const auto& setting = row.get_object();
+    in_force[std::string(text_or(setting, "key"))] = to_text(setting.at("value"));
+  }
+  auto rows = settings_of(*fresh);
+  for (auto& row : rows) {
+    auto& setting = row.get_object();
+    auto found = in_force.find(std::string(text_or(setting, "key")));
+    setting["in_force"] = found != in_force.end() && found->second == to_text(setting.at("value"));
+  }
+  json::array files;
+  for (const auto& file : {user_config_file(), project_config_file(root)})
+    files.push_back({{"path", file}, {"exists", file_exists(file)}});
+  return json::object{{"settings", std::move(rows)},
+                      {"files", std::move(files)},
+                      {"warnings", json::value_from(fresh->warnings)}};
+}
+
 Task<Result<>> check_run(crew::Crew& crew, const runs::Runs& runs, const api::Operation& operation,
                          std::string run_id) {
   // A live agent's mind only decides: whatever else it asks for, it may look.
@@ -212,7 +237,8 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
              .max_calls = config.max_calls,
              .client_permissions = config.client_permissions,
              .chat_permissions = config.chat_permissions}),
-      live_(loop, store, system_random(), registry_, minds_, live_options(project.root, config)) {
+      live_(loop, store, system_random(), registry_, minds_, live_options(project.root, config)),
+      recovery_moved_(loop) {
   api_.set_gate([this](const api::Operation& operation, std::string run_id) {
     return check_run(crew_, runs_, operation, std::move(run_id));
   });
@@ -247,6 +273,7 @@ bool Engine::is_present(const coordination::Session& session) const {
 void Engine::bind(api::DaemonFacts facts) {
   auto& clock = loop_.clock();
   auto facts_url = facts.url;
+  shut_down_ = facts.shut_down;
   api::bind_daemon(api_, store_, keeper_, clock, std::move(facts));
   api::bind_runs(api_, store_, runs_, clock,
                  [this](const api::Call& call) { return find_caller(members_, call); });
@@ -278,8 +305,31 @@ void Engine::bind(api::DaemonFacts facts) {
 }
 
 Task<Result<>> Engine::recover(bool fresh_database) {
-  auto recovered = co_await pairings_.recover();
-  if (recovered) recovered = co_await runs_.recover();
+  // Whoever is paired may read while the keeper is silent.
+  if (auto paired = co_await pairings_.recover(); !paired) co_return paired;
+  keeper_.when_silent([this] { recovery_moved_.notify(); });
+  loop_.spawn(recover_rooms(fresh_database));
+  while (!recovered_ && !keeper_.is_silent()) co_await recovery_moved_.wait();
+  if (recovered_) co_return *recovered_;
+  is_open_early_ = true;
+  api_.set_reading_only(Error{Code::keeper_unavailable,
+                              "the keeper does not answer; until it does, nothing can be changed", "",
+                              "see: cru doctor"});
+  co_return Result<>();
+}
+
+Task<void> Engine::recover_rooms(bool fresh_database) {
+  recovered_ = co_await recover_all(fresh_database);
+  api_.set_reading_only({});
+  recovery_moved_.notify();
+  if (*recovered_) co_return;
+  // With the doors open already, nobody may go on with what was taken back only by half.
+  log_error("cannot take back what an earlier daemon left", recovered_->error());
+  if (is_open_early_ && shut_down_) shut_down_();
+}
+
+Task<Result<>> Engine::recover_all(bool fresh_database) {
+  auto recovered = co_await runs_.recover();
   // Whoever is silent is not dead: who is there is known before the sessions are looked at.
   if (recovered) recovered = co_await members_.recover();
   if (recovered) recovered = co_await crew_.expect();
@@ -316,27 +366,10 @@ Task<void> Engine::apply_trust() {
   config_.minds.providers = std::move(providers);
 }
 
-/// The files as they are now, and which of their values are not in force before a restart.
-Result<json::object> Engine::tell_config() const {
-  auto fresh = load_config(root_, trust::check_now(trust_.checks()));
-  if (!fresh) return fail(std::move(fresh.error()));
-  std::map<std::string, std::string> in_force;
-  for (const auto& row : settings_of(config_)) {
-    const auto& setting = row.get_object();
-    in_force[std::string(text_or(setting, "key"))] = to_text(setting.at("value"));
-  }
-  auto rows = settings_of(*fresh);
-  for (auto& row : rows) {
-    auto& setting = row.get_object();
-    auto found = in_force.find(std::string(text_or(setting, "key")));
-    setting["in_force"] = found != in_force.end() && found->second == to_text(setting.at("value"));
-  }
-  json::array files;
-  for (const auto& file : {user_config_file(), project_config_file(root_)})
-    files.push_back({{"path", file}, {"exists", file_exists(file)}});
-  return json::object{{"settings", std::move(rows)},
-                      {"files", std::move(files)},
-                      {"warnings", json::value_from(fresh->warnings)}};
+Task<Result<json::object>> Engine::tell_config() {
+  return pool_.run([root = root_, config = config_, check = trust::check_now(trust_.checks())] {
+    return compare_config(root, config, check);
+  });
 }
 
 /// What is over and older than records are kept: ended sessions and closed work.

@@ -34,7 +34,8 @@ class Engine {
          std::string program);
   /// Binds every operation.
   void bind(api::DaemonFacts facts);
-  /// Takes back what is left of an earlier daemon, then cleans up.
+  /// Takes back what is left of an earlier daemon, then cleans up. Where the keeper does not answer, it
+  /// returns all the same: until the keeper does, only reading is carried out, and its runs are "unknown".
   Task<Result<>> recover(bool fresh_database);
 
   api::Api& api() { return api_; }
@@ -46,8 +47,10 @@ class Engine {
  private:
   bool is_present(const coordination::Session& session) const;
   Task<void> keep_tidy();
-  Result<json::object> tell_config() const;
   Task<void> apply_trust();
+  Task<void> recover_rooms(bool fresh_database);
+  Task<Result<>> recover_all(bool fresh_database);
+  Task<Result<json::object>> tell_config();
 
   Loop& loop_;
   Store& store_;
@@ -79,6 +82,10 @@ class Engine {
   CoordinationTools coordination_tools_;
   crew::Crew crew_;
   autonomy::AgentRuntime live_;
+  Signal recovery_moved_;
+  std::optional<Result<>> recovered_;
+  bool is_open_early_ = false;
+  std::function<void()> shut_down_;
 };
 
 }  // namespace cru::daemon

@@ -2,50 +2,40 @@
 
 #include <fmt/format.h>
 
-#include <thread>
-
 #include "base/id.h"
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
+#include "platform/files/own_folder.h"
 #include "platform/loop/clock.h"
 #include "platform/process/self.h"
 
 namespace cru::daemon {
 
-Result<> prepare_state(const api::Project& project) {
-  auto state = project.state();
-  for (const auto& folder : {state, project.output_folder(), project.log_folder(), state + "/exits"})
-    if (auto made = make_folder(folder, 0700); !made) {
-      made.error().hint = "the project's state is stored there: check the folder's permissions and the disk";
-      return made;
-    }
+Result<Fd> prepare_state(const api::Project& project) {
   // A repository may bring a `.coven` of its own: nothing in it may lead us elsewhere.
-  for (const auto& folder : {state, project.output_folder(), project.log_folder(), state + "/exits"})
-    if (!is_own_folder(folder))
-      return fail(Code::forbidden, folder + " is not a folder that belongs to you", "",
-                  "remove it and start again");
+  if (auto ours = check_state_folder(project.root, ".coven"); !ours) return fail(ours.error());
+  auto state = make_own_folder(project.root, ".coven", 0700);
+  for (const char* folder : {".coven/output", ".coven/log", ".coven/exits"}) {
+    if (!state) break;
+    if (auto made = make_own_folder(project.root, folder, 0700); !made) state = fail(std::move(made.error()));
+  }
+  if (!state) {
+    if (state.error().code != Code::forbidden || state.error().hint.empty())
+      state.error().hint = "the project's state is stored there: check the folder's permissions and the disk";
+    return state;
+  }
   // Older than us and readable by others? It holds output and a token: close it.
-  (void)set_mode(state, 0700);
-  auto ignore = state + "/.gitignore";
-  if (file_exists(ignore)) return {};
-  return write_file(ignore, "*\n");
+  (void)set_mode(project.state(), 0700);
+  auto ignore = project.state() + "/.gitignore";
+  if (file_exists(ignore)) return state;
+  if (auto written = write_file(ignore, "*\n"); !written) return fail(std::move(written.error()));
+  return state;
 }
 
-Result<Fd> take_pid_file(const api::Project& project) {
-  auto lock = lock_file(project.pid_file());
-  // A daemon that was killed while it started a program leaves its lock to that child for a moment.
-  for (int i = 0; i < 50 && !lock && lock.error().code == Code::conflict; ++i) {
-    std::this_thread::sleep_for(20ms);
-    lock = lock_file(project.pid_file());
-  }
-  if (!lock) {
-    if (lock.error().code == Code::conflict)
-      return fail(Code::conflict, std::string(api::already_running), "", "see: cru daemon status");
-    return lock;
-  }
-  if (auto written = overwrite(*lock, fmt::format("{}\n", own_pid()), project.pid_file()); !written)
-    return fail(written.error());
-  return lock;
+Result<ServingLock> take_project(const api::Project& project, const Fd& state) {
+  auto lock = ServingLock::take(project.root, state, "covend");
+  if (lock || lock.error().code != Code::conflict) return lock;
+  return fail(Code::conflict, std::string(api::already_running), "", "see: cru daemon status");
 }
 
 Result<std::string> load_token(const api::Project& project) {

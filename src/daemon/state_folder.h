@@ -3,15 +3,17 @@
 #include "api/project.h"
 #include "base/time.h"
 #include "platform/files/fd.h"
+#include "platform/files/pid_file.h"
 
 namespace cru::daemon {
 
-/// Creates `.coven/` (0700) with its folders and a .gitignore for itself.
-/// Errors: forbidden, disk_full and the like, naming the path.
-Result<> prepare_state(const api::Project& project);
+/// Creates `.coven/` (0700) with its folders and a .gitignore for itself, and holds it open.
+/// Errors: forbidden for one that is not of our making, before anything is written; disk_full and the like,
+/// naming the path.
+Result<Fd> prepare_state(const api::Project& project);
 
 /// The daemon's lock for its whole life, with its pid written. conflict: another daemon has it.
-Result<Fd> take_pid_file(const api::Project& project);
+Result<ServingLock> take_project(const api::Project& project, const Fd& state);
 
 /// 256 random bits in a file that only its owner can read; kept once made.
 Result<std::string> load_token(const api::Project& project);

@@ -7,6 +7,7 @@
 #include "definitions/folder_scan.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/files/own_folder.h"
 #include "trust/project_file.h"
 
 namespace cru::definitions {
@@ -44,10 +45,14 @@ Look look_at(const Folders& folders, const ReadFiles& before, const trust::Check
   return look;
 }
 
-/// Never over one that is there.
-Result<> write_new(const std::string& folder, const std::string& name, const std::string& text,
-                   const std::string& visible) {
-  if (auto made = make_folder(folder); !made) return made;
+/// Never over one that is there. In the project not through a link either: a repository may have brought it.
+Result<> write_new(const std::string& root, const std::string& folder, const std::string& name,
+                   const std::string& text, const std::string& visible) {
+  if (folder.starts_with(root + "/")) {
+    if (auto made = make_own_folder(root, folder.substr(root.size() + 1)); !made) return fail(made.error());
+  } else if (auto made = make_folder(folder); !made) {
+    return made;
+  }
   auto created = create_file(fmt::format("{}/{}.md", folder, name), text);
   if (!created && created.error().code == Code::conflict)
     return fail(Code::conflict, fmt::format("{} already exists", visible), "name",
@@ -182,8 +187,9 @@ Task<Result<std::string>> Registry::create(std::string name, std::string text, S
     co_return fail(Code::conflict, fmt::format("\"{}\" is already defined by {}", name, other->path), "name");
   const auto& folder = source == Source::project ? state_->folders.project : state_->folders.system;
   auto visible = fmt::format("{}/{}.md", shown(folder, state_->folders), name);
-  auto written = co_await state_->pool.run(
-      [folder, name, text, visible] { return write_new(folder, name, text, visible); });
+  auto written = co_await state_->pool.run([root = state_->folders.root, folder, name, text, visible] {
+    return write_new(root, folder, name, text, visible);
+  });
   if (!written) co_return fail(std::move(written.error()));
   co_return visible;
 }

@@ -41,8 +41,7 @@ Question to_question(const Row& row) {
                     .reply_context = row.text(12),
                     .member = row.text(13),
                     .withdrawn_because = row.text(14)};
-  if (auto options = parse_json(row.text(5)); options && options->is_array())
-    for (const auto& option : options->get_array()) question.options.emplace_back(option.as_string());
+  question.options = row.texts(5);
   if (!row.is_null(7)) question.response = row.text(7);
   return question;
 }

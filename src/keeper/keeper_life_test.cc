@@ -1,9 +1,9 @@
 // The life of a keeper: clients, handing over, ending.
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "keeper/keeper_fixture.h"
 #include "platform/files/family_lock.h"
+#include "platform/files/pid_file.h"
 
 namespace cru {
 namespace {
@@ -141,16 +141,15 @@ TEST_F(KeeperLife, ADaemonThatWasReplacedStartsNothing) {
 
 TEST_F(KeeperLife, AnIdleOneIsReplacedByAnother) {
   EXPECT_EQ(text_or(hello_, "version"), CRU_VERSION);
-  Fd lock(open((root_ / ".coven/keeper.pid").c_str(), O_RDWR | O_CLOEXEC));
   pid_t first = pid_;
+  EXPECT_EQ(server_of(root_.string(), "keeper")->pid, first);
   start("a", "read x");
   EXPECT_EQ(text_or(daemon_->ask({{"op", "stop"}}), "error"), "busy");
   daemon_->ask({{"op", "kill"}, {"uid", "a"}, {"grace_ms", 0}});
   daemon_->exit_of("a");
   EXPECT_FALSE(daemon_->ask({{"op", "stop"}}).contains("error"));
   EXPECT_TRUE(daemon_->closed_by_keeper());
-  EXPECT_EQ(flock(lock.get(), LOCK_EX | LOCK_NB), 0);  // free before the connection ends
-  lock.reset();
+  EXPECT_FALSE(server_of(root_.string(), "keeper"));  // free before the connection ends
   EXPECT_EQ(wait_keeper(), 0);
   launch();
   EXPECT_NE(int_or(hello_, "pid"), first);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -31,7 +30,7 @@ BootTime boot_clock() {
 
 Fd open_folder(int root, const char* path) {
   mkdirat(root, path, 0700);
-  return Fd(openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return Fd(openat(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 /// Null if it cannot be told: not all allocators have one.
@@ -53,13 +52,9 @@ bool Keeper::open(const std::string& root, std::string& error) {
   if (!root_ || fchdir(root_.get()) != 0) return error = why(root.c_str()), false;
   folder_ = open_folder(root_.get(), ".coven");
   if (!folder_) return error = why(".coven"), false;
-  lock_ = Fd(openat(folder_.get(), "keeper.pid", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!lock_) return error = why(".coven/keeper.pid"), false;
-  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
-    return error = errno == EWOULDBLOCK ? "" : why(".coven/keeper.pid"), false;
-  std::string pid = std::to_string(getpid()) + "\n";
-  if (ftruncate(lock_.get(), 0) != 0 || pwrite(lock_.get(), pid.data(), pid.size(), 0) < 0)
-    return error = why(".coven/keeper.pid"), false;
+  auto lock = ServingLock::take(root, folder_, "keeper");
+  if (!lock) return error = lock.error().code == Code::conflict ? "" : lock.error().message, false;
+  lock_ = *std::move(lock);
 
   Fd output = open_folder(folder_.get(), "output");
   exits_folder_ = open_folder(folder_.get(), "exits");
@@ -84,9 +79,15 @@ bool Keeper::listen(std::string& error) {
   sigprocmask(SIG_BLOCK, &handled, nullptr);
   signals_ = Fd(signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC));
   epoll_ = Fd(epoll_create1(EPOLL_CLOEXEC));
-  listener_ = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!signals_ || !epoll_ || !listener_) return error = why("descriptors"), false;
+  if (!signals_ || !epoll_) return error = why("descriptors"), false;
+  watch(signals_.get(), EPOLLIN, Kind::signals, 0, false);
+  watch_state();
+  return open_door(error);
+}
 
+bool Keeper::open_door(std::string& error) {
+  listener_ = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!listener_) return error = why("descriptors"), false;
   // Through the folder's descriptor: a socket's path may be 107 bytes at most, a project's may be longer.
   std::string path = "/proc/self/fd/" + std::to_string(folder_.get()) + "/keeper.sock";
   sockaddr_un address{};
@@ -97,7 +98,6 @@ bool Keeper::listen(std::string& error) {
   int bound = bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
   umask(before);
   if (bound != 0 || ::listen(listener_.get(), 64) != 0) return error = why(".coven/keeper.sock"), false;
-  watch(signals_.get(), EPOLLIN, Kind::signals, 0, false);
   watch(listener_.get(), EPOLLIN, Kind::listener, 0, false);
   return true;
 }
@@ -137,7 +137,7 @@ bool Keeper::should_end() {
 }
 
 int Keeper::wait_millis() const {
-  BootTime next = std::min({idle_at_, commit_at_, listen_at_, give_up_at_});
+  BootTime next = std::min({idle_at_, commit_at_, listen_at_, give_up_at_, state_at_});
   if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
   if (next == never) return -1;
   return static_cast<int>(std::clamp<int64_t>((next - now_).count(), 0, 1 << 30));
@@ -148,6 +148,7 @@ void Keeper::dispatch(uint64_t tag, uint32_t events) {
   auto kind = static_cast<Kind>(tag & 0xFF);
   if (kind == Kind::listener) return on_accept();
   if (kind == Kind::signals) return on_signals();
+  if (kind == Kind::removals) return on_removal();
   if (kind == Kind::connection) return on_connection(slot, events);
   auto found = slots_.find(slot);
   if (found == slots_.end()) return;  // ended by an earlier event of the same wake-up
@@ -172,6 +173,7 @@ void Keeper::fire_timers() {
     timers_.erase(timers_.begin());
     if (auto found = slots_.find(slot); found != slots_.end()) fire(*found->second);
   }
+  if (state_at_ <= now_) look_after_state();
   if (listen_at_ <= now_) {
     listen_at_ = never;
     watch(listener_.get(), EPOLLIN, Kind::listener, 0, false);
@@ -191,16 +193,20 @@ void Keeper::fire(Run& run) {
 void Keeper::on_signals() {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
-    if (info.ssi_signo == SIGCHLD) continue;
-    terminating_ = true;
-    Duration longest{0};
-    for (auto& [uid, run] : runs_) {
-      begin_end(*run, SIGTERM, run->grace);
-      longest = std::max(longest, run->grace);
-    }
-    give_up_at_ = std::min(give_up_at_, now_ + longest + 60s);  // a full disk must not keep it for ever
+    if (info.ssi_signo != SIGCHLD) end_all();
   }
   reap();
+}
+
+/// Ends every run, and then the keeper.
+void Keeper::end_all() {
+  terminating_ = true;
+  Duration longest{0};
+  for (auto& [uid, run] : runs_) {
+    begin_end(*run, SIGTERM, run->grace);
+    longest = std::max(longest, run->grace);
+  }
+  give_up_at_ = std::min(give_up_at_, now_ + longest + 60s);  // a full disk must not keep it for ever
 }
 
 std::string Keeper::timestamp() const {

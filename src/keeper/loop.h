@@ -18,6 +18,8 @@
 #include "keeper/connection.h"
 #include "keeper/exit_record.h"
 #include "keeper/run.h"
+#include "platform/files/pid_file.h"
+#include "platform/files/removal_watch.h"
 
 namespace cru {
 
@@ -32,7 +34,7 @@ class Keeper {
  private:
   static constexpr size_t read_size = 64 << 10;     // more leaves the cache: 256 KiB is a fifth slower
   static constexpr size_t max_killed_early = 1024;  // remembered
-  enum class Kind : uint8_t { listener, signals, connection, supervisor, out, err, input };
+  enum class Kind : uint8_t { listener, signals, connection, supervisor, out, err, input, removals };
   struct Ended {
     ExitRecord record;
     int64_t marked = 0;
@@ -41,6 +43,7 @@ class Keeper {
 
   // loop.cc: waiting and waking
   bool listen(std::string& error);
+  bool open_door(std::string& error);
   void watch(int fd, uint32_t events, Kind kind, uint64_t slot, bool known);
   void dispatch(uint64_t tag, uint32_t events);
   int wait_millis() const;
@@ -49,6 +52,13 @@ class Keeper {
   void arm(Run& run);
   void on_signals();
   bool should_end();
+
+  // state_folder.cc: `.coven` under our feet
+  void watch_state();
+  void on_removal();
+  void look_after_state();
+  bool make_state_again();
+  void end_all();
 
   // output of runs (streams.cc)
   void on_readable(Run& run, Stream stream);
@@ -107,7 +117,10 @@ class Keeper {
 
   std::string timestamp() const;
 
-  Fd root_, folder_, exits_folder_, lock_, runs_lock_, epoll_, listener_, signals_;
+  Fd root_, folder_, exits_folder_, runs_lock_, epoll_, listener_, signals_;
+  ServingLock lock_;
+  RemovalWatch removals_;
+  BootTime state_at_ = never;  ///< when it is looked what is missing in `.coven`
   std::string boot_id_;
   const void* heap_ = nullptr;  ///< where ours begins
   rlimit open_files_{};

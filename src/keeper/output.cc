@@ -28,6 +28,38 @@ std::expected<Output, int> Output::open(int root, const std::string& path) {
   return output;
 }
 
+bool Output::make_again(int root, const std::string& path) {
+  open_how there{O_PATH | O_CLOEXEC | O_NOFOLLOW, 0, RESOLVE_BENEATH};
+  Fd named(static_cast<int>(syscall(SYS_openat2, root, path.c_str(), &there, sizeof there)));
+  struct stat mine{}, now{};
+  if (fstat(fd_.get(), &mine) != 0) return false;
+  if (named && fstat(named.get(), &now) == 0 && now.st_dev == mine.st_dev && now.st_ino == mine.st_ino)
+    return true;
+  open_how made{O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600, RESOLVE_BENEATH};
+  Fd copy(static_cast<int>(syscall(SYS_openat2, root, path.c_str(), &made, sizeof made)));
+  if (!copy) return false;
+  char bytes[65536];
+  for (off_t at = 0;;) {
+    ssize_t n = pread(fd_.get(), bytes, sizeof bytes, at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0) break;
+    for (ssize_t done = 0; n > 0 && done < n;) {
+      ssize_t written = ::write(copy.get(), bytes + done, static_cast<size_t>(n - done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) n = -1;
+      done += written;
+    }
+    if (n < 0) {
+      // Half of it would be taken for the whole.
+      syscall(SYS_unlinkat, root, path.c_str(), 0);
+      return false;
+    }
+    at += n;
+  }
+  fd_ = std::move(copy);
+  return true;
+}
+
 bool Output::Appended::disk_full() const { return error == ENOSPC || error == EDQUOT; }
 
 Output::Appended Output::append(std::string_view text) {

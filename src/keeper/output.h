@@ -24,6 +24,9 @@ class Output {
   /// Appends as much of `text` as the disk takes. Outcomes: all of it; or less and an errno: the rest must be
   /// offered again, as a record may have been cut in two.
   Appended append(std::string_view text);
+  /// Makes the file again at `path` below `root` where it was removed, with what it held. False if it cannot
+  /// be made: then it goes on without a name.
+  bool make_again(int root, const std::string& path);
   /// Whether at least `floor` bytes are free where the file is.
   bool has_space(int64_t floor) const;
 

@@ -31,7 +31,7 @@ Lock to_lock(const Row& row) {
           .reason = row.text(5),
           .fencing_token = row.integer(6),
           .locked_at = row.time(7),
-          .expires = {row.time(8), row.text(9), BootTime(row.integer(10))},
+          .expires = {row.time(8), row.text(9), row.duration(10)},
           .member = row.text(11)};
 }
 

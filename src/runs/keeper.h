@@ -53,6 +53,10 @@ struct KeeperNotices {
   std::function<void()> lost;  ///< the connection broke: the keeper is gone
 };
 
+/// What is told (platform/files/trouble.h) while the keeper lives but does not answer: nobody knows then how
+/// its runs are.
+inline constexpr const char* keeper_trouble = "keeper";
+
 class Keeper {
  public:
   virtual ~Keeper() = default;

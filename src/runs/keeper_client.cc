@@ -8,7 +8,9 @@
 #include "platform/files/family_lock.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/files/pid_file.h"
 #include "platform/files/transfer.h"
+#include "platform/files/trouble.h"
 #include "platform/net/unix_socket.h"
 #include "platform/process/detach.h"
 #include "platform/process/marked_processes.h"
@@ -96,7 +98,34 @@ json::object to_message(const StartSpec& spec) {
 KeeperClient::KeeperClient(Loop& loop, Pool& pool, std::string root, std::string program)
     : loop_(loop), pool_(pool), root_(std::move(root)), program_(std::move(program)), launched_(loop) {}
 
-KeeperClient::~KeeperClient() { watch_.reset(); }
+KeeperClient::~KeeperClient() {
+  if (silence_timer_) loop_.cancel_timer(silence_timer_);
+  watch_.reset();
+}
+
+/// From now on it has so long to say anything at all.
+void KeeperClient::expect_word() {
+  if (silence_timer_) return;
+  silence_timer_ = loop_.set_timer(silence_limit, [this] {
+    silence_timer_ = 0;
+    set_silent(true);
+  });
+}
+
+void KeeperClient::set_silent(bool silent) {
+  if (!silent && silence_timer_) loop_.cancel_timer(std::exchange(silence_timer_, 0));
+  if (std::exchange(is_silent_, silent) == silent) return;
+  if (silent) {
+    auto holder = server_of(root_, "keeper");
+    auto who = holder && holder->pid > 0 ? fmt::format("the keeper (pid {})", holder->pid) : "the keeper";
+    tell_trouble(keeper_trouble, who + " does not answer: how its runs are is unknown until it does");
+    log_warn("the keeper does not answer", {{"pid", holder ? holder->pid : 0}});
+  } else {
+    end_trouble(keeper_trouble);
+    log_info("the keeper answers again");
+  }
+  if (silence_changed_) loop_.post([changed = silence_changed_] { changed(); });
+}
 
 bool KeeperClient::connect() {
   auto socket = connect_unix(root_ + "/.coven/keeper.sock");
@@ -113,6 +142,7 @@ bool KeeperClient::connect() {
 
 void KeeperClient::disconnect(const std::string& why) {
   if (!socket_) return;
+  set_silent(false);
   watch_.reset();
   socket_.reset();
   incoming_.clear();
@@ -134,7 +164,7 @@ void KeeperClient::disconnect(const std::string& why) {
 Task<Result<std::optional<std::vector<KeptRun>>>> KeeperClient::join() {
   using Joined = std::optional<std::vector<KeptRun>>;
   while (launching_) co_await launched_.wait();
-  for (int attempt = 0; attempt < 50; ++attempt) {
+  for (int attempt = 0;; ++attempt) {
     if (socket_ || connect()) {
       auto answer = co_await hello();
       if (answer) {
@@ -151,11 +181,13 @@ Task<Result<std::optional<std::vector<KeptRun>>>> KeeperClient::join() {
       }
     }
     // A keeper that holds its lock is alive; it may just be slow to answer. One that does not is not there.
-    auto lock = lock_file(root_ + "/.coven/keeper.pid");
-    if (lock || lock.error().code != Code::conflict) co_return Joined();
-    co_await loop_.sleep(100ms);
+    if (!server_of(root_, "keeper")) {
+      set_silent(false);
+      co_return Joined();
+    }
+    expect_word();
+    co_await loop_.sleep(std::min<Duration>(2s, 100ms * (1 + attempt / 20)));
   }
-  co_return fail(Code::keeper_unavailable, "the keeper is running but does not respond");
 }
 
 Task<KeeperClient::Reply> KeeperClient::hello() {
@@ -184,7 +216,10 @@ Task<Result<>> KeeperClient::launch_keeper() {
       if (answer) co_return Result<>();
     }
     if (attempt % 20 == 0) {
-      auto started = start_detached({program_, "keeper", root_}, clean_environment(), root_);
+      auto started =
+          co_await pool_.run([argv = std::vector{program_, std::string("keeper"), root_}, root = root_] {
+            return start_detached(argv, clean_environment(), root);
+          });
       if (!started)
         co_return fail(Code::keeper_unavailable, "cannot start the keeper: " + started.error().message);
     }
@@ -204,6 +239,7 @@ void KeeperClient::read_some() {
     if (received.outcome == Transfer::later) break;
     if (received.outcome == Transfer::ended) return disconnect("it closed the connection");
     if (received.outcome == Transfer::broken) return disconnect("the connection was lost");
+    set_silent(false);
     incoming_.append(buffer, received.bytes);
     if (incoming_.size() > max_line_bytes && incoming_.find('\n') == std::string::npos)
       return disconnect("it sent a line that is too long");
@@ -283,6 +319,8 @@ Task<KeeperClient::Reply> KeeperClient::request(json::object message, Duration l
     if (auto found = waiting_.extract(id))
       found.mapped().complete(fail(Code::timed_out, "the keeper has not responded yet"));
   });
+  // What a run does not read lies in its pipe until it does: that is not the keeper's silence.
+  if (text_or(message, "op") != "write") expect_word();
   outgoing_ += line;
   if (!writing_) flush();
   auto reply = co_await done;
@@ -325,8 +363,8 @@ Task<Result<>> KeeperClient::resize(std::string uid, int64_t rows, int64_t cols)
 Task<Result<>> KeeperClient::forget(std::string uid) {
   if (socket_) co_return co_await simple_request({{"op", "forget"}, {"uid", uid}});
   // No keeper: its record is a file, and nobody else's any more.
-  (void)remove_file(fmt::format("{}/.coven/exits/{}.json", root_, uid));
-  co_return Result<>();
+  auto file = fmt::format("{}/.coven/exits/{}.json", root_, uid);
+  co_return co_await pool_.run([file] { return remove_file(file); });
 }
 
 Task<std::vector<KeptRun>> KeeperClient::read_exit_records() {
@@ -334,9 +372,10 @@ Task<std::vector<KeptRun>> KeeperClient::read_exit_records() {
   co_return co_await pool_.run([folder] {
     std::vector<KeptRun> runs;
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-      if (entry.path().extension() != ".json") continue;
-      auto content = read_file(entry.path().string(), 65536);
+    for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+         at.increment(error)) {
+      if (at->path().extension() != ".json") continue;
+      auto content = read_file(at->path().string(), 65536);
       if (!content) continue;
       auto parsed = parse_json(*content);
       if (!parsed || !parsed->is_object()) continue;

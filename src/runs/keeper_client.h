@@ -30,6 +30,13 @@ class KeeperClient final : public Keeper {
   Task<std::set<std::string>> sweep(std::vector<std::string> uids) override;
   int64_t pid() const override { return pid_; }
 
+  /// It is there and has not said a word for `silence_limit`, though it was asked something. Over when it
+  /// says one, or is gone.
+  bool is_silent() const { return is_silent_; }
+  /// Called when that changes.
+  void when_silent(std::function<void()> changed) { silence_changed_ = std::move(changed); }
+  static constexpr Duration silence_limit = 5s;
+
  private:
   using Reply = Result<json::object>;
   Task<Reply> request(json::object message, Duration limit = 30s);
@@ -44,6 +51,8 @@ class KeeperClient final : public Keeper {
   void read_some();
   void handle_line(std::string_view line);
   void handle_notice(const json::object& notice);
+  void expect_word();
+  void set_silent(bool silent);
   void flush();
 
   Loop& loop_;
@@ -60,6 +69,9 @@ class KeeperClient final : public Keeper {
   int64_t pid_ = 0;
   bool has_joined_ = false;  ///< the keeper has told us what it holds, so its loss is news
   bool launching_ = false;
+  bool is_silent_ = false;
+  Loop::TimerId silence_timer_ = 0;
+  std::function<void()> silence_changed_;
   Signal launched_;
   std::map<int64_t, Completion<Reply>::Handle> waiting_;
 };

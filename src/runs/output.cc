@@ -52,9 +52,10 @@ class FileOutput final : public Output {
     co_return co_await pool_.run([=] {
       std::vector<std::string> files;
       std::error_code error;
-      for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-        if (entry.path().extension() == ".jsonl")
-          files.push_back(output_folder + entry.path().filename().string());
+      for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+           at.increment(error))
+        if (at->path().extension() == ".jsonl")
+          files.push_back(output_folder + at->path().filename().string());
       return files;
     });
   }
@@ -63,9 +64,10 @@ class FileOutput final : public Output {
     auto from = root_ + file;
     auto lost = root_ + ".coven/lost";
     co_return co_await pool_.run([=]() -> Result<> {
-      if (auto made = make_folder(lost); !made) return made;
+      if (auto made = make_folder(lost, 0700); !made) return made;
+      std::error_code error;
       auto to = lost + "/" + std::filesystem::path(from).filename().string();
-      for (int number = 1; std::filesystem::exists(to); ++number)
+      for (int number = 1; std::filesystem::exists(to, error); ++number)
         to = lost + "/" + std::filesystem::path(from).stem().string() + "." + std::to_string(number) +
              ".jsonl";
       return move_file(from, to);

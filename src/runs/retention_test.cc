@@ -50,7 +50,8 @@ class FakeWorktrees final : public Worktrees {
     removed.push_back(task_id);
     co_return;
   }
-  std::string branch_of(const std::string&) const override { return {}; }
+  Task<std::string> branch_of(std::string) override { co_return std::string(); }
+  Task<Result<>> check_program(std::string, std::string, std::string) override { co_return Result<>(); }
   std::vector<std::string> removed;
 };
 

@@ -47,8 +47,7 @@ Run to_run(const Row& row) {
   run.uid = row.text(1);
   run.status = status_from(row.text(2));
   run.backend = row.text(3);
-  if (auto argv = parse_json(row.text(4)); argv && argv->is_array())
-    for (const auto& word : argv->get_array()) run.argv.emplace_back(word.as_string());
+  run.argv = row.texts(4);
   run.task = row.text(5);
   run.worktree = row.text(6);
   run.branch = row.text(7);
@@ -63,7 +62,7 @@ Run to_run(const Row& row) {
   run.output_file = row.text(18);
   run.last_seq = row.integer(19);
   run.kill_requested = row.boolean(20);
-  run.kill_grace = Duration(row.integer(21));
+  run.kill_grace = row.duration(21);
   run.trace_id = row.text(22);
   run.traceparent = row.text(23);
   run.created_at = row.time(24);

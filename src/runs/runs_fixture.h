@@ -44,7 +44,8 @@ class NoWorktrees final : public Worktrees {
   Task<Result<>> check() override { co_return Result<>(); }
   Task<Result<std::string>> create(std::string task_id) override { co_return task_id; }
   Task<void> remove(std::string) override { co_return; }
-  std::string branch_of(const std::string&) const override { return {}; }
+  Task<std::string> branch_of(std::string) override { co_return std::string(); }
+  Task<Result<>> check_program(std::string, std::string, std::string) override { co_return Result<>(); }
 };
 
 /// What runs need of the store, questions included.

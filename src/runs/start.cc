@@ -7,7 +7,6 @@
 #include "base/sha256.h"
 #include "members/member_table.h"
 #include "platform/files/log.h"
-#include "platform/process/subprocess.h"
 #include "runs/active_run.h"
 
 namespace cru::runs {
@@ -71,13 +70,6 @@ Result<Launch> Runs::prepare(StartRequest& request) const {
 
   if (request.cwd.empty()) request.cwd = options_.root;
   if (request.cwd.front() != '/') request.cwd = options_.root + "/" + request.cwd;
-  if (!options_.check_program) return launch;
-  std::error_code error;
-  if (!fs::is_directory(request.cwd, error))
-    return fail(Code::invalid_argument, fmt::format("not a folder: {}", request.cwd), "cwd");
-  auto path =
-      request.env.contains("PATH") ? request.env["PATH"] : std::string("/usr/local/bin:/usr/bin:/bin");
-  if (auto found = find_program(launch->argv.front(), path, request.cwd); !found) return fail(found.error());
   return launch;
 }
 
@@ -109,7 +101,8 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
   run.task = request.task;
   run.owns_worktree = request.worktree;
   run.worktree = request.worktree ? options_.root + "/.coven/worktrees/" + run.task_id : request.cwd;
-  run.branch = request.worktree ? branch_name(run.task_id) : worktrees_.branch_of(request.cwd);
+  run.branch = branch_name(run.task_id);
+  if (!request.worktree) run.branch = co_await worktrees_.branch_of(request.cwd);
   run.pty = request.pty;
   run.has_stdin = launch.has_stdin;
   run.output_file = fmt::format(".coven/output/{}.jsonl", run.task_id);
@@ -178,6 +171,11 @@ Task<Result<Run>> Runs::start(StartRequest request) {
   for (const auto& [name, value] : options_.environment) request.env.try_emplace(name, value);
   auto launch = prepare(request);
   if (!launch) co_return fail(std::move(launch.error()));
+  if (options_.check_program) {
+    auto path = request.env.contains("PATH") ? request.env["PATH"] : "/usr/local/bin:/usr/bin:/bin";
+    auto found = co_await worktrees_.check_program(launch->argv.front(), path, request.cwd);
+    if (!found) co_return fail(std::move(found.error()));
+  }
   request.token.clear();
   // What is confined has nothing to ask for at the doors: a run of its own could do what it may not.
   for (int word = 0; word < 4 && !request.confinement; ++word)

@@ -1,9 +1,12 @@
 #include "runs/worktree.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "base/text.h"
 #include "platform/files/files.h"
+#include "platform/files/own_folder.h"
 #include "platform/process/git.h"
 
 namespace cru::runs {
@@ -39,7 +42,22 @@ class GitWorktrees final : public Worktrees {
     });
   }
 
-  std::string branch_of(const std::string& folder) const override {
+  Task<std::string> branch_of(std::string folder) override {
+    return pool_.run([folder = std::move(folder)] { return find_branch(folder); });
+  }
+
+  Task<Result<>> check_program(std::string program, std::string path, std::string cwd) override {
+    co_return co_await pool_.run([program, path, cwd]() -> Result<> {
+      std::error_code error;
+      if (!fs::is_directory(cwd, error))
+        return fail(Code::invalid_argument, fmt::format("not a folder: {}", cwd), "cwd");
+      auto found = find_program(program, path, cwd);
+      return found ? Result<>() : Result<>(fail(std::move(found.error())));
+    });
+  }
+
+ private:
+  static std::string find_branch(const std::string& folder) {
     for (auto at = fs::path(folder); !at.empty(); at = at.parent_path()) {
       std::error_code error;
       auto dot_git = at / ".git";
@@ -59,14 +77,15 @@ class GitWorktrees final : public Worktrees {
     return {};
   }
 
- private:
   static std::string folder_of(const std::string& root, const std::string& task_id) {
     return root + "/.coven/worktrees/" + task_id;
   }
 
   static Result<std::string> add(const std::string& root, const std::string& task_id) {
     auto folder = folder_of(root, task_id);
-    if (fs::exists(folder + "/.git")) return folder;
+    if (auto ours = check_own_folder(root, ".coven/worktrees"); !ours) return fail(std::move(ours.error()));
+    std::error_code error;
+    if (fs::exists(folder + "/.git", error)) return folder;
     auto branch = branch_name(task_id);
     auto known = run_git(GitUse::looks, {"rev-parse", "--verify", "--quiet", "refs/heads/" + branch}, root);
     if (!known) return fail(known.error());

@@ -20,7 +20,10 @@ class Worktrees {
   /// Removes a clean worktree; leaves one with uncommitted work, and the branch always.
   virtual Task<void> remove(std::string task_id) = 0;
   /// The branch checked out in `folder`; empty if there is none.
-  virtual std::string branch_of(const std::string& folder) const = 0;
+  virtual Task<std::string> branch_of(std::string folder) = 0;
+  /// Whether `program`, found in `path` (a PATH), can be executed in `cwd`.
+  /// Errors: invalid_argument when `cwd` is no folder; cannot_execute.
+  virtual Task<Result<>> check_program(std::string program, std::string path, std::string cwd) = 0;
 };
 
 std::unique_ptr<Worktrees> git_worktrees(std::string root, Pool& pool);

@@ -1,6 +1,7 @@
 #include "runs/worktree.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "platform/files/files.h"
 #include "platform/files/temporary_folder_fixture.h"
@@ -29,6 +30,9 @@ class WorktreesTest : public testing::Test {
   Result<std::string> create(const std::string& id) {
     return thread.await([&] { return worktrees->create(id); });
   }
+  std::string branch_of(const std::string& folder) {
+    return thread.await([&] { return worktrees->branch_of(folder); });
+  }
   void remove(const std::string& id) {
     thread.await([&] { return worktrees->remove(id); });
   }
@@ -44,8 +48,8 @@ TEST_F(WorktreesTest, AreFoldersOnBranchesOfTheirOwn) {
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(*made, root / ".coven/worktrees/build");
   EXPECT_TRUE(fs::exists(*made + "/.git"));
-  EXPECT_EQ(worktrees->branch_of(*made), "coven/build");
-  EXPECT_EQ(worktrees->branch_of(root.path()), "main") << "the main tree stays where it was";
+  EXPECT_EQ(branch_of(*made), "coven/build");
+  EXPECT_EQ(branch_of(root.path()), "main") << "the main tree stays where it was";
 }
 
 TEST_F(WorktreesTest, AreTakenUpAgainWithTheirWork) {
@@ -102,11 +106,27 @@ TEST_F(WorktreesTest, GitsOwnWordsAreTold) {
 TEST_F(WorktreesTest, ABranchIsFoundFromBelowAndADetachedHeadHasNone) {
   make_repository();
   ASSERT_TRUE(make_folder(root / "a/b"));
-  EXPECT_EQ(worktrees->branch_of(root / "a/b"), "main");
+  EXPECT_EQ(branch_of(root / "a/b"), "main");
   git({"checkout", "-q", "--detach"});
-  EXPECT_EQ(worktrees->branch_of(root / "a/b"), "");
+  EXPECT_EQ(branch_of(root / "a/b"), "");
   TemporaryFolder elsewhere;
-  EXPECT_EQ(worktrees->branch_of(elsewhere.path()), "");
+  EXPECT_EQ(branch_of(elsewhere.path()), "");
+}
+
+TEST_F(WorktreesTest, AFifoInThePlaceOfHeadIsNoBranchAndHoldsNobodyUp) {
+  make_repository();
+  fs::remove(root / ".git/HEAD");
+  ASSERT_EQ(::mkfifo((root / ".git/HEAD").c_str(), 0600), 0);
+  EXPECT_EQ(branch_of(root.path()), "");
+}
+
+TEST_F(WorktreesTest, AProgramIsLookedForBeforeItIsStarted) {
+  auto check = [&](std::string program, std::string cwd) {
+    return thread.await([&] { return worktrees->check_program(program, "/usr/bin:/bin", cwd); });
+  };
+  EXPECT_TRUE(check("sh", root.path()));
+  EXPECT_EQ(check("no-such-program", root.path()).error().code, Code::cannot_execute);
+  EXPECT_EQ(check("sh", root / "absent").error().code, Code::invalid_argument);
 }
 
 }  // namespace

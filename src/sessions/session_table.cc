@@ -83,15 +83,14 @@ Session to_session(const Row& row) {
                   .gone_with_run = row.boolean(10),
                   .folder = row.text(11),
                   .base_commit = row.text(12),
-                  .last_heartbeat = {row.time(13), row.text(14), BootTime(row.integer(15))},
+                  .last_heartbeat = {row.time(13), row.text(14), row.duration(15)},
                   .started_at = row.time(16),
                   .ended_at = row.maybe_time(17)};
   session.member = row.text(18);
   session.turn = turn_from(row.text(19));
   session.tool = row.text(20);
   session.turn_since = row.time(21);
-  if (auto list = parse_json(row.text(4)); list && list->is_array())
-    for (const auto& word : list->get_array()) session.capabilities.emplace_back(word.as_string());
+  session.capabilities = row.texts(4);
   return session;
 }
 

@@ -17,8 +17,15 @@ CREATE TABLE event_bounds(id INTEGER PRIMARY KEY CHECK(id = 1), floor INTEGER NO
 INSERT INTO event_bounds VALUES(1, 0, 0);
 )"}};
 
+constexpr int64_t impossible_seq = int64_t(1) << 53;
+
 Event to_event(const Row& row) {
   return {row.integer(0), row.text(1), row.text(2), row.time(3), row.text(4)};
+}
+
+/// Where a block of marks begins.
+int64_t place_of(int64_t block) {
+  return std::clamp<int64_t>(block, 0, impossible_seq / mark_block) * mark_block;
 }
 
 /// The next place at or after `from` where events of `entity` may be: `from` itself inside a block that holds
@@ -27,7 +34,8 @@ std::optional<int64_t> next_place(Reader& reader, const std::string& entity, int
   auto row = reader.row("SELECT min(block) FROM event_entities WHERE entity = ? AND block >= ?", entity,
                         from / entity_block);
   if (!row || row->is_null(0)) return {};
-  return std::max(from, row->integer(0) * entity_block);
+  return std::max(from,
+                  std::clamp<int64_t>(row->integer(0), 0, impossible_seq / entity_block) * entity_block);
 }
 
 }  // namespace
@@ -36,9 +44,13 @@ std::span<const Migration> event_migrations() { return event_schema; }
 
 EventBounds read_bounds(Reader& reader) {
   auto stored = reader.row("SELECT floor, last FROM event_bounds");
-  auto newest = reader.row("SELECT max(seq) FROM events");
-  CRU_ASSERT(stored && newest);
-  return {stored->integer(0), std::max(stored->integer(1), newest->integer(0))};
+  // A number beyond any that we ever gave is not the last one.
+  auto newest = reader.row("SELECT max(seq) FROM events WHERE seq < ?", impossible_seq);
+  auto sound = [](int64_t seq) { return seq >= 0 && seq < impossible_seq ? seq : 0; };
+  auto last = newest ? sound(newest->integer(0)) : 0;
+  if (!stored) return {0, last};
+  last = std::max(last, sound(stored->integer(1)));
+  return {std::min(sound(stored->integer(0)), last), last};
 }
 
 EventWriter EventWriter::resume(Reader& reader) {
@@ -121,9 +133,9 @@ int64_t find_cursor(Reader& reader, Time at, std::string_view entity) {
   int64_t from = bounds.floor;
   // Blocks without a mark are the unfinished last one.
   if (mark && !mark->is_null(0))
-    from = mark->integer(0) * mark_block;
+    from = place_of(mark->integer(0));
   else if (newest && !newest->is_null(0))
-    from = (newest->integer(0) + 1) * mark_block;
+    from = place_of(newest->integer(0)) + mark_block;
   auto first = reader.row("SELECT min(seq) FROM events WHERE seq >= ? AND seq > ? AND at >= ?", from,
                           bounds.floor, at);
   return first && !first->is_null(0) ? first->integer(0) - 1 : bounds.last;

@@ -37,21 +37,33 @@ Value to_value(const std::optional<T>& value) {
   return value ? to_value(*value) : Value();
 }
 
-/// One row of an answer; columns by position. A null reads as 0, empty or nullopt.
+/// One row of an answer; columns by position. A null reads as 0, empty or nullopt, and so does a value of the
+/// wrong kind, which is told (note_damage): nothing in the store can end the process.
 class Row {
  public:
-  explicit Row(std::vector<Value> values) : values_(std::move(values)) {}
+  /// `statement` is the SQL, which must outlive the row.
+  explicit Row(std::vector<Value> values, std::string_view statement = {})
+      : values_(std::move(values)), statement_(statement) {}
   bool is_null(size_t column) const { return values_.at(column).index() == 0; }
   int64_t integer(size_t column) const;
   double real(size_t column) const;
   std::string text(size_t column) const;
   bool boolean(size_t column) const { return integer(column) != 0; }
-  Time time(size_t column) const { return from_millis(integer(column)); }
+  /// From the year 1 to the year 9999; anything else is no time.
+  Time time(size_t column) const { return maybe_time(column).value_or(Time()); }
+  /// Milliseconds, as a length of time or on the clock since boot: at most some hundred thousand years, so
+  /// that sums of them are still numbers.
+  Duration duration(size_t column) const;
   std::optional<int64_t> maybe_integer(size_t column) const;
   std::optional<Time> maybe_time(size_t column) const;
+  /// The strings of a JSON array. Anything else is none at all: half a command line is another command.
+  std::vector<std::string> texts(size_t column) const;
+  /// Says that what a column holds, though of the right kind, cannot be.
+  void is_damaged(size_t column, std::string_view why) const;
 
  private:
   std::vector<Value> values_;
+  std::string_view statement_;
 };
 
 class Reader {

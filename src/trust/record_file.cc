@@ -42,7 +42,7 @@ Result<std::string> read_own(const std::string& folder, const std::string& name,
 /// Ours alone, and made so if need be.
 Result<> make_own_folder(const std::string& path) {
   if (auto made = make_folder(path, 0700); !made) return made;
-  if (auto own = check_own_folder(path); !own) return own;
+  if (auto own = check_owner(path); !own) return own;
   std::error_code error;
   fs::permissions(path, fs::perms::owner_all, error);
   if (error) return fail(system_error(error, "close " + path));

@@ -68,7 +68,7 @@ TEST_F(ProjectFiles, BehindAFolderThatIsALinkAreNotRead) {
   fs::remove_all(folder / "p/.crucible");
   fs::create_symlink("theirs", folder / "p/.crucible");
   EXPECT_EQ(refused(".crucible/config.yaml"), Code::forbidden);
-  EXPECT_FALSE(check_own_folder(folder / "p/.crucible"));
+  EXPECT_FALSE(check_owner(folder / "p/.crucible"));
 }
 
 class RecordFiles : public testing::Test {

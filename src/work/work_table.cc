@@ -48,7 +48,7 @@ INSERT INTO work_open_count(count) VALUES(0);
 
 std::optional<Deadline> deadline_at(const Row& row, size_t column) {
   if (row.is_null(column)) return {};
-  return Deadline{row.time(column), row.text(column + 1), BootTime(row.integer(column + 2))};
+  return Deadline{row.time(column), row.text(column + 1), row.duration(column + 2)};
 }
 
 std::vector<std::string> texts(const std::vector<Row>& rows) {
@@ -97,13 +97,13 @@ Work to_work(Reader& reader, const Row& row) {
   work.release_on_dependency_failure = row.boolean(7);
   work.attempts = row.integer(8);
   work.max_attempts = row.integer(9);
-  work.backoff = Duration(row.integer(10));
+  work.backoff = row.duration(10);
   work.not_before = deadline_at(row, 11);
   work.deadline = deadline_at(row, 14);
   work.claimed_by = row.text(17);
   work.claimed_by_session = row.text(18);
   work.claimed_by_member = row.text(38);
-  work.lease_length = Duration(row.integer(19));
+  work.lease_length = row.duration(19);
   work.lease = deadline_at(row, 20);
   work.fencing_token = row.integer(23);
   work.accepted_token = row.integer(24);

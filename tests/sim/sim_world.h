@@ -119,7 +119,8 @@ class NoWorktrees final : public runs::Worktrees {
   Task<Result<>> check() override { co_return Result<>(); }
   Task<Result<std::string>> create(std::string task_id) override { co_return "/project/" + task_id; }
   Task<void> remove(std::string) override { co_return; }
-  std::string branch_of(const std::string&) const override { return "main"; }
+  Task<std::string> branch_of(std::string) override { co_return "main"; }
+  Task<Result<>> check_program(std::string, std::string, std::string) override { co_return Result<>(); }
 };
 
 }  // namespace cru::sim

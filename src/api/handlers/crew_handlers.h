@@ -21,6 +21,6 @@ void bind_subagents(Api& api, crew::Crew& crew);
 void bind_chats(Api& api, crew::Crew& crew);
 void bind_trust(Api& api, trust::Trust& trust);
 /// `tell` makes the reply: the configuration is the daemon's.
-void bind_config(Api& api, std::function<Result<json::object>()> tell);
+void bind_config(Api& api, std::function<Task<Result<json::object>>()> tell);
 
 }  // namespace cru::api

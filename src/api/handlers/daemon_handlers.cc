@@ -1,5 +1,6 @@
 #include "api/handlers/handlers.h"
 #include "inbox/question_table.h"
+#include "platform/files/trouble.h"
 #include "platform/process/self.h"
 
 namespace cru::api {
@@ -14,7 +15,8 @@ Task<Result<Reply>> get_state(Store& store, Time now, Call call) {
       if (may_read(call, question)) questions.push_back(inbox::to_json(question));
     return json::object{{"agents", std::move(agents)},
                         {"questions", std::move(questions)},
-                        {"last_seq", reader.last_event()}};
+                        {"last_seq", reader.last_event()},
+                        {"troubles", json::value_from(troubles())}};
   });
   if (!state) co_return fail(std::move(state.error()));
   co_return Reply(*std::move(state));
@@ -32,7 +34,8 @@ void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, Clock& clock, Dae
                     {"keeper_pid", keeper.pid() == 0 ? json::value(nullptr) : json::value(keeper.pid())},
                     {"project", facts.root},
                     {"url", facts.url},
-                    {"started_at", to_rfc3339(facts.started_at)}});
+                    {"started_at", to_rfc3339(facts.started_at)},
+                    {"troubles", json::value_from(troubles())}});
   });
   api.bind("get_state", [&store, &clock](const Call& call, const json::object&) {
     return get_state(store, clock.wall(), call);

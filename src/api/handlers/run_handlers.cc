@@ -3,6 +3,7 @@
 #include "api/handlers/handlers.h"
 #include "inbox/question_table.h"
 #include "members/member_table.h"
+#include "platform/files/trouble.h"
 
 namespace cru::api {
 namespace {
@@ -169,6 +170,7 @@ Task<Result<Reply>> resize_run(runs::Runs& runs, std::string id, int64_t rows, i
 
 json::object run_to_json(const runs::Run& run, int64_t pending_questions, const members::Badge& badge) {
   auto record = runs::to_json(run);
+  if (runs::is_active(run.status) && has_trouble(runs::keeper_trouble)) record["status"] = "unknown";
   std::string command;
   for (const auto& word : run.argv) command += (command.empty() ? "" : " ") + word;
   record["command"] = run.task.empty() ? command : run.backend + ": " + run.task;

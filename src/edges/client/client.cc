@@ -6,6 +6,7 @@
 
 #include "base/id.h"
 #include "edges/identity.h"
+#include "platform/files/own_folder.h"
 #include "platform/loop/clock.h"
 #include "platform/process/process_exit.h"
 
@@ -80,7 +81,11 @@ Result<> Client::open() {
 Result<> Client::connect() {
   if (!http_ || !http_->usable()) {
     auto opened = open();
-    if (!opened && !is_absent(opened.error())) return fail(about_connecting(opened.error()));
+    if (!opened && !is_absent(opened.error())) {
+      // A repository's `.coven` shows in many ways; this says what it is.
+      if (auto ours = check_state_folder(project_.root, ".coven"); !ours) return ours;
+      return fail(about_connecting(opened.error()));
+    }
     if (!opened && !options_.may_start)
       return fail(Code::daemon_unreachable, "the daemon is not running", {},
                   "start it with: cru daemon start");
@@ -103,6 +108,10 @@ Result<> Client::agree_on_version() {
   auto reply = http_->request({.target = "/version", .headers = options_.identity}, 5s);
   if (!reply) return {};  // the call itself will meet the same trouble, and tries again
   version_ = reply->header("Cru-Version");
+  auto body = parse_json(reply->body);
+  const auto* told = body && body->is_object() ? array_at(body->get_object(), "troubles") : nullptr;
+  for (const auto& trouble : told ? *told : json::array())
+    if (trouble.is_string()) troubles_.emplace_back(trouble.get_string());
   if (version_.empty() || version_ == CRU_VERSION) return {};
   if (api::own_environment("CRU_RUN")) return {};  // an agent does not restart what supervises it
   auto runs = get("/agents?status=active&limit=1");

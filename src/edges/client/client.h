@@ -50,6 +50,8 @@ class Client {
   /// The daemon's process; 0 while not connected.
   int daemon_pid() const { return http_ ? http_->peer_pid() : 0; }
   const std::string& daemon_version() const { return version_; }
+  /// What the daemon said was not well when it was first asked for its version.
+  const std::vector<std::string>& troubles() const { return troubles_; }
 
  private:
   Result<> open();
@@ -65,6 +67,7 @@ class Client {
   std::vector<int> interrupts_;
   bool interrupted_ = false, agreed_ = false;
   std::string version_;
+  std::vector<std::string> troubles_;
 };
 
 /// Starts the project's daemon and waits until it takes connections. From inside a run the keeper

@@ -5,6 +5,8 @@
 #include "edges/client/client.h"
 #include "platform/files/files.h"
 #include "platform/files/folder_notice.h"
+#include "platform/files/own_folder.h"
+#include "platform/files/pid_file.h"
 #include "platform/files/readiness.h"
 #include "platform/files/transfer.h"
 #include "platform/loop/clock.h"
@@ -58,8 +60,7 @@ Started wait_for_socket(const api::Project& project, const Fd& process, BootTime
   return Started::late;
 }
 
-/// It said nothing of a failure: it was killed. Or it lost the race against another start, or met the lock of
-/// a daemon that was just killed.
+/// It said nothing of a failure: it was killed. Or it lost the race against another start.
 bool may_start_again(const api::Project& project) {
   auto said = read_file(project.start_error_file());
   return !said || said->empty() || said->find(api::already_running) != std::string::npos;
@@ -103,6 +104,7 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
         Code::daemon_unreachable, "the daemon is not started from inside a sandbox: " + why, {},
         "start it in a terminal outside (cru daemon start), or, if this whole machine is a container, "
         "here: cru daemon start --here");
+  if (auto ours = check_state_folder(project.root, ".coven"); !ours) return fail(ours.error());
   if (auto made = make_folder(project.state(), 0700); !made) {
     auto error = made.error();
     error.hint =
@@ -123,6 +125,16 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
   std::vector<std::string> argv{program, "daemon", "run", "--project", project.root};
   argv.insert(argv.end(), options.begin(), options.end());
   for (int tries = 1;; ++tries) {
+    // One that is there opens its socket in a moment, or makes it again; one that dies is replaced by ours.
+    if (auto holder = server_of(project.root, "covend"); holder && holder->pid > 0) {
+      auto other = wait_for_socket(project, open_process(holder->pid), deadline);
+      if (other == Started::yes) return {};
+      if (other == Started::late)
+        return fail(
+            Code::daemon_unreachable,
+            fmt::format("the daemon (pid {}) holds this project but does not open its socket", holder->pid),
+            {}, "see: cru daemon logs");
+    }
     auto pid = start_detached(argv, clean_environment(), project.root);
     if (!pid) return fail(Code::daemon_unreachable, pid.error().message);
     auto started = wait_for_socket(project, open_process(*pid), deadline);

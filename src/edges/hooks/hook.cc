@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -12,6 +13,7 @@
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/hook_input.h"
 #include "edges/identity.h"
+#include "platform/files/own_folder.h"
 #include "platform/files/readiness.h"
 #include "platform/files/standard_streams.h"
 #include "platform/files/transfer.h"
@@ -236,6 +238,10 @@ Result<> carry_out(const Words& words, HookLog& log, Duration limit, BootTime de
   if (project->root == "/") return {};  // nobody's project: a daemon there would serve the whole machine
   bool uses_cru = fs::exists(project->state(), gone) || fs::exists(project->root + "/.crucible", gone);
   if (words.for_user && !uses_cru) return {};  // the user's hooks are called everywhere
+  if (auto ours = check_state_folder(project->root, ".coven"); !ours) {
+    std::fprintf(stderr, "cru: %s\n", ours.error().message.c_str());
+    return fail(std::move(ours.error()));
+  }
   log = hook_log_of(project->state(), api::own_environment);
   guard_hook(log, words.event, limit);
   if (!input) return fail(input.error());

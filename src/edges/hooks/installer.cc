@@ -10,6 +10,7 @@
 #include "edges/hooks/hook_guard.h"
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
+#include "platform/files/own_folder.h"
 #include "platform/process/self.h"
 
 namespace cru::hooks {
@@ -100,7 +101,8 @@ void drop_old_backups(const Target& target, const std::string& made) {
 /// bring one of its own, which may not lead us elsewhere.
 Result<> prepare_backups(const Target& target) {
   auto parent = fs::path(target.backups).parent_path().string();
-  if (auto made = make_folder(target.backups, 0700); !made) return made;
+  for (const auto& folder : {parent, target.backups})
+    if (auto made = make_folder(folder, 0700); !made) return made;
   for (const auto& folder : {parent, target.backups})
     if (!is_own_folder(folder))
       return fail(Code::forbidden, folder + " is not a folder that belongs to you", {},
@@ -174,6 +176,8 @@ Result<std::vector<Target>> targets(Host host, bool for_user, const api::Project
   }
   auto named = for_user ? variable("CLAUDE_CONFIG_DIR") : std::string();
   auto folder = !named.empty() ? named : (for_user ? home : project.root) + "/.claude";
+  if (!for_user)
+    if (auto ours = check_state_folder(project.root, ".coven"); !ours) return fail(std::move(ours.error()));
   auto backups = for_user ? own_state : project.state() + "/backups";
   std::vector<Target> list{{.host = host,
                             .for_user = for_user,

@@ -42,6 +42,10 @@ LiveConfig with_heartbeat(LiveConfig config, Duration heartbeat) {
 
 }  // namespace
 
+bool is_open_to_all(const http::Request& request) {
+  return !request.peer.is_unix && is_page_path(request.path);
+}
+
 HttpEdge::HttpEdge(Loop& loop, api::Api& api, EventLog& log, HttpConfig config, Identify identify)
     : loop_(loop),
       api_(api),

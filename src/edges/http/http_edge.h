@@ -34,6 +34,9 @@ struct HttpConfig {
 /// claims. Both arguments live as long as the task. An error refuses the request.
 using Identify = std::function<Task<Result<api::Call>>(const http::Peer& peer, const http::Request& request)>;
 
+/// Whether a request is answered though it shows nothing: the page itself, over TCP.
+bool is_open_to_all(const http::Request& request);
+
 /// Its connections are tasks of the loop: destroy it, and what it refers to, only after the loop has
 /// dropped them.
 class HttpEdge {

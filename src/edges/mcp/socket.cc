@@ -307,6 +307,7 @@ Socket::~Socket() {
 }
 
 void Socket::listen(Fd listening) {
+  watch_.reset();
   listening_ = std::move(listening);
   watch_ = loop_.watch(listening_.get());
   arm();

@@ -42,7 +42,7 @@ class Socket {
   ~Socket();
   Socket(const Socket&) = delete;
 
-  /// Serves a bound unix socket (listen_unix).
+  /// Serves a bound unix socket (listen_unix), in place of one whose file was removed.
   void listen(Fd listening);
   /// Takes no more connections nor lines, and says good-bye. Returns when what is at work is answered, or the
   /// limit has passed; what merely waits is not waited for.

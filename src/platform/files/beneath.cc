@@ -13,6 +13,7 @@
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/files/folder_listing.h"
+#include "platform/files/pid_file.h"
 
 namespace cru {
 namespace {
@@ -159,6 +160,8 @@ Result<BeneathFile> Beneath::open_file(const std::string& path) const {
   struct stat status{};
   if (::fstat(held->get(), &status) != 0) return refuse(errno, path);
   if (auto regular = check_regular(status, path); !regular) return fail(regular.error());
+  // Perhaps by another name: reading it would end our own lock on it.
+  if (is_held_here(status)) return fail(Code::forbidden, path + " is reserved for the daemon", "path");
   Fd fd(::open(fmt::format("/proc/self/fd/{}", held->get()).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return refuse(errno, path);
   return BeneathFile{std::move(fd), state_of(status)};

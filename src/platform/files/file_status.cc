@@ -31,6 +31,11 @@ FileStatus file_status(const Fd& fd) {
   return ::fstat(fd.get(), &status) == 0 ? to_file_status(status) : FileStatus();
 }
 
+bool is_removed(const Fd& fd) {
+  struct stat status{};
+  return ::fstat(fd.get(), &status) != 0 || status.st_nlink == 0;
+}
+
 SystemResult<FileStatus> file_status(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return last_error();

@@ -26,6 +26,8 @@ struct FileStatus {
 
 FileStatus to_file_status(const struct stat& status);
 FileStatus file_status(const Fd& fd);
+/// Whether what is held open has no name any more.
+bool is_removed(const Fd& fd);
 /// Of what `path` leads to, through any links.
 SystemResult<FileStatus> file_status(const std::string& path);
 /// Of what stands at `path` itself, even if it is a link.

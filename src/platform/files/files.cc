@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,9 +23,24 @@ Error system_error(int errno_value, std::string_view doing) {
 
 Error system_error(std::error_code code, std::string_view doing) { return system_error(code.value(), doing); }
 
+namespace {
+
+/// What is opened so does not wait for a FIFO's writer, and becomes nobody's terminal.
+constexpr int cautiously = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+Result<> refuse_special(const Fd& fd, const std::string& path) {
+  struct stat status{};
+  if (::fstat(fd.get(), &status) != 0) return fail(system_error(errno, "open " + path));
+  if (S_ISREG(status.st_mode)) return {};
+  return fail(Code::invalid_argument, path + " is not a plain file");
+}
+
+}  // namespace
+
 Result<std::string> read_file(const std::string& path, size_t limit) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Fd fd(::open(path.c_str(), O_RDONLY | cautiously));
   if (!fd) return fail(system_error(errno, "open " + path));
+  if (auto plain = refuse_special(fd, path); !plain) return fail(plain.error());
   std::string content;
   char buffer[16384];
   for (;;) {
@@ -104,15 +118,16 @@ Result<> move_file(const std::string& from, const std::string& to) {
 }
 
 Result<> sync_file(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | cautiously));
   if (!fd || ::fdatasync(fd.get()) != 0) return fail(system_error(errno, "sync " + path));
   return {};
 }
 
 Result<Fd> open_file(const std::string& path, OpenFor purpose) {
   int access = purpose == OpenFor::reading ? O_RDONLY : O_RDWR;
-  Fd fd(::open(path.c_str(), access | O_CLOEXEC | O_NOFOLLOW));
+  Fd fd(::open(path.c_str(), access | O_NOFOLLOW | cautiously));
   if (!fd) return fail(system_error(errno, "open " + path));
+  if (auto plain = refuse_special(fd, path); !plain) return fail(plain.error());
   return fd;
 }
 
@@ -174,16 +189,6 @@ Result<> sync_folder(const std::string& path) {
   Fd fd(::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || ::fsync(fd.get()) != 0) return fail(system_error(errno, "sync folder " + path));
   return {};
-}
-
-Result<Fd> lock_file(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) return fail(system_error(errno, "open " + path));
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return fail(Code::conflict, path + " is held by another process");
-    return fail(system_error(errno, "lock " + path));
-  }
-  return fd;
 }
 
 }  // namespace cru

@@ -19,7 +19,8 @@ Error system_error(std::error_code code, std::string_view doing);
 template <class T>
 using SystemResult = std::expected<T, std::error_code>;
 
-/// The whole file, at most `limit` bytes (too_large beyond).
+/// The whole file, at most `limit` bytes (too_large beyond). Only a plain file is read: a FIFO, a device or a
+/// folder is invalid_argument, and opening one never waits.
 Result<std::string> read_file(const std::string& path, size_t limit = 16u << 20);
 /// Temporary file beside it, sync, rename, sync of the folder: the old content or the new, never half.
 Result<> write_file(const std::string& path, std::string_view content, unsigned mode = 0644);
@@ -39,7 +40,7 @@ Result<> move_file(const std::string& from, const std::string& to);
 Result<> sync_file(const std::string& path);
 
 enum class OpenFor { reading, changing };
-/// The file at `path`, which must be there. A link is refused.
+/// The plain file at `path`, which must be there. A link is refused, and so is what is not a plain file.
 Result<Fd> open_file(const std::string& path, OpenFor purpose);
 /// To list it, or to open what is below it.
 Result<Fd> open_folder(const std::string& path);
@@ -60,7 +61,5 @@ Result<> remove_empty_folder(const std::string& path);
 std::string current_folder();
 /// Syncs a folder's entries.
 Result<> sync_folder(const std::string& path);
-/// Opens and takes an exclusive flock, without waiting. conflict if another process holds it.
-Result<Fd> lock_file(const std::string& path);
 
 }  // namespace cru

@@ -149,14 +149,18 @@ TEST_F(Files, FoldersAreMadeWithTheirParents) {
   EXPECT_FALSE(make_folder(folder / "file/below"));
 }
 
-TEST_F(Files, ALockHasOneHolder) {
-  auto first = lock_file(folder / "pid");
-  ASSERT_TRUE(first);
-  auto second = lock_file(folder / "pid");
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().code, Code::conflict);
-  first->reset();
-  EXPECT_TRUE(lock_file(folder / "pid"));
+TEST_F(Files, WhatIsNotAPlainFileIsNotReadAndNeverWaitedFor) {
+  ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+  ASSERT_TRUE(make_folder(folder / "below"));
+  for (const auto& path : {folder / "fifo", folder / "below", std::string("/dev/zero")}) {
+    auto text = read_file(path);
+    ASSERT_FALSE(text) << path;
+    EXPECT_EQ(text.error().code, Code::invalid_argument) << path;
+    auto opened = open_file(path, OpenFor::reading);
+    ASSERT_FALSE(opened) << path;
+    EXPECT_EQ(opened.error().code, Code::invalid_argument) << path;
+  }
+  EXPECT_TRUE(read_file("/proc/self/stat")) << "what the kernel writes for us is a plain file";
 }
 
 }  // namespace

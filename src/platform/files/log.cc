@@ -6,15 +6,35 @@
 #include <spdlog/spdlog.h>
 #pragma clang diagnostic pop
 
+#include <sys/stat.h>
+
 #include <memory>
+#include <mutex>
 
 #include "platform/loop/clock.h"
 
 namespace cru {
 namespace {
 
-std::shared_ptr<spdlog::logger>& logger() {
-  static std::shared_ptr<spdlog::logger> instance;
+/// Replaced when its file was removed, while others write to it.
+class TheLogger {
+ public:
+  std::shared_ptr<spdlog::logger> get() {
+    std::lock_guard lock(mutex_);
+    return logger_;
+  }
+  void set(std::shared_ptr<spdlog::logger> made) {
+    std::lock_guard lock(mutex_);
+    logger_ = std::move(made);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<spdlog::logger> logger_;
+};
+
+TheLogger& the_logger() {
+  static TheLogger instance;
   return instance;
 }
 
@@ -32,6 +52,12 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
+/// The names of older logs, as the library makes them: "daemon.1.log".
+std::string with_suffix(const std::string& path, const std::string& suffix) {
+  auto dot = path.rfind('.');
+  return path.substr(0, dot) + suffix + (dot == std::string::npos ? "" : path.substr(dot));
+}
+
 constexpr std::string_view names[] = {"debug", "info", "warn", "error"};
 
 }  // namespace
@@ -43,13 +69,19 @@ LogLevel log_level_from(std::string_view name) {
 }
 
 Result<> open_log(const std::string& path, LogLevel level) {
+  // The library follows links and waits for a FIFO's reader.
+  struct stat status{};
+  for (const char* suffix : {"", ".1", ".2", ".3"})
+    if (auto file = with_suffix(path, suffix);
+        ::lstat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+      return fail(Code::forbidden, file + " is not a plain file", "", "remove it, then try again");
   try {
     auto sink = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, 4u << 20, 3);
     auto made = std::make_shared<spdlog::logger>("cru", std::move(sink));
     made->set_pattern("%v");
     made->set_level(to_spdlog(level));
     made->flush_on(spdlog::level::debug);
-    logger() = std::move(made);
+    the_logger().set(std::move(made));
     return {};
   } catch (const spdlog::spdlog_ex& error) {
     return fail(Code::internal, std::string("cannot open the log: ") + error.what());
@@ -57,7 +89,7 @@ Result<> open_log(const std::string& path, LogLevel level) {
 }
 
 void log(LogLevel level, std::string_view message, json::object fields) {
-  auto target = logger();
+  auto target = the_logger().get();
   if (!target || !target->should_log(to_spdlog(level))) return;
   json::object line{{"ts", to_rfc3339(system_clock().wall())},
                     {"level", names[static_cast<size_t>(level)]},

@@ -1,12 +1,115 @@
 #include "platform/files/own_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cru {
+#include <cerrno>
 
-Result<> check_own_folder(const std::string& path) {
+#include "platform/files/files.h"
+#include "platform/files/folder_listing.h"
+#include "platform/files/git_index.h"
+
+namespace cru {
+namespace {
+
+constexpr int own_folder_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+/// Why an entry is not one of ours, or nothing.
+std::string why_not_own(const struct stat& status) {
+  if (S_ISLNK(status.st_mode)) return "is a symbolic link";
+  if (status.st_uid != ::geteuid()) return "belongs to another user";
+  return {};
+}
+
+std::unexpected<Error> refuse_part(const std::string& part, const std::string& why) {
+  return fail(Code::forbidden,
+              fmt::format("{} {}, so cru writes nothing there: move it away, or make it a folder of your own",
+                          part, why));
+}
+
+/// Goes down `path` part by part. Null where one is missing and none is to be made.
+Result<Fd> go_down(const std::string& root, const std::string& path, const unsigned* mode) {
+  Fd at(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!at) return fail(system_error(errno, "open " + root));
+  std::string seen;
+  for (size_t from = 0; from < path.size();) {
+    auto end = std::min(path.find('/', from), path.size());
+    auto part = path.substr(from, end - from);
+    from = end + 1;
+    if (part.empty()) continue;
+    seen += (seen.empty() ? "" : "/") + part;
+    if (mode && ::mkdirat(at.get(), part.c_str(), *mode) != 0 && errno != EEXIST)
+      return fail(system_error(errno, "create folder " + root + "/" + seen));
+    struct stat status{};
+    if (::fstatat(at.get(), part.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno == ENOENT && !mode) return Fd();
+      return fail(system_error(errno, "open " + root + "/" + seen));
+    }
+    if (auto why = why_not_own(status); !why.empty()) return refuse_part(seen, why);
+    if (!S_ISDIR(status.st_mode)) return refuse_part(seen, "is not a folder");
+    Fd next(::openat(at.get(), part.c_str(), own_folder_flags));
+    if (!next) return fail(system_error(errno, "open " + root + "/" + seen));
+    at = std::move(next);
+  }
+  return at;
+}
+
+std::unexpected<Error> refuse_state(const std::string& name, const std::string& why) {
+  return fail(
+      Code::forbidden,
+      fmt::format("{}, and cru uses only a {} that it made itself: remove it, then try again", why, name));
+}
+
+/// Looks at the entries of a state folder, and at those of the folders in it that hold few and fixed names.
+Result<> check_entries(const Fd& parent, const std::string& shown, const std::string& name, int depth) {
+  Fd folder(::openat(parent.get(), name.c_str(), own_folder_flags));
+  if (!folder) return fail(system_error(errno, "open " + shown));
+  Fd same(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0));
+  FolderListing entries(std::move(folder));
+  while (auto entry = entries ? entries.next() : std::nullopt) {
+    std::string own_name = entry->name;
+    struct stat status{};
+    if (::fstatat(same.get(), own_name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    auto path = shown + "/" + own_name;
+    auto state = shown.substr(0, shown.find('/'));
+    if (auto why = why_not_own(status); !why.empty()) return refuse_state(state, path + " " + why);
+    bool is_small = depth == 0 && (own_name == "log" || own_name == "backups");
+    if (is_small && S_ISDIR(status.st_mode))
+      if (auto checked = check_entries(same, path, own_name, depth + 1); !checked) return checked;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Fd> make_own_folder(const std::string& root, const std::string& path, unsigned mode) {
+  return go_down(root, path, &mode);
+}
+
+Result<> check_own_folder(const std::string& root, const std::string& path) {
+  auto found = go_down(root, path, nullptr);
+  if (!found && found.error().code == Code::forbidden) return fail(std::move(found.error()));
+  return {};
+}
+
+Result<> check_state_folder(const std::string& root, const std::string& name) {
+  Fd parent(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent) return {};  // whoever uses it will say so
+  struct stat status{};
+  if (::fstatat(parent.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  if (auto why = why_not_own(status); !why.empty()) return refuse_state(name, name + " " + why);
+  if (!S_ISDIR(status.st_mode)) {
+    auto refused = refuse_state(name, name + " is not a folder");
+    refused.error().code = Code::internal;  // in our way, but nobody's trick
+    return refused;
+  }
+  if (is_tracked_by_git(root, name)) return refuse_state(name, name + " is tracked by git");
+  return check_entries(parent, name, name, 0);
+}
+
+Result<> check_owner(const std::string& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) return {};
   if (S_ISLNK(status.st_mode))

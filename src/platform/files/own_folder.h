@@ -1,13 +1,27 @@
 #pragma once
-/// Own folder: whether a folder that decides what we do is really its owner's to fill. Nothing is opened.
+/// Own folders: what we write ourselves in a project. A repository may bring a folder of the same name, with
+/// links that lead to a person's files: such a one is not used. Blocks on a slow disk.
 #include <string>
 
 #include "base/result.h"
+#include "platform/files/fd.h"
 
 namespace cru {
 
-/// Outcomes: nothing for a folder that belongs to us or to root, for what is no folder, and where there is
+/// Opens `path` below `root`, making with `mode` what is missing of it. No part of it may be a link or belong
+/// to another user: forbidden, in one sentence that names the part.
+Result<Fd> make_own_folder(const std::string& root, const std::string& path, unsigned mode = 0755);
+/// Whether `make_own_folder` would say forbidden. Makes nothing; what is missing is fine.
+Result<> check_own_folder(const std::string& root, const std::string& path);
+
+/// Whether the folder `name` of `root` can hold our state: it is missing, or it is a real folder, ours, not
+/// tracked by git, and neither it nor the folders `below` it hold a link or anything that is another's.
+/// Otherwise forbidden (internal for what is no folder), in one sentence that says what to do. Changes
+/// nothing.
+Result<> check_state_folder(const std::string& root, const std::string& name);
+
+/// Whether a folder that decides what we do is really its owner's to fill. Outcomes: nothing for a folder that belongs to us or to root, for what is no folder, and where there is
 /// nothing; forbidden for a symbolic link and for another user's, with what to do.
-Result<> check_own_folder(const std::string& path);
+Result<> check_owner(const std::string& path);
 
 }  // namespace cru

@@ -27,10 +27,11 @@ struct UnixAddress {
 
 Result<UnixAddress> unix_address(const std::string& path) {
   auto slash = path.rfind('/');
-  auto parent = slash == std::string::npos ? std::string(".") : path.substr(0, slash + 1);
+  // Without a slash at its end, so that a link in the folder's place is not followed.
+  auto parent = slash == std::string::npos ? std::string(".") : path.substr(0, std::max<size_t>(slash, 1));
   UnixAddress out;
   out.name = slash == std::string::npos ? path : path.substr(slash + 1);
-  out.folder = Fd(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  out.folder = Fd(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!out.folder) return fail(system_error(errno, "open folder " + parent));
   auto indirect = fmt::format("/proc/self/fd/{}/{}", out.folder.get(), out.name);
   if (out.name.empty() || indirect.size() >= sizeof out.address.sun_path)
@@ -84,6 +85,10 @@ Result<Fd> listen_unix(const std::string& path) {
 Result<Fd> connect_unix(const std::string& path) {
   auto at = unix_address(path);
   if (!at) return fail(at.error());
+  struct stat status{};
+  if (::fstatat(at->folder.get(), at->name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+      !S_ISSOCK(status.st_mode))
+    return fail(Code::forbidden, path + " is not a socket");
   auto fd = make_socket();
   if (!fd) return fd;
   while (::connect(fd->get(), at->get(), sizeof at->address) != 0) {

@@ -14,7 +14,9 @@ namespace cru {
 /// invalid_argument for a file name that is empty or over about 80 bytes; the system's error.
 Result<Fd> listen_unix(const std::string& path);
 
-/// Connects without waiting. Outcomes: the socket, non-blocking; not_found (no such file);
+/// Neither follows a link in the place of the socket or of its folder.
+/// Connects without waiting. Outcomes: the socket, non-blocking; not_found (no such file); forbidden (it is
+/// no socket);
 /// daemon_unreachable (nobody listens, or the queue is full); invalid_argument as above; the system's error.
 Result<Fd> connect_unix(const std::string& path);
 

@@ -125,7 +125,7 @@ struct WebClient::State : std::enable_shared_from_this<State> {
   }
 
   struct Waiting {
-    Transfer* transfer;
+    WebTransfer* transfer;
     std::coroutine_handle<> resume = {};
   };
 
@@ -140,7 +140,7 @@ struct WebClient::State : std::enable_shared_from_this<State> {
 namespace {
 
 template <class Client>
-void configure(Transfer& transfer, Client& state) {
+void configure(WebTransfer& transfer, Client& state) {
   const auto& request = transfer.request;
   auto set = [&](CURLoption option, auto value) {
     state.curl->curl_easy_setopt(transfer.easy, option, value);
@@ -195,7 +195,7 @@ namespace {
 template <class Client>
 class Registered {
  public:
-  Registered(std::shared_ptr<Client> client, Transfer& transfer)
+  Registered(std::shared_ptr<Client> client, WebTransfer& transfer)
       : client_(std::move(client)), transfer_(transfer) {
     client_->transfers[transfer.easy] = {&transfer};
     client_->curl->curl_multi_add_handle(client_->multi, transfer.easy);
@@ -236,7 +236,7 @@ class Registered {
  private:
   auto& waiting() { return client_->transfers.at(transfer_.easy); }
   std::shared_ptr<Client> client_;
-  Transfer& transfer_;
+  WebTransfer& transfer_;
 };
 
 }  // namespace
@@ -246,7 +246,7 @@ Task<Result<HttpReply>> WebClient::fetch(WebRequest request, TakeBody take, Stop
   auto address = check_web_request(request);
   if (!address) co_return fail(std::move(address.error()));
   if (auto opened = state->open(); !opened) co_return fail(std::move(opened.error()));
-  Transfer transfer;
+  WebTransfer transfer;
   transfer.request = std::move(request);
   transfer.address = *std::move(address);
   transfer.easy = state->curl->curl_easy_init();

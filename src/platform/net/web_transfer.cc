@@ -33,7 +33,7 @@ std::string web_failure(const Error& error) {
 }
 
 size_t take_web_body(char* bytes, size_t size, size_t count, void* context) {
-  auto& transfer = *static_cast<Transfer*>(context);
+  auto& transfer = *static_cast<WebTransfer*>(context);
   size_t length = size * count;
   transfer.has_news = true;
   transfer.received += length;
@@ -48,7 +48,7 @@ size_t take_web_body(char* bytes, size_t size, size_t count, void* context) {
 }
 
 size_t take_web_header(char* bytes, size_t size, size_t count, void* context) {
-  auto& transfer = *static_cast<Transfer*>(context);
+  auto& transfer = *static_cast<WebTransfer*>(context);
   std::string_view line(bytes, size * count);
   transfer.has_answered = transfer.has_news = true;
   while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
@@ -66,7 +66,7 @@ size_t take_web_header(char* bytes, size_t size, size_t count, void* context) {
   return size * count;
 }
 
-Error explain(const Transfer& transfer, const CurlLibrary& curl) {
+Error explain(const WebTransfer& transfer, const CurlLibrary& curl) {
   if (transfer.error) return *transfer.error;
   auto where = fmt::format("{}:{}", transfer.address.host, transfer.address.port);
   long system_error = 0;
@@ -120,7 +120,7 @@ Error explain(const Transfer& transfer, const CurlLibrary& curl) {
   }
 }
 
-Error too_slow(const Transfer& transfer) {
+Error too_slow(const WebTransfer& transfer) {
   const auto& request = transfer.request;
   return web_error(Code::timed_out, "timed_out",
                    transfer.has_answered ? fmt::format("{} sent nothing for {}", transfer.address.host,

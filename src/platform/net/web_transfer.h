@@ -10,7 +10,7 @@ namespace cru {
 Error web_error(Code code, std::string_view type, std::string message, std::string hint = {});
 
 /// Its coroutine owns it; while it is alive libcurl may call into it.
-struct Transfer {
+struct WebTransfer {
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
   WebRequest request;
@@ -33,9 +33,9 @@ size_t take_web_body(char* bytes, size_t size, size_t count, void* transfer);
 size_t take_web_header(char* bytes, size_t size, size_t count, void* transfer);
 
 /// What went wrong, in our own words: libcurl's may name the URL, or a proxy with its password.
-Error explain(const Transfer& transfer, const CurlLibrary& curl);
+Error explain(const WebTransfer& transfer, const CurlLibrary& curl);
 /// The server was silent for too long.
-Error too_slow(const Transfer& transfer);
+Error too_slow(const WebTransfer& transfer);
 
 /// Errors: "invalid_url", for a request that must not be sent.
 Result<WebAddress> check_web_request(const WebRequest& request);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -72,11 +73,13 @@ void ignore_broken_pipes() { ::signal(SIGPIPE, SIG_IGN); }
 
 void create_for_own_user_only() { ::umask(0077); }
 
-void raise_descriptor_limit() {
+size_t raise_descriptor_limit() {
+  constexpr rlim_t most = 1 << 20, usual = 1024;
   rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return usual;
+  rlimit raised{files.rlim_max, files.rlim_max};
+  if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) files = raised;
+  return std::min(files.rlim_cur, most);
 }
 
 }  // namespace cru

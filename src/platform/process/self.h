@@ -1,5 +1,6 @@
 #pragma once
 /// Self: who this process is to the system, and what it asks of it for itself.
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ Error begin_anew(std::vector<std::string> words, const std::string& doing);
 void ignore_broken_pipes();
 /// What we create is for our user only, whatever mode it is given.
 void create_for_own_user_only();
-/// As many descriptors as the system lets us have.
-void raise_descriptor_limit();
+/// As many descriptors as the system lets us have: that many, but at most a million, for some systems set no
+/// limit.
+size_t raise_descriptor_limit();
 
 }  // namespace cru

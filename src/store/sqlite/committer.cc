@@ -1,8 +1,26 @@
 #include "store/sqlite/committer.h"
 
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "platform/files/files.h"
+#include "platform/files/log.h"
+#include "platform/files/own_folder.h"
+#include "store/damage.h"
 #include "store/sqlite/migrate.h"
 
 namespace cru::sqlite {
+namespace {
+
+/// A closure met what its rules do not know. Its caller gets an error; nobody else is troubled.
+Error damaged_records(const std::exception& surprise) {
+  note_damage({}, "what is in them is not understood");
+  return {Code::internal, fmt::format("the records cannot be read: {}", surprise.what()), "",
+          "see: cru doctor"};
+}
+
+}  // namespace
 
 class Committer::WriteTx final : public Tx {
  public:
@@ -21,6 +39,8 @@ class Committer::WriteTx final : public Tx {
       keep = job.run(*this);
     } catch (const StoreFailure& failure) {
       error = failure.error;
+    } catch (const std::exception& surprise) {
+      error = damaged_records(surprise);
     }
     try {
       if (!keep) {
@@ -106,11 +126,46 @@ Result<> Committer::overwrite_failed_commit() {
   }
 }
 
+/// Somebody has removed the database under us (`git clean -fdx`). We still have it, and nobody else does: it
+/// is made again from what is open before anything more is acknowledged. Until that succeeds nothing is.
+Result<> Committer::stay_where_it_was() {
+  if (!connection_ || !connection_->has_moved()) return {};
+  namespace fs = std::filesystem;
+  auto place = fs::path(options_.path);
+  auto again = options_.path + ".again";
+  std::error_code ignored;
+  // Its folder, but not the project's, for that one would then be there again without its files.
+  auto state = place.parent_path();
+  auto folder = make_own_folder(state.parent_path().string(), state.filename().string(), 0700);
+  if (!folder) return fail(std::move(folder.error()));
+  try {
+    for (const char* part : {"", "-journal", "-wal", "-shm"}) fs::remove(again + part, ignored);
+    connection_->copy_to(again);
+    auto synced = sync_file(again);
+    if (!synced) return synced;
+    // A WAL that has stayed behind belongs to what was removed.
+    for (const char* part : {"-wal", "-shm"}) fs::remove(options_.path + part, ignored);
+    if (auto moved = move_file(again, options_.path); !moved) return moved;
+    if (auto entries = sync_folder(state.string()); !entries) return entries;
+    connection_->let_files_be();
+    auto opened = Connection::open(options_);
+    if (!opened) return fail(std::move(opened.error()));
+    connection_ = *std::move(opened);
+    ++generation_;
+    log_warn("the database was removed while in use and was written again", {{"path", options_.path}});
+    return {};
+  } catch (const StoreFailure& failure) {
+    fs::remove(again, ignored);
+    return fail(failure.error);
+  }
+}
+
 GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
   auto fail_all = [&](const Error& error) {
     return GroupOutcome{{}, std::vector<std::optional<Error>>(jobs.size(), error)};
   };
   if (auto ready = overwrite_failed_commit(); !ready) return fail_all(ready.error());
+  if (auto there = stay_where_it_was(); !there) return fail_all(there.error());
   try {
     GroupOutcome outcome;
     connection_->execute("BEGIN IMMEDIATE");
@@ -120,6 +175,8 @@ GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
     has_failed_commit_ = true;  // until COMMIT returns
     connection_->execute("COMMIT");
     has_failed_commit_ = false;
+    // Removed meanwhile? Then what was just committed is in a file without a name.
+    if (auto there = stay_where_it_was(); !there) return fail_all(there.error());
     return outcome;
   } catch (const StoreFailure& failure) {
     is_ready_ = false;
@@ -145,12 +202,19 @@ std::optional<Error> ReadAccess::run(Store::Job<Reader>& job) {
     connection_.execute("COMMIT");
     return {};
   } catch (const StoreFailure& failure) {
-    try {
-      connection_.execute("ROLLBACK");
-    } catch (const StoreFailure&) {
-      // No transaction was open: nothing to roll back.
-    }
+    end_read();
     return failure.error;
+  } catch (const std::exception& surprise) {
+    end_read();
+    return damaged_records(surprise);
+  }
+}
+
+void ReadAccess::end_read() {
+  try {
+    connection_.execute("ROLLBACK");
+  } catch (const StoreFailure&) {
+    // No transaction was open: nothing to roll back.
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /// Committer: carries out a group of writes as one transaction with one sync.
 /// No threads of its own: the store's thread calls it, and the simulator inline.
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -44,10 +45,13 @@ class Committer {
   bool wants_checkpoint() const { return connection_ && connection_->wal_pages() > 1024; }
   bool has_wal() const { return connection_ && connection_->wal_pages() > 0; }
   void checkpoint();
+  /// Counts how often the database was made again. Whoever reads has to open it anew then.
+  int64_t generation() const { return generation_; }
 
  private:
   class WriteTx;
   Result<> make_ready();
+  Result<> stay_where_it_was();
   OpenOptions options_;
   std::unique_ptr<Connection> connection_;
   EventWriter events_;
@@ -55,6 +59,7 @@ class Committer {
   bool is_ready_ = false;  ///< no transaction is open, and `events_` goes on where the database ends
   bool has_failed_commit_ = false;
   bool fresh_ = false;
+  std::atomic<int64_t> generation_ = 0;
 };
 
 /// Access for reading on one connection; each closure is one read transaction.
@@ -71,6 +76,7 @@ class ReadAccess final : public Reader {
   }
 
  private:
+  void end_read();
   Connection& connection_;
 };
 

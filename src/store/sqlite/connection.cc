@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "platform/files/file_status.h"
+
 namespace cru::sqlite {
 
 Error to_error(int code, const char* message) {
@@ -59,7 +61,11 @@ Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options)
           "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA "
           "cache_size=-8192");
     connection->query("SELECT count(*) FROM sqlite_schema");
+    // A reader never checkpoints, and as the last one on files that were removed it would delete the WAL of
+    // those that were made in their place.
+    if (options.mode == Mode::reader) connection->set_checkpoint_on_close(false);
     if (options.mode != Mode::reader) connection->make_wal_durable();
+    if (options.mode == Mode::writer && options.vfs.empty()) connection->wal_file_ = options.path + "-wal";
   } catch (const StoreFailure& failure) {
     return fail(failure.error);
   }
@@ -103,7 +109,7 @@ Connection::~Connection() {
 
 void Connection::throw_failure(int code) { throw StoreFailure{to_error(code, sqlite3_errmsg(handle_))}; }
 
-sqlite3_stmt* Connection::prepare(std::string_view sql, const std::vector<Value>& args) {
+Connection::Prepared Connection::prepare(std::string_view sql, const std::vector<Value>& args) {
   auto found = statements_.find(sql);
   if (found == statements_.end()) {
     sqlite3_stmt* made = nullptr;
@@ -126,7 +132,7 @@ sqlite3_stmt* Connection::prepare(std::string_view sql, const std::vector<Value>
     else
       sqlite3_bind_null(raw, at);
   }
-  return raw;
+  return {raw, found->first};
 }
 
 namespace {
@@ -154,7 +160,8 @@ struct Resetting {
 }  // namespace
 
 std::vector<Row> Connection::query(std::string_view sql, const std::vector<Value>& args) {
-  Resetting resetting{prepare(sql, args)};
+  auto prepared = prepare(sql, args);
+  Resetting resetting{prepared.statement};
   std::vector<Row> rows;
   for (;;) {
     int code = sqlite3_step(resetting.statement);
@@ -165,12 +172,12 @@ std::vector<Row> Connection::query(std::string_view sql, const std::vector<Value
     values.reserve(static_cast<size_t>(columns));
     for (int column = 0; column < columns; ++column)
       values.push_back(column_value(resetting.statement, column));
-    rows.emplace_back(std::move(values));
+    rows.emplace_back(std::move(values), prepared.sql);
   }
 }
 
 int64_t Connection::execute(std::string_view sql, const std::vector<Value>& args) {
-  Resetting resetting{prepare(sql, args)};
+  Resetting resetting{prepare(sql, args).statement};
   int code = sqlite3_step(resetting.statement);
   while (code == SQLITE_ROW) code = sqlite3_step(resetting.statement);
   if (code != SQLITE_DONE) throw_failure(code);
@@ -190,6 +197,33 @@ void Connection::checkpoint() {
   int in_log = 0, copied = 0;
   int code = sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
   if (code == SQLITE_OK && in_log == copied) wal_pages_ = 0;
+}
+
+bool Connection::has_moved() {
+  int moved = 0;
+  if (sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0)
+    return true;
+  if (wal_file_.empty()) return false;
+  auto wal = file_status(wal_file_);
+  auto inode = wal ? wal->inode : 0;
+  // Made by the first commit, or left by an earlier process: from then on it stays as long as we do.
+  if (wal_inode_ == 0) wal_inode_ = inode;
+  return wal_inode_ != 0 && wal_inode_ != inode;
+}
+
+void Connection::copy_to(const std::string& path) {
+  sqlite3* copy = nullptr;
+  int code = sqlite3_open_v2(path.c_str(), &copy,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  std::string why = copy ? sqlite3_errmsg(copy) : sqlite3_errstr(code);
+  if (code == SQLITE_OK) {
+    auto* backup = sqlite3_backup_init(copy, "main", handle_, "main");
+    if (backup) sqlite3_backup_step(backup, -1);
+    code = backup ? sqlite3_backup_finish(backup) : sqlite3_errcode(copy);
+    why = sqlite3_errmsg(copy);
+  }
+  sqlite3_close_v2(copy);
+  if (code != SQLITE_OK) throw StoreFailure{to_error(code, why.c_str())};
 }
 
 }  // namespace cru::sqlite

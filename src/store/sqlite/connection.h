@@ -40,6 +40,12 @@ class Connection {
   void roll_back();
   /// Copies what it can from the WAL into the database, without waiting for readers.
   void checkpoint();
+  /// Whether its files are no longer where they were opened: what is committed now nobody finds again.
+  bool has_moved();
+  /// Writes everything that is committed to a new database at `path`, durably.
+  void copy_to(const std::string& path);
+  /// Closing it touches no file by its name any more.
+  void let_files_be() { set_checkpoint_on_close(false); }
   /// Pages in the WAL since the last full checkpoint.
   int wal_pages() const { return wal_pages_; }
 
@@ -56,12 +62,18 @@ class Connection {
   };
   void make_wal_durable();
   void set_checkpoint_on_close(bool allowed);
-  sqlite3_stmt* prepare(std::string_view sql, const std::vector<Value>& args);
+  struct Prepared {
+    sqlite3_stmt* statement;
+    const std::string& sql;  ///< as long as the connection lives
+  };
+  Prepared prepare(std::string_view sql, const std::vector<Value>& args);
   [[noreturn]] void throw_failure(int code);
 
   sqlite3* handle_;
   std::unordered_map<std::string, Statement, TextHash, std::equal_to<>> statements_;
   int wal_pages_ = 0;
+  std::string wal_file_;  ///< empty on a file system of its own
+  uint64_t wal_inode_ = 0;
 };
 
 /// The error for a SQLite result code: disk_full, or database_unavailable with the reason.

@@ -95,9 +95,11 @@ void SqliteStore::set_resuming(bool resuming) {
   if (!resuming && !waiting_.empty()) wake_.notify_one();
 }
 
-std::unique_ptr<Connection> SqliteStore::lease_reader() {
+SqliteStore::Lease SqliteStore::lease_reader() {
+  auto generation = committer_->generation();
   {
     std::lock_guard lock(mutex_);
+    std::erase_if(free_readers_, [&](const auto& lease) { return lease.generation != generation; });
     if (!free_readers_.empty()) {
       auto reader = std::move(free_readers_.back());
       free_readers_.pop_back();
@@ -105,16 +107,16 @@ std::unique_ptr<Connection> SqliteStore::lease_reader() {
     }
   }
   auto opened = Connection::open({.path = path_, .mode = Mode::reader});
-  return opened ? std::move(*opened) : nullptr;
+  return {opened ? std::move(*opened) : nullptr, generation};
 }
 
 void SqliteStore::submit_read(std::unique_ptr<Job<Reader>> job) {
   readers_.post([this, job = std::shared_ptr<Job<Reader>>(std::move(job))] {
     std::optional<Error> error;
-    if (auto connection = lease_reader()) {
-      error = ReadAccess(*connection).run(*job);
+    if (auto lease = lease_reader(); lease.connection) {
+      error = ReadAccess(*lease.connection).run(*job);
       std::lock_guard lock(mutex_);
-      if (!error) free_readers_.push_back(std::move(connection));
+      if (!error) free_readers_.push_back(std::move(lease));
     } else {
       error = Error{Code::database_unavailable, "the database cannot be opened for reading"};
     }

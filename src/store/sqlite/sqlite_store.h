@@ -33,7 +33,11 @@ class SqliteStore final : public Store {
   void serve_writes();
   void finish(std::vector<WriteJob> jobs, GroupOutcome outcome);
   void set_resuming(bool resuming);
-  std::unique_ptr<Connection> lease_reader();
+  struct Lease {
+    std::unique_ptr<Connection> connection;
+    int64_t generation = 0;  ///< of the database that it reads
+  };
+  Lease lease_reader();
 
   Loop& loop_;
   const std::string path_;
@@ -44,7 +48,7 @@ class SqliteStore final : public Store {
   std::condition_variable wake_;
   std::vector<WriteJob> waiting_;
   bool resuming_ = false;  ///< the callers of a commit are being resumed
-  std::vector<std::unique_ptr<Connection>> free_readers_;
+  std::vector<Lease> free_readers_;
   bool stopping_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 

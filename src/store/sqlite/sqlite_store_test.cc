@@ -282,5 +282,45 @@ TEST(DamagedStore, IsNotWhatCannotBeOpened) {
   EXPECT_EQ(opened.error().details, "") << "a folder that is not there is no damage: nothing is set aside";
 }
 
+/// Acknowledged is what the next one finds, whatever was done to the files in between.
+TEST_F(StoreTest, ADatabaseThatIsRemovedUnderItIsWrittenAgainBeforeAnythingIsAcknowledged) {
+  namespace fs = std::filesystem;
+  auto folder = fs::path(path()).parent_path();
+  std::vector<std::string> expected;
+  int number = 0;
+  auto add = [&] {
+    auto text = fmt::format("note-{:02}", number++);
+    ASSERT_TRUE(write(adding(text)));
+    expected.push_back(text);
+    EXPECT_EQ(notes(), expected) << "readers see what is acknowledged";
+  };
+  add();
+  for (std::vector<std::string> removed : {std::vector<std::string>{""}, {"", "-wal", "-shm"}, {"-wal"}}) {
+    add();
+    for (const auto& part : removed) fs::remove(path() + part);
+    add();
+    add();
+    EXPECT_TRUE(fs::exists(path()));
+  }
+  fs::remove_all(folder);
+  add();
+  reopen();
+  EXPECT_EQ(notes(), expected);
+  EXPECT_EQ(*read([](Reader& reader) -> Result<int64_t> { return reader.last_event(); }), number);
+}
+
+TEST_F(StoreTest, WhereItCannotBeWrittenAgainNothingIsAcknowledged) {
+  namespace fs = std::filesystem;
+  ASSERT_TRUE(write(adding("before")));
+  auto folder = fs::path(path()).parent_path();
+  fs::remove_all(folder);
+  ASSERT_TRUE(write_file(folder.string(), "in its place"));
+  auto refused = write(adding("refused"));
+  ASSERT_FALSE(refused);
+  fs::remove(folder);
+  ASSERT_TRUE(write(adding("after")));
+  EXPECT_EQ(notes(), (std::vector<std::string>{"after", "before"}));
+}
+
 }  // namespace
 }  // namespace cru::sqlite

@@ -18,6 +18,7 @@ import { Events } from "./events.tsx";
 import { openAsker, startNavigation } from "./navigation.ts";
 import { startStream } from "./stream.ts";
 import { TopBar } from "./top_bar.tsx";
+import { startTroubles, Troubles } from "./troubles.tsx";
 
 const shown = { crew: Inspector, board: Board, locks: Locks, handoffs: Handoffs, world: WorldPane, definitions: DefinitionsSheet };
 const lists: { [name in View]?: typeof CrewList } = { crew: CrewList, world: LiveAgentList };
@@ -43,6 +44,7 @@ function App() {
       {List && <List />}
       <main class="main" id="main" tabIndex={-1}><Shown /></main>
       <aside class="rail"><Inbox openAsker={openAsker} /><Events /></aside>
+      <Troubles />
     </div>
   );
 }
@@ -60,3 +62,4 @@ startRuns();
 startRoster();
 startWorld();
 startStream();
+startTroubles();

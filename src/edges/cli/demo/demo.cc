@@ -16,6 +16,7 @@
 #include "edges/cli/demo/demo_live.h"
 #include "edges/cli/terminal/output.h"
 #include "platform/files/files.h"
+#include "platform/files/pid_file.h"
 #include "platform/files/readiness.h"
 #include "platform/loop/clock.h"
 #include "platform/process/process_exit.h"
@@ -175,10 +176,8 @@ class Demo {
   }
 
   Result<> kill_daemon() {
-    auto text = read_file(context_.project.pid_file(), 64);
-    if (!text) return fail(text.error());
-    int pid = 0;
-    std::from_chars(text->data(), text->data() + text->size(), pid);
+    auto holder = server_of(context_.project.root, "covend");
+    int pid = holder ? holder->pid : 0;
     // Only ever the process that answers on our own socket.
     if (pid <= 1 || pid != context_.client().daemon_pid()) return {};
     say(fmt::format("\n✂ kill -9 {}: the daemon was killed. The runs continue without it …", pid));

@@ -10,6 +10,8 @@
 #include "edges/identity.h"
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
+#include "platform/files/own_folder.h"
+#include "platform/files/pid_file.h"
 
 namespace cru::cli {
 namespace {
@@ -20,6 +22,8 @@ struct Check {
 
 Check check_state(const api::Project& project) {
   auto folder = project.state();
+  if (auto ours = check_state_folder(project.root, ".coven"); !ours)
+    return {"state folder", "fail", ours.error().message, "rm -r .coven"};
   if (!file_exists(folder)) {
     if (may_write(project.root)) return {"state folder", "ok", folder + " will be created on first use"};
     return {"state folder", "fail", project.root + " is not writable",
@@ -35,6 +39,9 @@ Check check_daemon(const Context& context) {
   if (!version && version.error().code == Code::daemon_unreachable) {
     if (auto said = read_file(context.project.start_error_file()); said && !said->empty())
       return {"daemon", "fail", "its last start failed: " + *said, "cru daemon run"};
+    if (auto holder = server_of(context.project.root, "covend"))
+      return {"daemon", "warn", fmt::format("pid {} serves the project but does not answer yet", holder->pid),
+              "cru daemon logs"};
     return {"daemon", "ok", "not running; started on demand"};
   }
   if (!version) return {"daemon", "fail", version.error().message, "cru daemon restart"};
@@ -43,6 +50,18 @@ Check check_daemon(const Context& context) {
   if (!theirs.empty() && theirs != CRU_VERSION)
     return {"daemon", "warn", fmt::format("{}; this is {}", where, CRU_VERSION), "cru daemon restart"};
   return {"daemon", "ok", where};
+}
+
+/// What the daemon itself says is not well.
+std::vector<Check> check_troubles(const Context& context) {
+  auto client = context.quiet_client();
+  auto version = client.get("/version", 5s);
+  const auto* told = version ? array_at(*version, "troubles") : nullptr;
+  std::vector<Check> checks;
+  for (const auto& trouble : told ? *told : json::array())
+    if (trouble.is_string())
+      checks.push_back({"trouble", "warn", std::string(trouble.get_string()), "cru daemon logs"});
+  return checks;
 }
 
 Check check_keeper(const api::Project& project) {
@@ -56,7 +75,10 @@ Check check_keeper(const api::Project& project) {
   }
   if (hello.error().message == "the keeper is not running")
     return {"keeper", "ok", "not running; started by the first run"};
-  return {"keeper", "warn", hello.error().message, "cru daemon logs"};
+  auto holder = server_of(project.root, "keeper");
+  return {"keeper", "warn",
+          hello.error().message + (holder ? fmt::format(" (pid {})", holder->pid) : std::string()),
+          "cru daemon logs"};
 }
 
 std::string found_on_path(const std::string& program) {
@@ -155,6 +177,7 @@ Result<int> examine(Context& context) {
                             check_program("codex", "to use --backend codex"),
                             check_program("gemini", "to use --backend gemini")};
   for (auto& check : check_agent_name(context)) checks.push_back(std::move(check));
+  for (auto& check : check_troubles(context)) checks.push_back(std::move(check));
   for (auto& check : check_codex_hooks(context)) checks.push_back(std::move(check));
   for (auto& check : check_minds(context)) checks.push_back(std::move(check));
   bool failed = false;

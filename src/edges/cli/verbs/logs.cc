@@ -180,7 +180,9 @@ void add_output_commands(std::vector<Command>& table) {
   list.run = [inner = list.run](Context& context, const Args& args) {
     auto changed = args;
     if (args.has("all") && !args.has("limit")) changed.add("limit", "1000");
-    return inner(context, changed);
+    auto code = inner(context, changed);
+    for (const auto& trouble : context.client().troubles()) context.note(trouble);
+    return code;
   };
   list.examples = {"cru ps", "cru ps --status active", "cru ps --json"};
   table.push_back(std::move(list));

@@ -51,12 +51,31 @@ Connection::Connection(Shared& shared, Fd fd, Peer peer)
       watch_(shared.loop.watch(fd_.get())),
       peer_(peer),
       parser_(shared.config.parser) {
+  count_in();
+}
+
+void Connection::count_in() {
   shared_.connections.insert(this);
+  is_counted_ = true;
+  ++(peer_.is_unix ? shared_.unix_count : shared_.tcp_count);
+  is_stranger_ = !peer_.is_unix;
+  if (is_stranger_) stranger_ = shared_.strangers.insert(shared_.strangers.end(), this);
+}
+
+void Connection::become_known() {
+  if (std::exchange(is_stranger_, false)) shared_.strangers.erase(stranger_);
+}
+
+void Connection::count_out() {
+  if (!std::exchange(is_counted_, false)) return;
+  become_known();
+  shared_.connections.erase(this);
+  --(peer_.is_unix ? shared_.unix_count : shared_.tcp_count);
 }
 
 Connection::~Connection() {
   shared_.body_bytes -= counted_body_;
-  shared_.connections.erase(this);
+  count_out();
   shared_.activity_changed.notify();
 }
 
@@ -100,6 +119,7 @@ Task<bool> Connection::read_request() {
           set_deadline(shared_.config.idle_time);
           continue;
         }
+        if (!shared_.config.shows_nothing || !shared_.config.shows_nothing(parser_.request())) become_known();
         set_deadline(shared_.config.body_time);
         if (!parser_.done() && parser_.expects_continue() && in_.empty()) {
           bool sent = co_await write_all("HTTP/1.1 100 Continue\r\n\r\n", {}, {});
@@ -218,7 +238,7 @@ Task<std::optional<Writer::Upgraded>> Connection::upgrade(Response response) {
   gone_ = true;
   if (!sent) co_return std::nullopt;
   clear_deadline();
-  shared_.connections.erase(this);
+  count_out();
   shared_.activity_changed.notify();
   watch_.reset();  // before another watches the descriptor
   co_return Upgraded{std::move(fd_), std::exchange(in_, {})};
@@ -305,6 +325,16 @@ void Connection::expire() {
     waiting.resume();
   else if (auto writing = std::exchange(writer_, {}))
     writing.resume();
+}
+
+bool Connection::evict() {
+  auto waiting = reader_ ? std::exchange(reader_, {}) : std::exchange(writer_, {});
+  if (!waiting) return false;
+  become_known();  // whatever it does next, it is no longer one of those who may go
+  if (!answered_) turn_away(fd_);
+  gone_ = expired_ = true;
+  waiting.resume();
+  return true;
 }
 
 void Connection::arm(bool to_read) {

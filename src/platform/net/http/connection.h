@@ -2,6 +2,7 @@
 /// Connection: one accepted socket and the coroutine that serves it. Private to
 /// platform/http; server.cc owns the listening, the counting and the clock.
 #include <coroutine>
+#include <list>
 #include <set>
 #include <string>
 
@@ -18,6 +19,8 @@ struct Shared {
   const Admit admit;
   const Handler handler;
   std::set<Connection*> connections = {};
+  size_t unix_count = 0, tcp_count = 0;   ///< of `connections`
+  std::list<Connection*> strangers = {};  ///< over TCP, with nothing shown; the oldest first
   size_t body_bytes = 0;
   bool draining = false;
   Signal activity_changed;  ///< a connection went idle or away
@@ -28,9 +31,14 @@ struct Shared {
 
   void arm_sweep();
   void sweep();
+  /// Makes room for one more that has shown nothing. False if nobody can go.
+  bool evict_stranger();
   /// "Date: …\r\n", made once a second.
   const std::string& date();
 };
+
+/// Says why without waiting, as far as that goes: there is no room to keep this peer.
+void turn_away(const Fd& fd);
 
 /// A handler at work, which can be destroyed from outside before it has ended.
 class Running {
@@ -79,6 +87,8 @@ class Connection final : public Writer {
   bool is_busy() const { return busy_ && !streaming_; }
   /// Ends what it waits for: its time is up, or the server is draining.
   void expire();
+  /// Ends it at once, with a word if the peer takes it. False while its request is being answered.
+  bool evict();
 
  private:
   /// Waits until the socket is readable or writable, or `expire`.
@@ -105,6 +115,9 @@ class Connection final : public Writer {
   /// recv into `in_`. The bytes received; 0 at the end; -1 to wait.
   ssize_t receive();
   bool count_body();
+  void count_in();
+  void count_out();
+  void become_known();
   std::string head_text(const Response& response, bool chunked, size_t length);
   void set_deadline(Duration after);
   void clear_deadline() { deadline_ = BootTime(0); }
@@ -121,6 +134,8 @@ class Connection final : public Writer {
   BootTime deadline_{0};
   size_t counted_body_ = 0;
   std::coroutine_handle<> reader_, writer_, handler_;
+  std::list<Connection*>::iterator stranger_;  ///< while `is_stranger_`
+  bool is_stranger_ = false, is_counted_ = false;
   bool read_armed_ = false, write_armed_ = false;
   bool expired_ = false;  ///< `expire` was called since the last set_deadline
   bool gone_ = false;     ///< the peer, or our will to talk to it

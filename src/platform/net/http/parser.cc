@@ -65,6 +65,11 @@ class Sink final : public beast::http::basic_parser<true> {
     if (field == field::content_length) has_length_ = true;
     if (field == field::host && std::exchange(has_host_, true))
       return refuse_with(refuse_bad("Host must be given once"), error);
+    // Whoever checks one of two and another who uses the other would disagree about the caller.
+    if (field == field::origin && std::exchange(has_origin_, true))
+      return refuse_with(refuse_bad("Origin must be given once"), error);
+    if (field == field::authorization && std::exchange(has_authorization_, true))
+      return refuse_with(refuse_bad("Authorization must be given once"), error);
     if (field == field::expect) {
       if (!equal_ignoring_case(text, "100-continue"))
         return refuse_with(
@@ -98,6 +103,8 @@ class Sink final : public beast::http::basic_parser<true> {
   bool head_done_ = false;
   bool has_length_ = false;
   bool has_host_ = false;
+  bool has_origin_ = false;
+  bool has_authorization_ = false;
 };
 
 Refusal explain(const error_code& error, const ParserLimits& limits) {

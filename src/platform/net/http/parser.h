@@ -1,7 +1,7 @@
 #pragma once
 /// RequestParser: bytes in, one request out. Boost.Beast does the reading and
 /// stays in parser.cc; on top of it we refuse what proxies read differently
-/// (folded headers, codings other than `chunked`, lists of lengths, two Hosts),
+/// (folded headers, codings other than `chunked`, lists of lengths, two Hosts, Origins or Authorizations),
 /// so that a request cannot be smuggled behind another. Does no I/O.
 #include <cstddef>
 #include <expected>

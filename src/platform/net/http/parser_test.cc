@@ -94,6 +94,8 @@ TEST(HttpParser, RefusesWhatCouldBeReadTwoWays) {
       "X: a\r\n folded\r\n\r\n",
       "X: a\r\n\tfolded\r\n\r\n",
       "Host: other\r\n\r\n",
+      "Origin: http://127.0.0.1:1\r\nOrigin: http://evil\r\n\r\n",
+      "Authorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n",
       "X\r\n\r\n",
       ": x\r\n\r\n",
       "X: a\nY: b\r\n\r\n",

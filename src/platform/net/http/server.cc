@@ -1,5 +1,6 @@
 #include "platform/net/http/server.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -24,7 +25,15 @@ struct Listener {
   Loop::TimerId pause = 0;
 };
 
-/// Says why without waiting, as far as that goes: there is no room to keep this peer.
+Task<void> serve(Shared& shared, Fd fd, Peer peer) {
+  Connection connection(shared, std::move(fd), peer);
+  co_await connection.run();
+}
+
+Fd spare_descriptor() { return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+}  // namespace
+
 void turn_away(const Fd& fd) {
   static const std::string refusal = [] {
     auto body =
@@ -36,22 +45,22 @@ void turn_away(const Fd& fd) {
         body.size(), body);
   }();
   char sink[4096];
-  while (::recv(fd.get(), sink, sizeof sink, MSG_DONTWAIT) > 0) {
+  for (int i = 0; i < 64 && ::recv(fd.get(), sink, sizeof sink, MSG_DONTWAIT) > 0; ++i) {
   }
   (void)::send(fd.get(), refusal.data(), refusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(fd.get(), SHUT_WR);
 }
 
-Task<void> serve(Shared& shared, Fd fd, Peer peer) {
-  Connection connection(shared, std::move(fd), peer);
-  co_await connection.run();
+bool Shared::evict_stranger() {
+  auto known = strangers;
+  return std::ranges::any_of(known, [](auto* connection) { return connection->evict(); });
 }
-
-}  // namespace
 
 struct Server::Impl {
   Shared shared;
   std::list<Listener> listeners;
+  /// Given up to answer a peer when there is no descriptor left for it.
+  Fd spare = spare_descriptor();
 
   Impl(Loop& loop, ServerConfig config, Admit admit, Handler handler)
       : shared{.loop = loop,
@@ -74,6 +83,11 @@ struct Server::Impl {
       if (!fd) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) break;
         if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO) continue;
+        if (errno == EMFILE || errno == ENFILE) {
+          auto waiting = turn_one_away(listener);
+          if (waiting == Waiting::answered) continue;
+          if (waiting == Waiting::none) break;
+        }
         // Out of descriptors or memory: the peer stays in the queue and would wake us at once, for ever.
         listener.pause = shared.loop.set_timer(shared.config.accept_pause, [this, &listener] {
           listener.pause = 0;
@@ -81,7 +95,7 @@ struct Server::Impl {
         });
         return;
       }
-      if (shared.connections.size() >= shared.config.connections) {
+      if (!has_room(listener)) {
         turn_away(fd);
         continue;
       }
@@ -90,6 +104,29 @@ struct Server::Impl {
       shared.loop.spawn(serve(shared, std::move(fd), peer));
     }
     arm(listener);
+  }
+
+  bool has_room(const Listener& listener) {
+    if (listener.is_unix) return shared.unix_count < shared.config.unix_connections;
+    if (shared.strangers.size() >= shared.config.strangers && !shared.evict_stranger()) return false;
+    return shared.tcp_count < shared.config.connections || shared.evict_stranger();
+  }
+
+  enum class Waiting { answered, none, unknown };
+  /// Answers one peer with the descriptor that was kept for this. Without one left the system does not even
+  /// say whether somebody waits.
+  Waiting turn_one_away(const Listener& listener) {
+    if (!spare) spare = spare_descriptor();
+    if (!spare) return Waiting::unknown;
+    spare.reset();
+    Fd fd(::accept4(listener.fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    auto outcome = fd                                        ? Waiting::answered
+                   : errno == EAGAIN || errno == EWOULDBLOCK ? Waiting::none
+                                                             : Waiting::unknown;
+    if (fd) turn_away(fd);
+    fd.reset();
+    spare = spare_descriptor();
+    return outcome;
   }
 
   static Peer identify(const Listener& listener, const Fd& fd, const sockaddr_storage& address) {
@@ -110,10 +147,13 @@ struct Server::Impl {
 
   uint64_t last_connection = 0;
 
-  void stop_listening() {
-    for (auto& listener : listeners)
+  void stop_listening(bool only_unix = false) {
+    std::erase_if(listeners, [&](Listener& listener) {
+      if (only_unix && !listener.is_unix) return false;
       if (listener.pause) shared.loop.cancel_timer(listener.pause);
-    listeners.clear();
+      listener.watch.reset();  // before its descriptor
+      return true;
+    });
   }
 };
 
@@ -130,7 +170,9 @@ void Server::listen(Fd listening) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   ::getsockname(listening.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  auto& listener = impl_->listeners.emplace_back(std::move(listening), address.ss_family == AF_UNIX);
+  bool is_unix = address.ss_family == AF_UNIX;
+  if (is_unix) impl_->stop_listening(true);
+  auto& listener = impl_->listeners.emplace_back(std::move(listening), is_unix);
   listener.watch = impl_->shared.loop.watch(listener.fd.get());
   impl_->arm(listener);
 }

@@ -20,7 +20,13 @@ namespace cru::http {
 
 struct ServerConfig {
   ParserLimits parser = {};
-  size_t connections = 1024;      ///< one more gets 503 and is closed
+  size_t connections = 1024;       ///< over TCP; one more gets 503 and is closed
+  size_t unix_connections = 1024;  ///< likewise; a crowd at one door never closes the other
+  /// Of the connections over TCP, those that have shown nothing yet: one more takes the place of the one that
+  /// has been silent longest, which gets 503.
+  size_t strangers = 512;
+  /// Whether a request that was admitted shows nothing all the same: its path is open to everybody.
+  std::function<bool(const Request& request)> shows_nothing = {};
   size_t bodies = 64u << 20;      ///< bytes of request bodies held by all connections together
   Duration header_time = 10s;     ///< from a request's first byte to the end of its headers
   Duration body_time = 30s;       ///< from there to the end of its body
@@ -62,7 +68,8 @@ class Server {
   ~Server();
   Server(const Server&) = delete;
 
-  /// Serves a listening socket, unix or TCP.
+  /// Serves a listening socket, unix or TCP. A unix socket takes the place of the one before: that one's file
+  /// was removed.
   void listen(Fd listening);
   /// Takes no more connections or requests, lets those at work finish (streams are not waited for),
   /// and returns when they have or `limit` has passed. Not from a handler: it would wait for itself.

@@ -357,7 +357,7 @@ TEST_F(HttpServer, RefusesBodiesBeyondWhatAllTogetherMayHold) {
               200);
 }
 
-TEST_F(HttpServer, PausesWhenDescriptorsRunOutAndThenGoesOn) {
+TEST_F(HttpServer, SaysThatItIsOverloadedWhenDescriptorsRunOutAndThenGoesOn) {
   start();
   auto client = connect();
   ASSERT_EQ(status_of(client.ask(get("/"))), 200);
@@ -375,11 +375,58 @@ TEST_F(HttpServer, PausesWhenDescriptorsRunOutAndThenGoesOn) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   for (auto& fd : sockets)
     EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  for (auto& fd : sockets) {
+    auto answer = Client(std::move(fd)).response();
+    EXPECT_EQ(status_of(answer), 503);
+    EXPECT_NE(answer.find("overloaded"), std::string::npos);
+  }
   EXPECT_EQ(status_of(client.ask(get("/"))), 200);  // those who are in are served
   EXPECT_EQ(connections(), 1u);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
-  EXPECT_TRUE(thread_.pass_until(200ms, [this] { return server_->connections() == 4; }));
-  for (auto& fd : sockets) EXPECT_EQ(status_of(Client(std::move(fd)).ask(get("/"))), 200);
+  EXPECT_EQ(status_of(connect().ask(get("/"))), 200);
+}
+
+TEST_F(HttpServer, AnotherThatHasShownNothingTakesThePlaceOfTheOldest) {
+  start({.connections = 8, .strangers = 2});
+  auto known = connect();
+  ASSERT_EQ(status_of(known.ask(get("/"))), 200);
+  auto first = connect();
+  first.send("GET / HT");  // begun, and never finished
+  EXPECT_TRUE(becomes([this] { return server_->connections() == 2; }));
+  auto second = connect();
+  EXPECT_TRUE(becomes([this] { return server_->connections() == 3; }));
+  auto third = connect();
+  EXPECT_EQ(status_of(first.response()), 503);
+  EXPECT_TRUE(first.is_closed());
+  EXPECT_EQ(status_of(second.ask(get("/"))), 200);
+  EXPECT_EQ(status_of(third.ask(get("/"))), 200);
+  EXPECT_EQ(status_of(known.ask(get("/"))), 200);
+}
+
+TEST_F(HttpServer, ARequestThatIsOpenToEverybodyShowsNothing) {
+  start({.strangers = 1, .shows_nothing = [](const Request& request) { return request.path == "/"; }});
+  auto first = connect();
+  ASSERT_EQ(status_of(first.ask(get("/"))), 200);
+  auto second = connect();
+  ASSERT_EQ(status_of(second.ask(get("/echo"))), 200);
+  EXPECT_TRUE(first.is_closed());
+  auto third = connect();
+  ASSERT_EQ(status_of(third.ask(get("/"))), 200);
+  EXPECT_EQ(status_of(second.ask(get("/echo"))), 200);
+}
+
+TEST_F(HttpServer, ACrowdAtOneDoorLeavesTheOtherOpen) {
+  start({.connections = 2, .strangers = 2});
+  auto path = fmt::format("/tmp/cru-door-{}", ::getpid());
+  auto door = listen_unix(path);
+  ASSERT_TRUE(door);
+  thread_.on_loop([&] { server_->listen(std::move(*door)); });
+  auto one = connect(), two = connect();
+  ASSERT_EQ(status_of(one.ask(get("/"))), 200);
+  ASSERT_EQ(status_of(two.ask(get("/"))), 200);
+  EXPECT_EQ(status_of(connect().response()), 503);
+  EXPECT_EQ(status_of(Client::unix_socket(path).ask(get("/"))), 200);
+  ::unlink(path.c_str());
 }
 
 TEST_F(HttpServer, DrainsByFinishingWhatIsAtWork) {

@@ -1,0 +1,30 @@
+#pragma once
+/// Budgets: how many connections each door may hold, so that no door can take another's descriptors, whatever
+/// the limit on them is. Rules only.
+#include <algorithm>
+#include <cstddef>
+
+namespace cru::daemon {
+
+struct Budgets {
+  size_t people = 0;     ///< the unix socket
+  size_t web = 0;        ///< TCP
+  size_t strangers = 0;  ///< of those, the ones that have shown nothing yet
+  size_t sockets = 0;    ///< WebSockets
+  size_t agents = 0;     ///< `cru mcp`
+};
+
+/// For so many descriptors: some are the daemon's own (database, log, keeper, helper programs).
+inline Budgets budgets_for(size_t descriptors) {
+  constexpr size_t own = 64;
+  size_t free = std::max<size_t>(descriptors, own + 24) - own;
+  Budgets out;
+  out.people = std::clamp<size_t>(free / 4, 4, 1024);
+  out.web = std::clamp<size_t>(free / 4, 4, 1024);
+  out.strangers = std::clamp<size_t>(out.web / 2, 2, 512);
+  out.sockets = std::clamp<size_t>(free / 4, 4, 4096);
+  out.agents = std::clamp<size_t>(free / 8, 2, 512);
+  return out;
+}
+
+}  // namespace cru::daemon

@@ -1,0 +1,32 @@
+#include "daemon/budgets.h"
+
+#include <gtest/gtest.h>
+
+namespace cru::daemon {
+namespace {
+
+TEST(Budgets, FitTogetherIntoTheLimitAndLeaveTheDaemonItsOwn) {
+  for (size_t limit : {96, 128, 256, 1024, 4096, 65536, 1 << 20}) {
+    auto all = budgets_for(limit);
+    EXPECT_LE(all.people + all.web + all.sockets + all.agents + 48, limit) << limit;
+    EXPECT_LT(all.strangers, all.web) << limit;
+    EXPECT_GE(all.people, 4u) << limit;
+  }
+}
+
+TEST(Budgets, AreWhatAWholeCrowdNeedsWhereThereIsRoom) {
+  auto all = budgets_for(1 << 20);
+  EXPECT_EQ(all.people, 1024u);
+  EXPECT_EQ(all.web, 1024u);
+  EXPECT_EQ(all.sockets, 4096u);
+}
+
+TEST(Budgets, AreNeverNothing) {
+  auto all = budgets_for(0);
+  EXPECT_GE(all.people, 4u);
+  EXPECT_GE(all.strangers, 2u);
+  EXPECT_GE(all.agents, 2u);
+}
+
+}  // namespace
+}  // namespace cru::daemon

@@ -1,0 +1,60 @@
+#pragma once
+/// StateGuard: looks after `.coven` while the daemon lives. What somebody removes there (`git clean -fdx`) is
+/// made again with everything that the daemon holds; meanwhile the daemon goes on, and its lock keeps others
+/// from starting. Where the project itself is gone, so is the daemon's reason: it stops. Sleeps until
+/// something is removed.
+#include <functional>
+#include <memory>
+
+#include "api/project.h"
+#include "platform/files/log.h"
+#include "platform/files/pid_file.h"
+#include "platform/files/removal_watch.h"
+#include "platform/loop/loop.h"
+#include "platform/loop/pool.h"
+#include "store/store.h"
+
+namespace cru::daemon {
+
+class StateGuard {
+ public:
+  /// What is written there besides the database and the sockets.
+  struct Holdings {
+    std::string token, url;
+    LogLevel log_level = LogLevel::info;
+  };
+  /// What only the daemon can do, called on the loop.
+  struct Effects {
+    /// Listens again at the sockets that are missing.
+    std::function<Result<>(bool people, bool agents)> open_doors;
+    std::function<void(std::string why)> stop;
+  };
+  /// `state` is `.coven`, held open; it and `lock` stay the daemon's, outlive the pool, and are changed when
+  /// it is made again.
+  StateGuard(Loop& loop, Pool& pool, Store& store, api::Project project, Fd& state, ServingLock& lock,
+             Holdings holdings, Effects effects);
+  ~StateGuard();
+  StateGuard(const StateGuard&) = delete;
+
+ private:
+  void await_removal();
+  void look_in(Duration delay);
+  Task<void> look();
+  Task<Result<>> make_again();
+
+  Loop& loop_;
+  Pool& pool_;
+  Store& store_;
+  const api::Project project_;
+  Fd& state_;
+  ServingLock& lock_;
+  const Holdings holdings_;
+  const Effects effects_;
+  std::shared_ptr<const Fd> root_;  ///< the project
+  RemovalWatch removals_;
+  std::unique_ptr<Watch> watch_;
+  Loop::TimerId timer_ = 0;
+  bool is_looking_ = false;
+};
+
+}  // namespace cru::daemon

@@ -1,0 +1,164 @@
+#include "platform/files/own_folder.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "platform/files/files.h"
+#include "platform/files/git_index.h"
+#include "platform/files/temporary_folder_fixture.h"
+
+namespace cru {
+namespace {
+
+class OwnFolder : public testing::Test {
+ protected:
+  OwnFolder() {
+    EXPECT_TRUE(make_folder(folder / "project"));
+    EXPECT_TRUE(make_folder(folder / "elsewhere"));
+  }
+  void link(const std::string& target, const std::string& name) {
+    ASSERT_EQ(::symlink(target.c_str(), (root + "/" + name).c_str()), 0);
+  }
+  std::string why_refused() {
+    auto checked = check_state_folder(root, ".coven");
+    if (checked) return {};
+    EXPECT_EQ(checked.error().code, Code::forbidden);
+    EXPECT_TRUE(checked.error().hint.empty()) << "one sentence says it all";
+    return checked.error().message;
+  }
+  TemporaryFolder folder;
+  std::string root = folder / "project";
+};
+
+TEST_F(OwnFolder, IsMadeWithItsParents) {
+  ASSERT_TRUE(make_own_folder(root, ".crucible/sessions/one", 0700));
+  struct stat status{};
+  ASSERT_EQ(::stat((root + "/.crucible/sessions/one").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777u, 0700u);
+  EXPECT_TRUE(make_own_folder(root, ".crucible/sessions/one"));
+}
+
+TEST_F(OwnFolder, NoPartOfItMayBeALink) {
+  link("../elsewhere", ".crucible");
+  auto made = make_own_folder(root, ".crucible/sessions");
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Code::forbidden);
+  EXPECT_TRUE(made.error().message.starts_with(".crucible is a symbolic link")) << made.error().message;
+  EXPECT_FALSE(check_own_folder(root, ".crucible/sessions"));
+  ASSERT_TRUE(make_folder(root + "/.other"));
+  link("../../elsewhere", ".other/sessions");
+  EXPECT_FALSE(make_own_folder(root, ".other/sessions/one"));
+  EXPECT_NE(::access((folder / "elsewhere/one").c_str(), F_OK), 0);
+  EXPECT_NE(::access((folder / "elsewhere/sessions").c_str(), F_OK), 0);
+}
+
+TEST_F(OwnFolder, WhatIsMissingIsNoReasonToRefuse) {
+  EXPECT_TRUE(check_own_folder(root, ".crucible/sessions"));
+  EXPECT_EQ(why_refused(), "");
+  EXPECT_NE(::access((root + "/.crucible").c_str(), F_OK), 0);
+}
+
+TEST_F(OwnFolder, AStateFolderOfOurMakingIsUsed) {
+  ASSERT_TRUE(make_own_folder(root, ".coven/log", 0700));
+  ASSERT_TRUE(write_file(root + "/.coven/token", "x"));
+  EXPECT_EQ(why_refused(), "");
+}
+
+TEST_F(OwnFolder, AStateFolderWithALinkIsNotUsed) {
+  link("../elsewhere", ".coven");
+  EXPECT_TRUE(why_refused().starts_with(".coven is a symbolic link")) << why_refused();
+  ::unlink((root + "/.coven").c_str());
+  ASSERT_TRUE(make_folder(root + "/.coven/log"));
+  link("../../../.bashrc", ".coven/log/daemon.log");
+  EXPECT_TRUE(why_refused().starts_with(".coven/log/daemon.log is a symbolic link")) << why_refused();
+  ::unlink((root + "/.coven/log/daemon.log").c_str());
+  link("../.profile", ".coven/covend.pid");
+  EXPECT_TRUE(why_refused().starts_with(".coven/covend.pid is a symbolic link")) << why_refused();
+}
+
+TEST_F(OwnFolder, AStateFolderOfAnotherOwnerIsNotUsed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  ASSERT_TRUE(make_folder(root + "/.coven"));
+  ASSERT_EQ(::chown((root + "/.coven").c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(why_refused().starts_with(".coven belongs to another user")) << why_refused();
+}
+
+/// As git writes it (Documentation/gitformat-index): versions 2 and 3 pad, 4 leaves out what names share.
+std::string index_entry(const std::string& name, int version, size_t hash, const std::string& before) {
+  std::string entry(40 + hash, 'h');
+  auto length = static_cast<uint16_t>(std::min<size_t>(name.size(), 0xfff));
+  entry += static_cast<char>(length >> 8);
+  entry += static_cast<char>(length & 0xff);
+  if (version == 4) {
+    size_t same = 0;
+    while (same < before.size() && same < name.size() && before[same] == name[same]) ++same;
+    entry += static_cast<char>(before.size() - same);  // below 128 it is one byte
+    return entry + name.substr(same) + '\0';
+  }
+  entry += name;
+  entry += '\0';
+  while (entry.size() % 8 != 0) entry += '\0';
+  return entry;
+}
+
+std::string index_of(const std::vector<std::string>& names, int version, size_t hash) {
+  std::string out = "DIRC", before;
+  auto number = [&](size_t value) {
+    for (int shift : {24, 16, 8, 0}) out += static_cast<char>(value >> shift & 0xff);
+  };
+  number(static_cast<size_t>(version));
+  number(names.size());
+  for (const auto& name : names) {
+    out += index_entry(name, version, hash, before);
+    before = name;
+  }
+  return out + std::string(20, 's');
+}
+
+TEST_F(OwnFolder, WhatGitTracksIsFoundInEveryKindOfIndex) {
+  for (int version : {2, 3, 4})
+    for (size_t hash : {20u, 32u}) {
+      auto file = folder / "index";
+      auto tracks = [&](std::vector<std::string> names) {
+        EXPECT_TRUE(write_file(file, index_of(names, version, hash)));
+        return is_in_git_index(file, ".coven");
+      };
+      EXPECT_TRUE(tracks({".bashrc", ".coven-x", ".coven/covend.pid", "README"})) << version << " " << hash;
+      EXPECT_TRUE(tracks({".coven"})) << "a link, or a module";
+      EXPECT_FALSE(tracks({".bashrc", ".coven-x", ".coven0", ".covens/a", "README", "src/.coven/x"}))
+          << version << " " << hash;
+      EXPECT_FALSE(tracks({}));
+    }
+}
+
+TEST_F(OwnFolder, AnIndexOfAnyBytesIsNoTrouble) {
+  auto file = folder / "index";
+  auto sound = index_of({"a", ".coven/x"}, 4, 20);
+  for (size_t length = 0; length < sound.size(); ++length) {
+    ASSERT_TRUE(write_file(file, sound.substr(0, length)));
+    (void)is_in_git_index(file, ".coven");
+  }
+  for (size_t at = 0; at < sound.size(); ++at) {
+    auto flipped = sound;
+    flipped[at] = static_cast<char>(~flipped[at]);
+    ASSERT_TRUE(write_file(file, flipped));
+    (void)is_in_git_index(file, ".coven");
+  }
+}
+
+TEST_F(OwnFolder, AStateFolderThatGitTracksIsNotUsed) {
+  ASSERT_TRUE(make_folder(root + "/.git"));
+  ASSERT_TRUE(make_folder(root + "/.coven"));
+  ASSERT_TRUE(write_file(root + "/.git/index", index_of({".coven/coven.db"}, 2, 20)));
+  EXPECT_TRUE(why_refused().starts_with(".coven is tracked by git")) << why_refused();
+  // A project that is not at the top of its repository, and a work tree of it.
+  ASSERT_TRUE(make_own_folder(root, "sub/.coven"));
+  EXPECT_TRUE(check_state_folder(root + "/sub", ".coven"));
+  ASSERT_TRUE(write_file(root + "/.git/index", index_of({"sub/.coven/coven.db"}, 2, 20)));
+  EXPECT_FALSE(check_state_folder(root + "/sub", ".coven"));
+  EXPECT_EQ(why_refused(), "");
+}
+
+}  // namespace
+}  // namespace cru
