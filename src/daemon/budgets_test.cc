@@ -6,7 +6,7 @@ namespace cru::daemon {
 namespace {
 
 TEST(Budgets, FitTogetherIntoTheLimitAndLeaveTheDaemonItsOwn) {
-  for (size_t limit : {96, 128, 256, 1024, 4096, 65536, 1 << 20}) {
+  for (size_t limit : {96uz, 128uz, 256uz, 1024uz, 4096uz, 65536uz, 1uz << 20}) {
     auto all = budgets_for(limit);
     EXPECT_LE(all.people + all.web + all.sockets + all.agents + 48, limit) << limit;
     EXPECT_LT(all.strangers, all.web) << limit;
