@@ -123,7 +123,7 @@ test("a team of a repository is not started", async (t) => {
 test("guardrails of a repository forbid, but do not allow", async (t) => {
   const rules = "rules:\n  - {name: recursive_delete_outside_worktree, pattern: \"rm ...\", blocked: false}\n  - {name: deploy, pattern: make deploy}\n";
   const clone = new Clone(t, { files: { ".crucible/guardrails.yaml": rules } });
-  const check = async (text) => clone.json("guardrails", text);
+  const check = async (text) => JSON.parse((await clone.cru("guardrails", text, "--json")).stdout);
   const before = await check("rm -rf /");
   assert.equal(before.safe, false, JSON.stringify(before));
   assert.match(before.warnings.join(), /cru trust/);
