@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <vector>
 
 #include "platform/files/files.h"
+#include "platform/files/own_mark.h"
 
 namespace cru {
 namespace {
@@ -188,12 +188,10 @@ std::optional<PidFileHolder> claimant_of(const std::string& file, const std::str
 
 namespace {
 
-/// In the user's own state folder. Empty if there is no home.
+/// Empty if there is no home.
 std::string claims_file() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  const char* home = std::getenv("HOME");
-  if (state && *state == '/') return std::string(state) + "/cru/projects.lock";
-  return home && *home == '/' ? std::string(home) + "/.local/state/cru/projects.lock" : std::string();
+  auto state = user_state_folder();
+  return state.empty() ? state : state + "/projects.lock";
 }
 
 /// A folder made anew at the same place is another project.
