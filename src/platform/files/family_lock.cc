@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "platform/files/pid_file.h"
+
 namespace cru {
 
 Fd hold_family_lock(int folder, const char* name) {
@@ -26,7 +28,7 @@ Fd hold_family_lock(int folder, const char* name) {
 }
 
 bool is_family_left(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  Fd fd = open_unless_held(AT_FDCWD, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   return fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 

@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
+#include "platform/files/pid_file.h"
 #include "platform/loop/clock.h"
 
 namespace cru {
@@ -54,7 +55,7 @@ std::string user_state_folder() {
 bool is_mark_name(std::string_view name) { return name == mark_name || name.starts_with(written_name); }
 
 std::string mark_in(const Fd& folder) {
-  Fd file(::openat(folder.get(), mark_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  Fd file = open_unless_held(folder.get(), mark_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (!file || !file_status(file).is_plain_file()) return {};
   auto text = read_part(file, 0, id_digits);
   return text && is_id(*text) ? *text : std::string();
