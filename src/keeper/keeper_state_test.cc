@@ -115,6 +115,15 @@ TEST_F(KeeperState, AKeeperDoesNotServeAFolderThatItDidNotMake) {
   EXPECT_EQ(WEXITSTATUS(wait_keeper()), 1);
 }
 
+/// Whoever writes in `.coven` could name the keeper's pid file as a run's output.
+TEST_F(KeeperState, ItsOwnPidFileIsNobodysOutput) {
+  fs::create_hard_link(root_ / ".coven/keeper.pid", root_ / ".coven/output/task-a.jsonl");
+  EXPECT_EQ(text_or(start("a", "true"), "error"), "spawn_failed");
+  auto holder = holder_of((root_ / ".coven/keeper.pid").string());
+  ASSERT_TRUE(holder);
+  EXPECT_EQ(holder->pid, pid_);
+}
+
 TEST_F(KeeperState, ASocketThatIsRemovedIsMadeAgain) {
   start("a", "read x");
   fs::remove(root_ / ".coven/keeper.sock");
