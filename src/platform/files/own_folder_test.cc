@@ -172,6 +172,16 @@ TEST_F(OwnFolder, AHeldOneIsMadeAgainWithTheSameMark) {
   EXPECT_EQ(held->id, other->id);
 }
 
+/// Whoever furnishes one that is removed just now must not leave another without a mark.
+TEST_F(OwnFolder, WhatIsMadeBelowAHeldOneIsNeverInAnother) {
+  auto held = open_state_folder(root, ".coven");
+  ASSERT_TRUE(make_own_folder(held->folder, "log", 0700));
+  EXPECT_EQ(::access((root + "/.coven/log").c_str(), F_OK), 0);
+  std::filesystem::remove_all(root + "/.coven");
+  EXPECT_FALSE(make_own_folder(held->folder, "log", 0700));
+  EXPECT_NE(::access((root + "/.coven").c_str(), F_OK), 0);
+}
+
 /// A repository's folder is marked before anything else is in it, so nobody who comes between is refused.
 TEST_F(OwnFolder, ManyMayMakeItAtOnce) {
   for (int round = 0; round < 20; ++round) {
