@@ -88,7 +88,7 @@ TEST_F(OwnFolder, AStateFolderThatCameInAnArchiveIsNotUsed) {
   EXPECT_NE(why_refused().find("cru daemon adopt"), std::string::npos);
   EXPECT_EQ(open_state_folder(root, ".coven").error().code, Code::forbidden);
   // Nor with a mark that was ours where it was packed, or that is nobody's.
-  for (auto mark : {std::string(64, 'a'), std::string("x"), std::string()}) {
+  for (const auto& mark : {std::string(64, 'a'), std::string("x"), std::string()}) {
     ASSERT_TRUE(write_file(root + "/.coven/made", mark, 0600));
     EXPECT_TRUE(why_refused().starts_with("cru does not know .coven")) << mark;
   }
