@@ -20,10 +20,11 @@ struct SpawnRequest {
   bool pty = false;
   bool stdin_pipe = true;
   unsigned short rows = 24, cols = 80;
-  rlimit open_files{};     ///< what the child gets: the keeper raises its own
-  Custody custody;         ///< for its supervisor
-  bool outlives = false;   ///< no supervisor, standard descriptors on /dev/null: for the daemon
-  Duration patience{30s};  ///< for the supervisor's first word: somebody may have stopped it
+  rlimit open_files{};    ///< what the child gets: the keeper raises its own
+  Custody custody;        ///< for its supervisor
+  bool outlives = false;  ///< no supervisor, standard descriptors on /dev/null: for the daemon
+  /// For the supervisor's first word. Less than the daemon has for us, so that it hears why.
+  Duration patience{20s};
 };
 
 struct Spawned {
