@@ -1,5 +1,6 @@
 #include "edges/http/http_edge.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "edges/http/event_stream.h"
@@ -148,6 +149,9 @@ Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http
     co_return co_await answer_events(request, writer, std::move(*call), *match->operation, std::move(*input),
                                      streamed);
   if (auto good = check_speaker(*match->operation, *call); !good) co_return fail(good.error());
+  if (std::ranges::find(match->operation->fields, "wait_seconds", &api::Field::name) !=
+      match->operation->fields.end())
+    writer.end_if_hung_up();
   auto reply = co_await api_.call(*match->operation, std::move(*call), std::move(*input));
   if (!reply)
     co_return http::Response{.status = http_status(reply.error().code),
