@@ -217,7 +217,13 @@ std::vector<Operation> make_table() {
              .type = Type::integer,
              .in = In::query,
              .summary = "wait up to this long for a line or the end of the run",
-             .max = 60}},
+             .max = 60},
+            {.name = "as",
+             .in = In::query,
+             .summary =
+                 "text: what agent programs print as JSON is told in words; such a line has told: true",
+             .fallback = "\"raw\"",
+             .one_of = "raw|text"}},
        .callers = anyone,
        .reads_only = true,
        .reply = R"({"type":"object","required":["task_id","lines","last_seq"],"properties":{

@@ -23,6 +23,8 @@ class ProgramReader {
   virtual std::vector<ProgramEvent> read(std::string_view line) = 0;
   /// True once the program said that it is done. It exits soon after.
   bool has_ended() const { return ended_; }
+  /// What the program has said of its failure so far; empty if it has not failed.
+  std::string failure() const { return failure_ ? failure_->second : std::string(); }
   /// After the last line. Errors: the failure that the program told, or "run_failed" if it never said that it
   /// is done; `how_it_ended` and `trace` are for that.
   Result<Reply> finish(const std::string& how_it_ended, const std::string& trace);

@@ -3,6 +3,7 @@
 #include "api/handlers/handlers.h"
 #include "inbox/question_table.h"
 #include "members/member_table.h"
+#include "minds/work_text.h"
 #include "platform/files/trouble.h"
 
 namespace cru::api {
@@ -118,9 +119,31 @@ Task<Result<Reply>> kill_run(RunRooms rooms, Call call, std::string id, std::opt
   co_return co_await reply_with(rooms, std::move(run));
 }
 
-Task<Result<Reply>> read_output(runs::Runs& runs, std::string id, runs::OutputQuery query) {
+/// The records of standard output in words, each with its number: a line that tells a person nothing is
+/// empty.
+Result<> tell_in_words(minds::ProviderKind kind, std::vector<std::string>& records) {
+  minds::WorkText work(kind);
+  for (auto& record : records) {
+    auto parsed = parse_json(record);
+    if (!parsed) return fail(std::move(parsed.error()));
+    auto& line = parsed->as_object();
+    if (text_or(line, "stream") != "stdout") continue;
+    auto told = work.read(text_or(line, "data"));
+    if (told && *told == text_or(line, "data")) continue;
+    line["data"] = told.value_or("");
+    line["told"] = true;
+    line.erase("raw");
+    record = to_text(line);
+  }
+  return {};
+}
+
+Task<Result<Reply>> read_output(runs::Runs& runs, std::string id, runs::OutputQuery query, bool as_text) {
   auto page = co_await runs.read_output(id, std::move(query));
   if (!page) co_return fail(std::move(page.error()));
+  if (auto run = as_text ? co_await runs.find(id) : fail(Code::not_found, ""); run)
+    if (auto kind = minds::prints_work(run->backend); kind && !run->pty)
+      if (auto told = tell_in_words(*kind, page->lines); !told) co_return fail(std::move(told.error()));
   std::string lines;
   for (const auto& line : page->lines) {
     if (!lines.empty()) lines += ',';
@@ -213,7 +236,7 @@ void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCalle
     return kill_run(rooms, call, text(in, "id"), grace);
   });
   api.bind("read_output", [&runs](const Call&, const json::object& in) {
-    return read_output(runs, text(in, "id"), to_output_query(in));
+    return read_output(runs, text(in, "id"), to_output_query(in), text_or(in, "as") == "text");
   });
   api.bind("send_input", [&runs](const Call&, const json::object& in) { return send_input(runs, in); });
   api.bind("resize_run", [&runs](const Call&, const json::object& in) {

@@ -91,13 +91,14 @@ TEST(ClaudeAdapter, SeveralQuestionsTakeOneLineEachOrAnObject) {
           "input":{"questions":[{"question":"DB?","options":[{"label":"a"}]},{"question":"Port?","options":[]}]}}})";
   auto asked = claude_adapter().read_line(1, line);
   ASSERT_TRUE(asked);
-  EXPECT_EQ(asked->prompt, "DB?\nPort?");
+  EXPECT_EQ(asked->prompt, "DB?\n  1) a\nPort?\n(answer with one line for each question, in this order)");
   EXPECT_TRUE(asked->options.empty()) << "a choice for one question says nothing of the other";
   auto answers = [&](std::string_view text) {
     auto reply = parse_json(claude_adapter().reply(asked->reply_context, text));
     return to_text(reply->at("response").at("response").at("updatedInput").at("answers"));
   };
   EXPECT_EQ(answers("SQLite\n5432"), R"({"DB?":"SQLite","Port?":"5432"})");
+  EXPECT_EQ(answers("1\n1"), R"({"DB?":"a","Port?":"1"})") << "a number chooses where there is a choice";
   EXPECT_EQ(answers("SQLite"), R"({"DB?":"SQLite","Port?":""})");
   EXPECT_EQ(answers(R"({"Port?":"1","DB?":"x"})"), R"({"Port?":"1","DB?":"x"})");
 }

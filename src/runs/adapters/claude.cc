@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "runs/adapters/adapters.h"
@@ -7,7 +9,16 @@
 namespace cru::runs {
 namespace {
 
-/// "Which DB?\nWhich port?" and, for a single question, the labels to choose from.
+std::vector<std::string> labels_of(const json::object& question) {
+  std::vector<std::string> labels;
+  if (const auto* options = array_at(question, "options"))
+    for (const auto& option : *options)
+      if (const auto* object = option.if_object()) labels.emplace_back(text_or(*object, "label"));
+  return labels;
+}
+
+/// A single question and its labels to choose from. Several are one prompt that shows the labels of each:
+/// "Which DB?\n  1) SQLite\n  2) Postgres\nWhich port?".
 void read_questions(const json::object& input, Asked& asked) {
   const auto* questions = array_at(input, "questions");
   if (!questions) return;
@@ -16,11 +27,12 @@ void read_questions(const json::object& input, Asked& asked) {
     if (!question) continue;
     if (!asked.prompt.empty()) asked.prompt += "\n";
     asked.prompt += text_or(*question, "question");
-    const auto* options = array_at(*question, "options");
-    if (!options || questions->size() > 1) continue;
-    for (const auto& option : *options)
-      if (const auto* object = option.if_object()) asked.options.emplace_back(text_or(*object, "label"));
+    auto labels = labels_of(*question);
+    if (questions->size() == 1) asked.options = std::move(labels);
+    for (size_t i = 0; questions->size() > 1 && i < labels.size(); ++i)
+      asked.prompt += fmt::format("\n  {}) {}", i + 1, labels[i]);
   }
+  if (questions->size() > 1) asked.prompt += "\n(answer with one line for each question, in this order)";
 }
 
 /// "Bash: touch file" says more than a JSON dump; the whole input stays in the reply's context.
@@ -28,6 +40,14 @@ std::string describe_tool(std::string_view tool, const json::object& input) {
   for (auto key : {"command", "file_path", "path", "url", "pattern", "query"})
     if (auto text = text_or(input, key); !text.empty()) return fmt::format("Allow {}: {}", tool, text);
   return fmt::format("Allow {}: {}", tool, cut_with_ellipsis(to_text(input), 2000));
+}
+
+/// The label whose number was given; else what was given.
+std::string chosen(const std::vector<std::string>& labels, std::string_view given) {
+  size_t number = 0;
+  auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), number);
+  bool is_number = error == std::errc() && end == given.data() + given.size();
+  return is_number && number >= 1 && number <= labels.size() ? labels[number - 1] : std::string(given);
 }
 
 /// One answer a question: a JSON object from question to answer, or one line for each in order.
@@ -38,7 +58,7 @@ json::object to_answers(const json::array& questions, std::string_view answer) {
     const auto* question = item.if_object();
     if (!question) continue;
     auto end = questions.size() > 1 ? answer.find('\n') : std::string_view::npos;
-    answers[text_or(*question, "question")] = answer.substr(0, end);
+    answers[text_or(*question, "question")] = chosen(labels_of(*question), trim(answer.substr(0, end)));
     answer = end == std::string_view::npos ? std::string_view() : answer.substr(end + 1);
   }
   return answers;

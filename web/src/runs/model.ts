@@ -17,7 +17,8 @@ export const output = signal<OutputWindow>(empty_window);
 export const output_error = signal("");
 export const following = signal(true);
 
-const outputPath = (id: string, query: string): string => `/agents/${encodeURIComponent(id)}/output?${query}`;
+const outputPath = (id: string, query: string): string => `/agents/${encodeURIComponent(id)}/output?as=text&${query}`;
+const agent_programs = new Set(["claude", "codex", "gemini"]);
 
 // ---- events
 
@@ -25,12 +26,14 @@ export function applyRunEvents(fresh: readonly LogEvent[]): void {
   known.value = applyRuns(known.peek(), fresh);
 }
 
-/// Adds output of the selected run. Repeated events are harmless: the window ignores lines that it already contains.
+/// Adds output of the selected run. What an agent program prints is not taken from the event: it is read in words. Repeated events are harmless: the window ignores lines that it already contains.
 export function applyOutputEvents(events: readonly LogEvent[]): void {
   let window = output.peek();
   for (const event of events)
     if (event.type === "agent.output" && event.entity === selected.peek())
-      window = append(window, (event.data.lines ?? []) as Line[]);
+      window = agent_programs.has(run.peek()?.backend ?? "")
+        ? { ...window, known: Math.max(window.known, Number(event.data.to ?? 0)) }
+        : append(window, (event.data.lines ?? []) as Line[]);
   if (window !== output.peek()) output.value = window;
 }
 

@@ -1,18 +1,17 @@
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { safeText } from "../base/safe_text.ts";
 import { followAgain, following, output, output_error, readEarlier, run, selected } from "./model.ts";
-import { hasEarlier, last } from "./output_window.ts";
+import { hasEarlier, last, rowsOf, type Row as OutputRow } from "./output_window.ts";
 import { isActive } from "./state.ts";
-import type { Line } from "./wire.ts";
 
 const row_height = 20;
 const spare_rows = 12;
 const max_line_length = 4000;
 const viewport = signal({ top: 0, height: 600 });
 
-function Row({ line, at }: { line: Line; at: number }) {
-  const text = safeText(line.data);
+function Row({ row: { line, text: words }, at }: { row: OutputRow; at: number }) {
+  const text = safeText(words);
   return (
     <div class={`line is-${line.stream}`} style={{ top: `${at * row_height}px` }}>
       <span class="line-seq">{line.seq}</span>
@@ -27,6 +26,7 @@ export function Output() {
   const box = useRef<HTMLDivElement>(null);
   const anchor = useRef<{ id: string | null; first: number }>({ id: null, first: 0 });
   const { lines, known } = output.value;
+  const rows = useMemo(() => rowsOf(lines), [lines]);
   const begin = lines[0]?.seq ?? 0;
 
   useLayoutEffect(() => {
@@ -47,7 +47,8 @@ export function Output() {
     if (!element) return;
     const before = anchor.current;
     if (following.value) element.scrollTop = element.scrollHeight;
-    else if (before.id === selected.value && before.first) element.scrollTop += (before.first - begin) * row_height;
+    else if (before.id === selected.value && before.first > begin) element.scrollTop += rows.findIndex(({ line }) => line.seq >= before.first) * row_height;
+    else if (before.id === selected.value && before.first) element.scrollTop -= (begin - before.first) * row_height;
     anchor.current = { id: selected.value, first: begin };
     viewport.value = { top: element.scrollTop, height: element.clientHeight };
   }, [lines, following.value]);
@@ -62,15 +63,16 @@ export function Output() {
   };
 
   const from = Math.max(0, Math.floor(viewport.value.top / row_height) - spare_rows);
-  const to = Math.min(lines.length, Math.ceil((viewport.value.top + viewport.value.height) / row_height) + spare_rows);
-  const unseen = Math.max(0, known - (begin + Math.ceil((viewport.value.top + viewport.value.height) / row_height) - 1));
+  const to = Math.min(rows.length, Math.ceil((viewport.value.top + viewport.value.height) / row_height) + spare_rows);
+  const seen = rows[Math.min(rows.length, Math.ceil((viewport.value.top + viewport.value.height) / row_height)) - 1]?.line.seq ?? begin;
+  const unseen = Math.max(0, known - seen);
   const alive = run.value && isActive(run.value);
 
   return (
     <div class="output">
       <div class="output-box" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label="Output" data-testid="output">
-        <div class="output-rows" style={{ height: `${Math.max(1, lines.length) * row_height}px` }}>
-          {lines.slice(from, to).map((line, i) => <Row key={line.seq} line={line} at={from + i} />)}
+        <div class="output-rows" style={{ height: `${Math.max(1, rows.length) * row_height}px` }}>
+          {rows.slice(from, to).map((row, i) => <Row key={from + i} row={row} at={from + i} />)}
         </div>
         {!lines.length && <p class="hint">{output_error.value || (alive ? "No output yet." : "No output.")}</p>}
       </div>

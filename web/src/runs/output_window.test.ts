@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { append, empty_window, first, hasEarlier, isBehind, last, prepend } from "./output_window.ts";
+import { append, empty_window, first, hasEarlier, isBehind, last, prepend, rowsOf } from "./output_window.ts";
 import type { Line } from "./wire.ts";
 
 const lines = (from: number, to: number): Line[] =>
@@ -9,6 +9,12 @@ const lines = (from: number, to: number): Line[] =>
 test("lines are not duplicated", () => {
   const window = append(append(empty_window, lines(1, 5)), lines(3, 8));
   assert.deepEqual(window.lines.map((line) => line.seq), [1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
+test("a line that is told in words has a row for each of its lines, or none", () => {
+  const told = lines(1, 3).map((line, i) => ({ ...line, told: true as const, data: ["I look.\nI build.", "", "→ Bash: make"][i]! }));
+  const rows = rowsOf([...told, { ...lines(4, 4)[0]!, data: "" }]);
+  assert.deepEqual(rows.map(({ line, text }) => [line.seq, text]), [[1, "I look."], [1, "I build."], [3, "→ Bash: make"], [4, ""]]);
 });
 
 test("lines after a gap are known but not loaded", () => {

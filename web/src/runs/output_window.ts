@@ -15,6 +15,14 @@ const max_lines = 20_000;
 export const empty_window: OutputWindow = { lines: [], known: 0 };
 export const first = (window: OutputWindow): number => window.lines[0]?.seq ?? 0;
 export const last = (window: OutputWindow): number => window.lines.at(-1)?.seq ?? 0;
+/// One row of the view. A line that is told in words has as many rows as its words, and none if it says nothing.
+export interface Row {
+  line: Line;
+  text: string;
+}
+export const rowsOf = (lines: readonly Line[]): Row[] =>
+  lines.flatMap((line) => (line.told ? (line.data ? line.data.split("\n") : []) : [line.data]).map((text) => ({ line, text })));
+
 /// There are lines after the window.
 export const isBehind = (window: OutputWindow): boolean => last(window) < window.known;
 /// There are lines before the window.

@@ -29,6 +29,8 @@ export interface Line {
   stream: "stdout" | "stderr";
   data: string;
   eol?: false;
+  /// What an agent program printed as JSON, in words: perhaps several lines, or none.
+  told?: true;
 }
 
 export interface OutputPage {

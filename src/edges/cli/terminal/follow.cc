@@ -33,7 +33,11 @@ class Follower {
   Result<Followed> follow() {
     auto since = options_.since;
     for (;;) {
-      auto page = read_page(client_, {.id = id_, .since = since, .stream = options_.stream, .wait = 30s});
+      auto page = read_page(client_, {.id = id_,
+                                      .since = since,
+                                      .stream = options_.stream,
+                                      .wait = 30s,
+                                      .raw = options_.print.raw || options_.json_lines});
       if (!page && !client_.interrupted()) return fail(page.error());
       if (int signal = signals_.take(); signal != 0 && !go_on_after(signal))
         return Followed{.interrupted = true};

@@ -22,6 +22,8 @@ void OutputPrinter::print(const json::array& lines) {
 }
 
 void OutputPrinter::print_line(const json::object& line) {
+  bool is_told = bool_or(line, "told");
+  if (is_told && text_or(line, "data").empty()) return;
   int fd = text_or(line, "stream") == "stderr" ? 2 : 1;
   const Style& style = fd == 2 ? context_.err : context_.out;
   if (fd != fd_ || pending_.size() > (64u << 10)) flush();
@@ -34,7 +36,7 @@ void OutputPrinter::print_line(const json::object& line) {
   if (style.tty && !options_.raw) {
     auto text = bytes_of(line);
     if (ends && text.ends_with('\r')) text.pop_back();  // a line of CRLF
-    pending_ += safe_for_terminal(text);
+    pending_ += safe_for_terminal(text, is_told ? Newlines::keep : Newlines::escape);
   } else {
     pending_ += bytes_of(line);
   }
@@ -62,6 +64,7 @@ std::string page_target(const PageRequest& request) {
   if (!request.stream.empty()) target += "&stream=" + percent_encode(request.stream);
   if (request.tail > 0) target += fmt::format("&tail={}", request.tail);
   if (request.wait.count() > 0) target += fmt::format("&wait_seconds={}", request.wait.count());
+  if (!request.raw) target += "&as=text";
   return target;
 }
 

@@ -46,6 +46,7 @@ struct PageRequest {
   int64_t tail = 0;
   std::string stream = {};
   std::chrono::seconds wait{0};
+  bool raw = false;  ///< not in words: the lines as the program printed them
 };
 std::string page_target(const PageRequest& request);
 /// One page. Errors: the client's.

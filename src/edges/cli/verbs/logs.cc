@@ -37,7 +37,8 @@ Result<int> logs_verb(Context& context, const Args& args) {
                       .since = args.number("since").value_or(0),
                       .limit = args.number("tail") ? 10000 : 1000,
                       .tail = args.number("tail").value_or(0),
-                      .stream = args.get("stream")};
+                      .stream = args.get("stream"),
+                      .raw = args.has("raw") || context.json};
   bool follows = args.has("follow");
   OutputPrinter::Options print{.timestamps = args.has("timestamps"), .raw = args.has("raw")};
   if (context.json && !follows) request.limit = 10000;
@@ -208,7 +209,8 @@ void add_output_commands(std::vector<Command>& table) {
                   .value = "N",
                   .summary = "only the last N lines"},
                  {.name = "timestamps", .summary = "print the time before each line"},
-                 {.name = "raw", .summary = "print the raw output, including escape sequences"}},
+                 {.name = "raw",
+                  .summary = "print exactly what the run wrote: escape sequences, an agent program's JSON"}},
        .examples = {"cru logs nightly", "cru logs -f nightly", "cru logs nightly --stream stderr --tail 20"},
        .run = logs_verb});
   table.push_back({.path = "attach",

@@ -171,7 +171,7 @@ Result<int> run_verb(Context& context, const Args& args) {
   if (args.has("pty") && on_a_terminal() && !context.json) return attach(context, id);
   options.quiet = context.json;
   options.print.raw = args.has("raw");
-  options.show_questions = context.err.tty && !context.json;
+  options.show_questions = !context.json;
   auto ended = follow(context, id, options);
   if (!ended) return fail(ended.error());
   if (!ended->run) return exit_interrupted;
