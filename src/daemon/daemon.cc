@@ -155,6 +155,7 @@ class Daemon {
     engine_.reset();
     store_.reset();
     (void)remove_file(project_.mcp_socket());
+    (void)remove_file(project_.agents_socket());
     (void)remove_file(project_.socket());
     log_info("daemon stopped");
     return failure_ ? Result<>(fail(*failure_)) : Result<>();
@@ -165,33 +166,33 @@ class Daemon {
   Task<void> open_doors(Fd tcp) {
     auto recovered = co_await engine_->recover(store_->is_fresh());
     // The other doors first: whoever waits for the daemon waits for this one.
-    auto mcp_socket = listen_unix(project_.mcp_socket());
-    auto socket = listen_unix(project_.socket());
-    if (!recovered || !socket || !mcp_socket) {
-      failure_ = !recovered ? set_aside_if_damaged(recovered.error())
-                            : (socket ? mcp_socket.error() : socket.error());
+    auto opened = recovered ? open_sockets(false, true) : recovered;
+    if (opened) opened = open_sockets(true, false);
+    if (!opened) {
+      failure_ = recovered ? opened.error() : set_aside_if_damaged(recovered.error());
       loop_.stop();
       co_return;
     }
     if (auto written = write_file(project_.url_file(), url_ + "\n", 0600); !written)
       log_error("cannot write the url", written.error());
-    mcp_->listen(*std::move(mcp_socket));
-    edge_->listen(*std::move(socket));
     edge_->listen(std::move(tcp));
     guard_ = std::make_unique<StateGuard>(
         loop_, pool_, *store_, project_, state_, lock_,
         StateGuard::Holdings{token_, url_, log_level_from(config_.log_level)},
-        StateGuard::Effects{[this](bool people, bool agents) { return open_again(people, agents); },
+        StateGuard::Effects{[this](bool people, bool agents) { return open_sockets(people, agents); },
                             [this](std::string why) { begin_stop(std::move(why)); }});
     log_info("daemon started", {{"pid", own_pid()}, {"version", CRU_VERSION}, {"url", url_}});
   }
 
-  /// The sockets that somebody has removed.
-  Result<> open_again(bool people, bool agents) {
+  /// The sockets, at the start and when somebody has removed them.
+  Result<> open_sockets(bool people, bool agents) {
     if (agents) {
       auto socket = listen_unix(project_.mcp_socket());
       if (!socket) return fail(std::move(socket.error()));
       mcp_->listen(*std::move(socket));
+      auto http = listen_unix(project_.agents_socket());
+      if (!http) return fail(std::move(http.error()));
+      edge_->listen(*std::move(http));
     }
     if (people) {
       auto socket = listen_unix(project_.socket());

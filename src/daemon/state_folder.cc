@@ -15,7 +15,7 @@ Result<Fd> prepare_state(const api::Project& project) {
   // A repository may bring a `.coven` of its own: nothing in it may lead us elsewhere.
   if (auto ours = check_state_folder(project.root, ".coven"); !ours) return fail(ours.error());
   auto state = make_own_folder(project.root, ".coven", 0700);
-  for (const char* folder : {".coven/output", ".coven/log", ".coven/exits"}) {
+  for (const char* folder : {".coven/output", ".coven/log", ".coven/exits", ".coven/door"}) {
     if (!state) break;
     if (auto made = make_own_folder(project.root, folder, 0700); !made) state = fail(std::move(made.error()));
   }

@@ -55,7 +55,8 @@ StateGuard::StateGuard(Loop& loop, Pool& pool, Store& store, api::Project projec
       holdings_(std::move(holdings)),
       effects_(std::move(effects)) {
   if (auto root = open_folder(project_.root)) root_ = std::make_shared<const Fd>(*std::move(root));
-  bool watched = root_ && removals_.add(project_.root, ".coven") && removals_.add(project_.state());
+  bool watched = root_ && removals_.add(project_.root, ".coven") && removals_.add(project_.state()) &&
+                 removals_.add(project_.door());
   if (!watched) {
     log_warn("the state folder cannot be watched: it is not made again when somebody removes it");
     return;
@@ -122,6 +123,7 @@ Task<Result<>> StateGuard::make_again() {
   if (!state) co_return fail(std::move(state.error()));
   state_ = *std::move(state);
   removals_.add(project_.state());
+  removals_.add(project_.door());
   if (auto taken = lock_.take_again(state_); !taken) co_return taken;
   bool people = !file_status(project_.socket()), agents = !file_status(project_.mcp_socket());
   if (auto opened = effects_.open_doors(people, agents); !opened) co_return opened;

@@ -1,16 +1,18 @@
 #pragma once
 /// Spawn: starts one agent process with a clean slate of its own: session, signals, limits, descriptors;
-/// below a supervisor (supervisor.h). Looks nothing up and adds nothing to the environment; waits only until
+/// below a supervisor (supervisor.h), in a jail if asked for. Looks nothing up and adds nothing to the environment; waits only until
 /// exec has worked or failed.
 #include <sys/resource.h>
 #include <sys/types.h>
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "keeper/supervisor.h"
 #include "platform/files/fd.h"
+#include "platform/sandbox/jail.h"
 
 namespace cru {
 
@@ -22,6 +24,7 @@ struct SpawnRequest {
   unsigned short rows = 24, cols = 80;
   rlimit open_files{};    ///< what the child gets: the keeper raises its own
   Custody custody;        ///< for its supervisor
+  std::optional<Jail> jail;  ///< built around it by its supervisor
   bool outlives = false;  ///< no supervisor, standard descriptors on /dev/null: for the daemon
 };
 

@@ -11,6 +11,7 @@
 #include "platform/loop/loop.h"
 #include "runs/adapters/adapter.h"
 #include "runs/confinement.h"
+#include "runs/jails.h"
 #include "runs/keeper.h"
 #include "runs/output.h"
 #include "runs/recovery.h"
@@ -33,6 +34,8 @@ struct Options {
   std::string program = {};  ///< of cru, for runs that are confined
   /// Looks whether a program can be executed before anything is recorded. Absent in the simulator.
   bool check_program = true;
+  bool confines = false;   ///< `confine` is not off
+  Jails* jails = nullptr;  ///< none: nothing can be jailed
 };
 
 struct StartRequest {
@@ -51,6 +54,7 @@ struct StartRequest {
   std::string parent = {};                      ///< the member that starts it; empty: a person
   std::string token = {};                       ///< made by start: what its processes show at the doors
   std::optional<Confinement> confinement = {};  ///< none: it may do what the user may
+  std::optional<JailRights> jail = {};          ///< the same, of an agent that is a program
 };
 
 struct OutputQuery {
@@ -136,6 +140,7 @@ class Runs {
   Task<Result<Run>> record_start(StartRequest request, Launch launch);
   std::vector<std::string> confined(const Run& run, const Confinement& confinement) const;
   StartSpec to_spec(const Run& run, const StartRequest& request, std::string mark) const;
+  Task<Result<>> build_jail(StartSpec& spec, const Run& run, const StartRequest& request);
   Task<Result<>> send_first_input(const ActiveRunPtr& active, const Run& run);
   Task<void> fail_start(ActiveRunPtr active, Error error);
   Task<Result<Run>> launch(Run run, StartRequest request);

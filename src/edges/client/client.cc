@@ -73,6 +73,9 @@ Client::Client(api::Project project, Options options)
 
 Result<> Client::open() {
   auto http = HttpClient::connect(project_.socket());
+  // A confined agent sees only the agents' door.
+  if (!http && api::own_environment("CRU_RUN"))
+    if (auto through = HttpClient::connect(project_.agents_socket())) http = std::move(through);
   if (!http) return fail(http.error());
   http_.emplace(std::move(*http));
   return {};

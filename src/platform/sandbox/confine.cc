@@ -20,6 +20,7 @@
 #include "platform/files/files.h"
 #include "platform/process/descendants.h"
 #include "platform/sandbox/confine_paths.h"
+#include "platform/sandbox/jail.h"
 #include "platform/sandbox/landlock.h"
 #include "platform/sandbox/namespaces.h"
 #include "platform/sandbox/socket_filter.h"
@@ -139,7 +140,7 @@ int run(const ConfineRequest& request, const std::string& temporary, Namespaces 
 /// The first of its processes: when it ends, the kernel ends all the others.
 [[noreturn]] void be_first(const ConfineRequest& request, const std::string& temporary, Namespaces spaces) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (spaces.mounts) mount_own_proc();
+  if (spaces.mounts) (void)mount_own_proc();
   ::_exit(run(request, temporary, spaces));
 }
 
@@ -155,6 +156,11 @@ int watch(pid_t child, bool leashed) {
   return exit_code_of(status);
 }
 
+std::vector<std::string> shown_of(const ConfineRequest& request) {
+  if (request.folder.empty()) return {};
+  return {request.folder};
+}
+
 int confine(const ConfineRequest& request, const std::string& temporary) {
   auto guarded = all_guarded(request);
   std::vector<std::string> writable = {temporary};
@@ -166,7 +172,7 @@ int confine(const ConfineRequest& request, const std::string& temporary) {
   auto spaces = enter_namespaces({.empty_network = request.no_network,
                                   .writable = std::move(writable),
                                   .hidden = hidden_paths(request.root),
-                                  .shown = request.folder,
+                                  .shown = shown_of(request),
                                   .kept = {request.root + "/.git"},
                                   .readonly = std::move(guarded)});
   // Without a namespace orphans would leave us, and be taken for a person's.
@@ -232,6 +238,10 @@ ConfineReport parse_confine_report(const std::string& text) {
 }
 
 int confine_main(int argc, char** argv) {
+  if (argc == 1 && std::string_view(argv[0]) == "--means") {
+    auto text = to_text(to_json(try_jail())) + "\n";
+    return ::write(1, text.data(), text.size()) > 0 ? 0 : cannot_confine;
+  }
   auto request = parse_confine(argc, argv);
   if (!request) return refuse({}, request.error().message, cannot_confine);
   if (request->leashed && ::fcntl(leash, F_SETFD, FD_CLOEXEC) != 0) request->leashed = false;

@@ -56,10 +56,16 @@ std::vector<std::string> guarded_in(const std::string& root) {
   return paths;
 }
 
-std::vector<std::string> hidden_paths(const std::string& root) {
-  auto paths = candidates(root);
+std::vector<std::string> user_sockets(const std::string& root) {
+  std::vector<std::string> paths;
   for (std::string path : {"/run/user", "/run/dbus", "/run/docker.sock", "/run/containerd", "/run/podman"})
     if (!root.starts_with(path + "/")) paths.push_back(path);
+  return paths;
+}
+
+std::vector<std::string> hidden_paths(const std::string& root) {
+  auto paths = candidates(root);
+  for (auto& path : user_sockets(root)) paths.push_back(std::move(path));
   return paths;
 }
 

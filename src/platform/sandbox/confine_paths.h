@@ -12,6 +12,8 @@ std::vector<std::string> guarded_in(const std::string& root);
 /// The daemon's own, what others talked of, the keys of providers, and where other programs of the user
 /// listen that would do anything for whoever asks.
 std::vector<std::string> hidden_paths(const std::string& root);
+/// Where other programs of the user listen that would do anything for whoever asks.
+std::vector<std::string> user_sockets(const std::string& root);
 /// Those of them that are files to be read, and are there.
 std::vector<std::string> secret_paths(const std::string& root);
 

@@ -1,0 +1,230 @@
+#include "runs/jailing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "base/guarded_paths.h"
+
+namespace cru::runs {
+namespace {
+
+using Paths = std::vector<std::string>;
+
+struct PassageName {
+  Passage passage;
+  std::string_view name;
+};
+constexpr std::array passage_names = {PassageName{Passage::ssh_agent, "ssh-agent"},
+                                      PassageName{Passage::gpg, "gpg"},
+                                      PassageName{Passage::docker, "docker"}};
+
+std::string value_or(const std::map<std::string, std::string>& environment, const std::string& name,
+                     std::string fallback) {
+  auto found = environment.find(name);
+  return found != environment.end() && found->second.starts_with('/') ? found->second : std::move(fallback);
+}
+
+bool is_in(const Paths& list, const std::string& name) { return std::ranges::find(list, name) != list.end(); }
+
+/// What a program makes for itself in its own folder.
+void add_program_folder(const JailPlaces& places, JailPlan& plan) {
+  const auto& program = places.program;
+  if (program.path.empty()) return;
+  auto own = places.own + "/program";
+  plan.make_folders.push_back(own);
+  plan.jail.view.binds.push_back({own, program.path, true});
+  if (!program.variable.empty()) plan.environment[program.variable] = program.path;
+  auto bind = [&](const std::string& name, bool is_folder, bool writable) {
+    if (is_folder)
+      plan.make_folders.push_back(own + "/" + name);
+    else
+      plan.make_copies.push_back({"", own + "/" + name, false});
+    plan.jail.view.binds.push_back({program.path + "/" + name, program.path + "/" + name, writable});
+  };
+  Paths seen;
+  for (const auto& entry : program.shared) {
+    auto name = entry.ends_with('/') ? entry.substr(0, entry.size() - 1) : entry;
+    seen.push_back(name);
+    if (entry.ends_with('/')) plan.make_folders.push_back(program.path + "/" + name);
+    if (entry.ends_with('/') || is_in(places.files, name)) bind(name, entry.ends_with('/'), true);
+  }
+  for (const auto& name : places.folders)
+    if (!is_in(seen, name)) bind(name, true, false);
+  for (const auto& name : places.files) {
+    if (is_in(seen, name)) continue;
+    if (is_in(program.readonly, name))
+      bind(name, false, false);
+    else
+      plan.make_copies.push_back({program.path + "/" + name, own + "/" + name, false});
+  }
+  for (const auto& copy : program.copies) plan.make_copies.push_back({copy.from, own + "/" + copy.at, false});
+}
+
+/// Its own /tmp, in which what stands in everybody's and is needed is seen.
+void add_temporary(const JailPlaces& places, JailPlan& plan) {
+  auto own = places.own + "/tmp";
+  plan.make_folders.push_back(own);
+  auto& view = plan.jail.view;
+  for (std::string shared : {"/tmp", "/var/tmp"}) {
+    view.first.push_back({own, shared, true});
+    view.writable.push_back(shared);
+    for (const auto& path : places.needed) {
+      if (!is_or_is_below(path, shared) || path == shared) continue;
+      plan.make_folders.push_back(own + path.substr(shared.size()));
+      view.first.push_back({path, path, true});
+      if (path != places.root && !is_or_is_below(places.root, path)) view.readonly.push_back(path);
+    }
+  }
+  plan.environment["TMPDIR"] = "/tmp";
+}
+
+Paths hidden_for(const JailRights& rights, const JailPlaces& places) {
+  Paths hidden{places.root + "/.coven", places.root + "/.crucible/sessions", places.keys, places.state};
+  for (const auto& path : places.sockets) {
+    bool is_docker = path.find("docker") != std::string::npos;
+    if (!(is_docker && rights.passages.contains(Passage::docker))) hidden.push_back(path);
+  }
+  if (!rights.passages.contains(Passage::ssh_agent)) hidden.push_back(places.home + "/.ssh");
+  if (!rights.passages.contains(Passage::gpg)) hidden.push_back(places.home + "/.gnupg");
+  std::erase_if(hidden, [](const std::string& path) { return path.empty() || !path.starts_with('/'); });
+  return hidden;
+}
+
+/// Without mounts nothing can be hidden or kept from being written in a folder that may be written: Landlock
+/// has to list what is allowed.
+void add_landlock(const JailRights& rights, const JailPlaces& places, JailPlan& plan) {
+  auto own = places.own + "/tmp";
+  plan.make_folders.push_back(own);
+  plan.environment["TMPDIR"] = own;
+  auto& files = plan.jail.files;
+  files.writable = {own,           "/dev/null",    "/dev/zero", "/dev/full", "/dev/tty",
+                    "/dev/random", "/dev/urandom", "/dev/pts",  "/dev/ptmx"};
+  files.unreadable = hidden_for(rights, places);
+  files.readable = {places.folder, own};
+  for (const auto& entry : places.program.shared) files.writable.push_back(places.program.path + "/" + entry);
+  if (rights.may_write) files.writable.push_back(places.cache);
+}
+
+}  // namespace
+
+std::string_view name(Passage passage) {
+  for (const auto& each : passage_names)
+    if (each.passage == passage) return each.name;
+  return {};
+}
+
+std::optional<Passage> passage_from(std::string_view text) {
+  for (const auto& each : passage_names)
+    if (each.name == text) return each.passage;
+  return {};
+}
+
+ProgramFolder folder_of_program(std::string_view program,
+                                const std::map<std::string, std::string>& environment) {
+  auto home = value_or(environment, "HOME", "");
+  if (home.empty()) return {};
+  if (program == "claude") {
+    auto path = value_or(environment, "CLAUDE_CONFIG_DIR", home + "/.claude");
+    // With the variable set, this file is looked for in the folder.
+    auto state = environment.contains("CLAUDE_CONFIG_DIR") ? path + "/.claude.json" : home + "/.claude.json";
+    return {.path = path,
+            .variable = "CLAUDE_CONFIG_DIR",
+            .shared = {".credentials.json", "projects/", "todos/", "history.jsonl", "file-history/",
+                       "shell-snapshots/", "session-env/", "tasks/", "plans/"},
+            .readonly = {"settings.json", "settings.local.json", "CLAUDE.md", "keybindings.json"},
+            .copies = {{state, ".claude.json", false}}};
+  }
+  if (program == "codex")
+    return {.path = value_or(environment, "CODEX_HOME", home + "/.codex"),
+            .variable = "CODEX_HOME",
+            .shared = {"auth.json", "sessions/", "archived_sessions/", "history.jsonl", "log/"},
+            .readonly = {"config.toml", "hooks.json", "AGENTS.md", "AGENTS.override.md"},
+            .copies = {}};
+  if (program == "gemini")
+    return {.path = home + "/.gemini",
+            .variable = "",
+            .shared = {"oauth_creds.json", "google_accounts.json", "tmp/", "history/"},
+            .readonly = {"settings.json", "GEMINI.md", ".env", "trustedFolders.json"},
+            .copies = {}};
+  return {};
+}
+
+JailPlan plan_jail(const JailRights& rights, const JailPlaces& places, const JailMeans& means) {
+  JailPlan plan;
+  auto& jail = plan.jail;
+  jail.namespaces = means.namespaces;
+  jail.network = rights.may_use_network;
+  jail.view.empty_network = !rights.may_use_network;
+  plan.removed = {"DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY"};
+  if (!rights.passages.contains(Passage::ssh_agent)) plan.removed.emplace_back("SSH_AUTH_SOCK");
+  if (!rights.passages.contains(Passage::docker)) plan.removed.emplace_back("DOCKER_HOST");
+  if (!means.namespaces) {
+    jail.landlock = true;
+    add_landlock(rights, places, plan);
+    return plan;
+  }
+  add_temporary(places, plan);
+  auto& view = jail.view;
+  view.hidden = hidden_for(rights, places);
+  view.shown = {places.door};
+  if (places.folder != places.root) view.shown.push_back(places.folder);
+  if (rights.may_write) {
+    view.writable.push_back(places.root);
+    if (!places.cache.empty()) view.writable.push_back(places.cache);
+    view.kept = {places.root + "/.git"};
+    view.readonly.insert(view.readonly.end(), places.guarded.begin(), places.guarded.end());
+  } else if (is_or_is_below(places.root, "/tmp") || is_or_is_below(places.root, "/var/tmp")) {
+    view.readonly.push_back(places.root);
+  }
+  if (rights.passages.contains(Passage::ssh_agent) && !places.ssh_socket.empty())
+    view.first.push_back({places.ssh_socket, places.ssh_socket, true});
+  add_program_folder(places, plan);
+  return plan;
+}
+
+JailRights both(const JailRights& one, const JailRights& other) {
+  JailRights rights{.may_write = one.may_write && other.may_write,
+                    .may_use_network = one.may_use_network && other.may_use_network,
+                    .passages = {}};
+  std::ranges::set_intersection(one.passages, other.passages,
+                                std::inserter(rights.passages, rights.passages.end()));
+  return rights;
+}
+
+std::string to_record(const std::optional<JailRights>& rights) {
+  if (!rights) return {};
+  json::array passages;
+  for (auto passage : rights->passages) passages.emplace_back(name(passage));
+  return to_text(json::object{
+      {"write", rights->may_write}, {"network", rights->may_use_network}, {"passages", std::move(passages)}});
+}
+
+std::optional<JailRights> rights_from_record(const std::string& text) {
+  if (text.empty()) return {};
+  JailRights rights{.may_write = false, .may_use_network = false, .passages = {}};
+  auto parsed = parse_json(text);
+  if (!parsed || !parsed->is_object()) return rights;  // it has one: what of it is not known is not granted
+  const auto& record = parsed->get_object();
+  rights.may_write = bool_or(record, "write");
+  rights.may_use_network = bool_or(record, "network");
+  if (const auto* passages = array_at(record, "passages"))
+    for (const auto& each : *passages)
+      if (auto passage = each.is_string() ? passage_from(each.get_string()) : std::nullopt)
+        rights.passages.insert(*passage);
+  return rights;
+}
+
+std::string describe(const std::optional<JailRights>& rights) {
+  if (!rights) return "no";
+  std::string out = rights->may_write ? "writes below the project" : "writes nothing";
+  if (!rights->may_use_network) out += ", no network";
+  for (auto passage : rights->passages) out += fmt::format(", {}", name(passage));
+  // Whoever may talk to docker may mount the whole machine.
+  if (rights->passages.contains(Passage::docker)) out += " (docker: no confinement at all)";
+  return out;
+}
+
+}  // namespace cru::runs

@@ -1,0 +1,210 @@
+#include "runs/jails.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "platform/files/files.h"
+#include "platform/files/log.h"
+#include "platform/process/subprocess.h"
+#include "platform/sandbox/confine_paths.h"
+
+namespace cru::runs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t max_copy = 16u << 20;
+
+/// What is guarded, may be missing, and does no harm when it is there and says nothing.
+struct Placeholder {
+  std::string_view path;
+  bool is_folder;
+  std::string_view content;
+};
+constexpr std::array placeholders = {
+    Placeholder{".claude", true, ""},
+    Placeholder{".codex", true, ""},
+    Placeholder{".gemini", true, ""},
+    Placeholder{".crucible", true, ""},
+    Placeholder{".git/hooks", true, ""},
+    Placeholder{".git/modules", true, ""},
+    Placeholder{".git/config.worktree", false, ""},
+    Placeholder{".git/commondir", false, ".\n"},  // git's own folder, which it is without the file too
+};
+
+std::string from_environment(const std::map<std::string, std::string>& environment, const std::string& name,
+                             const std::string& fallback) {
+  auto found = environment.find(name);
+  return found != environment.end() && found->second.starts_with('/') ? found->second : fallback;
+}
+
+/// Without links: a mount is made where something really stands.
+std::string real(const std::string& path) {
+  std::error_code error;
+  auto found = fs::canonical(path, error);
+  return error ? path : found.string();
+}
+
+/// Relative to the folder, by kind. Links are left out: they would lead out of what is bound.
+void list_entries(const std::string& folder, std::vector<std::string>& files,
+                  std::vector<std::string>& folders) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    auto status = entry.symlink_status(error);
+    auto name = entry.path().filename().string();
+    if (fs::is_directory(status)) folders.push_back(name);
+    if (fs::is_regular_file(status)) files.push_back(name);
+  }
+}
+
+class FileJails final : public Jails {
+ public:
+  FileJails(std::string root, std::string program, Confine confine, Pool& pool)
+      : root_(std::move(root)), program_(std::move(program)), confine_(confine), pool_(pool) {}
+
+  Task<JailMeans> means() override {
+    if (means_) co_return *means_;
+    auto found = co_await pool_.run([program = program_, root = root_]() -> Result<JailMeans> {
+      auto said = run_program({program, "confine", "--means"}, root);
+      if (!said) return fail(std::move(said.error()));
+      return means_from(said->out);
+    });
+    if (found) means_ = *found;
+    co_return found ? *found : JailMeans{.why_not = found.error().message};
+  }
+
+  Task<Result<JailPlan>> prepare(std::string uid, JailRequest request) override {
+    auto can = co_await means();
+    if (auto possible = check(can); !possible) co_return fail(std::move(possible.error()));
+    auto folder = own_folder(uid);
+    jailed_.insert(uid);
+    auto planned =
+        co_await pool_.run([root = root_, folder, request, can] { return lay_out(root, folder, request, can); });
+    if (!planned) co_await remove(uid);
+    co_return planned;
+  }
+
+  Task<void> remove(std::string uid) override {
+    jailed_.erase(uid);
+    bool is_last = jailed_.empty();
+    co_await pool_.run([root = root_, folder = own_folder(uid), is_last] {
+      std::error_code error;
+      fs::remove_all(folder, error);
+      if (is_last) take_away(root);
+      return true;
+    });
+  }
+
+  Task<void> clean(std::set<std::string> uids) override {
+    jailed_ = uids;
+    co_await pool_.run([root = root_, uids] {
+      std::error_code error;
+      for (const auto& entry : fs::directory_iterator(root + "/.coven/jails", error))
+        if (!uids.contains(entry.path().filename().string())) fs::remove_all(entry.path(), error);
+      if (uids.empty()) take_away(root);
+      return true;
+    });
+  }
+
+ private:
+  std::string own_folder(const std::string& uid) const { return root_ + "/.coven/jails/" + uid; }
+
+  Result<> check(const JailMeans& can) const {
+    bool is_enough = can.namespaces || (confine_ != Confine::require && can.landlock > 0 && can.seccomp);
+    if (is_enough) return {};
+    return fail(Code::cannot_execute,
+                fmt::format("this machine cannot confine an agent: {}{}", can.why_not,
+                            confine_ == Confine::require ? "" : ", and it lacks Landlock or seccomp"),
+                {},
+                "see: cru doctor. To run agents with all your rights, set `confine: off` in "
+                "~/.config/crucible/config.yaml");
+  }
+
+  static JailPlaces places_of(const std::string& root, const std::string& own, const JailRequest& request) {
+    const auto& environment = request.environment;
+    JailPlaces places;
+    places.root = root;
+    places.folder = request.folder;
+    places.own = own;
+    places.door = root + "/.coven/door";
+    places.home = real(from_environment(environment, "HOME", ""));
+    places.cache = from_environment(environment, "XDG_CACHE_HOME", places.home + "/.cache");
+    places.keys = real(from_environment(environment, "XDG_CONFIG_HOME", places.home + "/.config") +
+                       "/crucible/keys");
+    places.state = real(from_environment(environment, "XDG_STATE_HOME", places.home + "/.local/state") +
+                        "/crucible");
+    places.guarded = guarded_in(root);
+    if (places.folder != root)
+      for (auto& path : guarded_in(places.folder)) places.guarded.push_back(std::move(path));
+    places.sockets = user_sockets(root);
+    places.needed = {root, places.home};
+    places.ssh_socket = from_environment(environment, "SSH_AUTH_SOCK", "");
+    places.program = folder_of_program(request.program, environment);
+    places.program.path = places.program.path.empty() ? "" : real(places.program.path);
+    list_entries(places.program.path, places.files, places.folders);
+    return places;
+  }
+
+  static Result<JailPlan> lay_out(const std::string& root, const std::string& own, const JailRequest& request,
+                                  const JailMeans& can) {
+    if (auto made = make_folder(own, 0700); !made) return fail(std::move(made.error()));
+    if (request.rights.may_write) put_placeholders(root);
+    auto places = places_of(root, own, request);
+    auto plan = plan_jail(request.rights, places, can);
+    if (!places.program.path.empty() && can.namespaces)
+      if (auto made = make_folder(places.program.path, 0700); !made) return fail(std::move(made.error()));
+    if (request.rights.may_write && !places.cache.empty()) (void)make_folder(places.cache, 0700);
+    for (const auto& folder : plan.make_folders)
+      if (auto made = make_folder(folder, 0700); !made) return fail(std::move(made.error()));
+    for (const auto& copy : plan.make_copies) {
+      auto text = copy.from.empty() ? Result<std::string>(std::string()) : read_file(copy.from, max_copy);
+      if (!text) continue;  // it is not there, or not a file that anybody copies
+      if (auto made = write_file(copy.at, *text, 0600); !made) return fail(std::move(made.error()));
+    }
+    return plan;
+  }
+
+  static void put_placeholders(const std::string& root) {
+    std::error_code error;
+    bool has_git = fs::is_directory(fs::symlink_status(root + "/.git", error));
+    for (const auto& each : placeholders) {
+      auto path = fmt::format("{}/{}", root, each.path);
+      if (each.path.starts_with(".git/") && !has_git) continue;
+      if (fs::exists(fs::symlink_status(path, error))) continue;
+      if (each.is_folder)
+        (void)make_single_folder(path, 0755);
+      else
+        (void)create_exclusively(path, each.content, 0644);
+    }
+  }
+
+  /// Those that still say nothing.
+  static void take_away(const std::string& root) {
+    std::error_code error;
+    for (const auto& each : placeholders) {
+      auto path = fmt::format("{}/{}", root, each.path);
+      if (each.is_folder) {
+        if (fs::is_directory(fs::symlink_status(path, error))) (void)remove_empty_folder(path);
+      } else if (auto text = read_file(path, 16); text && *text == each.content) {
+        (void)remove_file(path);
+      }
+    }
+  }
+
+  const std::string root_, program_;
+  const Confine confine_;
+  Pool& pool_;
+  std::optional<JailMeans> means_;
+  std::set<std::string> jailed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Jails> file_jails(std::string root, std::string program, Confine confine, Pool& pool) {
+  return std::make_unique<FileJails>(std::move(root), std::move(program), confine, pool);
+}
+
+}  // namespace cru::runs
