@@ -58,7 +58,8 @@ Task<Result<>> Api::may_call(const Operation& operation, const Call& call) const
 
 Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::object input) {
   if (auto allowed = co_await may_call(operation, call); !allowed) co_return fail(std::move(allowed.error()));
-  if (reading_only_ && !operation.reads_only && operation.name != "shutdown") co_return fail(*reading_only_);
+  bool is_open = operation.reads_only || operation.works_without_keeper;
+  if (reading_only_ && !is_open) co_return fail(*reading_only_);
   auto checked = check_input(operation, std::move(input));
   if (!checked) co_return fail(std::move(checked.error()));
   auto handler = handlers_.find(operation.name);

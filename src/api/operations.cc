@@ -51,7 +51,8 @@ std::vector<Operation> make_table() {
                    .summary = "Stops the daemon; runs continue",
                    .routes = {{"POST", "/shutdown"}},
                    .callers = person,
-                   .idempotent = true});
+                   .idempotent = true,
+                   .works_without_keeper = true});
 
   table.push_back({.name = "create_pairing",
                    .summary = "Makes a code by which another place gets a person's rights: the web page, a "
@@ -62,6 +63,7 @@ std::vector<Operation> make_table() {
                                .max = 128,
                                .fallback = R"("another place")"}},
                    .callers = person,
+                   .works_without_keeper = true,
                    .status = 201});
   table.push_back(
       {.name = "redeem_pairing",
@@ -69,6 +71,7 @@ std::vector<Operation> make_table() {
        .routes = {{"POST", "/pairings/redeem"}},
        .fields = {{.name = "code", .required = true, .summary = "the code", .min = 1, .max = 128}},
        .callers = anyone | unknown,
+       .works_without_keeper = true,
        .status = 201});
   table.push_back(
       {.name = "list_pairings",
@@ -86,6 +89,7 @@ std::vector<Operation> make_table() {
        .callers = person,
        .destructive = true,
        .idempotent = true,
+       .works_without_keeper = true,
        .cli = {.verb = "pair revoke", .arguments = {"id"}}});
 
   table.push_back(

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "crew/bounded_text.h"
 #include "crew/off_limits.h"
 #include "crew/text_edit.h"

@@ -14,12 +14,13 @@ struct Budgets {
   size_t agents = 0;     ///< `cru mcp`
 };
 
-/// For so many descriptors: some are the daemon's own (database, log, keeper, helper programs).
+/// For so many descriptors: some are the daemon's own (database, log, keeper, helper programs). Over a unix
+/// socket each connection takes two: its own, and the handle of the process at its other end.
 inline Budgets budgets_for(size_t descriptors) {
   constexpr size_t own = 64;
   size_t free = std::max<size_t>(descriptors, own + 24) - own;
   Budgets out;
-  out.people = std::clamp<size_t>(free / 4, 4, 1024);
+  out.people = std::clamp<size_t>(free / 8, 3, 1024);
   out.web = std::clamp<size_t>(free / 4, 4, 1024);
   out.strangers = std::clamp<size_t>(out.web / 2, 2, 512);
   out.sockets = std::clamp<size_t>(free / 4, 4, 4096);

@@ -81,7 +81,10 @@ Task<CallerIdentity::Known> CallerIdentity::look_up(http::Peer peer, bool declar
   auto seen = co_await pool_.run([peer, port = port_] { return see(peer, port); });
   Known known{.keeper = keeper, .declared = declared};
   known.judgement =
-      judge_holders(seen.holders, {.keeper = keeper, .daemon = own_pid(), .declared = declared});
+      judge_holders(seen.holders, {.keeper = keeper,
+                                   .daemon = own_pid(),
+                                   .declared = declared,
+                                   .program = own_executable()});
   if (!seen.holders.empty()) {
     known.process = seen.holders.front().process;
     auto host = known.judgement.standing == Standing::run ? std::nullopt
@@ -94,7 +97,11 @@ Task<CallerIdentity::Known> CallerIdentity::look_up(http::Peer peer, bool declar
   bool is_starting = false;
   if (known.judgement.standing == Standing::run) known.uid = co_await run_of(seen, is_starting);
   if (is_starting && known.uid.empty()) co_return known;  // and looked up again
-  if (known_.size() >= max_known) known_.clear();         // those still there are looked up again
+  if (known_.size() >= max_known) {
+    // Those still there are looked up again. That one is an agent was said once, and is said only once.
+    std::erase_if(known_, [](const auto& each) { return !each.second.declared; });
+    while (known_.size() >= max_known) known_.erase(known_.begin());
+  }
   known_.insert_or_assign(peer.connection, known);
   co_return known;
 }
@@ -132,6 +139,9 @@ Task<Result<api::Call>> CallerIdentity::identify(http::Peer peer, std::string to
   }
   call.why = known.judgement.why;
   auto standing = known.judgement.standing;
+  // Processes of one user can read each other's environment: a token that a process of another run shows is
+  // not its own.
+  if (standing == Standing::run && !known.uid.empty()) uid.clear();
   if (!uid.empty()) {
     standing = Standing::run;
     known.uid = uid;

@@ -329,7 +329,7 @@ Task<Result<>> Engine::recover(bool fresh_database) {
 
 Task<void> Engine::recover_rooms(bool fresh_database) {
   recovered_ = co_await recover_all(fresh_database);
-  api_.set_reading_only({});
+  if (*recovered_) api_.set_reading_only({});
   recovery_moved_.notify();
   if (*recovered_) co_return;
   // With the doors open already, nobody may go on with what was taken back only by half.
@@ -366,7 +366,10 @@ Task<void> Engine::apply_trust() {
       [root = root_, check = trust::check_now(trust_.checks())] { return load_config(root, check); });
   registry_.look_again();
   if (!fresh) {
-    log_error("cannot read the configuration after a change of trust", fresh.error());
+    // It may have been taken away: what cannot be checked does not count.
+    log_error("cannot read the configuration after a change of trust; the built-in models are in force",
+              fresh.error());
+    minds_.set_models(minds::default_settings());
     co_return;
   }
   minds_.set_models(fresh->minds);

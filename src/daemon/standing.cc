@@ -9,11 +9,13 @@
 namespace cru::daemon {
 namespace {
 
-/// A keeper of another project: whatever is below it is a run there.
-bool is_keeper(const ProcessLook& look) {
+/// A keeper of another project, or one of its supervisors: whatever is below it is a run there.
+bool is_keeper(const ProcessLook& look, const std::string& own_program) {
+  if (look.title == "cru-run") return true;
   if (look.words.size() < 2 || look.words[1] != "keeper") return false;
   const auto& program = look.words[0];
-  return program.substr(program.rfind('/') + 1) == "cru";
+  return program.substr(program.rfind('/') + 1) == "cru" ||
+         (!own_program.empty() && look.program == own_program);
 }
 
 }  // namespace
@@ -37,13 +39,14 @@ Judgement judge(const PeerLook& look, const Surroundings& around) {
   if (around.declared) return {Standing::agent, "it is an agent by its own word"};
   auto standing = look.is_foreign ? Standing::unknown : Standing::local;
   for (const auto& above : line) {
-    if (is_keeper(above)) return {standing, "it belongs to a run of another project", true};
+    if (is_keeper(above, around.program)) return {standing, "it belongs to a run of another project", true};
     if (auto host = members::recognise_host(above.program, above.title, above.words))
       return {standing, fmt::format("{} (process {}) started it", *host, above.pid), true};
   }
   if (look.is_foreign) return {standing, "it runs in another namespace than the daemon"};
+  // What our own user's process hides could be the keeper.
   if (look.ancestry.end != Ancestry::End::root)
-    return {Standing::local, "not all processes above it could be read"};
+    return {Standing::unknown, "not all processes above it could be read"};
   return {Standing::person, {}};
 }
 

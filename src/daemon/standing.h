@@ -13,7 +13,7 @@ enum class Standing {
   unknown,  ///< could not be told
   run,      ///< a process of a run, or a command of an agent that thinks in the daemon
   agent,    ///< said so itself
-  local,    ///< on this machine, but with an agent program above it, or above which not all could be read
+  local,    ///< on this machine, but with an agent program above it
   person
 };
 
@@ -29,6 +29,7 @@ struct Surroundings {
   int keeper = 0;  ///< 0: none
   int daemon = 0;
   bool declared = false;  ///< it has said on this connection that it is an agent
+  std::string program = {};  ///< the path of our own executable
 };
 Judgement judge(const PeerLook& look, const Surroundings& around);
 

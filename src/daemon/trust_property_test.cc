@@ -36,8 +36,9 @@ std::vector<PeerLook> disguise(Dice& dice) {
   PeerLook look;
   look.is_foreign = dice.coin();
   if (dice.coin()) look.process = ProcessIdentity{100, 1, "boot"};
-  constexpr std::array ends = {Ancestry::End::root, Ancestry::End::too_deep, Ancestry::End::unstable};
-  look.ancestry.end = ends[static_cast<size_t>(dice.below(3))];
+  constexpr std::array ends = {Ancestry::End::root, Ancestry::End::too_deep, Ancestry::End::unstable,
+                               Ancestry::End::unreadable};
+  look.ancestry.end = ends[static_cast<size_t>(dice.below(4))];
   auto add = [&](int pid, std::string title) {
     look.ancestry.line.push_back(
         {.pid = pid, .start_time = 1, .program = "/bin/" + title, .title = title, .words = {title}});
@@ -59,6 +60,8 @@ std::vector<PeerLook> disguise(Dice& dice) {
 /// As Api::may_call and the gate decide, for a caller below a run whose agent has `granted`.
 bool may(const api::Operation& row, Standing standing, Permissions granted) {
   if (standing == Standing::person) return true;
+  if (standing == Standing::local) return (row.callers & api::local) != 0;
+  if (standing == Standing::agent) return (row.callers & api::agent) != 0;
   if (standing == Standing::unknown)
     return (row.callers & api::run) && row.reads_only && check_agent(row, Permissions::baseline());
   return (row.callers & api::run) && check_agent(row, granted);

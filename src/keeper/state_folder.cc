@@ -69,7 +69,7 @@ bool Keeper::make_state_again() {
   if (!exits) return false;
   folder_ = std::move(folder);
   exits_folder_ = std::move(exits);
-  // Those that run already hold the one that was removed, and are found by their marks.
+  // Supervisors that run already hold the one that was removed: after our death nobody waits for them.
   if (Fd lock = hold_family_lock(folder_.get(), "runs.lock")) runs_lock_ = std::move(lock);
   removals_.add("/proc/self/fd/" + std::to_string(folder_.get()));
   return true;

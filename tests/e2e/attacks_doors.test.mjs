@@ -63,6 +63,18 @@ test("a run shows its token at any door and is that run; it is worth nothing aft
   await isPending(project, question);
 });
 
+test("a run that shows another run's token is still itself", async (t) => {
+  const { project } = await beset(t);
+  assert.equal((await project.cru("run", "--id", "victim", "--detach", "--", "sleep", "1000")).code, 0);
+  const { pid } = await project.json("show", "victim");
+  const steal = `token=$(tr '\\0' '\\n' </proc/${pid}/environ | sed -n 's/^CRU_TOKEN=//p'); echo "stole \${#token}"; CRU_TOKEN=$token ${project.cru_bin} kill victim; echo "code $?"`;
+  const printed = await inRun(project, "thief", ["sh", "-c", steal]);
+  assert.match(printed, /stole 64\n/);
+  assert.match(printed, /code 4\n/);
+  assert.equal((await project.json("show", "victim")).status, "running");
+  assert.equal((await project.cru("kill", "victim")).code, 0);
+});
+
 test("a run without its marks is still that run", async (t) => {
   const { project, question } = await beset(t);
   const printed = await inRun(project, "bare", ["env", "-u", "CRU_RUN", "-u", "CRU_TOKEN", "-u", "CRU_TASK_ID", "sh", "-c", `${project.cru_bin} locks acquire bare.cc; ${project.cru_bin} questions answer ${question.id} yes; echo "code $?"`]);
@@ -108,8 +120,13 @@ test("a caller in another namespace is nobody until that place is paired, and ag
   assert.equal((await elsewhere("ps")).code, 4);
   const { code, expires_at } = await project.json("pair", "--label", "container");
   assert.ok(Date.parse(expires_at) > Date.now());
-  assert.equal((await elsewhere("pair", "redeem", "0".repeat(32))).code, 3, "a wrong code");
-  const redeemed = await elsewhere("pair", "redeem", code);
+  const redeem = (text) => {
+    const child = project.spawn(["-rm", project.cru_bin, "pair", "redeem"], { argv0: "unshare", stdio: ["pipe", "pipe", "pipe"] });
+    child.stdin.end(`${text}\n`);
+    return child.ended;
+  };
+  assert.equal((await redeem("0".repeat(32))).code, 3, "a wrong code");
+  const redeemed = await redeem(code);
   assert.equal(redeemed.code, 0, redeemed.stderr);
   assert.equal((await elsewhere("ps")).code, 0);
   const [place] = (await project.json("pair", "list")).pairings;

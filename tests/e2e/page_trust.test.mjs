@@ -22,7 +22,7 @@ test("what waits for trust is in the inbox with its difference, and is trusted o
   const page = await context.newPage();
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
-  await page.goto(`${project.url}/#token=${project.token}`);
+  await page.goto(await project.link());
 
   const card = page.getByRole("region", { name: "Files that wait for your trust" });
   await card.getByText("2 files could run commands").waitFor();

@@ -115,11 +115,18 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
   auto deadline = system_clock().boot() + start_limit;
   // Inside a run whatever we start would count as the run's, to the keeper too: only the keeper may start it.
   if (api::own_environment("CRU_RUN")) {
-    auto asked = ask_keeper(project, {{"op", "start_daemon"}, {"id", 1}});
-    if (!asked)
-      return fail(Code::daemon_unreachable, "the keeper cannot start the daemon: " + asked.error().message);
-    if (wait_for_socket(project, Fd(), deadline) != Started::yes) return did_not_start(project, false);
-    return {};
+    do {
+      auto asked = ask_keeper(project, {{"op", "start_daemon"}, {"id", 1}});
+      if (!asked)
+        return fail(Code::daemon_unreachable, "the keeper cannot start the daemon: " + asked.error().message);
+      // One that was killed before it opened its socket says nothing: after a while it is looked whether there
+      // is one at all.
+      do {
+        auto until = std::min(deadline, system_clock().boot() + Duration(5s));
+        if (wait_for_socket(project, Fd(), until) == Started::yes) return {};
+      } while (system_clock().boot() < deadline && server_of(project.root, "covend"));
+    } while (system_clock().boot() < deadline && may_start_again(project));
+    return did_not_start(project, false);
   }
   auto program = executable.empty() ? own_executable_to_start() : executable;
   std::vector<std::string> argv{program, "daemon", "run", "--project", project.root};

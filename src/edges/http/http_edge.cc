@@ -156,8 +156,8 @@ Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http
 Task<Result<http::Response>> HttpEdge::answer_events(const http::Request& request, http::Writer& writer,
                                                      api::Call call, const api::Operation& operation,
                                                      json::object input, bool& streamed) {
-  if ((operation.callers & call.caller) == 0)
-    co_return fail(Code::forbidden, "this caller may not read events");
+  if (auto allowed = co_await api_.may_call(operation, call); !allowed)
+    co_return fail(std::move(allowed.error()));
   auto checked = api::check_input(operation, std::move(input));
   if (!checked) co_return fail(checked.error());
   auto wanted = co_await read_event_request(log_, request, std::move(*checked));

@@ -346,7 +346,10 @@ void Socket::accept_some() {
     }
     if (guest.peer.uid != own_user() && guest.peer.uid != 0) continue;
     if (links_.size() >= limits_.connections) {
-      log_warn("too many MCP clients", {{"limit", limits_.connections}});
+      // Without an id: whatever it asks next, this is the answer.
+      (void)send_now(guest.socket, R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":)"
+                                   R"("overloaded: too many MCP clients; close some, then retry"}})"
+                                   "\n");
       continue;
     }
     http::Peer peer{.is_unix = true, .pid = guest.peer.pid, .uid = guest.peer.uid};

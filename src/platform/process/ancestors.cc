@@ -1,8 +1,10 @@
 #include "platform/process/ancestors.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include "platform/files/files.h"
@@ -45,7 +47,11 @@ Ancestry walk(int pid, int top) {
       return found;
     }
     ProcessLook look;
-    if (!look_at(pid, look)) return found;
+    if (!look_at(pid, look)) {
+      // With hidepid the processes of other users are not shown. No agent of ours is above one of those.
+      if (!found.line.empty() && ::kill(pid, 0) != 0 && errno == EPERM) break;
+      return found;
+    }
     found.line.push_back(std::move(look));
     is_last = pid == top;
     pid = parent_of(pid);

@@ -7,12 +7,13 @@
 namespace cru {
 namespace {
 
-/// The number behind `name` in a /proc/PID/status; -1 if it is not there.
+/// The number behind `name` in a /proc/PID/status. 0 if it is not there, or not shown: with hidepid that of
+/// the first process is not.
 int status_number(const std::string& file, std::string_view name) {
   auto text = read_file(file, 64u << 10);
-  if (!text) return -1;
+  if (!text) return 0;
   auto at = text->find("\n" + std::string(name) + ":");
-  return at == std::string::npos ? -1 : std::atoi(text->c_str() + at + name.size() + 2);
+  return at == std::string::npos ? 0 : std::atoi(text->c_str() + at + name.size() + 2);
 }
 
 /// Whether every user has its own number here, as it does outside of user namespaces.

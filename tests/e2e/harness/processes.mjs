@@ -127,7 +127,7 @@ export class Processes extends Client {
   /// kill -9, and gone before it returns: our own child, and whoever serves the project if that was started by a
   /// verb. Tells how many died of it.
   async killDaemon(signal = "SIGKILL") {
-    const child = this.daemon;
+    const child = this.daemon, pid = this.daemonPid;  // as they are now: a verb that waits may start the next one at once
     this.daemon = null;
     let died = 0;
     if (child) {
@@ -135,8 +135,7 @@ export class Processes extends Client {
       const ended = await child.ended;
       died += ended.signal === signal || (signal !== "SIGKILL" && ended.code === 0) ? 1 : 0;
     }
-    const pid = this.daemonPid;
-    if (!pid || !this.#isDaemon(pid)) return died;
+    if (!pid || pid === child?.pid || !this.#isDaemon(pid)) return died;
     try { process.kill(pid, signal); } catch { return died; }
     await waitFor(() => !isAlive(pid), { every: 5, what: `daemon ${pid} is gone` });
     return died + 1;

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <iostream>
 
+#include "base/text.h"
 #include "edges/cli/core/completion.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/page_url.h"
@@ -14,6 +16,7 @@
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/process/detach.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 namespace {
@@ -26,6 +29,18 @@ Result<int> version_verb(Context& context, const Args&) {
   return 0;
 }
 
+/// A page that leads to `url`. The address lets in whoever has it, and arguments of programs can be read by
+/// every user of the machine: so a browser is given a file.
+Result<std::string> leading_page(const Context& context, const std::string& url) {
+  auto file = context.project.state() + "/open.html";
+  auto text = fmt::format(
+      "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url={0}\">"
+      "<title>cru</title><a href=\"{0}\">Open cru</a>\n",
+      url);
+  if (auto written = write_file(file, text, 0600); !written) return fail(written.error());
+  return file;
+}
+
 /// Opens a browser where there is a desktop; whether it worked is the desktop's to show.
 void try_browser(const Context& context, const std::string& url) {
   bool desktop = api::own_environment("DISPLAY") || api::own_environment("WAYLAND_DISPLAY");
@@ -33,9 +48,11 @@ void try_browser(const Context& context, const std::string& url) {
   auto environment = clean_environment();
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "BROWSER"})
     if (auto value = api::own_environment(name)) environment.push_back(fmt::format("{}={}", name, *value));
+  auto page = leading_page(context, url);
+  if (!page) return;
   for (const char* program : {"/usr/bin/xdg-open", "/usr/local/bin/xdg-open"})
     if (may_execute(program)) {
-      (void)start_detached({program, url}, environment, context.project.root);
+      (void)start_detached({program, *page}, environment, context.project.root);
       return;
     }
 }
@@ -61,15 +78,23 @@ Result<int> pair_verb(Context& context, const Args& args) {
   }
   context.print(
       fmt::format("Run this in the other place, in the same project, within a day:\n\n"
-                  "  cru pair redeem {}\n\nOr open this page there:\n\n  {}\n",
+                  "  cru pair redeem\n\nand enter this code:\n\n  {}\n\nOr open this page there:\n\n  {}\n",
                   text_or(*made, "code"), text_or(*made, "url")));
   return 0;
 }
 
-Result<int> redeem_verb(Context& context, const Args& args) {
+/// The code is read, not passed as an argument, which every user of the machine could see.
+Result<int> redeem_verb(Context& context, const Args&) {
   auto file = edges::key_file(context.project, api::own_environment);
   if (file.empty()) return fail(Code::invalid_argument, "there is no home folder to keep the key in", "HOME");
-  auto redeemed = context.client().post("/pairings/redeem", {{"code", args.get("code")}});
+  if (is_terminal(standard_input)) write_out(standard_error, "Code: ");
+  std::string code;
+  std::getline(std::cin, code);
+  code = trim(code);
+  if (code.empty())
+    return fail(Code::invalid_argument, "a code is required on standard input", "code",
+                "make one where you are recognised: cru pair");
+  auto redeemed = context.client().post("/pairings/redeem", {{"code", code}});
   if (!redeemed) return fail(redeemed.error());
   if (auto folder = make_folder(file.substr(0, file.rfind('/')), 0700); !folder) return fail(folder.error());
   if (auto written = write_file(file, std::string(text_or(*redeemed, "key")) + "\n", 0600); !written)
@@ -119,8 +144,9 @@ void add_other_commands(std::vector<Command>& table) {
   table.push_back({.path = "pair redeem",
                    .group = "Daemon",
                    .summary = "Exchanges a code for a key, which commands here then use",
-                   .arguments = {{.name = "code", .summary = "what `cru pair` printed"}},
-                   .run = redeem_verb});
+                   .examples = {"cru pair redeem"},
+                   .run = redeem_verb,
+                   .details = "Reads the code that `cru pair` printed from standard input."});
   table.push_back(
       {.path = "demo",
        .group = "cru",

@@ -33,6 +33,8 @@ struct Shared {
   void sweep();
   /// Makes room for one more that has shown nothing. False if nobody can go.
   bool evict_stranger();
+  /// Makes room for one more at the unix sockets: a connection goes on which nothing is asked.
+  bool evict_idle();
   /// "Date: …\r\n", made once a second.
   const std::string& date();
 };
@@ -89,6 +91,8 @@ class Connection final : public Writer {
   void expire();
   /// Ends it at once, with a word if the peer takes it. False while its request is being answered.
   bool evict();
+  /// The same, but only between two requests, and over a unix socket.
+  bool evict_if_idle() { return peer_.is_unix && !busy_ && reader_ && evict(); }
 
  private:
   /// Waits until the socket is readable or writable, or `expire`.

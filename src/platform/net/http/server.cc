@@ -56,6 +56,11 @@ bool Shared::evict_stranger() {
   return std::ranges::any_of(known, [](auto* connection) { return connection->evict(); });
 }
 
+bool Shared::evict_idle() {
+  auto known = connections;
+  return std::ranges::any_of(known, [](auto* connection) { return connection->evict_if_idle(); });
+}
+
 struct Server::Impl {
   Shared shared;
   std::list<Listener> listeners;
@@ -107,7 +112,8 @@ struct Server::Impl {
   }
 
   bool has_room(const Listener& listener) {
-    if (listener.is_unix) return shared.unix_count < shared.config.unix_connections;
+    if (listener.is_unix)
+      return shared.unix_count < shared.config.unix_connections || shared.evict_idle();
     if (shared.strangers.size() >= shared.config.strangers && !shared.evict_stranger()) return false;
     return shared.tcp_count < shared.config.connections || shared.evict_stranger();
   }
