@@ -318,6 +318,7 @@ Task<Result<Subagent>> Crew::queue_spawn(Place place, SpawnRequest request, std:
   // A repeated request finds the one that is under way already.
   bool is_known = queue_.has(task_id) || active_.contains(task_id);
   if (!subagent || is_over(subagent->status) || is_known) co_return subagent;
+  keep_account(subagent->chat_id, std::move(request.account));
   queue_.add(task_id, subagent->parent, subagent->chat_id, subagent->provider);
   update_files(subagent->chat_id);
   pump();

@@ -60,6 +60,7 @@ struct Request {
   std::string resume;  ///< Reply::resume of the turn before; empty: a new conversation
   Abilities abilities;
   std::optional<int64_t> max_turns;
+  std::map<std::string, std::string> account = {};  ///< variables, over the daemon's own
 };
 
 struct Reply {

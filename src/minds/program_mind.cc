@@ -117,7 +117,7 @@ class ProgramMind final : public Mind {
                                     fmt::format("a run named {} already exists", request.run_id)));
       if (known.error().code != Code::not_found) co_return fail(std::move(known.error()));
     }
-    auto environment = co_await environment_for_run(request.abilities);
+    auto environment = co_await environment_for_run(request.abilities, request.account);
     runs::StartRequest start{.id = request.run_id,
                              .argv = std::move(call.argv),
                              .backend = call.backend,
@@ -141,9 +141,12 @@ class ProgramMind final : public Mind {
                                 std::move(why), error.hint));
   }
 
-  Task<std::map<std::string, std::string>> environment_for_run(Abilities abilities) {
+  Task<std::map<std::string, std::string>> environment_for_run(Abilities abilities,
+                                                               std::map<std::string, std::string> account) {
     std::map<std::string, std::string> environment;
     for (const auto& [name, value] : options_.environment)
+      if (is_of_account(provider_.kind, name)) environment[name] = value;
+    for (const auto& [name, value] : account)
       if (is_of_account(provider_.kind, name)) environment[name] = value;
     if (provider_.kind != ProviderKind::gemini || environment.contains(gemini_settings_variable))
       co_return environment;

@@ -7,7 +7,7 @@
 namespace cru::runs {
 namespace {
 
-constexpr JailMeans all_means{.namespaces = true, .seccomp = true, .landlock = 6, .why_not = {}};
+const JailMeans all_means{.namespaces = true, .seccomp = true, .landlock = 6, .why_not = {}};
 
 JailPlaces some_places() {
   JailPlaces places;

@@ -121,6 +121,7 @@ void bind_subagents(Api& api, Crew& crew) {
     crew::SpawnRequest request{
         .agent = text(in, "agent"), .task = text(in, "task"), .permissions = {}, .model = text(in, "model")};
     if (in.contains("permissions")) request.permissions = texts_at(in, "permissions");
+    request.account = call.account;
     return spawn_agent(crew, spawner_of(call, in), std::move(request), seconds_at(in, 50));
   });
   api.bind("get_subagent", [&crew](const Call& call, const json::object& in) {
@@ -135,15 +136,16 @@ void bind_subagents(Api& api, Crew& crew) {
 }
 
 void bind_chats(Api& api, Crew& crew) {
-  api.bind("start_chat", [&crew](const Call&, const json::object& in) {
+  api.bind("start_chat", [&crew](const Call& call, const json::object& in) {
     return chat_reply(crew.start_chat({.agent = text(in, "agent"),
                                        .model = text(in, "model"),
                                        .message = text(in, "message"),
                                        .title = text(in, "title"),
-                                       .permissions = texts_at(in, "permissions")}));
+                                       .permissions = texts_at(in, "permissions"),
+                                       .account = call.account}));
   });
-  api.bind("send_message", [&crew](const Call&, const json::object& in) {
-    return chat_reply(crew.send(text(in, "id"), text(in, "text")));
+  api.bind("send_message", [&crew](const Call& call, const json::object& in) {
+    return chat_reply(crew.send(text(in, "id"), text(in, "text"), call.account));
   });
   api.bind("cancel_turn", [&crew](const Call&, const json::object& in) {
     return chat_reply(crew.cancel_turn(text(in, "id")));

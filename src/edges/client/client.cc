@@ -7,6 +7,7 @@
 #include "base/id.h"
 #include "edges/identity.h"
 #include "platform/files/own_folder.h"
+#include "platform/process/self.h"
 #include "platform/loop/clock.h"
 #include "platform/process/process_exit.h"
 
@@ -148,6 +149,10 @@ Result<std::string> Client::call_text(std::string_view method, const std::string
     request.headers.emplace_back("Content-Type", "application/json");
     request.headers.emplace_back("Cru-Request-Id", uuid_from(system_random().bytes16()));
     if (body.empty()) request.body = "{}";
+    // Programs that think for this person use the person's own account, as they do in this shell.
+    bool is_for_crew = target.starts_with("/chats") || target.starts_with("/subagents");
+    if (auto account = is_for_crew ? edges::account_header(whole_environment()) : ""; !account.empty())
+      request.headers.emplace_back("Cru-Account", account);
   }
   for (int attempt = 1;; ++attempt) {
     interrupted_ = false;
