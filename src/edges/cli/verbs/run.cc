@@ -243,7 +243,7 @@ void add_run_commands(std::vector<Command>& table) {
           "first\nCtrl-C stops the run; the second returns without waiting. The run depends neither on "
           "this\ncommand nor on the daemon; see cru ps, cru logs and cru show. The report of an agent is "
           "stored in\n.crucible/sessions; see cru sessions show."};
-  for (auto& flag : mind_flags("for agents: grant only this permission; for what is confined: let it use "
+  for (auto& flag : mind_flags("for agents: grant this permission, beyond its definition's; for what is confined: let it use "
                                "ssh-agent, gpg or docker"))
     run.flags.push_back(std::move(flag));
   run.flags.push_back(trust_once_flag());
