@@ -107,6 +107,9 @@ class Crew {
   /// Errors: not_found. One that is over is left as it is.
   Task<Result<Subagent>> cancel(std::string task_id);
 
+  /// A command for the agent whose mind is this run, confined to what the agent may. Errors: forbidden for
+  /// any other run, and those of the tool.
+  Task<Result<std::string>> run_command(std::string run_id, json::object input);
   /// What a run of ours is allowed; nothing for a run that is no thread's mind.
   Task<Result<std::optional<Permissions>>> permissions_of_run(std::string run_id);
   /// Whether this is a chat of the one who asks. A person's are all.

@@ -140,8 +140,11 @@ Task<Result<>> check_run(crew::Crew& crew, const runs::Runs& runs, const api::Op
     co_return check_agent(operation, definitions::Permissions::baseline());
   auto granted = co_await crew.permissions_of_run(std::move(run_id));
   if (!granted) co_return fail(std::move(granted.error()));
-  // A run that a person started by itself is no agent of the crew.
-  co_return *granted ? check_agent(operation, **granted) : Result<>();
+  if (*granted) co_return check_agent(operation, **granted);
+  // A run that a person started by itself is no agent of the crew. It has a shell of its own.
+  if (operation.name == "run_command")
+    co_return fail(Code::forbidden, "run_command is for agents of the crew", "", "run the command yourself");
+  co_return Result<>();
 }
 
 /// What may be run on the word of whoever calls; nothing if that is whatever the user may.

@@ -33,8 +33,8 @@ void append(Words& words, Tools tools) { words.insert(words.end(), tools.begin()
 /// "Bash(git log:*)" names Bash.
 std::string_view tool_of(std::string_view rule) { return rule.substr(0, rule.find('(')); }
 
-/// Claude's tools that are out of the question. Its Bash is not confined as ours is; and run_command, which
-/// is, is not offered to programs: so an agent with ProcessSpawn alone has no commands there.
+/// Claude's tools that are out of the question. Its Bash may do whatever its jail lets it: an agent with
+/// ProcessSpawn alone runs commands by our MCP server's run_command, which holds each of them to its rights.
 Words forbidden(const Abilities& abilities) {
   Words words;
   if (!abilities.write) append(words, writing_tools);

@@ -110,6 +110,12 @@ Task<Result<Reply>> prune_chats(Crew& crew, int64_t days, bool dry_run) {
   co_return Reply(std::move(reply));
 }
 
+Task<Result<Reply>> run_command(Crew& crew, std::string run_id, json::object input) {
+  auto said = co_await crew.run_command(std::move(run_id), std::move(input));
+  if (!said) co_return fail(std::move(said.error()));
+  co_return Reply(json::object{{"success", true}, {"result", *said}});
+}
+
 Duration seconds_at(const json::object& in, int64_t fallback) {
   return std::chrono::seconds(int_or(in, "wait_seconds", fallback));
 }
@@ -123,6 +129,9 @@ void bind_subagents(Api& api, Crew& crew) {
     if (in.contains("permissions")) request.permissions = texts_at(in, "permissions");
     request.account = call.account;
     return spawn_agent(crew, spawner_of(call, in), std::move(request), seconds_at(in, 50));
+  });
+  api.bind("run_command", [&crew](const Call& call, const json::object& in) {
+    return run_command(crew, call.run_id, in);
   });
   api.bind("get_subagent", [&crew](const Call& call, const json::object& in) {
     return get_subagent(crew, spawner_of(call, in), text(in, "task_id"), seconds_at(in, 0));
