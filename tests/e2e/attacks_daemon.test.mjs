@@ -306,7 +306,7 @@ for (const name of ["covend.sock", "covend.pid", "token", "coven.db", "door/mcp.
     const project = await OrdinaryProject.started({}, t);
     await project.sh("first", "read x");
     const path = project.path(".coven", name), { token } = project;
-    unlinkSync(path);
+    rmSync(path, { recursive: true });
     await waitFor(() => existsSync(path), { what: `${name} is there again` });
     await waitFor(async () => (await project.cru("ps")).code === 0, { what: "the door is open" });
     assert.equal((await project.cru("send", "first", "x")).code, 0);
