@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <ranges>
 
+#include "base/guarded_paths.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
 #include "platform/process/subprocess.h"
@@ -81,6 +83,7 @@ class FileJails final : public Jails {
     if (auto possible = check(can); !possible) co_return fail(std::move(possible.error()));
     auto folder = own_folder(uid);
     jailed_.insert(uid);
+    request.cru = program_;
     auto planned =
         co_await pool_.run([root = root_, folder, request, can] { return lay_out(root, folder, request, can); });
     if (!planned) co_await remove(uid);
@@ -140,7 +143,18 @@ class FileJails final : public Jails {
     if (places.folder != root)
       for (auto& path : guarded_in(places.folder)) places.guarded.push_back(std::move(path));
     places.sockets = user_sockets(root);
-    places.needed = {root, places.home};
+    auto path_variable = request.path();
+    places.needed = {root, places.home, fs::path(request.cru).parent_path().string()};
+    for (auto part : std::views::split(path_variable, ':'))
+      places.needed.emplace_back(part.begin(), part.end());
+    std::erase_if(places.needed, [&](const std::string& path) {
+      std::error_code error;
+      return !fs::is_directory(path, error) ||
+             (path != root && path != places.home &&
+              (is_or_is_below(path, root) || is_or_is_below(path, places.home)));
+    });
+    std::ranges::sort(places.needed);
+    places.needed.erase(std::unique(places.needed.begin(), places.needed.end()), places.needed.end());
     places.ssh_socket = from_environment(environment, "SSH_AUTH_SOCK", "");
     places.program = folder_of_program(request.program, environment);
     places.program.path = places.program.path.empty() ? "" : real(places.program.path);

@@ -23,6 +23,12 @@ struct JailRequest {
   std::string program;  ///< claude, codex, gemini, or another's name
   std::string folder;   ///< where it works
   std::map<std::string, std::string> environment;
+  std::string cru = {};  ///< filled in: our own program, which agents call
+
+  std::string path() const {
+    auto found = environment.find("PATH");
+    return found == environment.end() ? std::string() : found->second;
+  }
 };
 
 class Jails {
