@@ -36,6 +36,9 @@ Judgement judge(const PeerLook& look, const Surroundings& around) {
     return {Standing::unknown, "there are too many processes above it"};
   if (look.ancestry.end == Ancestry::End::unstable)
     return {Standing::unknown, "the processes above it keep changing"};
+  // What our own user's process hides could be the keeper.
+  if (look.ancestry.end == Ancestry::End::unreadable)
+    return {Standing::unknown, "not all processes above it could be read"};
   if (around.declared) return {Standing::agent, "it is an agent by its own word"};
   auto standing = look.is_foreign ? Standing::unknown : Standing::local;
   for (const auto& above : line) {
@@ -44,9 +47,6 @@ Judgement judge(const PeerLook& look, const Surroundings& around) {
       return {standing, fmt::format("{} (process {}) started it", *host, above.pid), true};
   }
   if (look.is_foreign) return {standing, "it runs in another namespace than the daemon"};
-  // What our own user's process hides could be the keeper.
-  if (look.ancestry.end != Ancestry::End::root)
-    return {Standing::unknown, "not all processes above it could be read"};
   return {Standing::person, {}};
 }
 

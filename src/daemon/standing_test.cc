@@ -78,10 +78,10 @@ TEST(Standing, IsNobodysIfItCannotBeTold) {
   EXPECT_EQ(standing(PeerLook{}), Standing::unknown);
 }
 
-TEST(Standing, IsLocalIfNotAllAboveCouldBeRead) {
+TEST(Standing, IsUnknownIfNotAllAboveCouldBeRead) {
   auto seen = look();
   seen.ancestry.end = Ancestry::End::unreadable;
-  EXPECT_EQ(standing(seen), Standing::local);
+  EXPECT_EQ(standing(seen), Standing::unknown);
 }
 
 TEST(Standing, OfASocketIsTheLeastOfItsHolders) {

@@ -1,14 +1,14 @@
 // What nobody can make the daemon do: write through a repository's links, wait for a FIFO, die of a record, run out of
 // descriptors, hang on its keeper, or lose what it holds when its folder is removed. Every program here is an ordinary
-// user's (harness/ordinary.mjs).
+// user's (harness/ordinary_user.mjs).
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { changeDatabase, codeOf, cru_bin, exchange, isAlive, noneLeft, random, repository, waitFor } from "./harness.mjs";
-import { giveAway, OrdinaryProject } from "./harness/ordinary.mjs";
+import { changeDatabase, codeOf, exchange, isAlive, noneLeft, random, repository, waitFor } from "./harness.mjs";
+import { giveAway, UserProject as OrdinaryProject } from "./harness/ordinary_user.mjs";
 
 const oneSentence = (text) => text.trim().split("\n").length === 1;
 
@@ -93,8 +93,13 @@ test("nothing is written through a linked .crucible or linked sessions", async (
     symlinkSync(elsewhere, project.path(linked));
     giveAway(project.root);
     const said = await project.cru("chat", "--model", "scripted", "-m", "hello");
-    assert.equal(said.code, 0, said.stderr);
-    await waitFor(() => /is a symbolic link/.test(project.log()), { what: "the log says why there are no files" });
+    if (linked === ".crucible") {
+      assert.equal(said.code, 4, said.stderr);
+      assert.match(said.stderr, /\.crucible is a symbolic link, which cru does not follow/);
+    } else {
+      assert.equal(said.code, 0, said.stderr);
+      await waitFor(() => /is a symbolic link/.test(project.log()), { what: "the log says why there are no files" });
+    }
     assert.deepEqual(readdirSync(elsewhere), [], linked);
   }
 });
@@ -212,13 +217,14 @@ for (const [name, count, limit] of [["1,030 idle connections by another user", 1
   test(`${name}: a person's verbs still work, and so does whoever shows a token`, async (t) => {
     const project = new OrdinaryProject({});
     t.after(() => project.close());
-    const launch = () => (limit ? project.spawn([`--nofile=${limit}:${limit}`, "--", cru_bin, "daemon", "run"], { argv0: "prlimit" }) : project.spawn(["daemon", "run"]));
+    const launch = () => (limit ? project.spawn([`--nofile=${limit}:${limit}`, "--", project.cru_bin, "daemon", "run"], { argv0: "prlimit" }) : project.spawn(["daemon", "run"]));
     await project.launched(launch);
+    await project.enter();
     await idleConnections(t, project.tcp, count);
     for (let i = 0; i < 3; ++i) assert.equal((await project.cru("ps")).code, 0);
     await project.sh(`run-${count}`, "true");
     assert.equal((await project.ended(`run-${count}`)).status, "completed");
-    const page = await waitFor(() => exchange(project.tcp, "GET", "/agents", { headers: { Authorization: `Bearer ${project.token}` } }), { what: "whoever shows a token is heard" });
+    const page = await waitFor(() => exchange(project.tcp, "GET", "/agents", { headers: { Authorization: `Bearer ${project.credential}` } }), { what: "whoever shows a token is heard" });
     assert.equal(page.status, 200, page.text);
   });
 
@@ -232,7 +238,7 @@ test("two Origin or two Authorization headers are refused", async (t) => {
     socket.on("error", reject);
     socket.on("close", () => resolve(Number(text.split(" ")[1])));
   });
-  const right = `Authorization: Bearer ${project.token}`, own = `Origin: http://${host}:${port}`;
+  const right = `Authorization: Bearer ${project.credential}`, own = `Origin: http://${host}:${port}`;
   assert.equal(await status([right, own]), 200);
   assert.equal(await status([right, own, "Origin: http://evil.example"]), 400);
   assert.equal(await status([right, "Origin: http://evil.example", own]), 400);

@@ -2,47 +2,16 @@
 // Everything here is an ordinary user's, also where the tests are root's.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { cru_bin, isAlive, Project, waitFor } from "./harness.mjs";
+import { isAlive, waitFor } from "./harness.mjs";
 import { cast, told } from "./harness/cast.mjs";
+import { UserProject, userProgram } from "./harness/ordinary_user.mjs";
 
-const nobody = 65534, is_root = process.getuid() === 0;
-const as_user = ["--reuid", String(nobody), "--regid", String(nobody), "--clear-groups"];
+const program = userProgram();
 
-/// The program where an ordinary user may execute it: a clone may be in a folder that only root enters.
-const program = (() => {
-  if (!is_root || spawnSync("setpriv", [...as_user, "test", "-x", cru_bin]).status === 0) return cru_bin;
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), "cru-bin-")), copy = join(folder, "cru");
-  chmodSync(folder, 0o755);
-  copyFileSync(cru_bin, copy);
-  chmodSync(copy, 0o755);
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  return copy;
-})();
-
-class OrdinaryProject extends Project {
-  static async started(options, t) {
-    const project = new OrdinaryProject(options);
-    t.after(() => project.close());
-    project.own();
-    await project.startDaemon();
-    return project;
-  }
-  /// What the test has written is the user's.
-  own() {
-    if (is_root) spawnSync("chown", ["-R", `${nobody}:${nobody}`, this.root, this.home]);
-  }
-  spawn(args, { argv0 = program, ...options } = {}) {
-    return is_root ? super.spawn([...as_user, argv0, ...args], { argv0: "setpriv", ...options }) : super.spawn(args, { argv0, ...options });
-  }
-  async must(...args) {
-    const ended = await this.cru(...args);
-    assert.equal(ended.code, 0, `cru ${args.join(" ")}: ${ended.stdout}${ended.stderr}`);
-    return ended.stdout;
-  }
+class OrdinaryProject extends UserProject {
   async show(id) { return JSON.parse(await this.must("show", id, "--json")); }
   /// A shell script as a run.
   run(id, script, ...flags) { return this.must("run", "--detach", "--id", id, ...flags, "--", "sh", "-c", script); }

@@ -5,14 +5,14 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { cru_bin, patience, Project, waitFor } from "./harness.mjs";
+import { patience, waitFor } from "./harness.mjs";
+import { giveAway, UserProject } from "./harness/ordinary_user.mjs";
 
-const nobody = 65534;
 const is_root = process.getuid() === 0;
 
 /// A project whose verbs, daemon and keeper are an ordinary user's. Verbs start the daemon: we look at it through them, as its
 /// own user.
-class Clone extends Project {
+class Clone extends UserProject {
   constructor(test, { files = {} } = {}) {
     super();
     this.env.CRU_HOOK_LIMIT_MS = String(patience);
@@ -30,16 +30,10 @@ class Clone extends Project {
   }
 
   giveAway(...paths) {
-    if (is_root) spawnSync("chown", ["-R", "-h", `${nobody}:${nobody}`, ...(paths.length ? paths : [this.root, this.home])]);
+    if (paths.length) paths.forEach(giveAway);
+    else this.own();
   }
 
-  spawn(args, options = {}) {
-    if (!is_root) return super.spawn(args, options);
-    const { argv0 = cru_bin } = options;
-    return super.spawn(["--reuid", String(nobody), "--regid", String(nobody), "--clear-groups", argv0, ...args], { ...options, argv0: "setpriv" });
-  }
-
-  async json(...args) { return JSON.parse((await this.cru(...args, "--json")).stdout); }
   /// "path state" of what waits.
   async waiting() { return (await this.json("trust", "--list")).waiting.map(({ path, state }) => `${path} ${state}`); }
   async must(...args) {
@@ -129,7 +123,7 @@ test("a team of a repository is not started", async (t) => {
 test("guardrails of a repository forbid, but do not allow", async (t) => {
   const rules = "rules:\n  - {name: recursive_delete_outside_worktree, pattern: \"rm ...\", blocked: false}\n  - {name: deploy, pattern: make deploy}\n";
   const clone = new Clone(t, { files: { ".crucible/guardrails.yaml": rules } });
-  const check = async (text) => clone.json("guardrails", text);
+  const check = async (text) => JSON.parse((await clone.cru("guardrails", text, "--json")).stdout);
   const before = await check("rm -rf /");
   assert.equal(before.safe, false, JSON.stringify(before));
   assert.match(before.warnings.join(), /cru trust/);
@@ -185,7 +179,7 @@ test("what is trusted is recorded where no repository writes, for its user alone
 
 test("an agent trusts nothing, whatever it writes", async (t) => {
   const clone = new Clone(t, { files: { "teams.yaml": team } });
-  await clone.must("run", "--id", "sly", "--", "sh", "-c", `${cru_bin} trust --yes; echo "code $?"; ${cru_bin} teams up --trust-once --argv=true; echo "code $?"; printf '${redefined.replaceAll("\n", "\\n")}' > .crucible/config.yaml`);
+  await clone.must("run", "--id", "sly", "--", "sh", "-c", `${clone.cru_bin} trust --yes; echo "code $?"; ${clone.cru_bin} teams up --trust-once --argv=true; echo "code $?"; printf '${redefined.replaceAll("\n", "\\n")}' > .crucible/config.yaml`);
   const output = (await clone.must("logs", "sly")).stdout;
   assert.deepEqual(output.match(/code \d+/g), ["code 4", "code 4"], output);
   assert.deepEqual(await clone.waiting(), [".crucible/config.yaml new", "teams.yaml new"]);

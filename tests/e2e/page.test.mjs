@@ -239,7 +239,8 @@ test("the crew, locks, work and handoffs are on the page as they come and go; a 
 
 test("the demo's agents coordinate for real, through the daemon's death, and the page shows it", async (t) => {
   const project = new Project({});
-  const demo = project.spawn(["demo"]);
+  // A port of its own: while its daemon is dead, that of another test would take it.
+  const demo = project.spawn(["demo"], { env: { CRU_PORT: String(await fixedPort()) } });
   // One after the other: the demo takes its own daemon, keeper and folder away, if it is let.
   t.after(async () => {
     demo.kill("SIGINT");

@@ -265,6 +265,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   // A reload shows the same; the daemon's restart is said and made up for, and the agents are still there.
   await page.reload();
   await at.row("ada").waitFor();
+  await at.link.getByText("connected", { exact: true }).waitFor();
   await project.killDaemon();
   await at.link.getByText(/disconnected for \d+ s/).waitFor();
   await project.startDaemon();

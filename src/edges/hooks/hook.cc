@@ -238,14 +238,14 @@ Result<> carry_out(const Words& words, HookLog& log, Duration limit, BootTime de
   if (project->root == "/") return {};  // nobody's project: a daemon there would serve the whole machine
   bool uses_cru = fs::exists(project->state(), gone) || fs::exists(project->root + "/.crucible", gone);
   if (words.for_user && !uses_cru) return {};  // the user's hooks are called everywhere
-  // Nothing is written yet, but a large git index takes its time: from here on that is limited.
-  guard_hook(log, words.event, limit);
   if (auto ours = check_state_folder(project->root, ".coven"); !ours) {
-    std::fprintf(stderr, "cru: %s\n", ours.error().message.c_str());
+    // What is only in the way is no reason to disturb the session.
+    if (ours.error().code == Code::forbidden)
+      std::fprintf(stderr, "cru: %s\n", ours.error().message.c_str());
     return fail(std::move(ours.error()));
   }
   log = hook_log_of(project->state(), api::own_environment);
-  guard_hook(log, words.event, std::max<Duration>(deadline - system_clock().boot(), Duration(1)));
+  guard_hook(log, words.event, limit);
   if (!input) return fail(input.error());
   if (!is_event(words.event)) return fail(Code::invalid_argument, "unknown hook event");
   auto who = identity_of(*input, words);

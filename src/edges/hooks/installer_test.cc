@@ -18,14 +18,17 @@ namespace fs = std::filesystem;
 
 class Installer : public testing::Test {
  protected:
-  Target target(bool for_user = false) {
+  Result<std::vector<Target>> all_targets(bool for_user = false) {
     auto environment = [this](const std::string& name) -> std::optional<std::string> {
       return name == "HOME" ? std::optional(folder / "home") : std::nullopt;
     };
-    return targets(Host::claude, for_user, {folder.path()}, environment)->front();
+    return targets(Host::claude, for_user, {folder.path()}, environment);
   }
+  Target target(bool for_user = false) { return all_targets(for_user)->front(); }
   Result<Change> change(bool add, bool dry_run = false) {
-    return change_file(target(), add, {}, dry_run, from_millis(0));
+    auto all = all_targets();
+    if (!all) return fail(std::move(all.error()));
+    return change_file(all->front(), add, {}, dry_run, from_millis(0));
   }
   void write(const std::string& name, const std::string& text) {
     fs::create_directories(fs::path(folder / name).parent_path());

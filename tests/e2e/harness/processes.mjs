@@ -194,7 +194,7 @@ export class Processes extends Client {
   #isKeeper(pid) { return this.#isCru(pid, (words) => words[1] === "keeper" && words.includes(this.root)); }
   #isCru(pid, matches) {
     try {
-      if (readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, "") !== cru_bin || !isAlive(pid)) return false;
+      if (readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, "") !== (this.cru_bin ?? cru_bin) || !isAlive(pid)) return false;
       return matches(readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0"), readlinkSync(`/proc/${pid}/cwd`));
     } catch {
       return false;
