@@ -17,7 +17,7 @@ const means = (() => {
 const skip = !means.namespaces && `no namespaces here: ${means.why_not}`;
 
 async function jailed(t, options = {}) {
-  const project = new UserProject({ user_config: "confine: default\n", git: true, ...options });
+  const project = new UserProject({ user_config: "confine: default\nruns: {kill_grace: 1s}\n", git: true, ...options });
   t.after(() => project.close());
   await project.startDaemon();
   return project;
@@ -135,7 +135,7 @@ test("exit codes and signals are exact, through the daemon's death; nothing of i
 
 test("a terminal works in the jail: attach's size and keys, Ctrl-C", { skip }, async (t) => {
   const project = await jailed(t);
-  const { said } = await inside(project, "tty; stty size; (sleep 0.1; kill -INT $$) & sleep 60; echo not reached", { flags: ["--pty"] });
+  const { said } = await inside(project, "tty; stty size; kill -INT 0; sleep 60; echo not reached", { flags: ["--pty"] });
   assert.match(said, /\/dev\/pts\/\d+\s+24 80/);
   assert.doesNotMatch(said, /not reached/);
 });
