@@ -38,6 +38,7 @@ struct ToolSpec {
 struct Abilities {
   bool write = false, network = false, process = false;
   bool spawn = false;              ///< may it make agents of its own
+  bool is_confined = false;        ///< a jail is around it, whatever its own tools are told
   std::vector<std::string> tools;  ///< of the definition, in its program's words; empty: as the rest says
   std::vector<std::string> disallowed_tools;
 };

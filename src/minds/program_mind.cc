@@ -88,6 +88,7 @@ class ProgramMind final : public Mind {
 
   Task<Result<Reply>> think(Request request, Listener& listener, Stop& stop) override {
     if (stop.requested()) co_return fail(cancelled());
+    request.abilities.is_confined = runs_.confines();
     auto call = to_call(provider_, request, options_.cru);
     if (!call) co_return fail(std::move(call.error()));
     auto id = co_await find_or_start(request, *call);

@@ -121,6 +121,8 @@ class Runs {
   Task<std::optional<ProcessIdentity>> process_of(std::string uid);
   /// Task ids whose files are being removed: they cannot be started meanwhile. Shared with the retention.
   std::set<std::string>& purging() { return purging_; }
+  /// Whether agents that are programs are confined here.
+  bool confines() const { return options_.confines; }
   bool is_running(const std::string& task_id) const { return find_active(task_id) != nullptr; }
   /// Whether this active run is a command that runs confined, on an agent's word.
   bool is_confined(const std::string& task_id) const;

@@ -62,6 +62,7 @@ Result<Launch> Runs::prepare(StartRequest& request) const {
   }
   auto launch = adapter->launch(request.argv, request.task);
   if (!launch) return launch;
+  if (request.jail) take_off_sandbox(request.backend, launch->argv);
   if (request.has_stdin) launch->has_stdin = *request.has_stdin;
   if (request.pty) launch->has_stdin = true;
   for (const auto& word : launch->argv)

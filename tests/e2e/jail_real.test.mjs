@@ -1,0 +1,63 @@
+// The real Claude Code and Codex in the jail, offline: a shell command, an edit, a commit, a login that is refreshed. Needs
+// CRU_TEST_CLAUDE and CRU_TEST_CODEX.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { waitFor } from "./harness.mjs";
+import { codex_bin } from "./harness/codex.mjs";
+import { claude_bin, claudes, codexs, needs_claude, needs_codex, plannedModel, realProject } from "./harness/real_clients.mjs";
+
+async function jailedProject(t, model) {
+  const project = await realProject(t, model);
+  writeFileSync(join(project.home, ".config/crucible/config.yaml"), "confine: require\n");
+  writeFileSync(join(project.home, ".bashrc"), "# theirs\n");
+  await project.restartDaemon();
+  return project;
+}
+/// A backend with this plan, to its end.
+async function run(project, backend, plan, ...flags) {
+  const env = { ...project.real_env, PATH: [dirname(claude_bin ?? "/"), dirname(codex_bin ?? "/"), project.env.PATH].join(":") };
+  const passed = Object.keys(project.real_env).flatMap((name) => ["--env", name]);
+  const { code, stdout, stderr } = await project.cru("run", "--backend", backend, "--id", backend, "--detach", ...passed, ...flags, `PLAN ${plan}`, { env });
+  assert.equal(code, 0, stdout + stderr);
+  const ended = await project.ended(backend);
+  return { ...ended, said: (await project.output(backend)).map(({ data }) => data).join("\n") };
+}
+const commands = [
+  "echo inside >made; git add made; git -c user.name=a -c user.email=a@b commit -qm 'from inside'; echo committed $?",
+  "echo evil >>$HOME/.bashrc; echo home $?", "cat .coven/token; echo token $?", "echo '{}' >.claude/settings.json; echo settings $?",
+].join("; ");
+const results = (model) => JSON.stringify(model.requests.map(({ results: each }) => each));
+function assertHeld(project, seen) {
+  assert.match(seen, /committed 0/);
+  for (const what of ["home", "token", "settings"]) assert.match(seen, new RegExp(`${what} [1-9]`), what);
+  assert.equal(readFileSync(join(project.home, ".bashrc"), "utf8"), "# theirs\n");
+  assert.match(project.git("log", "--oneline"), /from inside/);
+}
+
+test("Claude Code works in the jail: a shell command, an edit, a commit, our tools; its transcript is kept", needs_claude, async (t) => {
+  const plans = {}, model = await plannedModel(plans, t), project = await jailedProject(t, model);
+  plans.work = [{ tools: [{ name: "Bash", input: { command: commands } }] }, claudes.edit(project, "own.txt"), claudes.cru("acquire_lock", { file_path: "own.txt" }), { text: "all done" }];
+  const ended = await run(project, "claude", "work");
+  const seen = results(model);
+  assert.equal(ended.status, "completed", ended.said.slice(-3000));
+  assert.equal(ended.confined, "writes below the project");
+  assertHeld(project, seen);
+  assert.ok(existsSync(project.path("own.txt")), seen);
+  assert.match(seen, /locked_by|success/);
+  const transcripts = join(project.home, ".claude/projects");
+  assert.ok(existsSync(transcripts), "its sessions are the person's");
+  assert.doesNotMatch(readFileSync(join(project.home, ".claude.json"), "utf8"), /"tipsHistory"/, "its own state was a copy");
+});
+
+test("Codex works in the jail: a shell command, an edit, a commit, our tools", needs_codex, async (t) => {
+  const plans = {}, model = await plannedModel(plans, t), project = await jailedProject(t, model);
+  plans.work = [{ tools: [{ name: "exec_command", input: { cmd: commands } }] }, codexs.edit(project, "own.txt"), { text: "all done" }];
+  const ended = await run(project, "codex", "work");
+  const seen = results(model);
+  assert.equal(ended.status, "completed", ended.said.slice(-3000));
+  assertHeld(project, `${seen}${ended.said}`);
+  assert.ok(existsSync(project.path("own.txt")), seen);
+  assert.ok(existsSync(join(project.home, ".codex/sessions")));
+});
