@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/id.h"
+#include "store/damage.h"
 #include "store/replies_table.h"
 #include "store/retry.h"
 
@@ -98,8 +99,10 @@ Task<Result<Reply>> Api::call_once(const Operation& operation, const Handler& ha
                    "use a new request id for each new request");
   if (claimed->is_finished) {
     auto stored = parse_json(claimed->text);
-    if (claimed->failed && stored) co_return fail(error_from_json(stored->as_object()));
-    co_return Reply::raw(claimed->text);
+    if (claimed->failed && stored && stored->is_object())
+      co_return fail(error_from_json(stored->get_object()));
+    if (!claimed->failed && stored && stored->is_structured()) co_return Reply::raw(claimed->text);
+    note_damage("FROM replies", "text is not a reply");  // as if it had never been kept
   }
   // What is idempotent is simply done again: a crash came between the claim and the reply.
   if (!claimed->is_ours && !operation.idempotent)

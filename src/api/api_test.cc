@@ -1,5 +1,7 @@
 #include "api/api.h"
 
+#include <fmt/format.h>
+
 #include "store/replies_table.h"
 #include "store/store_fixture.h"
 
@@ -169,6 +171,17 @@ TEST_F(ApiTest, AnUnknownOutcomeIsAConflictAndNeverASecondExecution) {
   auto refused = call("start_run", repeatable("r1"), start);
   EXPECT_EQ(code_of(refused), "conflict");
   EXPECT_NE(refused.find("outcome is unknown"), std::string::npos);
+  EXPECT_EQ(executed, 1);
+}
+
+TEST_F(ApiTest, AReplyThatIsDamagedIsAnUnknownOutcome) {
+  ASSERT_EQ(call("start_run", repeatable("r1"), start), R"({"execution":1})");
+  for (const char* failed : {"0", "1", "'x'"})
+    for (const char* text : {"'7'", "'[1'", "'null'", "'\"x\"'", "7", "x'00ff'", "''"}) {
+      auto damage = fmt::format("UPDATE replies SET text = {}, failed = {}", text, failed);
+      ASSERT_TRUE(write([&](Tx& tx) -> Result<int64_t> { return tx.exec(damage); }));
+      EXPECT_EQ(code_of(call("start_run", repeatable("r1"), start)), "conflict") << damage;
+    }
   EXPECT_EQ(executed, 1);
 }
 

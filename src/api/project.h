@@ -16,6 +16,8 @@ struct Project {
   std::string root;
 
   std::string state() const { return root + "/.coven"; }
+  /// What tells that we made it (platform/files/own_mark.h).
+  std::string mark_file() const { return state() + "/made"; }
   std::string socket() const { return state() + "/covend.sock"; }
   /// Where `cru mcp` meets the daemon.
   /// All of our state that a confined agent sees: the sockets by which it reaches the daemon.
@@ -30,6 +32,8 @@ struct Project {
   std::string log_folder() const { return state() + "/log"; }
   std::string log_file() const { return log_folder() + "/daemon.log"; }
   std::string output_folder() const { return state() + "/output"; }
+  /// Where the keeper writes how runs have ended.
+  std::string exits_folder() const { return state() + "/exits"; }
 };
 
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;

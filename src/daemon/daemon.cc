@@ -12,6 +12,7 @@
 #include "daemon/state_guard.h"
 #include "edges/http/http_edge.h"
 #include "edges/mcp/socket.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
 #include "platform/loop/asio_loop.h"
@@ -88,11 +89,11 @@ Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::P
 /// The daemon while it lives: built in this order, taken down in the reverse one.
 class Daemon {
  public:
-  Daemon(api::Project project, Fd state, Config config)
+  Daemon(api::Project project, StateFolder state, Config config)
       : project_(std::move(project)), config_(std::move(config)), state_(std::move(state)) {}
 
   Result<> start() {
-    auto lock = take_project(project_, state_);
+    auto lock = take_project(project_, state_.folder);
     if (!lock) return fail(lock.error());
     lock_ = *std::move(lock);
     has_lock_ = true;
@@ -167,40 +168,46 @@ class Daemon {
   Task<void> open_doors(Fd tcp) {
     auto recovered = co_await engine_->recover(store_->is_fresh());
     // The other doors first: whoever waits for the daemon waits for this one.
-    auto opened = recovered ? open_sockets(false, true) : recovered;
-    if (opened) opened = open_sockets(true, false);
+    auto opened = recovered ? co_await open_sockets(false) : recovered;
     if (!opened) {
       failure_ = recovered ? opened.error() : set_aside_if_damaged(recovered.error());
       loop_.stop();
       co_return;
     }
-    if (auto written = write_file(project_.url_file(), url_ + "\n", 0600); !written)
-      log_error("cannot write the url", written.error());
+    auto written = co_await pool_.run(
+        [path = project_.url_file(), url = url_] { return write_file(path, url + "\n", 0600); });
+    if (!written) log_error("cannot write the url", written.error());
     edge_->listen(std::move(tcp));
     guard_ = std::make_unique<StateGuard>(
         loop_, pool_, *store_, project_, state_, lock_,
         StateGuard::Holdings{token_, url_, log_level_from(config_.log_level)},
-        StateGuard::Effects{[this](bool people, bool agents) { return open_sockets(people, agents); },
+        StateGuard::Effects{[this] { return open_sockets(true); },
                             [this](std::string why) { begin_stop(std::move(why)); }});
     log_info("daemon started", {{"pid", own_pid()}, {"version", CRU_VERSION}, {"url", url_}});
   }
 
-  /// The sockets, at the start and when somebody has removed them.
-  Result<> open_sockets(bool people, bool agents) {
-    if (agents) {
-      auto socket = listen_unix(project_.mcp_socket());
-      if (!socket) return fail(std::move(socket.error()));
+  Task<Result<Fd>> listen_at(std::string path) {
+    return pool_.run([path = std::move(path)] { return listen_unix(path); });
+  }
+
+  /// The sockets: all of them, or those that somebody has removed.
+  Task<Result<>> open_sockets(bool only_missing) {
+    auto is_wanted = [&](const std::string& path) {
+      return pool_.run([path, only_missing] { return !only_missing || !file_exists(path); });
+    };
+    if (co_await is_wanted(project_.mcp_socket())) {
+      auto socket = co_await listen_at(project_.mcp_socket());
+      if (!socket) co_return fail(std::move(socket.error()));
       mcp_->listen(*std::move(socket));
-      auto http = listen_unix(project_.agents_socket());
-      if (!http) return fail(std::move(http.error()));
-      edge_->listen(*std::move(http));
     }
-    if (people) {
-      auto socket = listen_unix(project_.socket());
-      if (!socket) return fail(std::move(socket.error()));
+    std::vector<std::string> paths{project_.agents_socket(), project_.socket()};
+    for (const auto& path : paths) {
+      if (!co_await is_wanted(path)) continue;
+      auto socket = co_await listen_at(path);
+      if (!socket) co_return fail(std::move(socket.error()));
       edge_->listen(*std::move(socket));
     }
-    return {};
+    co_return Result<>();
   }
 
   /// Damage that shows only when the records are read: the next start begins with a new database.
@@ -227,7 +234,7 @@ class Daemon {
 
   const api::Project project_;
   const Config config_;
-  Fd state_;  ///< `.coven`
+  StateFolder state_;  ///< `.coven`
   ServingLock lock_;
   bool has_lock_ = false;
   AsioLoop loop_;

@@ -210,7 +210,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       retention_(loop, store, *output_, *worktrees_, runs_.purging(),
                  {config.keep_records, config.keep_events, config.max_events}),
       paths_(coordination::file_paths(project.root, pool)),
-      members_(loop, store, system_random()),
+      members_(loop, store, system_random(), members::watch_processes(loop, pool)),
       sessions_(loop, store, pool, system_random(),
                 {.root = project.root,
                  .stale_after = config.stale_after,

@@ -63,10 +63,10 @@ class MembersWorld : public LocksFixture {
     ask([this]() -> Task<Result<>> {
       members_ = std::make_unique<members::Members>(
           thread->loop, *store, system_random(),
-          [this](const ProcessIdentity& process, std::function<void()> ended) -> members::Members::Watched {
-            if (!alive_.contains(process.pid)) return {.is_gone = true};
+          [this](ProcessIdentity process, std::function<void()> ended) -> Task<members::Members::Watched> {
+            if (!alive_.contains(process.pid)) co_return members::Members::Watched{.is_gone = true};
             watched_[process.pid] = std::move(ended);
-            return {.exit = std::make_shared<int>(0)};
+            co_return members::Members::Watched{.exit = std::make_shared<int>(0)};
           });
       endings_ = std::make_unique<Endings>(thread->loop, *sessions);
       members_->when_gone([this](std::string member, ProcessIdentity host) {

@@ -5,31 +5,42 @@
 #include "base/id.h"
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
-#include "platform/files/own_folder.h"
 #include "platform/loop/clock.h"
 #include "platform/process/self.h"
 
 namespace cru::daemon {
+namespace {
 
-Result<Fd> prepare_state(const api::Project& project) {
-  // A repository may bring a `.coven` of its own: nothing in it may lead us elsewhere.
-  if (auto ours = check_state_folder(project.root, ".coven"); !ours) return fail(ours.error());
-  auto state = make_own_folder(project.root, ".coven", 0700);
-  for (const char* folder : {".coven/output", ".coven/log", ".coven/exits", ".coven/door"}) {
-    if (!state) break;
-    if (auto made = make_own_folder(project.root, folder, 0700); !made) state = fail(std::move(made.error()));
-  }
-  if (!state) {
-    if (state.error().code != Code::forbidden || state.error().hint.empty())
-      state.error().hint = "the project's state is stored there: check the folder's permissions and the disk";
-    return state;
-  }
+/// What is in it from the beginning.
+Result<> furnish(const api::Project& project) {
+  for (const char* folder : {".coven/output", ".coven/log", ".coven/exits", ".coven/door"})
+    if (auto made = make_own_folder(project.root, folder, 0700); !made) return fail(std::move(made.error()));
   // Older than us and readable by others? It holds output and a token: close it.
   (void)set_mode(project.state(), 0700);
   auto ignore = project.state() + "/.gitignore";
-  if (file_exists(ignore)) return state;
-  if (auto written = write_file(ignore, "*\n"); !written) return fail(std::move(written.error()));
+  return file_exists(ignore) ? Result<>() : write_file(ignore, "*\n");
+}
+
+Error about_state(Error error) {
+  if (error.hint.empty())
+    error.hint = "the project's state is stored there: check the folder's permissions and the disk";
+  return error;
+}
+
+}  // namespace
+
+Result<StateFolder> prepare_state(const api::Project& project) {
+  // What is not ours is refused in one sentence: the disk has nothing to do with it.
+  if (auto ours = check_state_folder(project.root, ".coven"); !ours) return fail(std::move(ours.error()));
+  auto state = open_state_folder(project.root, ".coven");
+  if (!state) return fail(about_state(std::move(state.error())));
+  if (auto furnished = furnish(project); !furnished) return fail(about_state(std::move(furnished.error())));
   return state;
+}
+
+Result<> prepare_state_again(const api::Project& project, StateFolder& held) {
+  auto kept = keep_state_folder(project.root, ".coven", held);
+  return kept ? furnish(project) : kept;
 }
 
 Result<ServingLock> take_project(const api::Project& project, const Fd& state) {

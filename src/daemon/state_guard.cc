@@ -3,6 +3,7 @@
 #include "daemon/state_folder.h"
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
+#include "platform/files/own_mark.h"
 #include "platform/files/trouble.h"
 
 namespace cru::daemon {
@@ -25,26 +26,40 @@ Place look_at_project(const Fd& held, const std::string& path) {
   return is_removed(held) ? Place::removed : Place::moved;
 }
 
-/// On a pool thread. Everything but the database and the sockets.
-Result<Fd> make_files_again(const api::Project& project, const StateGuard::Holdings& holdings) {
-  auto state = prepare_state(project);
-  if (!state) return state;
-  auto missing = [](const std::string& path) { return !file_status(path); };
-  if (missing(project.token_file()))
+bool is_there(const std::string& path) { return file_status(path).has_value(); }
+
+/// On a pool thread. Whether everything is in its place, the keeper's folders included: without them it
+/// cannot tell how runs end.
+bool is_whole(const api::Project& project, const StateFolder& state, const ServingLock& lock) {
+  auto named = file_status(project.state());
+  auto own = file_status(state.folder);
+  if (!named || named->device != own.device || named->inode != own.inode) return false;
+  if (mark_in(state.folder) != state.id || !lock.is_there(state.folder)) return false;
+  for (const auto& path :
+       {project.socket(), project.mcp_socket(), project.agents_socket(), project.token_file(), project.url_file(),
+        database_path(project), project.log_file(), project.output_folder(), project.exits_folder()})
+    if (!is_there(path)) return false;
+  return true;
+}
+
+/// On a pool thread. Everything but the database and the sockets; the mark first, for what stands there
+/// without it is nobody's.
+Result<> make_files_again(const api::Project& project, const StateGuard::Holdings& holdings,
+                          StateFolder& state, ServingLock& lock) {
+  if (auto made = prepare_state_again(project, state); !made) return made;
+  if (!is_there(project.token_file()))
     if (auto written = write_file(project.token_file(), holdings.token + "\n", 0600); !written)
-      return fail(std::move(written.error()));
-  if (missing(project.url_file()))
-    if (auto written = write_file(project.url_file(), holdings.url + "\n", 0600); !written)
-      return fail(std::move(written.error()));
-  if (missing(project.log_file()))
-    if (auto opened = open_log(project.log_file(), holdings.log_level); !opened)
-      return fail(std::move(opened.error()));
-  return state;
+      return written;
+  if (!is_there(project.url_file()))
+    if (auto written = write_file(project.url_file(), holdings.url + "\n", 0600); !written) return written;
+  if (!is_there(project.log_file()))
+    if (auto opened = open_log(project.log_file(), holdings.log_level); !opened) return opened;
+  return lock.take_again(state.folder);
 }
 
 }  // namespace
 
-StateGuard::StateGuard(Loop& loop, Pool& pool, Store& store, api::Project project, Fd& state,
+StateGuard::StateGuard(Loop& loop, Pool& pool, Store& store, api::Project project, StateFolder& state,
                        ServingLock& lock, Holdings holdings, Effects effects)
     : loop_(loop),
       pool_(pool),
@@ -54,15 +69,29 @@ StateGuard::StateGuard(Loop& loop, Pool& pool, Store& store, api::Project projec
       lock_(lock),
       holdings_(std::move(holdings)),
       effects_(std::move(effects)) {
-  if (auto root = open_folder(project_.root)) root_ = std::make_shared<const Fd>(*std::move(root));
-  bool watched = root_ && removals_.add(project_.root, ".coven") && removals_.add(project_.state()) &&
-                 removals_.add(project_.door());
-  if (!watched) {
+  loop_.spawn(begin());
+}
+
+Task<void> StateGuard::begin() {
+  auto root = co_await pool_.run([path = project_.root] { return open_folder(path); });
+  if (!root && root.error().code == Code::not_found)
+    co_return effects_.stop("the project folder was removed");
+  if (root) root_ = std::make_shared<const Fd>(*std::move(root));
+  // The project is enough: `.coven` may be gone by now, and is watched when it is there again.
+  if (!root_ || !removals_.add(*root_, ".coven")) {
     log_warn("the state folder cannot be watched: it is not made again when somebody removes it");
-    return;
+    co_return;
   }
+  removals_.add(state_.folder);
+  co_await watch_door();
   watch_ = loop_.watch(removals_.fd());
   await_removal();
+  look_in(Duration(0));  // what was removed before anybody watched
+}
+
+Task<void> StateGuard::watch_door() {
+  auto door = co_await pool_.run([path = project_.door()] { return open_folder(path); });
+  if (door) removals_.add(*door);
 }
 
 StateGuard::~StateGuard() {
@@ -110,23 +139,17 @@ Task<void> StateGuard::look() {
 }
 
 Task<Result<>> StateGuard::make_again() {
-  bool is_whole = co_await pool_.run([project = project_, &state = state_, &lock = lock_] {
-    auto named = file_status(project.state());
-    return named && named->inode == file_status(state).inode && lock.is_there(state) &&
-           file_status(project.socket()) && file_status(project.mcp_socket()) &&
-           file_status(project.token_file()) && file_status(project.url_file()) &&
-           file_status(database_path(project)) && file_status(project.log_file());
+  bool whole = co_await pool_.run(
+      [project = project_, &state = state_, &lock = lock_] { return is_whole(project, state, lock); });
+  if (whole) co_return Result<>();
+  auto made = co_await pool_.run([project = project_, holdings = holdings_, &state = state_, &lock = lock_] {
+    return make_files_again(project, holdings, state, lock);
   });
-  if (is_whole) co_return Result<>();
-  auto state = co_await pool_.run(
-      [project = project_, holdings = holdings_] { return make_files_again(project, holdings); });
-  if (!state) co_return fail(std::move(state.error()));
-  state_ = *std::move(state);
-  removals_.add(project_.state());
-  removals_.add(project_.door());
-  if (auto taken = lock_.take_again(state_); !taken) co_return taken;
-  bool people = !file_status(project_.socket()), agents = !file_status(project_.mcp_socket());
-  if (auto opened = effects_.open_doors(people, agents); !opened) co_return opened;
+  if (!made) co_return made;
+  removals_.add(state_.folder);
+  co_await watch_door();
+  auto opened = co_await effects_.open_doors();
+  if (!opened) co_return opened;
   // The database makes itself again before it acknowledges anything.
   auto written = co_await store_.write([](Tx&) -> Result<int> { return 0; });
   if (!written) co_return fail(std::move(written.error()));

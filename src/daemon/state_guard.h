@@ -8,6 +8,7 @@
 
 #include "api/project.h"
 #include "platform/files/log.h"
+#include "platform/files/own_folder.h"
 #include "platform/files/pid_file.h"
 #include "platform/files/removal_watch.h"
 #include "platform/loop/loop.h"
@@ -26,17 +27,19 @@ class StateGuard {
   /// What only the daemon can do, called on the loop.
   struct Effects {
     /// Listens again at the sockets that are missing.
-    std::function<Result<>(bool people, bool agents)> open_doors;
+    std::function<Task<Result<>>()> open_doors;
     std::function<void(std::string why)> stop;
   };
-  /// `state` is `.coven`, held open; it and `lock` stay the daemon's, outlive the pool, and are changed when
-  /// it is made again.
-  StateGuard(Loop& loop, Pool& pool, Store& store, api::Project project, Fd& state, ServingLock& lock,
-             Holdings holdings, Effects effects);
+  /// Looks at once, for what was removed before. `state` is `.coven`; it and `lock` stay the daemon's,
+  /// outlive the pool, and are changed there when it is made again.
+  StateGuard(Loop& loop, Pool& pool, Store& store, api::Project project, StateFolder& state,
+             ServingLock& lock, Holdings holdings, Effects effects);
   ~StateGuard();
   StateGuard(const StateGuard&) = delete;
 
  private:
+  Task<void> begin();
+  Task<void> watch_door();
   void await_removal();
   void look_in(Duration delay);
   Task<void> look();
@@ -46,7 +49,7 @@ class StateGuard {
   Pool& pool_;
   Store& store_;
   const api::Project project_;
-  Fd& state_;
+  StateFolder& state_;
   ServingLock& lock_;
   const Holdings holdings_;
   const Effects effects_;

@@ -8,6 +8,7 @@
 
 #include "keeper/loop.h"
 #include "keeper/tree.h"
+#include "platform/files/file_status.h"
 
 namespace cru {
 namespace {
@@ -180,7 +181,9 @@ void Keeper::commit_exits() {
     record.cpu_ms = millis(run.usage.ru_utime) + millis(run.usage.ru_stime);
     record.delivered = run.deliveries.delivered();
     record.left_behind = run.left_behind;
-    if (!save_exit(exits_folder_.get(), record)) {
+    // Where we end because the project is gone, nobody will ask for it, and there is no place to keep it.
+    bool is_of_no_use = terminating_ && is_removed(exits_folder_);
+    if (!is_of_no_use && !save_exit(exits_folder_.get(), record)) {
       failed.push_back(uid);
       continue;
     }
@@ -196,6 +199,8 @@ void Keeper::commit_exits() {
     notices_.push_back(uid);
   }
   finished_ = std::move(failed);
+  // Where removals are not told, this is how they show.
+  if (!finished_.empty() && state_at_ == never && is_removed(exits_folder_)) state_at_ = now_;
   commit_at_ = finished_.empty() ? never : now_ + 1s;
 }
 

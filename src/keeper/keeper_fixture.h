@@ -115,6 +115,7 @@ class KeeperTest : public testing::Test {
   void SetUp() override {
     char path[] = "/tmp/cru-keeper-XXXXXX";
     root_ = mkdtemp(path);
+    setenv("XDG_STATE_HOME", (root_.string() + "-state").c_str(), 1);  // nothing of the user's own
     launch();
   }
   void TearDown() override {
@@ -123,6 +124,7 @@ class KeeperTest : public testing::Test {
       waitpid(pid_, nullptr, 0);
     }
     fs::remove_all(root_);
+    fs::remove_all(root_.string() + "-state");
   }
   void launch() {
     pid_ = fork_keeper();

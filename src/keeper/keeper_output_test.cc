@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "keeper/keeper_fixture.h"
+#include "platform/files/own_folder.h"
 
 namespace cru {
 namespace {
@@ -30,7 +31,7 @@ class KeeperFullDisk : public KeeperTest {
   }
   bool prepare_keeper() override {
     fs::path disk = root_ / ".coven/output";
-    fs::create_directories(disk);
+    if (!open_state_folder(root_.string(), ".coven") || !fs::create_directories(disk)) return false;
     return enter_namespace() && mount("cru", disk.c_str(), "tmpfs", 0, "size=1m,mode=700") == 0;
   }
   fs::path seen_root() const override { return "/proc/" + std::to_string(pid_) + "/root" + root_.string(); }

@@ -1,5 +1,10 @@
 // `.coven` removed under a living keeper.
+#include <fmt/format.h>
+
 #include "keeper/keeper_fixture.h"
+#include "platform/files/files.h"
+#include "platform/files/own_folder.h"
+#include "platform/files/own_mark.h"
 #include "platform/files/pid_file.h"
 
 namespace cru {
@@ -24,6 +29,82 @@ TEST_F(KeeperState, IsMadeAgainWithWhatTheKeeperHolds) {
   EXPECT_TRUE(eventually([&] { return bytes("a") == "one\ntwo\n"; }));
 }
 
+/// `rm -rf .coven/*` leaves the folder itself, and whoever removes one of ours leaves the others.
+TEST_F(KeeperState, WhateverIsRemovedInItIsMadeAgainAndRunsCanEnd) {
+  auto remove_all_but_hidden = [&] {
+    for (const auto& entry : fs::directory_iterator(root_ / ".coven"))
+      if (!entry.path().filename().string().starts_with('.')) fs::remove_all(entry.path());
+  };
+  auto without = [&](const char* name) { return [this, name] { fs::remove_all(root_ / ".coven" / name); }; };
+  std::vector<std::pair<std::string, std::function<void()>>> removals = {
+      {"everything", remove_all_but_hidden},
+      {"exits", without("exits")},
+      {"output", without("output")},
+      {"the mark", without("made")},
+      {"the lock of the family", without("runs.lock")}};
+  auto mark = mark_in(*open_folder((root_ / ".coven").string()));
+  std::string told;
+  for (const auto& [what, remove] : removals) {
+    SCOPED_TRACE(what);
+    auto active = fmt::format("active-{}", told.size()), ended = fmt::format("ended-{}", told.size());
+    told += '.';
+    start(active, "echo one; read x; echo two; exit 3");
+    daemon_->notice("grew", active);
+    start(ended, "exit 0");
+    daemon_->exit_of(ended);
+    remove();
+    auto there = [&](const std::string& name) { return fs::exists(root_ / ".coven" / name); };
+    EXPECT_TRUE(eventually([&] {
+      return there("exits/" + ended + ".json") && there("output/task-" + active + ".jsonl") &&
+             there("keeper.sock") && there("keeper.pid") && there("runs.lock") && there("made");
+    }));
+    EXPECT_EQ(mark_in(*open_folder((root_ / ".coven").string())), mark);
+    EXPECT_TRUE(check_state_folder(root_.string(), ".coven"));
+    Client other(root_);
+    other.ask({{"op", "hello"}, {"role", "daemon"}});
+    other.ask({{"op", "write"}, {"uid", active}, {"delivery", "1"}, {"data", to_base64("\n")}});
+    EXPECT_EQ(int_or(other.exit_of(active), "code"), 3);
+    EXPECT_TRUE(there("exits/" + active + ".json"));
+    EXPECT_EQ(bytes(active), "one\ntwo\n");
+    daemon_ = std::make_unique<Client>(root_);
+    daemon_->ask({{"op", "hello"}, {"role", "daemon"}, {"version", "t"}});
+  }
+}
+
+/// What cannot be made again is tried again.
+TEST_F(KeeperState, AFolderWhosePlaceIsTakenIsMadeWhenItIsFree) {
+  start("a", "read x; exit 3");
+  fs::remove_all(root_ / ".coven/exits");
+  std::ofstream(root_ / ".coven/exits") << "in its place";
+  daemon_->ask({{"op", "write"}, {"uid", "a"}, {"delivery", "1"}, {"data", to_base64("\n")}});
+  fs::remove(root_ / ".coven/exits");
+  EXPECT_EQ(int_or(daemon_->exit_of("a"), "code"), 3);
+  EXPECT_TRUE(fs::exists(root_ / ".coven/exits/a.json"));
+}
+
+/// One that somebody unpacks in its place is not ours, and is not filled.
+TEST_F(KeeperState, AFolderThatStandsThereInsteadIsLeftAlone) {
+  start("a", "read x");
+  fs::create_directory(root_ / "brought");
+  std::ofstream(root_ / "brought/token") << "brought";
+  fs::rename(root_ / ".coven", root_ / "aside");
+  fs::rename(root_ / "brought", root_ / ".coven");
+  poll(nullptr, 0, 1000);  // the time is what is tested: it has looked by then
+  EXPECT_FALSE(check_state_folder(root_.string(), ".coven"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_ / ".coven"), fs::directory_iterator()), 1);
+  fs::remove_all(root_ / ".coven");
+  EXPECT_TRUE(eventually([&] { return fs::exists(root_ / ".coven/keeper.sock"); }));
+  EXPECT_TRUE(check_state_folder(root_.string(), ".coven"));
+}
+
+TEST_F(KeeperState, AKeeperDoesNotServeAFolderThatItDidNotMake) {
+  kill(pid_, SIGKILL);
+  wait_keeper();
+  fs::remove(root_ / ".coven/made");
+  pid_ = fork_keeper();
+  EXPECT_EQ(WEXITSTATUS(wait_keeper()), 1);
+}
+
 TEST_F(KeeperState, ASocketThatIsRemovedIsMadeAgain) {
   start("a", "read x");
   fs::remove(root_ / ".coven/keeper.sock");
@@ -34,6 +115,7 @@ TEST_F(KeeperState, ASocketThatIsRemovedIsMadeAgain) {
 
 TEST_F(KeeperState, WithTheProjectItselfItsRunsEndAndThenTheKeeper) {
   auto run = start("a", "sleep 600");
+  auto begun = Clock::now();
   auto process = static_cast<pid_t>(int_or(run, "pid"));
   EXPECT_TRUE(eventually([&] {
     std::error_code error;
@@ -42,6 +124,8 @@ TEST_F(KeeperState, WithTheProjectItselfItsRunsEndAndThenTheKeeper) {
   }));
   EXPECT_EQ(wait_keeper(), 0);
   EXPECT_TRUE(eventually([&] { return gone(process); }));
+  // How it ended can be written nowhere, and for that it does not stay.
+  EXPECT_LT(Clock::now() - begun, 50s);
 }
 
 }  // namespace

@@ -28,11 +28,6 @@ BootTime boot_clock() {
   return BootTime(now.tv_sec * 1000 + now.tv_nsec / 1000000);
 }
 
-Fd open_folder(int root, const char* path) {
-  mkdirat(root, path, 0700);
-  return Fd(openat(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-}
-
 /// Null if it cannot be told: not all allocators have one.
 const void* heap_start() {
   std::string maps = read_small_file("/proc/self/maps");
@@ -46,23 +41,33 @@ std::string why(const char* what) { return std::string(what) + ": " + std::strer
 
 }  // namespace
 
+/// Made where it is missing.
+Fd Keeper::open_folder(const Fd& parent, const char* name) {
+  mkdirat(parent.get(), name, 0700);
+  return Fd(openat(parent.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
 bool Keeper::open(const std::string& root, std::string& error) {
   error.clear();
   root_ = Fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root_ || fchdir(root_.get()) != 0) return error = why(root.c_str()), false;
-  folder_ = open_folder(root_.get(), ".coven");
-  if (!folder_) return error = why(".coven"), false;
-  auto lock = ServingLock::take(root, folder_, "keeper");
+  auto state = open_state_folder(root, ".coven");
+  if (!state) {
+    error = state.error().message + (state.error().hint.empty() ? "" : ": " + state.error().hint);
+    return false;
+  }
+  state_ = *std::move(state);
+  auto lock = ServingLock::take(root, state_.folder, "keeper");
   if (!lock) return error = lock.error().code == Code::conflict ? "" : lock.error().message, false;
   lock_ = *std::move(lock);
 
-  Fd output = open_folder(folder_.get(), "output");
-  exits_folder_ = open_folder(folder_.get(), "exits");
+  Fd output = open_folder(state_.folder, "output");
+  exits_folder_ = open_folder(state_.folder, "exits");
   if (!output || !exits_folder_) return error = why(".coven"), false;
   for (auto& record : load_exits(exits_folder_.get())) ended_[record.uid].record = std::move(record);
   boot_id_ = read_small_file("/proc/sys/kernel/random/boot_id").substr(0, 36);
   heap_ = heap_start();
-  runs_lock_ = hold_family_lock(folder_.get(), "runs.lock");
+  runs_lock_ = hold_family_lock(state_.folder.get(), "runs.lock");
   if (!runs_lock_) return error = why(".coven/runs.lock"), false;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   getrlimit(RLIMIT_NOFILE, &open_files_);
@@ -89,11 +94,11 @@ bool Keeper::open_door(std::string& error) {
   listener_ = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!listener_) return error = why("descriptors"), false;
   // Through the folder's descriptor: a socket's path may be 107 bytes at most, a project's may be longer.
-  std::string path = "/proc/self/fd/" + std::to_string(folder_.get()) + "/keeper.sock";
+  std::string path = "/proc/self/fd/" + std::to_string(state_.folder.get()) + "/keeper.sock";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof address.sun_path - 1);
-  unlinkat(folder_.get(), "keeper.sock", 0);
+  unlinkat(state_.folder.get(), "keeper.sock", 0);
   mode_t before = umask(0177);
   int bound = bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
   umask(before);
@@ -124,7 +129,7 @@ void Keeper::serve() {
       flush_connections();
     } while (notices_ready());
   }
-  unlinkat(folder_.get(), "keeper.sock", 0);
+  unlinkat(state_.folder.get(), "keeper.sock", 0);
   lock_.reset();  // before clients see their connection end: a successor may start at once
 }
 

@@ -18,6 +18,7 @@
 #include "keeper/connection.h"
 #include "keeper/exit_record.h"
 #include "keeper/run.h"
+#include "platform/files/own_folder.h"
 #include "platform/files/pid_file.h"
 #include "platform/files/removal_watch.h"
 
@@ -42,6 +43,7 @@ class Keeper {
   };
 
   // loop.cc: waiting and waking
+  static Fd open_folder(const Fd& parent, const char* name);
   bool listen(std::string& error);
   bool open_door(std::string& error);
   void watch(int fd, uint32_t events, Kind kind, uint64_t slot, bool known);
@@ -58,6 +60,8 @@ class Keeper {
   void on_removal();
   void look_after_state();
   bool make_state_again();
+  bool make_folders_again();
+  bool make_records_again();
   void end_all();
 
   // output of runs (streams.cc)
@@ -117,7 +121,8 @@ class Keeper {
 
   std::string timestamp() const;
 
-  Fd root_, folder_, exits_folder_, runs_lock_, epoll_, listener_, signals_;
+  Fd root_, exits_folder_, runs_lock_, epoll_, listener_, signals_;
+  StateFolder state_;  ///< `.coven`
   ServingLock lock_;
   RemovalWatch removals_;
   BootTime state_at_ = never;  ///< when it is looked what is missing in `.coven`

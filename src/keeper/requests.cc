@@ -10,6 +10,7 @@
 
 #include "base/id.h"
 #include "keeper/loop.h"
+#include "keeper/tree.h"
 
 namespace cru {
 namespace {
@@ -160,7 +161,12 @@ void Keeper::start(const Asker& asker, const json::object& request) {
   auto grace = Duration(std::clamp<int64_t>(int_or(request, "grace_ms", 10000), 0, 3600000));
   command.custody = {uid, grace, runs_lock_.get(), exits_folder_.get(), heap_};
   auto spawned = spawn(command);
-  if (!spawned) return failed(spawned.error().step, spawned.error().error);
+  if (!spawned) {
+    // Its program may have run by then, and what that has started is our child now.
+    if (spawned.error().error == ETIMEDOUT)
+      kill_all([this] { return strays([this](pid_t pid) { return owns(pid); }); });
+    return failed(spawned.error().step, spawned.error().error);
+  }
 
   auto run = std::make_unique<Run>(next_slot_++, std::move(*output), std::string(text_or(request, "mark")),
                                    command.pty);

@@ -1,6 +1,7 @@
 #include "keeper/spawn.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <string_view>
 
 #include "keeper/tree.h"
@@ -212,6 +214,17 @@ bool build_jail(Plan& plan, const Jail& jail, const Ids& ids) {
   supervise(plan.request->custody, keeper, program, outside);
 }
 
+/// False if it says nothing, and does not end either.
+bool await_report(const Fd& orders, Duration patience) {
+  using Clock = std::chrono::steady_clock;
+  for (auto end = Clock::now() + patience;;) {
+    auto left = std::chrono::duration_cast<Duration>(end - Clock::now());
+    pollfd wait{orders.get(), POLLIN, 0};
+    int ready = poll(&wait, 1, static_cast<int>(std::max(left, Duration(0)).count()));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
+}
+
 }  // namespace
 
 std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request) {
@@ -253,7 +266,11 @@ std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request) {
   if (spawned.supervisor == 0) supervise_program(plan, theirs.get(), ids);
   theirs.reset();
   SupervisorReport report{.number = fork_, .error = ECHILD};  // what holds if it dies without a word
-  while (recv(spawned.orders.get(), &report, sizeof report, 0) < 0 && errno == EINTR) {
+  if (await_report(spawned.orders, request.patience)) {
+    (void)!recv(spawned.orders.get(), &report, sizeof report, 0);
+  } else {
+    report.error = ETIMEDOUT;
+    kill(spawned.supervisor, SIGKILL);  // and its program, if it has one, with it
   }
   if (report.kind != SupervisorReport::Kind::started) {
     waitpid(spawned.supervisor, nullptr, 0);

@@ -1,7 +1,7 @@
 #pragma once
 /// Spawn: starts one agent process with a clean slate of its own: session, signals, limits, descriptors;
-/// below a supervisor (supervisor.h), in a jail if asked for. Looks nothing up and adds nothing to the environment; waits only until
-/// exec has worked or failed.
+/// below a supervisor (supervisor.h), in a jail if asked for. Looks nothing up and adds nothing to the
+/// environment; waits only until exec has worked or failed, and not for ever.
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -22,10 +22,11 @@ struct SpawnRequest {
   bool pty = false;
   bool stdin_pipe = true;
   unsigned short rows = 24, cols = 80;
-  rlimit open_files{};    ///< what the child gets: the keeper raises its own
-  Custody custody;        ///< for its supervisor
+  rlimit open_files{};       ///< what the child gets: the keeper raises its own
+  Custody custody;           ///< for its supervisor
   std::optional<Jail> jail;  ///< built around it by its supervisor
-  bool outlives = false;  ///< no supervisor, standard descriptors on /dev/null: for the daemon
+  bool outlives = false;     ///< no supervisor, standard descriptors on /dev/null: for the daemon
+  Duration patience{30s};    ///< for the supervisor's first word: somebody may have stopped it
 };
 
 struct Spawned {

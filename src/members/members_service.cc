@@ -28,13 +28,7 @@ std::string key_of(const Evidence& evidence) {
 }  // namespace
 
 Members::Members(Loop& loop, Store& store, Random& random, Watch watch)
-    : loop_(loop), store_(store), random_(random), watch_(std::move(watch)) {
-  if (watch_) return;
-  watch_ = [this](const ProcessIdentity& process, std::function<void()> ended) -> Watched {
-    auto attempt = ProcessExit::watch(loop_, process, std::move(ended));
-    return {attempt.is_gone, std::move(attempt.exit)};
-  };
-}
+    : loop_(loop), store_(store), random_(random), watch_(std::move(watch)) {}
 
 Members::~Members() {
   for (const auto& [key, host] : hosts_)
@@ -116,18 +110,21 @@ void Members::follow(const Member& member) {
   auto [host, is_new] = hosts_.try_emplace(key, Host{.process = *member.host});
   host->second.members.insert(member.id);
   hosted_[member.id] = key;
-  if (is_new) watch_host(key);
+  if (is_new) loop_.spawn(watch_host(key));
 }
 
-void Members::watch_host(const std::string& key) {
-  auto& host = hosts_.at(key);
-  auto watched = watch_(host.process, [this, key] { host_ended(key); });
+Task<void> Members::watch_host(std::string key) {
+  auto watched = co_await watch_(hosts_.at(key).process, [this, key] { host_ended(key); });
+  auto found = hosts_.find(key);
+  // Its last member may have left meanwhile, and another may have come, who is watched already.
+  if (found == hosts_.end() || found->second.exit || found->second.timer) co_return;
+  auto& host = found->second;
   host.exit = std::move(watched.exit);
-  if (host.exit) return;
+  if (host.exit) co_return;
   auto pause = watched.is_gone ? Duration(0) : watch_again_after;
   host.timer = loop_.set_timer(pause, [this, key, is_gone = watched.is_gone] {
     hosts_.at(key).timer = 0;
-    is_gone ? host_ended(key) : watch_host(key);
+    is_gone ? host_ended(key) : loop_.spawn(watch_host(key));
   });
 }
 
@@ -154,6 +151,25 @@ Task<Result<bool>> Members::purge(Duration keep) {
   co_return co_await store_.write([keep](Tx& tx) -> Result<bool> {
     return remove_old_members(tx, tx.now() - keep, max_rows) >= max_rows;
   });
+}
+
+namespace {
+
+Task<Members::Watched> watch_process(Loop& loop, Pool& pool, ProcessIdentity process,
+                                     std::function<void()> ended) {
+  auto found = co_await pool.run([process] { return find_process(process); });
+  Members::Watched watched{.is_gone = found.is_gone};
+  if (found.handle)
+    watched.exit = std::make_shared<ProcessExit>(loop, std::move(found.handle), std::move(ended));
+  co_return watched;
+}
+
+}  // namespace
+
+Members::Watch watch_processes(Loop& loop, Pool& pool) {
+  return [&loop, &pool](ProcessIdentity process, std::function<void()> ended) {
+    return watch_process(loop, pool, std::move(process), std::move(ended));
+  };
 }
 
 }  // namespace cru::members

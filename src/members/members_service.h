@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "members/admission.h"
+#include "platform/loop/pool.h"
 #include "platform/process/process_exit.h"
 
 namespace cru::members {
@@ -17,9 +18,8 @@ class Members {
     bool is_gone = false;
     std::shared_ptr<void> exit = {};  ///< until it is dropped, the end is told
   };
-  using Watch = std::function<Watched(const ProcessIdentity& process, std::function<void()> ended)>;
-  /// Without `watch`, real processes are watched by pidfd.
-  Members(Loop& loop, Store& store, Random& random, Watch watch = {});
+  using Watch = std::function<Task<Watched>(ProcessIdentity process, std::function<void()> ended)>;
+  Members(Loop& loop, Store& store, Random& random, Watch watch);
   ~Members();
 
   /// Whoever gives this evidence, or nullopt if that is nobody yet: reading makes nobody.
@@ -55,7 +55,7 @@ class Members {
   };
   void open(const std::string& connection);
   void follow(const Member& member);
-  void watch_host(const std::string& key);
+  Task<void> watch_host(std::string key);
   void host_ended(const std::string& key);
   void remember(std::string key, const Member& member);
 
@@ -72,5 +72,8 @@ class Members {
   std::map<std::string, Host> hosts_;          ///< by process
   std::map<std::string, std::string> hosted_;  ///< member to host
 };
+
+/// Watches real processes, by pidfd; looks for them in the pool.
+Members::Watch watch_processes(Loop& loop, Pool& pool);
 
 }  // namespace cru::members

@@ -1,5 +1,9 @@
 #include "members/members_service.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "store/store_fixture.h"
 
 namespace cru::members {
@@ -11,11 +15,11 @@ class MembersTest : public StoreFixture {
     thread->on_loop([this] {
       members = std::make_unique<Members>(
           thread->loop, *store, system_random(),
-          [this](const ProcessIdentity& process, std::function<void()> ended) -> Members::Watched {
-            if (!alive.contains(process.pid)) return {.is_gone = true};
-            if (!can_watch) return {};
+          [this](ProcessIdentity process, std::function<void()> ended) -> Task<Members::Watched> {
+            if (!alive.contains(process.pid)) co_return Members::Watched{.is_gone = true};
+            if (!can_watch) co_return Members::Watched();
             watched[process.pid] = std::move(ended);
-            return {.exit = std::make_shared<int>(0)};
+            co_return Members::Watched{.exit = std::make_shared<int>(0)};
           });
       members->when_gone([this](std::string member, ProcessIdentity host) { gone[member] = host; });
     });
@@ -82,6 +86,30 @@ TEST_F(MembersTest, WhoCannotBeWatchedIsThereUntilItIsKnownToBeGone) {
   thread->on_loop([&] { watched[1](); });
   EXPECT_FALSE(is_present());
   EXPECT_EQ(gone[member.id], (ProcessIdentity{1, 7, "boot"}));
+}
+
+/// /proc may take its time, and the engine has none.
+TEST_F(MembersTest, RealProcessesAreLookedForInThePool) {
+  Pool pool(thread->loop, 1);
+  std::promise<void> released;
+  pool.post([held = released.get_future().share()] { held.wait(); });
+  pid_t child = ::fork();
+  if (child == 0)
+    for (;;) ::pause();
+  auto watch = watch_processes(thread->loop, pool);
+  std::atomic<bool> has_ended = false;
+  std::shared_ptr<void> exit;
+  auto watched = thread->start([&] { return watch(*identity_of(child), [&] { has_ended = true; }); });
+  settle();
+  EXPECT_FALSE(is_there(watched)) << "while no thread of the pool is free";
+  released.set_value();
+  ASSERT_TRUE(comes(watched));
+  exit = watched.get().exit;
+  EXPECT_TRUE(exit);
+  ::kill(child, SIGKILL);
+  EXPECT_TRUE(eventually([&] { return has_ended.load(); }));
+  ::waitpid(child, nullptr, 0);
+  thread->on_loop([&] { exit.reset(); });
 }
 
 TEST_F(MembersTest, WhoIsGoneAlreadyIsTold) {

@@ -8,7 +8,6 @@
 #include "platform/files/family_lock.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
-#include "platform/files/pid_file.h"
 #include "platform/files/transfer.h"
 #include "platform/files/trouble.h"
 #include "platform/net/unix_socket.h"
@@ -108,31 +107,42 @@ KeeperClient::~KeeperClient() {
 
 /// From now on it has so long to say anything at all.
 void KeeperClient::expect_word() {
-  if (silence_timer_) return;
+  if (silence_timer_ || is_silent_ || is_suspected_) return;
   silence_timer_ = loop_.set_timer(silence_limit, [this] {
     silence_timer_ = 0;
-    set_silent(true);
+    loop_.spawn(fall_silent());
   });
 }
 
-void KeeperClient::set_silent(bool silent) {
-  if (!silent && silence_timer_) loop_.cancel_timer(std::exchange(silence_timer_, 0));
-  if (std::exchange(is_silent_, silent) == silent) return;
-  if (silent) {
-    auto holder = server_of(root_, "keeper");
-    auto who = holder && holder->pid > 0 ? fmt::format("the keeper (pid {})", holder->pid) : "the keeper";
-    tell_trouble(keeper_trouble, who + " does not answer: how its runs are is unknown until it does");
-    log_warn("the keeper does not answer", {{"pid", holder ? holder->pid : 0}});
-  } else {
-    end_trouble(keeper_trouble);
-    log_info("the keeper answers again");
-  }
+Task<std::optional<PidFileHolder>> KeeperClient::find_server() {
+  return pool_.run([root = root_] { return server_of(root, "keeper"); });
+}
+
+Task<void> KeeperClient::fall_silent() {
+  is_suspected_ = true;
+  auto holder = co_await find_server();
+  if (!std::exchange(is_suspected_, false)) co_return;  // it has said something meanwhile
+  is_silent_ = true;
+  auto who = holder && holder->pid > 0 ? fmt::format("the keeper (pid {})", holder->pid) : "the keeper";
+  tell_trouble(keeper_trouble, who + " does not answer: how its runs are is unknown until it does");
+  log_warn("the keeper does not answer", {{"pid", holder ? holder->pid : 0}});
   if (silence_changed_) loop_.post([changed = silence_changed_] { changed(); });
 }
 
-bool KeeperClient::connect() {
-  auto socket = connect_unix(root_ + "/.coven/keeper.sock");
-  if (!socket) return false;
+/// It has said something, or is gone.
+void KeeperClient::heard() {
+  is_suspected_ = false;
+  if (silence_timer_) loop_.cancel_timer(std::exchange(silence_timer_, 0));
+  if (!std::exchange(is_silent_, false)) return;
+  end_trouble(keeper_trouble);
+  log_info("the keeper answers again");
+  if (silence_changed_) loop_.post([changed = silence_changed_] { changed(); });
+}
+
+Task<bool> KeeperClient::connect() {
+  auto socket = co_await pool_.run([path = root_ + "/.coven/keeper.sock"] { return connect_unix(path); });
+  if (socket_) co_return true;  // somebody else was quicker
+  if (!socket) co_return false;
   watch_.reset();  // before the descriptor that it watches
   socket_ = *std::move(socket);
   incoming_.clear();
@@ -140,12 +150,12 @@ bool KeeperClient::connect() {
   writing_ = false;
   watch_ = loop_.watch(socket_.get());
   await_readable();
-  return true;
+  co_return true;
 }
 
 void KeeperClient::disconnect(const std::string& why) {
   if (!socket_) return;
-  set_silent(false);
+  heard();
   watch_.reset();
   socket_.reset();
   incoming_.clear();
@@ -168,7 +178,7 @@ Task<Result<std::optional<std::vector<KeptRun>>>> KeeperClient::join() {
   using Joined = std::optional<std::vector<KeptRun>>;
   while (launching_) co_await launched_.wait();
   for (int attempt = 0;; ++attempt) {
-    if (socket_ || connect()) {
+    if (socket_ || co_await connect()) {
       auto answer = co_await hello();
       if (answer) {
         auto runs = to_kept_runs(*answer);
@@ -184,8 +194,8 @@ Task<Result<std::optional<std::vector<KeptRun>>>> KeeperClient::join() {
       }
     }
     // A keeper that holds its lock is alive; it may just be slow to answer. One that does not is not there.
-    if (!server_of(root_, "keeper")) {
-      set_silent(false);
+    if (!co_await find_server()) {
+      heard();
       co_return Joined();
     }
     expect_word();
@@ -218,7 +228,7 @@ Task<Result<>> KeeperClient::ensure() {
 
 Task<Result<>> KeeperClient::launch_keeper() {
   for (int attempt = 0; attempt < 100; ++attempt) {
-    if (connect()) {
+    if (co_await connect()) {
       auto answer = co_await hello();
       if (answer) co_return Result<>();
     }
@@ -246,7 +256,7 @@ void KeeperClient::read_some() {
     if (received.outcome == Transfer::later) break;
     if (received.outcome == Transfer::ended) return disconnect("it closed the connection");
     if (received.outcome == Transfer::broken) return disconnect("the connection was lost");
-    set_silent(false);
+    heard();
     incoming_.append(buffer, received.bytes);
     if (incoming_.size() > max_line_bytes && incoming_.find('\n') == std::string::npos)
       return disconnect("it sent a line that is too long");

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "platform/files/fd.h"
+#include "platform/files/pid_file.h"
 #include "platform/loop/loop.h"
 #include "platform/loop/pool.h"
 #include "runs/keeper.h"
@@ -45,14 +46,16 @@ class KeeperClient final : public Keeper {
   Task<Result<>> ensure();
   Task<Result<>> launch_keeper();
   Task<std::set<std::string>> wait_for_supervisors(std::vector<std::string> uids);
-  bool connect();
+  Task<bool> connect();
+  Task<std::optional<PidFileHolder>> find_server();
   void disconnect(const std::string& why);
   void await_readable();
   void read_some();
   void handle_line(std::string_view line);
   void handle_notice(const json::object& notice);
   void expect_word();
-  void set_silent(bool silent);
+  Task<void> fall_silent();
+  void heard();
   void flush();
 
   Loop& loop_;
@@ -70,7 +73,7 @@ class KeeperClient final : public Keeper {
   bool has_joined_ = false;  ///< the keeper has told us what it holds, so its loss is news
   bool builds_jails_ = false;  ///< an older keeper would start what should be jailed without a jail
   bool launching_ = false;
-  bool is_silent_ = false;
+  bool is_silent_ = false, is_suspected_ = false;
   Loop::TimerId silence_timer_ = 0;
   std::function<void()> silence_changed_;
   Signal launched_;

@@ -16,14 +16,12 @@ constexpr size_t max_commits = 100;
 constexpr size_t max_columns = 200;  ///< of an author and of a subject
 
 Changeset to_changeset(const Row& row) {
-  Changeset changeset{.id = row.text(0),
-                      .session_id = row.text(1),
-                      .base = row.is_null(2) ? "" : row.text(2),
-                      .head = row.is_null(3) ? "" : row.text(3),
-                      .created_at = row.time(5)};
-  if (auto list = parse_json(row.text(4)); list && list->is_array())
-    for (const auto& path : list->get_array()) changeset.files.emplace_back(path.as_string());
-  return changeset;
+  return {.id = row.text(0),
+          .session_id = row.text(1),
+          .base = row.is_null(2) ? "" : row.text(2),
+          .head = row.is_null(3) ? "" : row.text(3),
+          .files = row.texts(4),
+          .created_at = row.time(5)};
 }
 
 /// What git may be given as a commit: never an option.

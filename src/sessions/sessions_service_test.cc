@@ -2,6 +2,7 @@
 
 #include "locks/locks_fixture.h"
 #include "platform/process/subprocess.h"
+#include "sessions/changeset.h"
 
 namespace cru::coordination {
 namespace {
@@ -309,6 +310,24 @@ TEST_F(SessionsTest, ALaterLifeOfASessionHasItsOwnFiles) {
   edit(ann, "b");
   leave(ann);
   EXPECT_EQ(count("SELECT count(*) FROM changesets WHERE files = '[\"b\"]'"), 1);
+}
+
+TEST_F(SessionsTest, AChangesetWhoseListIsDamagedIsShownWithoutIt) {
+  edit(ann, "a");
+  leave(ann);
+  auto found = [&](const char* damage) {
+    EXPECT_TRUE(
+        write([&](Tx& tx) -> Result<int64_t> { return tx.exec("UPDATE changesets SET files = ?", damage); }));
+    return read([this](Reader& reader) -> Result<std::vector<Changeset>> {
+      return list_changesets(reader, ann.session_id, 10);
+    });
+  };
+  for (const char* damage : {"[1]", "[\"a\",[\"b\"]]", "{}", "a"}) {
+    auto list = found(damage);
+    ASSERT_TRUE(list) << damage;
+    ASSERT_EQ(list->size(), 1u) << damage;
+    EXPECT_TRUE(list->front().files.empty()) << damage;
+  }
 }
 
 TEST_F(SessionsTest, AChangesetHasTheCommitsFromItsBeginningToItsEnd) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 
@@ -10,6 +9,7 @@
 #include "platform/files/beneath.h"
 #include "platform/files/file_status.h"
 #include "platform/files/own_folder.h"
+#include "platform/files/own_mark.h"
 #include "platform/process/self.h"
 
 namespace cru::trust {
@@ -51,15 +51,8 @@ Result<> make_own_folder(const std::string& path) {
 
 }  // namespace
 
-std::string state_folder() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  if (state && *state == '/') return std::string(state) + "/cru";
-  const char* home = std::getenv("HOME");
-  return home && *home == '/' ? std::string(home) + "/.local/state/cru" : std::string();
-}
-
 std::string record_folder(const std::string& root) {
-  auto state = state_folder();
+  auto state = user_state_folder();
   std::error_code error;
   auto real = fs::weakly_canonical(state, error).string();
   // Whoever may write in the project could trust whatever he writes.
@@ -103,8 +96,10 @@ Result<> save_record(const std::string& folder, const std::string& root, const R
       if (auto written = write_file(shelf + "/" + digest, text, 0600); !written) return written;
   if (auto written = write_file(folder + "/record.json", record_text(record, root), 0600); !written)
     return written;
-  for (const auto& entry : fs::directory_iterator(shelf, error))
-    if (!named.contains(entry.path().filename().string())) fs::remove(entry.path(), error);
+  for (fs::directory_iterator at(shelf, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (!named.contains(at->path().filename().string())) fs::remove(at->path(), ignored);
+  }
   return {};
 }
 

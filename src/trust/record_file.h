@@ -6,10 +6,8 @@
 
 namespace cru::trust {
 
-/// $XDG_STATE_HOME/cru, or ~/.local/state/cru; empty if there is no home folder.
-std::string state_folder();
-/// Where the record of the project at `root` is; empty if there is no state folder, or if it is inside the
-/// project, where agents write.
+/// Where the record of the project at `root` is, in the user's state folder (platform/files/own_mark.h);
+/// empty if there is none, or if it is inside the project, where agents write.
 std::string record_folder(const std::string& root);
 
 /// An absent file is an empty record. Errors: forbidden for one that others could have written;

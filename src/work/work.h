@@ -36,6 +36,7 @@ struct Work {
   std::optional<Deadline> not_before = {};  ///< after a failed attempt
   std::optional<Deadline> deadline = {};
   std::vector<std::string> verify = {};
+  bool is_verify_damaged = false;  ///< there is one that cannot be read: nothing can prove the work any more
   /// What the verify command may do: what whoever submitted it may. None: it was a person.
   std::optional<runs::Confinement> confinement = {};
   std::string verify_run = {};      ///< the run that is verifying, or did

@@ -11,6 +11,8 @@ namespace cru::coordination {
 namespace {
 
 constexpr std::string_view not_claimed = "task_not_found_or_not_claimed_by_agent";
+constexpr const char* unreadable_verify =
+    "the work's verify command cannot be read, because its record is damaged";
 constexpr std::string_view verifying_key = "verifying";  ///< marks a reply that is still to come
 
 Done refusal(const std::string& task_id, std::string_view reason, std::string message, int status) {
@@ -108,6 +110,11 @@ Result<Done> complete_item(Tx& tx, WorkChanges& changes, const Session& session,
   if (!completion.result.is_null()) work.result = to_text(completion.result);
   work.evidence.clear();
   if (completion.success) note_changes(tx, session, claimer);
+  if (completion.success && work.is_verify_damaged) {
+    work.accepted_success = true;
+    record_outcome(changes, work, false, unreadable_verify, false);
+    return outcome(work);
+  }
   if (completion.success && !work.verify.empty()) {
     work.status = WorkStatus::running;
     work.lease.reset();
@@ -177,7 +184,10 @@ Task<void> WorkQueue::Impl::verify(std::string task_id, std::shared_ptr<Verifyin
           .limit = options.verify_limit,
           .is_wanted = [this, task_id, run = work->verify_run] { return is_verifying(task_id, run); }};
       Verdict verdict;
-      if (work->status == WorkStatus::running) verdict = co_await verifier->verify(std::move(job), resumed);
+      if (work->is_verify_damaged)
+        verdict.error = unreadable_verify;
+      else if (work->status == WorkStatus::running)
+        verdict = co_await verifier->verify(std::move(job), resumed);
       resumed = true;  // a second look must not run it again
       recorded = co_await record_verdict(task_id, work->verify_run, std::move(verdict));
     } else {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace cru::coordination {
 namespace {
 
@@ -68,15 +70,19 @@ std::string verify_text(const Work& work) {
   return to_text(text);
 }
 
-/// A list alone was written before it was kept who had submitted it: it may only read.
-void read_verify(const std::string& text, Work& work) {
-  auto value = parse_json(text);
-  if (!value) return;
-  const auto* object = value->if_object();
-  const auto* argv = object ? array_at(*object, "argv") : value->if_array();
-  if (!argv) return;
-  for (const auto& word : *argv)
-    if (word.is_string()) work.verify.emplace_back(word.get_string());
+/// A list alone was written before it was kept who had submitted it: it may only read. One that is damaged is
+/// no command at all, for half a command is another; and it is not none, for then nothing would be proved.
+void read_verify(const Row& row, size_t column, Work& work) {
+  auto value = parse_json(row.text(column));
+  const auto* object = value ? value->if_object() : nullptr;
+  const auto* argv = object ? array_at(*object, "argv") : value ? value->if_array() : nullptr;
+  auto is_text = [](const json::value& word) { return word.is_string(); };
+  if (!argv || argv->empty() || !std::ranges::all_of(*argv, is_text)) {
+    row.is_damaged(column, "is not a command");
+    work.is_verify_damaged = true;
+    return;
+  }
+  for (const auto& word : *argv) work.verify.emplace_back(word.get_string());
   if (!object)
     work.confinement.emplace();
   else if (bool_or(*object, "confined", true))
@@ -114,7 +120,7 @@ Work to_work(Reader& reader, const Row& row) {
   work.completed_at = row.maybe_time(29);
   work.verify_run = row.text(30);
   work.verify_context = row.text(31);
-  if (!row.is_null(32)) read_verify(row.text(32), work);
+  if (!row.is_null(32)) read_verify(row, 32, work);
   work.error_message = row.text(33);
   work.description = row.text(34);
   work.evidence = row.text(35);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "work/work_fixture.h"
 
 namespace cru::coordination {
@@ -74,6 +76,22 @@ TEST_F(WorkVerifyingTest, AFailedCommandIsAFailedAttemptWithItsEvidence) {
   EXPECT_EQ(status("a"), "pending") << "one attempt is left";
   EXPECT_EQ(claim_id("bob"), "a");
   EXPECT_NE(row("a").evidence.find("FAIL"), std::string::npos);
+}
+
+/// Half a command is another command, and none at all would let everything pass.
+TEST_F(WorkVerifyingTest, ADamagedCommandIsNotRunAndCompletesNothing) {
+  for (const char* damage : {R"('{"argv":["rm","-r",7,"build"]}')", R"('["make",["test"]]')",
+                             R"('{"argv":"make"}')", "'{}'", "'[]'", "'make test'", "7", "x'00ff'", "''"}) {
+    auto id = fmt::format("w{}", std::hash<std::string_view>()(damage));
+    ASSERT_TRUE(submit({.task_id = id, .verify = {"make", "test"}}));
+    ASSERT_EQ(claim_id("bob"), id);
+    auto sql = fmt::format("UPDATE work_queue SET verify = {} WHERE task_id = ?", damage);
+    ASSERT_TRUE(write([&](Tx& tx) -> Result<int64_t> { return tx.exec(sql, id); }));
+    auto reply = completing(who("bob"), {.task_id = id, .success = true}).get();
+    EXPECT_EQ(text(reply, "reason"), "verification_failed") << damage;
+    EXPECT_EQ(status(id), "failed") << damage;
+  }
+  EXPECT_TRUE(verifier->jobs.empty());
 }
 
 TEST_F(WorkVerifyingTest, ASecondCompletionJoinsAndARepeatedRequestGetsTheSameReply) {

@@ -3,7 +3,7 @@
 // user's (harness/ordinary_user.mjs).
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -121,19 +121,85 @@ test("a FIFO in the place of .git/HEAD, of a config or of a script holds nobody 
 
 // ---- records
 
-const fixture = join(repository, "tests/fixtures/databases/schema-3.db");
+/// The newest database of the fixtures: a table that is younger is damaged too.
+const databases = join(repository, "tests/fixtures/databases");
+const fixture = join(databases, `schema-${Math.max(...readdirSync(databases).map((name) => Number(/^schema-(\d+)\.db$/.exec(name)?.[1] ?? 0)))}.db`);
 
-/// A daemon on a database of its own making that a hand has been at.
-async function withDatabase(t, sql) {
+/// A project with a database that a hand has been at, as it would come in an archive: nobody has made its .coven.
+function withDatabase(t, sql) {
   const project = new OrdinaryProject({});
   t.after(() => project.close());
   mkdirSync(project.path(".coven"), { mode: 0o700 });
   copyFileSync(fixture, project.path(".coven/coven.db"));
   for (const one of [sql].flat()) changeDatabase(project, one);
   giveAway(project.root);
-  await project.startDaemon();
   return project;
 }
+
+async function adopt(project) {
+  const { code, stderr } = await project.cru("daemon", "adopt", "--yes");
+  assert.equal(code, 0, stderr);
+}
+
+// ---- a state folder that came in an archive
+
+const verifying = (command) => `UPDATE work_queue SET status = 'running', completed_at = NULL, attempts = 1, claimed_by_session = NULL, lease_wall = NULL, verify_run = 'verify-brought-1',
+  verify_context = '{}', verify = '${JSON.stringify({ argv: command, confined: false })}' WHERE task_id = 'work-claimed'`;
+
+test("a .coven that came in an archive is refused in one sentence, and nothing of it counts until a person adopts it", async (t) => {
+  const project = withDatabase(t, "SELECT 1");
+  changeDatabase(project, verifying(["touch", project.path("pwned")]));
+  writeFileSync(project.path(".coven/token"), `${"a".repeat(64)}\n`, { mode: 0o600 });
+  giveAway(project.root);
+  const before = everythingIn(project.path(".coven"));
+  for (const words of [["ps"], ["daemon", "run"], ["daemon", "start"], ["daemon", "restart"], ["hooks", "install"]]) {
+    const verb = await project.cru(...words);
+    assert.notEqual(verb.code, 0, words.join(" "));
+    assert.ok(oneSentence(verb.stderr), verb.stderr);
+    assert.match(verb.stderr, /does not know \.coven .*cru daemon adopt/);
+  }
+  const hook = await project.cru("hook", "session-start", "--user", { input: JSON.stringify({ session_id: "s", cwd: project.root }) });
+  assert.equal(hook.code, 0, "a hook never breaks its host");
+  assert.match(hook.stderr, /does not know \.coven/);
+  assert.match((await project.cru("doctor")).stdout, /fail\s+state folder.*does not know/);
+  const unasked = await project.cru("daemon", "adopt");
+  assert.notEqual(unasked.code, 0, "nobody is there to be asked");
+  assert.notEqual((await project.cru("daemon", "adopt", "--yes", { env: { CRU_RUN: "r" } })).code, 0, "a run is not a person");
+  assert.deepEqual(everythingIn(project.path(".coven")), before);
+  assert.ok(!existsSync(project.path("pwned")));
+  // A person who knows what it is, an older version's for example, says so once.
+  await adopt(project);
+  assert.match((await project.cru("daemon", "adopt", "--yes")).stderr, /nothing to do/);
+  assert.equal((await project.cru("ps")).code, 0);
+  await waitFor(() => existsSync(project.path("pwned")), { what: "from then on everything in it counts" });
+});
+
+test("where there is no folder to note it in, that is said", async (t) => {
+  const project = new OrdinaryProject({});
+  t.after(() => project.close());
+  const ps = await project.cru("ps", { env: { HOME: "", XDG_STATE_HOME: "" } });
+  assert.notEqual(ps.code, 0);
+  assert.match(ps.stderr, /no folder of your own.*\n.*HOME/);
+  assert.equal((await project.cru("ps")).code, 0);
+});
+
+test("a project that is moved keeps its .coven", async (t) => {
+  const project = await OrdinaryProject.started({}, t);
+  await project.sh("before", "true");
+  await project.ended("before");
+  await project.killDaemon();
+  await project.endKeeper();
+  const home = `${project.root}-moved`;
+  renameSync(project.root, home);
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  const ps = await project.cru("--project", home, "ps", { cwd: home });
+  await project.cru("--project", home, "daemon", "stop", { cwd: home });
+  assert.equal(ps.code, 0, ps.stderr);
+  assert.match(ps.stdout, /before/);
+  mkdirSync(project.root);
+});
+
+// ---- damaged records
 
 /// Every GET of the table that needs no more than what a list has named.
 async function readEverything(project) {
@@ -153,7 +219,9 @@ async function readEverything(project) {
 }
 
 test("a record with the wrong kind of value ends nobody: the rest is shown, and the doctor says so", async (t) => {
-  const project = await withDatabase(t, "UPDATE runs SET argv = '[1]' WHERE task_id = (SELECT task_id FROM runs ORDER BY task_id LIMIT 1)");
+  const project = withDatabase(t, "UPDATE runs SET argv = '[1]' WHERE task_id = (SELECT task_id FROM runs ORDER BY task_id LIMIT 1)");
+  await adopt(project);
+  await project.startDaemon();
   const { status, json } = await project.get("/agents");
   assert.equal(status, 200);
   assert.ok(json.agents.some(({ argv }) => argv?.length === 0) && json.agents.some(({ argv }) => argv?.length > 0), JSON.stringify(json));
@@ -169,16 +237,25 @@ test("property: whatever stands in the cells of the database, the daemon starts,
   const draw = random(seed), below = (n) => Math.floor(draw() * n), one = (list) => list[below(list.length)];
   const values = ["NULL", "0", "-1", "1", "9223372036854775807", "-9223372036854775808", "1e300", "-1e300", "0.5", "''", "'x'", "'[1]'", "'{}'", "'[{\"a\":1}]'", "'null'",
     "'{\"id\":7}'", "x'00ff'", "'../../x'", "'running'", "'active'", "hex(randomblob(2000))", "'[\"a\",[\"b\"]]'"];
-  const project = new OrdinaryProject({});
-  t.after(() => project.close());
-  mkdirSync(project.path(".coven"), { mode: 0o700 });
+  const project = withDatabase(t, "SELECT 1");
+  await adopt(project);
   const database = project.path(".coven/coven.db");
+  // Replies are kept for a day, so those that are repeated are new. The one fails, the other does not.
+  const posts = [["/tasks/good/start", { argv: ["true"] }], ["/tasks/bad/start", { argv: ["/no/such/program"] }]];
+  const repeat = async () => { for (const [path, body] of posts) seen.push([path, (await project.post(path, body, { headers: { "Cru-Request-Id": `once-${path}` } })).status]); };
+  let seen = [];
+  await project.startDaemon();
+  await repeat();
+  await project.ended("good");
+  await project.killDaemon("SIGTERM");
+  const sound = join(project.home, "sound.db");
+  assert.equal(spawnSync("sqlite3", [database, `VACUUM INTO '${sound}'`]).status, 0);
   const tables = changeDatabase({ path: () => fixture }, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%words%' AND name NOT LIKE 'sqlite%' AND name <> 'schema_versions'");
   const columns = new Map(tables.map((name) => [name, changeDatabase({ path: () => fixture }, `SELECT name FROM pragma_table_info('${name}')`)]));
   for (let round = 0; round < rounds; ++round) {
     for (const part of ["", "-wal", "-shm"]) rmSync(`${database}${part}`, { force: true });
-    copyFileSync(fixture, database);
-    const changes = [];
+    copyFileSync(sound, database);
+    const changes = [`UPDATE replies SET text = ${one(values)};`, `UPDATE replies SET failed = ${one(values)};`];
     for (let i = 0; i < 40; ++i) {
       const table = one(tables), cell = `"${one(columns.get(table))}" = ${one(values)}`;
       // A whole column, or the first or last row of it.
@@ -191,7 +268,8 @@ test("property: whatever stands in the cells of the database, the daemon starts,
     const told = `seed ${seed}, round ${round}:\n${changes.join("\n")}`;
     await project.startDaemon().catch((error) => { throw new Error(`${told}\n${error.message}`); });
     const { pid } = project.daemon;
-    const seen = await readEverything(project).catch((error) => { throw new Error(`${told}\n${error.message}\n${project.daemon.text.stderr}`); });
+    seen = await readEverything(project).catch((error) => { throw new Error(`${told}\n${error.message}\n${project.daemon.text.stderr}`); });
+    await repeat().catch((error) => { throw new Error(`${told}\n${error.message}\n${project.daemon.text.stderr}`); });
     assert.ok(isAlive(pid), `${told}\n${project.daemon.text.stderr}`);
     assert.ok(seen.every(([, status]) => status > 0), told);
     assert.equal((await project.get("/health")).status, 200, told);
@@ -324,13 +402,41 @@ for (const name of ["covend.sock", "covend.pid", "token", "coven.db", "door/mcp.
     assert.equal((await project.get("/agents/first")).json.status, "completed");
   });
 
+const removals = {
+  "everything in .coven": (coven) => readdirSync(coven).filter((name) => !name.startsWith(".")),
+  ".coven/exits": () => ["exits"],
+  ".coven/output": () => ["output"],
+};
+for (const [what, names] of Object.entries(removals))
+  test(`${what}, once removed, is made again, and runs end as ever`, async (t) => {
+    const project = await OrdinaryProject.started({}, t);
+    await project.sh("during", "echo first; read x; echo last; exit 3");
+    await project.outputWith("during", "first");
+    const coven = project.path(".coven"), mark = readFileSync(join(coven, "made"), "utf8"), { pid } = project.daemon;
+    for (const name of names(coven)) rmSync(join(coven, name), { recursive: true });
+    const ps = await project.cru("ps");
+    assert.equal(ps.code, 0, ps.stderr);
+    const parts = ["made", "token", "coven.db", "keeper.sock", "keeper.pid", "covend.pid", "mcp.sock", "exits", "output/during.jsonl"];
+    await waitFor(() => parts.every((name) => existsSync(join(coven, name))), { what: "everything is there again" });
+    assert.equal(readFileSync(join(coven, "made"), "utf8"), mark);
+    assert.equal((await project.post("/agents/during/input", { text: "x\n" })).status, 200);
+    const { status, exit_code } = await project.ended("during");
+    assert.deepEqual([status, exit_code], ["failed", 3]);
+    await waitFor(async () => (await project.output("during")).map(({ data }) => data).join() === "first,last", { what: "its output is whole" });
+    await project.sh("after", "true");
+    assert.equal((await project.ended("after")).status, "completed");
+    assert.deepEqual(project.daemons(), [pid]);
+  });
+
 test("where the project itself is removed, its runs are ended, then the keeper and the daemon", async (t) => {
   const project = await OrdinaryProject.started({}, t);
+  const begun = Date.now();
   await project.sh("long", "trap '' HUP; sleep 600");
   const { pid } = project.daemon, keeper = Number(readFileSync(project.path(".coven/keeper.pid"), "utf8"));
   await waitFor(() => { rmSync(project.root, { recursive: true, force: true }); return !existsSync(project.root); }, { what: "the folder is gone" });
   await waitFor(() => !isAlive(pid), { what: "the daemon has ended" });
   await waitFor(() => !isAlive(keeper), { what: "the keeper has ended" });
+  assert.ok(Date.now() - begun < 50_000, "and does not stay for a record that it can write nowhere");
   await noneLeft(project, "after the project was removed");
   assert.ok(!existsSync(project.root), "and nobody has made it again");
 });

@@ -75,6 +75,7 @@ test("on a fresh database nothing is thrown away: orphans move to .coven/lost", 
   t.after(() => project.close());
   mkdirSync(project.path(".coven/output"), { recursive: true });
   writeFileSync(project.file("precious"), '{"seq":1,"ts":"2026-01-01T00:00:00.000Z","stream":"stdout","data":"x"}\n');
+  assert.equal((await project.cru("daemon", "adopt", "--yes")).code, 0);
   await project.startDaemon();
   await waitFor(() => !existsSync(project.file("precious")));
   assert.ok(readdirSync(project.path(".coven/lost")).some((name) => name.includes("precious")));

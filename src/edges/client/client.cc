@@ -87,7 +87,7 @@ Result<> Client::connect() {
     auto opened = open();
     if (!opened && !is_absent(opened.error())) {
       // A repository's `.coven` shows in many ways; this says what it is.
-      if (auto ours = check_state_folder(project_.root, ".coven"); !ours) return ours;
+      if (auto ours = check_state(project_); !ours) return ours;
       return fail(about_connecting(opened.error()));
     }
     if (!opened && !options_.may_start)
@@ -124,6 +124,12 @@ Result<> Client::agree_on_version() {
     note(fmt::format(
         "the daemon is version {}, this is {}; restart it when no run is active: cru daemon restart",
         version_, CRU_VERSION));
+    return {};
+  }
+  // One that an older version made has to be adopted first: until then the old daemon goes on.
+  if (auto ours = check_state_folder(project_.root, ".coven"); !ours) {
+    note(fmt::format("the daemon is version {}, this is {}; it is not restarted: {}", version_, CRU_VERSION,
+                     ours.error().message));
     return {};
   }
   if (auto stopped = stop(); !stopped) return stopped;

@@ -70,6 +70,11 @@ class Client {
   std::vector<std::string> troubles_;
 };
 
+/// Whether the project's `.coven` may be used (check_state_folder). One that is served is known to whoever
+/// serves it: it may be removed just now, or be an older version's. Inside a run it is what the run sees of
+/// it.
+Result<> check_state(const api::Project& project);
+
 /// Starts the project's daemon and waits until it takes connections. From inside a run the keeper
 /// starts it, outside any run. Errors: daemon_unreachable with the daemon's own reason.
 /// `options` are further words for `cru daemon run`.

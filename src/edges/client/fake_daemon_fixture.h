@@ -20,6 +20,7 @@
 
 #include "api/project.h"
 #include "platform/files/fd.h"
+#include "platform/files/own_folder.h"
 
 namespace cru::client {
 
@@ -36,7 +37,7 @@ class FakeDaemon {
  public:
   using Answer = std::function<FakeReply(const FakeRequest&)>;
   FakeDaemon(const api::Project& project, Answer answer) : answer_(std::move(answer)) {
-    std::filesystem::create_directories(project.state());
+    EXPECT_TRUE(open_state_folder(project.root, ".coven"));
     ::unlink(project.socket().c_str());
     listener_ = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
@@ -124,6 +125,7 @@ class ProjectTest : public testing::Test {
     std::string name = std::filesystem::temp_directory_path().string() + "/cru-cli-XXXXXX";
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
     project.root = std::filesystem::canonical(name).string();
+    ::setenv("XDG_STATE_HOME", (project.root + "/state").c_str(), 1);  // nothing of the user's own
     ::unsetenv("CRU_RUN");
     ::unsetenv("CRU_PROJECT");
   }

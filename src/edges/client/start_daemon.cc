@@ -71,7 +71,25 @@ std::unexpected<Error> did_not_start(const api::Project& project, bool died) {
               "to see the reason, run: cru daemon run");
 }
 
+/// `.coven`, made and marked where it is missing.
+Result<> prepare_folder(const api::Project& project) {
+  if (auto ours = check_state(project); !ours) return ours;
+  if (api::own_environment("CRU_RUN")) return {};  // the keeper's daemon has it
+  auto state = open_state_folder(project.root, ".coven");
+  if (state || server_of(project.root, "covend")) return {};  // which makes it again in a moment
+  if (state.error().hint.empty())
+    state.error().hint =
+        "the project's state is stored there: make it writable, or choose another project with --project";
+  return fail(std::move(state.error()));
+}
+
 }  // namespace
+
+Result<> check_state(const api::Project& project) {
+  if (api::own_environment("CRU_RUN")) return {};
+  auto ours = check_state_folder(project.root, ".coven");
+  return ours || server_of(project.root, "covend") ? Result<>() : ours;
+}
 
 Result<json::object> ask_keeper(const api::Project& project, const json::object& request) {
   auto unreachable = [](std::string why) { return fail(Code::daemon_unreachable, std::move(why)); };
@@ -104,13 +122,7 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
         Code::daemon_unreachable, "the daemon is not started from inside a sandbox: " + why, {},
         "start it in a terminal outside (cru daemon start), or, if this whole machine is a container, "
         "here: cru daemon start --here");
-  if (auto ours = check_state_folder(project.root, ".coven"); !ours) return fail(ours.error());
-  if (auto made = make_folder(project.state(), 0700); !made) {
-    auto error = made.error();
-    error.hint =
-        "the project's state is stored there: make it writable, or choose another project with --project";
-    return fail(std::move(error));
-  }
+  if (auto ready = prepare_folder(project); !ready) return ready;
   (void)remove_file(project.start_error_file());
   auto deadline = system_clock().boot() + start_limit;
   // Inside a run whatever we start would count as the run's, to the keeper too: only the keeper may start it.

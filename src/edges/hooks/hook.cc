@@ -13,7 +13,7 @@
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/hook_input.h"
 #include "edges/identity.h"
-#include "platform/files/own_folder.h"
+#include "platform/files/file_status.h"
 #include "platform/files/readiness.h"
 #include "platform/files/standard_streams.h"
 #include "platform/files/transfer.h"
@@ -238,13 +238,14 @@ Result<> carry_out(const Words& words, HookLog& log, Duration limit, BootTime de
   if (project->root == "/") return {};  // nobody's project: a daemon there would serve the whole machine
   bool uses_cru = fs::exists(project->state(), gone) || fs::exists(project->root + "/.crucible", gone);
   if (words.for_user && !uses_cru) return {};  // the user's hooks are called everywhere
-  if (auto ours = check_state_folder(project->root, ".coven"); !ours) {
+  if (auto ours = client::check_state(*project); !ours) {
     // What is only in the way is no reason to disturb the session.
     if (ours.error().code == Code::forbidden)
       std::fprintf(stderr, "cru: %s\n", ours.error().message.c_str());
     return fail(std::move(ours.error()));
   }
-  log = hook_log_of(project->state(), api::own_environment);
+  // A log in a folder that is not marked yet would keep it from ever being.
+  log = hook_log_of(file_exists(project->mark_file()) ? project->state() : "", api::own_environment);
   guard_hook(log, words.event, limit);
   if (!input) return fail(input.error());
   if (!is_event(words.event)) return fail(Code::invalid_argument, "unknown hook event");

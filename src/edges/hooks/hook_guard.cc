@@ -45,7 +45,6 @@ HookLog hook_log_of(const std::string& project_state, const api::Environment& en
 void log_hook_error(const HookLog& log, const std::string& event, const std::string& error) {
   auto line = line_of(event, error.substr(0, 2000));
   if (!log.project_state.empty()) {
-    (void)make_single_folder(log.project_state, 0700);
     (void)make_single_folder(log.project_state + "/log", 0700);
     if (append(log.project_state + "/log", line)) return;
   }

@@ -10,7 +10,7 @@ namespace cru::hooks {
 
 /// Where the log is, and where it is if it cannot be there.
 struct HookLog {
-  std::string project_state;  ///< the project's `.coven`; empty if no project is known
+  std::string project_state;  ///< the project's `.coven`; empty if no project is known, or it is not ours yet
   std::string fallback;       ///< $XDG_STATE_HOME/cru, or ~/.local/state/cru; empty if there is no home
 };
 HookLog hook_log_of(const std::string& project_state, const api::Environment& environment);

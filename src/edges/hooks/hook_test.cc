@@ -9,6 +9,7 @@
 #include "edges/client/fake_daemon_fixture.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/hook_input.h"
+#include "platform/files/own_folder.h"
 #include "platform/loop/patience_fixture.h"
 
 namespace cru::hooks {
@@ -35,11 +36,10 @@ class Hook : public client::ProjectTest {
  protected:
   void SetUp() override {
     ProjectTest::SetUp();
-    std::filesystem::create_directory(project.state());
     for (const char* name : {"CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "AGENT_ID",
                              "SESSION_ID", "AGENT_TYPE", "CRU_TASK_ID", "CODEX_THREAD_ID"})
       ::unsetenv(name);
-    ::setenv("XDG_STATE_HOME", (project.root + "/state").c_str(), 1);
+    ASSERT_TRUE(open_state_folder(project.root, ".coven"));
   }
 
   /// Runs `body` in a process of its own, as a host would.

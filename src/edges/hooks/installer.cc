@@ -100,14 +100,17 @@ void drop_old_backups(const Target& target, const std::string& made) {
 /// The folder of the copies. A project's is in its state folder, which git does not see; a repository may
 /// bring one of its own, which may not lead us elsewhere.
 Result<> prepare_backups(const Target& target) {
-  auto parent = fs::path(target.backups).parent_path().string();
-  for (const auto& folder : {parent, target.backups})
+  fs::path parent = fs::path(target.backups).parent_path();
+  if (!target.for_user)
+    if (auto ours = open_state_folder(parent.parent_path().string(), parent.filename().string()); !ours)
+      return fail(std::move(ours.error()));
+  for (const auto& folder : {parent.string(), target.backups})
     if (auto made = make_folder(folder, 0700); !made) return made;
-  for (const auto& folder : {parent, target.backups})
+  for (const auto& folder : {parent.string(), target.backups})
     if (!is_own_folder(folder))
       return fail(Code::forbidden, folder + " is not a folder that belongs to you", {},
                   "remove it and try again");
-  auto ignore = parent + "/.gitignore";
+  auto ignore = parent.string() + "/.gitignore";
   if (target.for_user || file_exists(ignore)) return {};
   return write_file(ignore, "*\n");
 }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "platform/files/files.h"
+#include "platform/files/own_folder.h"
 #include "platform/files/temporary_folder_fixture.h"
 
 namespace cru::hooks {
@@ -18,6 +19,10 @@ namespace fs = std::filesystem;
 
 class Installer : public testing::Test {
  protected:
+  Installer() {
+    ::setenv("XDG_STATE_HOME", (folder / "state").c_str(), 1);
+    EXPECT_TRUE(open_state_folder(folder.path(), ".coven"));
+  }
   Result<std::vector<Target>> all_targets(bool for_user = false) {
     auto environment = [this](const std::string& name) -> std::optional<std::string> {
       return name == "HOME" ? std::optional(folder / "home") : std::nullopt;
@@ -132,9 +137,9 @@ TEST_F(Installer, MovesTheCopiesOfOlderVersions) {
 TEST_F(Installer, ABackupFolderThatLeadsElsewhereIsRefused) {
   write(settings, "{\"n\": 1}");
   fs::create_directories(folder / "elsewhere");
-  fs::create_directories(folder / ".coven");
+  auto before = target();
   fs::create_symlink("../elsewhere", folder / ".coven/backups");
-  EXPECT_EQ(change(true).error().code, Code::forbidden);
+  EXPECT_EQ(change_file(before, true, {}, false, from_millis(0)).error().code, Code::forbidden);
   EXPECT_EQ(read(settings), "{\"n\": 1}");
   EXPECT_TRUE(fs::is_empty(folder / "elsewhere"));
 }

@@ -250,9 +250,17 @@ SystemResult<Fd> open_beneath(const Fd& folder, const std::string& path, Beneath
                    : as == BeneathAs::folder ? O_RDONLY | O_DIRECTORY | O_NONBLOCK
                                              : O_RDONLY | O_NONBLOCK;
   const char* name = path.empty() ? "." : path.c_str();
-  Fd fd(open_beneath(folder.get(), name, flags, links == BeneathLinks::refused ? no_links : follow_links));
-  if (!fd) return std::unexpected(std::error_code(errno, std::generic_category()));
-  return fd;
+  uint64_t resolve = links == BeneathLinks::refused ? no_links : follow_links;
+  auto failed = [] { return std::unexpected(std::error_code(errno, std::generic_category())); };
+  if (as != BeneathAs::file) {
+    Fd fd(open_beneath(folder.get(), name, flags, resolve));
+    return fd ? SystemResult<Fd>(std::move(fd)) : failed();
+  }
+  // Asked before it is opened: reading a file that we hold would end our lock on it.
+  Fd place(open_beneath(folder.get(), name, O_PATH, resolve));
+  if (!place) return failed();
+  Fd fd = open_unless_held(AT_FDCWD, fmt::format("/proc/self/fd/{}", place.get()), static_cast<int>(flags));
+  return fd ? SystemResult<Fd>(std::move(fd)) : failed();
 }
 
 }  // namespace cru

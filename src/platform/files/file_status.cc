@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "platform/files/pid_file.h"
+
 namespace cru {
 namespace {
 
@@ -64,7 +66,7 @@ bool is_own_secret(const std::string& path) {
 }
 
 SystemResult<OpenedFile> open_to_read(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  Fd fd = open_unless_held(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!fd) return last_error();
   auto status = file_status(fd);
   return OpenedFile{std::move(fd), status};

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "platform/files/pid_file.h"
+
 namespace cru {
 
 Error system_error(int errno_value, std::string_view doing) {
@@ -38,8 +40,8 @@ Result<> refuse_special(const Fd& fd, const std::string& path) {
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, size_t limit) {
-  Fd fd(::open(path.c_str(), O_RDONLY | cautiously));
-  if (!fd) return fail(system_error(errno, "open " + path));
+  Fd fd = open_unless_held(AT_FDCWD, path, O_RDONLY | cautiously);
+  if (!fd) return fail(open_error(errno, path));
   if (auto plain = refuse_special(fd, path); !plain) return fail(plain.error());
   std::string content;
   char buffer[16384];
@@ -118,15 +120,15 @@ Result<> move_file(const std::string& from, const std::string& to) {
 }
 
 Result<> sync_file(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | cautiously));
+  Fd fd = open_unless_held(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | cautiously);
   if (!fd || ::fdatasync(fd.get()) != 0) return fail(system_error(errno, "sync " + path));
   return {};
 }
 
 Result<Fd> open_file(const std::string& path, OpenFor purpose) {
   int access = purpose == OpenFor::reading ? O_RDONLY : O_RDWR;
-  Fd fd(::open(path.c_str(), access | O_NOFOLLOW | cautiously));
-  if (!fd) return fail(system_error(errno, "open " + path));
+  Fd fd = open_unless_held(AT_FDCWD, path, access | O_NOFOLLOW | cautiously);
+  if (!fd) return fail(open_error(errno, path));
   if (auto plain = refuse_special(fd, path); !plain) return fail(plain.error());
   return fd;
 }

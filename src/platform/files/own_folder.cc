@@ -10,6 +10,7 @@
 #include "platform/files/files.h"
 #include "platform/files/folder_listing.h"
 #include "platform/files/git_index.h"
+#include "platform/files/own_mark.h"
 
 namespace cru {
 namespace {
@@ -82,6 +83,62 @@ Result<> check_entries(const Fd& parent, const std::string& shown, const std::st
   return {};
 }
 
+/// All that can be said against it but its mark. Nothing where it is missing.
+Result<> check_shape(const std::string& root, const std::string& name) {
+  Fd parent(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent) return {};  // whoever uses it will say so
+  struct stat status{};
+  if (::fstatat(parent.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  if (auto why = why_not_own(status); !why.empty()) return refuse_state(name, name + " " + why);
+  if (!S_ISDIR(status.st_mode)) {
+    auto refused = refuse_state(name, name + " is not a folder");
+    refused.error().code = Code::internal;  // in our way, but nobody's trick
+    return refused;
+  }
+  if (is_tracked_by_git(root, name)) return refuse_state(name, name + " is tracked by git");
+  return check_entries(parent, name, name, 0);
+}
+
+/// Nothing is in it that could decide anything: just made, by whomever, or emptied.
+bool is_bare(const Fd& folder) {
+  FolderListing entries(Fd(::openat(folder.get(), ".", own_folder_flags)));
+  if (!entries) return false;
+  while (auto entry = entries.next())
+    if (std::string_view name = entry->name; name != ".gitignore" && !is_mark_name(name)) return false;
+  return !entries.error();
+}
+
+std::unexpected<Error> refuse_unmarked(const std::string& name) {
+  return fail(
+      Code::forbidden,
+      fmt::format("cru does not know {0} as one that it made for you, so nothing in it is used: remove "
+                  "it, or, if it is yours (an older cru made it), adopt it with: cru daemon adopt",
+                  name));
+}
+
+/// The id of a folder that has our mark; empty for one that is bare. Otherwise why it is not used.
+Result<std::string> find_mark(const Fd& folder, const std::string& name) {
+  for (bool again : {true, false}) {
+    auto id = read_mark(folder);
+    if (id) return id;
+    if (id.error().code == Code::not_found) {
+      if (is_bare(folder)) return std::string();
+      // Whoever makes one marks it before anything else: what is in it by now may be younger than our look.
+      if (again) continue;
+    } else if (user_state_folder().empty()) {
+      return id;  // which says that nothing can be known here
+    }
+    break;
+  }
+  return refuse_unmarked(name);
+}
+
+bool is_same_folder(const Fd& one, const Fd& other) {
+  struct stat mine{}, theirs{};
+  return one && other && ::fstat(one.get(), &mine) == 0 && ::fstat(other.get(), &theirs) == 0 &&
+         mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
+}
+
 }  // namespace
 
 Result<Fd> make_own_folder(const std::string& root, const std::string& path, unsigned mode) {
@@ -95,18 +152,49 @@ Result<> check_own_folder(const std::string& root, const std::string& path) {
 }
 
 Result<> check_state_folder(const std::string& root, const std::string& name) {
-  Fd parent(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!parent) return {};  // whoever uses it will say so
-  struct stat status{};
-  if (::fstatat(parent.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
-  if (auto why = why_not_own(status); !why.empty()) return refuse_state(name, name + " " + why);
-  if (!S_ISDIR(status.st_mode)) {
-    auto refused = refuse_state(name, name + " is not a folder");
-    refused.error().code = Code::internal;  // in our way, but nobody's trick
-    return refused;
+  if (auto sound = check_shape(root, name); !sound) return sound;
+  auto folder = go_down(root, name, nullptr);
+  if (!folder || !*folder) return {};  // missing, or unreadable: whoever uses it will say so
+  auto marked = find_mark(*folder, name);
+  return marked ? Result<>() : fail(std::move(marked.error()));
+}
+
+Result<StateFolder> open_state_folder(const std::string& root, const std::string& name) {
+  if (auto ours = check_state_folder(root, name); !ours) return fail(std::move(ours.error()));
+  auto folder = make_own_folder(root, name, 0700);
+  if (!folder) return fail(std::move(folder.error()));
+  auto id = find_mark(*folder, name);
+  if (id && id->empty()) id = make_mark(*folder, root);
+  if (!id) return fail(std::move(id.error()));
+  return StateFolder{*std::move(folder), *std::move(id)};
+}
+
+Result<> keep_state_folder(const std::string& root, const std::string& name, StateFolder& held) {
+  auto folder = make_own_folder(root, name, 0700);
+  if (!folder) return fail(std::move(folder.error()));
+  bool is_held = is_same_folder(*folder, held.folder);
+  if (is_held && mark_in(*folder) == held.id) return {};
+  auto id = find_mark(*folder, name);
+  // The one that we hold is ours, whatever somebody has taken out of it.
+  if (!id && !is_held) return fail(std::move(id.error()));
+  if (!id || id->empty()) {
+    if (auto written = write_mark(*folder, held.id); !written) return written;
+  } else {
+    held.id = *std::move(id);
   }
-  if (is_tracked_by_git(root, name)) return refuse_state(name, name + " is tracked by git");
-  return check_entries(parent, name, name, 0);
+  if (!is_held) held.folder = *std::move(folder);
+  return {};
+}
+
+Result<> adopt_state_folder(const std::string& root, const std::string& name) {
+  if (auto sound = check_shape(root, name); !sound) return sound;
+  auto folder = go_down(root, name, nullptr);
+  if (!folder) return fail(std::move(folder.error()));
+  if (!*folder) return fail(Code::not_found, fmt::format("there is no {} in {}", name, root));
+  if (::fchmod(folder->get(), 0700) != 0) return fail(system_error(errno, "close " + name));
+  // A new id, whatever stands in it: who made the folder knows the one that it came with.
+  auto id = make_mark(*folder, root);
+  return id ? Result<>() : fail(std::move(id.error()));
 }
 
 Result<> check_owner(const std::string& path) {

@@ -14,14 +14,30 @@ Result<Fd> make_own_folder(const std::string& root, const std::string& path, uns
 /// Whether `make_own_folder` would say forbidden. Makes nothing; what is missing is fine.
 Result<> check_own_folder(const std::string& root, const std::string& path);
 
-/// Whether the folder `name` of `root` can hold our state: it is missing, or it is a real folder, ours, not
-/// tracked by git, and neither it nor the folders `below` it hold a link or anything that is another's.
-/// Otherwise forbidden (internal for what is no folder), in one sentence that says what to do. Changes
-/// nothing.
-Result<> check_state_folder(const std::string& root, const std::string& name);
+/// A state folder that we use: held open, with the id of its mark (own_mark.h).
+struct StateFolder {
+  Fd folder;
+  std::string id = {};
+};
 
-/// Whether a folder that decides what we do is really its owner's to fill. Outcomes: nothing for a folder that belongs to us or to root, for what is no folder, and where there is
-/// nothing; forbidden for a symbolic link and for another user's, with what to do.
+/// Whether the folder `name` of `root` can hold our state: it is missing, or it is a real folder, ours, not
+/// tracked by git, neither it nor its small folders hold a link or anything that is another's, and it has our
+/// mark or nothing worth one. Otherwise forbidden (internal for what is no folder), in one sentence that says
+/// what to do. Changes nothing.
+Result<> check_state_folder(const std::string& root, const std::string& name);
+/// Opens the folder `name` of `root`, made (0700) and marked where it is missing. Errors: those of
+/// check_state_folder, before anything is written; those of make_mark.
+Result<StateFolder> open_state_folder(const std::string& root, const std::string& name);
+/// Makes it again where somebody has removed it, or its mark, with the id of `held`; `held` is what stands
+/// there afterwards. Errors: forbidden for another's that stands there by now; those of the disk.
+Result<> keep_state_folder(const std::string& root, const std::string& name, StateFolder& held);
+/// Marks a folder that stands there without our mark: for one that an older version made. Whoever asks for it
+/// answers for what is in it. Errors: not_found; otherwise those of open_state_folder.
+Result<> adopt_state_folder(const std::string& root, const std::string& name);
+
+/// Whether a folder that decides what we do is really its owner's to fill. Outcomes: nothing for a folder
+/// that belongs to us or to root, for what is no folder, and where there is nothing; forbidden for a symbolic
+/// link and for another user's, with what to do.
 Result<> check_owner(const std::string& path);
 
 }  // namespace cru

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <filesystem>
 
 #include "platform/files/files.h"
 #include "platform/files/git_index.h"
+#include "platform/files/own_mark.h"
 #include "platform/files/temporary_folder_fixture.h"
 
 namespace cru {
@@ -16,6 +20,13 @@ class OwnFolder : public testing::Test {
   OwnFolder() {
     EXPECT_TRUE(make_folder(folder / "project"));
     EXPECT_TRUE(make_folder(folder / "elsewhere"));
+    ::setenv("XDG_STATE_HOME", (folder / "home").c_str(), 1);
+  }
+  /// As an archive brings it: ours by owner, without links.
+  void unpack(const std::string& at) {
+    EXPECT_TRUE(make_folder(at, 0700));
+    EXPECT_TRUE(write_file(at + "/coven.db", "a database with a work item that verifies"));
+    EXPECT_TRUE(write_file(at + "/token", std::string(64, 'a'), 0600));
   }
   void link(const std::string& target, const std::string& name) {
     ASSERT_EQ(::symlink(target.c_str(), (root + "/" + name).c_str()), 0);
@@ -60,9 +71,127 @@ TEST_F(OwnFolder, WhatIsMissingIsNoReasonToRefuse) {
 }
 
 TEST_F(OwnFolder, AStateFolderOfOurMakingIsUsed) {
+  auto made = open_state_folder(root, ".coven");
+  ASSERT_TRUE(made);
   ASSERT_TRUE(make_own_folder(root, ".coven/log", 0700));
   ASSERT_TRUE(write_file(root + "/.coven/token", "x"));
   EXPECT_EQ(why_refused(), "");
+  EXPECT_EQ(open_state_folder(root, ".coven")->id, made->id);
+  struct stat status{};
+  ASSERT_EQ(::stat((root + "/.coven/made").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777u, 0600u);
+}
+
+TEST_F(OwnFolder, AStateFolderThatCameInAnArchiveIsNotUsed) {
+  unpack(root + "/.coven");
+  EXPECT_TRUE(why_refused().starts_with("cru does not know .coven")) << why_refused();
+  EXPECT_NE(why_refused().find("cru daemon adopt"), std::string::npos);
+  EXPECT_EQ(open_state_folder(root, ".coven").error().code, Code::forbidden);
+  // Nor with a mark that was ours where it was packed, or that is nobody's.
+  for (auto mark : {std::string(64, 'a'), std::string("x"), std::string()}) {
+    ASSERT_TRUE(write_file(root + "/.coven/made", mark, 0600));
+    EXPECT_TRUE(why_refused().starts_with("cru does not know .coven")) << mark;
+  }
+}
+
+TEST_F(OwnFolder, AProjectThatIsMovedKeepsItsStateFolder) {
+  auto made = open_state_folder(root, ".coven");
+  ASSERT_TRUE(write_file(root + "/.coven/token", "x"));
+  ASSERT_TRUE(move_file(root, folder / "moved"));
+  EXPECT_TRUE(check_state_folder(folder / "moved", ".coven"));
+  EXPECT_EQ(open_state_folder(folder / "moved", ".coven")->id, made->id);
+}
+
+TEST_F(OwnFolder, OneThatIsBareIsMarkedWhoeverMadeIt) {
+  ASSERT_TRUE(make_folder(root + "/.coven"));
+  ASSERT_TRUE(write_file(root + "/.coven/.gitignore", "*\n"));
+  EXPECT_EQ(why_refused(), "");
+  EXPECT_TRUE(open_state_folder(root, ".coven"));
+  EXPECT_EQ(::access((root + "/.coven/made").c_str(), F_OK), 0);
+}
+
+TEST_F(OwnFolder, AnAdoptedOneIsUsedAndItsOwnMarkIsWorthNothing) {
+  EXPECT_EQ(adopt_state_folder(root, ".coven").error().code, Code::not_found);
+  unpack(root + "/.coven");
+  ASSERT_TRUE(write_file(root + "/.coven/made", std::string(64, 'a')));
+  ASSERT_TRUE(adopt_state_folder(root, ".coven"));
+  EXPECT_EQ(why_refused(), "");
+  EXPECT_EQ(*read_file(root + "/.coven/token"), std::string(64, 'a'));
+  // Whoever packed it knows what stood in it: the next archive brings nothing by that.
+  ASSERT_TRUE(make_folder(root + "/other"));
+  unpack(root + "/other/.coven");
+  ASSERT_TRUE(write_file(root + "/other/.coven/made", std::string(64, 'a')));
+  EXPECT_FALSE(check_state_folder(root + "/other", ".coven"));
+  link("../../.bashrc", ".coven/covend.pid");
+  EXPECT_EQ(adopt_state_folder(root, ".coven").error().code, Code::forbidden) << "but not with a link in it";
+}
+
+TEST_F(OwnFolder, WithoutAHomeNothingIsKnownAndThatIsSaid) {
+  ASSERT_TRUE(open_state_folder(root, ".coven"));
+  ::unsetenv("XDG_STATE_HOME");
+  std::string home = ::getenv("HOME") ? ::getenv("HOME") : "";
+  ::unsetenv("HOME");
+  for (const auto& refused : {check_state_folder(root, ".coven").error(),
+                              open_state_folder(folder / "elsewhere", ".coven").error()}) {
+    EXPECT_EQ(refused.code, Code::forbidden);
+    EXPECT_NE(refused.message.find("no folder of your own"), std::string::npos) << refused.message;
+    EXPECT_NE(refused.hint.find("HOME"), std::string::npos);
+  }
+  if (!home.empty()) ::setenv("HOME", home.c_str(), 1);
+}
+
+TEST_F(OwnFolder, NotesThatOthersCanChangeSayNothing) {
+  ASSERT_TRUE(open_state_folder(root, ".coven"));
+  ASSERT_TRUE(write_file(root + "/.coven/token", "x"));
+  ASSERT_TRUE(set_mode(folder / "home/cru/made", 0777));
+  EXPECT_TRUE(why_refused().starts_with("cru does not know .coven")) << why_refused();
+}
+
+TEST_F(OwnFolder, AHeldOneIsMadeAgainWithTheSameMark) {
+  auto held = open_state_folder(root, ".coven");
+  auto id = held->id;
+  std::filesystem::remove_all(root + "/.coven");
+  ASSERT_TRUE(keep_state_folder(root, ".coven", *held));
+  EXPECT_EQ(mark_in(held->folder), id);
+  EXPECT_EQ(why_refused(), "");
+  // Emptied: the folder is the one that we hold, so whatever is left in it is ours.
+  ASSERT_TRUE(write_file(root + "/.coven/token", "x"));
+  ASSERT_TRUE(remove_file(root + "/.coven/made"));
+  EXPECT_FALSE(check_state_folder(root, ".coven"));
+  ASSERT_TRUE(keep_state_folder(root, ".coven", *held));
+  EXPECT_EQ(why_refused(), "");
+  // Another's, which somebody has put in its place.
+  std::filesystem::remove_all(root + "/.coven");
+  unpack(root + "/.coven");
+  EXPECT_EQ(keep_state_folder(root, ".coven", *held).error().code, Code::forbidden);
+  EXPECT_NE(::access((root + "/.coven/made").c_str(), F_OK), 0);
+  // One of ours that another process has made meanwhile.
+  std::filesystem::remove_all(root + "/.coven");
+  auto other = open_state_folder(root, ".coven");
+  ASSERT_TRUE(keep_state_folder(root, ".coven", *held));
+  EXPECT_EQ(held->id, other->id);
+}
+
+/// A repository's folder is marked before anything else is in it, so nobody who comes between is refused.
+TEST_F(OwnFolder, ManyMayMakeItAtOnce) {
+  for (int round = 0; round < 20; ++round) {
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      pid_t child = ::fork();
+      if (child == 0) {
+        bool good = open_state_folder(root, ".coven") && make_own_folder(root, ".coven/log", 0700) &&
+                    check_state_folder(root, ".coven");
+        ::_exit(good ? 0 : 1);
+      }
+      children.push_back(child);
+    }
+    for (pid_t child : children) {
+      int status = -1;
+      ::waitpid(child, &status, 0);
+      EXPECT_EQ(status, 0) << "round " << round;
+    }
+    std::filesystem::remove_all(root + "/.coven");
+  }
 }
 
 TEST_F(OwnFolder, AStateFolderWithALinkIsNotUsed) {
@@ -157,6 +286,7 @@ TEST_F(OwnFolder, AStateFolderThatGitTracksIsNotUsed) {
   EXPECT_TRUE(check_state_folder(root + "/sub", ".coven"));
   ASSERT_TRUE(write_file(root + "/.git/index", index_of({"sub/.coven/coven.db"}, 2, 20)));
   EXPECT_FALSE(check_state_folder(root + "/sub", ".coven"));
+  EXPECT_EQ(adopt_state_folder(root + "/sub", ".coven").error().code, Code::forbidden);
   EXPECT_EQ(why_refused(), "");
 }
 

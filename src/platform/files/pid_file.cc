@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <vector>
 
 #include "platform/files/files.h"
+#include "platform/files/own_mark.h"
 
 namespace cru {
 namespace {
@@ -42,6 +42,10 @@ class HeldFiles {
     return {};
   }
   bool contains(const struct stat& status) { return find(status).has_value(); }
+  bool empty() {
+    std::lock_guard lock(mutex_);
+    return files_.empty();
+  }
 
  private:
   std::mutex mutex_;
@@ -102,6 +106,8 @@ Result<PidFile> PidFile::take(const Fd& folder, const std::string& name) {
     if (!taken.fd_) return fail(system_error(errno, "open " + name));
     if (::fstat(taken.fd_.get(), &status) != 0 || !S_ISREG(status.st_mode))
       return fail(Code::forbidden, name + " is not a plain file");
+    // Known before it is locked: whoever opened it by another name in between would end the lock.
+    held_files().add(status, taken.fd_.get());
     auto lock = record(F_WRLCK, 0, 0);
     if (::fcntl(taken.fd_.get(), F_SETLK, &lock) != 0) {
       if (errno == EACCES || errno == EAGAIN)
@@ -113,7 +119,6 @@ Result<PidFile> PidFile::take(const Fd& folder, const std::string& name) {
     auto pid = fmt::format("{}\n", ::getpid());
     if (::ftruncate(taken.fd_.get(), 0) != 0 || ::pwrite(taken.fd_.get(), pid.data(), pid.size(), 0) < 0)
       return fail(system_error(errno, "write " + name));
-    held_files().add(status, taken.fd_.get());
     return taken;
   }
   return fail(Code::conflict, name + " is removed again and again");
@@ -146,6 +151,29 @@ std::optional<PidFileHolder> holder_of(const std::string& path) {
 
 bool is_held_here(const struct stat& status) { return held_files().contains(status); }
 
+Fd open_unless_held(int folder, const std::string& path, int flags) {
+  if (held_files().empty()) return Fd(::openat(folder, path.c_str(), flags | O_CLOEXEC));
+  // A place is no descriptor of the file: closing it ends nothing. It is asked and then opened, so that the
+  // name cannot be given to another file in between.
+  Fd place(::openat(folder, path.c_str(), O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW)));
+  struct stat status{};
+  if (!place || ::fstat(place.get(), &status) != 0) return {};
+  int refused = S_ISLNK(status.st_mode) ? ELOOP : held_files().contains(status) ? EBUSY : 0;
+  Fd opened;
+  if (!refused)
+    opened =
+        Fd(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), (flags | O_CLOEXEC) & ~O_NOFOLLOW));
+  int reason = refused ? refused : errno;
+  place.reset();
+  errno = reason;
+  return opened;
+}
+
+Error open_error(int errno_value, const std::string& path) {
+  if (errno_value == EBUSY) return {Code::forbidden, path + " is reserved for the daemon"};
+  return system_error(errno_value, "open " + path);
+}
+
 Result<Claim> Claim::take(const std::string& file, const std::string& what) {
   struct stat status{};
   if (::lstat(file.c_str(), &status) == 0 && held_files().contains(status))
@@ -154,14 +182,14 @@ Result<Claim> Claim::take(const std::string& file, const std::string& what) {
     return fail(made.error());
   Claim claim;
   claim.fd_ = Fd(::open(file.c_str(), O_RDWR | O_CREAT | open_flags, 0600));
-  if (!claim.fd_) return fail(system_error(errno, "open " + file));
+  if (!claim.fd_ || ::fstat(claim.fd_.get(), &status) != 0) return fail(system_error(errno, "open " + file));
+  held_files().add(status, claim.fd_.get(), byte_of(what));
   auto lock = record(F_WRLCK, byte_of(what), 1);
   if (::fcntl(claim.fd_.get(), F_SETLK, &lock) != 0) {
     if (errno == EACCES || errno == EAGAIN)
       return held_by_another(what, ask_for_holder(claim.fd_.get(), byte_of(what), 1));
     return fail(system_error(errno, "lock " + file));
   }
-  if (::fstat(claim.fd_.get(), &status) == 0) held_files().add(status, claim.fd_.get(), byte_of(what));
   return claim;
 }
 
@@ -188,12 +216,10 @@ std::optional<PidFileHolder> claimant_of(const std::string& file, const std::str
 
 namespace {
 
-/// In the user's own state folder. Empty if there is no home.
+/// Empty if there is no home.
 std::string claims_file() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  const char* home = std::getenv("HOME");
-  if (state && *state == '/') return std::string(state) + "/cru/projects.lock";
-  return home && *home == '/' ? std::string(home) + "/.local/state/cru/projects.lock" : std::string();
+  auto state = user_state_folder();
+  return state.empty() ? state : state + "/projects.lock";
 }
 
 /// A folder made anew at the same place is another project.

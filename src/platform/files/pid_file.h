@@ -4,8 +4,8 @@
 /// and exec, so it is free the moment its holder is dead, and the kernel says who holds it.
 ///
 /// A record lock has one trap: closing ANY descriptor of the file in the holder's process drops it. So nobody
-/// but this file opens one. `holder_of` and `is_held_here` look before they open, and Beneath, which opens
-/// what agents name, asks `is_held_here`.
+/// but this file opens one, by whatever name: a hard link may stand anywhere. Whatever opens a file that is
+/// there already, to read it or to change it, does so by `open_unless_held`, or asks `is_held_here`.
 #include <sys/types.h>
 
 #include <optional>
@@ -47,6 +47,12 @@ std::optional<PidFileHolder> holder_of(const std::string& path);
 
 /// Whether this process holds the file with this status: opening and closing it would drop the lock.
 bool is_held_here(const struct stat& status);
+
+/// As openat(2), for what is there already. Empty if it cannot be opened: errno says why, and is EBUSY for a
+/// file that this process holds.
+Fd open_unless_held(int folder, const std::string& path, int flags);
+/// The error for that errno, in words.
+Error open_error(int errno_value, const std::string& path);
 
 /// What `git clean` cannot delete: a claim to `what`, noted in one empty file of the user's own folder, where
 /// each name has its byte. Held as a pid file is. `file` is made with its folders where it is missing.

@@ -11,6 +11,8 @@
 #include <functional>
 
 #include "platform/files/beneath.h"
+#include "platform/files/family_lock.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
 
 namespace cru {
@@ -120,6 +122,29 @@ TEST_F(PidFiles, IsNotOpenedForAnAgentByAnotherName) {
   ASSERT_EQ(::link(path().c_str(), (folder_ + "/harmless.txt").c_str()), 0);
   EXPECT_EQ(Beneath::open(folder_)->open_file("harmless.txt").error().code, Code::forbidden);
   EXPECT_TRUE(others_see(::getpid()));
+}
+
+/// `ln .coven/covend.pid .git/HEAD`, and the daemon's next look at the branch would let a second one in.
+TEST_F(PidFiles, IsNotOpenedByAnotherNameByWhateverReads) {
+  auto taken = PidFile::take(held_, "x.pid");
+  auto other = folder_ + "/HEAD";
+  ASSERT_EQ(::link(path().c_str(), other.c_str()), 0);
+  EXPECT_EQ(read_file(other).error().code, Code::forbidden);
+  EXPECT_EQ(open_file(other, OpenFor::reading).error().code, Code::forbidden);
+  EXPECT_EQ(open_file(other, OpenFor::changing).error().code, Code::forbidden);
+  EXPECT_FALSE(sync_file(other));
+  EXPECT_FALSE(open_to_read(other));
+  EXPECT_FALSE(open_beneath(held_, "HEAD", BeneathAs::file, BeneathLinks::followed));
+  EXPECT_FALSE(is_family_left(other));
+  EXPECT_TRUE(others_see(::getpid()));
+  // What is not held is read as ever, through a link too where that may be.
+  ASSERT_TRUE(write_file(folder_ + "/plain", "text"));
+  ASSERT_EQ(::symlink("plain", (folder_ + "/linked").c_str()), 0);
+  EXPECT_EQ(*read_file(folder_ + "/plain"), "text");
+  EXPECT_EQ(*read_file(folder_ + "/linked"), "text");
+  EXPECT_FALSE(open_file(folder_ + "/linked", OpenFor::reading));
+  EXPECT_EQ(read_file(folder_ + "/missing").error().code, Code::not_found);
+  EXPECT_TRUE(read_file("/proc/self/stat"));
 }
 
 TEST_F(PidFiles, AClaimOutlivesTheFolderThatItIsAbout) {

@@ -20,6 +20,10 @@ class RemovalWatch {
   /// Watches the folder at `path` for the removal of `name`, of anything if that is empty, and for its own
   /// move. Several may be watched; one that is watched already is watched for the new name.
   bool add(const std::string& path, const std::string& name = {});
+  /// The same of a folder that is held open: the disk is not asked for it.
+  bool add(const Fd& folder, const std::string& name = {}) {
+    return folder && add("/proc/self/fd/" + std::to_string(folder.get()), name);
+  }
 
   struct Removed {
     bool entry = false;   ///< what was watched for

@@ -18,13 +18,16 @@ class Removals : public testing::Test {
 };
 
 TEST_F(Removals, WhatIsWrittenWakesNobody) {
+  ASSERT_TRUE(write_file(folder / "a/file", "text"));
   ASSERT_TRUE(watch.add(folder / "a"));
-  ASSERT_TRUE(create_file(folder / "a/file", "text") || true);
-  auto temporary = watch.take();
-  (void)temporary;  // a temporary file has been moved to its place
   Fd fd = *open_file(folder / "a/file", OpenFor::changing);
   ASSERT_EQ(::write(fd.get(), "more", 4), 4);
+  ASSERT_TRUE(create_exclusively(folder / "a/new", "text", 0600));
+  ASSERT_TRUE(make_folder(folder / "a/folder"));
+  ASSERT_TRUE(set_mode(folder / "a/new", 0644));
   EXPECT_FALSE(watch.take());
+  fs::remove(folder / "a/new");
+  EXPECT_TRUE(watch.take()) << "that it is heard at all";
 }
 
 TEST_F(Removals, OneIsTold) {

@@ -13,21 +13,19 @@
 #include "platform/files/files.h"
 
 namespace cru {
-namespace {
-
 std::vector<int> all_processes() {
   std::vector<int> pids;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    auto name = entry.path().filename().string();
+  // Processes end while they are listed: no step of it may throw, for nobody catches on a pool thread.
+  for (std::filesystem::directory_iterator at("/proc", error), last; !error && at != last;
+       at.increment(error)) {
+    auto name = at->path().filename().string();
     int pid = 0;
     auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (problem == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
   }
   return pids;
 }
-
-}  // namespace
 
 namespace {
 

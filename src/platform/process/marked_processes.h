@@ -8,6 +8,9 @@
 
 namespace cru {
 
+/// The pids of all processes that can be seen, some of which may be gone by now.
+std::vector<int> all_processes();
+
 /// Kills every process of ours marked with one of `values`, and what they start meanwhile: stops all, looks
 /// again until nothing new is found, then kills by pidfd. Never ourselves. Returns how many.
 size_t kill_marked(const std::string& name, const std::set<std::string>& values);

@@ -4,7 +4,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -40,8 +39,11 @@ std::set<std::string> socket_names(uint16_t local_port, uint16_t remote_port) {
 
 bool holds(int pid, const std::set<std::string>& sockets) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(fmt::format("/proc/{}/fd", pid), error))
-    if (sockets.contains(fs::read_symlink(entry.path(), error).string())) return true;
+  for (fs::directory_iterator at(fmt::format("/proc/{}/fd", pid), error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code gone;  // closed meanwhile
+    if (sockets.contains(fs::read_symlink(at->path(), gone).string())) return true;
+  }
   return false;
 }
 
@@ -79,12 +81,7 @@ std::vector<SocketHolder> find_holders(uint16_t client_port, uint16_t server_por
   std::vector<SocketHolder> holders;
   auto sockets = socket_names(client_port, server_port);
   if (sockets.empty()) return holders;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error)) {
-    auto name = entry.path().filename().string();
-    int pid = 0;
-    auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (problem != std::errc() || end != name.data() + name.size()) continue;
+  for (int pid : all_processes()) {
     if (!holds(pid, sockets)) continue;
     Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     // The pid may have been given to another before the handle held it.

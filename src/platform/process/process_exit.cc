@@ -50,17 +50,19 @@ bool wait_for_end(int pid, Duration limit) {
 
 void kill_process(int pid) { ::kill(pid, SIGKILL); }
 
-ProcessExit::Attempt ProcessExit::watch(Loop& loop, const ProcessIdentity& process,
-                                        std::function<void()> ended) {
+FoundProcess find_process(const ProcessIdentity& process) {
   if (process.boot_id != system_clock().boot_id() || process.pid <= 0) return {.is_gone = true};
   auto pid = static_cast<int>(process.pid);
   Fd handle = open_process(pid);
   // The pid may have been given to another before the handle held it.
   if (!handle || has_ended(handle) || start_time_of(pid) != process.start_time)
     return {.is_gone = (handle && has_ended(handle)) || is_known_gone(process)};
-  auto watch = loop.watch(handle.get());
-  watch->when_readable(std::move(ended));
-  return {.exit = std::unique_ptr<ProcessExit>(new ProcessExit(std::move(handle), std::move(watch)))};
+  return {.handle = std::move(handle)};
+}
+
+ProcessExit::ProcessExit(Loop& loop, Fd handle, std::function<void()> ended)
+    : handle_(std::move(handle)), watch_(loop.watch(handle_.get())) {
+  watch_->when_readable(std::move(ended));
 }
 
 }  // namespace cru

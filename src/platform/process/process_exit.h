@@ -22,20 +22,22 @@ void kill_process(int pid);
 /// Whether the process of this pidfd has ended. True also if that cannot be told.
 bool has_ended(const Fd& handle);
 
+/// What there is of a process. Neither gone nor held: nothing can be told of it at the moment (no free
+/// descriptor, say), and the caller tries again.
+struct FoundProcess {
+  bool is_gone = false;  ///< it has ended, or its pid is another's now, or it was on another boot
+  Fd handle = {};
+};
+/// Reads /proc: call it on a pool thread.
+FoundProcess find_process(const ProcessIdentity& process);
+
 /// Calls back once, on the loop, when the process has ended. Destroying it cancels.
 class ProcessExit {
  public:
-  /// Neither gone nor watched: nothing can be told of it at the moment (no free descriptor, say). Nothing is
-  /// called then, and the caller tries again.
-  struct Attempt {
-    bool is_gone = false;  ///< it has ended, or its pid is another's now, or it was on another boot
-    std::unique_ptr<ProcessExit> exit = {};
-  };
-  static Attempt watch(Loop& loop, const ProcessIdentity& process, std::function<void()> ended);
+  /// `handle` is one that find_process gave.
+  ProcessExit(Loop& loop, Fd handle, std::function<void()> ended);
 
  private:
-  ProcessExit(Fd handle, std::unique_ptr<Watch> watch)
-      : handle_(std::move(handle)), watch_(std::move(watch)) {}
   Fd handle_;  ///< closed after the watch
   std::unique_ptr<Watch> watch_;
 };

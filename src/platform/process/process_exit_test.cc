@@ -41,29 +41,39 @@ struct NoDescriptors {
 };
 
 TEST(ProcessExit, WhoIsThereIsNotGoneWhenNoDescriptorIsFree) {
-  LoopThread thread;
   Sleeper sleeper;
   auto process = identity_of(sleeper.pid);
   ASSERT_TRUE(process);
   // Around the one call: the sanitizers need descriptors themselves.
   auto attempt = [&](bool without_descriptors = false) {
-    return thread.on_loop([&] {
-      std::optional<NoDescriptors> none;
-      if (without_descriptors) none.emplace();
-      auto tried = ProcessExit::watch(thread.loop, *process, [] {});
-      none.reset();
-      return std::pair(tried.is_gone, tried.exit != nullptr);
-    });
+    std::optional<NoDescriptors> none;
+    if (without_descriptors) none.emplace();
+    auto tried = find_process(*process);
+    none.reset();
+    return std::pair(tried.is_gone, bool(tried.handle));
   };
   EXPECT_EQ(attempt(), std::pair(false, true));
   EXPECT_EQ(attempt(true), std::pair(false, false));
   EXPECT_EQ(attempt(), std::pair(false, true));
   auto another = *process;
   ++another.start_time;
-  EXPECT_TRUE(thread.on_loop([&] { return ProcessExit::watch(thread.loop, another, [] {}).is_gone; }))
-      << "the pid is another's";
+  EXPECT_TRUE(find_process(another).is_gone) << "the pid is another's";
   sleeper.end();
   EXPECT_EQ(attempt(true), std::pair(true, false)) << "that it is gone can be told without one";
+}
+
+TEST(ProcessExit, IsToldOnTheLoop) {
+  LoopThread thread;
+  Sleeper sleeper;
+  std::promise<void> ended;
+  std::unique_ptr<ProcessExit> exit;
+  auto found = find_process(*identity_of(sleeper.pid));
+  thread.on_loop([&] {
+    exit = std::make_unique<ProcessExit>(thread.loop, std::move(found.handle), [&] { ended.set_value(); });
+  });
+  sleeper.end();
+  EXPECT_TRUE(comes(ended.get_future()));
+  thread.on_loop([&] { exit.reset(); });
 }
 
 }  // namespace

@@ -50,9 +50,10 @@ std::vector<std::string> guarded_in(const std::string& root) {
   }
   // The project is itself a worktree or a submodule: the file says where git finds its settings.
   if (!is_folder && is_there(root + "/.git")) paths.push_back(root + "/.git");
-  for (const auto& entry : std::filesystem::directory_iterator(root + "/.git/worktrees", error))
+  for (std::filesystem::directory_iterator at(root + "/.git/worktrees", error), end; !error && at != end;
+       at.increment(error))
     for (auto name : {"config.worktree", "commondir", "gitdir"})
-      paths.push_back((entry.path() / name).string());
+      paths.push_back((at->path() / name).string());
   return paths;
 }
 

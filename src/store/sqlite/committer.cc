@@ -6,12 +6,15 @@
 
 #include "platform/files/files.h"
 #include "platform/files/log.h"
-#include "platform/files/own_folder.h"
+#include "platform/files/own_mark.h"
+#include "platform/files/trouble.h"
 #include "store/damage.h"
 #include "store/sqlite/migrate.h"
 
 namespace cru::sqlite {
 namespace {
+
+constexpr const char* nameless_trouble = "database";
 
 /// A closure met what its rules do not know. Its caller gets an error; nobody else is troubled.
 Error damaged_records(const std::exception& surprise) {
@@ -78,6 +81,10 @@ Result<std::unique_ptr<Committer>> Committer::open(OpenOptions options,
   auto opened = Connection::open(committer->options_);
   if (!opened) return fail(opened.error());
   committer->connection_ = *std::move(opened);
+  if (auto folder = open_folder(std::filesystem::path(committer->options_.path).parent_path().string())) {
+    committer->folder_.id = mark_in(*folder);
+    committer->folder_.folder = *std::move(folder);
+  }
   auto migrated = migrate(*committer->connection_, migrations);
   if (!migrated) return fail(migrated.error());
   committer->fresh_ = *migrated == Migrated::fresh;
@@ -127,17 +134,28 @@ Result<> Committer::overwrite_failed_commit() {
 }
 
 /// Somebody has removed the database under us (`git clean -fdx`). We still have it, and nobody else does: it
-/// is made again from what is open before anything more is acknowledged. Until that succeeds nothing is.
+/// is made again from what is open before anything more is begun. Until that succeeds nothing is.
 Result<> Committer::stay_where_it_was() {
-  if (!connection_ || !connection_->has_moved()) return {};
+  if (!connection_) return {};
+  if (connection_->has_moved())
+    if (auto again = write_again(); !again) return again;
+  if (std::exchange(is_nameless_, false)) end_trouble(nameless_trouble);
+  return {};
+}
+
+Result<> Committer::write_again() {
   namespace fs = std::filesystem;
   auto place = fs::path(options_.path);
   auto again = options_.path + ".again";
   std::error_code ignored;
   // Its folder, but not the project's, for that one would then be there again without its files.
   auto state = place.parent_path();
-  auto folder = make_own_folder(state.parent_path().string(), state.filename().string(), 0700);
-  if (!folder) return fail(std::move(folder.error()));
+  auto project = state.parent_path().string(), name = state.filename().string();
+  if (!folder_.id.empty()) {
+    if (auto kept = keep_state_folder(project, name, folder_); !kept) return kept;
+  } else if (auto made = make_own_folder(project, name, 0700); !made) {
+    return fail(std::move(made.error()));
+  }
   try {
     for (const char* part : {"", "-journal", "-wal", "-shm"}) fs::remove(again + part, ignored);
     connection_->copy_to(again);
@@ -175,8 +193,15 @@ GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
     has_failed_commit_ = true;  // until COMMIT returns
     connection_->execute("COMMIT");
     has_failed_commit_ = false;
-    // Removed meanwhile? Then what was just committed is in a file without a name.
-    if (auto there = stay_where_it_was(); !there) return fail_all(there.error());
+    // Removed meanwhile? Then what was just committed is in a file without a name. It is done all the same:
+    // it is copied with the rest, and whoever repeated it would have it twice.
+    if (auto there = stay_where_it_was(); !there) {
+      is_nameless_ = true;
+      if (tell_trouble(nameless_trouble,
+                       "the database was removed and cannot be written again: " + there.error().message +
+                           "; what was done last is lost if the daemon ends before it can"))
+        log_error("the database was removed and cannot be written again", there.error());
+    }
     return outcome;
   } catch (const StoreFailure& failure) {
     is_ready_ = false;

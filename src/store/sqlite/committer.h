@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "platform/files/own_folder.h"
 #include "store/event_table.h"
 #include "store/sqlite/connection.h"
 #include "store/store.h"
@@ -25,9 +26,11 @@ class Committer {
   /// Errors: those of Connection::open; conflict when the schema is newer than this program.
   static Result<std::unique_ptr<Committer>> open(OpenOptions options, std::span<const Migration> migrations);
 
-  /// After it returns, every job without an error is durable. A job with an error has changed nothing and may
-  /// be submitted again. Only while `has_failed_commit()` may it still come back, and only if the process is
-  /// killed: whoever opens the database next then believes what stands in the WAL.
+  /// After it returns, every job without an error is durable; where somebody has removed the files meanwhile
+  /// and they cannot be written again at once, that is told as a trouble, and nothing more is accepted until
+  /// they are. A job with an error has changed nothing and may be submitted again. Only while
+  /// `has_failed_commit()` may it still come back, and only if the process is killed: whoever opens the
+  /// database next then believes what stands in the WAL.
   GroupOutcome commit(std::vector<WriteJob>& jobs, Time now);
 
   /// Runs a reading job on the writer's own connection: for the simulator, which has no other.
@@ -52,12 +55,15 @@ class Committer {
   class WriteTx;
   Result<> make_ready();
   Result<> stay_where_it_was();
+  Result<> write_again();
   OpenOptions options_;
+  StateFolder folder_;  ///< that the database is in; without a mark where it is no state folder
   std::unique_ptr<Connection> connection_;
   EventWriter events_;
   EventBounds bounds_;
   bool is_ready_ = false;  ///< no transaction is open, and `events_` goes on where the database ends
   bool has_failed_commit_ = false;
+  bool is_nameless_ = false;  ///< what is acknowledged is in files that somebody has removed
   bool fresh_ = false;
   std::atomic<int64_t> generation_ = 0;
 };

@@ -3,6 +3,8 @@
 #include <latch>
 
 #include "platform/files/files.h"
+#include "platform/files/own_mark.h"
+#include "platform/files/trouble.h"
 #include "store/store_fixture.h"
 
 namespace cru::sqlite {
@@ -320,6 +322,52 @@ TEST_F(StoreTest, WhereItCannotBeWrittenAgainNothingIsAcknowledged) {
   fs::remove(folder);
   ASSERT_TRUE(write(adding("after")));
   EXPECT_EQ(notes(), (std::vector<std::string>{"after", "before"}));
+}
+
+/// What is refused is repeated: so what is kept must not be refused.
+TEST_F(StoreTest, WhatWasCommittedWhenItsFilesWereRemovedIsAcknowledgedAndThereOnce) {
+  namespace fs = std::filesystem;
+  ASSERT_TRUE(write(adding("before")));
+  auto folder = fs::path(path()).parent_path();
+  auto adding_while_it_is_removed = [&](Tx& tx) {
+    fs::remove_all(folder);
+    EXPECT_TRUE(write_file(folder.string(), "in its place"));
+    return adding("meanwhile")(tx);
+  };
+  EXPECT_TRUE(write(adding_while_it_is_removed));
+  EXPECT_TRUE(has_trouble("database"));
+  EXPECT_FALSE(write(adding("refused")));
+  fs::remove(folder);
+  ASSERT_TRUE(write(adding("after")));
+  EXPECT_FALSE(has_trouble("database"));
+  reopen();
+  EXPECT_EQ(notes(), (std::vector<std::string>{"after", "before", "meanwhile"}));
+}
+
+/// Whoever looks next must know the folder again: nothing is in it before its mark.
+TEST_F(StoreTest, TheFolderIsMadeAgainWithItsMark) {
+  namespace fs = std::filesystem;
+  ::setenv("XDG_STATE_HOME", (folder / "home").c_str(), 1);
+  auto state = open_state_folder(folder.path(), ".coven");
+  ASSERT_TRUE(state);
+  auto opened = sqlite::SqliteStore::open(thread->loop, folder / ".coven/coven.db", schema);
+  ASSERT_TRUE(opened);
+  auto add = [&](const std::string& text) {
+    return thread->await([&] { return (*opened)->write(adding(text)); });
+  };
+  ASSERT_TRUE(add("one"));
+  fs::remove_all(folder / ".coven");
+  ASSERT_TRUE(add("two"));
+  EXPECT_TRUE(check_state_folder(folder.path(), ".coven"));
+  EXPECT_EQ(mark_in(*open_folder(folder / ".coven")), state->id);
+  // One that somebody else has put there by then is not filled, nor made ours.
+  fs::remove_all(folder / ".coven");
+  ASSERT_TRUE(make_folder(folder / ".coven"));
+  ASSERT_TRUE(write_file(folder / ".coven/token", "brought"));
+  EXPECT_EQ(add("three").error().code, Code::forbidden);
+  EXPECT_FALSE(fs::exists(folder / ".coven/coven.db"));
+  EXPECT_FALSE(check_state_folder(folder.path(), ".coven"));
+  thread->on_loop([&] { opened->reset(); });
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <iostream>
+
 #include "base/text.h"
+#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 
@@ -56,6 +59,16 @@ void Context::print_json(std::string_view text) const {
 
 void Context::note(std::string_view text) const {
   if (!json) write_out(standard_error, fmt::format("cru: {}\n", safe_for_terminal(text)));
+}
+
+bool Context::can_ask() const { return is_terminal(standard_input) && out.tty; }
+
+bool Context::ask_yes(std::string_view question) const {
+  print(fmt::format("{} [y/N] ", question));
+  std::string answer;
+  std::getline(std::cin, answer);
+  auto word = to_lower(trim(answer));
+  return word == "y" || word == "yes";
 }
 
 int Context::show(const Error& error) const {

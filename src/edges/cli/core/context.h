@@ -41,6 +41,10 @@ class Context {
   void print_json(std::string_view text) const;
   /// Anything else, to standard error; nothing under --json.
   void note(std::string_view text) const;
+  /// Whether a person is there to be asked: both ends are a terminal.
+  bool can_ask() const;
+  /// True for yes. Anything else, the end of the input too, is no.
+  bool ask_yes(std::string_view question) const;
   /// Shows an error, as text or as JSON, and returns its exit code.
   int show(const Error& error) const;
 

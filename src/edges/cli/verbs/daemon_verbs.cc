@@ -9,6 +9,7 @@
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/files/folder_notice.h"
+#include "platform/files/own_folder.h"
 #include "platform/files/readiness.h"
 #include "platform/process/self.h"
 #include "platform/process/signals.h"
@@ -91,12 +92,43 @@ Result<int> stop_verb(Context& context, const Args&) {
 
 Result<int> restart_verb(Context& context, const Args& args) {
   if (args.has("here")) set_environment("CRU_START_HERE", "1");
+  // Before it is stopped: one that may not start again had better go on.
+  if (auto ours = check_state_folder(context.project.root, ".coven"); !ours) return fail(ours.error());
   auto client = context.quiet_client();
   if (client.connect())
     if (auto stopped = client.stop(); !stopped) return fail(stopped.error());
   if (auto started = client::start_daemon(context.project, {}, run_options(args)); !started)
     return fail(started.error());
   return say_started(context, "restarted the daemon");
+}
+
+/// What is in the folder counts from then on: its work, its pairings, its rules. So a person says it.
+Result<int> adopt_verb(Context& context, const Args& args) {
+  const auto& root = context.project.root;
+  if (api::own_environment("CRU_RUN"))
+    return fail(Code::not_a_person, "only a person adopts a state folder, and this is a run");
+  if (file_exists(context.project.mark_file()) && check_state_folder(root, ".coven")) {
+    context.note("nothing to do: cru knows this .coven as its own");
+    return 0;
+  }
+  if (!args.has("yes")) {
+    if (!context.can_ask())
+      return fail(Code::invalid_argument, "nobody is there to be asked", "", "cru daemon adopt --yes");
+    auto question = fmt::format(
+        "Adopt {}? What is in it counts from then on: commands that verify work, devices that are paired, "
+        "rules. Do so only if cru made it for you here.",
+        safe_for_terminal(context.project.state()));
+    if (!context.ask_yes(question)) {
+      context.note("not adopted: nothing has changed");
+      return 1;
+    }
+  }
+  if (auto adopted = adopt_state_folder(root, ".coven"); !adopted) return fail(adopted.error());
+  if (context.json)
+    context.print_json(to_text(json::object{{"adopted", context.project.state()}}));
+  else
+    context.note("adopted " + safe_for_terminal(context.project.state()));
+  return 0;
 }
 
 /// `daemon run` after global options: the program takes it only as its first words, so begin anew with those.
@@ -172,6 +204,15 @@ void add_daemon_commands(std::vector<Command>& table) {
                    .summary = "Restarts the daemon; runs continue",
                    .flags = {port, here},
                    .run = restart_verb});
+  table.push_back(
+      {.path = "daemon adopt",
+       .group = group,
+       .summary = "Uses a .coven that cru does not know as its own, such as one that an older cru made",
+       .flags = {{.name = "yes", .letter = 'y', .summary = "without asking"}},
+       .run = adopt_verb,
+       .details =
+           "cru uses only a .coven that it made for you, and notes which in ~/.local/state/cru. One that "
+           "came\nwith a repository or an archive could run commands: adopt only what you know."});
   table.push_back({.path = "daemon status",
                    .group = group,
                    .summary = "Shows whether the daemon is running, and its address",

@@ -26,7 +26,8 @@ struct Check {
 Check check_state(const api::Project& project) {
   auto folder = project.state();
   if (auto ours = check_state_folder(project.root, ".coven"); !ours)
-    return {"state folder", "fail", ours.error().message, "rm -r .coven"};
+    return {"state folder", "fail", ours.error().message,
+            ours.error().hint.empty() ? "rm -r .coven" : ours.error().hint};
   if (!file_exists(folder)) {
     if (may_write(project.root)) return {"state folder", "ok", folder + " will be created on first use"};
     return {"state folder", "fail", project.root + " is not writable",

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <iostream>
 
 #include "base/text.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/operation_commands.h"
 #include "edges/cli/verbs/all_commands.h"
 #include "platform/net/http/message.h"
-#include "platform/terminal/terminal.h"
 
 namespace cru::cli {
 namespace {
@@ -114,15 +112,6 @@ Result<json::object> read_listing(Context& context, const std::vector<std::strin
   return all;
 }
 
-/// True for yes. Anything else, the end of the input too, is no.
-bool ask_yes(const Context& context, std::string_view question) {
-  context.print(fmt::format("{} [y/N] ", question));
-  std::string answer;
-  std::getline(std::cin, answer);
-  auto word = to_lower(trim(answer));
-  return word == "y" || word == "yes";
-}
-
 std::string files_in_words(size_t count) { return fmt::format("{} file{}", count, count == 1 ? "" : "s"); }
 
 void show_table(const Context& context, const json::object& listing, const std::vector<TrustRow>& waiting) {
@@ -165,12 +154,12 @@ Result<int> trust_verb(Context& context, const Args& args) {
       show_table(context, *listing, rows);
     return 0;
   }
-  bool asks = !args.has("yes") && !context.json && is_terminal(standard_input) && context.out.tty;
+  bool asks = !args.has("yes") && !context.json && context.can_ask();
   if (!context.json)
     for (const auto& row : rows) show_row(context, row);
   bool agreed =
-      good > 0 && (args.has("yes") ||
-                   (asks && ask_yes(context, fmt::format("Trust {} as shown?", files_in_words(good)))));
+      good > 0 &&
+      (args.has("yes") || (asks && context.ask_yes(fmt::format("Trust {} as shown?", files_in_words(good)))));
   if (agreed) {
     auto granted = grant(context, rows);
     if (!granted) return fail(granted.error());

@@ -1,0 +1,107 @@
+#include "platform/files/own_mark.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/sha256.h"
+#include "platform/files/file_status.h"
+#include "platform/files/files.h"
+#include "platform/files/pid_file.h"
+#include "platform/loop/clock.h"
+
+namespace cru {
+namespace {
+
+constexpr const char* mark_name = "made";
+constexpr std::string_view written_name = "made.tmp.";
+constexpr size_t id_digits = 64;
+
+bool is_id(std::string_view text) {
+  return text.size() == id_digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::unexpected<Error> no_state_folder() {
+  return fail(Code::forbidden,
+              "there is no folder of your own in which cru could note which .coven it has made", "",
+              "set HOME or XDG_STATE_HOME to one");
+}
+
+/// One small file for each id, named by its hash: who may read the names cannot make a mark from them.
+std::string note_of(const std::string& state, std::string_view id) {
+  return fmt::format("{}/made/{}", state, sha256(id));
+}
+
+/// Only what nobody else can have written says what we made.
+bool is_ours_alone(const std::string& path, bool folder) {
+  auto status = link_status(path);
+  return status && (folder ? status->is_folder() : status->is_plain_file()) && status->owner == ::geteuid() &&
+         (status->mode & 022) == 0;
+}
+
+}  // namespace
+
+std::string user_state_folder() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state && *state == '/') return std::string(state) + "/cru";
+  const char* home = std::getenv("HOME");
+  return home && *home == '/' ? std::string(home) + "/.local/state/cru" : std::string();
+}
+
+bool is_mark_name(std::string_view name) { return name == mark_name || name.starts_with(written_name); }
+
+std::string mark_in(const Fd& folder) {
+  Fd file = open_unless_held(folder.get(), mark_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (!file || !file_status(file).is_plain_file()) return {};
+  auto text = read_part(file, 0, id_digits);
+  return text && is_id(*text) ? *text : std::string();
+}
+
+Result<std::string> read_mark(const Fd& folder) {
+  struct stat status{};
+  if (::fstatat(folder.get(), mark_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return fail(system_error(errno, "read the mark"));
+  auto state = user_state_folder();
+  if (state.empty()) return no_state_folder();
+  auto id = mark_in(folder);
+  if (!id.empty() && is_ours_alone(state + "/made", true) && is_ours_alone(note_of(state, id), false))
+    return id;
+  return fail(Code::forbidden, "the mark is not known here");
+}
+
+Result<std::string> make_mark(const Fd& folder, const std::string& root) {
+  auto state = user_state_folder();
+  if (state.empty()) return no_state_folder();
+  auto notes = state + "/made";
+  if (auto made = make_folder(notes, 0700); !made) return fail(std::move(made.error()));
+  if (!is_ours_alone(notes, true))
+    return fail(Code::forbidden, notes + " can be changed by others, so it says nothing: remove it");
+  auto& random = system_random();
+  std::string id;
+  for (int word = 0; word < 4; ++word) id += fmt::format("{:016x}", random.next());
+  // Noted first: a mark that nobody knows would make the folder useless.
+  if (auto noted = write_file(note_of(state, id), root + "\n", 0600); !noted)
+    return fail(std::move(noted.error()));
+  if (auto written = write_mark(folder, id); !written) return fail(std::move(written.error()));
+  return id;
+}
+
+Result<> write_mark(const Fd& folder, std::string_view id) {
+  auto temporary = fmt::format("{}{}", written_name, ::getpid());
+  Fd file(
+      ::openat(folder.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return fail(system_error(errno, "write the mark of the state folder"));
+  auto written = write_to(file, fmt::format("{}\n", id), "the mark of the state folder");
+  bool good = written && ::fchmod(file.get(), 0600) == 0 && ::fsync(file.get()) == 0 &&
+              ::renameat(folder.get(), temporary.c_str(), folder.get(), mark_name) == 0;
+  if (good && ::fsync(folder.get()) == 0) return {};
+  int reason = errno;
+  ::unlinkat(folder.get(), temporary.c_str(), 0);
+  return written ? Result<>(fail(system_error(reason, "write the mark of the state folder"))) : written;
+}
+
+}  // namespace cru
