@@ -346,7 +346,8 @@ test("a keeper that does not answer: the doors open for reading, its runs are un
   process.kill(keeper, "SIGCONT");
   await waitFor(async () => (await project.get("/agents/long")).json.status === "running", { what: "the run is known again" });
   assert.deepEqual((await project.get("/version")).json.troubles, []);
-  assert.equal((await project.post("/agents/long/input", { text: "x\n" })).status, 200);
+  // It is heard of before all is taken back; until then nothing is changed.
+  await waitFor(async () => (await project.post("/agents/long/input", { text: "x\n" })).status === 200, { what: "it can be written to" });
   assert.equal((await project.ended("long")).status, "completed");
 });
 
