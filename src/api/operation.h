@@ -71,7 +71,7 @@ struct Operation {
   bool destructive = false;
   bool idempotent = false;
   bool works_without_keeper = false;  ///< a change that is made also while the keeper does not answer
-  int status = 200;  ///< HTTP status of success
+  int status = 200;                   ///< HTTP status of success
   Cli cli = {};
   /// JSON Schema of the reply, as text; told by reply_schema().
   std::string_view reply = R"({"type":"object"})";

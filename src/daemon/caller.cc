@@ -80,11 +80,9 @@ Task<CallerIdentity::Known> CallerIdentity::look_up(http::Peer peer, bool declar
   if (found != known_.end()) declared = declared || found->second.declared;
   auto seen = co_await pool_.run([peer, port = port_] { return see(peer, port); });
   Known known{.keeper = keeper, .declared = declared};
-  known.judgement =
-      judge_holders(seen.holders, {.keeper = keeper,
-                                   .daemon = own_pid(),
-                                   .declared = declared,
-                                   .program = own_executable()});
+  known.judgement = judge_holders(
+      seen.holders,
+      {.keeper = keeper, .daemon = own_pid(), .declared = declared, .program = own_executable()});
   if (!seen.holders.empty()) {
     known.process = seen.holders.front().process;
     auto host = known.judgement.standing == Standing::run ? std::nullopt

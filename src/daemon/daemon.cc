@@ -163,8 +163,8 @@ class Daemon {
   }
 
  private:
-  /// Nobody is let in before the runs are taken back: a client never sees a state that is about to change. While
-  /// the keeper does not answer, people may read: see Engine::recover.
+  /// Nobody is let in before the runs are taken back: a client never sees a state that is about to change.
+  /// While the keeper does not answer, people may read: see Engine::recover.
   Task<void> open_doors(Fd tcp) {
     auto recovered = co_await engine_->recover(store_->is_fresh());
     // The other doors first: whoever waits for the daemon waits for this one.

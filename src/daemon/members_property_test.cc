@@ -2,6 +2,8 @@
 // conversation is one member, two are two, nobody is blocked by itself, and nothing held outlives its holder.
 // Calls are on their way while their client is killed, cleared or resumed elsewhere and the daemon restarts.
 // CRU_MEMBER_SEEDS sets how many worlds; CRU_MEMBER_SEED replays one.
+#include <fmt/format.h>
+
 #include <map>
 #include <random>
 

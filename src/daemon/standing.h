@@ -28,7 +28,7 @@ struct Judgement {
 struct Surroundings {
   int keeper = 0;  ///< 0: none
   int daemon = 0;
-  bool declared = false;  ///< it has said on this connection that it is an agent
+  bool declared = false;     ///< it has said on this connection that it is an agent
   std::string program = {};  ///< the path of our own executable
 };
 Judgement judge(const PeerLook& look, const Surroundings& around);

@@ -51,12 +51,10 @@ bool Keeper::open(const std::string& root, std::string& error) {
   error.clear();
   root_ = Fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root_ || fchdir(root_.get()) != 0) return error = why(root.c_str()), false;
-  auto state = open_state_folder(root, ".coven");
-  if (!state) {
-    error = state.error().message + (state.error().hint.empty() ? "" : ": " + state.error().hint);
+  if (auto held = keep_state_folder(root, ".coven", state_); !held) {
+    error = held.error().message + (held.error().hint.empty() ? "" : ": " + held.error().hint);
     return false;
   }
-  state_ = *std::move(state);
   auto lock = ServingLock::take(root, state_.folder, "keeper");
   if (!lock) return error = lock.error().code == Code::conflict ? "" : lock.error().message, false;
   lock_ = *std::move(lock);

@@ -131,8 +131,8 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
       auto asked = ask_keeper(project, {{"op", "start_daemon"}, {"id", 1}});
       if (!asked)
         return fail(Code::daemon_unreachable, "the keeper cannot start the daemon: " + asked.error().message);
-      // One that was killed before it opened its socket says nothing: after a while it is looked whether there
-      // is one at all.
+      // One that was killed before it opened its socket says nothing: after a while it is looked whether
+      // there is one at all.
       do {
         auto until = std::min(deadline, system_clock().boot() + Duration(5s));
         if (wait_for_socket(project, Fd(), until) == Started::yes) return {};

@@ -240,8 +240,7 @@ Result<> carry_out(const Words& words, HookLog& log, Duration limit, BootTime de
   if (words.for_user && !uses_cru) return {};  // the user's hooks are called everywhere
   if (auto ours = client::check_state(*project); !ours) {
     // What is only in the way is no reason to disturb the session.
-    if (ours.error().code == Code::forbidden)
-      std::fprintf(stderr, "cru: %s\n", ours.error().message.c_str());
+    if (ours.error().code == Code::forbidden) std::fprintf(stderr, "cru: %s\n", ours.error().message.c_str());
     return fail(std::move(ours.error()));
   }
   // A log in a folder that is not marked yet would keep it from ever being.

@@ -175,6 +175,7 @@ Result<> keep_state_folder(const std::string& root, const std::string& name, Sta
   bool is_held = is_same_folder(*folder, held.folder);
   if (is_held && mark_in(*folder) == held.id) return {};
   auto id = find_mark(*folder, name);
+  if (id && id->empty() && held.id.empty()) id = make_mark(*folder, root);
   // The one that we hold is ours, whatever somebody has taken out of it.
   if (!id && !is_held) return fail(std::move(id.error()));
   if (!id || id->empty()) {

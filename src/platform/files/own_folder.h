@@ -29,7 +29,9 @@ Result<> check_state_folder(const std::string& root, const std::string& name);
 /// check_state_folder, before anything is written; those of make_mark.
 Result<StateFolder> open_state_folder(const std::string& root, const std::string& name);
 /// Makes it again where somebody has removed it, or its mark, with the id of `held`; `held` is what stands
-/// there afterwards. Errors: forbidden for another's that stands there by now; those of the disk.
+/// there afterwards. With nothing held it is the other one without its check, for whoever was started by one
+/// that has checked it: git's index may be large. Errors: forbidden for another's that stands there by now;
+/// those of the disk.
 Result<> keep_state_folder(const std::string& root, const std::string& name, StateFolder& held);
 /// Marks a folder that stands there without our mark: for one that an older version made. Whoever asks for it
 /// answers for what is in it. Errors: not_found; otherwise those of open_state_folder.

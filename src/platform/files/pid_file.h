@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "platform/files/fd.h"
 
-struct stat;
+struct stat;  // NOLINT: the system's name
 
 namespace cru {
 

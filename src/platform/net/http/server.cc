@@ -113,8 +113,7 @@ struct Server::Impl {
   }
 
   bool has_room(const Listener& listener) {
-    if (listener.is_unix)
-      return shared.unix_count < shared.config.unix_connections || shared.evict_idle();
+    if (listener.is_unix) return shared.unix_count < shared.config.unix_connections || shared.evict_idle();
     if (shared.strangers.size() >= shared.config.strangers && !shared.evict_stranger()) return false;
     return shared.tcp_count < shared.config.connections || shared.evict_stranger();
   }

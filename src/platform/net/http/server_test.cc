@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <list>
 
 #include "platform/net/http/test_client_fixture.h"
 
@@ -375,8 +376,11 @@ TEST_F(HttpServer, SaysThatItIsOverloadedWhenDescriptorsRunOutAndThenGoesOn) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   for (auto& fd : sockets)
     EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  for (auto& fd : sockets) {
-    auto answer = Client(std::move(fd)).response();
+  // None is closed before all are answered: its descriptor would let the next one in.
+  std::list<Client> turned_away;
+  for (auto& fd : sockets) turned_away.emplace_back(std::move(fd));
+  for (auto& each : turned_away) {
+    auto answer = each.response();
     EXPECT_EQ(status_of(answer), 503);
     EXPECT_NE(answer.find("overloaded"), std::string::npos);
   }
