@@ -62,8 +62,9 @@ void add_subagents(std::vector<Operation>& table) {
        .title = "Spawn an agent",
        .is_coordination = true});
   table.push_back({.name = "run_command",
-                   .summary = "Runs a program in the project, confined to what you may do, and returns its exit "
-                              "code and output. There is no shell: for pipes pass [\"sh\",\"-c\",\"…\"]",
+                   .summary =
+                       "Runs a program in the project, confined to what you may do, and returns its exit "
+                       "code and output. There is no shell: for pipes pass [\"sh\",\"-c\",\"…\"]",
                    .routes = {{"POST", "/commands"}},
                    .fields = {{.name = "argv",
                                .type = Type::text_list,

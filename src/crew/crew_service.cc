@@ -170,7 +170,8 @@ Task<Result<std::string>> Crew::run_command(std::string run_id, json::object inp
                 .own_chat = {},
                 .name = "run_command",
                 .input = std::move(input)};
-  call.traceparent = traceparent(found->subagent ? found->subagent->trace_id : found->chat->trace_id, random_);
+  call.traceparent =
+      traceparent(found->subagent ? found->subagent->trace_id : found->chat->trace_id, random_);
   auto active = find_active(call.task_id);
   if (!active) co_return fail(Code::not_running, "the agent has ended");
   co_return co_await workbench_.call(std::move(call), active->stop);

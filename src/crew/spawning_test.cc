@@ -50,8 +50,8 @@ TEST(Grant, APersonsAgentHasWhatItsDefinitionSaysAndWhatThePersonAdds) {
   reader.permissions = {Permission::network_access};
   auto more = grant(reader, person, std::vector<std::string>{"ProcessSpawn"});
   ASSERT_TRUE(more);
-  EXPECT_EQ(more->granted, Permissions({Permission::network_access, Permission::process_spawn}) |
-                               Permissions::baseline());
+  EXPECT_EQ(more->granted,
+            Permissions({Permission::network_access, Permission::process_spawn}) | Permissions::baseline());
 }
 
 TEST(Grant, OnlyTheRequestedSubsetIsGiven) {

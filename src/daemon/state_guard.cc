@@ -35,9 +35,9 @@ bool is_whole(const api::Project& project, const StateFolder& state, const Servi
   auto own = file_status(state.folder);
   if (!named || named->device != own.device || named->inode != own.inode) return false;
   if (mark_in(state.folder) != state.id || !lock.is_there(state.folder)) return false;
-  for (const auto& path :
-       {project.socket(), project.mcp_socket(), project.agents_socket(), project.token_file(), project.url_file(),
-        database_path(project), project.log_file(), project.output_folder(), project.exits_folder()})
+  for (const auto& path : {project.socket(), project.mcp_socket(), project.agents_socket(),
+                           project.token_file(), project.url_file(), database_path(project),
+                           project.log_file(), project.output_folder(), project.exits_folder()})
     if (!is_there(path)) return false;
   return true;
 }

@@ -7,8 +7,8 @@
 
 #include "platform/process/self.h"
 
-#include "base/json.h"
 #include "base/id.h"
+#include "base/json.h"
 #include "base/sha256.h"
 #include "platform/files/files.h"
 
@@ -69,12 +69,14 @@ std::vector<std::pair<std::string, std::string>> Identity::headers() const {
 }
 
 std::string account_header(const std::map<std::string, std::string>& environment) {
-  constexpr std::array<std::string_view, 10> beginnings = {
-      "ANTHROPIC_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_", "OPENAI_",
-      "CODEX_API_KEY", "CODEX_HOME", "GEMINI_", "GOOGLE_", "AWS_"};
+  constexpr std::array<std::string_view, 10> beginnings = {"ANTHROPIC_",        "CLAUDE_CODE_OAUTH_TOKEN",
+                                                           "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_",
+                                                           "OPENAI_",           "CODEX_API_KEY",
+                                                           "CODEX_HOME",        "GEMINI_",
+                                                           "GOOGLE_",           "AWS_"};
   constexpr std::array<std::string_view, 10> whole = {
-      "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY",
-      "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"};
+      "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",    "http_proxy",   "ALL_PROXY",
+      "NO_PROXY",    "no_proxy",    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"};
   constexpr size_t max_bytes = 24u << 10;
   json::object account;
   for (const auto& [name, value] : environment) {

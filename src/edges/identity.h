@@ -40,8 +40,8 @@ std::string why_refused(const std::string& name);
 Identity find_identity(Speaker speaker, const api::Environment& environment, std::string cwd,
                        std::string hook_session = {});
 
-/// The variables among `environment` by which agent programs find the person's account, proxy and certificates,
-/// as the header Cru-Account takes them. Empty if there are none, or more than a header holds.
+/// The variables among `environment` by which agent programs find the person's account, proxy and
+/// certificates, as the header Cru-Account takes them. Empty if there are none, or more than a header holds.
 std::string account_header(const std::map<std::string, std::string>& environment);
 
 /// What shows the daemon of `project` who we are: in one of its runs the run's token; else the key that this

@@ -137,7 +137,8 @@ bool is_of_account(ProviderKind kind, std::string_view variable) {
   switch (kind) {
     case ProviderKind::claude:
       // CLAUDECODE and the like, of a session that we may be within, are none of it.
-      return begins({"ANTHROPIC_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_", "AWS_"});
+      return begins(
+          {"ANTHROPIC_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_", "AWS_"});
     case ProviderKind::codex:
       return begins({"OPENAI_", "CODEX_API_KEY", "CODEX_HOME"});
     case ProviderKind::gemini:

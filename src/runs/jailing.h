@@ -39,14 +39,15 @@ struct ProgramFolder {
   std::vector<Bind> copies;           ///< files from elsewhere: `at` is relative to the folder
 };
 /// claude, codex, gemini. Empty path for any other program: its folder is read-only as the rest of the home.
-ProgramFolder folder_of_program(std::string_view program, const std::map<std::string, std::string>& environment);
+ProgramFolder folder_of_program(std::string_view program,
+                                const std::map<std::string, std::string>& environment);
 
 /// What stands where.
 struct JailPlaces {
-  std::string root;       ///< of the project
-  std::string folder;     ///< where it works: the root, or a worktree
-  std::string own;        ///< the run's own folder, outside of which nothing of it is kept
-  std::string door;       ///< where agents reach the daemon
+  std::string root;    ///< of the project
+  std::string folder;  ///< where it works: the root, or a worktree
+  std::string own;     ///< the run's own folder, outside of which nothing of it is kept
+  std::string door;    ///< where agents reach the daemon
   std::string home, cache, keys, state;
   std::vector<std::string> guarded;  ///< what is not written although the project is
   std::vector<std::string> sockets;  ///< of the user's other programs, by where they listen

@@ -35,7 +35,8 @@ const Bind* bind_at(const std::vector<Bind>& binds, const std::string& at) {
 }
 
 TEST(Jailing, WithoutTheRightToWriteNothingOfTheUsersIsWritable) {
-  auto plan = plan_jail({.may_write = false, .may_use_network = true, .passages = {}}, some_places(), all_means);
+  auto plan =
+      plan_jail({.may_write = false, .may_use_network = true, .passages = {}}, some_places(), all_means);
   EXPECT_EQ(plan.jail.view.writable, (std::vector<std::string>{"/tmp", "/var/tmp"}));
   for (const auto* hidden : {"/home/ann/p/.coven", "/home/ann/.config/crucible/keys",
                              "/home/ann/.local/state/crucible", "/run/user", "/home/ann/.ssh"})
@@ -44,7 +45,8 @@ TEST(Jailing, WithoutTheRightToWriteNothingOfTheUsersIsWritable) {
 }
 
 TEST(Jailing, WithTheRightToWriteTheGuardedPathsAreReadOnly) {
-  auto plan = plan_jail({.may_write = true, .may_use_network = true, .passages = {}}, some_places(), all_means);
+  auto plan =
+      plan_jail({.may_write = true, .may_use_network = true, .passages = {}}, some_places(), all_means);
   EXPECT_TRUE(has_path(plan.jail.view.writable, "/home/ann/p"));
   EXPECT_TRUE(has_path(plan.jail.view.readonly, "/home/ann/p/.git/hooks"));
 }

@@ -84,8 +84,8 @@ class FileJails final : public Jails {
     auto folder = own_folder(uid);
     jailed_.insert(uid);
     request.cru = program_;
-    auto planned =
-        co_await pool_.run([root = root_, folder, request, can] { return lay_out(root, folder, request, can); });
+    auto planned = co_await pool_.run(
+        [root = root_, folder, request, can] { return lay_out(root, folder, request, can); });
     if (!planned) co_await remove(uid);
     co_return planned;
   }
@@ -135,10 +135,10 @@ class FileJails final : public Jails {
     places.door = root + "/.coven/door";
     places.home = real(from_environment(environment, "HOME", ""));
     places.cache = from_environment(environment, "XDG_CACHE_HOME", places.home + "/.cache");
-    places.keys = real(from_environment(environment, "XDG_CONFIG_HOME", places.home + "/.config") +
-                       "/crucible/keys");
-    places.state = real(from_environment(environment, "XDG_STATE_HOME", places.home + "/.local/state") +
-                        "/crucible");
+    places.keys =
+        real(from_environment(environment, "XDG_CONFIG_HOME", places.home + "/.config") + "/crucible/keys");
+    places.state =
+        real(from_environment(environment, "XDG_STATE_HOME", places.home + "/.local/state") + "/crucible");
     places.guarded = guarded_in(root);
     if (places.folder != root)
       for (auto& path : guarded_in(places.folder)) places.guarded.push_back(std::move(path));

@@ -75,22 +75,21 @@ Error to_keeper_error(const json::object& reply) {
 json::object to_message(const StartSpec& spec) {
   json::object env;
   for (const auto& [name, value] : spec.env) env[name] = value;
-  json::object message{
-          {"op", "start"},
-          {"uid", spec.uid},
-          {"task_id", spec.task_id},
-          {"argv", json::value_from(spec.argv)},
-          {"env", std::move(env)},
-          {"cwd", spec.cwd},
-          {"output", spec.output},
-          {"pty", spec.pty},
-          {"stdin", spec.has_stdin ? "pipe" : "null"},
-          {"rows", spec.rows},
-          {"cols", spec.cols},
-          {"output_limit", spec.output_limit},
-          {"disk_floor", spec.disk_floor},
-          {"mark", spec.mark},
-          {"grace_ms", spec.grace.count()}};
+  json::object message{{"op", "start"},
+                       {"uid", spec.uid},
+                       {"task_id", spec.task_id},
+                       {"argv", json::value_from(spec.argv)},
+                       {"env", std::move(env)},
+                       {"cwd", spec.cwd},
+                       {"output", spec.output},
+                       {"pty", spec.pty},
+                       {"stdin", spec.has_stdin ? "pipe" : "null"},
+                       {"rows", spec.rows},
+                       {"cols", spec.cols},
+                       {"output_limit", spec.output_limit},
+                       {"disk_floor", spec.disk_floor},
+                       {"mark", spec.mark},
+                       {"grace_ms", spec.grace.count()}};
   if (spec.jail) message["jail"] = to_json(*spec.jail);
   return message;
 }
@@ -355,8 +354,9 @@ Task<Result<ProcessIdentity>> KeeperClient::start(StartSpec spec) {
   auto ready = co_await ensure();
   if (!ready) co_return fail(std::move(ready.error()));
   if (spec.jail && !builds_jails_)
-    co_return fail(Code::cannot_execute, "the keeper is of an older version, which cannot confine an agent", {},
-                   "wait until its runs have ended, or end them (cru ps, cru kill); then: cru daemon restart");
+    co_return fail(
+        Code::cannot_execute, "the keeper is of an older version, which cannot confine an agent", {},
+        "wait until its runs have ended, or end them (cru ps, cru kill); then: cru daemon restart");
   auto reply = co_await request(to_message(spec));
   if (!reply && reply.error().code == Code::cannot_execute) {
     auto& error = reply.error();

@@ -174,10 +174,9 @@ Task<Result<>> Runs::build_jail(StartSpec& spec, const Run& run, const StartRequ
   if (!request.jail) co_return Result<>();
   if (!options_.jails) co_return fail(Code::cannot_execute, "agents cannot be confined here");
   auto program = run.backend == "command" ? fs::path(run.argv.front()).filename().string() : run.backend;
-  auto plan = co_await options_.jails->prepare(run.uid, {.rights = *request.jail,
-                                                         .program = program,
-                                                         .folder = run.worktree,
-                                                         .environment = spec.env});
+  auto plan = co_await options_.jails->prepare(
+      run.uid,
+      {.rights = *request.jail, .program = program, .folder = run.worktree, .environment = spec.env});
   if (!plan) co_return fail(std::move(plan.error()));
   for (const auto& name : plan->removed) spec.env.erase(name);
   for (const auto& [name, value] : plan->environment) spec.env[name] = value;

@@ -130,9 +130,8 @@ void bind_subagents(Api& api, Crew& crew) {
     request.account = call.account;
     return spawn_agent(crew, spawner_of(call, in), std::move(request), seconds_at(in, 50));
   });
-  api.bind("run_command", [&crew](const Call& call, const json::object& in) {
-    return run_command(crew, call.run_id, in);
-  });
+  api.bind("run_command",
+           [&crew](const Call& call, const json::object& in) { return run_command(crew, call.run_id, in); });
   api.bind("get_subagent", [&crew](const Call& call, const json::object& in) {
     return get_subagent(crew, spawner_of(call, in), text(in, "task_id"), seconds_at(in, 0));
   });

@@ -7,9 +7,9 @@
 #include "base/id.h"
 #include "edges/identity.h"
 #include "platform/files/own_folder.h"
-#include "platform/process/self.h"
 #include "platform/loop/clock.h"
 #include "platform/process/process_exit.h"
+#include "platform/process/self.h"
 
 namespace cru::client {
 namespace {

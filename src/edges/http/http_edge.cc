@@ -18,7 +18,8 @@ Result<> add_account(const http::Request& request, api::Call& call) {
   auto header = request.header("Cru-Account");
   if (header.empty() || (call.caller != api::person && call.caller != api::local)) return {};
   auto wrong = [] {
-    return fail(Code::invalid_argument, "Cru-Account must be base64 of a JSON object of texts", "Cru-Account");
+    return fail(Code::invalid_argument, "Cru-Account must be base64 of a JSON object of texts",
+                "Cru-Account");
   };
   if (header.size() > max_account_bytes) return wrong();
   auto bytes = from_base64(header);

@@ -40,8 +40,8 @@ bool read_binds(const json::value& value, std::vector<Bind>& into) {
   for (const auto& each : *list) {
     const auto* bind = each.if_object();
     if (!bind) return false;
-    into.push_back({std::string(text_or(*bind, "from")), std::string(text_or(*bind, "at")),
-                    bool_or(*bind, "writable")});
+    into.push_back(
+        {std::string(text_or(*bind, "from")), std::string(text_or(*bind, "at")), bool_or(*bind, "writable")});
     if (!into.back().from.starts_with('/') || !into.back().at.starts_with('/')) return false;
   }
   return true;
@@ -88,8 +88,7 @@ bool read_field(std::string_view name, const json::value& value, Jail& jail) {
 }  // namespace
 
 json::object to_json(const Jail& jail) {
-  json::object out{
-      {"namespaces", jail.namespaces}, {"network", jail.network}, {"landlock", jail.landlock}};
+  json::object out{{"namespaces", jail.namespaces}, {"network", jail.network}, {"landlock", jail.landlock}};
   auto copy = jail;
   for (const auto& list : path_lists) out[list.name] = json::value_from(list.of(copy));
   out["first"] = binds_text(jail.view.first);

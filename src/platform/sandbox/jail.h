@@ -26,7 +26,7 @@ Result<Jail> jail_from(const json::object& text);
 struct JailMeans {
   bool namespaces = false;  ///< for processes and mounts, with a /proc of their own
   bool seccomp = false;
-  int landlock = 0;  ///< its version
+  int landlock = 0;     ///< its version
   std::string why_not;  ///< no namespaces
 };
 /// Tries it in a child. Blocks; for a process with one thread.

@@ -100,8 +100,7 @@ Result<Fd> make_landlock(const LandlockWishes& wishes) {
 Fd make_landlock_scopes() {
   if (landlock_version() < 6) return {};
   Attributes attributes{.scoped = all_scopes};
-  return Fd(
-      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
+  return Fd(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
 }
 
 bool enter_landlock(int rules) {

@@ -186,9 +186,7 @@ bool finish_namespaces(const NamespaceWishes& wishes, unsigned uid, unsigned gid
   return arrange_mounts(wishes) && mount_own_proc();
 }
 
-bool mount_own_proc() {
-  return mount_at("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
-}
+bool mount_own_proc() { return mount_at("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr); }
 
 bool drop_capabilities() {
   constexpr std::array kept = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID,

@@ -21,7 +21,7 @@ struct NamespaceWishes {
   std::vector<std::string> shown;     ///< folders in hidden ones that are seen all the same
   std::vector<std::string> kept;      ///< cannot be moved away
   std::vector<std::string> readonly;  ///< with all below; those inside `kept` after those
-  std::vector<Bind> binds = {};            ///< one after another, upon all the above; `from` as it was before
+  std::vector<Bind> binds = {};       ///< one after another, upon all the above; `from` as it was before
 };
 
 /// What was to be had; the kernel or its administrator may refuse any of it.

@@ -148,10 +148,10 @@ Check check_jail(const Context& context) {
                         "you can read",
                         means->landlock, means->why_not),
             hint};
-  return {"confinement", "warn",
-          fmt::format("none: {}. Agents run only with `confine: off` in your own configuration",
-                      means->why_not),
-          hint};
+  return {
+      "confinement", "warn",
+      fmt::format("none: {}. Agents run only with `confine: off` in your own configuration", means->why_not),
+      hint};
 }
 
 /// Hooks that Codex does not run look exactly like hooks that work. None where they are not installed.

@@ -53,10 +53,10 @@ json::object allowed_environment(std::string_view backend) {
   json::object out;
   for (const auto& [name, value] : whole_environment()) {
     bool is_of_agents = !backend.empty() && std::ranges::find(of_agents, name) != of_agents.end();
-    bool allowed = is_of_agents || std::ranges::any_of(always, [&](auto pattern) { return matches(name, pattern); }) ||
-                   std::ranges::any_of(by_backend, [&](const auto& row) {
-                     return row.first == backend && matches(name, row.second);
-                   });
+    bool allowed =
+        is_of_agents || std::ranges::any_of(always, [&](auto pattern) { return matches(name, pattern); }) ||
+        std::ranges::any_of(
+            by_backend, [&](const auto& row) { return row.first == backend && matches(name, row.second); });
     if (allowed) out[name] = value;
   }
   return out;
@@ -125,7 +125,7 @@ bool is_program(const std::string& word) {
 Result<std::string> agent_of(Context& context, const Args& args) {
   const auto& words = args.all("words");
   bool wants_agent = args.has("model") || passages_in(args).size() < args.all("permit").size();
-  constexpr std::array commands_only = {"id",  "backend", "worktree", "pty", "no-stdin",
+  constexpr std::array commands_only = {"id",  "backend", "worktree", "pty",    "no-stdin",
                                         "env", "cwd",     "raw",      "confine"};
   for (const char* flag : commands_only)
     if (args.has(flag) && wants_agent)
@@ -243,8 +243,9 @@ void add_run_commands(std::vector<Command>& table) {
           "first\nCtrl-C stops the run; the second returns without waiting. The run depends neither on "
           "this\ncommand nor on the daemon; see cru ps, cru logs and cru show. The report of an agent is "
           "stored in\n.crucible/sessions; see cru sessions show."};
-  for (auto& flag : mind_flags("for agents: grant this permission, beyond its definition's; for what is confined: let it use "
-                               "ssh-agent, gpg or docker"))
+  for (auto& flag : mind_flags(
+           "for agents: grant this permission, beyond its definition's; for what is confined: let it use "
+           "ssh-agent, gpg or docker"))
     run.flags.push_back(std::move(flag));
   run.flags.push_back(trust_once_flag());
   table.push_back(run);
