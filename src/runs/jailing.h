@@ -1,32 +1,14 @@
 #pragma once
-/// Jailing: the jail of one run, from what its agent may do and what stands where. Rules only.
+/// Jailing: the jail of one run, from what its agent may do and what stands where. Decides, and looks at
+/// nothing.
 #include <map>
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "platform/sandbox/jail.h"
+#include "runs/jail_rights.h"
 
 namespace cru::runs {
-
-/// What of the user's own is let in, by `--permit`.
-enum class Passage { ssh_agent, gpg, docker };
-std::string_view name(Passage passage);
-std::optional<Passage> passage_from(std::string_view name);
-
-/// What an agent may do that is a program.
-struct JailRights {
-  bool may_write = false;  ///< below the project
-  bool may_use_network = true;
-  std::set<Passage> passages;
-  bool operator==(const JailRights&) const = default;
-};
-/// What both allow.
-JailRights both(const JailRights& one, const JailRights& other);
-/// As a record keeps it; empty for none.
-std::string to_record(const std::optional<JailRights>& rights);
-std::optional<JailRights> rights_from_record(const std::string& text);
 
 /// How a program's own folder is seen. What it must change and people need is shared with them. What it would
 /// run later, unjailed, is read-only. Of any other file it has a copy for this run, any other folder is
@@ -67,8 +49,5 @@ struct JailPlan {
 };
 
 JailPlan plan_jail(const JailRights& rights, const JailPlaces& places, const JailMeans& means);
-
-/// "writes below the project, no network": what a person reads. "no" without a jail.
-std::string describe(const std::optional<JailRights>& rights);
 
 }  // namespace cru::runs

@@ -13,7 +13,7 @@
 #include "base/process_identity.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "runs/jailing.h"
+#include "runs/jail_rights.h"
 
 namespace cru::runs {
 
