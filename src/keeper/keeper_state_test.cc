@@ -31,11 +31,21 @@ TEST_F(KeeperState, IsMadeAgainWithWhatTheKeeperHolds) {
 
 /// `rm -rf .coven/*` leaves the folder itself, and whoever removes one of ours leaves the others.
 TEST_F(KeeperState, WhateverIsRemovedInItIsMadeAgainAndRunsCanEnd) {
-  auto remove_all_but_hidden = [&] {
-    for (const auto& entry : fs::directory_iterator(root_ / ".coven"))
-      if (!entry.path().filename().string().starts_with('.')) fs::remove_all(entry.path());
+  // The keeper may make a file again while its folder is being removed: then once more, as a person would.
+  auto take_away = [](const fs::path& path) {
+    EXPECT_TRUE(eventually([&] {
+      std::error_code error;
+      fs::remove_all(path, error);
+      return !error;
+    }));
   };
-  auto without = [&](const char* name) { return [this, name] { fs::remove_all(root_ / ".coven" / name); }; };
+  auto remove_all_but_hidden = [&] {
+    std::vector<fs::path> paths;
+    for (const auto& entry : fs::directory_iterator(root_ / ".coven"))
+      if (!entry.path().filename().string().starts_with('.')) paths.push_back(entry.path());
+    for (const auto& path : paths) take_away(path);
+  };
+  auto without = [&](const char* name) { return [&, name] { take_away(root_ / ".coven" / name); }; };
   std::vector<std::pair<std::string, std::function<void()>>> removals = {
       {"everything", remove_all_but_hidden},
       {"exits", without("exits")},
@@ -103,6 +113,15 @@ TEST_F(KeeperState, AKeeperDoesNotServeAFolderThatItDidNotMake) {
   fs::remove(root_ / ".coven/made");
   pid_ = fork_keeper();
   EXPECT_EQ(WEXITSTATUS(wait_keeper()), 1);
+}
+
+/// Whoever writes in `.coven` could name the keeper's pid file as a run's output.
+TEST_F(KeeperState, ItsOwnPidFileIsNobodysOutput) {
+  fs::create_hard_link(root_ / ".coven/keeper.pid", root_ / ".coven/output/task-a.jsonl");
+  EXPECT_EQ(text_or(start("a", "true"), "error"), "spawn_failed");
+  auto holder = holder_of((root_ / ".coven/keeper.pid").string());
+  ASSERT_TRUE(holder);
+  EXPECT_EQ(holder->pid, pid_);
 }
 
 TEST_F(KeeperState, ASocketThatIsRemovedIsMadeAgain) {

@@ -9,15 +9,21 @@
 #include <cerrno>
 
 #include "platform/files/line_log.h"
+#include "platform/files/pid_file.h"
 
 namespace cru {
 
 std::expected<Output, int> Output::open(int root, const std::string& path) {
   Output output;
+  // By a hard link it could be our own pid file: to close that would end our lock.
+  open_how place{O_PATH | O_CLOEXEC | O_NOFOLLOW, 0, RESOLVE_BENEATH};
+  struct stat status{};
+  if (Fd there(static_cast<int>(syscall(SYS_openat2, root, path.c_str(), &place, sizeof place)));
+      there && fstat(there.get(), &status) == 0 && is_held_here(status))
+    return std::unexpected(EBUSY);
   open_how how{O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600, RESOLVE_BENEATH};
   output.fd_ = Fd(static_cast<int>(syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
   if (!output.fd_) return std::unexpected(errno);
-  struct stat status{};
   if (fstat(output.fd_.get(), &status) != 0) return std::unexpected(errno);
   if (!S_ISREG(status.st_mode)) return std::unexpected(EINVAL);
   auto last = repair_tail(output.fd_.get());

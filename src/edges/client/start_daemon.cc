@@ -74,9 +74,10 @@ std::unexpected<Error> did_not_start(const api::Project& project, bool died) {
 /// `.coven`, made and marked where it is missing.
 Result<> prepare_folder(const api::Project& project) {
   if (auto ours = check_state(project); !ours) return ours;
-  if (api::own_environment("CRU_RUN")) return {};  // the keeper's daemon has it
+  if (api::own_environment("CRU_RUN")) return {};    // the keeper's daemon has it
+  if (server_of(project.root, "covend")) return {};  // which makes it again itself, as it was
   auto state = open_state_folder(project.root, ".coven");
-  if (state || server_of(project.root, "covend")) return {};  // which makes it again in a moment
+  if (state) return {};
   if (state.error().hint.empty())
     state.error().hint =
         "the project's state is stored there: make it writable, or choose another project with --project";

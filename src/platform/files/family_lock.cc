@@ -18,7 +18,7 @@ Fd hold_family_lock(int folder, const char* name) {
   for (int tries = 1; fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0; ++tries) {
     int reason = errno;
     if (reason == EWOULDBLOCK && tries < most_tries) {
-      ::usleep(1000);
+      ::usleep(10'000);
     } else if (reason != EINTR) {
       fd.reset();
       errno = reason;

@@ -8,7 +8,7 @@
 namespace cru {
 
 /// The file `name` in `folder`, made if it is not there, and held. Empty if it cannot be, also when somebody
-/// else has locked it for a tenth of a second: it never waits longer. Children inherit it by fork, not by
+/// else has locked it for a second: it never waits longer. Children inherit it by fork, not by
 /// exec.
 Fd hold_family_lock(int folder, const char* name);
 

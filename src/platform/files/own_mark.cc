@@ -78,6 +78,7 @@ Result<std::string> make_mark(const Fd& folder, const std::string& root) {
   if (state.empty()) return no_state_folder();
   auto notes = state + "/made";
   if (auto made = make_folder(notes, 0700); !made) return fail(std::move(made.error()));
+  (void)sync_folder(state);  // if it is new: a mark must not outlive its note
   if (!is_ours_alone(notes, true))
     return fail(Code::forbidden, notes + " can be changed by others, so it says nothing: remove it");
   auto& random = system_random();
