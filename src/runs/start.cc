@@ -169,18 +169,24 @@ StartSpec Runs::to_spec(const Run& run, const StartRequest& request, std::string
   return spec;
 }
 
+Task<std::string> Runs::url_for_confined() {
+  if (!options_.confines || !options_.jails) co_return std::string();
+  auto means = co_await options_.jails->means();
+  co_return means.namespaces ? std::string() : url_;
+}
+
 /// What an agent may do that is a program is what the kernel lets it do.
 Task<Result<>> Runs::build_jail(StartSpec& spec, const Run& run, const StartRequest& request) {
   if (!request.jail) co_return Result<>();
   if (!options_.jails) co_return fail(Code::cannot_execute, "agents cannot be confined here");
   auto program = run.backend == "command" ? fs::path(run.argv.front()).filename().string() : run.backend;
-  auto plan = co_await options_.jails->prepare(run.uid, {.rights = *request.jail,
-                                                         .program = program,
-                                                         .folder = run.worktree,
-                                                         .environment = spec.env});
+  auto plan = co_await options_.jails->prepare(
+      run.uid,
+      {.rights = *request.jail, .program = program, .folder = run.worktree, .environment = spec.env});
   if (!plan) co_return fail(std::move(plan.error()));
   for (const auto& name : plan->removed) spec.env.erase(name);
   for (const auto& [name, value] : plan->environment) spec.env[name] = value;
+  if (!plan->jail.namespaces && !url_.empty()) spec.env["CRU_URL"] = url_;
   spec.jail = std::move(plan->jail);
   co_return Result<>();
 }
