@@ -174,7 +174,8 @@ class ProgramMind final : public Mind {
     std::error_code error;
     if (std::filesystem::exists("/etc/gemini-cli/settings.json", error)) return false;
     auto known = read_file(file);
-    return (known && *known == text) || write_file(file, text, 0600).has_value();
+    if (known && *known == text) return true;
+    return make_folder(file.substr(0, file.rfind('/')), 0700) && write_file(file, text, 0600);
   }
 
   Task<Result<Reply>> follow(std::string id, Listener& listener) {

@@ -96,7 +96,7 @@ test("without namespaces its verbs reach the daemon over TCP, as the run that it
     `echo "without a token $(curl -s -o /dev/null -w '%{http_code}' $CRU_URL/questions)"`,
   ].join("\n"), { id: "worker" });
   assert.deepEqual(said.trim().split("\n"), ["lock 0", "kill 4", "started 0", "without a token 401"]);
-  assert.match(JSON.stringify(await project.json("locks")), /worker/);
+  assert.match(JSON.stringify(await project.json("locks", "list")), /worker/);
   assert.match((await project.cru("logs", "child")).stdout, /child wrote [^0]/);
   assert.ok(!existsSync(join(project.home, ".profile")));
 });
