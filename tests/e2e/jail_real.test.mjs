@@ -67,15 +67,18 @@ test("Codex works in the jail: a shell command, an edit, a commit, our tools", n
 // As minds of the crew, with namespaces and without. Then there are no unix sockets, and our tools are reached over HTTP.
 const reading = ["FilesystemRead", "SemanticSearch"];
 async function crewOf(t, model, machine) {
-  const bin = [claude_bin, codex_bin].filter(Boolean).map(dirname);
+  const bin = claude_bin ? [dirname(claude_bin)] : [];
   const crew = new Crew({
     bin, git: true, user_settings: { confine: "default" }, models: { sonnet: { provider: "claude", id: "sonnet" }, gpt: { provider: "codex", id: "gpt-5.5" } },
     user_agents: { reader: { permissions: reading }, runner: { permissions: [...reading, "ProcessSpawn"] }, writer: { permissions: [...reading, "FilesystemWrite", "NetworkAccess", "ProcessSpawn", "DatabaseWrite"] } },
   });
   t.after(() => crew.close());
   crew.machine = machine;
-  Object.assign(crew.env, settleClaude(crew, model), { OPENAI_BASE_URL: `${model.url}/v1`, CODEX_API_KEY: "loopback", IS_SANDBOX: "1" });
-  mkdirSync(join(crew.home, ".codex"), { recursive: true });
+  Object.assign(crew.env, settleClaude(crew, model), { CODEX_API_KEY: "loopback", IS_SANDBOX: "1", PATH: `${crew.home}/bin:${crew.env.PATH}` });
+  for (const folder of [".codex", "bin"]) mkdirSync(join(crew.home, folder), { recursive: true });
+  // A mind has no configuration of its user's, so where its model is has to be said on its command line.
+  const loopback = `{name="loopback",base_url="${model.url}/v1",env_key="CODEX_API_KEY",wire_api="responses",request_max_retries=0,stream_max_retries=0}`;
+  if (codex_bin) writeFileSync(join(crew.home, "bin/codex"), `#!/bin/sh\nexec=$1; shift\nexec ${codex_bin} $exec -c 'model_provider="loopback"' -c 'model_providers.loopback=${loopback}' "$@"\n`, { mode: 0o755 });
   mkdirSync(crew.path("src"));
   writeFileSync(join(crew.home, ".bashrc"), "# theirs\n");
   await crew.startDaemon();
