@@ -86,6 +86,21 @@ test("without namespaces the token, keys, other processes and every unix socket 
     "environment refused", "descriptors refused", `signal ${scoped}`, "namespaces refused"]);
 });
 
+test("without namespaces a run in a worktree writes what is in it; git's own files there stay", { skip }, async (t) => {
+  const project = await jailed(t, { machine });
+  const { said } = await inside(project, [
+    attempt("its own", "echo x >>README && grep -q x README"),
+    attempt("whose git it is", "echo 'gitdir: /tmp' >.git"),
+    attempt("its commondir", "echo /tmp >$(git rev-parse --git-dir)/commondir"),
+    attempt("configuration", "git config core.fsmonitor evil"),
+    attempt("hook", "echo evil >$(git rev-parse --git-common-dir)/hooks/pre-commit"),
+    attempt("the token beside it", "cat ../../token"),
+    attempt("beside it", "echo x >../made"),
+  ].join("\n"), { id: "in-worktree", flags: ["--worktree"] });
+  assert.deepEqual(said.trim().split("\n"), [
+    "its own done", "whose git it is refused", "its commondir refused", "configuration refused", "hook refused", "the token beside it refused", "beside it refused"]);
+});
+
 test("without namespaces its verbs reach the daemon over TCP, as the run that it is, and what it starts is confined too", { skip }, async (t) => {
   const project = await jailed(t, { machine });
   assert.equal((await project.cru("run", "--id", "asker", "--detach", "--", "sh", "-c", "read answer")).code, 0);
