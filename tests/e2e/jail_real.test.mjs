@@ -98,8 +98,11 @@ for (const machine of [undefined, "without_namespaces"]) for (const { name, mode
     const plans = {}, model = await plannedModel(plans, t), crew = await crewOf(t, model, machine);
     const seen = () => { const text = results(model); model.requests.length = 0; return text; };
     plans.look = [words.edit(crew, "src/made.txt"), shell("echo evil >src/made.txt"), { text: report("Looked.") }];
-    await think(crew, "reader", "look", "--model", thinks_with);
-    assert.ok(!existsSync(crew.path("src/made.txt")), seen());
+    for (const agent of ["reader", "explorer"]) {
+      const { run_id } = await think(crew, agent, "look", "--model", thinks_with);
+      assert.ok(!existsSync(crew.path("src/made.txt")), seen());
+      assert.equal((await crew.must(200, crew.get(`/agents/${run_id}`))).confined, "writes nothing");
+    }
     plans.command = [words.cru("run_command", { argv: ["sh", "-c", "cat README; echo evil >src/made.txt; echo wrote $?"] }), { text: report("Ran.") }];
     seen();
     await think(crew, "runner", "command", "--model", thinks_with);
