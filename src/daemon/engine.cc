@@ -285,6 +285,7 @@ bool Engine::is_present(const coordination::Session& session) const {
 void Engine::bind(api::DaemonFacts facts) {
   auto& clock = loop_.clock();
   auto facts_url = facts.url;
+  runs_.set_url(facts_url.ends_with('/') ? facts_url.substr(0, facts_url.size() - 1) : facts_url);
   shut_down_ = facts.shut_down;
   api::bind_daemon(api_, store_, keeper_, clock, std::move(facts));
   api::bind_runs(api_, store_, runs_, clock,

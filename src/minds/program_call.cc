@@ -17,6 +17,8 @@ constexpr size_t max_argument = 128u * 1024 - 1;  // Linux's MAX_ARG_STRLEN
 
 Words claude_words(const Request& request, const std::string& cru) {
   json::object server{{"type", "stdio"}, {"command", cru}, {"args", json::array{"mcp"}}};
+  if (const auto& url = request.abilities.tools_url; !url.empty())
+    server = {{"type", "http"}, {"url", url}, {"headers", {{"Authorization", "Bearer ${CRU_TOKEN}"}}}};
   json::object config{{"mcpServers", {{"cru", std::move(server)}}}};
   Words words{"--include-partial-messages",
               "--setting-sources",
@@ -47,10 +49,15 @@ Words codex_words(const Request& request, const std::string& cru) {
     words.insert(words.end(), {"-c", fmt::format("{}={}", key, to_text(value))});
   };
   if (!request.model.id.empty()) words.insert(words.end(), {"-m", request.model.id});
-  set("mcp_servers.cru.command", json::value(cru));
-  set("mcp_servers.cru.args", json::array{"mcp"});
-  set("mcp_servers.cru.env_vars",
-      json::array{"CRU_TOKEN", "CRU_RUN", "CRU_TASK_ID", "CRU_PROJECT", "TRACEPARENT"});
+  if (const auto& url = request.abilities.tools_url; !url.empty()) {
+    set("mcp_servers.cru.url", json::value(url));
+    set("mcp_servers.cru.bearer_token_env_var", "CRU_TOKEN");
+  } else {
+    set("mcp_servers.cru.command", json::value(cru));
+    set("mcp_servers.cru.args", json::array{"mcp"});
+    set("mcp_servers.cru.env_vars",
+        json::array{"CRU_TOKEN", "CRU_RUN", "CRU_TASK_ID", "CRU_PROJECT", "TRACEPARENT"});
+  }
   // Nobody is there to approve: what the tools may do is decided where they run.
   set("mcp_servers.cru.default_tools_approval_mode", "approve");
   if (!request.resume.empty()) words.insert(words.end(), {"resume", request.resume});

@@ -17,6 +17,11 @@ std::string value_or(const std::map<std::string, std::string>& environment, cons
 
 bool is_in(const Paths& list, const std::string& name) { return std::ranges::find(list, name) != list.end(); }
 
+/// Of our own state, nothing but such a folder is a place to work in.
+bool is_worktree(const JailPlaces& places) {
+  return places.folder.starts_with(places.root + "/.coven/worktrees/");
+}
+
 /// What a program makes for itself in its own folder.
 void add_program_folder(const JailPlaces& places, JailPlan& plan) {
   const auto& program = places.program;
@@ -81,6 +86,44 @@ Paths hidden_for(const JailRights& rights, const JailPlaces& places) {
   return hidden;
 }
 
+/// Where nothing can be mounted, the program is told of a folder of the run's own, with links to what it
+/// shares with people and to what it may read. Landlock decides what it can write through them.
+void add_linked_folder(const JailPlaces& places, JailPlan& plan) {
+  const auto& program = places.program;
+  if (program.path.empty()) return;
+  auto own = places.own + "/program";
+  bool has_own = !program.variable.empty();  // else it looks for the folder where it stands
+  auto link = [&](const std::string& name) {
+    if (has_own) plan.make_links.push_back({program.path + "/" + name, own + "/" + name, false});
+  };
+  Paths seen;
+  for (const auto& entry : program.shared) {
+    auto name = entry.ends_with('/') ? entry.substr(0, entry.size() - 1) : entry;
+    seen.push_back(name);
+    if (entry.ends_with('/')) plan.make_folders.push_back(program.path + "/" + name);
+    if (!entry.ends_with('/') && !is_in(places.files, name)) continue;
+    plan.jail.files.writable.push_back(program.path + "/" + name);
+    link(name);
+    // Claude Code writes a new login beside the old one and renames it, which ends the link.
+    if (has_own && !entry.ends_with('/'))
+      plan.returned.push_back({own + "/" + name, program.path + "/" + name, false});
+  }
+  if (!has_own) return;
+  plan.make_folders.push_back(own);
+  plan.jail.files.writable.push_back(own);
+  plan.environment[program.variable] = own;
+  for (const auto& name : places.folders)
+    if (!is_in(seen, name)) link(name);
+  for (const auto& name : places.files) {
+    if (is_in(seen, name)) continue;
+    if (is_in(program.readonly, name))
+      link(name);
+    else
+      plan.make_copies.push_back({program.path + "/" + name, own + "/" + name, false});
+  }
+  for (const auto& copy : program.copies) plan.make_copies.push_back({copy.from, own + "/" + copy.at, false});
+}
+
 /// Without mounts nothing can be hidden or kept from being written in a folder that may be written: Landlock
 /// has to list what is allowed.
 void add_landlock(const JailRights& rights, const JailPlaces& places, JailPlan& plan) {
@@ -90,10 +133,20 @@ void add_landlock(const JailRights& rights, const JailPlaces& places, JailPlan& 
   auto& files = plan.jail.files;
   files.writable = {own,           "/dev/null",    "/dev/zero", "/dev/full", "/dev/tty",
                     "/dev/random", "/dev/urandom", "/dev/pts",  "/dev/ptmx"};
-  files.unreadable = hidden_for(rights, places);
-  files.readable = {places.folder, own};
-  for (const auto& entry : places.program.shared) files.writable.push_back(places.program.path + "/" + entry);
-  if (rights.may_write) files.writable.push_back(places.cache);
+  // Sockets are refused as such.
+  files.unreadable = {places.root + "/.coven",
+                      places.root + "/.crucible/sessions",
+                      places.keys,
+                      places.state,
+                      places.home + "/.ssh",
+                      places.home + "/.gnupg"};
+  std::erase_if(files.unreadable, [](const std::string& path) { return !path.starts_with('/'); });
+  files.readable = {places.own, places.door};
+  if (is_worktree(places)) files.readable.push_back(places.folder);
+  add_linked_folder(places, plan);
+  if (!rights.may_write) return;
+  files.writable.insert(files.writable.end(), places.open.begin(), places.open.end());
+  if (!places.cache.empty()) files.writable.push_back(places.cache);
 }
 
 }  // namespace
@@ -146,7 +199,7 @@ JailPlan plan_jail(const JailRights& rights, const JailPlaces& places, const Jai
   auto& view = jail.view;
   view.hidden = hidden_for(rights, places);
   view.shown = {places.door};
-  if (places.folder != places.root) view.shown.push_back(places.folder);
+  if (is_worktree(places)) view.shown.push_back(places.folder);
   if (rights.may_write) {
     view.writable.push_back(places.root);
     if (!places.cache.empty()) view.writable.push_back(places.cache);
@@ -158,6 +211,8 @@ JailPlan plan_jail(const JailRights& rights, const JailPlaces& places, const Jai
   if (rights.passages.contains(Passage::ssh_agent) && !places.ssh_socket.empty())
     view.first.push_back({places.ssh_socket, places.ssh_socket, true});
   add_program_folder(places, plan);
+  // Whoever could put a socket of his own there would be taken for the daemon.
+  view.binds.push_back({places.door, places.door, false});
   return plan;
 }
 

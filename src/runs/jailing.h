@@ -32,6 +32,8 @@ struct JailPlaces {
   std::string door;    ///< where agents reach the daemon
   std::string home, cache, keys, state;
   std::vector<std::string> guarded;  ///< what is not written although the project is
+  std::vector<std::string>
+      open;  ///< each entry of the project that is not guarded and has nothing guarded below
   std::vector<std::string> sockets;  ///< of the user's other programs, by where they listen
   std::vector<std::string> needed;   ///< seen although they are in /tmp
   std::string ssh_socket;
@@ -46,6 +48,9 @@ struct JailPlan {
   std::vector<std::string> removed;                ///< from it
   std::vector<std::string> make_folders;           ///< before it can be built
   std::vector<Bind> make_copies;                   ///< files; from what is missing none is made
+  std::vector<Bind> make_links;                    ///< symbolic: `at` leads to `from`
+  /// Files that the program may put in the place of such a link: what is newer at the run's end goes back.
+  std::vector<Bind> returned = {};
 };
 
 JailPlan plan_jail(const JailRights& rights, const JailPlaces& places, const JailMeans& means);

@@ -80,6 +80,52 @@ TEST(Jailing, SharesAProgramsLoginAndKeepsItsSettingsReadOnly) {
   EXPECT_EQ(copy->at, places.own + "/program/.claude.json");
 }
 
+const JailMeans no_namespaces{.namespaces = false, .seccomp = true, .landlock = 6, .why_not = {}};
+
+TEST(Jailing, WithoutNamespacesOnlyWhatIsListedIsWritable) {
+  auto places = some_places();
+  places.open = {"/home/ann/p/src", "/home/ann/p/.git/objects"};
+  auto writer =
+      plan_jail({.may_write = true, .may_use_network = true, .passages = {}}, places, no_namespaces);
+  EXPECT_TRUE(writer.jail.landlock);
+  EXPECT_TRUE(has_path(writer.jail.files.writable, "/home/ann/p/src"));
+  EXPECT_FALSE(has_path(writer.jail.files.writable, "/home/ann/p"));
+  for (const auto* secret : {"/home/ann/p/.coven", "/home/ann/.config/crucible/keys", "/home/ann/.ssh"})
+    EXPECT_TRUE(has_path(writer.jail.files.unreadable, secret)) << secret;
+  EXPECT_FALSE(has_path(writer.jail.files.readable, places.root)) << "the token would be readable with it";
+  auto reader =
+      plan_jail({.may_write = false, .may_use_network = true, .passages = {}}, places, no_namespaces);
+  EXPECT_FALSE(has_path(reader.jail.files.writable, "/home/ann/p/src"));
+  EXPECT_FALSE(has_path(reader.jail.files.writable, places.cache));
+}
+
+TEST(Jailing, WithoutNamespacesAProgramHasAFolderOfItsOwnWithLinks) {
+  auto places = some_places();
+  places.program = folder_of_program("claude", {{"HOME", "/home/ann"}});
+  places.files = {".credentials.json", "settings.json", "stats.json"};
+  places.folders = {"plugins", "projects"};
+  auto plan = plan_jail({.may_write = true, .may_use_network = true, .passages = {}}, places, no_namespaces);
+  auto own = places.own + "/program";
+  EXPECT_EQ(plan.environment.at("CLAUDE_CONFIG_DIR"), own);
+  for (const auto* linked : {".credentials.json", "settings.json", "plugins", "projects"})
+    EXPECT_TRUE(bind_at(plan.make_links, own + "/" + linked)) << linked;
+  EXPECT_TRUE(bind_at(plan.make_copies, own + "/stats.json"));
+  EXPECT_TRUE(has_path(plan.jail.files.writable, "/home/ann/.claude/.credentials.json"));
+  EXPECT_FALSE(has_path(plan.jail.files.writable, "/home/ann/.claude/settings.json"));
+  EXPECT_FALSE(has_path(plan.jail.files.writable, "/home/ann/.claude/plugins"));
+  EXPECT_TRUE(bind_at(plan.returned, "/home/ann/.claude/.credentials.json"));
+}
+
+TEST(Jailing, OfOurStateOnlyAWorktreeIsAPlaceToWork) {
+  auto places = some_places();
+  places.folder = "/home/ann/p/.coven/output";
+  auto plan = plan_jail({.may_write = true, .may_use_network = true, .passages = {}}, places, all_means);
+  EXPECT_FALSE(has_path(plan.jail.view.shown, places.folder));
+  places.folder = "/home/ann/p/.coven/worktrees/a";
+  plan = plan_jail({.may_write = true, .may_use_network = true, .passages = {}}, places, all_means);
+  EXPECT_TRUE(has_path(plan.jail.view.shown, places.folder));
+}
+
 TEST(Jailing, OfAChildIsNeverMoreThanOfItsParent) {
   JailRights parent{.may_write = false, .may_use_network = true, .passages = {Passage::gpg}};
   JailRights child{.may_write = true, .may_use_network = true, .passages = {Passage::gpg, Passage::docker}};

@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t max_copy = 16u << 20;
+constexpr auto returned_file = "/returned.json";
 
 /// What is guarded, may be missing, and does no harm when it is there and says nothing.
 struct Placeholder {
@@ -80,7 +81,7 @@ class FileJails final : public Jails {
 
   Task<Result<JailPlan>> prepare(std::string uid, JailRequest request) override {
     auto can = co_await means();
-    if (auto possible = check(can); !possible) co_return fail(std::move(possible.error()));
+    if (auto possible = check(can, request.rights); !possible) co_return fail(std::move(possible.error()));
     auto folder = own_folder(uid);
     jailed_.insert(uid);
     request.cru = program_;
@@ -95,6 +96,7 @@ class FileJails final : public Jails {
     bool is_last = jailed_.empty();
     co_await pool_.run([root = root_, folder = own_folder(uid), is_last] {
       std::error_code error;
+      give_back(folder);
       fs::remove_all(folder, error);
       if (is_last) take_away(root);
       return true;
@@ -106,7 +108,10 @@ class FileJails final : public Jails {
     co_await pool_.run([root = root_, uids] {
       std::error_code error;
       for (const auto& entry : fs::directory_iterator(root + "/.coven/jails", error))
-        if (!uids.contains(entry.path().filename().string())) fs::remove_all(entry.path(), error);
+        if (!uids.contains(entry.path().filename().string())) {
+          give_back(entry.path().string());
+          fs::remove_all(entry.path(), error);
+        }
       if (uids.empty()) take_away(root);
       return true;
     });
@@ -115,8 +120,15 @@ class FileJails final : public Jails {
  private:
   std::string own_folder(const std::string& uid) const { return root_ + "/.coven/jails/" + uid; }
 
-  Result<> check(const JailMeans& can) const {
+  Result<> check(const JailMeans& can, const JailRights& rights) const {
     bool is_enough = can.namespaces || (confine_ != Confine::require && can.landlock > 0 && can.seccomp);
+    if (is_enough && !can.namespaces && !rights.passages.empty())
+      return fail(
+          Code::cannot_execute,
+          fmt::format(
+              "{} cannot be permitted here: without namespaces a confined run has no unix sockets ({})",
+              name(*rights.passages.begin()), can.why_not),
+          "permit", "leave out --permit, or run the command without --confine");
     if (is_enough) return {};
     return fail(Code::cannot_execute,
                 fmt::format("this machine cannot confine an agent: {}{}", can.why_not,
@@ -126,11 +138,21 @@ class FileJails final : public Jails {
                 "~/.config/crucible/config.yaml");
   }
 
-  static JailPlaces places_of(const std::string& root, const std::string& own, const JailRequest& request) {
+  static std::vector<std::string> open_entries(const std::string& root, const std::string& folder,
+                                               std::vector<std::string> closed) {
+    closed.push_back(root + "/.coven");
+    auto open = entries_but(root, closed);
+    if (folder.starts_with(root + "/.coven/worktrees/"))
+      for (auto& path : entries_but(folder, closed)) open.push_back(std::move(path));
+    return open;
+  }
+
+  static JailPlaces places_of(const std::string& root, const std::string& own, const JailRequest& request,
+                              const JailMeans& can) {
     const auto& environment = request.environment;
     JailPlaces places;
     places.root = root;
-    places.folder = request.folder;
+    places.folder = real(request.folder);
     places.own = own;
     places.door = root + "/.coven/door";
     places.home = real(from_environment(environment, "HOME", ""));
@@ -138,10 +160,12 @@ class FileJails final : public Jails {
     places.keys =
         real(from_environment(environment, "XDG_CONFIG_HOME", places.home + "/.config") + "/crucible/keys");
     places.state =
-        real(from_environment(environment, "XDG_STATE_HOME", places.home + "/.local/state") + "/crucible");
+        real(from_environment(environment, "XDG_STATE_HOME", places.home + "/.local/state") + "/cru");
     places.guarded = guarded_in(root);
     if (places.folder != root)
       for (auto& path : guarded_in(places.folder)) places.guarded.push_back(std::move(path));
+    if (!can.namespaces && request.rights.may_write)
+      places.open = open_entries(root, places.folder, places.guarded);
     places.sockets = user_sockets(root);
     auto path_variable = request.path();
     places.needed = {root, places.home, fs::path(request.cru).parent_path().string()};
@@ -165,10 +189,10 @@ class FileJails final : public Jails {
   static Result<JailPlan> lay_out(const std::string& root, const std::string& own, const JailRequest& request,
                                   const JailMeans& can) {
     if (auto made = make_folder(own, 0700); !made) return fail(std::move(made.error()));
-    if (request.rights.may_write) put_placeholders(root);
-    auto places = places_of(root, own, request);
+    if (request.rights.may_write && can.namespaces) put_placeholders(root);
+    auto places = places_of(root, own, request, can);
     auto plan = plan_jail(request.rights, places, can);
-    if (!places.program.path.empty() && can.namespaces)
+    if (!places.program.path.empty())
       if (auto made = make_folder(places.program.path, 0700); !made) return fail(std::move(made.error()));
     if (request.rights.may_write && !places.cache.empty()) (void)make_folder(places.cache, 0700);
     for (const auto& folder : plan.make_folders)
@@ -178,7 +202,40 @@ class FileJails final : public Jails {
       if (!text) continue;  // it is not there, or not a file that anybody copies
       if (auto made = write_file(copy.at, *text, 0600); !made) return fail(std::move(made.error()));
     }
+    for (const auto& link : plan.make_links) {
+      std::error_code error;
+      fs::create_symlink(link.from, link.at, error);
+      if (error)
+        return fail(Code::cannot_execute, fmt::format("cannot make {}: {}", link.at, error.message()));
+    }
+    if (!plan.returned.empty()) {
+      json::array returned;
+      for (const auto& file : plan.returned) returned.push_back({{"from", file.from}, {"at", file.at}});
+      if (auto made = write_file(own + returned_file, to_text(returned), 0600); !made)
+        return fail(std::move(made.error()));
+    }
     return plan;
+  }
+
+  /// What the program has put in the place of a link to a file that it shares with people, such as a login
+  /// that it has refreshed. It could have written the file itself; so this lets it do nothing new.
+  static void give_back(const std::string& own) {
+    auto text = read_file(own + returned_file, max_copy);
+    auto list = text ? parse_json(*text) : Result<json::value>(fail(text.error()));
+    if (!list || !list->is_array()) return;
+    for (const auto& each : list->get_array()) {
+      if (!each.is_object()) continue;
+      std::string from(text_or(each.get_object(), "from")), at(text_or(each.get_object(), "at"));
+      std::error_code error;
+      if (!fs::is_regular_file(fs::symlink_status(from, error)) ||
+          !fs::is_regular_file(fs::symlink_status(at, error)))
+        continue;
+      if (fs::last_write_time(from, error) <= fs::last_write_time(at, error) || error) continue;
+      auto fresh = read_file(from, max_copy);
+      if (fresh && !fresh->empty())
+        if (auto given = write_file(at, *fresh, 0600); !given)
+          log_error("cannot keep a program's file", given.error());
+    }
   }
 
   static void put_placeholders(const std::string& root) {

@@ -123,6 +123,10 @@ class Runs {
   std::set<std::string>& purging() { return purging_; }
   /// Whether agents that are programs are confined here.
   bool confines() const { return options_.confines; }
+  /// Where the daemon is reached over TCP.
+  void set_url(std::string url) { url_ = std::move(url); }
+  /// The same, if that is the only way for a confined run here: it may have no unix socket. Else empty.
+  Task<std::string> url_for_confined();
   bool is_running(const std::string& task_id) const { return find_active(task_id) != nullptr; }
   /// Whether this active run is a command that runs confined, on an agent's word.
   bool is_confined(const std::string& task_id) const;
@@ -196,6 +200,7 @@ class Runs {
   Worktrees& worktrees_;
   Random& random_;
   const Options options_;
+  std::string url_;
   std::map<std::string, ActiveRunPtr> active_;  ///< by uid
   std::set<std::string> purging_;
   std::function<void(const Run&)> ended_;

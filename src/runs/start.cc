@@ -169,6 +169,12 @@ StartSpec Runs::to_spec(const Run& run, const StartRequest& request, std::string
   return spec;
 }
 
+Task<std::string> Runs::url_for_confined() {
+  if (!options_.confines || !options_.jails) co_return std::string();
+  auto means = co_await options_.jails->means();
+  co_return means.namespaces ? std::string() : url_;
+}
+
 /// What an agent may do that is a program is what the kernel lets it do.
 Task<Result<>> Runs::build_jail(StartSpec& spec, const Run& run, const StartRequest& request) {
   if (!request.jail) co_return Result<>();
@@ -180,6 +186,7 @@ Task<Result<>> Runs::build_jail(StartSpec& spec, const Run& run, const StartRequ
   if (!plan) co_return fail(std::move(plan.error()));
   for (const auto& name : plan->removed) spec.env.erase(name);
   for (const auto& [name, value] : plan->environment) spec.env[name] = value;
+  if (!plan->jail.namespaces && !url_.empty()) spec.env["CRU_URL"] = url_;
   spec.jail = std::move(plan->jail);
   co_return Result<>();
 }

@@ -1,36 +1,13 @@
 // The jail: what a confined run may do is what the kernel lets it do. Real processes try to get out. Everything here is an
 // ordinary user's, also where the tests are root's.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isAlive, waitFor } from "./harness.mjs";
-import { UserProject } from "./harness/ordinary_user.mjs";
+import { attempt, inside, jailed, means } from "./harness/jails.mjs";
 
-const means = (() => {
-  const probe = new UserProject({});
-  const { stdout } = spawnSync(process.getuid() === 0 ? "setpriv" : probe.cru_bin, [...(process.getuid() === 0 ? ["--reuid", "65534", "--regid", "65534", "--clear-groups", probe.cru_bin] : []), "confine", "--means"], { encoding: "utf8" });
-  probe.close();
-  return JSON.parse(stdout);
-})();
 const skip = !means.namespaces && `no namespaces here: ${means.why_not}`;
-
-async function jailed(t, options = {}) {
-  const project = new UserProject({ user_config: "confine: default\nruns: {kill_grace: 1s}\n", git: true, ...options });
-  t.after(() => project.close());
-  await project.startDaemon();
-  return project;
-}
-
-/// A script in a jail, to its end: {said, status, exit_code, signal}.
-async function inside(project, script, { id = `jailed-${Math.random().toString(36).slice(2, 8)}`, flags = [] } = {}) {
-  const { code, stdout, stderr } = await project.cru("run", "--id", id, "--detach", "--confine", ...flags, "--", "sh", "-c", script);
-  assert.equal(code, 0, `${stdout}${stderr}`);
-  await waitFor(async () => !["starting", "running"].includes((await project.json("show", id)).status), { what: `${id} ends` });
-  return { ...(await project.json("show", id)), said: (await project.cru("logs", id)).stdout };
-}
-const attempt = (what, command) => `(${command}) >/dev/null 2>&1 && echo "${what} done" || echo "${what} refused"`;
 
 test("it writes below the project and in a /tmp of its own, and nowhere else", { skip }, async (t) => {
   const project = await jailed(t);
@@ -67,6 +44,8 @@ test("the people's socket, the token, keys and other processes are not there", {
   writeFileSync(join(project.home, ".config/crucible/keys/anthropic"), "sk-secret\n");
   mkdirSync(join(project.home, ".ssh"), { recursive: true });
   writeFileSync(join(project.home, ".ssh/id"), "private\n");
+  mkdirSync(join(project.home, ".state/cru/keys"), { recursive: true });
+  writeFileSync(join(project.home, ".state/cru/keys/key"), "a person's\n");
   project.own();
   const port = project.tcp.port, { pid: daemon } = project.daemon;
   const { said } = await inside(project, [
@@ -77,6 +56,8 @@ test("the people's socket, the token, keys and other processes are not there", {
     attempt("door", "test -S .coven/door/mcp.sock"),
     attempt("keys", "cat $HOME/.config/crucible/keys/anthropic"),
     attempt("ssh", "cat $HOME/.ssh/id"),
+    attempt("person's key", "cat $XDG_STATE_HOME/cru/keys/key"),
+    attempt("own door", "mv .coven/door/mcp.sock .coven/door/away || touch .coven/door/new"),
     attempt("daemon", `test -e /proc/${daemon}/status && grep -q cru /proc/${daemon}/comm`),
     attempt("signal", `kill -0 ${daemon}`),
     attempt("first", "ls /proc/1/fd/ && cat /proc/1/environ"),
@@ -90,7 +71,7 @@ test("the people's socket, the token, keys and other processes are not there", {
     `echo "tcp $(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:${port}/questions)"`,
   ].join("\n"));
   assert.deepEqual(said.trim().split("\n"), [
-    "token refused", "database refused", "socket refused", "keeper refused", "door done", "keys refused", "ssh refused", "daemon refused",
+    "token refused", "database refused", "socket refused", "keeper refused", "door done", "keys refused", "ssh refused", "person's key refused", "own door refused", "daemon refused",
     "signal refused", "first refused", "first's folder refused", "tracing refused", "processes 1", "mount refused", "unmount refused", "unmount in a namespace refused",
     "writable in a namespace refused", "tcp 401"]);
 });

@@ -42,18 +42,6 @@ int refuse(const ConfineRequest& request, const std::string& why, int code) {
   return code;
 }
 
-/// Without namespaces for mounts nothing can be hidden in a folder that is open: its neighbours are allowed
-/// one by one, so nothing new can be made beside them.
-void add_all_but(std::vector<std::string>& out, const std::string& folder,
-                 const std::vector<std::string>& not_these) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    auto path = entry.path().string();
-    if (!entry.is_symlink(error) && std::ranges::find(not_these, path) == not_these.end())
-      out.push_back(path);
-  }
-}
-
 /// What it may not change, present or not.
 std::vector<std::string> all_guarded(const ConfineRequest& request) {
   if (request.read_only) return {};
@@ -76,12 +64,13 @@ LandlockWishes landlock_wishes(const ConfineRequest& request, const std::string&
     wishes.writable.push_back(request.root);
     return wishes;
   }
+  // Without mounts nothing can be closed in a folder that is open.
   auto closed = guarded_in(request.root);
   closed.push_back(request.root + "/.coven");
-  closed.push_back(request.root + "/.git");
-  add_all_but(wishes.writable, request.root, closed);
-  add_all_but(wishes.writable, request.root + "/.git", closed);
-  if (!request.folder.empty()) add_all_but(wishes.writable, request.folder, guarded_in(request.folder));
+  for (auto& path : entries_but(request.root, closed)) wishes.writable.push_back(std::move(path));
+  if (request.folder.empty()) return wishes;
+  for (auto& path : entries_but(request.folder, guarded_in(request.folder)))
+    wishes.writable.push_back(std::move(path));
   return wishes;
 }
 
