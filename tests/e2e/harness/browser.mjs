@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { patience, repository } from "./basics.mjs";
+import { patience, repository, waitFor } from "./basics.mjs";
 
 const pictures = join(repository, "build/pictures");
 const flags = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"];
@@ -27,7 +27,8 @@ export async function openPage(address, test, { scheme = "dark", motion = "reduc
     if (message.type() === "error" && !/Failed to load resource|ERR_|WebSocket connection to .* failed/.test(message.text())) complaints.push(message.text());
   });
   if (before) await page.addInitScript(before);
-  await page.goto(address);
+  // Its daemon may be dead just now: a person would try again.
+  await waitFor(() => page.goto(address).then(() => true), { what: "the page is there" });
   return { context, page, complaints };
 }
 
