@@ -24,7 +24,8 @@ constexpr std::array passage_names = {PassageName{Passage::ssh_agent, "ssh-agent
 std::string value_or(const std::map<std::string, std::string>& environment, const std::string& name,
                      std::string fallback) {
   auto found = environment.find(name);
-  return found != environment.end() && found->second.starts_with('/') ? found->second : std::move(fallback);
+  if (found != environment.end() && found->second.starts_with('/')) return found->second;
+  return fallback;
 }
 
 bool is_in(const Paths& list, const std::string& name) { return std::ranges::find(list, name) != list.end(); }
