@@ -12,7 +12,8 @@ using Paths = std::vector<std::string>;
 std::string value_or(const std::map<std::string, std::string>& environment, const std::string& name,
                      std::string fallback) {
   auto found = environment.find(name);
-  return found != environment.end() && found->second.starts_with('/') ? found->second : std::move(fallback);
+  if (found != environment.end() && found->second.starts_with('/')) return found->second;
+  return fallback;
 }
 
 bool is_in(const Paths& list, const std::string& name) { return std::ranges::find(list, name) != list.end(); }
