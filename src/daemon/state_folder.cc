@@ -11,10 +11,11 @@
 namespace cru::daemon {
 namespace {
 
-/// What is in it from the beginning.
-Result<> furnish(const api::Project& project) {
-  for (const char* folder : {".coven/output", ".coven/log", ".coven/exits", ".coven/door"})
-    if (auto made = make_own_folder(project.root, folder, 0700); !made) return fail(std::move(made.error()));
+/// What is in it from the beginning. Below the one that is held: where that is removed just now, another one
+/// that has only these folders would be nobody's for ever.
+Result<> furnish(const api::Project& project, const StateFolder& state) {
+  for (const char* folder : {"output", "log", "exits", "door"})
+    if (auto made = make_own_folder(state.folder, folder, 0700); !made) return fail(std::move(made.error()));
   // Older than us and readable by others? It holds output and a token: close it.
   (void)set_mode(project.state(), 0700);
   auto ignore = project.state() + "/.gitignore";
@@ -34,13 +35,14 @@ Result<StateFolder> prepare_state(const api::Project& project) {
   if (auto ours = check_state_folder(project.root, ".coven"); !ours) return fail(std::move(ours.error()));
   auto state = open_state_folder(project.root, ".coven");
   if (!state) return fail(about_state(std::move(state.error())));
-  if (auto furnished = furnish(project); !furnished) return fail(about_state(std::move(furnished.error())));
+  if (auto furnished = furnish(project, *state); !furnished)
+    return fail(about_state(std::move(furnished.error())));
   return state;
 }
 
 Result<> prepare_state_again(const api::Project& project, StateFolder& held) {
   auto kept = keep_state_folder(project.root, ".coven", held);
-  return kept ? furnish(project) : kept;
+  return kept ? furnish(project, held) : kept;
 }
 
 Result<ServingLock> take_project(const api::Project& project, const Fd& state) {

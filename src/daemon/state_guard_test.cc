@@ -104,6 +104,19 @@ TEST_F(StateGuardTest, TheKeepersFoldersAndTheMarkAreMissedToo) {
   }
 }
 
+/// However the removal and the repair meet, it is whole in the end: none of us makes one without a mark.
+TEST_F(StateGuardTest, IsWholeInTheEndHoweverOftenItIsRemoved) {
+  begin();
+  for (int round = 0; round < 40; ++round) {
+    std::error_code error;
+    fs::remove_all(project.state(), error);
+    // As long as it takes until the guard is about to look, and beyond.
+    std::this_thread::sleep_for(std::chrono::milliseconds(round % 2 == 0 ? 5 : 200 + round / 4));
+  }
+  EXPECT_TRUE(eventually([&] { return is_whole(); }));
+  EXPECT_TRUE(check_state_folder(project.root, ".coven"));
+}
+
 /// What a person unpacks in its place is not ours: it is told, and left alone.
 TEST_F(StateGuardTest, AFolderThatStandsThereInsteadIsNotUsed) {
   begin();

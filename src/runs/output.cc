@@ -64,7 +64,9 @@ class FileOutput final : public Output {
     auto from = root_ + file;
     auto lost = root_ + ".coven/lost";
     co_return co_await pool_.run([=]() -> Result<> {
-      if (auto made = make_folder(lost, 0700); !made) return made;
+      // Not its parents: `.coven` is made by those who mark it.
+      if (auto made = make_single_folder(lost, 0700); !made && made.error().code != Code::conflict)
+        return made;
       std::error_code error;
       auto to = lost + "/" + std::filesystem::path(from).filename().string();
       for (int number = 1; std::filesystem::exists(to, error); ++number)

@@ -86,6 +86,9 @@ class GitWorktrees final : public Worktrees {
     if (auto ours = check_own_folder(root, ".coven/worktrees"); !ours) return fail(std::move(ours.error()));
     std::error_code error;
     if (fs::exists(folder + "/.git", error)) return folder;
+    // git would make it with the rest, and it is made by those who mark it.
+    if (!fs::is_directory(root + "/.coven", error))
+      return fail(Code::conflict, "the state folder .coven was removed just now", "worktree", "try again");
     auto branch = branch_name(task_id);
     auto known = run_git(GitUse::looks, {"rev-parse", "--verify", "--quiet", "refs/heads/" + branch}, root);
     if (!known) return fail(known.error());

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 
 class WorktreesTest : public testing::Test {
  protected:
+  WorktreesTest() { EXPECT_TRUE(make_folder(root / ".coven")); }
   ~WorktreesTest() override { thread.stop(); }
   std::string git(std::vector<std::string> words, std::string folder = {}) {
     words.insert(words.begin(),
@@ -89,8 +90,16 @@ TEST_F(WorktreesTest, NeedARepositoryWithACommit) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::invalid_argument);
     EXPECT_EQ(refused.error().field, "worktree");
-    EXPECT_FALSE(fs::exists(root / ".coven")) << "nothing is left behind";
+    EXPECT_TRUE(fs::is_empty(root / ".coven")) << "nothing is left behind";
   }
+}
+
+/// One that git had made would have no mark, and be nobody's for ever.
+TEST_F(WorktreesTest, DoNotMakeAStateFolderThatWasRemoved) {
+  make_repository();
+  fs::remove(root / ".coven");
+  EXPECT_EQ(create("build").error().code, Code::conflict);
+  EXPECT_FALSE(fs::exists(root / ".coven"));
 }
 
 TEST_F(WorktreesTest, GitsOwnWordsAreTold) {

@@ -6,15 +6,26 @@
 #include <spdlog/spdlog.h>
 #pragma clang diagnostic pop
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <memory>
 #include <mutex>
 
+#include "platform/files/files.h"
 #include "platform/loop/clock.h"
 
 namespace cru {
 namespace {
+
+/// The library makes the folder of a log where it is missing, also when it begins a new file: `.coven` may
+/// have been removed, and is made by those who mark it. So it has the folder by its descriptor, where nothing
+/// is missing.
+struct OpenLog {
+  Fd folder;
+  std::unique_ptr<spdlog::logger> logger;
+};
 
 /// Replaced when its file was removed, while others write to it.
 class TheLogger {
@@ -69,6 +80,10 @@ LogLevel log_level_from(std::string_view name) {
 }
 
 Result<> open_log(const std::string& path, LogLevel level) {
+  auto opened = std::make_shared<OpenLog>();
+  auto folder = open_folder(std::filesystem::path(path).parent_path().string());
+  if (!folder) return fail(std::move(folder.error()));
+  opened->folder = *std::move(folder);
   // The library follows links and waits for a FIFO's reader.
   struct stat status{};
   for (const char* suffix : {"", ".1", ".2", ".3"})
@@ -76,12 +91,14 @@ Result<> open_log(const std::string& path, LogLevel level) {
         ::lstat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
       return fail(Code::forbidden, file + " is not a plain file", "", "remove it, then try again");
   try {
-    auto sink = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, 4u << 20, 3);
-    auto made = std::make_shared<spdlog::logger>("cru", std::move(sink));
+    auto held = fmt::format("/proc/self/fd/{}/{}", opened->folder.get(),
+                            std::filesystem::path(path).filename().string());
+    auto sink = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(held, 4u << 20, 3);
+    auto& made = opened->logger = std::make_unique<spdlog::logger>("cru", std::move(sink));
     made->set_pattern("%v");
     made->set_level(to_spdlog(level));
     made->flush_on(spdlog::level::debug);
-    the_logger().set(std::move(made));
+    the_logger().set(std::shared_ptr<spdlog::logger>(opened, made.get()));
     return {};
   } catch (const spdlog::spdlog_ex& error) {
     return fail(Code::internal, std::string("cannot open the log: ") + error.what());

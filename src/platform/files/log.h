@@ -12,7 +12,8 @@ namespace cru {
 enum class LogLevel { debug, info, warn, error };
 LogLevel log_level_from(std::string_view name);
 
-/// `path` and up to three older files of 4 MiB each.
+/// `path` and up to three older files of 4 MiB each, in a folder that must be there: neither now nor later is
+/// it made by this. Errors: not_found, forbidden for what is no plain file.
 Result<> open_log(const std::string& path, LogLevel level);
 void log(LogLevel level, std::string_view message, json::object fields = {});
 

@@ -145,6 +145,10 @@ Result<Fd> make_own_folder(const std::string& root, const std::string& path, uns
   return go_down(root, path, &mode);
 }
 
+Result<Fd> make_own_folder(const Fd& root, const std::string& path, unsigned mode) {
+  return go_down(fmt::format("/proc/self/fd/{}", root.get()), path, &mode);
+}
+
 Result<> check_own_folder(const std::string& root, const std::string& path) {
   auto found = go_down(root, path, nullptr);
   if (!found && found.error().code == Code::forbidden) return fail(std::move(found.error()));

@@ -11,6 +11,8 @@ namespace cru {
 /// Opens `path` below `root`, making with `mode` what is missing of it. No part of it may be a link or belong
 /// to another user: forbidden, in one sentence that names the part.
 Result<Fd> make_own_folder(const std::string& root, const std::string& path, unsigned mode = 0755);
+/// Below a folder that is held open, and never in another that has its name by now.
+Result<Fd> make_own_folder(const Fd& root, const std::string& path, unsigned mode = 0755);
 /// Whether `make_own_folder` would say forbidden. Makes nothing; what is missing is fine.
 Result<> check_own_folder(const std::string& root, const std::string& path);
 

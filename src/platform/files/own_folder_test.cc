@@ -88,7 +88,7 @@ TEST_F(OwnFolder, AStateFolderThatCameInAnArchiveIsNotUsed) {
   EXPECT_NE(why_refused().find("cru daemon adopt"), std::string::npos);
   EXPECT_EQ(open_state_folder(root, ".coven").error().code, Code::forbidden);
   // Nor with a mark that was ours where it was packed, or that is nobody's.
-  for (auto mark : {std::string(64, 'a'), std::string("x"), std::string()}) {
+  for (const auto& mark : {std::string(64, 'a'), std::string("x"), std::string()}) {
     ASSERT_TRUE(write_file(root + "/.coven/made", mark, 0600));
     EXPECT_TRUE(why_refused().starts_with("cru does not know .coven")) << mark;
   }
@@ -170,6 +170,16 @@ TEST_F(OwnFolder, AHeldOneIsMadeAgainWithTheSameMark) {
   auto other = open_state_folder(root, ".coven");
   ASSERT_TRUE(keep_state_folder(root, ".coven", *held));
   EXPECT_EQ(held->id, other->id);
+}
+
+/// Whoever furnishes one that is removed just now must not leave another without a mark.
+TEST_F(OwnFolder, WhatIsMadeBelowAHeldOneIsNeverInAnother) {
+  auto held = open_state_folder(root, ".coven");
+  ASSERT_TRUE(make_own_folder(held->folder, "log", 0700));
+  EXPECT_EQ(::access((root + "/.coven/log").c_str(), F_OK), 0);
+  std::filesystem::remove_all(root + "/.coven");
+  EXPECT_FALSE(make_own_folder(held->folder, "log", 0700));
+  EXPECT_NE(::access((root + "/.coven").c_str(), F_OK), 0);
 }
 
 /// A repository's folder is marked before anything else is in it, so nobody who comes between is refused.

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 
@@ -92,7 +93,8 @@ Result<std::string> make_mark(const Fd& folder, const std::string& root) {
 }
 
 Result<> write_mark(const Fd& folder, std::string_view id) {
-  auto temporary = fmt::format("{}{}", written_name, ::getpid());
+  static std::atomic<unsigned> last_number = 0;
+  auto temporary = fmt::format("{}{}.{}", written_name, ::getpid(), ++last_number);
   Fd file(
       ::openat(folder.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return fail(system_error(errno, "write the mark of the state folder"));
