@@ -70,7 +70,7 @@ std::vector<Operation> make_table() {
        .summary = "Exchanges a code for a key of this place's own, which is said once",
        .routes = {{"POST", "/pairings/redeem"}},
        .fields = {{.name = "code", .required = true, .summary = "the code", .min = 1, .max = 128}},
-       .callers = anyone | unknown,
+       .callers = people | agent | unknown,
        .works_without_keeper = true,
        .status = 201});
   table.push_back(

@@ -214,15 +214,19 @@ bool build_jail(Plan& plan, const Jail& jail, const Ids& ids) {
   supervise(plan.request->custody, keeper, program, outside);
 }
 
-/// False if it says nothing, and does not end either.
-bool await_report(const Fd& orders, Duration patience) {
+/// False if it says nothing, and does not end either. A program may stop its supervisor with its first
+/// breath: that one only has to be told to go on.
+bool await_report(const Spawned& spawned, Duration patience) {
   using Clock = std::chrono::steady_clock;
-  for (auto end = Clock::now() + patience;;) {
+  constexpr Duration until_told{250};
+  for (auto end = Clock::now() + patience; Clock::now() < end; kill(spawned.supervisor, SIGCONT)) {
     auto left = std::chrono::duration_cast<Duration>(end - Clock::now());
-    pollfd wait{orders.get(), POLLIN, 0};
-    int ready = poll(&wait, 1, static_cast<int>(std::max(left, Duration(0)).count()));
-    if (ready >= 0 || errno != EINTR) return ready > 0;
+    pollfd wait{spawned.orders.get(), POLLIN, 0};
+    int ready = poll(&wait, 1, static_cast<int>(std::clamp(left, Duration(0), until_told).count()));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
   }
+  return false;
 }
 
 }  // namespace
@@ -266,7 +270,7 @@ std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request) {
   if (spawned.supervisor == 0) supervise_program(plan, theirs.get(), ids);
   theirs.reset();
   SupervisorReport report{.number = fork_, .error = ECHILD};  // what holds if it dies without a word
-  if (await_report(spawned.orders, request.patience)) {
+  if (await_report(spawned, request.patience)) {
     (void)!recv(spawned.orders.get(), &report, sizeof report, 0);
   } else {
     report.error = ETIMEDOUT;

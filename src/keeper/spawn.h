@@ -26,7 +26,8 @@ struct SpawnRequest {
   Custody custody;           ///< for its supervisor
   std::optional<Jail> jail;  ///< built around it by its supervisor
   bool outlives = false;     ///< no supervisor, standard descriptors on /dev/null: for the daemon
-  Duration patience{30s};    ///< for the supervisor's first word: somebody may have stopped it
+  /// For the supervisor's first word. Less than the daemon has for us, so that it hears why.
+  Duration patience{20s};
 };
 
 struct Spawned {

@@ -1,6 +1,6 @@
 // Who passes for a person: each of these once did, or might. All run as an ordinary user.
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { waitFor } from "./harness.mjs";
@@ -73,6 +73,27 @@ test("a run that shows another run's token is still itself", async (t) => {
   assert.match(printed, /code 4\n/);
   assert.equal((await project.json("show", "victim")).status, "running");
   assert.equal((await project.cru("kill", "victim")).code, 0);
+});
+
+test("a copy of a project leaves the runs of the original alone", async (t) => {
+  const { project } = await beset(t);
+  assert.equal((await project.cru("run", "--id", "victim", "--detach", "--", "sleep", "1000")).code, 0);
+  const copy = `${project.root}-copy`;
+  t.after(() => rmSync(copy, { recursive: true, force: true }));
+  const here = { cwd: copy };
+  assert.equal((await project.spawn(["-a", project.root, copy], { argv0: "cp" }).ended).code, 0);
+  const listed = await project.cru("ps", here);
+  t.after(() => project.cru("daemon", "stop", here));
+  assert.match(listed.stdout, /victim/, listed.stderr);
+  assert.equal((await project.json("show", "victim")).status, "running");
+  assert.equal((await project.cru("daemon", "stop", here)).code, 0);
+  assert.equal((await project.cru("kill", "victim")).code, 0);
+});
+
+test("a run cannot use a code for pairing", async (t) => {
+  const { project } = await beset(t);
+  const { code } = await project.json("pair", "--label", "elsewhere");
+  assert.match(await inRun(project, "sly2", ["sh", "-c", `echo ${code} | ${project.cru_bin} pair redeem; echo "code $?"`]), /code 4\n/);
 });
 
 test("a run without its marks is still that run", async (t) => {

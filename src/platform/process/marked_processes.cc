@@ -79,15 +79,18 @@ int parent_of(int pid) { return static_cast<int>(stat_number(pid, 4)); }
 int session_of(int pid) { return static_cast<int>(stat_number(pid, 6)); }
 int64_t start_time_of(int pid) { return stat_number(pid, 22); }
 
-size_t kill_marked(const std::string& name, const std::set<std::string>& values) {
+size_t kill_marked(const std::string& name, const std::set<std::string>& values, const std::string& place) {
+  auto is_meant = [&](int pid) {
+    return values.contains(mark_of(pid, name)) && (place.empty() || mark_of(pid, "CRU_PROJECT") == place);
+  };
   std::map<int, Fd> stopped;
   for (bool found_new = true; found_new;) {
     found_new = false;
     for (int pid : all_processes()) {
-      if (pid == ::getpid() || stopped.contains(pid) || !values.contains(mark_of(pid, name))) continue;
+      if (pid == ::getpid() || stopped.contains(pid) || !is_meant(pid)) continue;
       Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
       // The pid may have been reused before the pidfd held it: look at the mark once more.
-      if (!handle || !values.contains(mark_of(pid, name))) continue;
+      if (!handle || !is_meant(pid)) continue;
       ::syscall(SYS_pidfd_send_signal, handle.get(), SIGSTOP, nullptr, 0);
       stopped.emplace(pid, std::move(handle));
       found_new = true;

@@ -12,8 +12,10 @@ namespace cru {
 std::vector<int> all_processes();
 
 /// Kills every process of ours marked with one of `values`, and what they start meanwhile: stops all, looks
-/// again until nothing new is found, then kills by pidfd. Never ourselves. Returns how many.
-size_t kill_marked(const std::string& name, const std::set<std::string>& values);
+/// again until nothing new is found, then kills by pidfd. Never ourselves. Returns how many. With `place`,
+/// only those that carry CRU_PROJECT=place too: a copy of a project has the same marks.
+size_t kill_marked(const std::string& name, const std::set<std::string>& values,
+                   const std::string& place = {});
 
 /// The value of NAME in the environment of `pid`; empty if it has none or cannot be read.
 std::string mark_of(int pid, const std::string& name);

@@ -70,6 +70,9 @@ TEST(KillMarked, KillsAllWithTheMarkAndTheirChildrenAndNobodyElse) {
   EXPECT_EQ(mark_of(other.pid(), "CRU_TEST_MARK"), theirs);
   EXPECT_EQ(parent_of(unmarked.pid()), ::getpid());
   EXPECT_EQ(kill_marked("CRU_TEST_MARK", {ours}), 0u);
+  EXPECT_EQ(kill_marked("CRU_TEST_MARK", {theirs}, "/another/project"), 0u)
+      << "a copy's runs have the same ids";
+  EXPECT_EQ(::kill(other.pid(), 0), 0);
 }
 
 }  // namespace
