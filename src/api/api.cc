@@ -32,12 +32,15 @@ json::object error_reply(const Operation& operation, const Error& error) {
 namespace {
 
 Error not_recognised(const Operation& operation, const Call& call) {
-  return {.code = Code::not_a_person,
-          .message = fmt::format("{} may only be called by {}, and this caller was not recognised as one: {}",
-                                 operation.name,
-                                 operation.callers == person ? "a person" : "a person or a known agent",
-                                 call.why.empty() ? "nobody can tell whose process it is" : call.why),
-          .hint = "use a terminal that no agent started, or the web page, or pair this place: cru pair"};
+  return {
+      .code = Code::not_a_person,
+      .message =
+          fmt::format("{} may only be called by {}, and this caller was not recognised as one: {}",
+                      operation.name, operation.callers == person ? "a person" : "a person or a known agent",
+                      call.why.empty() ? "nobody can tell whose process it is" : call.why),
+      .hint =
+          "use a terminal that no agent started, or the web page; or pair this place: run cru pair in such a "
+          "terminal, then cru pair redeem here"};
 }
 
 }  // namespace

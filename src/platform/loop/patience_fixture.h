@@ -1,7 +1,11 @@
 #pragma once
 /// For tests: how long they wait for what must come. It is one limit for all of them, far beyond what the
 /// slowest machine takes, so that it ends a hang with a message and decides nothing else.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
 #include <chrono>
+#include <cstdio>
 #include <future>
 #include <thread>
 
@@ -18,10 +22,13 @@ bool eventually(F holds) {
   return true;
 }
 
-/// Whether what was promised comes.
+/// Whether what was promised comes. If not, says in which test: an assertion after it ends the whole program.
 template <class Future>
 bool comes(const Future& future) {
-  return future.wait_for(patience) == std::future_status::ready;
+  if (future.wait_for(patience) == std::future_status::ready) return true;
+  if (const auto* test = testing::UnitTest::GetInstance()->current_test_info())
+    fmt::print(stderr, "{}.{}: what was promised did not come\n", test->test_suite_name(), test->name());
+  return false;
 }
 
 /// Whether it is there by now.

@@ -31,8 +31,9 @@ Result<> trust_once_if_asked(Context& context, const Args& args) {
   auto trusted = trust_all(context.client(), true);
   if (!trusted) return fail(trusted.error());
   if (*trusted > 0)
-    context.note(fmt::format("{} {} of the project trusted until the daemon ends", *trusted,
-                             *trusted == 1 ? "file is" : "files are"));
+    context.note(fmt::format("{} of the project {} trusted until the daemon ends",
+                             *trusted == 1 ? std::string("1 file") : fmt::format("{} files", *trusted),
+                             *trusted == 1 ? "is" : "are"));
   return {};
 }
 
