@@ -27,7 +27,7 @@ export async function run() {
   try {
     await project.startDaemon();
     beanstalkd = await startBeanstalkd(project.root);
-    const queues = { http: project.socket, mcp: project.socketNamed("mcp.sock") };
+    const queues = { http: project.socket, mcp: project.socketNamed("door/mcp.sock") };
     if (beanstalkd) queues.beanstalkd = beanstalkd.socket;
     const found = {};
     for (let round = 0; round < rounds; ++round)

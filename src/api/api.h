@@ -31,7 +31,10 @@ struct Call {
   std::string capabilities = {};  ///< separated by commas
   std::string cwd = {};           ///< where relative paths of the caller begin
   int64_t lock_ttl_minutes = 0;   ///< 0: as configured
-  std::string client = {};        ///< what an MCP client calls itself: "codex-mcp-client 1.2"
+  /// A person's variables by which programs find their account (Cru-Account). Kept in memory only: never in a
+  /// row, a log or an event.
+  std::map<std::string, std::string> account = {};
+  std::string client = {};  ///< what an MCP client calls itself: "codex-mcp-client 1.2"
   /// What the peer's process tells, as opposed to its words.
   std::string run_uid = {};                     ///< the execution, when the caller is a process of a run
   std::string run_member = {};                  ///< whose run that is

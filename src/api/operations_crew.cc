@@ -61,6 +61,30 @@ void add_subagents(std::vector<Operation>& table) {
        .reply = subagent_schema,
        .title = "Spawn an agent",
        .is_coordination = true});
+  table.push_back({.name = "run_command",
+                   .summary =
+                       "Runs a program in the project, confined to what you may do, and returns its exit "
+                       "code and output. There is no shell: for pipes pass [\"sh\",\"-c\",\"…\"]",
+                   .routes = {{"POST", "/commands"}},
+                   .fields = {{.name = "argv",
+                               .type = Type::text_list,
+                               .required = true,
+                               .summary = "program and arguments",
+                               .min = 1,
+                               .max = 1024},
+                              {.name = "cwd",
+                               .summary = "folder inside the project; default: the project root",
+                               .max = 4096},
+                              {.name = "timeout_seconds",
+                               .type = Type::integer,
+                               .summary = "timeout in seconds; at most the project's limit",
+                               .min = 1,
+                               .max = 3600},
+                              {.name = "stdin", .summary = "text for standard input", .max = 1048576}},
+                   .callers = run,
+                   .destructive = true,
+                   .title = "Run a command",
+                   .is_coordination = true});
   auto wait_for = result_wait;
   wait_for.in = In::query;
   wait_for.fallback = "0";

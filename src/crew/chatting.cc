@@ -142,10 +142,19 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
             .max_turns = definition.max_turns,
             .trace_id = new_trace_id(random_)};
   if (chat.title.empty()) chat.title = "chat";
-  co_return co_await detached(loop_, open_chat(std::move(chat), std::move(wanted.message)));
+  co_return co_await detached(
+      loop_, open_chat(std::move(chat), std::move(wanted.message), std::move(wanted.account)));
 }
 
-Task<Result<ChatView>> Crew::open_chat(Chat chat, std::string message) {
+/// A chat that goes on after the daemon's end has none until somebody speaks in it again.
+void Crew::keep_account(const std::string& chat_id, Account account) {
+  constexpr size_t max_accounts = 4096;
+  if (account.empty()) return;
+  if (accounts_.size() >= max_accounts) accounts_.erase(accounts_.begin());
+  accounts_[chat_id] = std::move(account);
+}
+
+Task<Result<ChatView>> Crew::open_chat(Chat chat, std::string message, Account account) {
   auto taken = co_await taken_folders();
   auto made = co_await store_.write([chat, taken, message](Tx& tx) -> Result<Chat> {
     auto fresh = chat;
@@ -155,6 +164,7 @@ Task<Result<ChatView>> Crew::open_chat(Chat chat, std::string message) {
     return fresh;
   });
   if (!made) co_return fail(std::move(made.error()));
+  keep_account(made->id, std::move(account));
   co_return co_await carry_on(made->id, !message.empty());
 }
 
@@ -178,7 +188,9 @@ void Crew::start_turn(const std::string& chat_id) {
   loop_.spawn(run_turn(chat_id));
 }
 
-Task<Result<ChatView>> Crew::send(std::string chat_id, std::string text) {
+Task<Result<ChatView>> Crew::send(std::string chat_id, std::string text, Account account) {
+  if (!account.empty())
+    if (auto known = co_await view(chat_id, 0, 1)) keep_account(known->chat.id, std::move(account));
   co_return co_await detached(loop_, take_turn(std::move(chat_id), std::move(text)));
 }
 

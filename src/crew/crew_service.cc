@@ -155,6 +155,28 @@ Task<Result<std::optional<Permissions>>> Crew::permissions_of_run(std::string ru
   co_return granted;
 }
 
+Task<Result<std::string>> Crew::run_command(std::string run_id, json::object input) {
+  auto found = co_await store_.read([run_id](Reader& reader) -> Result<Found> {
+    if (!owner_of_run(reader, run_id)) return Found();
+    return find_spawner(reader, run_id, Spawner::Kind::run);
+  });
+  if (!found) co_return fail(std::move(found.error()));
+  if (!found->chat && !found->subagent)
+    co_return fail(Code::forbidden, "run_command is for agents of the crew", "", "run the command yourself");
+  ToolCall call{.agent = found->subagent ? found->subagent->agent : found->chat->agent,
+                .task_id = found->subagent ? found->subagent->task_id : found->chat->id,
+                .traceparent = {},
+                .granted = found->subagent ? found->subagent->permissions : found->chat->permissions,
+                .own_chat = {},
+                .name = "run_command",
+                .input = std::move(input)};
+  call.traceparent =
+      traceparent(found->subagent ? found->subagent->trace_id : found->chat->trace_id, random_);
+  auto active = find_active(call.task_id);
+  if (!active) co_return fail(Code::not_running, "the agent has ended");
+  co_return co_await workbench_.call(std::move(call), active->stop);
+}
+
 Task<Result<bool>> Crew::is_of(Spawner spawner, std::string chat_id) {
   if (spawner.kind == Spawner::Kind::person) co_return true;
   auto found = co_await store_.read(
@@ -318,6 +340,7 @@ Task<Result<Subagent>> Crew::queue_spawn(Place place, SpawnRequest request, std:
   // A repeated request finds the one that is under way already.
   bool is_known = queue_.has(task_id) || active_.contains(task_id);
   if (!subagent || is_over(subagent->status) || is_known) co_return subagent;
+  keep_account(subagent->chat_id, std::move(request.account));
   queue_.add(task_id, subagent->parent, subagent->chat_id, subagent->provider);
   update_files(subagent->chat_id);
   pump();

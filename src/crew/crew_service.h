@@ -31,12 +31,16 @@ struct Options {
   Permissions chat_permissions = Permissions::baseline();  ///< of a chat without a definition
 };
 
+/// Variables by which programs find the person's account. In memory only.
+using Account = std::map<std::string, std::string>;
+
 struct NewChat {
   std::string agent = {};
   std::string model = {};
   std::string message = {};
   std::string title = {};
   std::vector<std::string> permissions = {};  ///< beyond the definition's; "all" for every one
+  Account account = {};
 };
 
 /// A chat as it is told.
@@ -65,6 +69,7 @@ struct SpawnRequest {
   std::string task = {};
   std::optional<std::vector<std::string>> permissions = {};  ///< none of its own: all of the parent\'s
   std::string model = {};
+  Account account = {};
 };
 
 class Crew {
@@ -86,7 +91,7 @@ class Crew {
   /// recorded.
   Task<Result<ChatView>> start_chat(NewChat wanted);
   /// The answer comes as events. Errors: not_found; conflict while a turn is running.
-  Task<Result<ChatView>> send(std::string chat_id, std::string text);
+  Task<Result<ChatView>> send(std::string chat_id, std::string text, Account account = {});
   Task<Result<ChatView>> cancel_turn(std::string chat_id);
   Task<Result<ChatView>> end_chat(std::string chat_id);
   Task<Result<ChatView>> view(std::string chat_id, int64_t after, int64_t limit);
@@ -102,6 +107,9 @@ class Crew {
   /// Errors: not_found. One that is over is left as it is.
   Task<Result<Subagent>> cancel(std::string task_id);
 
+  /// A command for the agent whose mind is this run, confined to what the agent may. Errors: forbidden for
+  /// any other run, and those of the tool.
+  Task<Result<std::string>> run_command(std::string run_id, json::object input);
   /// What a run of ours is allowed; nothing for a run that is no thread's mind.
   Task<Result<std::optional<Permissions>>> permissions_of_run(std::string run_id);
   /// Whether this is a chat of the one who asks. A person's are all.
@@ -112,6 +120,7 @@ class Crew {
   int64_t queue_position(const std::string& task_id) const { return queue_.position(task_id); }
 
  private:
+  void keep_account(const std::string& chat_id, Account account);
   struct ActiveThread;
   class TimeLimit;
   struct Thread;
@@ -138,7 +147,7 @@ class Crew {
   Task<void> cancel_child(std::string task_id);
 
   // chatting.cc
-  Task<Result<ChatView>> open_chat(Chat chat, std::string message);
+  Task<Result<ChatView>> open_chat(Chat chat, std::string message, Account account);
   Task<Result<ChatView>> take_turn(std::string chat_id, std::string text);
   Task<Result<ChatView>> carry_on(std::string chat_id, bool has_turn);
   void start_turn(const std::string& chat_id);
@@ -202,6 +211,7 @@ class Crew {
     bool dirty = false;
   };
   std::map<std::string, FileWriter> file_writers_;
+  std::map<std::string, Account> accounts_;  ///< by chat, of whoever spoke last in it
   Signal files_written_;
 };
 

@@ -57,6 +57,9 @@ Result<Grant> grant(const definitions::Definition& definition, const Parent& par
   if (!parents.includes(definition.permissions))
     return escalation(fmt::format("agent {} needs", definition.name), definition.permissions.without(parents),
                       parent);
+  // A person has every right. What of them an agent gets is what its definition says, and what is added to
+  // it.
+  if (parent.depth < 0) return Grant{definition.permissions | *wanted | Permissions::baseline(), false};
   if (!requested) return Grant{parents, true};
   return Grant{*wanted | Permissions::baseline(), false};
 }

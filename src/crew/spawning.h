@@ -27,7 +27,8 @@ struct Grant {
   Permissions granted;
   bool inherited = true;
 };
-/// Baseline ∪ (the request, which may be empty, else the parent's set). Errors: invalid_argument for a name
+/// Baseline ∪ (the request, which may be empty, else the parent's set); of a person: baseline ∪ the
+/// definition's ∪ the request. Errors: invalid_argument for a name
 /// that is no permission; forbidden naming the permission and the parent's set, when the request or the
 /// definition needs one that the parent lacks.
 Result<Grant> grant(const definitions::Definition& definition, const Parent& parent,

@@ -43,6 +43,17 @@ TEST(Grant, WithoutARequestTheParentsSetIsInherited) {
   EXPECT_EQ(granted->granted, primary().permissions | Permissions::baseline());
 }
 
+TEST(Grant, APersonsAgentHasWhatItsDefinitionSaysAndWhatThePersonAdds) {
+  Parent person{"user", -1, Permissions::all(), {}, {"user"}};
+  definitions::Definition reader;
+  EXPECT_EQ(grant(reader, person, {})->granted, Permissions::baseline());
+  reader.permissions = {Permission::network_access};
+  auto more = grant(reader, person, std::vector<std::string>{"ProcessSpawn"});
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->granted,
+            Permissions({Permission::network_access, Permission::process_spawn}) | Permissions::baseline());
+}
+
 TEST(Grant, OnlyTheRequestedSubsetIsGiven) {
   auto granted = grant(agent(), primary(), std::vector<std::string>{"FilesystemRead"});
   ASSERT_TRUE(granted);

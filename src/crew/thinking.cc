@@ -118,6 +118,8 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, std::ve
                          .resume = thread.resume,
                          .abilities = {},
                          .max_turns = thread.max_turns};
+  if (auto account = accounts_.find(thread.chat_id); account != accounts_.end())
+    request.account = account->second;
   using definitions::Permission;
   request.abilities = {.write = thread.permissions.has(Permission::filesystem_write),
                        .network = thread.permissions.has(Permission::network_access),

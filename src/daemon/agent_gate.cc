@@ -26,6 +26,7 @@ bool is_one_of(const std::array<std::string_view, N>& names, std::string_view na
 
 std::optional<Permission> needed_for(const api::Operation& row) {
   if (is_one_of(free_rows, row.name)) return {};
+  if (row.name == "run_command") return Permission::process_spawn;
   return row.reads_only ? Permission::database_read : Permission::database_write;
 }
 

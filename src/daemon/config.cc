@@ -54,6 +54,7 @@ void ConfigReader::read(const YamlNode& root) {
                }},
               {"coordination", [this](auto& node, auto& path) { coordination(node, path); }},
               {"backends", [this](auto& node, auto& path) { backends(node, path); }},
+              {"confine", [this](auto& node, auto& path) { confine(node, path); }},
               {"models", [this](auto& node, auto& path) { models(node, path); }},
               {"providers", [this](auto& node, auto& path) { providers(node, path); }},
               {"crew", [this](auto& node, auto& path) { crew(node, path); }},
@@ -76,6 +77,10 @@ void ConfigReader::coordination(const YamlNode& node, const std::string& path) {
 
 void ConfigReader::lock_minutes(const YamlNode& node, const std::string& path, int64_t& into) {
   integer(node, path, 1, 480, [&into](int64_t minutes) { into = minutes; });
+}
+
+void ConfigReader::confine(const YamlNode& node, const std::string& path) {
+  if (is_from_user(node, path)) choice(node, path, {"default", "require", "off"}, config_.confine);
 }
 
 void ConfigReader::backends(const YamlNode& node, const std::string& path) {

@@ -36,6 +36,7 @@ struct Config {
   bool requeue_on_end = true;            ///< a session's claimed work goes back to the queue when it ends
   std::vector<std::string> environment;  ///< variables that runs inherit, beyond the built-in list
   std::map<std::string, std::vector<std::string>> backends;
+  std::string confine = "default";  ///< of agents that are programs: default, require, off
   /// Minds, and the crew that thinks with them.
   minds::Settings minds = minds::default_settings();
   int64_t max_concurrent = 1;  ///< subagents of one chat at once

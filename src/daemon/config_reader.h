@@ -23,6 +23,7 @@ class ConfigReader {
   void coordination(const YamlNode& node, const std::string& path);
   void lock_minutes(const YamlNode& node, const std::string& path, int64_t& into);
   void backends(const YamlNode& node, const std::string& path);
+  void confine(const YamlNode& node, const std::string& path);
 
   // config_minds.cc
   void models(const YamlNode& node, const std::string& path);

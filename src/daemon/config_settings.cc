@@ -98,6 +98,7 @@ json::array settings_of(const Config& config) {
   out.add("coordination.lock_on_edit", json::value(config.lock_on_edit));
   out.add("coordination.edit_lock_ttl_minutes", json::value(config.edit_lock_ttl_minutes));
   out.add("coordination.requeue_on_end", json::value(config.requeue_on_end));
+  out.add("confine", json::value(config.confine));
   for (const auto& [name, argv] : config.backends)
     out.add("backends." + name + ".argv", json::value_from(argv));
   out.add("crew.default_model", json::value(config.minds.default_model));

@@ -156,6 +156,7 @@ class Daemon {
     engine_.reset();
     store_.reset();
     (void)remove_file(project_.mcp_socket());
+    (void)remove_file(project_.agents_socket());
     (void)remove_file(project_.socket());
     log_info("daemon stopped");
     return failure_ ? Result<>(fail(*failure_)) : Result<>();
@@ -167,24 +168,20 @@ class Daemon {
   Task<void> open_doors(Fd tcp) {
     auto recovered = co_await engine_->recover(store_->is_fresh());
     // The other doors first: whoever waits for the daemon waits for this one.
-    auto mcp_socket = co_await listen_at(project_.mcp_socket());
-    auto socket = co_await listen_at(project_.socket());
-    if (!recovered || !socket || !mcp_socket) {
-      failure_ = !recovered ? set_aside_if_damaged(recovered.error())
-                            : (socket ? mcp_socket.error() : socket.error());
+    auto opened = recovered ? co_await open_sockets(false) : recovered;
+    if (!opened) {
+      failure_ = recovered ? opened.error() : set_aside_if_damaged(recovered.error());
       loop_.stop();
       co_return;
     }
     auto written = co_await pool_.run(
         [path = project_.url_file(), url = url_] { return write_file(path, url + "\n", 0600); });
     if (!written) log_error("cannot write the url", written.error());
-    mcp_->listen(*std::move(mcp_socket));
-    edge_->listen(*std::move(socket));
     edge_->listen(std::move(tcp));
     guard_ = std::make_unique<StateGuard>(
         loop_, pool_, *store_, project_, state_, lock_,
         StateGuard::Holdings{token_, url_, log_level_from(config_.log_level)},
-        StateGuard::Effects{[this] { return open_again(); },
+        StateGuard::Effects{[this] { return open_sockets(true); },
                             [this](std::string why) { begin_stop(std::move(why)); }});
     log_info("daemon started", {{"pid", own_pid()}, {"version", CRU_VERSION}, {"url", url_}});
   }
@@ -193,19 +190,20 @@ class Daemon {
     return pool_.run([path = std::move(path)] { return listen_unix(path); });
   }
 
-  Task<bool> is_missing(std::string path) {
-    return pool_.run([path = std::move(path)] { return !file_exists(path); });
-  }
-
-  /// The sockets that somebody has removed.
-  Task<Result<>> open_again() {
-    if (co_await is_missing(project_.mcp_socket())) {
+  /// The sockets: all of them, or those that somebody has removed.
+  Task<Result<>> open_sockets(bool only_missing) {
+    auto is_wanted = [&](const std::string& path) {
+      return pool_.run([path, only_missing] { return !only_missing || !file_exists(path); });
+    };
+    if (co_await is_wanted(project_.mcp_socket())) {
       auto socket = co_await listen_at(project_.mcp_socket());
       if (!socket) co_return fail(std::move(socket.error()));
       mcp_->listen(*std::move(socket));
     }
-    if (co_await is_missing(project_.socket())) {
-      auto socket = co_await listen_at(project_.socket());
+    std::vector<std::string> paths{project_.agents_socket(), project_.socket()};
+    for (const auto& path : paths) {
+      if (!co_await is_wanted(path)) continue;
+      auto socket = co_await listen_at(path);
       if (!socket) co_return fail(std::move(socket.error()));
       edge_->listen(*std::move(socket));
     }

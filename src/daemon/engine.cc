@@ -39,7 +39,13 @@ std::map<std::string, std::string> allowed_environment(const Config& config) {
   return allowed;
 }
 
-runs::Options to_options(const api::Project& project, const Config& config, std::string program) {
+runs::Confine to_confine(const std::string& word) {
+  if (word == "off") return runs::Confine::off;
+  return word == "require" ? runs::Confine::require : runs::Confine::standard;
+}
+
+runs::Options to_options(const api::Project& project, const Config& config, std::string program,
+                         runs::Jails& jails) {
   return {.root = project.root,
           .kill_grace = config.kill_grace,
           .output_limit = config.output_limit,
@@ -47,7 +53,9 @@ runs::Options to_options(const api::Project& project, const Config& config, std:
           .backends = config.backends,
           .environment = allowed_environment(config),
           .program = std::move(program),
-          .check_program = true};
+          .check_program = true,
+          .confines = to_confine(config.confine) != runs::Confine::off,
+          .jails = &jails};
 }
 
 std::string home_folder() {
@@ -132,8 +140,11 @@ Task<Result<>> check_run(crew::Crew& crew, const runs::Runs& runs, const api::Op
     co_return check_agent(operation, definitions::Permissions::baseline());
   auto granted = co_await crew.permissions_of_run(std::move(run_id));
   if (!granted) co_return fail(std::move(granted.error()));
-  // A run that a person started by itself is no agent of the crew.
-  co_return *granted ? check_agent(operation, **granted) : Result<>();
+  if (*granted) co_return check_agent(operation, **granted);
+  // A run that a person started by itself is no agent of the crew. It has a shell of its own.
+  if (operation.name == "run_command")
+    co_return fail(Code::forbidden, "run_command is for agents of the crew", "", "run the command yourself");
+  co_return Result<>();
 }
 
 /// What may be run on the word of whoever calls; nothing if that is whatever the user may.
@@ -185,6 +196,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       keeper_(loop, pool, project.root, program),
       output_(runs::file_output(project.root, pool)),
       worktrees_(runs::git_worktrees(project.root, pool)),
+      jails_(runs::file_jails(project.root, program, to_confine(config.confine), pool)),
       pairings_(store, loop.clock(), system_random()),
       trust_(loop, store, pool,
              {.root = project.root,
@@ -194,7 +206,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
               .apply = [this] { return apply_trust(); }}),
       inbox_(loop, store),
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
-            to_options(project, config, program)),
+            to_options(project, config, program, *jails_)),
       retention_(loop, store, *output_, *worktrees_, runs_.purging(),
                  {config.keep_records, config.keep_events, config.max_events}),
       paths_(coordination::file_paths(project.root, pool)),
@@ -273,6 +285,7 @@ bool Engine::is_present(const coordination::Session& session) const {
 void Engine::bind(api::DaemonFacts facts) {
   auto& clock = loop_.clock();
   auto facts_url = facts.url;
+  runs_.set_url(facts_url.ends_with('/') ? facts_url.substr(0, facts_url.size() - 1) : facts_url);
   shut_down_ = facts.shut_down;
   api::bind_daemon(api_, store_, keeper_, clock, std::move(facts));
   api::bind_runs(api_, store_, runs_, clock,

@@ -60,6 +60,7 @@ class Engine {
   runs::KeeperClient keeper_;
   std::unique_ptr<runs::Output> output_;
   std::unique_ptr<runs::Worktrees> worktrees_;
+  std::unique_ptr<runs::Jails> jails_;
   pairings::Pairings pairings_;
   trust::Trust trust_;
   inbox::Inbox inbox_;

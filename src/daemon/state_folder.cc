@@ -14,7 +14,7 @@ namespace {
 /// What is in it from the beginning. Below the one that is held: where that is removed just now, another one
 /// that has only these folders would be nobody's for ever.
 Result<> furnish(const api::Project& project, const StateFolder& state) {
-  for (const char* folder : {"output", "log", "exits"})
+  for (const char* folder : {"output", "log", "exits", "door"})
     if (auto made = make_own_folder(state.folder, folder, 0700); !made) return fail(std::move(made.error()));
   // Older than us and readable by others? It holds output and a token: close it.
   (void)set_mode(project.state(), 0700);

@@ -35,9 +35,9 @@ bool is_whole(const api::Project& project, const StateFolder& state, const Servi
   auto own = file_status(state.folder);
   if (!named || named->device != own.device || named->inode != own.inode) return false;
   if (mark_in(state.folder) != state.id || !lock.is_there(state.folder)) return false;
-  for (const auto& path :
-       {project.socket(), project.mcp_socket(), project.token_file(), project.url_file(),
-        database_path(project), project.log_file(), project.output_folder(), project.exits_folder()})
+  for (const auto& path : {project.socket(), project.mcp_socket(), project.agents_socket(),
+                           project.token_file(), project.url_file(), database_path(project),
+                           project.log_file(), project.output_folder(), project.exits_folder()})
     if (!is_there(path)) return false;
   return true;
 }
@@ -83,9 +83,15 @@ Task<void> StateGuard::begin() {
     co_return;
   }
   removals_.add(state_.folder);
+  co_await watch_door();
   watch_ = loop_.watch(removals_.fd());
   await_removal();
   look_in(Duration(0));  // what was removed before anybody watched
+}
+
+Task<void> StateGuard::watch_door() {
+  auto door = co_await pool_.run([path = project_.door()] { return open_folder(path); });
+  if (door) removals_.add(*door);
 }
 
 StateGuard::~StateGuard() {
@@ -141,6 +147,7 @@ Task<Result<>> StateGuard::make_again() {
   });
   if (!made) co_return made;
   removals_.add(state_.folder);
+  co_await watch_door();
   auto opened = co_await effects_.open_doors();
   if (!opened) co_return opened;
   // The database makes itself again before it acknowledges anything.

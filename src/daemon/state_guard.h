@@ -39,6 +39,7 @@ class StateGuard {
 
  private:
   Task<void> begin();
+  Task<void> watch_door();
   void await_removal();
   void look_in(Duration delay);
   Task<void> look();

@@ -36,7 +36,7 @@ class StateGuardTest : public testing::Test {
     (void)end_trouble("state folder");
   }
   void open_doors() {
-    for (const auto& path : {project.socket(), project.mcp_socket()})
+    for (const auto& path : {project.socket(), project.mcp_socket(), project.agents_socket()})
       if (!fs::exists(path)) std::ofstream(path) << "a door";
   }
   Task<Result<>> open_again() {

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "platform/process/self.h"
 
+#include "base/id.h"
+#include "base/json.h"
 #include "base/sha256.h"
 #include "platform/files/files.h"
 
@@ -63,6 +66,26 @@ std::vector<std::pair<std::string, std::string>> Identity::headers() const {
   // A folder whose name cannot be said is left out rather than said wrongly.
   if (std::ranges::none_of(cwd, is_control) && cwd.size() <= 4096) add("Cru-Cwd", cwd);
   return list;
+}
+
+std::string account_header(const std::map<std::string, std::string>& environment) {
+  constexpr std::array<std::string_view, 10> beginnings = {"ANTHROPIC_",        "CLAUDE_CODE_OAUTH_TOKEN",
+                                                           "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_",
+                                                           "OPENAI_",           "CODEX_API_KEY",
+                                                           "CODEX_HOME",        "GEMINI_",
+                                                           "GOOGLE_",           "AWS_"};
+  constexpr std::array<std::string_view, 10> whole = {
+      "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",    "http_proxy",   "ALL_PROXY",
+      "NO_PROXY",    "no_proxy",    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"};
+  constexpr size_t max_bytes = 24u << 10;
+  json::object account;
+  for (const auto& [name, value] : environment) {
+    auto begins = [&](std::string_view beginning) { return name.starts_with(beginning); };
+    if (std::ranges::any_of(beginnings, begins) || std::ranges::find(whole, name) != whole.end())
+      account[name] = value;
+  }
+  auto text = account.empty() ? std::string() : to_text(account);
+  return text.size() > max_bytes ? std::string() : to_base64(text);
 }
 
 std::string why_refused(const std::string& name) {

@@ -1,6 +1,7 @@
 #pragma once
 /// Identity: whom a process of ours speaks for, from the environment it was started with and
 /// never from its arguments. `cru mcp`, the hooks and the verbs agree by using this one rule.
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,10 @@ std::string why_refused(const std::string& name);
 /// `hook_session` is a hook's own session id, as its input says.
 Identity find_identity(Speaker speaker, const api::Environment& environment, std::string cwd,
                        std::string hook_session = {});
+
+/// The variables among `environment` by which agent programs find the person's account, proxy and
+/// certificates, as the header Cru-Account takes them. Empty if there are none, or more than a header holds.
+std::string account_header(const std::map<std::string, std::string>& environment);
 
 /// What shows the daemon of `project` who we are: in one of its runs the run's token; else the key that this
 /// place was given by `cru pair redeem`; else nothing, and the daemon looks at our process.

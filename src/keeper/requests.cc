@@ -37,7 +37,13 @@ std::string read_command(const json::object& request, SpawnRequest& command) {
   command.stdin_pipe = text_or(request, "stdin", "pipe") != "null";
   command.rows = static_cast<unsigned short>(std::clamp<int64_t>(int_or(request, "rows", 24), 1, 9999));
   command.cols = static_cast<unsigned short>(std::clamp<int64_t>(int_or(request, "cols", 80), 1, 9999));
-  return has_nul(command.cwd) ? "cwd contains NUL" : "";
+  if (has_nul(command.cwd)) return "cwd contains NUL";
+  const auto* jail = request.if_contains("jail");
+  if (!jail) return {};
+  auto understood = jail->is_object() ? jail_from(jail->get_object()) : fail(Code::invalid_argument, "jail");
+  if (!understood) return understood.error().message;
+  command.jail = *std::move(understood);
+  return {};
 }
 
 json::object started(const std::string& uid, int64_t pid, int64_t start_time, const std::string& boot_id,
@@ -119,6 +125,7 @@ void Keeper::hello(const Asker& asker, const json::object& request) {
                  {"version", CRU_VERSION},
                  {"pid", getpid()},
                  {"boot_id", boot_id_},
+                 {"features", {"jail"}},
                  {"runs", std::move(runs)}});
 }
 

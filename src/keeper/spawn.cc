@@ -22,8 +22,9 @@
 namespace cru {
 namespace {
 
-constexpr const char* step_names[] = {"pipe", "pty", "fork", "session", "limits", "stdio", "chdir", "exec"};
-enum Step : int { pipe_, pty_, fork_, session, limits, stdio, chdir_, exec_ };
+constexpr const char* step_names[] = {"pipe",  "pty",   "fork", "session",    "limits",
+                                      "stdio", "chdir", "exec", "namespaces", "jail"};
+enum Step : int { pipe_, pty_, fork_, session, limits, stdio, chdir_, exec_, namespaces, jail_ };
 
 /// Everything the child needs, made before the fork: after it nothing may allocate.
 struct Plan {
@@ -34,6 +35,9 @@ struct Plan {
   int in = -1, out = -1, err = -1;  // the child's ends; -1 is /dev/null
   std::string terminal;             // path of the pty's other end
   pid_t parent = 0;
+  int rules = -1;      // of Landlock
+  int host_proc = -1;  // /proc as the keeper sees it
+  char host_pid[16] = {};
   int failed_step = -1, error = 0;  // what the child has to say, in memory that it shares until its exec
 };
 
@@ -97,12 +101,14 @@ void arrange_descriptors(Plan& plan) {
   int ends[] = {plan.in, plan.out, plan.err};
   for (int i = 0; i < 3; ++i)
     if (dup2(ends[i] < 0 ? null : ends[i], i) < 0) give_up(plan, stdio);
+  if (plan.request->jail && !lock_in(*plan.request->jail, plan.rules)) give_up(plan, jail_);
   if (syscall(SYS_close_range, 3U, ~0U, 0U) != 0)
     for (int fd = 3; fd < 65536; ++fd) close(fd);
 }
 
 [[noreturn]] void become(Plan& plan) {
   const SpawnRequest& request = *plan.request;
+  if (plan.host_proc >= 0) (void)!readlinkat(plan.host_proc, "self", plan.host_pid, sizeof plan.host_pid - 1);
   reset_signals();
   if (setsid() < 0) give_up(plan, session);
   if (!request.outlives) {
@@ -162,14 +168,50 @@ pid_t start_program(Plan& plan) {
   return 0;
 }
 
-[[noreturn]] void supervise_program(Plan& plan, int keeper) {
+/// The supervisor's process. In a jail it is the first of the jail's own: it ends, and all ends.
+pid_t fork_supervisor(const SpawnRequest& request) {
+  bool is_own = request.jail && request.jail->namespaces;
+  return is_own ? fork_into_namespaces(!request.jail->network) : fork();
+}
+
+struct Ids {
+  uid_t uid = geteuid();
+  gid_t gid = getegid();
+};
+
+/// In the supervisor, before the program. False, and the plan says what failed.
+bool build_jail(Plan& plan, const Jail& jail, const Ids& ids) {
+  auto failed = [&](Step step) { return plan.failed_step = step, plan.error = errno, false; };
+  if (jail.namespaces) {
+    plan.host_proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (plan.host_proc < 0 || !finish_namespaces(jail.view, ids.uid, ids.gid)) return failed(namespaces);
+    if (int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
+      (void)!write(fd, plan.oom.data(), plan.oom.size());  // inherited: the program cannot write it from here
+      close(fd);
+    }
+    // What the program could take from us, descriptors above all, is outside of its jail.
+    if (prctl(PR_SET_DUMPABLE, 0) != 0) return failed(jail_);
+  }
+  Fd rules = jail.namespaces ? make_landlock_scopes() : Fd();
+  if (jail.landlock) {
+    auto made = make_landlock(jail.files);
+    if (!made) return failed(jail_);
+    rules = *std::move(made);
+  }
+  plan.rules = rules.release();
+  return true;
+}
+
+[[noreturn]] void supervise_program(Plan& plan, int keeper, const Ids& ids) {
   become_supervisor();
-  pid_t program = start_program(plan);
+  const auto& jail = plan.request->jail;
+  pid_t program = !jail || build_jail(plan, *jail, ids) ? start_program(plan) : 0;
   if (program == 0) {
     report_failed_start(keeper, plan.failed_step, plan.error);
     _exit(127);
   }
-  supervise(plan.request->custody, keeper, program);
+  pid_t outside = plan.host_pid[0] ? atoi(plan.host_pid) : program;
+  supervise(plan.request->custody, keeper, program, outside);
 }
 
 /// False if it says nothing, and does not end either. A program may stop its supervisor with its first
@@ -222,9 +264,10 @@ std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return failed(pipe_);
   spawned.orders = Fd(ends[0]);
   Fd theirs(ends[1]);
-  spawned.supervisor = fork();
-  if (spawned.supervisor < 0) return failed(fork_);
-  if (spawned.supervisor == 0) supervise_program(plan, theirs.get());
+  Ids ids;
+  spawned.supervisor = fork_supervisor(request);
+  if (spawned.supervisor < 0) return failed(request.jail ? namespaces : fork_);
+  if (spawned.supervisor == 0) supervise_program(plan, theirs.get(), ids);
   theirs.reset();
   SupervisorReport report{.number = fork_, .error = ECHILD};  // what holds if it dies without a word
   if (await_report(spawned, request.patience)) {

@@ -1,16 +1,18 @@
 #pragma once
 /// Spawn: starts one agent process with a clean slate of its own: session, signals, limits, descriptors;
-/// below a supervisor (supervisor.h). Looks nothing up and adds nothing to the environment; waits only until
-/// exec has worked or failed, and not for ever.
+/// below a supervisor (supervisor.h), in a jail if asked for. Looks nothing up and adds nothing to the
+/// environment; waits only until exec has worked or failed, and not for ever.
 #include <sys/resource.h>
 #include <sys/types.h>
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "keeper/supervisor.h"
 #include "platform/files/fd.h"
+#include "platform/sandbox/jail.h"
 
 namespace cru {
 
@@ -20,9 +22,10 @@ struct SpawnRequest {
   bool pty = false;
   bool stdin_pipe = true;
   unsigned short rows = 24, cols = 80;
-  rlimit open_files{};    ///< what the child gets: the keeper raises its own
-  Custody custody;        ///< for its supervisor
-  bool outlives = false;  ///< no supervisor, standard descriptors on /dev/null: for the daemon
+  rlimit open_files{};       ///< what the child gets: the keeper raises its own
+  Custody custody;           ///< for its supervisor
+  std::optional<Jail> jail;  ///< built around it by its supervisor
+  bool outlives = false;     ///< no supervisor, standard descriptors on /dev/null: for the daemon
   /// For the supervisor's first word. Less than the daemon has for us, so that it hears why.
   Duration patience{20s};
 };

@@ -151,8 +151,8 @@ void report_failed_start(int keeper, int step, int error) {
   report_to(keeper, {.kind = SupervisorReport::Kind::failed, .number = step, .error = error});
 }
 
-void supervise(const Custody& custody, int keeper, pid_t program) {
-  SupervisorReport started{.kind = SupervisorReport::Kind::started, .number = program};
+void supervise(const Custody& custody, int keeper, pid_t program, pid_t outside) {
+  SupervisorReport started{.kind = SupervisorReport::Kind::started, .number = outside};
   ProcessStat stat;
   if (read_stat(program, stat)) started.start_time = stat.start_time;
   report_to(keeper, started);

@@ -48,7 +48,8 @@ struct Custody {
 /// Makes the process that was forked for it a supervisor. Before it starts the program.
 void become_supervisor();
 void report_failed_start(int keeper, int step, int error);
-/// Its life, once the program runs. `keeper` is its end of the connection.
-[[noreturn]] void supervise(const Custody& custody, int keeper, pid_t program);
+/// Its life, once the program runs. `keeper` is its end of the connection; `outside` is the program's pid as
+/// the keeper sees it, which is another in a jail.
+[[noreturn]] void supervise(const Custody& custody, int keeper, pid_t program, pid_t outside);
 
 }  // namespace cru

@@ -38,8 +38,10 @@ struct ToolSpec {
 struct Abilities {
   bool write = false, network = false, process = false;
   bool spawn = false;              ///< may it make agents of its own
+  bool is_confined = false;        ///< a jail is around it, whatever its own tools are told
   std::vector<std::string> tools;  ///< of the definition, in its program's words; empty: as the rest says
   std::vector<std::string> disallowed_tools;
+  std::string tools_url = {};  ///< our MCP server over HTTP, where it cannot be had otherwise
 };
 
 struct Request {
@@ -60,6 +62,7 @@ struct Request {
   std::string resume;  ///< Reply::resume of the turn before; empty: a new conversation
   Abilities abilities;
   std::optional<int64_t> max_turns;
+  std::map<std::string, std::string> account = {};  ///< variables, over the daemon's own
 };
 
 struct Reply {

@@ -17,6 +17,8 @@ constexpr size_t max_argument = 128u * 1024 - 1;  // Linux's MAX_ARG_STRLEN
 
 Words claude_words(const Request& request, const std::string& cru) {
   json::object server{{"type", "stdio"}, {"command", cru}, {"args", json::array{"mcp"}}};
+  if (const auto& url = request.abilities.tools_url; !url.empty())
+    server = {{"type", "http"}, {"url", url}, {"headers", {{"Authorization", "Bearer ${CRU_TOKEN}"}}}};
   json::object config{{"mcpServers", {{"cru", std::move(server)}}}};
   Words words{"--include-partial-messages",
               "--setting-sources",
@@ -47,10 +49,15 @@ Words codex_words(const Request& request, const std::string& cru) {
     words.insert(words.end(), {"-c", fmt::format("{}={}", key, to_text(value))});
   };
   if (!request.model.id.empty()) words.insert(words.end(), {"-m", request.model.id});
-  set("mcp_servers.cru.command", json::value(cru));
-  set("mcp_servers.cru.args", json::array{"mcp"});
-  set("mcp_servers.cru.env_vars",
-      json::array{"CRU_TOKEN", "CRU_RUN", "CRU_TASK_ID", "CRU_PROJECT", "TRACEPARENT"});
+  if (const auto& url = request.abilities.tools_url; !url.empty()) {
+    set("mcp_servers.cru.url", json::value(url));
+    set("mcp_servers.cru.bearer_token_env_var", "CRU_TOKEN");
+  } else {
+    set("mcp_servers.cru.command", json::value(cru));
+    set("mcp_servers.cru.args", json::array{"mcp"});
+    set("mcp_servers.cru.env_vars",
+        json::array{"CRU_TOKEN", "CRU_RUN", "CRU_TASK_ID", "CRU_PROJECT", "TRACEPARENT"});
+  }
   // Nobody is there to approve: what the tools may do is decided where they run.
   set("mcp_servers.cru.default_tools_approval_mode", "approve");
   if (!request.resume.empty()) words.insert(words.end(), {"resume", request.resume});
@@ -129,15 +136,16 @@ bool is_of_account(ProviderKind kind, std::string_view variable) {
     return std::ranges::any_of(prefixes,
                                [&](std::string_view prefix) { return variable.starts_with(prefix); });
   };
-  static constexpr std::array<std::string_view, 8> network = {
-      "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",    "http_proxy",
-      "NO_PROXY",    "no_proxy",    "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"};
+  static constexpr std::array<std::string_view, 10> network = {
+      "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",    "http_proxy",   "ALL_PROXY",
+      "NO_PROXY",    "no_proxy",    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"};
   if (kind == ProviderKind::scripted || kind == ProviderKind::command) return false;
   if (std::ranges::find(network, variable) != network.end()) return true;
   switch (kind) {
     case ProviderKind::claude:
       // CLAUDECODE and the like, of a session that we may be within, are none of it.
-      return begins({"ANTHROPIC_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_"});
+      return begins(
+          {"ANTHROPIC_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_", "AWS_"});
     case ProviderKind::codex:
       return begins({"OPENAI_", "CODEX_API_KEY", "CODEX_HOME"});
     case ProviderKind::gemini:

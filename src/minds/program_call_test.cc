@@ -50,6 +50,18 @@ TEST(ClaudeCall, GivesOnlyTheToolsThatTheAbilitiesAllow) {
   EXPECT_NE(after(argv, "--tools").find("Bash"), std::string::npos);
 }
 
+TEST(ProgramCall, ReachesOurToolsOverHttpWhereThereAreNoUnixSockets) {
+  auto request = task("go");
+  request.abilities.tools_url = "http://127.0.0.1:8765/mcp";
+  auto claude = to_call(provider_of(ProviderKind::claude), request, "/bin/cru")->argv;
+  EXPECT_EQ(after(claude, "--mcp-config"),
+            R"({"mcpServers":{"cru":{"type":"http","url":"http://127.0.0.1:8765/mcp",)"
+            R"("headers":{"Authorization":"Bearer ${CRU_TOKEN}"}}}})");
+  auto codex = to_call(provider_of(ProviderKind::codex), request, "/bin/cru")->argv;
+  EXPECT_NE(std::ranges::find(codex, R"(mcp_servers.cru.url="http://127.0.0.1:8765/mcp")"), codex.end());
+  EXPECT_NE(std::ranges::find(codex, R"(mcp_servers.cru.bearer_token_env_var="CRU_TOKEN")"), codex.end());
+}
+
 TEST(ClaudeCall, TakesTheDefinitionsOwnWordsForTools) {
   auto request = task("go");
   request.abilities = can(true, true, true);

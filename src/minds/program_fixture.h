@@ -29,7 +29,13 @@ inline Provider provider_of(ProviderKind kind) {
 }
 
 inline Abilities can(bool write, bool network, bool process) {
-  return {.write = write, .network = network, .process = process, .tools = {}, .disallowed_tools = {}};
+  return {.write = write,
+          .network = network,
+          .process = process,
+          .spawn = false,
+          .is_confined = false,
+          .tools = {},
+          .disallowed_tools = {}};
 }
 
 /// The lines of a recording in tests/fixtures/minds.

@@ -88,6 +88,9 @@ class ProgramMind final : public Mind {
 
   Task<Result<Reply>> think(Request request, Listener& listener, Stop& stop) override {
     if (stop.requested()) co_return fail(cancelled());
+    request.abilities.is_confined = runs_.confines();
+    if (auto url = co_await runs_.url_for_confined(); !url.empty())
+      request.abilities.tools_url = url + "/mcp";
     auto call = to_call(provider_, request, options_.cru);
     if (!call) co_return fail(std::move(call.error()));
     auto id = co_await find_or_start(request, *call);
@@ -117,7 +120,7 @@ class ProgramMind final : public Mind {
                                     fmt::format("a run named {} already exists", request.run_id)));
       if (known.error().code != Code::not_found) co_return fail(std::move(known.error()));
     }
-    auto environment = co_await environment_for_run(request.abilities);
+    auto environment = co_await environment_for_run(request.abilities, request.account);
     runs::StartRequest start{.id = request.run_id,
                              .argv = std::move(call.argv),
                              .backend = call.backend,
@@ -127,6 +130,9 @@ class ProgramMind final : public Mind {
                              .has_stdin = {},
                              .traceparent = request.traceparent,
                              .member = request.member};
+    // Its model is reached over the network, whatever its tools may: those are held by their flags.
+    start.jail =
+        runs::JailRights{.may_write = request.abilities.write, .may_use_network = true, .passages = {}};
     // A command that reads nothing is not left waiting for it.
     if (provider_.kind == ProviderKind::command && call.input.empty()) start.has_stdin = false;
     auto run = co_await runs_.start(std::move(start));
@@ -139,15 +145,19 @@ class ProgramMind final : public Mind {
                                 std::move(why), error.hint));
   }
 
-  Task<std::map<std::string, std::string>> environment_for_run(Abilities abilities) {
+  Task<std::map<std::string, std::string>> environment_for_run(Abilities abilities,
+                                                               std::map<std::string, std::string> account) {
     std::map<std::string, std::string> environment;
     for (const auto& [name, value] : options_.environment)
+      if (is_of_account(provider_.kind, name)) environment[name] = value;
+    for (const auto& [name, value] : account)
       if (is_of_account(provider_.kind, name)) environment[name] = value;
     if (provider_.kind != ProviderKind::gemini || environment.contains(gemini_settings_variable))
       co_return environment;
     auto text = to_text(gemini_settings(abilities, options_.cru));
     // Runs that may do different things run at the same time.
-    auto file = fmt::format("{}/.coven/gemini-settings-{:x}.json", options_.root, as_number(abilities));
+    // At the agents' door: the rest of our state is not there for one that is confined.
+    auto file = fmt::format("{}/.coven/door/gemini-settings-{:x}.json", options_.root, as_number(abilities));
     auto written = co_await pool_.run([file, text] { return write_gemini_settings(file, text); });
     if (written) environment[gemini_settings_variable] = file;
     co_return environment;
@@ -155,7 +165,7 @@ class ProgramMind final : public Mind {
 
   static unsigned as_number(const Abilities& can) {
     return unsigned(can.write) | unsigned(can.network) << 1 | unsigned(can.process) << 2 |
-           unsigned(can.spawn) << 3;
+           unsigned(can.spawn) << 3 | unsigned(!can.tools_url.empty()) << 4;
   }
 
   /// Gemini takes its MCP servers from files only. A system's own settings are left in force: then it has no
@@ -164,7 +174,8 @@ class ProgramMind final : public Mind {
     std::error_code error;
     if (std::filesystem::exists("/etc/gemini-cli/settings.json", error)) return false;
     auto known = read_file(file);
-    return (known && *known == text) || write_file(file, text, 0600).has_value();
+    if (known && *known == text) return true;
+    return make_folder(file.substr(0, file.rfind('/')), 0700) && write_file(file, text, 0600);
   }
 
   Task<Result<Reply>> follow(std::string id, Listener& listener) {

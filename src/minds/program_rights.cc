@@ -33,8 +33,8 @@ void append(Words& words, Tools tools) { words.insert(words.end(), tools.begin()
 /// "Bash(git log:*)" names Bash.
 std::string_view tool_of(std::string_view rule) { return rule.substr(0, rule.find('(')); }
 
-/// Claude's tools that are out of the question. Its Bash is not confined as ours is; and run_command, which
-/// is, is not offered to programs: so an agent with ProcessSpawn alone has no commands there.
+/// Claude's tools that are out of the question. Its Bash may do whatever its jail lets it: an agent with
+/// ProcessSpawn alone runs commands by our MCP server's run_command, which holds each of them to its rights.
 Words forbidden(const Abilities& abilities) {
   Words words;
   if (!abilities.write) append(words, writing_tools);
@@ -59,7 +59,7 @@ bool may_use_shell(const Abilities& abilities) {
 }
 
 Result<> check_rights(const Provider& provider, const Abilities& abilities) {
-  // Of any command we know nothing: there is no flag by which it could do less.
+  // Of any command we know nothing: there is no flag by which it could do less, but the kernel holds it.
   if (provider.kind != ProviderKind::command || may_use_shell(abilities)) return {};
   Words missing;
   if (!abilities.write) missing.emplace_back("FilesystemWrite");
@@ -111,14 +111,19 @@ Words codex_rights(const Abilities& can) {
   // The user's configuration could bring servers, hooks and a wider sandbox, and says which projects are
   // trusted: without it the project's own configuration does not count either. AGENTS.md is read all the
   // same, and the sandbox keeps nobody from reading `.coven`: there are no flags for those.
+  // In a jail its own sandbox is off: ours is around it.
   Words words{"--ignore-user-config", "--ignore-rules", "--sandbox",
-              can.write ? "workspace-write" : "read-only"};
+              can.is_confined ? "danger-full-access"
+              : can.write     ? "workspace-write"
+                              : "read-only"};
   auto set = [&](std::string_view key, std::string_view value) {
     words.insert(words.end(), {"-c", fmt::format("{}={}", key, value)});
   };
   // Its shell is held by its sandbox: no network, and nothing written that may not be.
-  if (can.write && can.network && can.process) set("sandbox_workspace_write.network_access", "true");
-  if (!can.process) {
+  if (can.write && can.network && can.process && !can.is_confined)
+    set("sandbox_workspace_write.network_access", "true");
+  // Without that the jail alone holds its shell, and it has a network: for the model.
+  if (!can.process || (can.is_confined && !may_use_shell(can))) {
     set("features.shell_tool", "false");
     set("features.unified_exec", "false");
   }
@@ -145,6 +150,9 @@ Words gemini_rights(const Abilities& can) {
 
 json::object gemini_settings(const Abilities& can, const std::string& cru) {
   json::object server{{"command", cru}, {"args", json::array{"mcp"}}, {"trust", true}};
+  if (!can.tools_url.empty())
+    server = {
+        {"httpUrl", can.tools_url}, {"headers", {{"Authorization", "Bearer $CRU_TOKEN"}}}, {"trust", true}};
   json::object settings{{"mcpServers", {{"cru", std::move(server)}}}};
   // There is no flag against the user's and the project's settings: what stands here goes over them, and
   // the rest of them counts (GEMINI.md, the theme, the account).

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "platform/loop/task.h"
+#include "platform/sandbox/jail.h"
 #include "runs/run.h"
 
 namespace cru::runs {
@@ -28,6 +29,7 @@ struct StartSpec {
   int64_t disk_floor = 0;
   std::string mark;
   Duration grace{10000};
+  std::optional<Jail> jail = {};
 };
 
 /// A run as the keeper knows it.

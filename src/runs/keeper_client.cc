@@ -75,21 +75,23 @@ Error to_keeper_error(const json::object& reply) {
 json::object to_message(const StartSpec& spec) {
   json::object env;
   for (const auto& [name, value] : spec.env) env[name] = value;
-  return {{"op", "start"},
-          {"uid", spec.uid},
-          {"task_id", spec.task_id},
-          {"argv", json::value_from(spec.argv)},
-          {"env", std::move(env)},
-          {"cwd", spec.cwd},
-          {"output", spec.output},
-          {"pty", spec.pty},
-          {"stdin", spec.has_stdin ? "pipe" : "null"},
-          {"rows", spec.rows},
-          {"cols", spec.cols},
-          {"output_limit", spec.output_limit},
-          {"disk_floor", spec.disk_floor},
-          {"mark", spec.mark},
-          {"grace_ms", spec.grace.count()}};
+  json::object message{{"op", "start"},
+                       {"uid", spec.uid},
+                       {"task_id", spec.task_id},
+                       {"argv", json::value_from(spec.argv)},
+                       {"env", std::move(env)},
+                       {"cwd", spec.cwd},
+                       {"output", spec.output},
+                       {"pty", spec.pty},
+                       {"stdin", spec.has_stdin ? "pipe" : "null"},
+                       {"rows", spec.rows},
+                       {"cols", spec.cols},
+                       {"output_limit", spec.output_limit},
+                       {"disk_floor", spec.disk_floor},
+                       {"mark", spec.mark},
+                       {"grace_ms", spec.grace.count()}};
+  if (spec.jail) message["jail"] = to_json(*spec.jail);
+  return message;
 }
 
 }  // namespace
@@ -205,6 +207,10 @@ Task<KeeperClient::Reply> KeeperClient::hello() {
   if (answer) {
     pid_ = int_or(*answer, "pid");
     has_joined_ = true;
+    const auto* features = array_at(*answer, "features");
+    builds_jails_ = features && std::ranges::any_of(*features, [](const json::value& each) {
+                      return each.is_string() && each.get_string() == "jail";
+                    });
   }
   co_return answer;
 }
@@ -347,9 +353,18 @@ Task<Result<>> KeeperClient::simple_request(json::object message, Duration limit
 Task<Result<ProcessIdentity>> KeeperClient::start(StartSpec spec) {
   auto ready = co_await ensure();
   if (!ready) co_return fail(std::move(ready.error()));
+  if (spec.jail && !builds_jails_)
+    co_return fail(
+        Code::cannot_execute, "the keeper is of an older version, which cannot confine an agent", {},
+        "wait until its runs have ended, or end them (cru ps, cru kill); then: cru daemon restart");
   auto reply = co_await request(to_message(spec));
-  if (!reply && reply.error().code == Code::cannot_execute)
-    reply.error().message = fmt::format("cannot execute {}: {}", spec.argv.front(), reply.error().message);
+  if (!reply && reply.error().code == Code::cannot_execute) {
+    auto& error = reply.error();
+    bool is_jail = error.message.starts_with("namespaces:") || error.message.starts_with("jail:");
+    error.message = is_jail ? fmt::format("cannot confine {}: {}", spec.argv.front(), error.message)
+                            : fmt::format("cannot execute {}: {}", spec.argv.front(), error.message);
+    if (is_jail) error.hint = "see: cru doctor";
+  }
   if (!reply) co_return fail(std::move(reply.error()));
   co_return to_process(*reply);
 }

@@ -70,7 +70,8 @@ class KeeperClient final : public Keeper {
   bool writing_ = false;
   int64_t last_id_ = 0;
   int64_t pid_ = 0;
-  bool has_joined_ = false;  ///< the keeper has told us what it holds, so its loss is news
+  bool has_joined_ = false;    ///< the keeper has told us what it holds, so its loss is news
+  bool builds_jails_ = false;  ///< an older keeper would start what should be jailed without a jail
   bool launching_ = false;
   bool is_silent_ = false, is_suspected_ = false;
   Loop::TimerId silence_timer_ = 0;

@@ -70,6 +70,11 @@ Task<Result<>> Runs::recover() {
     if (!adopted) co_return adopted;
   }
   co_await wait_for_ends();
+  if (options_.jails) {
+    std::set<std::string> jailed;
+    for (const auto& [id, run] : active_) jailed.insert(run->uid);
+    co_await options_.jails->clean(std::move(jailed));
+  }
   loop_.spawn(deliver_again());
   log_info("reattached to runs",
            {{"active", active_.size()}, {"recorded", recorded->size()}, {"keeper", keeper_answers}});

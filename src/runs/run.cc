@@ -185,6 +185,7 @@ json::object to_json(const Run& run) {
           {"started_at", time_or_null(run.started_at)},
           {"ended_at", time_or_null(run.ended_at)},
           {"pty", run.pty},
+          {"confined", describe(run.jail)},
           {"kill_requested", run.kill_requested},
           {"trace_id", run.trace_id}};
 }

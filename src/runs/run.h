@@ -13,6 +13,7 @@
 #include "base/process_identity.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "runs/jail_rights.h"
 
 namespace cru::runs {
 
@@ -47,6 +48,7 @@ struct Run {
   std::string traceparent;
   std::string member = {};      ///< whose run it is
   std::string token_hash = {};  ///< SHA-256 of what its processes show at the doors
+  std::optional<JailRights> jail = {};
   Time created_at;
   std::optional<Time> started_at;
   std::optional<Time> ended_at;

@@ -32,6 +32,9 @@ UPDATE questions SET member = coalesce((SELECT member FROM runs WHERE runs.task_
 )"},
                                         {"runs", 4, R"(
 ALTER TABLE runs ADD COLUMN token_hash TEXT NOT NULL DEFAULT '';
+)"},
+                                        {"runs", 5, R"(
+ALTER TABLE runs ADD COLUMN jail TEXT NOT NULL DEFAULT '';
 )"}};
 
 #define RUN_COLUMNS                                                                                      \
@@ -39,7 +42,7 @@ ALTER TABLE runs ADD COLUMN token_hash TEXT NOT NULL DEFAULT '';
   "start_time, "                                                                                         \
   "boot_id, exit_code, signal, error, error_detail, output_file, last_seq, kill_requested, kill_grace, " \
   "trace_id, "                                                                                           \
-  "traceparent, created_at, started_at, ended_at, scanned_seq, member, token_hash"
+  "traceparent, created_at, started_at, ended_at, scanned_seq, member, token_hash, jail"
 
 Run to_run(const Row& row) {
   Run run;
@@ -71,6 +74,7 @@ Run to_run(const Row& row) {
   run.scanned_seq = row.integer(27);
   run.member = row.text(28);
   run.token_hash = row.text(29);
+  run.jail = rights_from_record(row.text(30));
   return run;
 }
 
@@ -130,14 +134,14 @@ std::vector<Run> list(Reader& reader, const ListQuery& query) {
 void put(Tx& tx, const Run& run) {
   tx.exec(
       "INSERT OR REPLACE INTO runs(" RUN_COLUMNS
-      ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       run.task_id, run.uid, name(run.status), run.backend, to_text(json::value_from(run.argv)), run.task,
       run.worktree, run.branch, run.owns_worktree, run.pty, run.has_stdin,
       part_of(run.process, &ProcessIdentity::pid), part_of(run.process, &ProcessIdentity::start_time),
       part_of(run.process, &ProcessIdentity::boot_id), run.exit_code, run.signal, run.error, run.error_detail,
       run.output_file, run.last_seq, run.kill_requested, int64_t(run.kill_grace.count()), run.trace_id,
       run.traceparent, run.created_at, run.started_at, run.ended_at, run.scanned_seq, run.member,
-      run.token_hash);
+      run.token_hash, to_record(run.jail));
 }
 
 void remove(Tx& tx, std::string_view task_id) { tx.exec("DELETE FROM runs WHERE task_id = ?", task_id); }

@@ -82,6 +82,7 @@ Task<Result<Run>> Runs::apply(std::string task_id, std::string uid, Input input,
   bool has_ended = !is_active(done->run.status);
   if (!asked.empty() || has_ended) inbox_.notify();
   if (has_ended && ended_) ended_(done->run);
+  if (has_ended && done->run.jail && options_.jails) loop_.spawn(options_.jails->remove(uid));
   for (auto& effect : done->effects) loop_.spawn(perform(uid, effect));
   co_return std::move(done->run);
 }

@@ -11,6 +11,7 @@
 #include "platform/loop/loop.h"
 #include "runs/adapters/adapter.h"
 #include "runs/confinement.h"
+#include "runs/jails.h"
 #include "runs/keeper.h"
 #include "runs/output.h"
 #include "runs/recovery.h"
@@ -33,6 +34,8 @@ struct Options {
   std::string program = {};  ///< of cru, for runs that are confined
   /// Looks whether a program can be executed before anything is recorded. Absent in the simulator.
   bool check_program = true;
+  bool confines = false;   ///< `confine` is not off
+  Jails* jails = nullptr;  ///< none: nothing can be jailed
 };
 
 struct StartRequest {
@@ -51,6 +54,7 @@ struct StartRequest {
   std::string parent = {};                      ///< the member that starts it; empty: a person
   std::string token = {};                       ///< made by start: what its processes show at the doors
   std::optional<Confinement> confinement = {};  ///< none: it may do what the user may
+  std::optional<JailRights> jail = {};          ///< the same, of an agent that is a program
 };
 
 struct OutputQuery {
@@ -117,6 +121,12 @@ class Runs {
   Task<std::optional<ProcessIdentity>> process_of(std::string uid);
   /// Task ids whose files are being removed: they cannot be started meanwhile. Shared with the retention.
   std::set<std::string>& purging() { return purging_; }
+  /// Whether agents that are programs are confined here.
+  bool confines() const { return options_.confines; }
+  /// Where the daemon is reached over TCP.
+  void set_url(std::string url) { url_ = std::move(url); }
+  /// The same, if that is the only way for a confined run here: it may have no unix socket. Else empty.
+  Task<std::string> url_for_confined();
   bool is_running(const std::string& task_id) const { return find_active(task_id) != nullptr; }
   /// Whether this active run is a command that runs confined, on an agent's word.
   bool is_confined(const std::string& task_id) const;
@@ -136,6 +146,7 @@ class Runs {
   Task<Result<Run>> record_start(StartRequest request, Launch launch);
   std::vector<std::string> confined(const Run& run, const Confinement& confinement) const;
   StartSpec to_spec(const Run& run, const StartRequest& request, std::string mark) const;
+  Task<Result<>> build_jail(StartSpec& spec, const Run& run, const StartRequest& request);
   Task<Result<>> send_first_input(const ActiveRunPtr& active, const Run& run);
   Task<void> fail_start(ActiveRunPtr active, Error error);
   Task<Result<Run>> launch(Run run, StartRequest request);
@@ -189,6 +200,7 @@ class Runs {
   Worktrees& worktrees_;
   Random& random_;
   const Options options_;
+  std::string url_;
   std::map<std::string, ActiveRunPtr> active_;  ///< by uid
   std::set<std::string> purging_;
   std::function<void(const Run&)> ended_;

@@ -62,6 +62,7 @@ Result<Launch> Runs::prepare(StartRequest& request) const {
   }
   auto launch = adapter->launch(request.argv, request.task);
   if (!launch) return launch;
+  if (request.jail) take_off_sandbox(request.backend, launch->argv);
   if (request.has_stdin) launch->has_stdin = *request.has_stdin;
   if (request.pty) launch->has_stdin = true;
   for (const auto& word : launch->argv)
@@ -97,6 +98,7 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
   if (!request.token.empty()) run.token_hash = sha256(request.token);
   run.backend = request.backend.empty() ? "command" : request.backend;
   if (request.confinement) run.backend = confined_backend;
+  run.jail = request.jail;
   run.argv = launch.argv;
   run.task = request.task;
   run.owns_worktree = request.worktree;
@@ -167,7 +169,30 @@ StartSpec Runs::to_spec(const Run& run, const StartRequest& request, std::string
   return spec;
 }
 
+Task<std::string> Runs::url_for_confined() {
+  if (!options_.confines || !options_.jails) co_return std::string();
+  auto means = co_await options_.jails->means();
+  co_return means.namespaces ? std::string() : url_;
+}
+
+/// What an agent may do that is a program is what the kernel lets it do.
+Task<Result<>> Runs::build_jail(StartSpec& spec, const Run& run, const StartRequest& request) {
+  if (!request.jail) co_return Result<>();
+  if (!options_.jails) co_return fail(Code::cannot_execute, "agents cannot be confined here");
+  auto program = run.backend == "command" ? fs::path(run.argv.front()).filename().string() : run.backend;
+  auto plan = co_await options_.jails->prepare(
+      run.uid,
+      {.rights = *request.jail, .program = program, .folder = run.worktree, .environment = spec.env});
+  if (!plan) co_return fail(std::move(plan.error()));
+  for (const auto& name : plan->removed) spec.env.erase(name);
+  for (const auto& [name, value] : plan->environment) spec.env[name] = value;
+  if (!plan->jail.namespaces && !url_.empty()) spec.env["CRU_URL"] = url_;
+  spec.jail = std::move(plan->jail);
+  co_return Result<>();
+}
+
 Task<Result<Run>> Runs::start(StartRequest request) {
+  if (!options_.confines) request.jail.reset();
   for (const auto& [name, value] : options_.environment) request.env.try_emplace(name, value);
   auto launch = prepare(request);
   if (!launch) co_return fail(std::move(launch.error()));
@@ -224,7 +249,9 @@ Task<Result<Run>> Runs::launch(Run run, StartRequest request) {
       co_return fail(std::move(made.error()));
     }
   }
-  auto started = co_await keeper_.start(to_spec(run, request, std::string(active->adapter->mark())));
+  auto spec = to_spec(run, request, std::string(active->adapter->mark()));
+  auto built = co_await build_jail(spec, run, request);
+  auto started = built ? co_await keeper_.start(std::move(spec)) : fail(std::move(built.error()));
   if (!started) {
     co_await fail_start(active, started.error());
     co_return fail(std::move(started.error()));

@@ -386,12 +386,12 @@ test("git clean -fdx under a live daemon: it goes on, makes .coven again, and no
   assert.equal(Number(readFileSync(project.path(".coven/keeper.pid"), "utf8")), keeper, "and the keeper is the same");
 });
 
-for (const name of ["covend.sock", "covend.pid", "token", "coven.db", "mcp.sock", "keeper.sock"])
+for (const name of ["covend.sock", "covend.pid", "token", "coven.db", "door/mcp.sock", "door", "keeper.sock"])
   test(`.coven/${name}, once removed, is made again`, async (t) => {
     const project = await OrdinaryProject.started({}, t);
     await project.sh("first", "read x");
     const path = project.path(".coven", name), { token } = project;
-    unlinkSync(path);
+    rmSync(path, { recursive: true });
     await waitFor(() => existsSync(path), { what: `${name} is there again` });
     await waitFor(async () => (await project.cru("ps")).code === 0, { what: "the door is open" });
     assert.equal((await project.cru("send", "first", "x")).code, 0);

@@ -44,7 +44,8 @@ export class Project extends Processes {
     mkdirSync(join(root, ".crucible"));
     mkdirSync(join(home, ".config/crucible"), { recursive: true });
     if (config) this.configure(config);
-    if (user_config) writeFileSync(join(home, ".config/crucible/config.yaml"), user_config);
+    // Whether agents can be confined is the machine's: only tests about that are confined.
+    writeFileSync(join(home, ".config/crucible/config.yaml"), /^confine:/m.test(user_config) ? user_config : `confine: off\n${user_config}`);
     if (git) {
       writeFileSync(join(root, "README"), "a project\n");
       this.git("init", "-q", "-b", "trunk");

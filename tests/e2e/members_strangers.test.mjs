@@ -120,7 +120,7 @@ test("many connections of one program are one member, and gone with it", async (
 test("a crowd of connections holds nothing once its process is killed, and others work meanwhile", async (t) => {
   const project = await hostedProject(t);
   const claude = await Claude.started(project);
-  const crowd = project.spawn([join(here, "fixtures/hosts/crowd.mjs"), project.path(".coven/mcp.sock"), "200"], { argv0: process.execPath });
+  const crowd = project.spawn([join(here, "fixtures/hosts/crowd.mjs"), project.path(".coven/door/mcp.sock"), "200"], { argv0: process.execPath });
   await waitFor(() => crowd.text.stdout.includes("held 200"), { what: `all hold one: ${crowd.text.stdout.slice(-300)}` });
   assert.equal(Object.keys(await holders(project)).length, 200);
   crowd.kill("SIGKILL");

@@ -110,6 +110,12 @@ Task<Result<Reply>> prune_chats(Crew& crew, int64_t days, bool dry_run) {
   co_return Reply(std::move(reply));
 }
 
+Task<Result<Reply>> run_command(Crew& crew, std::string run_id, json::object input) {
+  auto said = co_await crew.run_command(std::move(run_id), std::move(input));
+  if (!said) co_return fail(std::move(said.error()));
+  co_return Reply(json::object{{"success", true}, {"result", *said}});
+}
+
 Duration seconds_at(const json::object& in, int64_t fallback) {
   return std::chrono::seconds(int_or(in, "wait_seconds", fallback));
 }
@@ -121,8 +127,11 @@ void bind_subagents(Api& api, Crew& crew) {
     crew::SpawnRequest request{
         .agent = text(in, "agent"), .task = text(in, "task"), .permissions = {}, .model = text(in, "model")};
     if (in.contains("permissions")) request.permissions = texts_at(in, "permissions");
+    request.account = call.account;
     return spawn_agent(crew, spawner_of(call, in), std::move(request), seconds_at(in, 50));
   });
+  api.bind("run_command",
+           [&crew](const Call& call, const json::object& in) { return run_command(crew, call.run_id, in); });
   api.bind("get_subagent", [&crew](const Call& call, const json::object& in) {
     return get_subagent(crew, spawner_of(call, in), text(in, "task_id"), seconds_at(in, 0));
   });
@@ -135,15 +144,16 @@ void bind_subagents(Api& api, Crew& crew) {
 }
 
 void bind_chats(Api& api, Crew& crew) {
-  api.bind("start_chat", [&crew](const Call&, const json::object& in) {
+  api.bind("start_chat", [&crew](const Call& call, const json::object& in) {
     return chat_reply(crew.start_chat({.agent = text(in, "agent"),
                                        .model = text(in, "model"),
                                        .message = text(in, "message"),
                                        .title = text(in, "title"),
-                                       .permissions = texts_at(in, "permissions")}));
+                                       .permissions = texts_at(in, "permissions"),
+                                       .account = call.account}));
   });
-  api.bind("send_message", [&crew](const Call&, const json::object& in) {
-    return chat_reply(crew.send(text(in, "id"), text(in, "text")));
+  api.bind("send_message", [&crew](const Call& call, const json::object& in) {
+    return chat_reply(crew.send(text(in, "id"), text(in, "text"), call.account));
   });
   api.bind("cancel_turn", [&crew](const Call&, const json::object& in) {
     return chat_reply(crew.cancel_turn(text(in, "id")));

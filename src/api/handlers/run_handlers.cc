@@ -57,8 +57,32 @@ Task<Result<Reply>> get_run(RunRooms rooms, std::string id, Duration wait) {
   co_return co_await reply_with(rooms, std::move(run));
 }
 
-Task<Result<Reply>> start_run(RunRooms rooms, FindCaller find_caller, Call call, runs::StartRequest request) {
+/// What a person starts may do what the person may, unless it is an agent or is to be confined. What an agent
+/// starts may do no more than the agent.
+Task<Result<std::optional<runs::JailRights>>> jail_for(RunRooms rooms, Call call, json::object input,
+                                                       bool is_agent) {
+  runs::JailRights rights{.may_write = true, .may_use_network = true, .passages = {}};
+  for (const auto& word : text_list(input, "permit")) {
+    auto passage = runs::passage_from(word);
+    if (!passage)
+      co_return fail(Code::invalid_argument, fmt::format("permit: unknown: {}", word), "permit",
+                     "use ssh-agent, gpg or docker");
+    rights.passages.insert(*passage);
+  }
+  bool is_wanted = is_agent || bool_or(input, "confine");
+  if (call.run_id.empty()) co_return is_wanted ? std::optional(rights) : std::nullopt;
+  auto parent = co_await rooms.runs.find(call.run_id);
+  if (!parent) co_return fail(std::move(parent.error()));
+  if (parent->jail) co_return std::optional(runs::both(rights, *parent->jail));
+  co_return is_wanted ? std::optional(rights) : std::nullopt;
+}
+
+Task<Result<Reply>> start_run(RunRooms rooms, FindCaller find_caller, Call call, json::object input,
+                              runs::StartRequest request) {
   if (find_caller) request.parent = co_await find_caller(call);
+  auto jail = co_await jail_for(rooms, call, std::move(input), !request.backend.empty());
+  if (!jail) co_return fail(std::move(jail.error()));
+  request.jail = *jail;
   auto run = co_await rooms.runs.start(std::move(request));
   co_return co_await reply_with(rooms, std::move(run));
 }
@@ -228,7 +252,7 @@ void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCalle
     return get_run(rooms, text(in, "id"), seconds(in, "wait_seconds"));
   });
   api.bind("start_run", [rooms, find_caller](const Call& call, const json::object& in) {
-    return start_run(rooms, find_caller, call, to_start_request(call, in));
+    return start_run(rooms, find_caller, call, in, to_start_request(call, in));
   });
   api.bind("kill_run", [rooms](const Call& call, const json::object& in) {
     std::optional<Duration> grace;

@@ -9,6 +9,7 @@
 #include "platform/files/own_folder.h"
 #include "platform/loop/clock.h"
 #include "platform/process/process_exit.h"
+#include "platform/process/self.h"
 
 namespace cru::client {
 namespace {
@@ -73,6 +74,13 @@ Client::Client(api::Project project, Options options)
 
 Result<> Client::open() {
   auto http = HttpClient::connect(project_.socket());
+  // A confined agent sees only the agents' door.
+  if (!http && api::own_environment("CRU_RUN"))
+    if (auto through = HttpClient::connect(project_.agents_socket())) http = std::move(through);
+  // Where nothing could be hidden from it, unix sockets are refused to it as such.
+  auto url = api::own_environment("CRU_URL").value_or("");
+  if (!http && !url.empty() && api::own_environment("CRU_PROJECT").value_or("") == project_.root)
+    if (auto through = HttpClient::connect_loopback(url)) http = std::move(through);
   if (!http) return fail(http.error());
   http_.emplace(std::move(*http));
   return {};
@@ -151,6 +159,10 @@ Result<std::string> Client::call_text(std::string_view method, const std::string
     request.headers.emplace_back("Content-Type", "application/json");
     request.headers.emplace_back("Cru-Request-Id", uuid_from(system_random().bytes16()));
     if (body.empty()) request.body = "{}";
+    // Programs that think for this person use the person's own account, as they do in this shell.
+    bool is_for_crew = target.starts_with("/chats") || target.starts_with("/subagents");
+    if (auto account = is_for_crew ? edges::account_header(whole_environment()) : ""; !account.empty())
+      request.headers.emplace_back("Cru-Account", account);
   }
   for (int attempt = 1;; ++attempt) {
     interrupted_ = false;

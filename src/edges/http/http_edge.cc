@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/id.h"
 #include "edges/http/event_stream.h"
 #include "platform/process/self.h"
 
@@ -10,6 +11,27 @@ namespace cru::edges {
 namespace {
 
 constexpr size_t max_request_id_bytes = 128;
+
+constexpr size_t max_account_bytes = 32u << 10;
+
+/// Base64 of a JSON object of texts. An agent has none to give.
+Result<> add_account(const http::Request& request, api::Call& call) {
+  auto header = request.header("Cru-Account");
+  if (header.empty() || (call.caller != api::person && call.caller != api::local)) return {};
+  auto wrong = [] {
+    return fail(Code::invalid_argument, "Cru-Account must be base64 of a JSON object of texts",
+                "Cru-Account");
+  };
+  if (header.size() > max_account_bytes) return wrong();
+  auto bytes = from_base64(header);
+  auto parsed = bytes ? parse_json(*bytes) : Result<json::value>(fail(bytes.error()));
+  if (!parsed || !parsed->is_object()) return wrong();
+  for (const auto& [name, value] : parsed->get_object()) {
+    if (!value.is_string() || value.get_string().find('\0') != std::string::npos) return wrong();
+    call.account[std::string(name)] = std::string(value.get_string());
+  }
+  return {};
+}
 
 /// Fills in what the request says about itself; who it is from was decided before.
 Result<> add_terms(const http::Request& request, api::Call& call) {
@@ -33,7 +55,7 @@ Result<> add_terms(const http::Request& request, api::Call& call) {
     std::from_chars(ttl.data(), ttl.data() + ttl.size(), call.lock_ttl_minutes);
   auto trace = request.header("traceparent");
   if (trace.size() <= 256) call.trace = trace;  // a broken trace is no reason to refuse the work
-  return {};
+  return add_account(request, call);
 }
 
 LiveConfig with_heartbeat(LiveConfig config, Duration heartbeat) {

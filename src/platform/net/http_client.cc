@@ -1,6 +1,8 @@
 #include "platform/net/http_client.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -10,6 +12,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "platform/files/files.h"
 #include "platform/loop/clock.h"
 #include "platform/net/unix_socket.h"
 
@@ -96,6 +99,30 @@ Result<HttpClient> HttpClient::connect(const std::string& path) {
   return HttpClient(std::move(*socket));
 }
 
+Result<HttpClient> HttpClient::connect_loopback(std::string_view url) {
+  constexpr std::string_view beginning = "http://";
+  constexpr std::string_view address_text = "127.0.0.1:";
+  while (url.ends_with('/')) url.remove_suffix(1);
+  uint16_t port = 0;
+  if (!url.starts_with(beginning) || !url.substr(beginning.size()).starts_with(address_text) ||
+      !parse_number(url.substr(beginning.size() + address_text.size()), port))
+    return fail(Code::invalid_argument, fmt::format("{} is not an address of a daemon", url));
+  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return fail(system_error(errno, "create a socket"));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  while (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == ECONNREFUSED)
+      return fail(Code::daemon_unreachable, fmt::format("no process is listening on {}", url));
+    return fail(system_error(errno, fmt::format("connect to {}", url)));
+  }
+  if (::fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) return fail(system_error(errno, "use a socket"));
+  return HttpClient(std::move(socket), std::string(url.substr(beginning.size())));
+}
+
 pid_t HttpClient::peer_pid() const {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -128,7 +155,7 @@ Result<> HttpClient::wait(short events) {
 Result<> HttpClient::send(const HttpRequest& request) {
   if (!socket_) return broken(Code::daemon_unreachable, "the connection is closed");
   interrupted_ = false;
-  auto text = fmt::format("{} {} HTTP/1.1\r\nHost: localhost\r\n", request.method, request.target);
+  auto text = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n", request.method, request.target, host_);
   for (const auto& [name, value] : request.headers) text += fmt::format("{}: {}\r\n", name, value);
   if (!request.body.empty() || request.method != "GET")
     text += fmt::format("Content-Length: {}\r\n", request.body.size());

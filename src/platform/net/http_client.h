@@ -1,5 +1,5 @@
 #pragma once
-/// HttpClient: a small blocking HTTP/1.1 client over a unix socket. One request
+/// HttpClient: a small blocking HTTP/1.1 client over a unix socket or loopback. One request
 /// at a time on one kept-alive connection. Strict: anything malformed, or over
 /// 64 MiB, closes the connection. Never retries and never reconnects: its owner
 /// knows what may be repeated.
@@ -46,8 +46,11 @@ std::string percent_encode(std::string_view text);
 
 class HttpClient {
  public:
-  explicit HttpClient(Fd socket) : socket_(std::move(socket)) {}
+  explicit HttpClient(Fd socket, std::string host = "localhost")
+      : socket_(std::move(socket)), host_(std::move(host)) {}
   static Result<HttpClient> connect(const std::string& path);
+  /// `url` is http://127.0.0.1:PORT. Outcomes: as of `connect`; invalid_argument for any other address.
+  static Result<HttpClient> connect_loopback(std::string_view url);
 
   /// Outcomes: the reply, whatever its status; timed_out after `limit`; daemon_unreachable if the
   /// connection broke, the peer spoke no HTTP, or `interrupt_on` fired (see `interrupted`).
@@ -81,6 +84,7 @@ class HttpClient {
   std::unexpected<Error> broken(Code code, std::string message);
 
   Fd socket_;
+  std::string host_;
   std::string buffer_;  ///< read, not yet used
   BootTime deadline_{};
   Duration silence_{};  ///< non-zero: the deadline moves with every byte

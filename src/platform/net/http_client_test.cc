@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "platform/loop/patience_fixture.h"
+#include "platform/net/scripted_server_fixture.h"
 
 namespace cru {
 namespace {
@@ -161,6 +162,29 @@ TEST(HttpClientStream, ReturnsARefusalWhole) {
 }
 
 TEST(PercentEncode, KeepsOnlyUnreservedCharacters) { EXPECT_EQ(percent_encode("a b/ü~"), "a%20b%2F%C3%BC~"); }
+
+TEST(HttpClient, ReachesLoopbackByItsAddressAndNothingElse) {
+  auto listener = *http::listen_loopback(0);
+  auto host = "127.0.0.1:" + std::to_string(http::port_of(listener));
+  auto client = HttpClient::connect_loopback("http://" + host + "/");
+  ASSERT_TRUE(client) << client.error().message;
+  std::string asked;
+  std::thread server([&] {
+    int fd = -1;
+    while ((fd = ::accept(listener.get(), nullptr, nullptr)) < 0) std::this_thread::yield();
+    Peer peer{Fd(fd)};
+    asked = peer.read_request();
+    peer.reply("200 OK", "", "hello");
+  });
+  auto reply = client->request({.target = "/version"}, patience);
+  server.join();
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(reply->body, "hello");
+  EXPECT_NE(asked.find("Host: " + host + "\r\n"), std::string::npos) << asked;
+  for (auto url :
+       {"http://example.com:80", "https://127.0.0.1:80", "http://127.0.0.1:80x", "http://127.0.0.1", ""})
+    EXPECT_EQ(HttpClient::connect_loopback(url).error().code, Code::invalid_argument) << url;
+}
 
 }  // namespace
 }  // namespace cru

@@ -20,6 +20,7 @@
 #include "platform/files/files.h"
 #include "platform/process/descendants.h"
 #include "platform/sandbox/confine_paths.h"
+#include "platform/sandbox/jail.h"
 #include "platform/sandbox/landlock.h"
 #include "platform/sandbox/namespaces.h"
 #include "platform/sandbox/socket_filter.h"
@@ -39,18 +40,6 @@ int refuse(const ConfineRequest& request, const std::string& why, int code) {
   auto line = "cru confine: " + why + "\n";
   if (!request.leashed) (void)!::write(2, line.data(), line.size());
   return code;
-}
-
-/// Without namespaces for mounts nothing can be hidden in a folder that is open: its neighbours are allowed
-/// one by one, so nothing new can be made beside them.
-void add_all_but(std::vector<std::string>& out, const std::string& folder,
-                 const std::vector<std::string>& not_these) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    auto path = entry.path().string();
-    if (!entry.is_symlink(error) && std::ranges::find(not_these, path) == not_these.end())
-      out.push_back(path);
-  }
 }
 
 /// What it may not change, present or not.
@@ -75,12 +64,13 @@ LandlockWishes landlock_wishes(const ConfineRequest& request, const std::string&
     wishes.writable.push_back(request.root);
     return wishes;
   }
+  // Without mounts nothing can be closed in a folder that is open.
   auto closed = guarded_in(request.root);
   closed.push_back(request.root + "/.coven");
-  closed.push_back(request.root + "/.git");
-  add_all_but(wishes.writable, request.root, closed);
-  add_all_but(wishes.writable, request.root + "/.git", closed);
-  if (!request.folder.empty()) add_all_but(wishes.writable, request.folder, guarded_in(request.folder));
+  for (auto& path : entries_but(request.root, closed)) wishes.writable.push_back(std::move(path));
+  if (request.folder.empty()) return wishes;
+  for (auto& path : entries_but(request.folder, guarded_in(request.folder)))
+    wishes.writable.push_back(std::move(path));
   return wishes;
 }
 
@@ -139,7 +129,7 @@ int run(const ConfineRequest& request, const std::string& temporary, Namespaces 
 /// The first of its processes: when it ends, the kernel ends all the others.
 [[noreturn]] void be_first(const ConfineRequest& request, const std::string& temporary, Namespaces spaces) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (spaces.mounts) mount_own_proc();
+  if (spaces.mounts) (void)mount_own_proc();
   ::_exit(run(request, temporary, spaces));
 }
 
@@ -155,6 +145,11 @@ int watch(pid_t child, bool leashed) {
   return exit_code_of(status);
 }
 
+std::vector<std::string> shown_of(const ConfineRequest& request) {
+  if (request.folder.empty()) return {};
+  return {request.folder};
+}
+
 int confine(const ConfineRequest& request, const std::string& temporary) {
   auto guarded = all_guarded(request);
   std::vector<std::string> writable = {temporary};
@@ -166,7 +161,7 @@ int confine(const ConfineRequest& request, const std::string& temporary) {
   auto spaces = enter_namespaces({.empty_network = request.no_network,
                                   .writable = std::move(writable),
                                   .hidden = hidden_paths(request.root),
-                                  .shown = request.folder,
+                                  .shown = shown_of(request),
                                   .kept = {request.root + "/.git"},
                                   .readonly = std::move(guarded)});
   // Without a namespace orphans would leave us, and be taken for a person's.
@@ -232,6 +227,10 @@ ConfineReport parse_confine_report(const std::string& text) {
 }
 
 int confine_main(int argc, char** argv) {
+  if (argc == 1 && std::string_view(argv[0]) == "--means") {
+    auto text = to_text(to_json(try_jail())) + "\n";
+    return ::write(1, text.data(), text.size()) > 0 ? 0 : cannot_confine;
+  }
   auto request = parse_confine(argc, argv);
   if (!request) return refuse({}, request.error().message, cannot_confine);
   if (request->leashed && ::fcntl(leash, F_SETFD, FD_CLOEXEC) != 0) request->leashed = false;

@@ -34,6 +34,9 @@ std::vector<std::string> candidates(const std::string& root) {
   auto keys =
       std::filesystem::canonical(home_folder("XDG_CONFIG_HOME", "/.config") + "/crucible/keys", error);
   if (!error && keys.is_absolute()) paths.push_back(keys.string());
+  // The keys by which people are known to the daemons, and what they trust.
+  auto state = std::filesystem::canonical(home_folder("XDG_STATE_HOME", "/.local/state") + "/cru", error);
+  if (!error && state.is_absolute()) paths.push_back(state.string());
   return paths;
 }
 
@@ -57,10 +60,32 @@ std::vector<std::string> guarded_in(const std::string& root) {
   return paths;
 }
 
-std::vector<std::string> hidden_paths(const std::string& root) {
-  auto paths = candidates(root);
+std::vector<std::string> entries_but(const std::string& folder, const std::vector<std::string>& closed) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    auto path = entry.path().string();
+    if (entry.is_symlink(error) || std::ranges::find(closed, path) != closed.end()) continue;
+    if (std::ranges::any_of(closed, [&](const auto& each) { return each.starts_with(path + "/"); })) {
+      auto inner = entries_but(path, closed);
+      out.insert(out.end(), inner.begin(), inner.end());
+    } else {
+      out.push_back(std::move(path));
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> user_sockets(const std::string& root) {
+  std::vector<std::string> paths;
   for (std::string path : {"/run/user", "/run/dbus", "/run/docker.sock", "/run/containerd", "/run/podman"})
     if (!root.starts_with(path + "/")) paths.push_back(path);
+  return paths;
+}
+
+std::vector<std::string> hidden_paths(const std::string& root) {
+  auto paths = candidates(root);
+  for (auto& path : user_sockets(root)) paths.push_back(std::move(path));
   return paths;
 }
 

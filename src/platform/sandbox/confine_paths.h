@@ -8,10 +8,15 @@ namespace cru {
 /// What a program may not change even where it may write: the guarded paths (base/guarded_paths.h) in `root`,
 /// except those that are hidden, and the same of git's for each of its worktrees.
 std::vector<std::string> guarded_in(const std::string& root);
+/// What is in `folder` but not in `closed`: of a folder above a closed path what is in it, and so on. For
+/// Landlock, which knows no "all but": nothing new can be made beside a closed path. Links are left out.
+std::vector<std::string> entries_but(const std::string& folder, const std::vector<std::string>& closed);
 
 /// The daemon's own, what others talked of, the keys of providers, and where other programs of the user
 /// listen that would do anything for whoever asks.
 std::vector<std::string> hidden_paths(const std::string& root);
+/// Where other programs of the user listen that would do anything for whoever asks.
+std::vector<std::string> user_sockets(const std::string& root);
 /// Those of them that are files to be read, and are there.
 std::vector<std::string> secret_paths(const std::string& root);
 

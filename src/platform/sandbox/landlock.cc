@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "platform/files/fd.h"
 #include "platform/files/files.h"
 
 namespace cru {
@@ -79,7 +78,7 @@ Result<> allow_reading_all_but(const Fd& rules, const std::string& folder,
 
 }  // namespace
 
-Result<> apply_landlock(const LandlockWishes& wishes) {
+Result<Fd> make_landlock(const LandlockWishes& wishes) {
   int version = landlock_version();
   Attributes attributes{.fs = write_rights(version)};
   if (!wishes.unreadable.empty()) attributes.fs |= LANDLOCK_ACCESS_FS_READ_FILE;
@@ -88,13 +87,31 @@ Result<> apply_landlock(const LandlockWishes& wishes) {
   Fd rules(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));
   if (!rules) return fail(Code::cannot_execute, system_error(errno, "use Landlock").message);
   for (const auto& path : wishes.writable)
-    if (auto done = allow(rules, path, write_rights(version)); !done) return done;
+    if (auto done = allow(rules, path, write_rights(version)); !done) return fail(std::move(done.error()));
   for (const auto& path : wishes.unreadable.empty() ? std::vector<std::string>() : wishes.readable)
-    if (auto done = allow(rules, path, LANDLOCK_ACCESS_FS_READ_FILE); !done) return done;
+    if (auto done = allow(rules, path, LANDLOCK_ACCESS_FS_READ_FILE); !done)
+      return fail(std::move(done.error()));
   if (!wishes.unreadable.empty())
-    if (auto done = allow_reading_all_but(rules, "", wishes.unreadable); !done) return done;
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      ::syscall(SYS_landlock_restrict_self, rules.get(), 0) != 0)
+    if (auto done = allow_reading_all_but(rules, "", wishes.unreadable); !done)
+      return fail(std::move(done.error()));
+  return rules;
+}
+
+Fd make_landlock_scopes() {
+  if (landlock_version() < 6) return {};
+  Attributes attributes{.scoped = all_scopes};
+  return Fd(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
+}
+
+bool enter_landlock(int rules) {
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+}
+
+Result<> apply_landlock(const LandlockWishes& wishes) {
+  auto rules = make_landlock(wishes);
+  if (!rules) return fail(std::move(rules.error()));
+  if (!enter_landlock(rules->get()))
     return fail(Code::cannot_execute, system_error(errno, "apply Landlock").message);
   return {};
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "platform/files/fd.h"
 
 namespace cru {
 
@@ -21,5 +22,14 @@ struct LandlockWishes {
 int landlock_version();
 /// Errors: cannot_execute with the reason.
 Result<> apply_landlock(const LandlockWishes& wishes);
+
+/// The rules, to be entered later. Errors: cannot_execute with the reason.
+Result<Fd> make_landlock(const LandlockWishes& wishes);
+/// Rules that forbid nothing but signals and abstract sockets beyond the confined processes, so that a
+/// program can still mount what it likes in a namespace of its own. Empty where the kernel does not know
+/// them.
+Fd make_landlock_scopes();
+/// Enters them. Only calls of the system: may be used between vfork and exec. False with errno.
+bool enter_landlock(int rules);
 
 }  // namespace cru

@@ -6,6 +6,7 @@
 #include <linux/mount.h>
 #include <net/if.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -38,6 +39,13 @@ bool map_own_ids(uid_t uid, gid_t gid) {
          write_text("/proc/self/gid_map", fmt::format("{} {} 1", gid, gid));
 }
 
+/// Nobody has a name in a user namespace without a map.
+bool is_unmapped() {
+  char map[8] = {};
+  Fd fd(::open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC));
+  return fd && ::read(fd.get(), map, sizeof map) == 0;
+}
+
 bool enter(int flags) {
   auto uid = ::geteuid();
   auto gid = ::getegid();
@@ -60,20 +68,29 @@ bool put_tree(const Fd& tree, const std::string& path) {
                            MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS) == 0;
 }
 
-/// An empty folder upon a folder, with `shown` in it where it was, if it was below.
-bool hide(const std::string& path, const std::string& shown) {
+void make_folders(const std::string& path, size_t from) {
+  for (auto at = path.find('/', from + 1); at != std::string::npos; at = path.find('/', at + 1))
+    ::mkdir(path.substr(0, at).c_str(), 0755);
+  ::mkdir(path.c_str(), 0755);
+}
+
+/// An empty folder upon a folder, with those of `shown` in it where they were that were below.
+bool hide(const std::string& path, const std::vector<std::string>& shown) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return true;
   if (!S_ISDIR(status.st_mode)) return mount_at("/dev/null", path, nullptr, MS_BIND, nullptr);
   constexpr auto flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-  constexpr auto options = "size=4k,mode=0755";
-  if (!shown.starts_with(path + "/")) return mount_at("tmpfs", path, "tmpfs", flags | MS_RDONLY, options);
-  auto tree = clone_tree(shown);
-  if (!tree || !mount_at("tmpfs", path, "tmpfs", flags, options)) return false;
-  for (auto at = path.size(); at != std::string::npos; at = shown.find('/', at + 1))
-    if (at > path.size()) ::mkdir(shown.substr(0, at).c_str(), 0755);
-  ::mkdir(shown.c_str(), 0755);
-  return put_tree(tree, shown) && mount_at(nullptr, path, nullptr, flags | MS_REMOUNT | MS_RDONLY, options);
+  constexpr auto options = "size=16k,mode=0755";
+  std::vector<std::pair<Fd, std::string>> trees;
+  for (const auto& each : shown)
+    if (each.starts_with(path + "/") && ::access(each.c_str(), F_OK) == 0)
+      trees.emplace_back(clone_tree(each), each);
+  bool good = mount_at("tmpfs", path, "tmpfs", flags, options);
+  for (const auto& [tree, at] : trees) {
+    if (good) make_folders(at, path.size());
+    good = good && put_tree(tree, at);
+  }
+  return good && mount_at(nullptr, path, nullptr, flags | MS_REMOUNT | MS_RDONLY, options);
 }
 
 /// Mounted upon itself: the kernel lets nobody move or remove a mount point.
@@ -101,13 +118,32 @@ bool enter_folder_again() {
          ::stat(".", &after) == 0 && before.st_dev == after.st_dev && before.st_ino == after.st_ino;
 }
 
+std::vector<Fd> sources_of(const std::vector<Bind>& binds) {
+  std::vector<Fd> out;
+  for (const auto& bind : binds) out.push_back(clone_tree(bind.from));
+  return out;
+}
+
+bool put_binds(const std::vector<Bind>& binds, const std::vector<Fd>& sources) {
+  for (size_t i = 0; i < binds.size(); ++i) {
+    if (!sources[i]) return false;
+    if (!binds[i].writable && !make_readonly(sources[i].get(), "", AT_EMPTY_PATH)) return false;
+    if (!put_tree(sources[i], binds[i].at)) return false;
+  }
+  return true;
+}
+
 bool arrange_mounts(const NamespaceWishes& wishes) {
-  bool good = mount_at(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) &&
-              make_all_readonly_but(wishes.writable) && enter_folder_again();
+  bool good = mount_at(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  // Taken as they are now: what is bound may stand where something is hidden next.
+  auto first = sources_of(wishes.first), last = sources_of(wishes.binds);
+  good = good && put_binds(wishes.first, first) && make_all_readonly_but(wishes.writable) &&
+         enter_folder_again();
   for (const auto& path : wishes.kept) good = good && keep(path, false);
   for (const auto& path : wishes.readonly) good = good && keep(path, true);
   for (const auto& path : wishes.hidden) good = good && hide(path, wishes.shown);
-  if (!wishes.shown.empty()) good = good && enter_folder_again();
+  good = good && put_binds(wishes.binds, last);
+  if (!wishes.shown.empty() || !wishes.binds.empty()) good = good && enter_folder_again();
   // Shared memory with others would be a way out, and a place to write.
   return good && mount_at("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
 }
@@ -135,7 +171,22 @@ Namespaces enter_namespaces(const NamespaceWishes& wishes) {
   return out;
 }
 
-void mount_own_proc() { mount_at("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr); }
+int fork_into_namespaces(bool empty_network) {
+  int flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | (empty_network ? CLONE_NEWNET : 0);
+  auto clone_with = [](int wanted) {
+    return static_cast<int>(::syscall(SYS_clone, wanted | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+  };
+  int child = ::geteuid() == 0 ? clone_with(flags) : -1;
+  return child >= 0 ? child : clone_with(flags | CLONE_NEWUSER);
+}
+
+bool finish_namespaces(const NamespaceWishes& wishes, unsigned uid, unsigned gid) {
+  if (is_unmapped() && !map_own_ids(uid, gid)) return false;
+  if (wishes.empty_network) raise_loopback();
+  return arrange_mounts(wishes) && mount_own_proc();
+}
+
+bool mount_own_proc() { return mount_at("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr); }
 
 bool drop_capabilities() {
   constexpr std::array kept = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID,

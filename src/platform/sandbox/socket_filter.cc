@@ -38,7 +38,7 @@ constexpr uint32_t refusal(int reason) {
 
 }  // namespace
 
-Result<> refuse_sockets(bool internet) {
+bool filter_sockets(bool internet) {
   const uint32_t to_internet = internet ? SECCOMP_RET_ALLOW : refusal(EACCES);
   sock_filter program[] = {
       load(offsetof(seccomp_data, arch)),
@@ -60,8 +60,12 @@ Result<> refuse_sockets(bool internet) {
       answer(refusal(EACCES)),
   };
   sock_fprog filter{sizeof program / sizeof program[0], program};
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) != 0)
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0;
+}
+
+Result<> refuse_sockets(bool internet) {
+  if (!filter_sockets(internet))
     return fail(Code::cannot_execute, system_error(errno, "refuse sockets").message);
   return {};
 }

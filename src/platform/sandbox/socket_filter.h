@@ -8,5 +8,7 @@ namespace cru {
 /// false; they fail with EACCES. Nor io_uring, which would make them unseen. Cannot be undone.
 /// Errors: cannot_execute with the reason.
 Result<> refuse_sockets(bool internet);
+/// The same by calls of the system only, between vfork and exec. False with errno.
+bool filter_sockets(bool internet);
 
 }  // namespace cru

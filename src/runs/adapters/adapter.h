@@ -44,6 +44,10 @@ class Adapter {
   virtual std::string_view mark() const = 0;
 };
 
+/// Takes off the sandbox that a backend would build for itself, unless its words choose one: in a jail ours
+/// is around it, and not every one can be built within another.
+void take_off_sandbox(std::string_view backend, std::vector<std::string>& argv);
+
 /// claude, codex, gemini, and "command" for anything else; null for an unknown name.
 const Adapter* find_adapter(std::string_view backend);
 const Adapter& command_adapter();

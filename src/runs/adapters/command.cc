@@ -50,6 +50,15 @@ class OneShotAdapter final : public Adapter {
 
 }  // namespace
 
+void take_off_sandbox(std::string_view backend, std::vector<std::string>& argv) {
+  if (backend != "codex" || argv.size() < 2) return;
+  for (const auto& word : argv)
+    if (word == "--sandbox" || word == "-s" || word == "--full-auto" || word.starts_with("--sandbox=") ||
+        word.starts_with("--dangerously-bypass"))
+      return;
+  argv.insert(argv.begin() + 2, {"--sandbox", "danger-full-access"});
+}
+
 std::optional<Asked> read_ask_line(int64_t seq, std::string_view line) {
   if (!line.starts_with(ask_mark)) return {};
   auto rest = line.substr(ask_mark.size());

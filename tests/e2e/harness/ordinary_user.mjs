@@ -28,6 +28,9 @@ function programs() {
 /// The path of cru as an ordinary user may execute it.
 export const userProgram = () => join(programs(), "cru");
 
+/// The words of a command as the ordinary user gives it.
+export const asUser = (...words) => (is_root ? ["setpriv", ...as_nobody, ...words] : words);
+
 /// Gives a file, or a folder with everything in it, to the ordinary user. Links are not followed.
 export function giveAway(path) {
   if (!is_root) return;

@@ -1,7 +1,7 @@
 // The processes of a project: verbs, the daemon as our own child, the keeper by its pid file. Ends only what is ours.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { cru_bin, inTime, patience, waitFor, witnesses } from "./basics.mjs";
 import { Client } from "./client.mjs";
 
@@ -77,8 +77,11 @@ export class Processes extends Client {
   }
 
   /// A daemon as our own child, so that it can be killed by its exact pid. Waits until it answers.
+  /// `machine` is one that confines less: without_namespaces or without_confinement (fixtures/attacker.cc).
   startDaemon({ wait = true, env = {} } = {}) {
-    return this.launched(() => this.spawn(["daemon", "run"], { env }), { wait });
+    const own = this.cru_bin ?? cru_bin, attacker = this.attacker ?? join(dirname(own), "attacker");
+    const launch = this.machine ? () => this.spawn([this.machine, own, "daemon", "run"], { env, argv0: attacker }) : () => this.spawn(["daemon", "run"], { env });
+    return this.launched(launch, { wait });
   }
 
   /// The daemon that `launch` starts, and starts again in the same way when it was refused.

@@ -24,7 +24,7 @@ export function RunPane({ id }: { id: string }) {
           {isActive(at) && <ConfirmButton key={id} label="Kill" confirm_label="Kill it now" act={() => kill(id)} />}
         </div>
         {at.error_detail && <p class="pane-why">{oneLine(at.error_detail)}</p>}
-        <Facts of={[["pid", at.pid && isActive(at) ? String(at.pid) : ""], ["branch", at.branch], ["folder", at.worktree]]} />
+        <Facts of={[["pid", at.pid && isActive(at) ? String(at.pid) : ""], ["branch", at.branch], ["folder", at.worktree], ["confined", at.confined ?? ""]]} />
       </header>
       <Output />
     </>

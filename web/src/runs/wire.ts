@@ -10,6 +10,7 @@ export interface Run {
   task?: string | null;
   worktree?: string;
   branch?: string | null;
+  confined?: string;  // "no", or what it may
   pid?: number | null;
   exit_code?: number | null;
   signal?: number | null;

@@ -12,6 +12,9 @@
 #include "platform/files/files.h"
 #include "platform/files/own_folder.h"
 #include "platform/files/pid_file.h"
+#include "platform/process/self.h"
+#include "platform/process/subprocess.h"
+#include "platform/sandbox/jail.h"
 
 namespace cru::cli {
 namespace {
@@ -128,6 +131,29 @@ Check check_program(const std::string& program, std::string what_for) {
   return {program, "warn", "not on PATH", "install it " + std::move(what_for)};
 }
 
+/// What holds an agent that is a program, here.
+Check check_jail(const Context& context) {
+  auto said = run_program({own_executable(), "confine", "--means"}, context.project.root, 10s);
+  auto means = said ? means_from(said->out) : Result<JailMeans>(fail(said.error()));
+  if (!means) return {"confinement", "warn", means.error().message};
+  constexpr auto hint =
+      "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or a container that permits them)";
+  if (means->namespaces)
+    return {"confinement", "ok",
+            fmt::format("namespaces{}{}", means->seccomp ? ", seccomp" : "",
+                        means->landlock > 0 ? fmt::format(", Landlock {}", means->landlock) : "")};
+  if (means->landlock > 0 && means->seccomp)
+    return {"confinement", "warn",
+            fmt::format("Landlock {} and seccomp only: {}. Agents can see other processes and all files that "
+                        "you can read",
+                        means->landlock, means->why_not),
+            hint};
+  return {
+      "confinement", "warn",
+      fmt::format("none: {}. Agents run only with `confine: off` in your own configuration", means->why_not),
+      hint};
+}
+
 /// Hooks that Codex does not run look exactly like hooks that work. None where they are not installed.
 std::vector<Check> check_codex_hooks(const Context& context) {
   auto list = hooks::targets(hooks::Host::codex, true, context.project, api::own_environment);
@@ -173,6 +199,7 @@ Result<int> examine(Context& context) {
                             check_state(context.project),
                             check_daemon(context),
                             check_keeper(context.project),
+                            check_jail(context),
                             check_program("git", "to use --worktree"),
                             check_program("claude", "to use --backend claude"),
                             check_program("codex", "to use --backend codex"),

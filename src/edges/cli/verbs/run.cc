@@ -20,6 +20,14 @@
 namespace cru::cli {
 namespace {
 
+/// Those of --permit that let a confined program use something of the user's.
+std::vector<std::string> passages_in(const Args& args) {
+  std::vector<std::string> out;
+  for (const auto& each : args.all("permit"))
+    if (each == "ssh-agent" || each == "gpg" || each == "docker") out.push_back(each);
+  return out;
+}
+
 /// A pattern ends in `*` for a family of names.
 bool matches(std::string_view name, std::string_view pattern) {
   if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
@@ -38,12 +46,17 @@ json::object allowed_environment(std::string_view backend) {
        {"codex", "CODEX_*"},
        {"gemini", "GEMINI_*"},
        {"gemini", "GOOGLE_*"}}};
+  // How an agent's program reaches its model.
+  constexpr std::array<std::string_view, 10> of_agents = {
+      "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",    "http_proxy",   "ALL_PROXY",
+      "NO_PROXY",    "no_proxy",    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"};
   json::object out;
   for (const auto& [name, value] : whole_environment()) {
-    bool allowed = std::ranges::any_of(always, [&](auto pattern) { return matches(name, pattern); }) ||
-                   std::ranges::any_of(by_backend, [&](const auto& row) {
-                     return row.first == backend && matches(name, row.second);
-                   });
+    bool is_of_agents = !backend.empty() && std::ranges::find(of_agents, name) != of_agents.end();
+    bool allowed =
+        is_of_agents || std::ranges::any_of(always, [&](auto pattern) { return matches(name, pattern); }) ||
+        std::ranges::any_of(
+            by_backend, [&](const auto& row) { return row.first == backend && matches(name, row.second); });
     if (allowed) out[name] = value;
   }
   return out;
@@ -88,8 +101,9 @@ Result<json::object> request_body(const Args& args) {
   auto folder = std::filesystem::canonical(args.get("cwd", "."), error);
   if (error) return fail(Code::invalid_argument, "no such folder: " + args.get("cwd", "."), "cwd");
   body["cwd"] = folder.string();
-  for (const char* name : {"worktree", "pty"})
+  for (const char* name : {"worktree", "pty", "confine"})
     if (args.has(name)) body[name] = true;
+  if (auto passages = passages_in(args); !passages.empty()) body["permit"] = json::value_from(passages);
   if (args.has("no-stdin")) body["stdin"] = false;
   return body;
 }
@@ -110,8 +124,9 @@ bool is_program(const std::string& word) {
 /// The agent that the words name, if they do; empty where they are a command.
 Result<std::string> agent_of(Context& context, const Args& args) {
   const auto& words = args.all("words");
-  bool wants_agent = args.has("model") || args.has("permit");
-  constexpr std::array commands_only = {"id", "backend", "worktree", "pty", "no-stdin", "env", "cwd", "raw"};
+  bool wants_agent = args.has("model") || passages_in(args).size() < args.all("permit").size();
+  constexpr std::array commands_only = {"id",  "backend", "worktree", "pty",    "no-stdin",
+                                        "env", "cwd",     "raw",      "confine"};
   for (const char* flag : commands_only)
     if (args.has(flag) && wants_agent)
       return fail(Code::invalid_argument, fmt::format("run: --{} applies to commands, not to agents", flag),
@@ -206,6 +221,7 @@ void add_run_commands(std::vector<Command>& table) {
                  .letter = 'w',
                  .summary = "give the run its own git worktree and branch"},
                 {.name = "pty", .letter = 't', .summary = "run in a pseudo-terminal"},
+                {.name = "confine", .summary = "confine the command as agents are confined"},
                 {.name = "no-stdin", .summary = "close standard input"},
                 {.name = "env",
                  .letter = 'e',
@@ -227,7 +243,9 @@ void add_run_commands(std::vector<Command>& table) {
           "first\nCtrl-C stops the run; the second returns without waiting. The run depends neither on "
           "this\ncommand nor on the daemon; see cru ps, cru logs and cru show. The report of an agent is "
           "stored in\n.crucible/sessions; see cru sessions show."};
-  for (auto& flag : mind_flags("for agents: grant only this permission"))
+  for (auto& flag : mind_flags(
+           "for agents: grant this permission, beyond its definition's; for what is confined: let it use "
+           "ssh-agent, gpg or docker"))
     run.flags.push_back(std::move(flag));
   run.flags.push_back(trust_once_flag());
   table.push_back(run);

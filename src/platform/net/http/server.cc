@@ -23,6 +23,7 @@ struct Listener {
   bool is_unix = false;
   std::unique_ptr<Watch> watch = {};
   Loop::TimerId pause = 0;
+  std::string name = {};  ///< of a unix socket: the last part of its path
 };
 
 Task<void> serve(Shared& shared, Fd fd, Peer peer) {
@@ -152,9 +153,10 @@ struct Server::Impl {
 
   uint64_t last_connection = 0;
 
-  void stop_listening(bool only_unix = false) {
+  /// All, or those of unix sockets with this name.
+  void stop_listening(const std::string& name = {}) {
     std::erase_if(listeners, [&](Listener& listener) {
-      if (only_unix && !listener.is_unix) return false;
+      if (!name.empty() && listener.name != name) return false;
       if (listener.pause) shared.loop.cancel_timer(listener.pause);
       listener.watch.reset();  // before its descriptor
       return true;
@@ -176,8 +178,11 @@ void Server::listen(Fd listening) {
   socklen_t size = sizeof address;
   ::getsockname(listening.get(), reinterpret_cast<sockaddr*>(&address), &size);
   bool is_unix = address.ss_family == AF_UNIX;
-  if (is_unix) impl_->stop_listening(true);
+  std::string name = is_unix ? reinterpret_cast<const sockaddr_un&>(address).sun_path : "";
+  name = name.substr(name.rfind('/') + 1);
+  if (!name.empty()) impl_->stop_listening(name);
   auto& listener = impl_->listeners.emplace_back(std::move(listening), is_unix);
+  listener.name = name;
   listener.watch = impl_->shared.loop.watch(listener.fd.get());
   impl_->arm(listener);
 }

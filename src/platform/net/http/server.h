@@ -72,8 +72,8 @@ class Server {
   ~Server();
   Server(const Server&) = delete;
 
-  /// Serves a listening socket, unix or TCP. A unix socket takes the place of the one before: that one's file
-  /// was removed.
+  /// Serves a listening socket, unix or TCP. A unix socket takes the place of the one of the same name
+  /// before: that one's file was removed.
   void listen(Fd listening);
   /// Takes no more connections or requests, lets those at work finish (streams are not waited for),
   /// and returns when they have or `limit` has passed. Not from a handler: it would wait for itself.

@@ -1,0 +1,49 @@
+#pragma once
+/// Jails: what has to stand on the disk before a run's jail can be built, and is removed after it. What is
+/// guarded and missing is held by an empty folder or file while somebody is jailed: nothing can be mounted
+/// over what is not there.
+#include <map>
+#include <memory>
+#include <set>
+
+#include "platform/loop/pool.h"
+#include "runs/jailing.h"
+
+namespace cru::runs {
+
+/// `confine` in the user's own file.
+enum class Confine {
+  off,       ///< agents run with all the user's rights
+  standard,  ///< namespaces where they are to be had, else Landlock and seccomp; without either nothing runs
+  require,   ///< namespaces, or nothing runs
+};
+
+struct JailRequest {
+  JailRights rights;
+  std::string program;  ///< claude, codex, gemini, or another's name
+  std::string folder;   ///< where it works
+  std::map<std::string, std::string> environment;
+  std::string cru = {};  ///< filled in: our own program, which agents call
+
+  std::string path() const {
+    auto found = environment.find("PATH");
+    return found == environment.end() ? std::string() : found->second;
+  }
+};
+
+class Jails {
+ public:
+  virtual ~Jails() = default;
+  /// Errors: cannot_execute, when this machine cannot build what is asked for, with what to do.
+  virtual Task<Result<JailPlan>> prepare(std::string uid, JailRequest request) = 0;
+  /// After the run's end.
+  virtual Task<void> remove(std::string uid) = 0;
+  /// At the start: what earlier runs left, except that of these.
+  virtual Task<void> clean(std::set<std::string> uids) = 0;
+  virtual Task<JailMeans> means() = 0;
+};
+
+/// `program` is cru's own.
+std::unique_ptr<Jails> file_jails(std::string root, std::string program, Confine confine, Pool& pool);
+
+}  // namespace cru::runs

@@ -1,0 +1,114 @@
+// Minds that are programs, confined: what their agent may do is all that they can do, whatever the program tries; and what of
+// their own folder they share with the person. The programs are stand-ins; jail_real has the real ones.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { waitFor } from "./harness/basics.mjs";
+import { report } from "./harness/cast.mjs";
+import { Crew } from "./harness/crew.mjs";
+import { attempt, means } from "./harness/jails.mjs";
+
+const skip = !means.namespaces && `no namespaces here: ${means.why_not}`;
+const spawn = (agent, task, more = {}) => ({ call: "spawn_agent", input: { agent, task, ...more } });
+const reading = ["FilesystemRead", "SemanticSearch"];
+const tries = [
+  attempt("project", "echo evil >>README"), attempt("new file", "echo evil >made.txt"), attempt("home", "echo evil >>$HOME/.bashrc"),
+  attempt("commit", "git -c user.name=a -c user.email=a@b commit --allow-empty -qm evil"), attempt("token", "cat .coven/token"), attempt("read", "cat README"), attempt("tmp", "echo x >/tmp/x"),
+].join("; ");
+const held = ["project refused", "new file refused", "home refused", "commit refused", "token refused", "read done", "tmp done"];
+
+async function crewOf(t, replies, { agents = {}, user_agents = {}, machine, ...more } = {}) {
+  const crew = new Crew({
+    git: true, user_settings: { confine: "default" }, standin: { log: "", replies }, models: { sonnet: { provider: "claude", id: "model-1" } },
+    user_agents: { reader: { permissions: reading }, runner: { permissions: [...reading, "ProcessSpawn"] }, ...user_agents }, agents, ...more,
+  });
+  t.after(() => crew.close());
+  crew.machine = machine;
+  writeFileSync(join(crew.home, ".bashrc"), "# theirs\n");
+  await crew.startDaemon();
+  return crew;
+}
+/// What came of the attempts; a tool's result may be JSON.
+const outcomes = (text) => text.replaceAll("\\n", "\n").match(/[\w ]+ (done|refused)/gm)?.map((line) => line.trim());
+/// An agent, run by a person, to its end: the record.
+async function run(crew, agent, task, ...flags) {
+  const { code, stdout, stderr } = await crew.cru("run", agent, task, ...flags, "--json");
+  assert.equal(code, 0, stdout + stderr);
+  return JSON.parse(stdout);
+}
+/// What its program was offered when it began.
+async function offered(crew, { run_id }) {
+  const lines = (await crew.output(run_id)).map(({ data }) => data).filter((line) => line.startsWith("{"));
+  return lines.map((line) => JSON.parse(line)).find(({ subtype }) => subtype === "init").tools;
+}
+
+test("SA-10: an agent that reads and searches writes nothing and has no shell, whatever its program does", { skip }, async (t) => {
+  const crew = await crewOf(t, [{ when: "go", steps: [
+    { tool: "Write", input: { file_path: "made.txt", content: "x" } }, { tool: "Bash", input: { command: "touch made.txt" } }, { call: "run_command", input: { argv: ["touch", "made.txt"] } },
+    { really: tries }, { say: report("Tried.", "{{result}}") }] }]);
+  const record = await run(crew, "reader", "go");
+  assert.deepEqual(outcomes(record.result), held);
+  const tools = await offered(crew, record);
+  for (const tool of ["Write", "Edit", "Bash", "mcp__cru__run_command"]) assert.ok(!tools.includes(tool), `${tools}`);
+  assert.ok(tools.includes("mcp__cru__semantic_search"), "our tools are there");
+  assert.ok(!existsSync(crew.path("made.txt")));
+  assert.equal(readFileSync(join(crew.home, ".bashrc"), "utf8"), "# theirs\n");
+  assert.equal((await crew.must(200, crew.get(`/agents/${record.run_id}`))).confined, "writes nothing");
+});
+
+test("SA-18, SA-19, SA-20: a subagent of a parent that may write has what it was granted and the baseline, and asks for more in vain", { skip }, async (t) => {
+  const crew = await crewOf(t, [
+    { when: "plan it", steps: [{ really: "echo ours >by-parent" }, spawn("reader", "part one", { permissions: [] }), { say: "Woven: {{result}}" }] },
+    { when: "part one", steps: [{ really: tries }, { say: report("Tried.", "{{result}}") }] },
+    { when: "ask too much", steps: [spawn("reader", "part one", { permissions: ["NetworkAccess"] }), { say: report("Told.", "{{result}}") }] }]);
+  const chat = await crew.chat({ message: "plan it", permissions: [...reading, "FilesystemWrite"] });
+  assert.deepEqual(outcomes(await chat.answer()), held);
+  assert.ok(existsSync(crew.path("by-parent")), "the parent may write");
+  const { subagents: [child] } = await chat.record();
+  assert.deepEqual([...child.permissions].sort(), reading);
+  assert.equal((await crew.must(200, crew.get(`/agents/${child.run_id}`))).confined, "writes nothing");
+  const other = await crew.chat({ message: "ask too much", permissions: [...reading, "FilesystemWrite"] });
+  const said = await other.answer();
+  assert.match(said, /NetworkAccess/);
+  assert.match(said, /FilesystemWrite/, "the parent's own are named");
+  assert.deepEqual((await other.record()).subagents, []);
+});
+
+test("ProcessSpawn alone: run_command is offered, runs confined, and is offered to no other", { skip }, async (t) => {
+  const crew = await crewOf(t, [{ when: "go", steps: [{ call: "run_command", input: { argv: ["sh", "-c", `${tries}; ${attempt("network", "perl -MSocket -e 'socket(A, AF_UNIX, SOCK_STREAM, 0) or die'")}`] } }, { say: report("Ran.", "{{result}}") }] }]);
+  const record = await run(crew, "runner", "go");
+  const tools = await offered(crew, record);
+  assert.ok(tools.includes("mcp__cru__run_command") && !tools.includes("Bash"), `${tools}`);
+  const rest = (lines) => lines.filter((line) => !line.startsWith("tmp"));
+  assert.deepEqual(rest(outcomes(record.result)), [...rest(held), "network refused"]);
+  const without = await run(crew, "reader", "go");
+  assert.ok(!(await offered(crew, without)).includes("mcp__cru__run_command"));
+  assert.doesNotMatch(without.result, /read done/);
+});
+
+// As the real one writes it: beside the old one, renamed over it; where that cannot be, copied into it.
+const refresh = 'cd "$CLAUDE_CONFIG_DIR"; echo refreshed >.credentials.json.tmp.1; mv .credentials.json.tmp.1 .credentials.json 2>/dev/null || { cat .credentials.json.tmp.1 >.credentials.json; rm .credentials.json.tmp.1; }; cat .credentials.json;';
+const meddle = [
+  attempt("settings", "echo evil >settings.json"), attempt("memory", "echo evil >>CLAUDE.md"), attempt("plugin", "echo evil >plugins/evil.json"), attempt("hook", "echo evil >commands/evil.md"),
+  attempt("state", "echo '{}' >.claude.json"), attempt("new", "echo x >made-anew"), attempt("transcript", "echo x >>projects/transcript"),
+].join("; ");
+for (const machine of [undefined, "without_namespaces"]) {
+  test(`a login that is refreshed reaches the person; settings stay, and what is new is gone with the run${machine ? ": without namespaces" : ""}`, { skip: machine ? means.landlock === 0 && "no Landlock here" : skip }, async (t) => {
+    const crew = await crewOf(t, [{ when: "go", steps: [{ really: refresh + meddle }, { say: report("Done.", "{{result}}") }] }], { machine });
+    const own = join(crew.home, ".claude"), file = (name) => readFileSync(join(own, name), "utf8");
+    for (const folder of ["plugins", "commands"]) mkdirSync(join(own, folder), { recursive: true });
+    for (const name of [".credentials.json", "settings.json", "CLAUDE.md"]) writeFileSync(join(own, name), "theirs\n", { mode: 0o600 });
+    writeFileSync(join(crew.home, ".claude.json"), '{"theirs":1}');
+    const { result } = await run(crew, "reader", "go");
+    assert.match(result, /^refreshed$/m, "and it reads it itself");
+    const done = result.match(/^\w+ done$/gm);
+    // Without mounts what stands in its folder is a link that it may replace, and no more than that.
+    if (!machine) assert.deepEqual(done, ["state done", "new done", "transcript done"]);
+    await waitFor(() => file(".credentials.json") === "refreshed\n", { what: "the person has the new login" });
+    assert.equal(statSync(join(own, ".credentials.json")).mode & 0o777, 0o600);
+    assert.deepEqual([file("settings.json"), file("CLAUDE.md"), file("projects/transcript")], ["theirs\n", "theirs\n", "x\n"]);
+    for (const name of ["plugins/evil.json", "commands/evil.md", "made-anew", ".claude.json"]) assert.ok(!existsSync(join(own, name)), name);
+    assert.equal(readFileSync(join(crew.home, ".claude.json"), "utf8"), '{"theirs":1}');
+  });
+}
