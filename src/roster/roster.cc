@@ -58,6 +58,9 @@ void add_run(Reader& reader, Facts& facts, Entry& entry) {
     facts.run = activity_of(*run, member.kind == Kind::command);
   else if (member.scope == "run:" + run->uid)
     add_end(facts, *run);
+  if (member.scope != "run:" + run->uid) return;
+  entry.tokens = run->account.tokens.value_or(0);
+  entry.cost_usd = run->account.cost_usd;
 }
 
 std::optional<Facts::Session::Told> told_by(const coordination::Session& session) {
@@ -296,11 +299,11 @@ members::Badge badge_of(Reader& reader, const runs::Run& run, const Asked& asked
   return badge(facts, now);
 }
 
-std::string describe_spent(const Entry& entry) {
-  if (entry.cost_usd) return fmt::format("${:.2f}", *entry.cost_usd);
-  if (entry.tokens <= 0) return {};
-  if (entry.tokens < 1000) return fmt::format("{} tokens", entry.tokens);
-  return fmt::format("{}k tokens", (entry.tokens + 500) / 1000);
+std::string describe_spent(int64_t tokens, std::optional<double> cost_usd) {
+  if (cost_usd) return fmt::format("${:.2f}", *cost_usd);
+  if (tokens <= 0) return {};
+  if (tokens < 1000) return fmt::format("{} tokens", tokens);
+  return fmt::format("{}k tokens", (tokens + 500) / 1000);
 }
 
 json::object to_json(const Entry& entry) {
@@ -311,7 +314,7 @@ json::object to_json(const Entry& entry) {
   out["doing"] = json_or_null(entry.doing);
   out["tokens"] = entry.tokens > 0 ? json::value(entry.tokens) : json::value(nullptr);
   out["cost_usd"] = json_or_null(entry.cost_usd);
-  out["spent"] = json_or_null(describe_spent(entry));
+  out["spent"] = json_or_null(describe_spent(entry.tokens, entry.cost_usd));
   out["facets"] = {{"run", json_or_null(entry.run)},
                    {"session", json_or_null(entry.session)},
                    {"thread", json_or_null(entry.thread)},

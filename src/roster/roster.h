@@ -25,7 +25,7 @@ struct Entry {
   std::optional<double> cost_usd = {};
 };
 /// "$0.12", or "14k tokens" where the price is not known; empty: nothing, or nobody knows.
-std::string describe_spent(const Entry& entry);
+std::string describe_spent(int64_t tokens, std::optional<double> cost_usd);
 json::object to_json(const Entry& entry);
 
 struct Query {

@@ -125,11 +125,11 @@ TEST_F(RosterTest, WhatWasSpentIsToldAsFarAsItIsKnown) {
               .session = {},
               .thread = {},
               .body = {}};
-  EXPECT_EQ(describe_spent(entry), "");
+  EXPECT_EQ(describe_spent(entry.tokens, entry.cost_usd), "");
   entry.tokens = 14'099;
-  EXPECT_EQ(describe_spent(entry), "14k tokens");
+  EXPECT_EQ(describe_spent(entry.tokens, entry.cost_usd), "14k tokens");
   entry.cost_usd = 0.119;
-  EXPECT_EQ(describe_spent(entry), "$0.12");
+  EXPECT_EQ(describe_spent(entry.tokens, entry.cost_usd), "$0.12");
 }
 
 TEST_F(RosterTest, ASessionSaysMoreThanItsProcess) {

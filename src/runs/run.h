@@ -22,6 +22,14 @@ std::string_view name(Status status);
 Status status_from(std::string_view name);
 inline bool is_active(Status status) { return status == Status::starting || status == Status::running; }
 
+/// What an agent program says of its work at its end.
+struct Account {
+  std::optional<int64_t> tokens = {};
+  std::optional<double> cost_usd = {};
+  std::string failure = {};  ///< in its own words; empty if it did not fail
+  bool operator==(const Account&) const = default;
+};
+
 struct Run {
   std::string task_id;
   std::string uid;  ///< names this execution; a task id that is started again gets a new one
@@ -49,6 +57,7 @@ struct Run {
   std::string member = {};      ///< whose run it is
   std::string token_hash = {};  ///< SHA-256 of what its processes show at the doors
   std::optional<JailRights> jail = {};
+  Account account = {};
   Time created_at;
   std::optional<Time> started_at;
   std::optional<Time> ended_at;
@@ -85,6 +94,7 @@ struct Grew {
 struct Ended {
   Exit exit;
   bool while_daemon_was_down = false;
+  Account account = {};
 };
 /// There is no process and no exit record.
 struct Lost {

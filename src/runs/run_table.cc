@@ -35,6 +35,11 @@ ALTER TABLE runs ADD COLUMN token_hash TEXT NOT NULL DEFAULT '';
 )"},
                                         {"runs", 5, R"(
 ALTER TABLE runs ADD COLUMN jail TEXT NOT NULL DEFAULT '';
+)"},
+                                        {"runs", 6, R"(
+ALTER TABLE runs ADD COLUMN tokens INTEGER;
+ALTER TABLE runs ADD COLUMN cost_usd REAL;
+ALTER TABLE runs ADD COLUMN failure TEXT NOT NULL DEFAULT '';
 )"}};
 
 #define RUN_COLUMNS                                                                                      \
@@ -42,7 +47,8 @@ ALTER TABLE runs ADD COLUMN jail TEXT NOT NULL DEFAULT '';
   "start_time, "                                                                                         \
   "boot_id, exit_code, signal, error, error_detail, output_file, last_seq, kill_requested, kill_grace, " \
   "trace_id, "                                                                                           \
-  "traceparent, created_at, started_at, ended_at, scanned_seq, member, token_hash, jail"
+  "traceparent, created_at, started_at, ended_at, scanned_seq, member, token_hash, jail, "               \
+  "tokens, cost_usd, failure"
 
 Run to_run(const Row& row) {
   Run run;
@@ -75,6 +81,9 @@ Run to_run(const Row& row) {
   run.member = row.text(28);
   run.token_hash = row.text(29);
   run.jail = rights_from_record(row.text(30));
+  run.account.tokens = row.maybe_integer(31);
+  if (!row.is_null(32)) run.account.cost_usd = row.real(32);
+  run.account.failure = row.text(33);
   return run;
 }
 
@@ -132,16 +141,17 @@ std::vector<Run> list(Reader& reader, const ListQuery& query) {
 }
 
 void put(Tx& tx, const Run& run) {
-  tx.exec(
-      "INSERT OR REPLACE INTO runs(" RUN_COLUMNS
-      ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      run.task_id, run.uid, name(run.status), run.backend, to_text(json::value_from(run.argv)), run.task,
-      run.worktree, run.branch, run.owns_worktree, run.pty, run.has_stdin,
-      part_of(run.process, &ProcessIdentity::pid), part_of(run.process, &ProcessIdentity::start_time),
-      part_of(run.process, &ProcessIdentity::boot_id), run.exit_code, run.signal, run.error, run.error_detail,
-      run.output_file, run.last_seq, run.kill_requested, int64_t(run.kill_grace.count()), run.trace_id,
-      run.traceparent, run.created_at, run.started_at, run.ended_at, run.scanned_seq, run.member,
-      run.token_hash, to_record(run.jail));
+  tx.exec("INSERT OR REPLACE INTO runs(" RUN_COLUMNS
+          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+          "?, ?, ?, ?, ?)",
+          run.task_id, run.uid, name(run.status), run.backend, to_text(json::value_from(run.argv)), run.task,
+          run.worktree, run.branch, run.owns_worktree, run.pty, run.has_stdin,
+          part_of(run.process, &ProcessIdentity::pid), part_of(run.process, &ProcessIdentity::start_time),
+          part_of(run.process, &ProcessIdentity::boot_id), run.exit_code, run.signal, run.error,
+          run.error_detail, run.output_file, run.last_seq, run.kill_requested,
+          int64_t(run.kill_grace.count()), run.trace_id, run.traceparent, run.created_at, run.started_at,
+          run.ended_at, run.scanned_seq, run.member, run.token_hash, to_record(run.jail), run.account.tokens,
+          run.account.cost_usd, run.account.failure);
 }
 
 void remove(Tx& tx, std::string_view task_id) { tx.exec("DELETE FROM runs WHERE task_id = ?", task_id); }

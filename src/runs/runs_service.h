@@ -167,6 +167,7 @@ class Runs {
   void wake_pump(const ActiveRunPtr& active);
   Task<void> pump(ActiveRunPtr active);
   Task<bool> tell_growth(const ActiveRunPtr& active);
+  Task<Account> read_account(ActiveRunPtr active);
   Task<void> close_stdin(const ActiveRunPtr& active);
   /// What a search for questions found, and up to where it saw whole lines.
   struct Scan {

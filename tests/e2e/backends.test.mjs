@@ -1,6 +1,6 @@
 // The agent CLIs as backends, with stand-ins on the PATH (Claude Code's own is in questions.test.mjs).
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { codeOf, here, Project } from "./harness.mjs";
@@ -66,4 +66,44 @@ test("a backend of the person's own: from their configuration, never from the pr
   const theirs = await project.post("/tasks/theirs/start", { backend: "theirs", task: "x" });
   assert.deepEqual([theirs.status, codeOf(theirs.json)], [400, "invalid_argument"], theirs.text);
   assert.equal((await project.get("/agents/theirs")).status, 404);
+});
+
+/// A program on the PATH that prints these lines and exits.
+function standIn(project, name, lines, code) {
+  const path = join(project.root, "bin", name);
+  mkdirSync(join(project.root, "bin"), { recursive: true });
+  writeFileSync(path, `#!/bin/sh\ncat <<'LINES'\n${lines.map((line) => JSON.stringify(line)).join("\n")}\nLINES\nexit ${code}\n`, { mode: 0o755 });
+}
+const said = (content) => ({ type: "assistant", message: { content } });
+
+test("the work of claude is shown in words, its tokens and cost are kept, --raw shows its lines", async (t) => {
+  const project = new Project();
+  t.after(() => project.close());
+  standIn(project, "claude", [
+    { type: "system", subtype: "init", model: "opus" },
+    said([{ type: "text", text: "I look.\nThen I build." }, { type: "tool_use", name: "Bash", input: { command: "make test", description: "builds" } }]),
+    { type: "user", message: { content: [{ type: "tool_result", content: "a thousand lines" }] } },
+    { type: "result", subtype: "success", is_error: false, result: "All green.", total_cost_usd: 1.25, usage: { input_tokens: 1000, output_tokens: 234 } },
+  ], 0);
+  project.env.PATH = `${join(project.root, "bin")}:${project.env.PATH}`;
+  const ran = await project.cru("run", "--backend", "claude", "--id", "work", "build it");
+  assert.deepEqual([ran.code, ran.stdout], [0, "I look.\nThen I build.\n→ Bash: make test\n✓ done: 1234 tokens, $1.2500\n"], JSON.stringify(ran));
+  const run = await project.run("work");
+  assert.deepEqual([run.tokens, run.cost_usd, run.spent], [1234, 1.25, "$1.25"]);
+  assert.match((await project.cru("ps")).stdout, /\$1\.25/);
+  const { stdout: raw } = await project.cru("logs", "work", "--raw");
+  assert.equal(JSON.parse(raw.split("\n")[1]).type, "assistant");
+  const member = JSON.parse((await project.cru("crew", "--all", "--json")).stdout).crew.find(({ facets }) => facets.run === "work");
+  assert.equal(member?.spent, "$1.25", JSON.stringify(member));
+});
+
+test("an agent program that is not logged in says so where its run is shown", async (t) => {
+  const project = new Project();
+  t.after(() => project.close());
+  standIn(project, "claude", [{ type: "result", subtype: "success", is_error: true, result: "Not logged in · Please run /login" }], 1);
+  project.env.PATH = `${join(project.root, "bin")}:${project.env.PATH}`;
+  const ran = await project.cru("run", "--backend", "claude", "--id", "work", "build it");
+  assert.equal(ran.code, 6, JSON.stringify(ran));
+  assert.match(ran.stderr, /Not logged in · Please run \/login/);
+  assert.equal((await project.run("work")).error_detail, "Not logged in · Please run /login");
 });

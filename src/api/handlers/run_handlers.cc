@@ -222,6 +222,8 @@ json::object run_to_json(const runs::Run& run, int64_t pending_questions, const 
   for (const auto& word : run.argv) command += (command.empty() ? "" : " ") + word;
   record["command"] = run.task.empty() ? command : run.backend + ": " + run.task;
   record["pending_questions"] = pending_questions;
+  record["spent"] =
+      json_or_null(roster::describe_spent(run.account.tokens.value_or(0), run.account.cost_usd));
   record["badge"] = members::name(badge.word);
   record["badge_since"] = to_rfc3339(badge.since);
   record["badge_evidence"] = json_or_null(badge.evidence);

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "inbox/question.h"
+#include "runs/run.h"
 
 namespace cru::runs {
 
@@ -36,6 +37,8 @@ class Adapter {
   /// True for the line after which the backend waits for more work that will not come: its stdin is to be
   /// closed.
   virtual bool is_last_line(std::string_view) const { return false; }
+  /// What a line of stdout says of the work done, if it is one of the last and says it.
+  virtual std::optional<Account> read_account(std::string_view) const { return {}; }
   /// The question that a line of stdout asks, if it asks one. `seq` is the line's number.
   virtual std::optional<Asked> read_line(int64_t seq, std::string_view line) const = 0;
   /// What to write to stdin for `answer` to a question with this `reply_context`.

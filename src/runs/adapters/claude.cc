@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -64,6 +66,35 @@ json::object to_answers(const json::array& questions, std::string_view answer) {
   return answers;
 }
 
+int64_t sum_of(const json::object& counts, std::initializer_list<std::string_view> keys) {
+  int64_t sum = 0;
+  for (auto key : keys) sum += std::clamp<int64_t>(int_or(counts, key), 0, max_tokens);
+  return sum;
+}
+
+/// `usage` leaves its subagents out; `modelUsage` does not.
+std::optional<int64_t> tokens_in(const json::object& result) {
+  if (const auto* models = object_at(result, "modelUsage"); models && !models->empty()) {
+    int64_t sum = 0;
+    for (const auto& model : *models)
+      if (const auto* counts = model.value().if_object())
+        sum += sum_of(*counts,
+                      {"inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"});
+    return sum;
+  }
+  const auto* usage = object_at(result, "usage");
+  if (!usage) return {};
+  return sum_of(*usage,
+                {"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"});
+}
+
+std::optional<double> cost_in(const json::object& result) {
+  const auto* cost = result.if_contains("total_cost_usd");
+  json::error_code error;
+  double dollars = cost && cost->is_number() ? cost->to_number<double>(error) : -1;
+  return !error && std::isfinite(dollars) && dollars >= 0 ? std::optional(dollars) : std::nullopt;
+}
+
 class ClaudeAdapter final : public Adapter {
  public:
   Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const override {
@@ -84,9 +115,16 @@ class ClaudeAdapter final : public Adapter {
   }
 
   bool is_last_line(std::string_view line) const override {
-    if (line.find("\"result\"") == std::string_view::npos) return false;
-    auto parsed = parse_json(line);
-    return parsed && parsed->is_object() && text_or(parsed->get_object(), "type") == "result";
+    return object_of_type(line, "result").has_value();
+  }
+
+  std::optional<Account> read_account(std::string_view line) const override {
+    auto result = object_of_type(line, "result");
+    if (!result) return {};
+    Account account{.tokens = tokens_in(*result), .cost_usd = cost_in(*result), .failure = {}};
+    if (bool_or(*result, "is_error"))
+      account.failure = cut_with_ellipsis(text_or(*result, "result", "it failed without saying why"), 2000);
+    return account;
   }
 
   std::optional<Asked> read_line(int64_t seq, std::string_view line) const override {

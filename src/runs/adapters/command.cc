@@ -1,4 +1,6 @@
-#include "base/json.h"
+#include <algorithm>
+
+#include "base/text.h"
 #include "runs/adapters/adapters.h"
 
 namespace cru::runs {
@@ -21,12 +23,43 @@ class CommandAdapter final : public Adapter {
   std::string_view mark() const override { return ask_mark; }
 };
 
+int64_t count_in(const json::object& counts, std::string_view key) {
+  return std::clamp<int64_t>(int_or(counts, key), 0, max_tokens);
+}
+
+/// Cached tokens are among the input's.
+std::optional<Account> codex_account(std::string_view line) {
+  if (auto failed = object_of_type(line, "turn.failed")) {
+    const auto* error = object_at(*failed, "error");
+    auto words = error ? text_or(*error, "message") : std::string_view();
+    return Account{.tokens = {}, .cost_usd = {}, .failure = cut_with_ellipsis(words, 2000)};
+  }
+  auto completed = object_of_type(line, "turn.completed");
+  const auto* usage = completed ? object_at(*completed, "usage") : nullptr;
+  if (!usage) return {};
+  return Account{.tokens = count_in(*usage, "input_tokens") + count_in(*usage, "output_tokens"),
+                 .cost_usd = {},
+                 .failure = {}};
+}
+
+std::optional<Account> gemini_account(std::string_view line) {
+  auto result = object_of_type(line, "result");
+  if (!result) return {};
+  Account account;
+  if (const auto* stats = object_at(*result, "stats"))
+    account.tokens = count_in(*stats, "input_tokens") + count_in(*stats, "output_tokens");
+  if (const auto* error = object_at(*result, "error"))
+    account.failure = cut_with_ellipsis(text_or(*error, "message"), 2000);
+  return account;
+}
+
 /// codex exec and gemini take their task as the last argument and never read stdin.
 class OneShotAdapter final : public Adapter {
  public:
   /// `task_flag` stands right before the task; empty for none.
-  OneShotAdapter(std::vector<std::string> argv, std::string task_flag)
-      : argv_(std::move(argv)), task_flag_(std::move(task_flag)) {}
+  using ReadAccount = std::optional<Account> (*)(std::string_view line);
+  OneShotAdapter(std::vector<std::string> argv, std::string task_flag, ReadAccount account)
+      : argv_(std::move(argv)), task_flag_(std::move(task_flag)), account_(account) {}
   Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const override {
     auto words = argv_;
     words.insert(words.end(), argv.begin(), argv.end());
@@ -35,6 +68,7 @@ class OneShotAdapter final : public Adapter {
     words.push_back(task);
     return Launch{std::move(words), false};
   }
+  std::optional<Account> read_account(std::string_view line) const override { return account_(line); }
   std::optional<Asked> read_line(int64_t seq, std::string_view line) const override {
     return read_ask_line(seq, line);
   }
@@ -46,6 +80,7 @@ class OneShotAdapter final : public Adapter {
  private:
   std::vector<std::string> argv_;
   std::string task_flag_;
+  ReadAccount account_;
 };
 
 }  // namespace
@@ -78,6 +113,13 @@ std::optional<Asked> read_ask_line(int64_t seq, std::string_view line) {
   return asked;
 }
 
+std::optional<json::object> object_of_type(std::string_view line, std::string_view type) {
+  if (line.find(type) == std::string_view::npos) return {};
+  auto parsed = parse_json(line);
+  if (!parsed || !parsed->is_object() || text_or(parsed->get_object(), "type") != type) return {};
+  return std::move(parsed->get_object());
+}
+
 std::string to_answer_line(std::string_view answer) {
   std::string line;
   for (size_t at = 0; at < answer.size(); ++at) {
@@ -94,8 +136,9 @@ const Adapter& command_adapter() {
 }
 
 const Adapter* find_adapter(std::string_view backend) {
-  static const OneShotAdapter codex({"codex", "exec", "--json"}, "");
-  static const OneShotAdapter gemini({"gemini", "--output-format", "stream-json"}, "--prompt");
+  static const OneShotAdapter codex({"codex", "exec", "--json"}, "", codex_account);
+  static const OneShotAdapter gemini({"gemini", "--output-format", "stream-json"}, "--prompt",
+                                     gemini_account);
   if (backend == "command") return &command_adapter();
   if (backend == "claude") return &claude_adapter();
   if (backend == "codex") return &codex;
