@@ -86,6 +86,7 @@ test("the work of claude is shown in words, its tokens and cost are kept, --raw 
     { type: "result", subtype: "success", is_error: false, result: "All green.", total_cost_usd: 1.25, usage: { input_tokens: 1000, output_tokens: 234 } },
   ], 0);
   project.env.PATH = `${join(project.root, "bin")}:${project.env.PATH}`;
+  await project.startDaemon();
   const ran = await project.cru("run", "--backend", "claude", "--id", "work", "build it");
   assert.deepEqual([ran.code, ran.stdout], [0, "I look.\nThen I build.\n→ Bash: make test\n✓ done: 1234 tokens, $1.2500\n"], JSON.stringify(ran));
   const run = await project.run("work");
@@ -102,6 +103,7 @@ test("an agent program that is not logged in says so where its run is shown", as
   t.after(() => project.close());
   standIn(project, "claude", [{ type: "result", subtype: "success", is_error: true, result: "Not logged in · Please run /login" }], 1);
   project.env.PATH = `${join(project.root, "bin")}:${project.env.PATH}`;
+  await project.startDaemon();
   const ran = await project.cru("run", "--backend", "claude", "--id", "work", "build it");
   assert.equal(ran.code, 6, JSON.stringify(ran));
   assert.match(ran.stderr, /Not logged in · Please run \/login/);
