@@ -26,6 +26,13 @@ void take(const json::object& hello, std::string_view key, std::string& into, si
   if (value.size() <= longest) into = value;
 }
 
+/// Without an id: whatever it asks next, this is the answer.
+void say_overloaded(const Fd& client) {
+  (void)send_now(client, R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":)"
+                         R"("overloaded: too many MCP clients; close some, then retry"}})"
+                         "\n");
+}
+
 }  // namespace
 
 class Socket::Link final : public Sink, public std::enable_shared_from_this<Link> {
@@ -309,6 +316,7 @@ Socket::~Socket() {
 void Socket::listen(Fd listening) {
   watch_.reset();
   listening_ = std::move(listening);
+  spare_ = spare_descriptor();
   watch_ = loop_.watch(listening_.get());
   arm();
 }
@@ -332,11 +340,24 @@ void Socket::arm() {
   watch_->when_readable([this] { accept_some(); });
 }
 
+/// With the descriptor that is kept for this. False if nobody could be answered.
+bool Socket::turn_one_away() {
+  if (!spare_) return false;
+  spare_.reset();
+  auto guest = accept_unix(listening_);
+  bool is_answered = guest.outcome == UnixGuest::connected;
+  if (is_answered) say_overloaded(guest.socket);
+  guest = {};
+  spare_ = spare_descriptor();
+  return is_answered;
+}
+
 void Socket::accept_some() {
   for (int i = 0; i < 32; ++i) {
     auto guest = accept_unix(listening_);
     if (guest.outcome == UnixGuest::gone) continue;
     if (guest.outcome == UnixGuest::nobody) break;
+    if (guest.outcome == UnixGuest::trouble && turn_one_away()) continue;
     if (guest.outcome == UnixGuest::trouble) {
       // Out of descriptors: the client stays in the queue and would wake us at once, for ever.
       loop_.set_timer(accept_pause, [this, alive = alive_] {
@@ -346,10 +367,7 @@ void Socket::accept_some() {
     }
     if (guest.peer.uid != own_user() && guest.peer.uid != 0) continue;
     if (links_.size() >= limits_.connections) {
-      // Without an id: whatever it asks next, this is the answer.
-      (void)send_now(guest.socket, R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":)"
-                                   R"("overloaded: too many MCP clients; close some, then retry"}})"
-                                   "\n");
+      say_overloaded(guest.socket);
       continue;
     }
     http::Peer peer{.is_unix = true, .pid = guest.peer.pid, .uid = guest.peer.uid};

@@ -52,6 +52,7 @@ class Socket {
  private:
   class Link;
   void accept_some();
+  bool turn_one_away();
   void arm();
   Task<void> admit(std::shared_ptr<Link> link);
   Task<void> end(std::shared_ptr<Link> link, bool used);
@@ -64,6 +65,7 @@ class Socket {
   const IdentifyPeer identify_;
   const SocketLimits limits_;
   Fd listening_;
+  Fd spare_;  ///< to answer with when there are no more descriptors
   std::unique_ptr<Watch> watch_;
   uint64_t accepted_ = 0;
   std::set<std::shared_ptr<Link>> links_;

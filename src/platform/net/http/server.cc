@@ -14,6 +14,7 @@
 
 #include "platform/net/http/connection.h"
 #include "platform/net/http/unix_peer.h"
+#include "platform/net/unix_socket.h"
 
 namespace cru::http {
 namespace {
@@ -30,8 +31,6 @@ Task<void> serve(Shared& shared, Fd fd, Peer peer) {
   Connection connection(shared, std::move(fd), peer);
   co_await connection.run();
 }
-
-Fd spare_descriptor() { return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
 }  // namespace
 
