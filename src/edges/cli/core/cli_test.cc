@@ -104,7 +104,7 @@ TEST_F(Cli, SaysWhichRunsAnAmbiguousBeginningMeans) {
   EXPECT_NE(show.err.find("a1, a2"), std::string::npos) << show.err;
 }
 
-TEST_F(Cli, WritesExactBytesToAPipe) {
+TEST_F(Cli, WritesBytesToAPipeWithoutTheirColours) {
   FakeDaemon daemon(project, [](const FakeRequest& request) -> FakeReply {
     if (request.target.find("since=0") == std::string::npos)
       return {200, R"({"task_id":"r","lines":[],"last_seq":3,"status":"completed"})"};
@@ -112,9 +112,11 @@ TEST_F(Cli, WritesExactBytesToAPipe) {
       {"seq":1,"stream":"stdout","data":"\u001b[31mred"},{"seq":2,"stream":"stdout","data":"\ufffd","raw":"/w==","eol":false},
       {"seq":3,"stream":"stderr","data":"oops"}]})"};
   });
+  auto exact = cru({"logs", "r", "--raw"});
+  EXPECT_EQ(exact.out, "\x1b[31mred\n\xff");
   auto logs = cru({"logs", "r"});
   EXPECT_EQ(logs.code, 0);
-  EXPECT_EQ(logs.out, "\x1b[31mred\n\xff");
+  EXPECT_EQ(logs.out, "red\n\xff");
   EXPECT_EQ(logs.err, "oops\n");
 }
 

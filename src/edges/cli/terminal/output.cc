@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/id.h"
-#include "base/text.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
 
@@ -14,6 +13,21 @@ std::string bytes_of(const json::object& line) {
     if (auto bytes = from_base64(raw)) return std::move(*bytes);
   return std::string(text_or(line, "data"));
 }
+
+namespace {
+
+Colours colours_for(const Style& style) {
+  if (!style.tty) return Colours::plain;
+  return style.colour ? Colours::shown : Colours::dropped;
+}
+
+}  // namespace
+
+OutputPrinter::OutputPrinter(const Context& context, Options options)
+    : context_(context),
+      options_(options),
+      out_colours_(colours_for(context.out)),
+      err_colours_(colours_for(context.err)) {}
 
 void OutputPrinter::print(const json::array& lines) {
   for (const auto& line : lines)
@@ -31,12 +45,12 @@ void OutputPrinter::print_line(const json::object& line) {
     std::string_view ts = text_or(line, "ts");
     pending_ += style.paint(ts, Colour::dim) + " ";
   }
-  if (style.tty && !options_.raw) {
-    auto text = bytes_of(line);
-    if (ends && text.ends_with('\r')) text.pop_back();  // a line of CRLF
-    pending_ += safe_for_terminal(text);
+  auto text = bytes_of(line);
+  if (options_.raw) {
+    pending_ += text;
   } else {
-    pending_ += bytes_of(line);
+    if (style.tty && ends && text.ends_with('\r')) text.pop_back();  // a line of CRLF
+    pending_ += colours_of(fd).take(text, ends);
   }
   if (ends) pending_ += '\n';
   line_open_[fd] = !ends;
@@ -51,7 +65,9 @@ void OutputPrinter::finish() {
   flush();
   for (int fd : {1, 2}) {
     const Style& style = fd == 2 ? context_.err : context_.out;
-    if (line_open_[fd] && style.tty) write_out(fd, "\n");
+    auto rest = colours_of(fd).finish();
+    if (line_open_[fd] && style.tty) rest += "\n";
+    if (!rest.empty()) write_out(fd, rest);
     line_open_[fd] = false;
   }
 }

@@ -208,7 +208,7 @@ void add_output_commands(std::vector<Command>& table) {
                   .value = "N",
                   .summary = "only the last N lines"},
                  {.name = "timestamps", .summary = "print the time before each line"},
-                 {.name = "raw", .summary = "print the raw output, including escape sequences"}},
+                 {.name = "raw", .summary = "print the exact bytes, including all escape sequences"}},
        .examples = {"cru logs nightly", "cru logs -f nightly", "cru logs nightly --stream stderr --tail 20"},
        .run = logs_verb});
   table.push_back({.path = "attach",

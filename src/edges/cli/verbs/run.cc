@@ -217,7 +217,7 @@ void add_run_commands(std::vector<Command>& table) {
                  .kind = Kind::text,
                  .value = "DIR",
                  .summary = "working directory; default: the current one"},
-                {.name = "raw", .summary = "print the raw output, including escape sequences"}},
+                {.name = "raw", .summary = "print the exact bytes, including all escape sequences"}},
       .examples = {"cru run tester \"cover the login fix\"", "cru run -- make test",
                    "cru run --id nightly --detach -- ./nightly.sh --all",
                    "cru run --backend claude --worktree \"fix the login bug\""},
