@@ -117,6 +117,7 @@ void add_config_commands(std::vector<Command>& table) {
        .flags = {{.name = "all", .letter = 'a', .summary = "also show defaults"}},
        .examples = {"cru config", "cru config models.", "cru config --all --json"},
        .run = config_verb,
+       .reads = true,
        .details =
            "The project's file overrides your own, and environment variables override both.\n"
            "Changes that the daemon has not loaded yet are marked; apply them with cru daemon restart."});
@@ -124,7 +125,8 @@ void add_config_commands(std::vector<Command>& table) {
                    .group = "cru",
                    .summary = "Prints the paths of the configuration files: yours, then the project's",
                    .examples = {"cru config path"},
-                   .run = path_verb});
+                   .run = path_verb,
+                   .reads = true});
 }
 
 }  // namespace cru::cli
