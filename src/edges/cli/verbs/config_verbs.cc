@@ -83,6 +83,7 @@ Result<int> config_verb(Context& context, const Args& args) {
   const auto* warnings = array_at(config, "warnings");
   for (const auto& each : warnings ? *warnings : json::array())
     if (each.is_string()) context.note(fmt::format("warning: {}", std::string_view(each.get_string())));
+  for (const auto& trouble : context.client().troubles()) context.note(fmt::format("warning: {}", trouble));
   if (!args.has("all") && !args.has("key"))
     context.note("all settings: cru config --all; the files: cru config path");
   return 0;
