@@ -90,10 +90,11 @@ Result<Fd> listen_tcp(const api::Project& project, const Arguments& typed, const
 void tell_port(const Arguments& typed, const Config& config, uint16_t port) {
   if (typed.port || !config.port || *config.port == port) return;
   auto origin = config.origins.find("daemon.port");
-  tell_trouble(port_trouble,
-               fmt::format("port {}, which {} sets, is used by another program: the web page is on port {} "
-                           "until the daemon is restarted (cru daemon restart)",
-                           *config.port, origin == config.origins.end() ? "daemon.port" : origin->second, port));
+  tell_trouble(
+      port_trouble,
+      fmt::format("port {}, which {} sets, is used by another program: the web page is on port {} "
+                  "until the daemon is restarted (cru daemon restart)",
+                  *config.port, origin == config.origins.end() ? "daemon.port" : origin->second, port));
 }
 
 Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::Project& project) {

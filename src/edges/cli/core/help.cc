@@ -47,17 +47,17 @@ std::string lines_of(const std::vector<const Command*>& list) {
 
 /// One line of the overview: verbs, separated by commas ("work list|submit" are the two of work), and what
 /// they are for.
-struct Row {
+struct HelpRow {
   std::string_view verbs, purpose;
 };
-struct Group {
+struct HelpGroup {
   std::string_view title;
-  std::vector<Row> rows;
+  std::vector<HelpRow> rows;
 };
 
 /// The overview is one screen: it is written by hand, and what is missing in it is added at its end.
-const std::vector<Group>& groups() {
-  static const std::vector<Group> all = {
+const std::vector<HelpGroup>& groups() {
+  static const std::vector<HelpGroup> all = {
       {"Runs",
        {{"run", "start an agent, a command or an agent CLI; it survives this terminal"},
         {"ps, show, logs", "list runs, show one, print its output (logs -f follows it)"},

@@ -27,7 +27,7 @@ std::string shown(const json::object& reply, std::string_view field, const Style
 }
 
 /// "1 lock", "2 locks".
-std::string counted(int64_t number, std::string_view noun) {
+std::string how_many(int64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
 
@@ -125,9 +125,9 @@ std::string remembered(const json::object& reply, const Style&) {
 
 std::string cleaned_up(const json::object& reply, const Style&) {
   return fmt::format("cleaned up {}: released {}, returned {} to the queue\n",
-                     counted(int_or(reply, "agents_cleaned"), "agent"),
-                     counted(int_or(reply, "locks_released"), "lock"),
-                     counted(int_or(reply, "work_requeued"), "work item"));
+                     how_many(int_or(reply, "agents_cleaned"), "agent"),
+                     how_many(int_or(reply, "locks_released"), "lock"),
+                     how_many(int_or(reply, "work_requeued"), "work item"));
 }
 
 std::string answered(const json::object& reply, const Style&) {
@@ -223,7 +223,7 @@ std::string_view verb_for(std::string_view status) {
 }
 
 /// Told by the page itself, or only of use to programs.
-bool is_told(std::string_view field) {
+bool is_on_page(std::string_view field) {
   return is_one_of(field, {"task_id",      "status",         "argv",           "command",
                            "backend",      "task",           "worktree",       "branch",
                            "pid",          "exit_code",      "signal",         "error",
@@ -276,12 +276,12 @@ std::string run_page(const json::object& run, const Style& style) {
   if (has(run, "exit_code")) details.add("exit code", std::to_string(int_or(run, "exit_code")));
   for (auto [field, name] : {std::pair("started_at", "started"), std::pair("ended_at", "ended")})
     if (has(run, field)) details.add(name, shown(run, field, style));
-  details.add("output",
-              fmt::format("{}: cru logs {}", counted(int_or(run, "last_seq"), "line"), said(run, "task_id")));
+  details.add("output", fmt::format("{}: cru logs {}", how_many(int_or(run, "last_seq"), "line"),
+                                    said(run, "task_id")));
   if (auto pending = int_or(run, "pending_questions"); pending > 0)
-    details.add("needs you", fmt::format("{}: cru questions", counted(pending, "question")));
+    details.add("needs you", fmt::format("{}: cru questions", how_many(pending, "question")));
   for (const auto& [key, value] : run)
-    if (!value.is_null() && !is_told(key)) details.add(std::string(key), cell(key, value, style));
+    if (!value.is_null() && !is_on_page(key)) details.add(std::string(key), cell(key, value, style));
   return out + details.text();
 }
 

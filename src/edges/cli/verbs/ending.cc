@@ -92,7 +92,7 @@ Result<int> await_end(Context& context, const std::string& id) {
 }
 
 /// All are asked before the first is waited for: together they take as long as the slowest.
-Result<int> kill_verb(Context& context, const Args& args) {
+Result<int> kill_runs_verb(Context& context, const Args& args) {
   Interruptible interruptible(context);
   bool waits = !args.has("no-wait");
   std::vector<std::string> ending;
@@ -139,13 +139,13 @@ Result<int> restart_one(Context& context, const Args& args, std::string id) {
   return 0;
 }
 
-Result<int> restart_verb(Context& context, const Args& args) {
+Result<int> restart_runs_verb(Context& context, const Args& args) {
   Interruptible interruptible(context);
   return with_each(context, args.all("id"),
                    [&](const std::string& id) { return restart_one(context, args, id); });
 }
 
-Result<int> remove_verb(Context& context, const Args& args) {
+Result<int> remove_runs_verb(Context& context, const Args& args) {
   return with_each(context, args.all("id"),
                    [&](const std::string& id) { return run_row(context, "remove_run", {{"id", id}}); });
 }
@@ -158,7 +158,7 @@ Command kill_command() {
   kill.flags.push_back({.name = "wait", .summary = "return when they have ended; the default"});
   kill.examples = {"cru kill nightly", "cru kill nightly other --grace-seconds 0",
                    "cru kill nightly --no-wait"};
-  kill.run = kill_verb;
+  kill.run = kill_runs_verb;
   return kill;
 }
 
@@ -169,7 +169,7 @@ Command restart_command() {
   std::erase_if(restart.flags, [](const Flag& flag) { return flag.name != "grace-seconds"; });
   restart.flags.push_back(env_flag());
   restart.examples = {"cru restart nightly", "cru restart nightly --env LEVEL=2"};
-  restart.run = restart_verb;
+  restart.run = restart_runs_verb;
   restart.details =
       "The command, its folder and its id stay the same, and the output continues in the same file. The\n"
       "environment is that of this terminal, as for cru run.";
@@ -181,7 +181,7 @@ Command remove_command() {
   remove.summary = "Removes runs that have ended, with their questions and output";
   remove.arguments = {several_ids()};
   remove.examples = {"cru rm nightly", "cru rm nightly other"};
-  remove.run = remove_verb;
+  remove.run = remove_runs_verb;
   remove.details =
       "The branch of a run with --worktree stays, and so does its worktree while it holds uncommitted work.";
   return remove;

@@ -82,7 +82,7 @@ Result<int> logs_verb(Context& context, const Args& args) {
   });
 }
 
-Result<int> show_verb(Context& context, const Args& args) {
+Result<int> show_runs_verb(Context& context, const Args& args) {
   const auto& ids = args.all("id");
   return with_each(context, ids, [&](const std::string& id) {
     if (&id != &ids.front() && !context.json) context.print("\n");
@@ -194,7 +194,7 @@ void add_output_commands(std::vector<Command>& table) {
   show.arguments = {several_ids()};
   show.examples = {"cru show nightly", "cru show nightly other --json"};
   show.details = "With --json, everything that is known; of several runs one line each.";
-  show.run = show_verb;
+  show.run = show_runs_verb;
   table.push_back(std::move(show));
 }
 
