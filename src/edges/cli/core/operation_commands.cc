@@ -298,6 +298,9 @@ Error refusal_of(const json::object& reply) {
     if (error.hint.empty()) error.hint = hint;
   }
   if (error.message.empty()) error.message = reason;
+  // So that it can be typed as it stands.
+  if (auto id = text_or(reply, "task_id"); !id.empty() && error.hint.ends_with(" ID"))
+    error.hint.replace(error.hint.size() - 2, 2, id);
   return error;
 }
 

@@ -202,6 +202,37 @@ std::string task_changed(const json::object& reply, const Style&) {
   return fmt::format("task {} of {} is {}\n", said(reply, "task_id"), said(reply, "agent_id"), status);
 }
 
+std::string live_page(const json::object& agent, const Style& style) {
+  auto state = said(agent, "state");
+  Details details(style);
+  details.add("role", said(agent, "role"));
+  details.add("task", said(agent, "current_task"));
+  if (has(agent, "position")) details.add("place", shown(agent, "position", style));
+  details.add("mind", said(agent, "mind"));
+  details.add("definition", said(agent, "definition"));
+  details.add("last said", said(agent, "last_message"));
+  details.add("error", said(agent, "error"));
+  details.add("warning", said(agent, "warning"));
+  details.add("messages", fmt::format("cru live conversation {}", said(agent, "agent_id")));
+  return fmt::format("{} ({}) is {}\n{}", said(agent, "name"), said(agent, "agent_id"),
+                     style.paint(state, status_colour(state)), details.text());
+}
+
+std::string message_page(const json::object& message, const Style& style) {
+  Details details(style);
+  const auto* receipts = array_at(message, "receipts");
+  for (const auto& each : receipts ? *receipts : json::array())
+    if (each.is_object()) details.add(said(each.get_object(), "agent_id"), said(each.get_object(), "status"));
+  return fmt::format("{} said: {}\n{}", said(message, "sender"), said(message, "content"), details.text());
+}
+
+std::string notes_indexed(const json::object& state, const Style&) {
+  auto out = fmt::format("{} indexed, searchable by {}", how_many(int_or(state, "notes"), "note"),
+                         text_or(state, "method") == "hybrid" ? "words and meaning" : "words");
+  if (bool_or(state, "is_indexing")) out += fmt::format("; {} still to read", int_or(state, "waiting"));
+  return out + "\n";
+}
+
 std::string place_of(const json::object& run) {
   auto folder = said(run, "worktree");
   return has(run, "branch") ? fmt::format("{} (branch {})", folder, said(run, "branch")) : folder;
@@ -234,7 +265,7 @@ bool is_on_page(std::string_view field) {
 }
 
 using Sentence = std::string (*)(const json::object&, const Style&);
-constexpr std::array<std::pair<std::string_view, Sentence>, 20> sentences = {{
+constexpr std::array<std::pair<std::string_view, Sentence>, 23> sentences = {{
     {"acquire_lock", lock_taken},
     {"release_lock", lock_released},
     {"submit_work", work_submitted},
@@ -255,6 +286,9 @@ constexpr std::array<std::pair<std::string_view, Sentence>, 20> sentences = {{
     {"move_live_agent", agent_moved},
     {"assign_live_task", task_changed},
     {"complete_live_task", task_changed},
+    {"get_live_agent", live_page},
+    {"get_live_message", message_page},
+    {"notes_state", notes_indexed},
 }};
 
 }  // namespace
