@@ -15,6 +15,7 @@
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/files/trouble.h"
 #include "platform/loop/asio_loop.h"
 #include "platform/net/http/listen.h"
 #include "platform/net/unix_socket.h"
@@ -61,19 +62,39 @@ uint16_t last_port(const api::Project& project) {
   return port;
 }
 
-/// An explicit port that is taken is an error; otherwise the one we had, the next free one from 8765 on, at
-/// last any.
-Result<Fd> listen_tcp(const api::Project& project, std::optional<uint16_t> wanted) {
-  if (wanted) {
-    auto bound = http::listen_loopback(*wanted);
+/// What is told while the page is not where the settings say.
+const std::string port_trouble = "port";
+
+/// A port that was typed has to be free. One that is only set need not: a daemon that does not start cannot
+/// even say so, and nothing else of it needs the port. Then, and without any, it is the one we had, the next
+/// free one from 8765 on, at last any.
+Result<Fd> listen_tcp(const api::Project& project, const Arguments& typed, const Config& config) {
+  if (typed.port) {
+    auto bound = http::listen_loopback(*typed.port);
     if (!bound) bound.error().hint = "choose another with --port, or omit --port to use a free one";
     return bound;
+  }
+  if (config.port) {
+    auto bound = http::listen_loopback(*config.port);
+    if (bound) return bound;
+    log_error("cannot use the port that is set", bound.error(), {{"port", *config.port}});
   }
   if (auto port = last_port(project); port != 0)
     if (auto bound = http::listen_loopback(port)) return bound;
   for (uint16_t port = 8765; port < 8865; ++port)
     if (auto bound = http::listen_loopback(port)) return bound;
   return http::listen_loopback(0);
+}
+
+/// Says where the page is, if that is not where the settings say.
+void tell_port(const Arguments& typed, const Config& config, uint16_t port) {
+  if (typed.port || !config.port || *config.port == port) return;
+  auto origin = config.origins.find("daemon.port");
+  tell_trouble(
+      port_trouble,
+      fmt::format("port {}, which {} sets, is used by another program: the web page is on port {} "
+                  "until the daemon is restarted (cru daemon restart)",
+                  *config.port, origin == config.origins.end() ? "daemon.port" : origin->second, port));
 }
 
 Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::Project& project) {
@@ -89,8 +110,11 @@ Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::P
 /// The daemon while it lives: built in this order, taken down in the reverse one.
 class Daemon {
  public:
-  Daemon(api::Project project, StateFolder state, Config config)
-      : project_(std::move(project)), config_(std::move(config)), state_(std::move(state)) {}
+  Daemon(api::Project project, StateFolder state, Config config, Arguments arguments)
+      : project_(std::move(project)),
+        config_(std::move(config)),
+        arguments_(std::move(arguments)),
+        state_(std::move(state)) {}
 
   Result<> start() {
     auto lock = take_project(project_, state_.folder);
@@ -104,9 +128,10 @@ class Daemon {
     auto token = load_token(project_);
     if (!token) return fail(token.error());
     token_ = *token;
-    auto tcp = listen_tcp(project_, config_.port);
+    auto tcp = listen_tcp(project_, arguments_, config_);
     if (!tcp) return fail(tcp.error());
     auto port = http::port_of(*tcp);
+    tell_port(arguments_, config_, port);
     auto store = open_store(loop_, project_);
     if (!store) return fail(store.error());
     store_ = *std::move(store);
@@ -234,6 +259,7 @@ class Daemon {
 
   const api::Project project_;
   const Config config_;
+  const Arguments arguments_;
   StateFolder state_;  ///< `.coven`
   ServingLock lock_;
   bool has_lock_ = false;
@@ -289,8 +315,7 @@ int run(int argc, char** argv) {
     report(&*project, config.error());
     return 1;
   }
-  if (arguments->port) config->port = arguments->port;
-  Daemon daemon(*project, *std::move(prepared), *std::move(config));
+  Daemon daemon(*project, *std::move(prepared), *std::move(config), *std::move(arguments));
   auto outcome = daemon.start();
   if (outcome) outcome = daemon.run();
   if (outcome) return 0;

@@ -1,6 +1,7 @@
 #include "inbox/question.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -36,7 +37,7 @@ std::optional<std::string> pick_option(const std::vector<std::string>& options, 
 
 }  // namespace
 
-Result<Question> answer(Question question, std::string_view text, Time now) {
+Result<Question> answer(Question question, std::string_view text, Time now, FreeText free_text) {
   if (question.status == Status::answered)
     return fail(Code::already_answered, fmt::format("question {} was already answered: {}", question.id,
                                                     question.response.value_or("")));
@@ -48,6 +49,11 @@ Result<Question> answer(Question question, std::string_view text, Time now) {
   if (question.kind == Kind::permission && !picked && !text.starts_with("deny:"))
     return fail(Code::invalid_argument, "answer a permission request with allow, deny or \"deny: reason\"",
                 "answer");
+  if (!question.options.empty() && !picked && question.kind == Kind::question &&
+      free_text == FreeText::refused)
+    return fail(Code::invalid_argument,
+                fmt::format("\"{}\" is not one of the options: {}", text, fmt::join(question.options, ", ")),
+                "answer", "to answer in your own words, add --free-text");
   question.response = picked ? *picked : std::string(text);
   question.status = Status::answered;
   question.answered_at = now;

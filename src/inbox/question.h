@@ -39,12 +39,16 @@ struct Question {
   std::string withdrawn_because = {};  ///< of one that expired: what became of its asker
 };
 
+/// Whether an answer may stand beside the options of its question.
+enum class FreeText { allowed, refused };
+
 /// What of `text` is the answer:
 ///  - an option, by its text (in any case) or its number from 1: that option;
 ///  - for a permission: "allow", "deny" or "deny: reason", and nothing else;
-///  - otherwise the text itself: people may answer beside the options.
+///  - otherwise the text itself, unless options are offered and free text is refused.
 /// Errors: already_answered; conflict (expired: its asker has ended); invalid_argument.
-Result<Question> answer(Question question, std::string_view text, Time now);
+Result<Question> answer(Question question, std::string_view text, Time now,
+                        FreeText free_text = FreeText::allowed);
 
 /// The asker has ended, and `why`: nobody is left to hear an answer.
 Question expire(Question question, std::string_view why, Time now);

@@ -36,6 +36,23 @@ TEST(Answer, MayBeBesideTheOptions) {
   EXPECT_EQ(taken(a_question(), " spaces "), " spaces ");
 }
 
+TEST(Answer, MayBeHeldToTheOptions) {
+  auto held = [](const Question& question, std::string_view text) {
+    return answer(question, text, noon, FreeText::refused);
+  };
+  auto question = a_question({"SQLite", "Postgres"});
+  EXPECT_EQ(held(question, "postgres")->response, "Postgres");
+  EXPECT_EQ(held(question, "1")->response, "SQLite");
+  for (auto text : {"3", "0", "SQL", "yse", ""}) {
+    auto refused = held(question, text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().code, Code::invalid_argument);
+    EXPECT_NE(refused.error().message.find("SQLite, Postgres"), std::string::npos) << refused.error().message;
+  }
+  EXPECT_EQ(held(a_question(), "anything")->response, "anything") << "none is offered";
+  EXPECT_EQ(held(a_permission(), "deny: not now")->response, "deny: not now");
+}
+
 TEST(Answer, ByTextGoesBeforeByNumber) { EXPECT_EQ(taken(a_question({"2", "1"}), "1"), "1"); }
 
 TEST(Answer, ToAPermissionIsAllowOrDenyAndNothingElse) {

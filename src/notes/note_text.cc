@@ -116,7 +116,6 @@ bool is_markdown(std::string_view name) {
 }
 
 bool can_hold_notes(std::string_view folder_name) {
-  if (folder_name == ".crucible" || folder_name == ".claude") return true;
   if (folder_name.empty() || folder_name.starts_with('.')) return false;
   for (std::string_view made : {"node_modules", "target", "build", "dist", "vendor", "__pycache__"})
     if (folder_name == made) return false;
@@ -124,8 +123,6 @@ bool can_hold_notes(std::string_view folder_name) {
 }
 
 bool may_be_note(std::string_view path) {
-  // Chats are made from notes, and an agent must not find what its parent talked of.
-  if (path.starts_with(".crucible/sessions/")) return false;
   for (auto slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
     if (!can_hold_notes(path.substr(0, slash))) return false;
     path.remove_prefix(slash + 1);

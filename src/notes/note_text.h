@@ -24,9 +24,10 @@ struct Section {
 /// `x.md`, `x.markdown`, in any case.
 bool is_markdown(std::string_view name);
 /// Whether a folder of this name can hold notes: not what tools make (node_modules, build, …), nor what is
-/// hidden apart from .crucible and .claude.
+/// hidden. Agents and chats below .crucible and .claude are no notes: chats are made from notes, and an agent
+/// must not find what its parent talked of.
 bool can_hold_notes(std::string_view folder_name);
-/// The same of every folder that the relative path goes through; chats (.crucible/sessions) are no notes.
+/// The same of every folder that the relative path goes through.
 bool may_be_note(std::string_view path);
 
 /// The frontmatter's `title` or `name`, else the first heading, else the file's name without its ending.

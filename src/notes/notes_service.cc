@@ -99,7 +99,8 @@ void Notes::State::go() {
 void Notes::State::begin_watching() {
   if (std::exchange(is_watching, true)) {
     // Not everything can be watched here, or the last round failed: then a look at all files stands in.
-    if (!watch || !watch->is_complete() || failure) saw_all();
+    if (!watch || !watch->is_complete() || failure) return saw_all();
+    watch->tell_now();  // whoever has just written a note finds it
     return;
   }
   auto made = watch_folder(loop, options.root, {.recursive = true, .wants = wants_folder},

@@ -85,6 +85,28 @@ TEST_F(NotesTest, FollowTheFiles) {
   EXPECT_TRUE(comes_to("catamaran", "a.md"));
 }
 
+TEST_F(NotesTest, AreFoundRightAfterTheyWereWritten) {
+  write_note("a.md", "zeppelin\n");
+  EXPECT_EQ(first("zeppelin"), "a.md");
+  for (int i = 0; i < 20; ++i) {
+    auto word = "gyroscope" + std::to_string(i);
+    auto path = "new" + std::to_string(i) + "/folder/b.md";
+    write_note(path, word + "\n");
+    EXPECT_EQ(first(word), path);
+  }
+}
+
+TEST_F(NotesTest, AreNeitherAgentsNorOurOwnState) {
+  for (auto name : {"a.md", ".crucible/agents/d.md", ".claude/agents/e.md", ".claude/commands/f.md",
+                    ".crucible/sessions/g/session.md", ".coven/h.md"})
+    write_note(name, "# Title of it\n");
+  auto page = thread->await([&] { return notes->list("", "", 10); });
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->notes.size(), 1u);
+  EXPECT_EQ(page->notes[0].path, "a.md");
+  EXPECT_EQ(search("title")->notes, 1);
+}
+
 TEST_F(NotesTest, CostNothingUntilSomebodySearches) {
   write_note("a.md", "zeppelin\n");
   thread->await([&] { return notes->start(); });
@@ -271,13 +293,13 @@ TEST_F(NotesTest, AreReadInPartsOfWholeCharacters) {
 }
 
 TEST_F(NotesTest, AreListedByPathAPageAtATime) {
-  for (auto name : {"b.md", "a.md", "docs/c.markdown", ".crucible/agents/d.md", ".hidden/e.md", "build/f.md"})
+  for (auto name : {"b.md", "a.md", "docs/c.markdown", ".hidden/e.md", "build/f.md"})
     write_note(name, "# Title of it\n");
   auto page = thread->await([&] { return notes->list("", "", 2); });
   ASSERT_TRUE(page);
   ASSERT_EQ(page->notes.size(), 2u);
   EXPECT_TRUE(page->more);
-  EXPECT_EQ(page->notes[0].path, ".crucible/agents/d.md");
+  EXPECT_EQ(page->notes[0].path, "a.md");
   EXPECT_EQ(page->notes[0].title, "Title of it");
   auto rest = thread->await([&] { return notes->list("", "a.md", 10); });
   ASSERT_EQ(rest->notes.size(), 2u);

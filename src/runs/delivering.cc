@@ -23,8 +23,9 @@ Task<Result<inbox::Question>> Runs::ask(std::string key, std::string task_id, st
                                  .member = running->first.member});
 }
 
-Task<Result<inbox::Question>> Runs::answer(std::string question_id, std::string text) {
-  auto answered = co_await inbox_.answer(std::move(question_id), std::move(text));
+Task<Result<inbox::Question>> Runs::answer(std::string question_id, std::string text,
+                                           inbox::FreeText free_text) {
+  auto answered = co_await inbox_.answer(std::move(question_id), std::move(text), free_text);
   if (!answered) co_return answered;
   co_return co_await deliver(*std::move(answered));
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/id.h"
-#include "inbox/question_table.h"
 #include "platform/files/log.h"
+#include "runs/purge.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
 
@@ -73,23 +73,12 @@ Task<Result<bool>> Retention::purge_records() {
   for (const auto& run : *old) purging_.insert(run.task_id);
   auto purged = co_await store_.write([old = *old](Tx& tx) -> Result<std::vector<Run>> {
     std::vector<Run> gone;
-    for (const auto& run : old) {
-      auto now = runs::find(tx, run.task_id);
-      if (!now || now->uid != run.uid || is_active(now->status)) continue;  // started again just before
-      remove(tx, run.task_id);
-      inbox::remove_of(tx, run.task_id);
-      tx.emit({"agent.purged", run.task_id, {{"task_id", run.task_id}}});
-      gone.push_back(run);
-    }
+    for (const auto& run : old)
+      if (purge_record(tx, run)) gone.push_back(run);
     return gone;
   });
-  // The records are gone for good; a crash here leaves orphans, which the next start removes.
   if (purged)
-    for (const auto& run : *purged) {
-      auto removed = co_await output_.remove(run.output_file);
-      if (!removed) log_error("cannot remove output", removed.error(), {{"task_id", run.task_id}});
-      if (run.owns_worktree) co_await worktrees_.remove(run.task_id);
-    }
+    for (const auto& run : *purged) co_await purge_files(output_, worktrees_, run);
   for (const auto& run : *old) purging_.erase(run.task_id);
   if (!purged) co_return fail(std::move(purged.error()));
   co_return static_cast<int64_t>(old->size()) == max_rows;

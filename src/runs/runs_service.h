@@ -55,7 +55,21 @@ struct StartRequest {
   std::string token = {};                       ///< made by start: what its processes show at the doors
   std::optional<Confinement> confinement = {};  ///< none: it may do what the user may
   std::optional<JailRights> jail = {};          ///< the same, of an agent that is a program
+  std::optional<Launch> recorded = {};          ///< of a run that is started again: no backend is asked
 };
+
+/// What a run that is started again gets anew: no record keeps an environment.
+struct RestartRequest {
+  std::map<std::string, std::string> env;
+  std::optional<Duration> grace = {};  ///< between TERM and KILL, where it is active
+  int64_t rows = 24, cols = 80;
+  std::string traceparent = {};
+  std::string parent = {};
+};
+
+/// What to start for the same command as `run`, in the same folder. Errors: forbidden for a command that ran
+/// on an agent's word: the record does not have its limits.
+Result<StartRequest> to_start_again(const Run& run);
 
 struct OutputQuery {
   int64_t since = 0;
@@ -91,6 +105,12 @@ class Runs {
   Task<Result<std::vector<Run>>> list(ListQuery query);
   /// Records the intent, then signals. Errors: not_found, not_running.
   Task<Result<Run>> kill(std::string task_id, std::optional<Duration> grace);
+  /// Stops the run if it is active, and starts its command again under the same id. Errors: those of `start`;
+  /// not_found; timed_out when it does not end; forbidden, see to_start_again.
+  Task<Result<Run>> restart(std::string task_id, RestartRequest asked);
+  /// Removes the record, the questions and the output of a run that has ended. Returns what it was.
+  /// Errors: not_found; conflict while it is active.
+  Task<Result<Run>> remove(std::string task_id);
 
   Task<Result<OutputPage>> read_output(std::string task_id, OutputQuery query);
   /// Errors: not_found; not_running; conflict when standard input is closed.
@@ -102,7 +122,8 @@ class Runs {
   Task<Result<inbox::Question>> ask(std::string key, std::string task_id, std::string prompt,
                                     std::vector<std::string> options);
   /// Records the answer, then delivers it: the reply says whether the agent has it.
-  Task<Result<inbox::Question>> answer(std::string question_id, std::string text);
+  Task<Result<inbox::Question>> answer(std::string question_id, std::string text,
+                                       inbox::FreeText free_text = inbox::FreeText::allowed);
   /// Answers the run's oldest pending question. Errors: not_found when there is none.
   Task<Result<inbox::Question>> respond(std::string task_id, std::string text);
 
@@ -150,6 +171,9 @@ class Runs {
   Task<Result<>> send_first_input(const ActiveRunPtr& active, const Run& run);
   Task<void> fail_start(ActiveRunPtr active, Error error);
   Task<Result<Run>> launch(Run run, StartRequest request);
+
+  // again.cc
+  Task<Result<Run>> end_first(std::string task_id, Duration grace);
 
   // runs_service.cc
   Task<Result<Run>> apply(std::string task_id, std::string uid, Input input,

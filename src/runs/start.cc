@@ -46,6 +46,9 @@ members::Member member_for(const Run& run, const std::string& id, const std::str
 }  // namespace
 
 Result<Launch> Runs::prepare(StartRequest& request) const {
+  if (request.cwd.empty()) request.cwd = options_.root;
+  if (request.cwd.front() != '/') request.cwd = options_.root + "/" + request.cwd;
+  if (request.recorded) return *request.recorded;
   const Adapter* adapter = &command_adapter();
   if (!request.backend.empty()) adapter = find_adapter(request.backend);
   if (!adapter) {
@@ -68,9 +71,6 @@ Result<Launch> Runs::prepare(StartRequest& request) const {
   for (const auto& word : launch->argv)
     if (word.find('\0') != std::string::npos)
       return fail(Code::invalid_argument, "an argument contains a NUL byte", "argv");
-
-  if (request.cwd.empty()) request.cwd = options_.root;
-  if (request.cwd.front() != '/') request.cwd = options_.root + "/" + request.cwd;
   return launch;
 }
 

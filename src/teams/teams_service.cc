@@ -34,7 +34,7 @@ Result<TeamFile> read_team_file(const std::string& root, const std::string& file
     for (auto name : usual_files)
       if (fs::exists(fs::path(root) / name, error)) return read_team_file(root, std::string(name));
     return fail(Code::not_found, "the project has no .crucible/teams.yaml and no teams.yaml", "file",
-                "create one, or specify the file");
+                "for an example of one: cru teams --help");
   }
   if (file.find('\0') != std::string::npos)
     return fail(Code::invalid_argument, "contains a NUL byte", "file");

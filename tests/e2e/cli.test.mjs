@@ -55,14 +55,17 @@ test("cru logs -f follows through a killed daemon to the end of the run (EX-04)"
   assert.deepEqual([code, stdout], [0, "first\nlast\n"], stderr);
 });
 
-test("what a terminal would obey is made safe; the file keeps the bytes", async (t) => {
+test("colours pass to a terminal, and nothing else that it would obey; a pipe gets none, the file keeps the bytes", async (t) => {
   const project = await Project.started({}, t);
   await project.start("nasty", ["printf", "\\033]0;owned\\007\\033[31mred\\033[0m \\342\\200\\256bidi\\n"]);
   await project.ended("nasty");
   const shown = await project.onTerminal("logs", "nasty");
   assert.ok(!shown.stdout.includes("\x1b]") && !shown.stdout.includes("\u202e"), JSON.stringify(shown.stdout));
-  assert.match(shown.stdout, /red/);
-  assert.equal((await project.cru("logs", "nasty")).stdout, "\x1b]0;owned\x07\x1b[31mred\x1b[0m \u202ebidi\n", "a pipe gets what was printed");
+  assert.ok(shown.stdout.includes("\x1b[31mred\x1b[0m "), JSON.stringify(shown.stdout));
+  const plain = await project.onTerminal("logs", "nasty", "--no-color");
+  assert.ok(plain.stdout.includes("red <U+202E>bidi") && !plain.stdout.includes("\x1b"), JSON.stringify(plain.stdout));
+  assert.equal((await project.cru("logs", "nasty")).stdout, "\x1b]0;owned\x07red \u202ebidi\n", "a pipe gets what was printed, without colours");
+  assert.equal((await project.cru("logs", "nasty", "--raw")).stdout, "\x1b]0;owned\x07\x1b[31mred\x1b[0m \u202ebidi\n");
   assert.equal(project.fileLines("nasty")[0].data, "\x1b]0;owned\x07\x1b[31mred\x1b[0m \u202ebidi");
 });
 

@@ -53,8 +53,9 @@ Result<Reply> describe_answer(Result<inbox::Question> answered) {
   return Reply(std::move(reply));
 }
 
-Task<Result<Reply>> answer_question(runs::Runs& runs, std::string id, std::string answer) {
-  co_return describe_answer(co_await runs.answer(std::move(id), std::move(answer)));
+Task<Result<Reply>> answer_question(runs::Runs& runs, std::string id, std::string answer,
+                                    inbox::FreeText free_text) {
+  co_return describe_answer(co_await runs.answer(std::move(id), std::move(answer), free_text));
 }
 
 Task<Result<Reply>> respond(runs::Runs& runs, std::string id, std::string response) {
@@ -81,7 +82,8 @@ void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox) {
     return get_question(inbox, text(in, "id"), std::chrono::seconds(int_or(in, "wait_seconds")), call);
   });
   api.bind("answer_question", [&runs](const Call&, const json::object& in) {
-    return answer_question(runs, text(in, "id"), text(in, "answer"));
+    auto free_text = bool_or(in, "only_options") ? inbox::FreeText::refused : inbox::FreeText::allowed;
+    return answer_question(runs, text(in, "id"), text(in, "answer"), free_text);
   });
   api.bind("respond", [&runs](const Call&, const json::object& in) {
     return respond(runs, text(in, "id"), text(in, "response"));

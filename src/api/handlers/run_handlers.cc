@@ -20,6 +20,13 @@ std::vector<std::string> text_list(const json::object& input, std::string_view k
   return out;
 }
 
+std::map<std::string, std::string> text_map(const json::object& input, std::string_view key) {
+  std::map<std::string, std::string> out;
+  if (const auto* map = object_at(input, key))
+    for (const auto& entry : *map) out[std::string(entry.key())] = std::string(entry.value().as_string());
+  return out;
+}
+
 /// What the handlers of runs need.
 struct RunRooms {
   Store& store;
@@ -94,9 +101,7 @@ runs::StartRequest to_start_request(const Call& call, const json::object& input)
   request.backend = text(input, "backend");
   request.task = text(input, "task");
   request.cwd = text(input, "cwd");
-  if (const auto* env = object_at(input, "env"))
-    for (const auto& entry : *env)
-      request.env[std::string(entry.key())] = std::string(entry.value().as_string());
+  request.env = text_map(input, "env");
   request.worktree = bool_or(input, "worktree");
   request.pty = bool_or(input, "pty");
   if (input.contains("stdin")) request.has_stdin = bool_or(input, "stdin");
@@ -141,6 +146,23 @@ Task<Result<Reply>> kill_run(RunRooms rooms, Call call, std::string id, std::opt
     co_return fail(std::move(allowed.error()));
   auto run = co_await rooms.runs.kill(std::move(id), grace);
   co_return co_await reply_with(rooms, std::move(run));
+}
+
+std::optional<Duration> grace_of(const json::object& input) {
+  return input.contains("grace_seconds") ? std::optional(seconds(input, "grace_seconds")) : std::nullopt;
+}
+
+Task<Result<Reply>> restart_run(RunRooms rooms, FindCaller find_caller, Call call, std::string id,
+                                runs::RestartRequest request) {
+  if (find_caller) request.parent = co_await find_caller(call);
+  auto run = co_await rooms.runs.restart(std::move(id), std::move(request));
+  co_return co_await reply_with(rooms, std::move(run));
+}
+
+Task<Result<Reply>> remove_run(runs::Runs& runs, std::string id) {
+  auto removed = co_await runs.remove(std::move(id));
+  if (!removed) co_return fail(std::move(removed.error()));
+  co_return Reply(json::object{{"task_id", removed->task_id}, {"removed", true}});
 }
 
 /// The records of standard output in words, each with its number: a line that tells a person nothing is
@@ -257,10 +279,19 @@ void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCalle
     return start_run(rooms, find_caller, call, in, to_start_request(call, in));
   });
   api.bind("kill_run", [rooms](const Call& call, const json::object& in) {
-    std::optional<Duration> grace;
-    if (in.contains("grace_seconds")) grace = seconds(in, "grace_seconds");
-    return kill_run(rooms, call, text(in, "id"), grace);
+    return kill_run(rooms, call, text(in, "id"), grace_of(in));
   });
+  api.bind("restart_run", [rooms, find_caller](const Call& call, const json::object& in) {
+    return restart_run(rooms, find_caller, call, text(in, "id"),
+                       {.env = text_map(in, "env"),
+                        .grace = grace_of(in),
+                        .rows = int_or(in, "rows", 24),
+                        .cols = int_or(in, "cols", 80),
+                        .traceparent = call.trace,
+                        .parent = call.run_member});
+  });
+  api.bind("remove_run",
+           [&runs](const Call&, const json::object& in) { return remove_run(runs, text(in, "id")); });
   api.bind("read_output", [&runs](const Call&, const json::object& in) {
     return read_output(runs, text(in, "id"), to_output_query(in), text_or(in, "as") == "text");
   });

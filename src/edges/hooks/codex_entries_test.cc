@@ -303,9 +303,9 @@ TEST(CodexEntries, RefusesWhatItCannotRead) {
 }
 
 /// Some TOML, laid out as no person would.
-class Chaos {
+class TomlChaos {
  public:
-  explicit Chaos(unsigned seed) : random_(seed) {}
+  explicit TomlChaos(unsigned seed) : random_(seed) {}
   size_t below(size_t limit) { return random_() % limit; }
   std::string config() {
     std::string out;
@@ -358,7 +358,7 @@ class Chaos {
 
 TEST(CodexEntries, AnyFileIsItselfAgainAfterwards) {
   for (unsigned seed = 0; seed < 60; ++seed) {
-    auto before = Chaos(seed).config();
+    auto before = TomlChaos(seed).config();
     auto after = added(before);
     ASSERT_EQ(*in_codex(after), Installed::yes) << after;
     ASSERT_EQ(added(after), after);
@@ -370,7 +370,7 @@ TEST(CodexEntries, AnyFileIsItselfAgainAfterwards) {
 
 TEST(CodexEntries, AreFoundAgainWhereverCodexPutsThem) {
   for (unsigned seed = 0; seed < 60; ++seed) {
-    Chaos chaos(seed);
+    TomlChaos chaos(seed);
     auto config = chaos.config();
     auto blocks = chaos.rewritten(chaos.below(2) || has(config, "Stop = [") || !config.ends_with('\n')
                                       ? added(config)

@@ -68,7 +68,14 @@ class InotifyWatch final : public FolderWatch {
     *alive_ = false;
     if (gathering_) loop_.cancel_timer(gathering_);
   }
-  bool is_complete() const override { return complete_; }
+  bool is_complete() const override { return complete_ && !visiting_later_; }
+  void tell_now() override {
+    take_events();
+    if (gathering_) {
+      loop_.cancel_timer(gathering_);
+      tell();
+    }
+  }
 
  private:
   enum class Kind { above, within };
@@ -201,6 +208,11 @@ class InotifyWatch final : public FolderWatch {
   bool wants(const std::string& folder) const { return !options_.wants || options_.wants(folder); }
 
   void read_events() {
+    take_events();
+    arm();
+  }
+
+  void take_events() {
     alignas(inotify_event) std::array<char, 32768> buffer;
     work_left_ = work_at_once;
     while (work_left_ > 0) {
@@ -218,7 +230,6 @@ class InotifyWatch final : public FolderWatch {
       settle();
       if (present_ || was_present) tell_all();
     }
-    arm();
   }
 
   void take(const inotify_event& event, std::string_view name) {
@@ -296,13 +307,14 @@ class InotifyWatch final : public FolderWatch {
   }
   void gather() {
     if (gathering_) return;
-    gathering_ = loop_.set_timer(options_.gather, [this] {
-      gathering_ = 0;
-      FolderChanges changes{{pending_.begin(), pending_.end()}, std::exchange(all_, false)};
-      pending_.clear();
-      auto changed = changed_;
-      (*changed)(std::move(changes));  // may destroy this watch
-    });
+    gathering_ = loop_.set_timer(options_.gather, [this] { tell(); });
+  }
+  void tell() {
+    gathering_ = 0;
+    FolderChanges changes{{pending_.begin(), pending_.end()}, std::exchange(all_, false)};
+    pending_.clear();
+    auto changed = changed_;
+    (*changed)(std::move(changes));  // may destroy this watch
   }
 
   Loop& loop_;

@@ -32,8 +32,12 @@ struct FolderChanges {
 class FolderWatch {
  public:
   virtual ~FolderWatch() = default;
-  /// False when the system's limit on watches was met: then some changes go unseen until the next look.
+  /// False when the system's limit on watches was met, or while a large tree is not watched altogether: then
+  /// some changes go unseen until the next look.
   virtual bool is_complete() const = 0;
+  /// Tells at once what has changed until now, without gathering more. `changed` must not destroy the watch
+  /// then.
+  virtual void tell_now() = 0;
 };
 
 /// A folder that does not exist yet is watched through its nearest ancestor that does, and told (`all`) when

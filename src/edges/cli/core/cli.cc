@@ -227,6 +227,25 @@ Result<> choose_project(Context& context, const Globals& globals) {
   return {};
 }
 
+/// Whether the project was named, or is one by what stands in its folder. Without either it is only the
+/// current folder, and where there has been nothing there is nothing to look at.
+bool is_project(const api::Project& project, const Globals& globals) {
+  if (!globals.project.empty() || !api::own_environment("CRU_PROJECT").value_or("").empty()) return true;
+  std::error_code error;
+  for (const char* marker : {".crucible", ".coven", ".git"})
+    if (std::filesystem::exists(std::filesystem::symlink_status(project.root + "/" + marker, error)))
+      return true;
+  return false;
+}
+
+std::unexpected<Error> no_project(const api::Project& project) {
+  return fail(Code::not_found,
+              fmt::format("{} is not in a project: neither it nor a folder above it has .crucible, .coven or "
+                          ".git",
+                          project.root),
+              "project", "begin one here with: cru run -- COMMAND…\nor name one with: --project DIR");
+}
+
 Result<int> run_words(Context& context, std::vector<std::string> before,
                       const std::vector<std::string>& after) {
   Globals globals;
@@ -244,7 +263,7 @@ Result<int> run_words(Context& context, std::vector<std::string> before,
     if (words.size() > 1) words.erase(words.begin());
     const auto* about =
         words.empty() || words[0] == "help" ? nullptr : find_command(context.commands, words, used);
-    context.print(about                            ? help_for(*about)
+    context.print(about                            ? help_for(context.commands, *about)
                   : globals.help || !words.empty() ? help_overview(context.commands)
                                                    : help_short());
     return 0;
@@ -266,11 +285,13 @@ Result<int> run_words(Context& context, std::vector<std::string> before,
   if (!args) return fail(args.error());
   style_streams(context, globals);
   if (globals.help) {
-    context.print(help_for(*command));
+    context.print(help_for(context.commands, *command));
     return 0;
   }
-  if (command->needs_project)
+  if (command->needs_project) {
     if (auto chosen = choose_project(context, globals); !chosen) return fail(chosen.error());
+    if (command->reads && !is_project(context.project, globals)) return no_project(context.project);
+  }
   return command->run(context, *args);
 }
 

@@ -104,7 +104,7 @@ TEST_F(Cli, SaysWhichRunsAnAmbiguousBeginningMeans) {
   EXPECT_NE(show.err.find("a1, a2"), std::string::npos) << show.err;
 }
 
-TEST_F(Cli, WritesExactBytesToAPipe) {
+TEST_F(Cli, WritesBytesToAPipeWithoutTheirColours) {
   FakeDaemon daemon(project, [](const FakeRequest& request) -> FakeReply {
     if (request.target.find("since=0") == std::string::npos)
       return {200, R"({"task_id":"r","lines":[],"last_seq":3,"status":"completed"})"};
@@ -112,9 +112,11 @@ TEST_F(Cli, WritesExactBytesToAPipe) {
       {"seq":1,"stream":"stdout","data":"\u001b[31mred"},{"seq":2,"stream":"stdout","data":"\ufffd","raw":"/w==","eol":false},
       {"seq":3,"stream":"stderr","data":"oops"}]})"};
   });
+  auto exact = cru({"logs", "r", "--raw"});
+  EXPECT_EQ(exact.out, "\x1b[31mred\n\xff");
   auto logs = cru({"logs", "r"});
   EXPECT_EQ(logs.code, 0);
-  EXPECT_EQ(logs.out, "\x1b[31mred\n\xff");
+  EXPECT_EQ(logs.out, "red\n\xff");
   EXPECT_EQ(logs.err, "oops\n");
 }
 
@@ -222,6 +224,161 @@ TEST_F(Cli, SuggestsTheNearestVerbAndOption) {
   EXPECT_EQ(cru({"ps", "stray"}).code, 2);
   EXPECT_EQ(cru({"logs", "r", "--tail", "many"}).code, 2);
   EXPECT_EQ(cru({"run", "ls", "-l"}).code, 2);
+}
+
+TEST_F(Cli, TakesSeveralIds) {
+  FakeDaemon daemon(project, two_runs);
+  auto both = cru({"show", "alpha-1", "be"});
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_TRUE(both.out.starts_with("alpha-1 has completed\n")) << both.out;
+  EXPECT_NE(both.out.find("\n\nbeta-1 has failed: exited with code 1\n"), std::string::npos) << both.out;
+  auto json = cru({"show", "alpha-1", "beta-1", "--json"});
+  EXPECT_EQ(json.out, fmt::format("{}\n{}\n", run_a, run_b));
+  auto some = cru({"show", "gamma", "beta-1"});
+  EXPECT_EQ(some.code, 3) << "of the first that failed";
+  EXPECT_TRUE(some.out.contains("beta-1 has failed")) << "the others are shown all the same";
+  EXPECT_EQ(cru({"logs", "-f", "alpha-1", "beta-1"}).code, 2);
+}
+
+TEST_F(Cli, PrintsWhoseOutputItIsOfSeveral) {
+  FakeDaemon daemon(project, [](const FakeRequest& request) -> FakeReply {
+    auto id = request.target.substr(8, 1);
+    return {200, fmt::format(R"({{"task_id":"{}","lines":[{{"seq":1,"stream":"stdout","data":"of {}"}}],
+      "last_seq":1,"more":false,"status":"completed"}})",
+                             id, id)};
+  });
+  EXPECT_EQ(cru({"logs", "a", "b"}).out, "==> a <==\nof a\n\n==> b <==\nof b\n");
+  EXPECT_EQ(cru({"logs", "a"}).out, "of a\n");
+}
+
+TEST_F(Cli, KillReturnsWhenItIsOver) {
+  std::map<std::string, int> asked;
+  FakeDaemon daemon(project, [&](const FakeRequest& request) -> FakeReply {
+    if (request.target == "/version") return {};
+    auto id = request.target.substr(8, 1);
+    if (request.method == "POST") return {200, fmt::format(R"({{"task_id":"{}","status":"running"}})", id)};
+    bool ended = ++asked[id] > 2;
+    return {200, fmt::format(R"({{"task_id":"{}","status":"{}"}})", id, ended ? "killed" : "running")};
+  });
+  auto killed = cru({"kill", "a", "b"});
+  EXPECT_EQ(killed.code, 0) << killed.err;
+  EXPECT_EQ(killed.out, "a killed\nb killed\n");
+  auto requests = daemon.requests();
+  auto first_wait = std::ranges::find(requests, "/agents/a?wait_seconds=30", &FakeRequest::target);
+  auto last_kill = std::ranges::find(requests, "/agents/b/kill", &FakeRequest::target);
+  EXPECT_LT(last_kill, first_wait) << "both are told before the first is waited for";
+  asked.clear();
+  EXPECT_EQ(cru({"kill", "a", "--no-wait"}).out, "a\n");
+  EXPECT_TRUE(asked.empty());
+}
+
+TEST_F(Cli, RestartsWithTheEnvironmentOfThisTerminal) {
+  FakeDaemon daemon(project, two_runs);
+  ::setenv("LC_CRU_TEST", "here", 1);
+  auto restarted = cru({"restart", "al", "--env", "LEVEL=2", "--grace-seconds", "0"});
+  ::unsetenv("LC_CRU_TEST");
+  EXPECT_EQ(restarted.code, 0) << restarted.err;
+  auto request = daemon.requests().back();
+  EXPECT_EQ(request.target, "/agents/alpha-1/restart");
+  auto body = parse_json(request.body)->as_object();
+  EXPECT_EQ(body["grace_seconds"], 0);
+  EXPECT_EQ(body["env"].as_object()["LEVEL"], "2");
+  EXPECT_EQ(body["env"].as_object()["LC_CRU_TEST"], "here");
+}
+
+TEST_F(Cli, ATaskAloneIsNoCommandAndSaysWhatWasMeant) {
+  FakeDaemon daemon(project, two_runs);
+  auto offered = cru({"run", "fix the bug's cause"});
+  EXPECT_EQ(offered.code, 3);
+  EXPECT_NE(offered.err.find("is neither an agent nor a program"), std::string::npos) << offered.err;
+  EXPECT_NE(offered.err.find("cru run --backend "), std::string::npos) << offered.err;
+  EXPECT_NE(offered.err.find("cru chat -m 'fix the bug'\\''s cause'"), std::string::npos) << offered.err;
+  EXPECT_EQ(offered.err.find("cru run -- "), std::string::npos) << offered.err;
+  auto command = cru({"run", "--id", "x", "sh -c true"});
+  EXPECT_NE(command.err.find("cru run -- sh -c true\n"), std::string::npos) << command.err;
+  for (const auto& request : daemon.requests()) EXPECT_NE(request.method, "POST") << request.target;
+}
+
+TEST_F(Cli, ABackendMayNeedNoTask) {
+  FakeDaemon daemon(project, [](const FakeRequest& request) -> FakeReply {
+    if (request.method != "POST") return {};
+    bool is_own = request.body.find("\"tests\"") != std::string::npos;
+    return is_own ? FakeReply{201, R"({"task_id":"r","status":"running"})"}
+                  : FakeReply{
+                        400, R"({"error":"invalid_argument","message":"a task is required","field":"task"})"};
+  });
+  EXPECT_EQ(cru({"run", "--backend", "tests", "--detach"}).code, 0);
+  EXPECT_FALSE(parse_json(daemon.requests().back().body)->as_object().contains("task"));
+  auto refused = cru({"run", "--backend", "claude", "--detach"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("cru run --backend claude \"TASK\""), std::string::npos) << refused.err;
+}
+
+/// Two runs that ask: one once, one twice.
+FakeReply three_questions(const FakeRequest& request) {
+  if (request.target == "/version") return {};
+  if (request.target == "/questions")
+    return {200, R"({"questions":[{"id":"q-1","task_id":"nightly","status":"answered"},
+      {"id":"q-2","task_id":"nightly","status":"pending"},{"id":"q-3","task_id":"other","status":"pending"},
+      {"id":"q-4","task_id":"other","status":"pending"}]})"};
+  if (request.target.starts_with("/questions/q-2"))
+    return {200, R"({"task_id":"nightly","response":"yes","message":"delivered"})"};
+  return {404, R"({"error":"not_found","message":"no such question"})"};
+}
+
+TEST_F(Cli, ARunsOnlyQuestionIsAnsweredByItsName) {
+  FakeDaemon daemon(project, three_questions);
+  auto answered = cru({"questions", "answer", "nightly", "yes"});
+  EXPECT_EQ(answered.code, 0) << answered.err;
+  EXPECT_EQ(answered.out, "answered nightly with \"yes\": delivered\n");
+  EXPECT_EQ(daemon.requests().back().target, "/questions/q-2/answer");
+  EXPECT_EQ(parse_json(daemon.requests().back().body)->as_object(),
+            (json::object{{"answer", "yes"}, {"only_options", true}}));
+  cru({"questions", "answer", "q-2", "perhaps", "--free-text"});
+  EXPECT_EQ(parse_json(daemon.requests().back().body)->as_object(),
+            (json::object{{"answer", "perhaps"}, {"only_options", false}}));
+  auto several = cru({"questions", "answer", "other", "yes"});
+  EXPECT_EQ(several.code, 2);
+  EXPECT_NE(several.err.find("q-3, q-4"), std::string::npos) << several.err;
+  EXPECT_EQ(cru({"questions", "answer", "nobody", "yes"}).code, 3);
+}
+
+TEST_F(Cli, OutsideAProjectLookingSaysSoAndCreatesNothing) {
+  auto before = std::filesystem::current_path();
+  std::filesystem::create_directories(project.root + "/nothing/here");
+  std::filesystem::current_path(project.root + "/nothing/here");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"ps"}, {"crew"}, {"logs", "x"}, {"kill", "x"}, {"locks"}, {"config"}}) {
+    auto outcome = cru_here(words);
+    EXPECT_EQ(outcome.code, 3) << words[0] << outcome.err;
+    EXPECT_NE(outcome.err.find("is not in a project"), std::string::npos) << outcome.err;
+  }
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(std::filesystem::is_empty(project.root + "/nothing/here"));
+  EXPECT_FALSE(std::filesystem::exists(project.state()));
+}
+
+TEST_F(Cli, HelpIsOneScreenWithEveryVerb) {
+  auto help = cru({"--help"}).out;
+  EXPECT_LE(std::ranges::count(help, '\n'), 46);
+  for (std::string_view rest = help; !rest.empty();) {
+    auto line = rest.substr(0, rest.find('\n'));
+    EXPECT_LE(line.size(), 100u) << line;
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+  }
+  EXPECT_EQ(help.find("Runs "), std::string::npos) << "no verb is missing and was added at the end";
+  for (const auto& command : all_commands()) {
+    if (command.hidden) continue;
+    auto space = command.path.find(' ');
+    auto noun = command.path.substr(0, space);
+    auto at = help.find(noun);
+    EXPECT_NE(at, std::string::npos) << command.path;
+    if (space != std::string::npos)
+      EXPECT_NE(help.find(command.path.substr(space + 1), at), std::string::npos) << command.path;
+  }
+  auto noun = cru({"teams", "--help"}).out;
+  EXPECT_NE(noun.find("Commands:\n"), std::string::npos) << noun;
+  EXPECT_NE(noun.find("  teams up "), std::string::npos) << noun;
 }
 
 TEST_F(Cli, SaysWhyTheDaemonDidNotStart) {

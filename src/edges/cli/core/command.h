@@ -57,6 +57,7 @@ struct Command {
   /// Returns the exit code, or an error that is then shown.
   std::function<Result<int>(Context&, const Args&)> run = {};
   bool needs_project = true;
+  bool reads = false;  ///< only looks at what is there: outside a project it says so and creates nothing
   bool hidden = false;
   std::string details = {};  ///< a paragraph for `--help`
 };

@@ -134,6 +134,8 @@ Result<int> print_candidates(Context& context, const std::vector<std::string>& w
       for (const char* flag : {"--json", "--help"}) out.emplace_back(flag);
       size_t place = typed.plain.size() - typed.used;
       const auto& arguments = typed.command->arguments;
+      // One that takes several takes the next as well.
+      if (!arguments.empty() && arguments.back().rest) place = std::min(place, arguments.size() - 1);
       if (place < arguments.size() && arguments[place].name == "id") add_ids(context, *typed.command, out);
       if (place == 0) add_agents(context, *typed.command, words, out);
       if (typed.command->path == "completion")

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "base/text.h"
@@ -44,39 +45,113 @@ std::string lines_of(const std::vector<const Command*>& list) {
   return out;
 }
 
-/// Most used first; a group that is not listed comes last.
-std::vector<std::string> groups(std::span<const Command> commands) {
-  std::vector<std::string> order{"Runs",         "Questions", "Agents", "Live agents",
-                                 "Coordination", "Notes",     "Hooks",  "Daemon"};
-  for (const auto& command : commands)
-    if (!command.hidden && std::ranges::find(order, command.group) == order.end())
-      order.push_back(command.group);
-  return order;
+/// One line of the overview: verbs, separated by commas ("work list|submit" are the two of work), and what
+/// they are for.
+struct HelpRow {
+  std::string_view verbs, purpose;
+};
+struct HelpGroup {
+  std::string_view title;
+  std::vector<HelpRow> rows;
+};
+
+/// The overview is one screen: it is written by hand, and what is missing in it is added at its end.
+const std::vector<HelpGroup>& groups() {
+  static const std::vector<HelpGroup> all = {
+      {"Runs",
+       {{"run", "start an agent, a command or an agent CLI; it survives this terminal"},
+        {"ps, show, logs", "list runs, show one, print its output (logs -f follows it)"},
+        {"wait, attach, send", "wait for the end, take over its terminal, write to it"},
+        {"kill, restart, rm", "stop a run, start it again, remove one that has ended"},
+        {"events", "the log of everything that happened"}}},
+      {"Questions",
+       {{"questions list|show|answer", "what agents ask you"}, {"ask", "ask a person, from inside a run"}}},
+      {"Agents and chats",
+       {{"agents list|show|validate|new", "definitions of agents"},
+        {"chat", "talk to an agent that delegates work to others"},
+        {"chats, sessions list|show|open|prune", "earlier chats and the reports of agents"},
+        {"crew", "everybody who acts here, what they do, and who needs you"}}},
+      {"Live agents",
+       {{"spawn, say, world", "spawn a live agent, talk to it, see the office"},
+        {"live list|show|states|tasks|conversation|message", "look at live agents"},
+        {"live assign|complete|move|terminate", "direct them"}}},
+      {"Coordination",
+       {{"work list|submit|claim|complete|cancel|show|why", "the queue of work"},
+        {"locks list|acquire|release", "who is changing which files"},
+        {"handoffs list|show|write", "what one session leaves for the next"},
+        {"memory remember|recall", "facts that agents keep"},
+        {"teams list|validate|up|down", "start and stop the team of teams.yaml"},
+        {"peers, peers changes|cleanup", "connected agents and what they changed"},
+        {"guardrails", "check a command against the rules"}}},
+      {"Project",
+       {{"notes search|list|read|index|status", "the project's markdown"},
+        {"hooks install|uninstall|status", "connect Claude Code or Codex"},
+        {"mcp", "the MCP server for agent hosts"},
+        {"trust, untrust", "let in what the repository brings, or keep it out"}}},
+      {"cru itself",
+       {{"open", "the web page"},
+        {"pair, pair redeem|list|revoke", "give another place your rights"},
+        {"daemon start|stop|restart|status", "the daemon; other commands start it by themselves"},
+        {"daemon logs|run|adopt", "its log; in the foreground; with an older state folder"},
+        {"config, config path, doctor", "settings, and what is wrong with them"},
+        {"demo, completion, version", "a tour, shell completions, the version"}}},
+  };
+  return all;
 }
 
-/// Commands with the same first word stand together.
-std::vector<const Command*> commands_of(std::span<const Command> commands, const std::string& group) {
-  auto first_word = [](const Command* command) { return command->path.substr(0, command->path.find(' ')); };
-  std::vector<const Command*> out;
-  for (const auto& command : commands) {
-    if (command.hidden || command.group != group) continue;
-    auto last = std::ranges::find(out.rbegin(), out.rend(), first_word(&command), first_word);
-    out.insert(last == out.rend() ? out.end() : last.base(), &command);
+/// "work list", "work submit" for "work list|submit".
+std::set<std::string> paths_of(std::string_view verbs) {
+  std::set<std::string> out;
+  while (!verbs.empty()) {
+    auto item = verbs.substr(0, verbs.find(','));
+    verbs.remove_prefix(std::min(verbs.size(), item.size() + 1));
+    item = trim(item);
+    auto space = item.find(' ');
+    if (space == std::string_view::npos) {
+      out.emplace(item);
+      continue;
+    }
+    for (auto rest = item.substr(space + 1); !rest.empty();) {
+      auto verb = rest.substr(0, rest.find('|'));
+      out.insert(fmt::format("{} {}", item.substr(0, space), verb));
+      rest.remove_prefix(std::min(rest.size(), verb.size() + 1));
+    }
   }
   return out;
+}
+
+std::string overview_line(std::string_view verbs, std::string_view purpose) {
+  constexpr size_t width = 38;
+  // A long list of verbs has its purpose right behind it: the column stays narrow.
+  return line(std::string(verbs), std::string(purpose), width);
+}
+
+/// The verbs that begin with `word`, without itself.
+std::vector<const Command*> verbs_of(std::span<const Command> commands, const std::string& word) {
+  std::vector<const Command*> list;
+  for (const auto& command : commands)
+    if (!command.hidden && command.path.starts_with(word + " ")) list.push_back(&command);
+  return list;
 }
 
 }  // namespace
 
 std::string help_overview(std::span<const Command> commands) {
-  std::string out = "cru supervises a crew of AI agents on this machine.\n\nUsage: cru COMMAND [options]\n";
-  for (const auto& group : groups(commands))
-    out += fmt::format("\n{}:\n{}", group, lines_of(commands_of(commands, group)));
-  out += fmt::format("\n{}\n", global_options);
+  std::string out = "cru supervises a crew of AI agents on this machine.\n\nUsage: cru COMMAND [options]\n\n";
+  std::set<std::string> told;
+  for (const auto& group : groups()) {
+    out += fmt::format("{}\n", group.title);
+    for (const auto& row : group.rows) {
+      out += overview_line(row.verbs, row.purpose);
+      told.merge(paths_of(row.verbs));
+    }
+  }
+  for (const auto& command : commands)
+    if (!command.hidden && !told.contains(command.path)) out += overview_line(command.path, command.summary);
   out +=
+      "\nEvery command has --help, --json, --project DIR and --no-color. A noun alone lists: cru locks.\n"
       "Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 denied, 5 daemon unreachable,\n"
-      "6 the run failed, 7 timeout, 8 waits for your trust, 130 interrupted.\n\n"
-      "Help for one command: cru COMMAND --help\n";
+      "6 the run failed, 7 timeout, 8 waits for your trust, 130 interrupted.\n";
   return out;
 }
 
@@ -91,9 +166,9 @@ std::string help_short() {
          "All commands: cru --help\n";
 }
 
-std::string help_for(const Command& command) {
+std::string help_for(std::span<const Command> commands, const Command& command) {
   auto out = fmt::format("{}\n\nUsage: {}\n", command.summary, usage_of(command));
-  if (command.path == "run") out += "       cru run [options] --backend NAME TASK\n";
+  if (command.path == "run") out += "       cru run [options] --backend NAME [TASK]\n";
   if (!command.details.empty()) out += fmt::format("\n{}\n", command.details);
   std::vector<std::pair<std::string, std::string>> rows;
   for (const auto& argument : command.arguments)
@@ -122,16 +197,14 @@ std::string help_for(const Command& command) {
   for (const auto& [left, right] : rows) out += line(left, right, width);
   if (!command.examples.empty()) out += "\nExamples:\n";
   for (const auto& example : command.examples) out += "  " + example + "\n";
+  if (auto verbs = verbs_of(commands, command.path); !verbs.empty())
+    out += fmt::format("\nCommands:\n{}", lines_of(verbs));
   return out + fmt::format("\n{}", global_options);
 }
 
 std::string help_for_group(std::span<const Command> commands, const std::string& word) {
-  std::vector<const Command*> list;
-  for (const auto& command : commands)
-    if (!command.hidden && (command.path == word || command.path.starts_with(word + " ")))
-      list.push_back(&command);
   return fmt::format("Usage: cru {} COMMAND\n\n{}\nHelp for one command: cru {} COMMAND --help\n", word,
-                     lines_of(list), word);
+                     lines_of(verbs_of(commands, word)), word);
 }
 
 }  // namespace cru::cli

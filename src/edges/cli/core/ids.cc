@@ -39,6 +39,18 @@ const Listing& listing_of(Named named) {
   return runs;
 }
 
+/// The pending questions of the run with this name; of several runs that begin with it if there is none.
+std::vector<std::string> questions_of_run(const json::array& questions, const std::string& name) {
+  std::vector<std::string> exact, begun;
+  for (const auto& each : questions) {
+    if (!each.is_object() || text_or(each.get_object(), "status") != "pending") continue;
+    auto run = text_or(each.get_object(), "task_id");
+    if (!name.empty() && run.starts_with(name))
+      (run == name ? exact : begun).emplace_back(text_or(each.get_object(), "id"));
+  }
+  return exact.empty() ? begun : exact;
+}
+
 }  // namespace
 
 Result<std::string> complete_id(Client& client, Named named, const std::string& prefix) {
@@ -53,6 +65,9 @@ Result<std::string> complete_id(Client& client, Named named, const std::string& 
     if (id == prefix) return id;
     if (!prefix.empty() && id.starts_with(prefix)) found.push_back(id);
   }
+  if (const auto* rows = array_at(*reply, listing.list);
+      rows && named == Named::question && found.size() != 1)
+    if (auto asked = questions_of_run(*rows, prefix); found.empty() || asked.size() == 1) found = asked;
   if (found.size() == 1) return found[0];
   if (found.empty()) {
     auto near = closest(prefix, ids);

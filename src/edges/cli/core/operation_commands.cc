@@ -8,6 +8,7 @@
 #include "api/operation.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
+#include "edges/cli/core/sentences.h"
 
 namespace cru::cli {
 namespace {
@@ -132,7 +133,8 @@ Result<int> show_reply(Context& context, const Operation& operation, const std::
   if (refused) return context.show(refusal_of(object));
   if (operation.cli.list.empty()) {
     if (auto* found = object.find("success"); found != object.end()) object.stable_erase(found);
-    context.print(record(object, context.out));
+    auto sentence = sentence_of(operation.name, object, context.out);
+    context.print(sentence.empty() ? record(object, context.out) : sentence);
     return 0;
   }
   auto columns = operation.cli.columns;
@@ -166,7 +168,7 @@ const Field* named_field(const Operation& operation) {
 /// What the path's id names; empty for what cannot be listed.
 std::optional<Named> named_by(const Operation& operation) {
   auto path = operation.routes.front().path;
-  if (path.starts_with("/world")) return {};
+  if (path.starts_with("/world") || path.starts_with("/pairings")) return {};
   if (path.starts_with("/live")) return Named::live;
   if (path.starts_with("/questions")) return Named::question;
   if (path.starts_with("/work")) return Named::work;
@@ -190,6 +192,22 @@ Result<std::string> call_by_name(Context& context, const Operation& operation, j
   return reply;
 }
 
+/// Whether it was refused what one can wait for.
+bool is_about_waiting(const json::object& reply) {
+  auto reason = text_or(reply, "reason");
+  return !bool_or(reply, "success", true) && (reason == "locked_by_other" || reason == "no_tasks_available");
+}
+
+/// The same refusal after a wait: to advise waiting makes no sense any more.
+Error waited_in_vain(const json::object& reply) {
+  auto error = refusal_of(reply);
+  error.code = Code::timed_out;
+  error.message = "the wait has ended: " + error.message;
+  error.hint =
+      text_or(reply, "reason") == "locked_by_other" ? "see: cru locks" : "see: cru work list --status open";
+  return error;
+}
+
 /// Of a default, which is JSON.
 std::string_view unquoted(std::string_view json) {
   return json.starts_with('"') ? json.substr(1, json.size() - 2) : json;
@@ -209,6 +227,8 @@ Command make_command(const Operation& operation) {
                   : operation.is_coordination                 ? "Coordination"
                                                               : "Runs";
   command.summary = operation.summary;
+  // What is named by an id has to be there already.
+  command.reads = operation.reads_only || named_field(operation);
   for (auto name : operation.cli.arguments)
     for (const auto& field : operation.fields)
       if (field.name == name)
@@ -245,16 +265,22 @@ Result<std::string> call_row(Context& context, std::string_view operation, json:
 }
 
 Result<int> run_row(Context& context, std::string_view operation, json::object input) {
+  bool waited = int_or(input, "wait_seconds") > 0;
   auto reply = call_row(context, operation, std::move(input));
   if (!reply) return fail(reply.error());
+  auto value = parse_json(*reply);
+  if (waited && value && value->is_object() && is_about_waiting(value->get_object())) {
+    if (!context.json) return fail(waited_in_vain(value->get_object()));
+    context.print_json(*reply);
+    return exit_timed_out;
+  }
   return show_reply(context, *api::find_operation(operation), *reply);
 }
 
 Error refusal_of(const json::object& reply) {
   constexpr std::array<std::array<std::string_view, 3>, 8> known = {
-      {{"locked_by_other", "another agent holds the lock",
-        "wait with --wait SECONDS, or see: cru locks list"},
-       {"lock_not_found_or_not_owner", "you do not hold this lock", "see: cru locks list"},
+      {{"locked_by_other", "another agent holds the lock", "wait with --wait SECONDS, or see: cru locks"},
+       {"lock_not_found_or_not_owner", "you do not hold this lock", "see: cru locks"},
        {"stale_fencing_token", "the fencing token is outdated", "acquire the lock or claim the work again"},
        {"ttl_out_of_range", "the lifetime of a lock must be 1 to 480 minutes", ""},
        {"invalid_file_path", "invalid path", ""},
@@ -272,6 +298,9 @@ Error refusal_of(const json::object& reply) {
     if (error.hint.empty()) error.hint = hint;
   }
   if (error.message.empty()) error.message = reason;
+  // So that it can be typed as it stands.
+  if (auto id = text_or(reply, "task_id"); !id.empty() && error.hint.ends_with(" ID"))
+    error.hint.replace(error.hint.size() - 2, 2, id);
   return error;
 }
 

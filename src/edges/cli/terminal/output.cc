@@ -15,6 +15,21 @@ std::string bytes_of(const json::object& line) {
   return std::string(text_or(line, "data"));
 }
 
+namespace {
+
+Colours colours_for(const Style& style) {
+  if (!style.tty) return Colours::plain;
+  return style.colour ? Colours::shown : Colours::dropped;
+}
+
+}  // namespace
+
+OutputPrinter::OutputPrinter(const Context& context, Options options)
+    : context_(context),
+      options_(options),
+      out_colours_(colours_for(context.out)),
+      err_colours_(colours_for(context.err)) {}
+
 void OutputPrinter::print(const json::array& lines) {
   for (const auto& line : lines)
     if (line.is_object()) print_line(line.get_object());
@@ -33,12 +48,14 @@ void OutputPrinter::print_line(const json::object& line) {
     std::string_view ts = text_or(line, "ts");
     pending_ += style.paint(ts, Colour::dim) + " ";
   }
-  if (style.tty && !options_.raw) {
-    auto text = bytes_of(line);
-    if (ends && text.ends_with('\r')) text.pop_back();  // a line of CRLF
-    pending_ += safe_for_terminal(text, is_told ? Newlines::keep : Newlines::escape);
+  auto text = bytes_of(line);
+  if (options_.raw) {
+    pending_ += text;
+  } else if (is_told) {
+    pending_ += style.tty ? safe_for_terminal(text, Newlines::keep) : text;
   } else {
-    pending_ += bytes_of(line);
+    if (style.tty && ends && text.ends_with('\r')) text.pop_back();  // a line of CRLF
+    pending_ += colours_of(fd).take(text, ends);
   }
   if (ends) pending_ += '\n';
   line_open_[fd] = !ends;
@@ -53,7 +70,9 @@ void OutputPrinter::finish() {
   flush();
   for (int fd : {1, 2}) {
     const Style& style = fd == 2 ? context_.err : context_.out;
-    if (line_open_[fd] && style.tty) write_out(fd, "\n");
+    auto rest = colours_of(fd).finish();
+    if (line_open_[fd] && style.tty) rest += "\n";
+    if (!rest.empty()) write_out(fd, rest);
     line_open_[fd] = false;
   }
 }

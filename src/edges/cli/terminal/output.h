@@ -1,10 +1,11 @@
 #pragma once
-/// Output: a run's lines on our own streams. A terminal gets text made safe; a
-/// file or pipe gets exactly the bytes that the run wrote.
+/// Output: a run's lines on our own streams. A terminal gets text made safe, with
+/// its colours; a file or pipe gets the bytes that the run wrote, without them.
 #include <string>
 
 #include "base/json.h"
 #include "base/time.h"
+#include "edges/cli/terminal/colours.h"
 #include "edges/client/client.h"
 
 namespace cru::cli {
@@ -16,23 +17,26 @@ class OutputPrinter {
  public:
   struct Options {
     bool timestamps = false;
-    bool raw = false;  ///< exact bytes on a terminal too
+    bool raw = false;  ///< exact bytes, wherever they go
   };
-  OutputPrinter(const Context& context, Options options) : context_(context), options_(options) {}
+  OutputPrinter(const Context& context, Options options);
 
   /// Writes the records of one page, in order.
   void print(const json::array& lines);
-  /// Ends a line that the run left open, so that what follows starts at the margin. Terminals only.
+  /// Ends a line and colours that the run left open, so that what follows starts at the margin and in the
+  /// usual ones. Terminals only.
   void finish();
 
  private:
   void print_line(const json::object& line);
   void flush();
+  ColourFilter& colours_of(int fd) { return fd == 2 ? err_colours_ : out_colours_; }
   const Context& context_;
   Options options_;
   int fd_ = 1;
   std::string pending_;
   bool line_open_[3] = {false, false, false};
+  ColourFilter out_colours_, err_colours_;
 };
 
 /// The exact bytes of a record, without the newline that may follow.

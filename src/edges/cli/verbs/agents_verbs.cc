@@ -230,6 +230,7 @@ void add_agents_commands(std::vector<Command>& table) {
       "override yours (~/.config/crucible/agents/*.md), which override the built-in ones.\n"
       "Claude Code's agent files also work.";
   list.run = list_verb;
+  list.reads = true;
   auto bare = list;
   bare.path = "agents";
   bare.hidden = true;

@@ -3,7 +3,48 @@
 #include "edges/cli/chat/chat.h"
 #include "edges/cli/core/operation_commands.h"
 
+#include <algorithm>
+#include <array>
+
 namespace cru::cli {
+namespace {
+
+/// A noun alone lists what there is of it, or says how it is.
+void add_bare_nouns(std::vector<Command>& table) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> nouns = {
+      {{"teams", "teams list"},
+       {"locks", "locks list"},
+       {"handoffs", "handoffs list"},
+       {"memory", "memory recall"},
+       {"notes", "notes list"},
+       {"live", "live list"},
+       {"hooks", "hooks status"},
+       {"daemon", "daemon status"}}};
+  for (auto [noun, path] : nouns) {
+    auto found = std::ranges::find(table, path, &Command::path);
+    auto bare = *found;
+    bare.path = noun;
+    // Without words of its own: one behind it is a mistyped verb.
+    bare.arguments.clear();
+    bare.examples = {"cru " + bare.path};
+    bare.hidden = true;
+    table.push_back(std::move(bare));
+  }
+}
+
+/// `chats` is another name for `sessions`: who has chatted looks for chats.
+void add_chats(std::vector<Command>& table) {
+  std::vector<Command> others;
+  for (const auto& command : table)
+    if (command.path == "sessions" || command.path.starts_with("sessions ")) others.push_back(command);
+  for (auto& command : others) {
+    command.path.replace(0, std::string_view("sessions").size(), "chats");
+    command.hidden = command.path != "chats";
+    table.push_back(std::move(command));
+  }
+}
+
+}  // namespace
 
 const std::vector<Command>& all_commands() {
   static const auto table = [] {
@@ -14,6 +55,7 @@ const std::vector<Command>& all_commands() {
     add_config_commands(out);
     add_run_commands(out);
     add_output_commands(out);
+    add_ending_commands(out);
     add_event_commands(out);
     add_question_commands(out);
     add_coordination_commands(out);
@@ -24,6 +66,8 @@ const std::vector<Command>& all_commands() {
     add_trust_commands(out);
     add_other_commands(out);
     add_generic_commands(out);
+    add_bare_nouns(out);
+    add_chats(out);
     return out;
   }();
   return table;

@@ -14,6 +14,7 @@ void add_sessions_commands(std::vector<Command>& table);
 void add_config_commands(std::vector<Command>& table);
 void add_run_commands(std::vector<Command>& table);
 void add_output_commands(std::vector<Command>& table);
+void add_ending_commands(std::vector<Command>& table);
 void add_event_commands(std::vector<Command>& table);
 void add_question_commands(std::vector<Command>& table);
 void add_coordination_commands(std::vector<Command>& table);

@@ -24,7 +24,12 @@ class CliTest : public client::ProjectTest {
  protected:
   /// Carries out `cru WORDS` in this process, in the test's project.
   Outcome cru(std::vector<std::string> words) {
-    words.insert(words.begin(), {"cru", "--project", project.root});
+    words.insert(words.begin(), {"--project", project.root});
+    return cru_here(std::move(words));
+  }
+  /// The same in the project of the current folder.
+  Outcome cru_here(std::vector<std::string> words) {
+    words.insert(words.begin(), "cru");
     std::vector<char*> argv;
     for (auto& word : words) argv.push_back(word.data());
     testing::internal::CaptureStdout();

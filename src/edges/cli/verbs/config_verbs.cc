@@ -83,6 +83,7 @@ Result<int> config_verb(Context& context, const Args& args) {
   const auto* warnings = array_at(config, "warnings");
   for (const auto& each : warnings ? *warnings : json::array())
     if (each.is_string()) context.note(fmt::format("warning: {}", std::string_view(each.get_string())));
+  for (const auto& trouble : context.client().troubles()) context.note(fmt::format("warning: {}", trouble));
   if (!args.has("all") && !args.has("key"))
     context.note("all settings: cru config --all; the files: cru config path");
   return 0;
@@ -117,6 +118,7 @@ void add_config_commands(std::vector<Command>& table) {
        .flags = {{.name = "all", .letter = 'a', .summary = "also show defaults"}},
        .examples = {"cru config", "cru config models.", "cru config --all --json"},
        .run = config_verb,
+       .reads = true,
        .details =
            "The project's file overrides your own, and environment variables override both.\n"
            "Changes that the daemon has not loaded yet are marked; apply them with cru daemon restart."});
@@ -124,7 +126,8 @@ void add_config_commands(std::vector<Command>& table) {
                    .group = "cru",
                    .summary = "Prints the paths of the configuration files: yours, then the project's",
                    .examples = {"cru config path"},
-                   .run = path_verb});
+                   .run = path_verb,
+                   .reads = true});
 }
 
 }  // namespace cru::cli

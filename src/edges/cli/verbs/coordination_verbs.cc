@@ -166,7 +166,21 @@ Result<int> up_verb(Context& context, const Args& args) {
 }
 
 void add_teams(std::vector<Command>& table) {
-  table.push_back(team_row("list_teams", "teams list"));
+  auto list = team_row("list_teams", "teams list");
+  list.examples = {"cru teams", "cru teams list crew.yaml"};
+  list.details =
+      "A team is described in .crucible/teams.yaml or teams.yaml (docs/formats/teams.md):\n\n"
+      "  team: compiler\n"
+      "  agents:\n"
+      "    - name: lead\n"
+      "      role: coordinator\n"
+      "      capabilities: [planning]\n"
+      "      description: splits the work\n"
+      "    - name: coder\n"
+      "      role: worker\n"
+      "      capabilities: [c++]\n"
+      "      description: writes the code";
+  table.push_back(std::move(list));
   auto validate = team_row("validate_team", "teams validate");
   validate.examples = {"cru teams validate", "cru teams validate crew.yaml"};
   validate.details =

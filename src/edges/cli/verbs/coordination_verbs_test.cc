@@ -33,9 +33,8 @@ TEST_F(CoordinationVerbs, ARefusalIsNeverExitZero) {
     auto refused = cru({"locks", "acquire", "a"});
     EXPECT_EQ(refused.code, 1);
     EXPECT_EQ(refused.out, "");
-    EXPECT_EQ(
-        refused.err,
-        "cru: a is locked by codex-1 until 10:00\n  wait with --wait SECONDS, or see: cru locks list\n");
+    EXPECT_EQ(refused.err,
+              "cru: a is locked by codex-1 until 10:00\n  wait with --wait SECONDS, or see: cru locks\n");
     auto json = cru({"locks", "acquire", "a", "--json"});
     EXPECT_EQ(json.code, 1);
     EXPECT_EQ(text_or(parse_json(json.out)->as_object(), "reason"), "locked_by_other");
@@ -51,10 +50,42 @@ TEST_F(CoordinationVerbs, WaitForALockAndForWork) {
                     always(200, R"({"success":true,"action":"acquired","file_path":"a","fencing_token":7})"));
   auto taken = cru({"locks", "acquire", "a", "--wait", "5", "--ttl-minutes", "30"});
   EXPECT_EQ(taken.code, 0);
-  EXPECT_EQ(taken.out, "action         acquired\nfile_path      a\nfencing_token  7\n");
+  EXPECT_EQ(taken.out, "locked a; fencing token 7\n");
   EXPECT_EQ(body_of(daemon), (json::object{{"file_path", "a"}, {"ttl_minutes", 30}, {"wait_seconds", 5}}));
   cru({"work", "claim", "--task-types", "review", "--task-types", "fix", "--wait", "1"});
   EXPECT_EQ(body_of(daemon), (json::object{{"task_types", {"review", "fix"}}, {"wait_seconds", 1}}));
+}
+
+TEST_F(CoordinationVerbs, AWaitThatEndedHasAnExitCodeOfItsOwn) {
+  {
+    FakeDaemon daemon(project, always(409, R"({"success":false,"reason":"locked_by_other",
+      "message":"a is locked by codex-1 until 10:00"})"));
+    auto waited = cru({"locks", "acquire", "a", "--wait", "1"});
+    EXPECT_EQ(waited.code, 7);
+    EXPECT_EQ(waited.err, "cru: the wait has ended: a is locked by codex-1 until 10:00\n  see: cru locks\n");
+    EXPECT_EQ(cru({"locks", "acquire", "a", "--wait", "1", "--json"}).code, 7);
+    EXPECT_EQ(cru({"locks", "acquire", "a"}).code, 1);
+    EXPECT_EQ(cru({"locks", "acquire", "a", "--wait", "0"}).code, 1);
+  }
+  FakeDaemon daemon(project, always(409, R"({"success":false,"reason":"no_tasks_available"})"));
+  EXPECT_EQ(cru({"work", "claim", "--wait", "1"}).code, 7);
+  EXPECT_EQ(cru({"work", "claim"}).code, 1);
+}
+
+TEST_F(CoordinationVerbs, NounsAloneList) {
+  FakeDaemon daemon(project, always(200, R"({"success":true})"));
+  const std::vector<std::pair<std::string, std::string>> nouns = {
+      {"teams", "/teams"},         {"locks", "/locks"}, {"handoffs", "/handoffs"}, {"memory", "/memory"},
+      {"notes", "/notes"},         {"live", "/live"},   {"chats", "/chats"},       {"sessions", "/chats"},
+      {"questions", "/questions"}, {"work", "/work"},   {"agents", "/definitions"}};
+  for (const auto& [noun, target] : nouns) {
+    auto listed = cru({noun});
+    EXPECT_EQ(listed.code, 0) << noun << listed.err;
+    EXPECT_EQ(daemon.requests().back().target.find(target), 0u) << noun << daemon.requests().back().target;
+  }
+  auto mistyped = cru({"teams", "upp"});
+  EXPECT_EQ(mistyped.code, 2);
+  EXPECT_NE(mistyped.err.find("did you mean: cru teams up"), std::string::npos) << mistyped.err;
 }
 
 TEST_F(CoordinationVerbs, SubmitTakesTheCommandThatVerifies) {

@@ -186,7 +186,7 @@ void add_daemon_commands(std::vector<Command>& table) {
   Flag port{.name = "port",
             .kind = Kind::number,
             .value = "N",
-            .summary = "TCP port of the web page; default: 8765 or the next free one"};
+            .summary = "TCP port of the web page; default: the last one, 8765 or the next free one"};
   Flag here{
       .name = "here",
       .summary = "also inside a sandbox or container; CRU_START_HERE=1 in the environment does the same"};

@@ -128,7 +128,8 @@ void add_event_commands(std::vector<Command>& table) {
                  {.name = "limit", .kind = Kind::number, .value = "N", .summary = "at most this many"}},
        .examples = {"cru events --since 0 --entity nightly",
                     "cru events -f --type agent.failed,agent.killed"},
-       .run = events_verb});
+       .run = events_verb,
+       .reads = true});
 }
 
 }  // namespace cru::cli

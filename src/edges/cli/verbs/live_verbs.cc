@@ -175,6 +175,7 @@ void add_live_commands(std::vector<Command>& table) {
        .flags = {{.name = "follow", .letter = 'f', .summary = "follow changes, one line each"}},
        .examples = {"cru world", "cru world --follow", "cru world --json"},
        .run = world_verb,
+       .reads = true,
        .details = "Letters on the map are agents, @ are people. The map is .crucible/layout.json, or the\n"
                   "built-in office."});
   table.push_back(

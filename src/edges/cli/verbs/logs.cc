@@ -1,15 +1,15 @@
-// What a person does with a run: logs, attach, send, kill, show, wait.
+// What a person does with a run that is there: ps, logs, attach, send, show.
 #include <fmt/format.h>
 
 #include "base/id.h"
+#include "base/text.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
 #include "edges/cli/core/operation_commands.h"
 #include "edges/cli/terminal/attach.h"
 #include "edges/cli/terminal/follow.h"
 #include "edges/cli/verbs/all_commands.h"
-#include "platform/loop/clock.h"
-#include "platform/process/signals.h"
+#include "edges/cli/verbs/run_ids.h"
 
 namespace cru::cli {
 namespace {
@@ -32,8 +32,8 @@ Result<int> show_pages(Context& context, PageRequest request, OutputPrinter::Opt
   return 0;
 }
 
-Result<int> logs_verb(Context& context, const Args& args) {
-  PageRequest request{.id = args.get("id"),
+Result<int> log_of(Context& context, const Args& args, const std::string& id) {
+  PageRequest request{.id = id,
                       .since = args.number("since").value_or(0),
                       .limit = args.number("tail") ? 10000 : 1000,
                       .tail = args.number("tail").value_or(0),
@@ -68,6 +68,27 @@ Result<int> logs_verb(Context& context, const Args& args) {
   if (!context.json && context.err.tty)
     context.note(fmt::format("{} {}", request.id, text_or(*followed->run, "status")));
   return 0;
+}
+
+Result<int> logs_verb(Context& context, const Args& args) {
+  const auto& ids = args.all("id");
+  if (ids.size() > 1 && args.has("follow"))
+    return fail(Code::invalid_argument, "logs: --follow takes one run", "id",
+                "follow everything that happens with: cru events -f");
+  return with_each(context, ids, [&](const std::string& id) {
+    // As tail does it: whose lines these are.
+    if (ids.size() > 1 && !context.json)
+      context.print(fmt::format("{}==> {} <==\n", &id == &ids.front() ? "" : "\n", safe_for_terminal(id)));
+    return log_of(context, args, id);
+  });
+}
+
+Result<int> show_runs_verb(Context& context, const Args& args) {
+  const auto& ids = args.all("id");
+  return with_each(context, ids, [&](const std::string& id) {
+    if (&id != &ids.front() && !context.json) context.print("\n");
+    return run_row(context, "get_run", {{"id", id}});
+  });
 }
 
 Result<int> attach_verb(Context& context, const Args& args) {
@@ -108,71 +129,6 @@ Result<int> send_verb(Context& context, const Args& args) {
   return 0;
 }
 
-/// The run once it has ended. Errors: timed_out; internal with "interrupted" for Ctrl-C.
-Result<std::optional<json::object>> wait_for_run(Context& context, std::string id,
-                                                 std::optional<int64_t> seconds) {
-  Signals signals({SIGINT, SIGTERM, SIGHUP});
-  auto& client = context.client();
-  client.interrupt_on({signals.fd()});
-  auto start = system_clock().boot();
-  for (;;) {
-    auto wait = 30s;
-    if (seconds) {
-      auto left = start + std::chrono::seconds(*seconds) - system_clock().boot();
-      wait = std::min<std::chrono::seconds>(
-          wait, std::chrono::ceil<std::chrono::seconds>(std::max(left, Duration(0))));
-    }
-    auto run = with_id(client, Named::run, id, [&](const std::string& whole) {
-      return client.get(fmt::format("{}?wait_seconds={}", run_path(whole), wait.count()), 30s + wait);
-    });
-    if (!run && client.interrupted()) return std::nullopt;
-    if (!run) return fail(run.error());
-    if (has_ended(text_or(*run, "status"))) return std::optional(std::move(*run));
-    if (seconds && wait.count() == 0)
-      return fail(Code::timed_out,
-                  fmt::format("run {} is still {} after {} s", id, text_or(*run, "status"), *seconds));
-  }
-}
-
-Result<int> wait_verb(Context& context, const Args& args) {
-  auto run = wait_for_run(context, args.get("id"), args.number("timeout"));
-  context.client().interrupt_on({});
-  if (!run) return fail(run.error());
-  if (!*run) return exit_interrupted;
-  if (context.json)
-    context.print_json(to_text(**run));
-  else
-    context.print(fmt::format("{}\n", text_or(**run, "status")));
-  return report_end(context, **run);
-}
-
-Result<int> kill_verb(Context& context, const Args& args) {
-  json::object body;
-  if (auto grace = args.number("grace-seconds")) body["grace_seconds"] = *grace;
-  auto id = args.get("id");
-  auto killed = with_id(context.client(), Named::run, id, [&](const std::string& whole) {
-    return context.client().call_text("POST", run_path(whole) + "/kill", to_text(body));
-  });
-  if (!killed) return fail(killed.error());
-  if (!args.has("wait")) {
-    if (context.json)
-      context.print_json(*killed);
-    else
-      context.print(id + "\n");
-    return 0;
-  }
-  auto run = wait_for_run(context, id, std::nullopt);
-  if (!run) return fail(run.error());
-  if (!*run) return exit_interrupted;
-  if (context.json)
-    context.print_json(to_text(**run));
-  else
-    context.print(fmt::format("{} {}\n", id, text_or(**run, "status")));
-  return 0;
-}
-
-const Argument id_argument{.name = "id", .summary = "the task id of the run, or a prefix of it"};
-
 }  // namespace
 
 void add_output_commands(std::vector<Command>& table) {
@@ -191,8 +147,8 @@ void add_output_commands(std::vector<Command>& table) {
   table.push_back(
       {.path = "logs",
        .group = "Runs",
-       .summary = "Shows a run's output",
-       .arguments = {id_argument},
+       .summary = "Shows the output of runs",
+       .arguments = {several_ids()},
        .flags = {{.name = "follow", .letter = 'f', .summary = "follow until the run ends"},
                  {.name = "since",
                   .kind = Kind::number,
@@ -211,46 +167,37 @@ void add_output_commands(std::vector<Command>& table) {
                  {.name = "timestamps", .summary = "print the time before each line"},
                  {.name = "raw",
                   .summary = "print exactly what the run wrote: escape sequences, an agent program's JSON"}},
-       .examples = {"cru logs nightly", "cru logs -f nightly", "cru logs nightly --stream stderr --tail 20"},
-       .run = logs_verb});
+       .examples = {"cru logs nightly", "cru logs -f nightly", "cru logs nightly --stream stderr --tail 20",
+                    "cru logs nightly other"},
+       .run = logs_verb,
+       .reads = true,
+       .details = "Colours are shown in a terminal only; all other escape sequences are made visible."});
   table.push_back({.path = "attach",
                    .group = "Runs",
                    .summary = "Attaches to the terminal of a run started with --pty",
-                   .arguments = {id_argument},
+                   .arguments = {one_id()},
                    .examples = {"cru run --pty --detach --id shell -- bash", "cru attach shell"},
                    .run = attach_verb,
+                   .reads = true,
                    .details = "Press Ctrl-] d to detach; the run continues. Ctrl-] twice sends one Ctrl-]."});
   table.push_back(
       {.path = "send",
        .group = "Runs",
        .summary = "Writes a line to a run's standard input",
-       .arguments = {id_argument,
+       .arguments = {one_id(),
                      {.name = "text", .summary = "the text; - reads standard input", .required = false}},
        .flags = {{.name = "raw", .summary = "do not add a newline"},
                  {.name = "eof", .summary = "close standard input afterwards"}},
        .examples = {"cru send nightly yes", "cru send nightly - < answers.txt", "cru send nightly --eof"},
-       .run = send_verb});
-  auto kill = generic_command("kill_run");
-  kill.flags.push_back({.name = "wait", .summary = "return when the run has ended"});
-  kill.examples = {"cru kill nightly", "cru kill nightly --grace-seconds 0 --wait"};
-  kill.run = kill_verb;
-  table.push_back(std::move(kill));
+       .run = send_verb,
+       .reads = true});
   auto show = generic_command("get_run");
   std::erase_if(show.flags, [](const Flag& flag) { return flag.name == "wait-seconds"; });
-  show.examples = {"cru show nightly", "cru show nightly --json"};
+  show.arguments = {several_ids()};
+  show.examples = {"cru show nightly", "cru show nightly other --json"};
+  show.details = "With --json, everything that is known; of several runs one line each.";
+  show.run = show_runs_verb;
   table.push_back(std::move(show));
-  table.push_back(
-      {.path = "wait",
-       .group = "Runs",
-       .summary = "Waits for a run to end",
-       .arguments = {id_argument},
-       .flags = {{.name = "timeout",
-                  .kind = Kind::number,
-                  .value = "SECONDS",
-                  .summary = "stop waiting after this many seconds"}},
-       .examples = {"cru wait nightly --timeout 600"},
-       .run = wait_verb,
-       .details = "Exits with 0 if the run completed, 6 if it failed or was killed, 7 on timeout."});
 }
 
 }  // namespace cru::cli

@@ -61,6 +61,12 @@ Result<int> ask_verb(Context& context, const Args& args) {
   return wait_for_answer(context, std::string(text_or(*asked, "id")), args.number("timeout"));
 }
 
+Result<int> answer_verb(Context& context, const Args& args) {
+  auto input = row_input("answer_question", args);
+  input["only_options"] = !args.has("free-text");
+  return run_row(context, "answer_question", std::move(input));
+}
+
 }  // namespace
 
 void add_question_commands(std::vector<Command>& table) {
@@ -82,8 +88,15 @@ void add_question_commands(std::vector<Command>& table) {
   std::erase_if(show.flags, [](const Flag& flag) { return flag.name == "wait-seconds"; });
   table.push_back(std::move(show));
   auto answer = generic_command("answer_question");
-  answer.examples = {"cru questions answer q1 yes", "cru questions answer q1 2"};
-  answer.details = "Specify an option by its text or by its number, starting at 1.";
+  std::erase_if(answer.flags, [](const Flag& flag) { return flag.name == "only-options"; });
+  answer.arguments.front().summary = "the question's id, or the run that asks";
+  answer.flags.push_back({.name = "free-text", .summary = "send the answer even if it is not an option"});
+  answer.examples = {"cru questions answer nightly yes", "cru questions answer q1 2",
+                     "cru questions answer q1 --free-text \"neither: use the old one\""};
+  answer.details =
+      "Specify an option by its text or by its number, starting at 1. The name of a run stands for its "
+      "only\npending question.";
+  answer.run = answer_verb;
   table.push_back(std::move(answer));
   table.push_back({.path = "ask",
                    .group = "Questions",

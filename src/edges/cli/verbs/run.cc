@@ -5,6 +5,8 @@
 #include <array>
 #include <filesystem>
 
+#include "base/plain_words.h"
+#include "base/text.h"
 #include "edges/cli/chat/chat.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
@@ -13,6 +15,7 @@
 #include "edges/cli/terminal/follow.h"
 #include "edges/cli/verbs/all_commands.h"
 #include "edges/cli/verbs/live.h"
+#include "edges/cli/verbs/run_environment.h"
 #include "platform/files/file_status.h"
 #include "platform/process/self.h"
 #include "platform/terminal/terminal.h"
@@ -28,40 +31,6 @@ std::vector<std::string> passages_in(const Args& args) {
   return out;
 }
 
-/// A pattern ends in `*` for a family of names.
-bool matches(std::string_view name, std::string_view pattern) {
-  if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
-  return name == pattern;
-}
-
-/// Our variables that a run may see: what a program needs to find its way, and its backend's own.
-json::object allowed_environment(std::string_view backend) {
-  constexpr std::array<std::string_view, 15> always = {
-      "PATH", "HOME",   "USER",  "LOGNAME",       "SHELL",     "LANG",   "LC_*", "TERM",
-      "TZ",   "TMPDIR", "XDG_*", "SSH_AUTH_SOCK", "COLORTERM", "EDITOR", "PAGER"};
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> by_backend = {
-      {{"claude", "ANTHROPIC_*"},
-       {"claude", "CLAUDE_*"},
-       {"codex", "OPENAI_*"},
-       {"codex", "CODEX_*"},
-       {"gemini", "GEMINI_*"},
-       {"gemini", "GOOGLE_*"}}};
-  // How an agent's program reaches its model.
-  constexpr std::array<std::string_view, 10> of_agents = {
-      "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",    "http_proxy",   "ALL_PROXY",
-      "NO_PROXY",    "no_proxy",    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"};
-  json::object out;
-  for (const auto& [name, value] : whole_environment()) {
-    bool is_of_agents = !backend.empty() && std::ranges::find(of_agents, name) != of_agents.end();
-    bool allowed =
-        is_of_agents || std::ranges::any_of(always, [&](auto pattern) { return matches(name, pattern); }) ||
-        std::ranges::any_of(
-            by_backend, [&](const auto& row) { return row.first == backend && matches(name, row.second); });
-    if (allowed) out[name] = value;
-  }
-  return out;
-}
-
 std::vector<std::string> command_words(const Args& args) {
   auto words = args.all("words");
   for (const auto& word : args.all("command")) words.push_back(word);
@@ -73,30 +42,20 @@ Result<json::object> request_body(const Args& args) {
   auto words = command_words(args);
   json::object body;
   if (!backend.empty()) {
-    if (words.size() != 1)
+    if (words.size() > 1)
       return fail(Code::invalid_argument, "a backend takes one task", "task",
                   fmt::format("cru run --backend {} \"TASK\"", backend));
     body["backend"] = backend;
-    body["task"] = words[0];
+    if (!words.empty()) body["task"] = words[0];
   } else if (words.empty()) {
     return fail(Code::invalid_argument, "nothing to run", "command",
                 "cru run AGENT \"TASK\"\ncru run -- COMMAND…\ncru run --backend claude \"TASK\"");
   } else {
     body["argv"] = json::value_from(words);
   }
-  auto variables = allowed_environment(backend);
-  for (const auto& entry : args.all("env")) {
-    auto equals = entry.find('=');
-    auto name = entry.substr(0, equals);
-    if (name.empty()) return fail(Code::invalid_argument, "--env takes NAME or NAME=VALUE", "env");
-    if (equals != std::string::npos)
-      variables[name] = entry.substr(equals + 1);
-    else if (auto value = api::own_environment(name))
-      variables[name] = *value;
-    else
-      return fail(Code::invalid_argument, fmt::format("--env {}: this variable is not set", name), "env");
-  }
-  body["env"] = std::move(variables);
+  auto variables = environment_for(backend, args);
+  if (!variables) return fail(variables.error());
+  body["env"] = *std::move(variables);
   std::error_code error;
   auto folder = std::filesystem::canonical(args.get("cwd", "."), error);
   if (error) return fail(Code::invalid_argument, "no such folder: " + args.get("cwd", "."), "cwd");
@@ -119,6 +78,43 @@ bool is_program(const std::string& word) {
     rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
   }
   return false;
+}
+
+/// "fix the bug": one text in place of a command. No program has such a name.
+bool is_lone_task(const Args& args) {
+  const auto& words = args.all("words");
+  return words.size() == 1 && !args.has("backend") && !args.has("command") && !args.has("model") &&
+         !args.has("permit") && trim(words[0]).contains(' ') && !is_program(words[0]);
+}
+
+/// The agent CLI that is installed here; claude if none is.
+std::string usual_backend() {
+  for (const char* name : {"claude", "codex", "gemini"})
+    if (is_program(name)) return name;
+  return "claude";
+}
+
+/// What can have been meant by a text alone, each as it is to be typed.
+Error what_was_meant(const std::string& text) {
+  auto quoted = as_shell_word(text);
+  std::string first(trim(text).substr(0, trim(text).find(' ')));
+  auto hint = fmt::format(
+      "to give an agent CLI this task: cru run --backend {} {}\n"
+      "to discuss it with an agent: cru chat -m {}",
+      usual_backend(), quoted, quoted);
+  if (is_program(first)) hint = fmt::format("to run this command: cru run -- {}\n{}", trim(text), hint);
+  return {Code::not_found, fmt::format("\"{}\" is neither an agent nor a program", text), "agent",
+          std::move(hint)};
+}
+
+/// The backend that a person chooses for a text alone. Errors: what can have been meant, where nobody can be
+/// asked or the answer is no.
+Result<std::string> offer_backend(const Context& context, const std::string& text) {
+  auto backend = usual_backend();
+  bool asks = context.can_ask() && !context.json && is_program(backend);
+  if (asks && context.ask_yes(fmt::format("Give {} the task \"{}\"?", backend, safe_for_terminal(text))))
+    return backend;
+  return fail(what_was_meant(text));
 }
 
 /// The agent that the words name, if they do; empty where they are a command.
@@ -155,6 +151,13 @@ Result<std::string> agent_of(Context& context, const Args& args) {
 
 Result<int> run_verb(Context& context, const Args& args) {
   if (auto trusted = trust_once_if_asked(context, args); !trusted) return fail(trusted.error());
+  if (is_lone_task(args)) {
+    auto backend = offer_backend(context, args.all("words")[0]);
+    if (!backend) return fail(backend.error());
+    auto chosen = args;
+    chosen.add("backend", *std::move(backend));
+    return run_verb(context, chosen);
+  }
   auto agent = agent_of(context, args);
   if (!agent) return fail(agent.error());
   if (!agent->empty()) return run_agent(context, args, *agent, args.all("words")[1]);
@@ -172,6 +175,8 @@ Result<int> run_verb(Context& context, const Args& args) {
     if (auto before = client.get(run_path(id))) options.since = int_or(*before, "last_seq");
   auto target = id.empty() ? "/tasks" : fmt::format("/tasks/{}/start", percent_encode(id));
   auto text = client.call_text("POST", target, to_text(*body), 60s);
+  if (!text && text.error().field == "task" && text.error().hint.empty())
+    text.error().hint = fmt::format("cru run --backend {} \"TASK\"", args.get("backend"));
   if (!text) return fail(text.error());
   auto run = parse_json(*text);
   if (!run || !run->is_object()) return fail(Code::internal, "unexpected reply from the daemon: not a run");
@@ -203,7 +208,8 @@ void add_run_commands(std::vector<Command>& table) {
       .group = "Runs",
       .summary = "Runs an agent, a command or an agent CLI under supervision",
       .arguments = {{.name = "words",
-                     .summary = "an agent and its task, a task for the backend, or a command",
+                     .summary =
+                         "an agent and its task, a command, or a task for the backend, if that needs one",
                      .required = false,
                      .rest = true},
                     {.name = "command", .summary = "the command", .required = false, .behind_dashes = true}},
@@ -223,20 +229,15 @@ void add_run_commands(std::vector<Command>& table) {
                 {.name = "pty", .letter = 't', .summary = "run in a pseudo-terminal"},
                 {.name = "confine", .summary = "confine the command as agents are confined"},
                 {.name = "no-stdin", .summary = "close standard input"},
-                {.name = "env",
-                 .letter = 'e',
-                 .kind = Kind::text,
-                 .value = "NAME[=VALUE]",
-                 .summary = "pass an environment variable, or set a new one",
-                 .repeats = true},
+                env_flag(),
                 {.name = "cwd",
                  .kind = Kind::text,
                  .value = "DIR",
                  .summary = "working directory; default: the current one"},
-                {.name = "raw", .summary = "print the raw output, including escape sequences"}},
+                {.name = "raw", .summary = "print the exact bytes, including all escape sequences"}},
       .examples = {"cru run tester \"cover the login fix\"", "cru run -- make test",
                    "cru run --id nightly --detach -- ./nightly.sh --all",
-                   "cru run --backend claude --worktree \"fix the login bug\""},
+                   "cru run --backend claude --worktree \"fix the login bug\"", "cru run --backend tests"},
       .run = run_verb,
       .details =
           "Without --detach, prints the output and exits with 0, or with 6 if the run failed. The "

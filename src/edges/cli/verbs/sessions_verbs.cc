@@ -280,7 +280,8 @@ void add_sessions_commands(std::vector<Command>& table) {
                           .value = "N",
                           .summary = "at most this many; default: 50"}},
                .examples = {"cru sessions list", "cru sessions list --status failed --json"},
-               .run = list_verb};
+               .run = list_verb,
+               .reads = true};
   auto bare = list;
   bare.path = "sessions";
   bare.hidden = true;
@@ -292,7 +293,8 @@ void add_sessions_commands(std::vector<Command>& table) {
                    .summary = "Shows the transcript of a chat or agent run, with subagents and cost",
                    .arguments = {id},
                    .examples = {"cru sessions show 2026-11-15-login"},
-                   .run = show_verb});
+                   .run = show_verb,
+                   .reads = true});
   table.push_back(
       {.path = "sessions open",
        .group = "Agents",
@@ -300,6 +302,7 @@ void add_sessions_commands(std::vector<Command>& table) {
        .arguments = {id},
        .examples = {"cru sessions open 2026-11-15-login", "cd \"$(cru sessions open 2026-11-15-login)\""},
        .run = open_chat_verb,
+       .reads = true,
        .details = "Uses $VISUAL or $EDITOR, only in a terminal."});
   table.push_back({.path = "sessions prune",
                    .group = "Agents",
@@ -312,7 +315,8 @@ void add_sessions_commands(std::vector<Command>& table) {
                              {.name = "yes", .letter = 'y', .summary = "do not ask for confirmation"}},
                    .examples = {"cru sessions prune --older-than 30d --dry-run",
                                 "cru sessions prune --older-than 30d --yes"},
-                   .run = prune_verb});
+                   .run = prune_verb,
+                   .reads = true});
 }
 
 }  // namespace cru::cli

@@ -1,0 +1,148 @@
+// Runs that are removed, and runs that are started again.
+#include <algorithm>
+
+#include "platform/files/files.h"
+#include "runs/runs_fixture.h"
+#include "store/store_fixture.h"
+
+namespace cru::runs {
+namespace {
+
+class Again : public StoreFixture {
+ public:
+  Again() : StoreFixture(test_migrations()) {
+    thread->on_loop([&] {
+      auto& loop = thread->loop;
+      pool = std::make_unique<Pool>(loop, 1);
+      inbox = std::make_unique<inbox::Inbox>(loop, *store);
+      keeper = std::make_unique<FakeKeeper>(loop);
+      output = file_output(folder.path(), *pool);
+      Options options;
+      options.root = folder.path();
+      options.check_program = false;
+      options.environment = {{"LANG", "C"}};
+      options.backends = {{"tests", {"make", "test"}}};
+      runs =
+          std::make_unique<Runs>(loop, *store, *inbox, *keeper, *output, worktrees, system_random(), options);
+      return true;
+    });
+  }
+  ~Again() override {
+    thread->stop();
+    runs.reset();
+    pool.reset();
+  }
+  Result<runs::Run> start(StartRequest request) {
+    return thread->await([&] { return runs->start(request); });
+  }
+  Result<runs::Run> end(std::string id) {
+    auto killed = thread->await([&] { return runs->kill(id, 0s); });
+    if (!killed) return killed;
+    return thread->await([&] { return runs->wait_for_end(id, 10s); });
+  }
+  Result<runs::Run> restart(std::string id, RestartRequest request = {}) {
+    return thread->await([&] { return runs->restart(id, request); });
+  }
+  Result<runs::Run> remove(std::string id) {
+    return thread->await([&] { return runs->remove(id); });
+  }
+  Result<runs::Run> find(std::string id) {
+    return thread->await([&] { return runs->find(id); });
+  }
+  static StartRequest a_command(std::string id) {
+    StartRequest request;
+    request.id = std::move(id);
+    request.argv = {"sleep", "60"};
+    request.cwd = "/tmp";
+    return request;
+  }
+
+  std::unique_ptr<Pool> pool;
+  std::unique_ptr<inbox::Inbox> inbox;
+  std::unique_ptr<FakeKeeper> keeper;
+  std::unique_ptr<Output> output;
+  NoWorktrees worktrees;
+  std::unique_ptr<Runs> runs;
+};
+
+TEST_F(Again, ARunThatHasEndedIsRemovedWithItsQuestionsAndItsOutput) {
+  ASSERT_TRUE(start(a_command("build")));
+  auto asked = thread->await([&] { return runs->ask("k", "build", "Ship it?", {}); });
+  ASSERT_TRUE(asked);
+  auto ended = end("build");
+  ASSERT_TRUE(ended);
+  std::filesystem::create_directories(folder / ".coven/output");
+  ASSERT_TRUE(write_file(folder / ended->output_file, "{}\n"));
+  auto removed = remove("build");
+  ASSERT_TRUE(removed) << removed.error().message;
+  EXPECT_EQ(removed->status, Status::killed);
+  EXPECT_EQ(find("build").error().code, Code::not_found);
+  EXPECT_EQ(thread->await([&] { return inbox->find(asked->id); }).error().code, Code::not_found);
+  EXPECT_FALSE(std::filesystem::exists(folder / ended->output_file));
+  EXPECT_EQ(remove("build").error().code, Code::not_found);
+}
+
+TEST_F(Again, AnActiveRunIsNotRemoved) {
+  ASSERT_TRUE(start(a_command("build")));
+  auto refused = remove("build");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::conflict);
+  EXPECT_NE(refused.error().hint.find("cru kill build"), std::string::npos);
+  EXPECT_TRUE(find("build"));
+}
+
+TEST_F(Again, ARunIsStoppedAndStartedAgainAsItWas) {
+  auto request = a_command("build");
+  request.pty = true;
+  auto first = start(request);
+  ASSERT_TRUE(first);
+  auto second = restart("build", {.env = {{"LEVEL", "2"}}, .grace = 0s});
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_NE(second->uid, first->uid);
+  EXPECT_EQ(second->status, Status::running);
+  EXPECT_EQ(second->argv, first->argv);
+  EXPECT_EQ(second->worktree, "/tmp");
+  EXPECT_TRUE(second->pty);
+  EXPECT_EQ(keeper->specs.back().env.at("LEVEL"), "2");
+  EXPECT_EQ(keeper->specs.back().env.at("LANG"), "C");
+  ASSERT_TRUE(end("build"));
+  EXPECT_EQ(restart("build")->status, Status::running) << "also one that has ended";
+}
+
+TEST_F(Again, WhatABackendWasGivenIsGivenAgain) {
+  StartRequest request;
+  request.id = "fix";
+  request.backend = "codex";
+  request.argv = {"--full-auto"};
+  request.task = "fix it";
+  auto first = start(request);
+  ASSERT_TRUE(first) << first.error().message;
+  auto second = restart("fix", {.env = {}, .grace = 0s});
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->argv, first->argv);
+  EXPECT_EQ(second->backend, "codex");
+  EXPECT_EQ(second->task, "fix it");
+  EXPECT_FALSE(second->has_stdin);
+
+  StartRequest configured;
+  configured.id = "check";
+  configured.backend = "tests";
+  ASSERT_TRUE(start(configured));
+  auto again = restart("check", {.env = {}, .grace = 0s});
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->argv, (std::vector<std::string>{"make", "test"})) << "not its words twice";
+  EXPECT_EQ(again->backend, "tests");
+}
+
+TEST_F(Again, WhatRanForAnAgentIsNotStartedAgainWithoutItsLimits) {
+  runs::Run run;
+  run.task_id = "confined";
+  run.backend = confined_backend;
+  run.argv = {"true"};
+  auto refused = to_start_again(run);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::forbidden);
+}
+
+}  // namespace
+}  // namespace cru::runs
