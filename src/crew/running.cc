@@ -158,18 +158,16 @@ void take_word(Tx& tx, Chat& chat, const std::string& text) {
   tx.emit({"chat.turn", chat.id, {{"chat_id", chat.id}, {"turn", "running"}}});
 }
 
-Task<Result<Chat>> Crew::begin_turn(std::string chat_id, std::string text) {
-  co_return co_await store_.write([chat_id, text](Tx& tx) -> Result<Chat> {
-    auto chat = find_chat_by_prefix(tx, chat_id);
-    if (!chat) return chat;
-    if (chat->kind != Kind::chat)
-      return fail(Code::conflict, fmt::format("{} is not a chat with a primary agent", chat->id), "id",
-                  "start one with: cru chat");
-    if (chat->turn_running)
-      return fail(Code::conflict, "the agent has not answered yet", "id", "wait for it, or cancel its turn");
-    take_word(tx, *chat, text);
-    return chat;
-  });
+Result<Chat> begin_turn(Tx& tx, const std::string& chat_id, const std::string& text) {
+  auto chat = find_chat_by_prefix(tx, chat_id);
+  if (!chat) return chat;
+  if (chat->kind != Kind::chat)
+    return fail(Code::conflict, fmt::format("{} is not a chat with a primary agent", chat->id), "id",
+                "start one with: cru chat");
+  if (chat->turn_running)
+    return fail(Code::conflict, "the agent has not answered yet", "id", "wait for it, or cancel its turn");
+  take_word(tx, *chat, text);
+  return chat;
 }
 
 Task<void> Crew::run_turn(std::string chat_id) {

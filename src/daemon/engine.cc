@@ -274,7 +274,7 @@ void Engine::bind(api::DaemonFacts facts) {
   auto& clock = loop_.clock();
   auto facts_url = facts.url;
   shut_down_ = facts.shut_down;
-  api::bind_daemon(api_, store_, keeper_, clock, std::move(facts));
+  api::bind_daemon(api_, store_, keeper_, runs_, clock, std::move(facts));
   api::bind_runs(api_, store_, runs_, clock,
                  [this](const api::Call& call) { return find_caller(members_, call); });
   api::bind_roster(api_, store_, clock);

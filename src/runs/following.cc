@@ -34,6 +34,7 @@ Runs::ActiveRunPtr Runs::follow(const Run& run) {
 
 void Runs::unfollow(const ActiveRunPtr& active) {
   active_.erase(active->uid);
+  if (!active->waits_for.empty()) tell_waiting();
   active->changed.notify();
 }
 
@@ -93,6 +94,7 @@ Task<void> Runs::pump(ActiveRunPtr active) {
     bool told = true;
     if (active->known_seq > active->told_seq) told = co_await tell_growth(active);
     if (told && active->known_seq == active->told_seq && active->end) {
+      if (active->kill) (void)co_await apply(active->task_id, active->uid, KillRequested{*active->kill});
       auto ended = co_await apply(active->task_id, active->uid, *active->end);
       // Gone or started anew: then there is nothing left to record.
       if (ended || ended.error().code == Code::not_found || ended.error().code == Code::conflict) break;

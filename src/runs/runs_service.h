@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/id.h"
+#include "base/once.h"
 #include "inbox/inbox_service.h"
 #include "platform/loop/loop.h"
 #include "runs/adapters/adapter.h"
@@ -51,6 +52,7 @@ struct StartRequest {
   std::string parent = {};                      ///< the member that starts it; empty: a person
   std::string token = {};                       ///< made by start: what its processes show at the doors
   std::optional<Confinement> confinement = {};  ///< none: it may do what the user may
+  Once once = {};                               ///< a request that may be sent again
 };
 
 struct OutputQuery {
@@ -79,18 +81,21 @@ class Runs {
   Task<Result<>> recover();
 
   /// Outcomes: the running run; invalid_argument; cannot_execute, and nothing is recorded;
-  /// conflict (a run with this id is active); keeper_unavailable.
+  /// conflict (a run with this id is active); keeper_unavailable. A repeated request gets the run that the
+  /// first one has started, as it is now; cannot_execute if that one had come to nothing.
   Task<Result<Run>> start(StartRequest request);
   Task<Result<Run>> find(std::string task_id);
   /// The run once it has ended, or as it is when `limit` has passed.
   Task<Result<Run>> wait_for_end(std::string task_id, Duration limit);
   Task<Result<std::vector<Run>>> list(ListQuery query);
-  /// Records the intent, then signals. Errors: not_found, not_running.
+  /// Records the intent, then signals. Where the store takes nothing (a full disk), it signals all the same
+  /// and records the intent with the end. Errors: not_found, not_running.
   Task<Result<Run>> kill(std::string task_id, std::optional<Duration> grace);
 
   Task<Result<OutputPage>> read_output(std::string task_id, OutputQuery query);
-  /// Errors: not_found; not_running; conflict when standard input is closed.
-  Task<Result<>> send(std::string task_id, std::string bytes, bool eof);
+  /// Errors: not_found; not_running; conflict when standard input is closed. What was delivered by an earlier
+  /// request with the same key is not sent again, and has succeeded although the run may have ended since.
+  Task<Result<>> send(std::string task_id, std::string bytes, bool eof, Once once = {});
   Task<Result<>> resize(std::string task_id, int64_t rows, int64_t cols);
 
   /// Asks for a run that is active; the same `key` asks once, an empty one each time anew.
@@ -120,6 +125,8 @@ class Runs {
   bool is_running(const std::string& task_id) const { return find_active(task_id) != nullptr; }
   /// Whether this active run is a command that runs confined, on an agent's word.
   bool is_confined(const std::string& task_id) const;
+  /// Active runs whose output the keeper cannot write, by task id, and why: "the disk is full".
+  std::map<std::string, std::string> waiting() const;
   /// Whether a run of this member is active.
   bool has_run_of(const std::string& member) const;
   /// Called after the end of a run is recorded.
@@ -133,6 +140,7 @@ class Runs {
   // start.cc
   Result<Launch> prepare(StartRequest& request) const;
   Task<Result<std::string>> make_up_id(std::string command);
+  Task<Result<std::optional<Run>>> find_started(Once once);
   Task<Result<Run>> record_start(StartRequest request, Launch launch);
   std::vector<std::string> confined(const Run& run, const Confinement& confinement) const;
   StartSpec to_spec(const Run& run, const StartRequest& request, std::string mark) const;
@@ -145,6 +153,8 @@ class Runs {
                           std::vector<inbox::Question> asked = {});
   Task<void> perform(std::string uid, Effect effect);
   ActiveRunPtr find_active(const std::string& task_id) const;
+  void note_pause(const std::string& uid, const std::string& reason);
+  void tell_waiting() const;
   Task<Result<std::pair<Run, ActiveRunPtr>>> find_running(std::string task_id);
 
   // following.cc

@@ -135,16 +135,23 @@ void bind_subagents(Api& api, Crew& crew) {
 }
 
 void bind_chats(Api& api, Crew& crew) {
-  api.bind("start_chat", [&crew](const Call&, const json::object& in) {
-    return chat_reply(crew.start_chat({.agent = text(in, "agent"),
-                                       .model = text(in, "model"),
-                                       .message = text(in, "message"),
-                                       .title = text(in, "title"),
-                                       .permissions = texts_at(in, "permissions")}));
-  });
-  api.bind("send_message", [&crew](const Call&, const json::object& in) {
-    return chat_reply(crew.send(text(in, "id"), text(in, "text")));
-  });
+  api.bind(
+      "start_chat",
+      [&crew](const Call& call, const json::object& in) {
+        return chat_reply(crew.start_chat({.agent = text(in, "agent"),
+                                           .model = text(in, "model"),
+                                           .message = text(in, "message"),
+                                           .title = text(in, "title"),
+                                           .permissions = texts_at(in, "permissions"),
+                                           .once = call.once}));
+      },
+      AfterCrash::finds_out);
+  api.bind(
+      "send_message",
+      [&crew](const Call& call, const json::object& in) {
+        return chat_reply(crew.send(text(in, "id"), text(in, "text"), call.once));
+      },
+      AfterCrash::finds_out);
   api.bind("cancel_turn", [&crew](const Call&, const json::object& in) {
     return chat_reply(crew.cancel_turn(text(in, "id")));
   });

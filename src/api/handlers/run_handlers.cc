@@ -26,6 +26,13 @@ struct RunRooms {
   Clock& clock;
 };
 
+void add_waiting_to(json::object& record, const std::map<std::string, std::string>& waiting) {
+  auto found = waiting.find(text(record, "task_id"));
+  bool waits = found != waiting.end() && record.at("ended_at").is_null();
+  record["waits_for"] = waits ? json::value(found->second) : json::value(nullptr);
+  if (waits) record["badge_evidence"] = "waits: " + found->second;
+}
+
 Task<Result<Reply>> reply_with(RunRooms rooms, Result<runs::Run> run) {
   if (!run) co_return fail(std::move(run.error()));
   auto record = co_await rooms.store.read(
@@ -34,6 +41,7 @@ Task<Result<Reply>> reply_with(RunRooms rooms, Result<runs::Run> run) {
         return run_to_json(run, inbox::count_pending(reader, run.task_id), badge);
       });
   if (!record) co_return fail(std::move(record.error()));
+  add_waiting_to(*record, rooms.runs.waiting());
   co_return Reply(*std::move(record));
 }
 
@@ -48,6 +56,7 @@ Task<Result<Reply>> list_runs(RunRooms rooms, runs::ListQuery query) {
     return json::object{{"agents", runs_to_json(reader, found, now)}, {"more", more}};
   });
   if (!listed) co_return fail(std::move(listed.error()));
+  add_waiting(listed->at("agents").as_array(), rooms.runs);
   co_return Reply(*std::move(listed));
 }
 
@@ -79,6 +88,7 @@ runs::StartRequest to_start_request(const Call& call, const json::object& input)
   request.cols = int_or(input, "cols", 80);
   request.traceparent = call.trace;
   request.parent = call.run_member;
+  request.once = call.once;
   return request;
 }
 
@@ -141,7 +151,7 @@ runs::OutputQuery to_output_query(const json::object& input) {
   return query;
 }
 
-Task<Result<Reply>> send_input(runs::Runs& runs, json::object input) {
+Task<Result<Reply>> send_input(runs::Runs& runs, Once once, json::object input) {
   std::string bytes(text_or(input, "text"));
   if (input.contains("text") && input.contains("data"))
     co_return fail(Code::invalid_argument, "text and data are mutually exclusive", "data");
@@ -155,7 +165,7 @@ Task<Result<Reply>> send_input(runs::Runs& runs, json::object input) {
   if (bytes.empty() && !bool_or(input, "eof"))
     co_return fail(Code::invalid_argument, "nothing to send", "text", "specify text, data or eof");
   auto id = text(input, "id");
-  auto sent = co_await runs.send(id, bytes, bool_or(input, "eof"));
+  auto sent = co_await runs.send(id, bytes, bool_or(input, "eof"), std::move(once));
   if (!sent) co_return fail(std::move(sent.error()));
   co_return Reply(json::object{{"task_id", id}, {"delivered", true}, {"bytes", bytes.size()}});
 }
@@ -167,6 +177,11 @@ Task<Result<Reply>> resize_run(runs::Runs& runs, std::string id, int64_t rows, i
 }
 
 }  // namespace
+
+void add_waiting(json::array& records, const runs::Runs& runs) {
+  auto waiting = runs.waiting();
+  for (auto& record : records) add_waiting_to(record.as_object(), waiting);
+}
 
 json::object run_to_json(const runs::Run& run, int64_t pending_questions, const members::Badge& badge) {
   auto record = runs::to_json(run);
@@ -204,9 +219,12 @@ void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCalle
   api.bind("get_run", [rooms](const Call&, const json::object& in) {
     return get_run(rooms, text(in, "id"), seconds(in, "wait_seconds"));
   });
-  api.bind("start_run", [rooms, find_caller](const Call& call, const json::object& in) {
-    return start_run(rooms, find_caller, call, to_start_request(call, in));
-  });
+  api.bind(
+      "start_run",
+      [rooms, find_caller](const Call& call, const json::object& in) {
+        return start_run(rooms, find_caller, call, to_start_request(call, in));
+      },
+      AfterCrash::finds_out);
   api.bind("kill_run", [rooms](const Call& call, const json::object& in) {
     std::optional<Duration> grace;
     if (in.contains("grace_seconds")) grace = seconds(in, "grace_seconds");
@@ -215,7 +233,10 @@ void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCalle
   api.bind("read_output", [&runs](const Call&, const json::object& in) {
     return read_output(runs, text(in, "id"), to_output_query(in));
   });
-  api.bind("send_input", [&runs](const Call&, const json::object& in) { return send_input(runs, in); });
+  api.bind(
+      "send_input",
+      [&runs](const Call& call, const json::object& in) { return send_input(runs, call.once, in); },
+      AfterCrash::finds_out);
   api.bind("resize_run", [&runs](const Call&, const json::object& in) {
     return resize_run(runs, text(in, "id"), int_or(in, "rows"), int_or(in, "cols"));
   });
