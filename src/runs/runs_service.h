@@ -68,6 +68,7 @@ struct OutputPage {
   int64_t last_seq = 0;
   bool more = false;
   int64_t damaged = 0;
+  int64_t missing = 0;  ///< lines after these that the record tells of and the file does not have
   Status status = Status::running;
 };
 
@@ -107,6 +108,9 @@ class Runs {
   /// Answers the run's oldest pending question. Errors: not_found when there is none.
   Task<Result<inbox::Question>> respond(std::string task_id, std::string text);
 
+  /// Looks whether the files of runs that have ended have all the lines that their records tell of, and tells
+  /// the trouble where they do not. Of the newest 1,000 runs.
+  Task<void> check_outputs();
   /// The data of an `agent.output` event with its lines.
   Task<std::string> expand_output(Event event);
   /// The task id of an active run's uid; empty if there is none.
@@ -184,6 +188,10 @@ class Runs {
   Task<Result<>> adopt(KeptRun kept);
   Task<void> end_lost(std::map<std::string, ActiveRunPtr> gone, std::map<std::string, KeptRun> records);
   Task<void> keeper_lost();
+
+  // reading.cc
+  Task<bool> has_line(std::string file, int64_t seq);
+  Task<int64_t> count_missing(Run run);
 
   // delivering.cc
   Task<Result<inbox::Question>> deliver(inbox::Question question);

@@ -136,9 +136,9 @@ Task<Result<Reply>> read_output(runs::Runs& runs, std::string id, runs::OutputQu
     if (!lines.empty()) lines += ',';
     lines += line;
   }
-  co_return Reply::raw(
-      fmt::format(R"({{"task_id":"{}","lines":[{}],"last_seq":{},"more":{},"status":"{}","damaged":{}}})", id,
-                  lines, page->last_seq, page->more, name(page->status), page->damaged));
+  co_return Reply::raw(fmt::format(
+      R"({{"task_id":"{}","lines":[{}],"last_seq":{},"more":{},"status":"{}","damaged":{},"missing":{}}})",
+      id, lines, page->last_seq, page->more, name(page->status), page->damaged, page->missing));
 }
 
 runs::OutputQuery to_output_query(const json::object& input) {
