@@ -12,6 +12,7 @@ struct Crew::ActiveThread {
   bool timed_out = false;
   std::string chat_id;
   std::shared_ptr<TimeLimit> limit;  ///< of a subagent
+  Spent wasted;  ///< on replies that came to nothing: recorded with the next, or with the end
 };
 
 /// How long something may take, not counting the pauses.

@@ -156,7 +156,8 @@ class Crew {
   // thinking.cc
   Task<Result<std::string>> converse(Thread thread, ActiveThreadPtr active);
   Task<Result<>> think(const Thread& thread, ActiveThreadPtr active, std::vector<Entry> entries, int64_t n);
-  Task<Result<>> record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply);
+  Task<Result<>> record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply,
+                              Spent wasted);
   Task<std::vector<minds::ToolSpec>> tools_for(const Thread& thread);
 
   // using_tools.cc
