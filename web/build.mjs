@@ -19,7 +19,7 @@ const types = {
 };
 
 mkdirSync(out, { recursive: true });
-for (const name of readdirSync(out)) if (name.endsWith(".gz")) rmSync(join(out, name));
+for (const name of readdirSync(out)) if (/\.(gz|plain)$/.test(name)) rmSync(join(out, name));
 
 const bundle = await build({
   entryPoints: { app: join(here, "src/shell/main.tsx"), style: join(here, "src/shell/style.css") },
@@ -33,7 +33,7 @@ function add(name, bytes, hashed = true) {
   const extension = extname(name);
   const mark = hash(bytes);
   const path = hashed ? `/assets/${name.slice(0, -extension.length)}-${mark}${extension}` : name;
-  assets.push({ path, type: types[extension] ?? types[".html"], etag: `\\"${mark}\\"`, gzip: gzipSync(bytes, { level: 9 }) });
+  assets.push({ path, type: types[extension] ?? types[".html"], etag: `\\"${mark}\\"`, gzip: gzipSync(bytes, { level: 9 }), plain: Buffer.from(bytes) });
   return path;
 }
 
@@ -53,11 +53,15 @@ if (total > budget) {
 
 let bytes = "/* made by web/build.mjs */\n  .section .rodata\n";
 let table = "// made by web/build.mjs\n#include \"edges/http/assets.h\"\n\n#include <array>\n#include <cstddef>\n\nextern \"C\" {\n";
-assets.forEach(({ gzip }, i) => {
-  const file = join(out, `asset${i}.gz`);
-  writeFileSync(file, gzip);
-  bytes += `  .global cru_web_${i}\n  .balign 16\ncru_web_${i}:\n  .incbin "${file}"\n`;
-  table += `extern const unsigned char cru_web_${i}[${gzip.length}];\n`;
+function embed(symbol, file, content) {
+  writeFileSync(file, content);
+  bytes += `  .global ${symbol}\n  .balign 16\n${symbol}:\n  .incbin "${file}"\n`;
+  table += `extern const unsigned char ${symbol}[${content.length}];\n`;
+}
+// Plain as well, for who takes no gzip: what nobody asks for is never read from the program's file.
+assets.forEach(({ gzip, plain }, i) => {
+  embed(`cru_web_${i}`, join(out, `asset${i}.gz`), gzip);
+  embed(`cru_web_plain_${i}`, join(out, `asset${i}.plain`), plain);
 });
 bytes += '  .section .note.GNU-stack,"",%progbits\n';
 table += "}\n\n@@";
@@ -66,7 +70,7 @@ writeFileSync(join(out, "web_assets.cc"), table.replace("@@", `namespace cru::ed
 
 std::span<const Asset> page_assets() {
   static const std::array<Asset, ${assets.length}> assets{{
-${assets.map(({ path, type, etag }, i) => `      {"${path}", "${type}", "${etag}", cru_web_${i}},`).join("\n")}
+${assets.map(({ path, type, etag }, i) => `      {"${path}", "${type}", "${etag}", cru_web_${i}, cru_web_plain_${i}},`).join("\n")}
   }};
   return assets;
 }

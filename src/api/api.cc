@@ -10,10 +10,40 @@
 
 namespace cru::api {
 
-void Api::bind(std::string_view operation, Handler handler) {
+namespace {
+
+/// A request is under way for as long as this lives, however it ends.
+class UnderWay {
+ public:
+  UnderWay(std::unordered_set<std::string>& keys, std::string key) : keys_(keys), key_(std::move(key)) {
+    is_first_ = keys_.insert(key_).second;
+  }
+  ~UnderWay() {
+    if (is_first_) keys_.erase(key_);
+  }
+  UnderWay(const UnderWay&) = delete;
+
+ private:
+  std::unordered_set<std::string>& keys_;
+  const std::string key_;
+  bool is_first_ = false;
+};
+
+/// The reply that was kept; nothing if what stands there is none.
+std::optional<Result<Reply>> read_kept(const StoredReply& kept) {
+  auto stored = parse_json(kept.text);
+  if (kept.failed && stored && stored->is_object()) return fail(error_from_json(stored->get_object()));
+  if (!kept.failed && stored && stored->is_structured()) return Reply::raw(kept.text);
+  note_damage("FROM replies", "text is not a reply");
+  return {};
+}
+
+}  // namespace
+
+void Api::bind(std::string_view operation, Handler handler, AfterCrash after_crash) {
   const auto* row = find_operation(operation);
   CRU_ASSERT(row != nullptr && !handlers_.contains(row->name));
-  handlers_.emplace(row->name, std::move(handler));
+  handlers_.emplace(row->name, Bound{std::move(handler), after_crash == AfterCrash::finds_out});
 }
 
 std::vector<std::string_view> Api::unbound() const {
@@ -45,9 +75,10 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
   if (reading_only_ && !is_open) co_return fail(*reading_only_);
   auto checked = check_input(operation, std::move(input));
   if (!checked) co_return fail(std::move(checked.error()));
-  auto handler = handlers_.find(operation.name);
-  if (handler == handlers_.end())
+  auto found = handlers_.find(operation.name);
+  if (found == handlers_.end())
     co_return fail(Code::internal, fmt::format("{} has no handler", operation.name));
+  const auto& bound = found->second;
   if (operation.is_coordination) {
     if (identify_) {
       auto identified = co_await identify_(operation, call, *checked);
@@ -56,41 +87,55 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
       if (!identified) co_return fail(std::move(identified.error()));
       call = *std::move(identified);
     }
-    auto reply = co_await handler->second(call, *checked);
+    auto reply = co_await bound.handler(call, *checked);
     // To an agent a full disk is one way in which the database is gone; the message says which.
     if (!reply && reply.error().code == Code::disk_full) reply.error().code = Code::database_unavailable;
     co_return reply;
   }
-  if (call.request_id.empty() || operation.reads_only) co_return co_await handler->second(call, *checked);
-  co_return co_await call_once(operation, handler->second, call, *checked);
+  if (call.request_id.empty() || operation.reads_only) co_return co_await bound.handler(call, *checked);
+  co_return co_await call_once(operation, bound, std::move(call), *checked);
 }
 
-/// The claim is committed before the work begins, so a crash in between leaves "unknown" and never a second
-/// execution.
-Task<Result<Reply>> Api::call_once(const Operation& operation, const Handler& handler, const Call& call,
+/// The claim is committed before the work begins, so a crash in between never leads to a second execution: a
+/// handler that finds out what came of the first is asked again, and of any other the outcome is unknown.
+Task<Result<Reply>> Api::call_once(const Operation& operation, const Bound& bound, Call call,
                                    const json::object& input) {
   // Neither a name nor a task id holds a colon, so two callers cannot meet at one key.
-  auto key =
-      fmt::format("{}:{}:{}:{}", operation.name, static_cast<int>(call.caller), call.run_id, call.request_id);
-  auto input_hash = fnv1a_hex(to_text(input));
-  auto claimed =
-      co_await store_.write([key, input_hash](Tx& tx) { return claim_reply(tx, key, input_hash); });
-  if (!claimed) co_return fail(std::move(claimed.error()));
-  if (claimed->input_hash != input_hash)
+  call.once = {
+      fmt::format("{}:{}:{}:{}", operation.name, static_cast<int>(call.caller), call.run_id, call.request_id),
+      fnv1a_hex(to_text(input))};
+  bool is_under_way = under_way_.contains(call.once.key);
+  UnderWay under_way(under_way_, call.once.key);
+  auto claimed = co_await store_.write(
+      [once = call.once](Tx& tx) { return claim_reply(tx, once.key, once.input_hash); });
+  if (!claimed) {
+    // What may be done again needs no memory of it: on a full disk, too, a run can be killed.
+    if (operation.idempotent && is_transient(claimed.error().code))
+      co_return co_await bound.handler(call, input);
+    co_return fail(std::move(claimed.error()));
+  }
+  if (claimed->input_hash != call.once.input_hash)
     co_return fail(Code::conflict, "this request id was already used with different input", "request_id",
                    "use a new request id for each new request");
-  if (claimed->is_finished) {
-    auto stored = parse_json(claimed->text);
-    if (claimed->failed && stored && stored->is_object())
-      co_return fail(error_from_json(stored->get_object()));
-    if (!claimed->failed && stored && stored->is_structured()) co_return Reply::raw(claimed->text);
-    note_damage("FROM replies", "text is not a reply");  // as if it had never been kept
-  }
+  if (claimed->is_finished)
+    if (auto kept = read_kept(*claimed)) co_return *std::move(kept);
+  call.once.is_repeat = !claimed->is_ours;
   // What is idempotent is simply done again: a crash came between the claim and the reply.
-  if (!claimed->is_ours && !operation.idempotent)
-    co_return fail(Code::conflict, "this request was already made and its outcome is unknown", "request_id",
-                   "check the state, then retry with a new request id");
+  if (call.once.is_repeat && !operation.idempotent) {
+    if (is_under_way)
+      co_return fail(Code::conflict, "this request is still being carried out", "request_id",
+                     "wait for its reply, or repeat it in a moment");
+    if (!bound.finds_out || claimed->is_finished)
+      co_return fail(Code::conflict, "this request was already made and its outcome is unknown", "request_id",
+                     "check the state, then retry with a new request id");
+  }
+  co_return co_await carry_out(operation, bound.handler, call, input);
+}
+
+Task<Result<Reply>> Api::carry_out(const Operation& operation, const Handler& handler, const Call& call,
+                                   const json::object& input) {
   auto reply = co_await handler(call, input);
+  const auto& key = call.once.key;
   if (!reply && is_transient(reply.error().code)) {
     // Nothing was done and the next try may do better: this is no outcome to keep.
     (void)co_await store_.write([key](Tx& tx) { return drop_reply(tx, key); });
@@ -99,7 +144,7 @@ Task<Result<Reply>> Api::call_once(const Operation& operation, const Handler& ha
   auto text = reply ? reply->text() : to_text(cru::to_json(reply.error()));
   auto stored = co_await store_.write(
       [key, text, failed = !reply.has_value()](Tx& tx) { return finish_reply(tx, key, text, failed); });
-  if (!stored) co_return fail(std::move(stored.error()));
+  if (!stored && !operation.idempotent) co_return fail(std::move(stored.error()));
   co_return reply;
 }
 

@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "api/operation.h"
+#include "base/once.h"
 #include "base/process_identity.h"
 #include "platform/loop/task.h"
 #include "store/store.h"
@@ -49,6 +51,9 @@ struct Call {
   std::string member = {};
   /// With the end of a session, told by a hook: the client's own id of the session that is over.
   std::string closes_session = {};
+  /// Filled in by the Api where the request has an id: what the change's own transaction keeps its reply
+  /// under (store/once.h).
+  Once once = {};
 };
 
 /// The errors of a coordination row also say `success: false`.
@@ -73,10 +78,14 @@ class Reply {
 
 using Handler = std::function<Task<Result<Reply>>(const Call& call, const json::object& input)>;
 
+/// What a handler can make of a request whose first attempt was cut short by a crash. One that finds out
+/// keeps the reply, or what leads to it, in the transaction of the change, so it may be called again.
+enum class AfterCrash { cannot_tell, finds_out };
+
 class Api {
  public:
   explicit Api(Store& store) : store_(store) {}
-  void bind(std::string_view operation, Handler handler);
+  void bind(std::string_view operation, Handler handler, AfterCrash after_crash = AfterCrash::cannot_tell);
   /// Asked before an operation that a run calls is carried out: what its agent may do. The id is empty for an
   /// agent whose run is not known.
   using Gate = std::function<Task<Result<>>(const Operation& operation, std::string run_id)>;
@@ -103,13 +112,20 @@ class Api {
   Task<Result<Reply>> call(const Operation& operation, Call call, json::object input);
 
  private:
-  Task<Result<Reply>> call_once(const Operation& operation, const Handler& handler, const Call& call,
+  struct Bound {
+    Handler handler;
+    bool finds_out;
+  };
+  Task<Result<Reply>> call_once(const Operation& operation, const Bound& bound, Call call,
+                                const json::object& input);
+  Task<Result<Reply>> carry_out(const Operation& operation, const Handler& handler, const Call& call,
                                 const json::object& input);
   Store& store_;
   Gate gate_;
   Identify identify_;
   std::optional<Error> reading_only_;
-  std::unordered_map<std::string_view, Handler> handlers_;
+  std::unordered_map<std::string_view, Bound> handlers_;
+  std::unordered_set<std::string> under_way_;  ///< keys of requests that are being carried out
 };
 
 }  // namespace cru::api

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "store/replies_table.h"
+#include "base/id.h"
+#include "store/once.h"
 #include "store/store_fixture.h"
 
 namespace cru::api {
@@ -14,6 +15,9 @@ class ApiTest : public StoreFixture {
     api.bind("start_run", [this](const Call&, const json::object& input) { return count(input); });
     api.bind("list_runs", [this](const Call&, const json::object& input) { return count(input); });
     api.bind("answer_question", [this](const Call&, const json::object& input) { return count(input); });
+    api.bind(
+        "start_chat", [this](const Call& call, const json::object&) { return make(call.once); },
+        AfterCrash::finds_out);
   }
   ~ApiTest() override { thread->stop(); }
 
@@ -23,6 +27,19 @@ class ApiTest : public StoreFixture {
     last_input = input;
     if (error) co_return fail(*error);
     co_return Reply(json::object{{"execution", executed}});
+  }
+  /// Keeps its reply in the transaction of its change, as everybody does who finds out.
+  Task<Result<Reply>> make(Once once) {
+    repeats.push_back(once.is_repeat);
+    auto done = co_await write_once(*store, once, [this](Tx& tx) -> Result<Done> {
+      tx.emit({"made", "chat", {}});
+      return Done{.reply = {{"execution", ++executed}}};
+    });
+    if (error) co_return fail(*error);
+    co_return Reply(done->reply);
+  }
+  int64_t made() {
+    return *read([](Reader& reader) -> Result<int64_t> { return reader.last_event(); });
   }
   std::string call(std::string_view operation, const Call& call, std::string_view input) {
     const auto* row = find_operation(operation);
@@ -46,6 +63,7 @@ class ApiTest : public StoreFixture {
   int executed = 0;
   json::object last_input;
   std::optional<Error> error;
+  std::vector<bool> repeats;  ///< for each call of `make`
 };
 
 constexpr auto start = R"({"argv":["make"]})";
@@ -172,6 +190,44 @@ TEST_F(ApiTest, AnUnknownOutcomeIsAConflictAndNeverASecondExecution) {
   EXPECT_EQ(code_of(refused), "conflict");
   EXPECT_NE(refused.find("outcome is unknown"), std::string::npos);
   EXPECT_EQ(executed, 1);
+}
+
+TEST_F(ApiTest, AHandlerThatFindsOutIsAskedAgainAfterACrash) {
+  // Between the claim and the change.
+  ASSERT_EQ(call("start_run", repeatable("r1"), start), R"({"execution":1})");
+  ASSERT_TRUE(write([](Tx& tx) -> Result<int64_t> {
+    return tx.exec("UPDATE replies SET text = NULL, key = 'start_chat:1::r1', input_hash = ?",
+                   fnv1a_hex("{}"));
+  }));
+  EXPECT_EQ(call("start_chat", repeatable("r1"), "{}"), R"({"execution":2})");
+  EXPECT_EQ(repeats, std::vector<bool>{true});
+  EXPECT_EQ(call("start_chat", repeatable("r1"), "{}"), R"({"execution":2})");
+  EXPECT_EQ(made(), 1);
+}
+
+TEST_F(ApiTest, WhatWasKeptWithTheChangeIsTheAnswerWhateverFailsAfterIt) {
+  for (auto code : {Code::database_unavailable, Code::internal}) {
+    SCOPED_TRACE(name(code));
+    executed = 0;
+    auto before = made();
+    error = Error{code, "the reply could not be read"};
+    auto id = std::string(name(code));
+    EXPECT_EQ(code_of(call("start_chat", repeatable(id), "{}")), name(code));
+    error.reset();
+    EXPECT_EQ(call("start_chat", repeatable(id), "{}"), R"({"execution":1})");
+    EXPECT_EQ(made(), before + 1) << "it is not done again";
+  }
+}
+
+TEST_F(ApiTest, ARequestThatIsUnderWayIsNotBegunAgain) {
+  const auto* row = find_operation("start_chat");
+  auto first = thread->start([&] { return api.call(*row, repeatable("r1"), {}); });
+  auto second = thread->start([&] { return api.call(*row, repeatable("r1"), {}); });
+  auto one = first.get(), other = second.get();
+  ASSERT_TRUE(one);
+  if (!other) EXPECT_EQ(other.error().code, Code::conflict);
+  EXPECT_EQ(executed, 1);
+  EXPECT_EQ(repeats.size(), 1u);
 }
 
 TEST_F(ApiTest, AReplyThatIsDamagedIsAnUnknownOutcome) {

@@ -15,7 +15,7 @@ constexpr auto run_schema = R"({"type":"object","required":["task_id","status"],
 "last_seq":{"type":"integer"},"created_at":{"type":"string"},"started_at":{"type":["string","null"]},
 "ended_at":{"type":["string","null"]},"pty":{"type":"boolean"},"pending_questions":{"type":"integer"},
 "badge":{"type":"string"},"badge_since":{"type":"string"},"badge_evidence":{"type":["string","null"]},
-"trace_id":{"type":"string"}}})";
+"waits_for":{"type":["string","null"]},"trace_id":{"type":"string"}}})";
 constexpr auto runs_schema =
     R"({"type":"object","properties":{"agents":{"type":"array"},"more":{"type":"boolean"}}})";
 constexpr auto question_schema =
@@ -396,6 +396,8 @@ std::vector<Operation> make_table() {
              .fallback = "1000"}},
        .callers = anyone,
        .reads_only = true,
+       .reply = R"({"type":"object","required":["events","more","next"],"properties":{
+"events":{"type":"array","items":{"type":"object"}},"more":{"type":"boolean"},"next":{"type":"integer"}}})",
        .is_event_stream = true});
   add_coordination(table);
   add_definitions(table);

@@ -7,6 +7,7 @@
 #include "autonomy/runtime_impl.h"
 #include "base/id.h"
 #include "members/member_table.h"
+#include "store/once.h"
 
 namespace cru::autonomy {
 namespace {
@@ -148,7 +149,7 @@ Task<Result<std::shared_ptr<Nature>>> AgentRuntime::nature_of(NewAgent wanted) {
   co_return nature;
 }
 
-Task<Result<json::object>> AgentRuntime::spawn(NewAgent wanted) {
+Task<Result<json::object>> AgentRuntime::spawn(NewAgent wanted, Once once) {
   auto filter = filter_from(wanted.listens_to);
   if (!filter) co_return fail(std::move(filter.error()));
   if (auto good = check_place(wanted); !good) co_return fail(std::move(good.error()));
@@ -182,18 +183,23 @@ Task<Result<json::object>> AgentRuntime::spawn(NewAgent wanted) {
     write_number(tx, number);
     tx.emit(event);
   });
-  if (!wanted.task.empty()) (void)co_await assign(id, wanted.task);
-  auto written = co_await journal_.written();
-  if (!written) co_return fail(std::move(written.error()));
+  if (!wanted.task.empty()) give_task(body, wanted.task);
   json::object reply{
       {"agent_id", id}, {"mind", (*nature)->mind}, {"warning", json_or_null((*nature)->warning)}};
-  // It may have left already.
-  auto found = body_of(id);
-  reply["agent"] = found == world::nobody ? json::object{{"agent_id", id}} : view(found);
+  reply["agent"] = view(body);
+  co_return co_await promise(std::move(once), std::move(reply));
+}
+
+/// The reply goes with what was just added, in one transaction: there is no moment at which one of them is
+/// there and the other is not. Nothing may be awaited in between.
+Task<Result<json::object>> AgentRuntime::promise(Once once, json::object reply) {
+  if (!once.key.empty()) journal_.add([once, reply](Tx& tx) { keep_reply(tx, once, {.reply = reply}); });
+  auto written = co_await journal_.written();
+  if (!written) co_return fail(std::move(written.error()));
   co_return reply;
 }
 
-Task<Result<json::object>> AgentRuntime::terminate(std::string id, std::string reason) {
+Task<Result<json::object>> AgentRuntime::terminate(std::string id, std::string reason, Once once) {
   auto found = find(id);
   if (!found) co_return fail(std::move(found.error()));
   if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
@@ -222,9 +228,7 @@ Task<Result<json::object>> AgentRuntime::terminate(std::string id, std::string r
   slot = {};
   free_bodies_.push_back(body);
   heard_.notify();
-  auto written = co_await journal_.written();
-  if (!written) co_return fail(std::move(written.error()));
-  co_return json::object{{"agent_id", id}};
+  co_return co_await promise(std::move(once), {{"agent_id", id}});
 }
 
 /// What it leaves undone has failed.
@@ -274,7 +278,7 @@ Task<Result<json::object>> AgentRuntime::list(std::optional<State> state, std::s
                             {"last_seq", store_.events().last()}});
 }
 
-Task<Result<json::object>> AgentRuntime::move(std::string id, world::Tile to) {
+Task<Result<json::object>> AgentRuntime::move(std::string id, world::Tile to, Once once) {
   auto body = find(id);
   if (!body) co_return fail(std::move(body.error()));
   if (auto good = check_place({.at = to}); !good) co_return fail(std::move(good.error()));
@@ -290,9 +294,7 @@ Task<Result<json::object>> AgentRuntime::move(std::string id, world::Tile to) {
   json::object reply{{"agent_id", id},
                      {"held", held},
                      {"walk", agent.walk ? json::value(world::to_json(*agent.walk)) : json::value()}};
-  auto written = co_await journal_.written();
-  if (!written) co_return fail(std::move(written.error()));
-  co_return reply;
+  co_return co_await promise(std::move(once), std::move(reply));
 }
 
 Task<Result<json::object>> AgentRuntime::snapshot() {

@@ -11,6 +11,7 @@
 #include "autonomy/journal.h"
 #include "autonomy/live_events.h"
 #include "autonomy/live_table.h"
+#include "base/once.h"
 #include "definitions/registry.h"
 #include "minds/minds_service.h"
 #include "world/floor.h"
@@ -48,6 +49,8 @@ struct Words {
   bool to_everybody = false;
 };
 
+/// Whatever takes a `Once` keeps its reply in the transaction of its change.
+
 class AgentRuntime {
  public:
   AgentRuntime(Loop& loop, Store& store, Random& random, definitions::Registry& registry, minds::Minds& minds,
@@ -59,31 +62,32 @@ class AgentRuntime {
 
   /// {agent_id, agent, mind, warning?}.
   /// Errors: invalid_argument (cli_backend, x, listens_to, …); not_found for the definition; overloaded.
-  Task<Result<json::object>> spawn(NewAgent wanted);
+  Task<Result<json::object>> spawn(NewAgent wanted, Once once = {});
   /// Errors: not_found.
-  Task<Result<json::object>> terminate(std::string id, std::string reason);
+  Task<Result<json::object>> terminate(std::string id, std::string reason, Once once = {});
   /// Its state, place and task. Errors: not_found.
   Task<Result<json::object>> state_of(std::string id);
   /// {agents, total, more, last_seq}, by id.
   Task<Result<json::object>> list(std::optional<State> state, std::string after, size_t limit);
   /// {agent_id, held, walk}. Errors: not_found; invalid_argument if the tile is no floor; conflict if it is
   /// taken or cannot be reached.
-  Task<Result<json::object>> move(std::string id, world::Tile to);
+  Task<Result<json::object>> move(std::string id, world::Tile to, Once once = {});
 
-  Task<Result<LiveTask>> assign(std::string id, std::string task_name);
+  Task<Result<LiveTask>> assign(std::string id, std::string task_name, Once once = {});
   /// Errors: not_found; conflict if it has ended already.
-  Task<Result<LiveTask>> complete(std::string id, std::string task_id, std::string status,
-                                  std::string result);
+  Task<Result<LiveTask>> complete(std::string id, std::string task_id, std::string status, std::string result,
+                                  Once once = {});
   Task<Result<json::array>> tasks(std::string id, int64_t limit);
   Task<Result<json::array>> conversation(std::string id, int64_t limit);
   Task<Result<json::array>> states(std::string id, int64_t limit);
 
   /// {message_id, recipients, …}. Errors: not_found for a recipient; invalid_argument for a sender that is,
   /// or could be, an agent.
-  Task<Result<json::object>> say(Words words);
+  Task<Result<json::object>> say(Words words, Once once = {});
   /// The same with `receipts[{agent_id,status}]`. Errors: not_found.
   Task<Result<json::object>> message(std::string message_id);
-  Task<Result<>> broadcast(std::string sender, json::value data);
+  /// {success}.
+  Task<Result<json::object>> broadcast(std::string sender, json::value data, Once once = {});
 
   /// People (and programs of theirs) in the world: not kept over a restart.
   struct User {
@@ -128,6 +132,7 @@ class AgentRuntime {
   Task<Result<std::shared_ptr<Nature>>> nature_of(NewAgent wanted);
   Result<> check_place(const NewAgent& wanted) const;
   void end_tasks(Body body);
+  Task<Result<json::object>> promise(Once once, json::object reply);
   Task<Result<json::object>> shown(json::object picture);
   static Result<> check_name(std::string_view id);
 
@@ -150,6 +155,7 @@ class AgentRuntime {
   std::vector<std::string> within_hearing(world::Tile tile, Body but) const;
   std::string resolve(std::string_view name) const;
   void finish_task(Body body, LiveTask task);
+  LiveTask give_task(Body body, std::string task_name);
   void arm(Body body);
   void run_due();
   void set_alarm();

@@ -8,27 +8,31 @@
 
 namespace cru::autonomy {
 
-Task<Result<LiveTask>> AgentRuntime::assign(std::string id, std::string task_name) {
-  auto body = find(id);
-  if (!body) co_return fail(std::move(body.error()));
-  if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
-  auto& agent = at(*body);
-  if (agent.tasks.size() >= options_.max_tasks)
-    co_return fail(Code::overloaded, fmt::format("{} already has {} tasks", id, agent.tasks.size()),
-                   "agent_id");
-  LiveTask task{uuid_from(random_.bytes16()), id, std::move(task_name), "assigned", {}, wall(), {}};
+LiveTask AgentRuntime::give_task(Body body, std::string task_name) {
+  auto& agent = at(body);
+  LiveTask task{uuid_from(random_.bytes16()), agent.id(), std::move(task_name), "assigned", {}, wall(), {}};
   agent.tasks.push_back({task.task_id, task.task_name, task.status, task.created_at});
   journal_.add([task, event = task_event("task_assigned", agent, task, wall())](Tx& tx) {
     insert_task(tx, task);
     tx.emit(event);
   });
-  auto written = co_await journal_.written();
+  return task;
+}
+
+Task<Result<LiveTask>> AgentRuntime::assign(std::string id, std::string task_name, Once once) {
+  auto body = find(id);
+  if (!body) co_return fail(std::move(body.error()));
+  if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
+  if (auto has = at(*body).tasks.size(); has >= options_.max_tasks)
+    co_return fail(Code::overloaded, fmt::format("{} already has {} tasks", id, has), "agent_id");
+  auto task = give_task(*body, std::move(task_name));
+  auto written = co_await promise(std::move(once), autonomy::to_json(task));
   if (!written) co_return fail(std::move(written.error()));
   co_return task;
 }
 
 Task<Result<LiveTask>> AgentRuntime::complete(std::string id, std::string task_id, std::string status,
-                                              std::string result) {
+                                              std::string result, Once once) {
   auto body = find(id);
   if (!body) co_return fail(std::move(body.error()));
   const auto& tasks = at(*body).tasks;
@@ -45,7 +49,7 @@ Task<Result<LiveTask>> AgentRuntime::complete(std::string id, std::string task_i
                 found->since,   wall()};
   if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   finish_task(*body, task);
-  auto written = co_await journal_.written();
+  auto written = co_await promise(std::move(once), autonomy::to_json(task));
   if (!written) co_return fail(std::move(written.error()));
   co_return task;
 }
@@ -90,7 +94,7 @@ Task<Result<json::array>> AgentRuntime::states(std::string id, int64_t limit) {
   });
 }
 
-Task<Result<json::object>> AgentRuntime::say(Words words) {
+Task<Result<json::object>> AgentRuntime::say(Words words, Once once) {
   if (auto good = check_name(words.sender); !good) co_return fail(std::move(good.error()));
   if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   Utterance said;
@@ -130,9 +134,7 @@ Task<Result<json::object>> AgentRuntime::say(Words words) {
     insert_sent(tx, {said.message_id, said.sender, said.content, said.recipients, at});
     tx.emit(spoke_event(said));
   });
-  auto written = co_await journal_.written();
-  if (!written) co_return fail(std::move(written.error()));
-  co_return reply;
+  co_return co_await promise(std::move(once), std::move(reply));
 }
 
 Task<Result<json::object>> AgentRuntime::message(std::string message_id) {
@@ -160,12 +162,12 @@ Task<Result<json::object>> AgentRuntime::message(std::string message_id) {
                          {"receipts", std::move(receipts)}};
 }
 
-Task<Result<>> AgentRuntime::broadcast(std::string sender, json::value data) {
-  if (auto good = check_name(sender); !good) co_return good;
-  if (auto good = journal_.check(); !good) co_return good;
+Task<Result<json::object>> AgentRuntime::broadcast(std::string sender, json::value data, Once once) {
+  if (auto good = check_name(sender); !good) co_return fail(std::move(good.error()));
+  if (auto good = journal_.check(); !good) co_return fail(std::move(good.error()));
   auto user = users_.find(sender);
   emit(broadcast_event(sender, std::move(data), user == users_.end() ? world::nowhere : user->second.tile));
-  co_return co_await journal_.written();
+  co_return co_await promise(std::move(once), {{"success", true}});
 }
 
 }  // namespace cru::autonomy

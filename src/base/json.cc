@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace cru {
 namespace {
@@ -17,6 +18,32 @@ bool is_finite(const json::value& value) {
   return true;
 }
 
+/// Where the end of a string of valid JSON is, from its opening quote.
+size_t end_of_string(std::string_view text, size_t at) {
+  for (++at; at < text.size() && text[at] != '"'; ++at)
+    if (text[at] == '\\') ++at;
+  return at;
+}
+
+/// Where the first number beyond a double begins, in valid JSON that has one.
+size_t find_infinite(std::string_view text) {
+  constexpr std::string_view of_number = "+-.0123456789eE";
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"')
+      at = end_of_string(text, at);
+    else if (text[at] == '-' || (text[at] >= '0' && text[at] <= '9')) {
+      auto end = std::min(text.find_first_not_of(of_number, at), text.size());
+      if (!std::isfinite(std::strtod(std::string(text.substr(at, end - at)).c_str(), nullptr))) return at;
+      at = end - 1;
+    }
+  }
+  return 0;
+}
+
+std::unexpected<Error> refuse(size_t byte, std::string_view why) {
+  return fail(Code::invalid_argument, fmt::format("not valid JSON at byte {}: {}", byte, why));
+}
+
 }  // namespace
 
 Result<json::value> parse_json(std::string_view text) {
@@ -27,13 +54,12 @@ Result<json::value> parse_json(std::string_view text) {
   size_t used = parser.write_some(text.data(), text.size(), error);
   if (!error && used < text.size()) {
     auto rest = text.find_first_not_of(" \t\r\n", used);
-    if (rest != std::string_view::npos) error = json::error::extra_data;
+    if (rest != std::string_view::npos) return refuse(rest, "there is more after the value");
   }
   if (!error) parser.finish(error);
-  if (error)
-    return fail(Code::invalid_argument, fmt::format("not valid JSON at byte {}: {}", used, error.message()));
+  if (error) return refuse(used, error.message());
   auto value = parser.release();
-  if (!is_finite(value)) return fail(Code::invalid_argument, "not valid JSON: a number is too large");
+  if (!is_finite(value)) return refuse(find_infinite(text), "the number is too large");
   return value;
 }
 

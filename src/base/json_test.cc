@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace cru {
@@ -19,6 +20,28 @@ TEST(ParseJson, RefusesWhatIsNotOneCompleteValue) {
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, Code::invalid_argument);
     EXPECT_TRUE(parsed.error().message.starts_with("not valid JSON at byte ")) << parsed.error().message;
+  }
+}
+
+TEST(ParseJson, NamesTheByteThatIsWrong) {
+  struct {
+    std::string_view text;
+    size_t byte;
+  } cases[] = {{"x", 0},
+               {R"({"a":1,})", 7},
+               {R"({"a" 1})", 5},
+               {"[1,2,x]", 5},
+               {"{\"a\":\"b\n\"}", 7},
+               {R"({"a":)", 5},
+               {"{}   x", 5},
+               {"1 2", 2},
+               {R"({"a":1e999})", 5},
+               {R"(["-1e999","\"1e999",2,-1e999])", 21}};
+  for (const auto& each : cases) {
+    auto parsed = parse_json(each.text);
+    ASSERT_FALSE(parsed) << each.text;
+    EXPECT_TRUE(parsed.error().message.starts_with(fmt::format("not valid JSON at byte {}: ", each.byte)))
+        << each.text << " -> " << parsed.error().message;
   }
 }
 

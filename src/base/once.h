@@ -8,6 +8,7 @@ namespace cru {
 struct Once {
   std::string key;
   std::string input_hash;
+  bool is_repeat = false;  ///< it was sent before, and a crash left open what came of it
 };
 
 /// What a closure did: the reply, and whether anything changed. Only a change is remembered; what changed

@@ -10,6 +10,7 @@
 #include "members/member_table.h"
 #include "platform/files/own_folder.h"
 #include "platform/loop/detached.h"
+#include "store/once.h"
 
 namespace cru::crew {
 
@@ -62,18 +63,35 @@ json::object to_json(const ChatView& view) {
   return out;
 }
 
+namespace {
+
+constexpr int64_t entries_in_reply = 200;
+
+Result<ChatView> look_at(Reader& reader, const std::string& chat_id, int64_t after, int64_t limit) {
+  auto chat = find_chat_by_prefix(reader, chat_id);
+  if (!chat) return fail(std::move(chat.error()));
+  ChatView view{.chat = *std::move(chat)};
+  view.subagents = subagents_of(reader, view.chat.id);
+  view.entries = entries_of(reader, view.chat.id, after, limit + 1);
+  view.more = static_cast<int64_t>(view.entries.size()) > limit;
+  if (view.more) view.entries.pop_back();
+  view.last_event = reader.last_event();
+  return view;
+}
+
+/// What a repeated request gets where a crash came before the reply: the chat as this change left it.
+Result<Done> done_with(Tx& tx, const Once& once, const std::string& chat_id) {
+  if (once.key.empty()) return Done{.reply = {{"id", chat_id}}};
+  auto view = look_at(tx, chat_id, 0, entries_in_reply);
+  if (!view) return fail(std::move(view.error()));
+  return Done{.reply = to_json(*view)};
+}
+
+}  // namespace
+
 Task<Result<ChatView>> Crew::view(std::string chat_id, int64_t after, int64_t limit) {
-  auto seen = co_await store_.read([chat_id, after, limit](Reader& reader) -> Result<ChatView> {
-    auto chat = find_chat_by_prefix(reader, chat_id);
-    if (!chat) return fail(std::move(chat.error()));
-    ChatView view{.chat = *std::move(chat)};
-    view.subagents = subagents_of(reader, view.chat.id);
-    view.entries = entries_of(reader, view.chat.id, after, limit + 1);
-    view.more = static_cast<int64_t>(view.entries.size()) > limit;
-    if (view.more) view.entries.pop_back();
-    view.last_event = reader.last_event();
-    return view;
-  });
+  auto seen = co_await store_.read(
+      [chat_id, after, limit](Reader& reader) { return look_at(reader, chat_id, after, limit); });
   if (seen) seen->queue_depth = queue_.waiting(seen->chat.id);
   co_return seen;
 }
@@ -142,8 +160,8 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
             .max_turns = definition.max_turns,
             .trace_id = new_trace_id(random_)};
   if (chat.title.empty()) chat.title = "chat";
-  co_return co_await detached(
-      loop_, open_chat(std::move(chat), std::move(wanted.message), std::move(wanted.account)));
+  co_return co_await detached(loop_, open_chat(std::move(chat), std::move(wanted.message),
+                                               std::move(wanted.account), std::move(wanted.once)));
 }
 
 /// A chat that goes on after the daemon's end has none until somebody speaks in it again.
@@ -154,31 +172,37 @@ void Crew::keep_account(const std::string& chat_id, Account account) {
   accounts_[chat_id] = std::move(account);
 }
 
-Task<Result<ChatView>> Crew::open_chat(Chat chat, std::string message, Account account) {
+Task<Result<ChatView>> Crew::open_chat(Chat chat, std::string message, Account account, Once once) {
   auto taken = co_await taken_folders();
-  auto made = co_await store_.write([chat, taken, message](Tx& tx) -> Result<Chat> {
+  auto made = co_await write_once(store_, once, [chat, taken, message, once](Tx& tx) {
     auto fresh = chat;
     insert_chat(tx, fresh, taken);
     keep_member(tx, fresh);
     if (!message.empty()) take_word(tx, fresh, message);
-    return fresh;
+    return done_with(tx, once, fresh.id);
   });
   if (!made) co_return fail(std::move(made.error()));
-  keep_account(made->id, std::move(account));
-  co_return co_await carry_on(made->id, !message.empty());
+  std::string id(text_or(made->reply, "id"));
+  keep_account(id, std::move(account));
+  co_return co_await carry_on(std::move(id), made->changed && !message.empty());
 }
 
-Task<Result<ChatView>> Crew::take_turn(std::string chat_id, std::string text) {
-  auto begun = co_await begin_turn(chat_id, std::move(text));
+Task<Result<ChatView>> Crew::take_turn(std::string chat_id, std::string text, Once once) {
+  auto begun = co_await write_once(store_, once, [chat_id, text, once](Tx& tx) -> Result<Done> {
+    auto chat = begin_turn(tx, chat_id, text);
+    if (!chat) return fail(std::move(chat.error()));
+    return done_with(tx, once, chat->id);
+  });
   if (!begun) co_return fail(std::move(begun.error()));
-  co_return co_await carry_on(begun->id, true);
+  // One that was begun before the crash has been taken up again by now.
+  co_return co_await carry_on(std::string(text_or(begun->reply, "id")), begun->changed);
 }
 
 Task<Result<ChatView>> Crew::carry_on(std::string chat_id, bool has_turn) {
   if (has_turn) start_turn(chat_id);
   update_files(chat_id);
   co_await wait_for_files(chat_id);
-  co_return co_await view(chat_id, 0, 200);
+  co_return co_await view(chat_id, 0, entries_in_reply);
 }
 
 void Crew::start_turn(const std::string& chat_id) {
@@ -188,10 +212,10 @@ void Crew::start_turn(const std::string& chat_id) {
   loop_.spawn(run_turn(chat_id));
 }
 
-Task<Result<ChatView>> Crew::send(std::string chat_id, std::string text, Account account) {
+Task<Result<ChatView>> Crew::send(std::string chat_id, std::string text, Account account, Once once) {
   if (!account.empty())
     if (auto known = co_await view(chat_id, 0, 1)) keep_account(known->chat.id, std::move(account));
-  co_return co_await detached(loop_, take_turn(std::move(chat_id), std::move(text)));
+  co_return co_await detached(loop_, take_turn(std::move(chat_id), std::move(text), std::move(once)));
 }
 
 Task<Result<ChatView>> Crew::cancel_turn(std::string chat_id) {

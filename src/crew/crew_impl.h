@@ -12,6 +12,7 @@ struct Crew::ActiveThread {
   bool timed_out = false;
   std::string chat_id;
   std::shared_ptr<TimeLimit> limit;  ///< of a subagent
+  Spent wasted;  ///< on replies that came to nothing: recorded with the next, or with the end
 };
 
 /// How long something may take, not counting the pauses.
@@ -78,6 +79,8 @@ std::string title_of(std::string_view text);
 
 /// The person has said something: the chat's turn begins.
 void take_word(Tx& tx, Chat& chat, const std::string& text);
+/// The same to a chat that is there. Errors: not_found; conflict while a turn is running.
+Result<Chat> begin_turn(Tx& tx, const std::string& chat_id, const std::string& text);
 
 /// "00-<trace>-<span>-01".
 std::string traceparent(const std::string& trace_id, Random& random);

@@ -41,6 +41,7 @@ struct NewChat {
   std::string title = {};
   std::vector<std::string> permissions = {};  ///< beyond the definition's; "all" for every one
   Account account = {};
+  Once once = {};  ///< a request that may be sent again
 };
 
 /// A chat as it is told.
@@ -91,7 +92,7 @@ class Crew {
   /// recorded.
   Task<Result<ChatView>> start_chat(NewChat wanted);
   /// The answer comes as events. Errors: not_found; conflict while a turn is running.
-  Task<Result<ChatView>> send(std::string chat_id, std::string text, Account account = {});
+  Task<Result<ChatView>> send(std::string chat_id, std::string text, Account account = {}, Once once = {});
   Task<Result<ChatView>> cancel_turn(std::string chat_id);
   Task<Result<ChatView>> end_chat(std::string chat_id);
   Task<Result<ChatView>> view(std::string chat_id, int64_t after, int64_t limit);
@@ -147,8 +148,8 @@ class Crew {
   Task<void> cancel_child(std::string task_id);
 
   // chatting.cc
-  Task<Result<ChatView>> open_chat(Chat chat, std::string message, Account account);
-  Task<Result<ChatView>> take_turn(std::string chat_id, std::string text);
+  Task<Result<ChatView>> open_chat(Chat chat, std::string message, Account account, Once once);
+  Task<Result<ChatView>> take_turn(std::string chat_id, std::string text, Once once);
   Task<Result<ChatView>> carry_on(std::string chat_id, bool has_turn);
   void start_turn(const std::string& chat_id);
   Task<Result<std::vector<std::string>>> remove_chats(Duration age, bool dry_run);
@@ -160,12 +161,12 @@ class Crew {
   Task<void> record_end(Subagent subagent, Result<std::string> outcome, bool timed_out);
   Task<void> run_turn(std::string chat_id);
   Task<void> end_turn(std::string chat_id, Result<std::string> outcome);
-  Task<Result<Chat>> begin_turn(std::string chat_id, std::string text);
 
   // thinking.cc
   Task<Result<std::string>> converse(Thread thread, ActiveThreadPtr active);
   Task<Result<>> think(const Thread& thread, ActiveThreadPtr active, std::vector<Entry> entries, int64_t n);
-  Task<Result<>> record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply);
+  Task<Result<>> record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply,
+                              Spent wasted);
   Task<std::vector<minds::ToolSpec>> tools_for(const Thread& thread);
 
   // using_tools.cc

@@ -107,6 +107,7 @@ Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bo
     auto found = find_subagent(reader, task_id);
     return found ? Result<Subagent>(*std::move(found)) : fail(Code::not_found, "the subagent was deleted");
   });
+  if (auto self = find_active(task_id); now && self) now->spent.add(std::exchange(self->wasted, {}));
   if (now && !is_over(now->status)) co_await record_end(*std::move(now), std::move(outcome), timed_out);
   active_.erase(task_id);
   queue_.remove(task_id);
@@ -158,18 +159,16 @@ void take_word(Tx& tx, Chat& chat, const std::string& text) {
   tx.emit({"chat.turn", chat.id, {{"chat_id", chat.id}, {"turn", "running"}}});
 }
 
-Task<Result<Chat>> Crew::begin_turn(std::string chat_id, std::string text) {
-  co_return co_await store_.write([chat_id, text](Tx& tx) -> Result<Chat> {
-    auto chat = find_chat_by_prefix(tx, chat_id);
-    if (!chat) return chat;
-    if (chat->kind != Kind::chat)
-      return fail(Code::conflict, fmt::format("{} is not a chat with a primary agent", chat->id), "id",
-                  "start one with: cru chat");
-    if (chat->turn_running)
-      return fail(Code::conflict, "the agent has not answered yet", "id", "wait for it, or cancel its turn");
-    take_word(tx, *chat, text);
-    return chat;
-  });
+Result<Chat> begin_turn(Tx& tx, const std::string& chat_id, const std::string& text) {
+  auto chat = find_chat_by_prefix(tx, chat_id);
+  if (!chat) return chat;
+  if (chat->kind != Kind::chat)
+    return fail(Code::conflict, fmt::format("{} is not a chat with a primary agent", chat->id), "id",
+                "start one with: cru chat");
+  if (chat->turn_running)
+    return fail(Code::conflict, "the agent has not answered yet", "id", "wait for it, or cancel its turn");
+  take_word(tx, *chat, text);
+  return chat;
 }
 
 Task<void> Crew::run_turn(std::string chat_id) {
@@ -218,10 +217,13 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
   }
   update_files(chat_id);
   co_await wait_for_files(chat_id);
-  auto recorded = co_await write_with_retry(loop_, store_, [chat_id, failure](Tx& tx) -> Result<> {
+  auto self = find_active(chat_id);
+  auto wasted = self ? self->wasted : Spent();
+  auto recorded = co_await write_with_retry(loop_, store_, [chat_id, failure, wasted](Tx& tx) -> Result<> {
     auto chat = find_chat(tx, chat_id);
     if (!chat) return {};
     chat->turn_running = false;
+    chat->spent.add(wasted);
     chat->failure = failure;
     write_chat(tx, *chat);
     json::object data{{"chat_id", chat_id}, {"turn", "idle"}};

@@ -23,6 +23,7 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
   const std::string chat_id, task_id;
   const int64_t n;  ///< of the entry that is coming
   std::string waiting_text;
+  Spent spent_in_vain;
   bool telling = false, closed = false;
 
   json::object about() const { return {{"chat_id", chat_id}, {"task_id", json_or_null(task_id)}, {"n", n}}; }
@@ -46,6 +47,9 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
   void restarted() override {
     waiting_text.clear();
     emit("chat.restarted", about());
+  }
+  void wasted(const minds::Usage& usage, std::optional<double> cost_usd) override {
+    spent_in_vain.add(Spent{usage, cost_usd});
   }
   void emit(std::string type, json::object data) {
     if (!closed) loop.spawn(write(store, {std::move(type), chat_id, std::move(data)}));
@@ -139,16 +143,20 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, std::ve
                                          thread.is_primary ? std::string() : thread.id, n);
   auto reply = co_await choice->mind->think(std::move(request), *speech, active->stop);
   speech->closed = true;
+  active->wasted.add(speech->spent_in_vain);
   if (!reply) co_return fail(std::move(reply.error()));
-  co_return co_await record_reply(thread, *choice, *std::move(reply));
+  auto recorded = co_await record_reply(thread, *choice, *std::move(reply), active->wasted);
+  if (recorded) active->wasted = {};
+  co_return recorded;
 }
 
 namespace {
 
 /// What a reply changes of a chat's or a subagent's row.
 template <class T>
-void note_reply(T& record, const minds::Choice& choice, const minds::Reply& reply) {
+void note_reply(T& record, const minds::Choice& choice, const minds::Reply& reply, const Spent& wasted) {
   record.spent.add(reply);
+  record.spent.add(wasted);
   record.provider = choice.provider.name;
   if (!reply.model_version.empty()) record.model_version = reply.model_version;
   if (!reply.resume.empty()) record.resume = reply.resume;
@@ -169,26 +177,27 @@ void name_uses_apart(std::vector<minds::ToolUse>& uses, const std::vector<Entry>
 
 }  // namespace
 
-Task<Result<>> Crew::record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply) {
+Task<Result<>> Crew::record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply,
+                                  Spent wasted) {
   if (reply.message.text.empty() && reply.message.uses.empty())
     reply.message.text = fmt::format("[no answer: {}]", reply.stop_reason);
   reply.message.role = minds::Message::Role::assistant;
   co_return co_await write_with_retry(
       loop_, store_,
-      [id = thread.id, chat_id = thread.chat_id, is_primary = thread.is_primary, choice,
-       reply](Tx& tx) -> Result<> {
+      [id = thread.id, chat_id = thread.chat_id, is_primary = thread.is_primary, choice, reply,
+       wasted](Tx& tx) -> Result<> {
         auto message = reply.message;
         if (!message.uses.empty()) name_uses_apart(message.uses, entries_of(tx, id));
         append_entry(tx, {.thread = id, .role = Role::assistant, .message = std::move(message)}, chat_id);
         if (is_primary) {
           auto chat = find_chat(tx, id);
           if (!chat) return fail(Code::not_found, "the chat was deleted");
-          note_reply(*chat, choice, reply);
+          note_reply(*chat, choice, reply, wasted);
           write_chat(tx, *chat);
         } else {
           auto subagent = find_subagent(tx, id);
           if (!subagent) return fail(Code::not_found, "the subagent was deleted");
-          note_reply(*subagent, choice, reply);
+          note_reply(*subagent, choice, reply, wasted);
           write_subagent(tx, *subagent);
         }
         return {};

@@ -8,6 +8,7 @@
 #include "daemon/budgets.h"
 #include "daemon/caller.h"
 #include "daemon/engine.h"
+#include "daemon/losses.h"
 #include "daemon/state_folder.h"
 #include "daemon/state_guard.h"
 #include "edges/http/http_edge.h"
@@ -104,14 +105,19 @@ Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::P
   auto aside = set_database_aside(project, loop.clock().wall());
   if (!aside) return fail(aside.error());
   log_error("the database is damaged and was renamed", store.error(), {{"kept_as", *aside}});
+  tell_trouble("lost database",
+               fmt::format("the database was damaged when the daemon started: what it held is lost, "
+                           "and what is left of it is {}",
+                           *aside));
   return sqlite::SqliteStore::open(loop, database_path(project), migrations);
 }
 
 /// The daemon while it lives: built in this order, taken down in the reverse one.
 class Daemon {
  public:
-  Daemon(api::Project project, StateFolder state, Config config, Arguments arguments)
+  Daemon(api::Project project, Traces traces, StateFolder state, Config config, Arguments arguments)
       : project_(std::move(project)),
+        traces_(std::move(traces)),
         config_(std::move(config)),
         arguments_(std::move(arguments)),
         state_(std::move(state)) {}
@@ -132,6 +138,8 @@ class Daemon {
     if (!tcp) return fail(tcp.error());
     auto port = http::port_of(*tcp);
     tell_port(arguments_, config_, port);
+    tell_missing_folders(traces_);
+    save_database(project_, traces_, loop_.clock().wall());
     auto store = open_store(loop_, project_);
     if (!store) return fail(store.error());
     store_ = *std::move(store);
@@ -207,7 +215,9 @@ class Daemon {
         loop_, pool_, *store_, project_, state_, lock_,
         StateGuard::Holdings{token_, url_, log_level_from(config_.log_level)},
         StateGuard::Effects{[this] { return open_sockets(true); },
-                            [this](std::string why) { begin_stop(std::move(why)); }});
+                            [this](std::string why) { begin_stop(std::move(why)); },
+                            [this] { return look_for_losses(); }});
+    loop_.spawn(look_for_losses());
     log_info("daemon started", {{"pid", own_pid()}, {"version", CRU_VERSION}, {"url", url_}});
   }
 
@@ -235,6 +245,15 @@ class Daemon {
     co_return Result<>();
   }
 
+  /// What somebody has removed may be more than what could be made again.
+  Task<void> look_for_losses() {
+    co_await pool_.run([project = project_] {
+      tell_set_aside(project);
+      return true;
+    });
+    co_await engine_->runs().check_outputs();
+  }
+
   /// Damage that shows only when the records are read: the next start begins with a new database.
   Error set_aside_if_damaged(Error error) {
     if (error.details.find("damaged") == std::string::npos) return error;
@@ -258,6 +277,7 @@ class Daemon {
   }
 
   const api::Project project_;
+  const Traces traces_;
   const Config config_;
   const Arguments arguments_;
   StateFolder state_;  ///< `.coven`
@@ -303,6 +323,7 @@ int run(int argc, char** argv) {
     return 1;
   }
   prepare_process();
+  auto traces = look_for_traces(*project);
   auto prepared = prepare_state(*project);
   if (!prepared) {
     report(nullptr, prepared.error());
@@ -315,7 +336,7 @@ int run(int argc, char** argv) {
     report(&*project, config.error());
     return 1;
   }
-  Daemon daemon(*project, *std::move(prepared), *std::move(config), *std::move(arguments));
+  Daemon daemon(*project, std::move(traces), *std::move(prepared), *std::move(config), *std::move(arguments));
   auto outcome = daemon.start();
   if (outcome) outcome = daemon.run();
   if (outcome) return 0;

@@ -287,7 +287,7 @@ void Engine::bind(api::DaemonFacts facts) {
   auto facts_url = facts.url;
   runs_.set_url(facts_url.ends_with('/') ? facts_url.substr(0, facts_url.size() - 1) : facts_url);
   shut_down_ = facts.shut_down;
-  api::bind_daemon(api_, store_, keeper_, clock, std::move(facts));
+  api::bind_daemon(api_, store_, keeper_, runs_, clock, std::move(facts));
   api::bind_runs(api_, store_, runs_, clock,
                  [this](const api::Call& call) { return find_caller(members_, call); });
   api::bind_roster(api_, store_, clock);

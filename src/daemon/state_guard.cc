@@ -1,5 +1,8 @@
 #include "daemon/state_guard.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "daemon/state_folder.h"
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
@@ -15,6 +18,7 @@ constexpr Duration until_quiet = 200ms;
 /// A full disk, a file in the folder's place: what cannot be made again is tried until it succeeds.
 constexpr Duration until_again = 5s;
 constexpr const char* trouble_name = "state folder";
+constexpr const char* removed_trouble = "removed state";
 
 enum class Place { there, moved, removed };
 
@@ -40,6 +44,14 @@ bool is_whole(const api::Project& project, const StateFolder& state, const Servi
                            project.log_file(), project.output_folder(), project.exits_folder()})
     if (!is_there(path)) return false;
   return true;
+}
+
+/// On a pool thread. Which of the things that hold something are not there.
+std::vector<std::string> find_gone(const api::Project& project) {
+  std::vector<std::string> gone;
+  for (std::string name : {"coven.db", "exits", "log", "output"})
+    if (!is_there(project.state() + "/" + name)) gone.push_back(name);
+  return gone;
 }
 
 /// On a pool thread. Everything but the database and the sockets; the mark first, for what stands there
@@ -122,6 +134,7 @@ Task<void> StateGuard::look() {
     auto made = co_await make_again();
     if (made) {
       if (end_trouble(trouble_name)) log_info("the state folder is whole again");
+      if (effects_.look_for_losses) co_await effects_.look_for_losses();
     } else if (made.error().code == Code::conflict) {
       effects_.stop("another daemon serves the project: " + made.error().message);
     } else {
@@ -142,6 +155,7 @@ Task<Result<>> StateGuard::make_again() {
   bool whole = co_await pool_.run(
       [project = project_, &state = state_, &lock = lock_] { return is_whole(project, state, lock); });
   if (whole) co_return Result<>();
+  auto gone = co_await pool_.run([project = project_] { return find_gone(project); });
   auto made = co_await pool_.run([project = project_, holdings = holdings_, &state = state_, &lock = lock_] {
     return make_files_again(project, holdings, state, lock);
   });
@@ -153,6 +167,13 @@ Task<Result<>> StateGuard::make_again() {
   // The database makes itself again before it acknowledges anything.
   auto written = co_await store_.write([](Tx&) -> Result<int> { return 0; });
   if (!written) co_return fail(std::move(written.error()));
+  // Not of a socket or a token, which are as good as new.
+  if (!gone.empty())
+    tell_trouble(
+        removed_trouble,
+        fmt::format("somebody removed part of .coven while the daemon ran ({}): what the daemon holds was "
+                    "written again",
+                    fmt::join(gone, ", ")));
   log_warn(
       "part of the state folder was removed and has been made again; output of runs that had ended is lost",
       {{"folder", project_.state()}});

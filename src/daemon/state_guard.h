@@ -29,6 +29,8 @@ class StateGuard {
     /// Listens again at the sockets that are missing.
     std::function<Task<Result<>>()> open_doors;
     std::function<void(std::string why)> stop;
+    /// Looks for what could not be made again, each time that something was removed.
+    std::function<Task<void>()> look_for_losses = {};
   };
   /// Looks at once, for what was removed before. `state` is `.coven`; it and `lock` stay the daemon's,
   /// outlive the pool, and are changed there when it is made again.

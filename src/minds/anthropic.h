@@ -14,6 +14,7 @@ class AnthropicBuilder final : public ReplyBuilder {
  public:
   Result<std::string> take(const SseEvent& event) override;
   Result<Reply> finish() override;
+  Usage usage() const override { return reply_.usage; }
 
  private:
   Result<std::string> start_block(const json::object& data);

@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 
 #include "minds/program_lines.h"
 
 namespace cru::minds {
 namespace {
+
+constexpr size_t max_messages = 10'000;
 
 std::string type_of_status(int64_t status, std::string_view words) {
   if (status == 401 || status == 403) return "authentication";
@@ -27,6 +30,7 @@ class ClaudeReader final : public JsonLinesReader {
  public:
   std::vector<ProgramEvent> read_object(std::string_view type, const json::object& data) override {
     if (auto session = text_or(data, "session_id"); !session.empty()) reply_.resume = session;
+    if (type == "assistant" && !ended_) count_message(data);
     // What its own subagents say is theirs.
     if (!text_or(data, "parent_tool_use_id").empty()) return {};
     if (type == "system") return read_system(data);
@@ -139,13 +143,28 @@ class ClaudeReader final : public JsonLinesReader {
              tokens_or(*used, "cacheReadInputTokens"), tokens_or(*used, "cacheCreationInputTokens")};
       }
     } else if (const auto* usage = object_at(data, "usage")) {
-      reply_.usage = {tokens_or(*usage, "input_tokens"), tokens_or(*usage, "output_tokens"),
-                      tokens_or(*usage, "cache_read_input_tokens"),
-                      tokens_or(*usage, "cache_creation_input_tokens")};
+      reply_.usage = usage_of(*usage);
     }
     if (data.contains("total_cost_usd")) reply_.cost_usd = number_or_zero(data, "total_cost_usd");
   }
 
+  /// Its sum comes with the result. One that is killed before has cost what its messages tell: each comes in
+  /// pieces, and the last piece counts.
+  void count_message(const json::object& data) {
+    const auto* message = object_at(data, "message");
+    const auto* usage = message ? object_at(*message, "usage") : nullptr;
+    if (!usage || by_message_.size() >= max_messages) return;
+    by_message_[std::string(text_or(*message, "id"))] = usage_of(*usage);
+    reply_.usage = {};
+    for (const auto& [id, used] : by_message_) reply_.usage += used;
+  }
+
+  static Usage usage_of(const json::object& usage) {
+    return {tokens_or(usage, "input_tokens"), tokens_or(usage, "output_tokens"),
+            tokens_or(usage, "cache_read_input_tokens"), tokens_or(usage, "cache_creation_input_tokens")};
+  }
+
+  std::map<std::string, Usage> by_message_;
   std::string streamed_;  ///< of the message that is coming
   std::string last_text_;
   bool begins_ = true;

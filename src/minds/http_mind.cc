@@ -75,6 +75,7 @@ class HttpMind final : public Mind {
       Hearing hearing{.builder = make_builder(), .parser = {}, .listener = listener};
       auto reply = co_await try_once(sent, hearing, stop);
       if (reply) co_return finish(*std::move(reply), request.model);
+      tell_wasted(listener, hearing.builder->usage(), request.model);
       auto& trouble = reply.error();
       redact(trouble.error, key->value);
       if (stop.requested()) co_return fail(cancelled());
@@ -141,6 +142,11 @@ class HttpMind final : public Mind {
     if (reply) co_return *std::move(reply);
     auto may_retry = may_pass(reply.error());
     co_return std::unexpected(Trouble{std::move(reply.error()), may_retry});
+  }
+
+  static void tell_wasted(Listener& listener, const Usage& usage, const Model& model) {
+    if (usage.total() == 0) return;
+    listener.wasted(usage, model.prices ? std::optional(cost_of(*model.prices, usage)) : std::nullopt);
   }
 
   static Reply finish(Reply reply, const Model& model) {

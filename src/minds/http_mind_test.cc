@@ -180,6 +180,7 @@ TEST_F(HttpMinds, BeginAgainWhenAReplyIsCut) {
   ASSERT_EQ(ear_.waits.size(), 1u);
   EXPECT_EQ(ear_.waits[0].first, "connection");
   EXPECT_EQ(ear_.waits[0].second, 250ms);
+  EXPECT_EQ(ear_.lost, (Usage{10, 1, 0, 0})) << "what was cut has been paid for all the same";
 }
 
 TEST_F(HttpMinds, BeginAgainWhenAStreamEndsEarlyOrWithAnOverload) {
@@ -201,6 +202,7 @@ TEST_F(HttpMinds, BeginAgainWhenAStreamEndsEarlyOrWithAnOverload) {
   ASSERT_EQ(ear_.waits.size(), 2u);
   EXPECT_EQ(ear_.waits[0].first, "connection");
   EXPECT_EQ(ear_.waits[1].first, "overloaded");
+  EXPECT_EQ(ear_.lost, (Usage{20, 2, 0, 0}));
 }
 
 TEST_F(HttpMinds, GiveUpAfterTheirRetries) {

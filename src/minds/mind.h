@@ -21,6 +21,8 @@ class Listener {
   virtual void waiting(const std::string& why, Duration how_long) { (void)why, (void)how_long; }
   /// What was said so far is void: the reply begins again.
   virtual void restarted() {}
+  /// A reply that comes to nothing, or begins again, has cost this. What a reply tells is not told here.
+  virtual void wasted(const Usage& usage, std::optional<double> cost_usd) { (void)usage, (void)cost_usd; }
 };
 
 class Mind {

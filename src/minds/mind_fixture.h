@@ -17,7 +17,13 @@ class Ear final : public Listener {
     ++restarts;
     heard.clear();
   }
+  void wasted(const Usage& usage, std::optional<double> cost_usd) override {
+    lost += usage;
+    if (cost_usd) lost_usd += *cost_usd;
+  }
   std::string heard;
+  Usage lost;
+  double lost_usd = 0;
   int pieces = 0, restarts = 0;
   std::vector<std::string> tools;
   std::vector<std::pair<std::string, Duration>> waits;

@@ -17,6 +17,7 @@ class OpenaiBuilder final : public ReplyBuilder {
       : provider_(std::move(provider)), chance_(chance) {}
   Result<std::string> take(const SseEvent& event) override;
   Result<Reply> finish() override;
+  Usage usage() const override { return reply_.usage; }
 
  private:
   Result<> grow_uses(const json::array& calls);

@@ -28,6 +28,9 @@ class ProgramReader {
   /// After the last line. Errors: the failure that the program told, or "run_failed" if it never said that it
   /// is done; `how_it_ended` and `trace` are for that.
   Result<Reply> finish(const std::string& how_it_ended, const std::string& trace);
+  /// What it has told that it cost, however it ended.
+  const Usage& usage() const { return reply_.usage; }
+  std::optional<double> cost_usd() const { return reply_.cost_usd; }
 
  protected:
   /// A text as the listener hears it: apart from the one before.

@@ -49,6 +49,8 @@ class Following {
     return reader_->finish(how_it_ended, errors());
   }
   std::string errors() const { return fmt::format("{}", fmt::join(errors_, "\n")); }
+  Usage usage() const { return reader_->usage(); }
+  std::optional<double> cost_usd() const { return reader_->cost_usd(); }
 
  private:
   void tell(const ProgramEvent& event) {
@@ -98,11 +100,15 @@ class ProgramMind final : public Mind {
     // Written again after a restart: the run takes it once, for its input is then closed.
     if (!call->input.empty()) (void)co_await runs_.send(*id, call->input, true);
     Stop::Listener hears(stop, [this, run = *id] { loop_.spawn(kill_run(runs_, run)); });
-    auto reply = co_await follow(*id, listener);
+    Following following(provider_.kind, loop_.clock(), listener);
+    auto reply = co_await follow(*id, following);
+    auto cost_usd = following.cost_usd();
+    if (!cost_usd && request.model.prices) cost_usd = cost_of(*request.model.prices, following.usage());
+    if ((!reply || stop.requested()) && following.usage().total() > 0)
+      listener.wasted(following.usage(), cost_usd);
     if (stop.requested()) co_return fail(cancelled());
     if (!reply) co_return reply;
-    if (!reply->cost_usd && request.model.prices)
-      reply->cost_usd = cost_of(*request.model.prices, reply->usage);
+    reply->cost_usd = cost_usd;
     if (reply->model_version.empty()) reply->model_version = request.model.id;
     co_return reply;
   }
@@ -178,8 +184,7 @@ class ProgramMind final : public Mind {
     return make_folder(file.substr(0, file.rfind('/')), 0700) && write_file(file, text, 0600);
   }
 
-  Task<Result<Reply>> follow(std::string id, Listener& listener) {
-    Following following(provider_.kind, loop_.clock(), listener);
+  Task<Result<Reply>> follow(std::string id, Following& following) {
     bool says_its_end = provider_.kind != ProviderKind::command;
     std::optional<BootTime> goodbye;
     int64_t since = 0;

@@ -170,6 +170,29 @@ TEST_F(ProgramMinds, FailWithWhatTheProgramSaidLast) {
       << reply.error().details;
 }
 
+TEST_F(ProgramMinds, TellWhatTheyHaveCostWhenTheyFail) {
+  auto said = [](const char* id, int output) {
+    return fmt::format(R"({{"type":"assistant","message":{{"id":"{}","content":[],"usage":)"
+                       R"({{"input_tokens":3,"output_tokens":{},"cache_read_input_tokens":100}}}}}})",
+                       id, output);
+  };
+  keeper->prints = {{"stdout", said("m1", 2)}, {"stdout", said("m1", 5)}, {"stdout", said("m2", 7)}};
+  keeper->exits = 1;
+  auto request = numbered("go");
+  request.model.prices = Prices{1, 2, 0, 0};
+  ASSERT_FALSE(think(ProviderKind::claude, request));
+  EXPECT_EQ(ear.lost, (Usage{6, 12, 200, 0})) << "a message that comes in pieces counts once";
+  EXPECT_DOUBLE_EQ(ear.lost_usd, 30e-6);
+}
+
+TEST_F(ProgramMinds, TellWhatTheyHaveCostWhenTheySayThatTheyFailed) {
+  keeper->prints = {{"stdout", R"({"type":"result","subtype":"error_during_execution","is_error":true,)"
+                               R"("total_cost_usd":0.25,"usage":{"input_tokens":7,"output_tokens":1}})"}};
+  ASSERT_FALSE(think(ProviderKind::claude, numbered("go")));
+  EXPECT_EQ(ear.lost, (Usage{7, 1, 0, 0}));
+  EXPECT_DOUBLE_EQ(ear.lost_usd, 0.25);
+}
+
 TEST_F(ProgramMinds, AreKilledByAStop) {
   keeper->prints = {
       {"stdout", R"({"type":"assistant","message":{"content":[{"type":"text","text":"hm"}]}})"}};

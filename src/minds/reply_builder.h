@@ -16,6 +16,8 @@ class ReplyBuilder {
   virtual Result<std::string> take(const SseEvent& event) = 0;
   /// Once the stream has ended. Errors: "connection" if it ended too early, "invalid_reply".
   virtual Result<Reply> finish() = 0;
+  /// What the provider has counted so far.
+  virtual Usage usage() const = 0;
 };
 
 inline std::unexpected<Error> invalid_reply(std::string why) {

@@ -59,8 +59,8 @@ void add_run(Reader& reader, Facts& facts, Entry& entry) {
   else if (member.scope == "run:" + run->uid)
     add_end(facts, *run);
   if (member.scope != "run:" + run->uid) return;
-  entry.tokens = run->account.tokens.value_or(0);
-  entry.cost_usd = run->account.cost_usd;
+  entry.tokens = run->report.tokens.value_or(0);
+  entry.cost_usd = run->report.cost_usd;
 }
 
 std::optional<Facts::Session::Told> told_by(const coordination::Session& session) {

@@ -39,6 +39,8 @@ struct Runs::ActiveRun {
   int64_t marked_from = 0;                 ///< no unsearched line before this may ask something
   int64_t marked_to = 0;                   ///< nor one after this; 0 for none at all
   std::optional<Input> end;                ///< how it ended, to be recorded after its last output
+  std::optional<Duration> kill;  ///< asked for when the store took nothing: to be recorded before the end
+  std::string waits_for;         ///< why the keeper reads nothing of it; empty: it does
   BootTime told_at{0};
   bool is_recorded;  ///< `running` is committed: nothing of it is told before that
   bool pumping = false;

@@ -14,7 +14,7 @@ constexpr Duration before_retry = 1s;
 constexpr Duration starting_limit = 5s;
 constexpr size_t follow_bytes = 256 << 10;
 constexpr size_t max_question_bytes = 1 << 20;
-constexpr int64_t last_lines = 64;  ///< an agent program tells its account in one of these
+constexpr int64_t last_lines = 64;  ///< an agent program tells its report in one of these
 
 }  // namespace
 
@@ -35,6 +35,7 @@ Runs::ActiveRunPtr Runs::follow(const Run& run) {
 
 void Runs::unfollow(const ActiveRunPtr& active) {
   active_.erase(active->uid);
+  if (!active->waits_for.empty()) tell_waiting();
   active->changed.notify();
 }
 
@@ -94,7 +95,8 @@ Task<void> Runs::pump(ActiveRunPtr active) {
     bool told = true;
     if (active->known_seq > active->told_seq) told = co_await tell_growth(active);
     if (told && active->known_seq == active->told_seq && active->end) {
-      if (auto* ended = std::get_if<Ended>(&*active->end)) ended->account = co_await read_account(active);
+      if (auto* ended = std::get_if<Ended>(&*active->end)) ended->report = co_await read_report(active);
+      if (active->kill) (void)co_await apply(active->task_id, active->uid, KillRequested{*active->kill});
       auto ended = co_await apply(active->task_id, active->uid, *active->end);
       // Gone or started anew: then there is nothing left to record.
       if (ended || ended.error().code == Code::not_found || ended.error().code == Code::conflict) break;
@@ -141,9 +143,9 @@ Task<bool> Runs::tell_growth(const ActiveRunPtr& active) {
 }
 
 /// What the program said of its work in its last lines. Lines that cannot be read say nothing.
-Task<Account> Runs::read_account(ActiveRunPtr active) {
-  Account account;
-  if (active->adapter == &command_adapter()) co_return account;
+Task<Report> Runs::read_report(ActiveRunPtr active) {
+  Report report;
+  if (active->adapter == &command_adapter()) co_return report;
   std::string line;
   for (auto since = std::max<int64_t>(0, active->known_seq - last_lines); since < active->known_seq;) {
     auto page = co_await output_.read(active->output_file, since, last_lines, follow_bytes);
@@ -156,11 +158,11 @@ Task<Account> Runs::read_account(ActiveRunPtr active) {
       if (!decoded) continue;
       line += decoded->data;
       if (!decoded->eol && line.size() < max_question_bytes) continue;
-      if (auto said = active->adapter->read_account(line)) account = *std::move(said);
+      if (auto said = active->adapter->read_report(line)) report = *std::move(said);
       line.clear();
     }
   }
-  co_return account;
+  co_return report;
 }
 
 Task<void> Runs::close_stdin(const ActiveRunPtr& active) {

@@ -226,21 +226,27 @@ Task<Result<>> KeeperClient::ensure() {
 }
 
 Task<Result<>> KeeperClient::launch_keeper() {
+  auto complaints = std::make_shared<const Complaints>();
   for (int attempt = 0; attempt < 100; ++attempt) {
     if (co_await connect()) {
       auto answer = co_await hello();
       if (answer) co_return Result<>();
     }
     if (attempt % 20 == 0) {
-      auto started =
-          co_await pool_.run([argv = std::vector{program_, std::string("keeper"), root_}, root = root_] {
-            return start_detached(argv, clean_environment(), root);
+      auto started = co_await pool_.run(
+          [argv = std::vector{program_, std::string("keeper"), root_}, root = root_, complaints] {
+            return start_detached(argv, clean_environment(), root, complaints.get());
           });
       if (!started)
         co_return fail(Code::keeper_unavailable, "cannot start the keeper: " + started.error().message);
     }
     co_await loop_.sleep(Duration(std::min(attempt + 1, 50)));
   }
+  // One that could not begin has said why (no space, another's file, a link in its way).
+  auto said = complaints->text();
+  if (!said.empty())
+    co_return fail(Code::keeper_unavailable,
+                   "the keeper did not start: " + said.substr(said.rfind('\n') + 1));
   co_return fail(Code::keeper_unavailable, "the keeper does not respond", "", "see .coven/log");
 }
 

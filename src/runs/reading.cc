@@ -1,12 +1,16 @@
 // Reading output: always from the file, in bounded pages, waiting for more where asked to.
 #include <fmt/format.h>
 
+#include "platform/files/log.h"
+#include "platform/files/trouble.h"
 #include "runs/active_run.h"
 
 namespace cru::runs {
 namespace {
 
 constexpr size_t page_bytes = 1 << 20;
+constexpr const char* output_trouble = "lost output";
+constexpr int64_t named_runs = 3;
 
 bool passes(std::string_view record, const std::string& stream) {
   return stream.empty() || is_of_stream(record, stream);
@@ -39,6 +43,8 @@ Task<Result<OutputPage>> Runs::read_output(std::string task_id, OutputQuery quer
     answer.last_seq = std::max(answer.last_seq, page->last_seq);
     answer.damaged += page->damaged;
     answer.more = page->more;
+    if (!page->more && !is_active(run->status))
+      answer.missing = std::max<int64_t>(0, run->last_seq - answer.last_seq);
     if (!answer.lines.empty()) break;
     if (page->more) continue;  // all of this page was of the other stream
     auto left = until - loop_.clock().boot();
@@ -47,6 +53,48 @@ Task<Result<OutputPage>> Runs::read_output(std::string task_id, OutputQuery quer
     co_await active->changed.wait(left);
   }
   co_return answer;
+}
+
+/// Whether the file has this line or a later one. What cannot be read now counts as there.
+Task<bool> Runs::has_line(std::string file, int64_t seq) {
+  auto page = co_await output_.read(std::move(file), seq - 1, 1, page_bytes);
+  co_return !page || !page->lines.empty();
+}
+
+Task<int64_t> Runs::count_missing(Run run) {
+  if (is_active(run.status) || run.last_seq == 0 || co_await has_line(run.output_file, run.last_seq))
+    co_return 0;
+  int64_t there = 0, gone = run.last_seq;
+  while (gone - there > 1) {
+    auto middle = there + (gone - there) / 2;
+    auto has = co_await has_line(run.output_file, middle);
+    (has ? there : gone) = middle;
+  }
+  // It may have been purged, or started anew, while we looked.
+  auto now = co_await find(run.task_id);
+  bool is_same = now && now->uid == run.uid && !purging_.contains(run.task_id);
+  co_return is_same ? run.last_seq - there : 0;
+}
+
+Task<void> Runs::check_outputs() {
+  auto recorded = co_await list({.status = {}, .before = {}, .limit = 1000});
+  if (!recorded) co_return;
+  int64_t lines = 0, runs = 0;
+  std::string some;
+  for (const auto& run : *recorded) {
+    auto missing = co_await count_missing(run);
+    if (missing == 0) continue;
+    lines += missing;
+    if (++runs <= named_runs) some += (some.empty() ? "" : ", ") + run.task_id;
+  }
+  if (runs == 0) {
+    end_trouble(output_trouble);
+    co_return;
+  }
+  auto sentence =
+      fmt::format("output is lost: {} lines of {} {} ({}{}) are recorded but not in .coven/output any more",
+                  lines, runs, runs == 1 ? "run" : "runs", some, runs > named_runs ? ", …" : "");
+  if (tell_trouble(output_trouble, sentence)) log_error(sentence);
 }
 
 Task<std::string> Runs::expand_output(Event event) {

@@ -83,7 +83,7 @@ Step on(Run run, const Grew& grew, Time) {
 Step on(Run run, const Ended& ended, Time now) {
   run.exit_code = ended.exit.code;
   run.signal = ended.exit.signal;
-  run.account = ended.account;
+  run.report = ended.report;
   bool limited = ended.exit.reason == "output_limit";
   Status status = Status::failed;
   if (run.kill_requested)
@@ -99,7 +99,7 @@ Step on(Run run, const Ended& ended, Time now) {
   } else if (status == Status::failed) {
     run.error = describe(ended.exit);
   }
-  if (status == Status::failed && run.error_detail.empty()) run.error_detail = ended.account.failure;
+  if (status == Status::failed && run.error_detail.empty()) run.error_detail = ended.report.failure;
   if (ended.exit.left_behind > 0)
     say_left(run, fmt::format("{} of its processes could not be ended and", ended.exit.left_behind));
   auto step = end(std::move(run), status, now);
@@ -189,8 +189,8 @@ json::object to_json(const Run& run) {
           {"pty", run.pty},
           {"confined", describe(run.jail)},
           {"kill_requested", run.kill_requested},
-          {"tokens", json_or_null(run.account.tokens)},
-          {"cost_usd", json_or_null(run.account.cost_usd)},
+          {"tokens", json_or_null(run.report.tokens)},
+          {"cost_usd", json_or_null(run.report.cost_usd)},
           {"trace_id", run.trace_id}};
 }
 

@@ -23,11 +23,11 @@ Status status_from(std::string_view name);
 inline bool is_active(Status status) { return status == Status::starting || status == Status::running; }
 
 /// What an agent program says of its work at its end.
-struct Account {
+struct Report {
   std::optional<int64_t> tokens = {};
   std::optional<double> cost_usd = {};
   std::string failure = {};  ///< in its own words; empty if it did not fail
-  bool operator==(const Account&) const = default;
+  bool operator==(const Report&) const = default;
 };
 
 struct Run {
@@ -57,7 +57,7 @@ struct Run {
   std::string member = {};      ///< whose run it is
   std::string token_hash = {};  ///< SHA-256 of what its processes show at the doors
   std::optional<JailRights> jail = {};
-  Account account = {};
+  Report report = {};
   Time created_at;
   std::optional<Time> started_at;
   std::optional<Time> ended_at;
@@ -94,7 +94,7 @@ struct Grew {
 struct Ended {
   Exit exit;
   bool while_daemon_was_down = false;
-  Account account = {};
+  Report report = {};
 };
 /// There is no process and no exit record.
 struct Lost {

@@ -81,9 +81,9 @@ Run to_run(const Row& row) {
   run.member = row.text(28);
   run.token_hash = row.text(29);
   run.jail = rights_from_record(row.text(30));
-  run.account.tokens = row.maybe_integer(31);
-  if (!row.is_null(32)) run.account.cost_usd = row.real(32);
-  run.account.failure = row.text(33);
+  run.report.tokens = row.maybe_integer(31);
+  if (!row.is_null(32)) run.report.cost_usd = row.real(32);
+  run.report.failure = row.text(33);
   return run;
 }
 
@@ -150,8 +150,8 @@ void put(Tx& tx, const Run& run) {
           part_of(run.process, &ProcessIdentity::boot_id), run.exit_code, run.signal, run.error,
           run.error_detail, run.output_file, run.last_seq, run.kill_requested,
           int64_t(run.kill_grace.count()), run.trace_id, run.traceparent, run.created_at, run.started_at,
-          run.ended_at, run.scanned_seq, run.member, run.token_hash, to_record(run.jail), run.account.tokens,
-          run.account.cost_usd, run.account.failure);
+          run.ended_at, run.scanned_seq, run.member, run.token_hash, to_record(run.jail), run.report.tokens,
+          run.report.cost_usd, run.report.failure);
 }
 
 void remove(Tx& tx, std::string_view task_id) { tx.exec("DELETE FROM runs WHERE task_id = ?", task_id); }

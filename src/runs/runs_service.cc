@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/sha256.h"
 #include "members/member_table.h"
 #include "platform/files/log.h"
+#include "platform/files/trouble.h"
 #include "runs/active_run.h"
+#include "store/once.h"
+#include "store/retry.h"
 
 namespace cru::runs {
 namespace {
@@ -13,6 +17,24 @@ Result<Run> find_or_fail(Reader& reader, const std::string& task_id) {
   auto run = runs::find(reader, task_id);
   if (!run) return fail(Code::not_found, fmt::format("run not found: {}", task_id), "id", "see: cru ps");
   return *std::move(run);
+}
+
+constexpr std::string_view input_prefix = "r-";
+constexpr const char* waiting_trouble = "waiting runs";
+
+/// The name under which the keeper takes the input of a request once, however often it is sent.
+std::string delivery_of(const Once& once) {
+  return std::string(input_prefix) + sha256(once.key).substr(0, 32);
+}
+
+Once delivered(const std::string& delivery) { return {"delivered:" + delivery, {}}; }
+
+/// With the run the keeper forgets what its standard input had taken. Whoever asks again is still told.
+void keep_deliveries(Tx& tx, const Input& input) {
+  const auto* ended = std::get_if<Ended>(&input);
+  if (!ended) return;
+  for (const auto& delivery : ended->exit.delivered)
+    if (delivery.starts_with(input_prefix)) keep_reply(tx, delivered(delivery), {});
 }
 
 /// One step of one run, with its events and what follows for its questions, in one transaction.
@@ -31,10 +53,20 @@ Result<Step> apply_input(Tx& tx, const std::string& task_id, const std::string& 
     inbox::Inbox::record(tx, {question});
   }
   if (!is_active(next->run.status)) {
+    keep_deliveries(tx, input);
     inbox::Inbox::expire_pending(tx, task_id, fmt::format("its run {}", describe_end(next->run)));
     members::end_members_in(tx, "run:" + uid, name(next->run.status));
   }
   return next;
+}
+
+/// The keeper's word for it, as people read it.
+std::string describe_pause(std::string_view reason) {
+  if (reason.empty()) return {};
+  if (reason == "disk_full") return "the disk is full";
+  if (reason == "disk_floor") return "too little disk space is free";
+  if (reason == "write_failed") return "its output file cannot be written";
+  return std::string(reason);
 }
 
 }  // namespace
@@ -61,13 +93,7 @@ Runs::Runs(Loop& loop, Store& store, inbox::Inbox& inbox, Keeper& keeper, Output
               loop_.spawn(perform(uid, Forget{}));
             }
           },
-      .paused =
-          [](std::string uid, std::string reason) {
-            if (reason.empty())
-              log_info("output resumed", {{"uid", uid}});
-            else
-              log_warn("output paused", {{"uid", uid}, {"reason", reason}});
-          },
+      .paused = [this](std::string uid, std::string reason) { note_pause(uid, reason); },
       .lost = [this] { loop_.spawn(keeper_lost()); },
   });
 }
@@ -172,15 +198,62 @@ Task<Result<std::pair<Run, Runs::ActiveRunPtr>>> Runs::find_running(std::string 
 Task<Result<Run>> Runs::kill(std::string task_id, std::optional<Duration> grace) {
   auto run = co_await find(task_id);
   if (!run) co_return run;
-  co_return co_await apply(task_id, run->uid, KillRequested{grace.value_or(options_.kill_grace)});
+  KillRequested request{grace.value_or(options_.kill_grace)};
+  auto killed = co_await apply(task_id, run->uid, request);
+  auto active = find_active(task_id);
+  if (killed || !is_transient(killed.error().code) || !active || active->uid != run->uid) co_return killed;
+  // Whoever kills a run on a full disk may well do it to get space: that must not wait for space.
+  log_warn("a kill cannot be recorded yet; the run is killed all the same", {{"task_id", task_id}});
+  active->kill = request.grace;
+  loop_.spawn(perform(run->uid, KillTree{request.grace}));
+  run->kill_requested = true;
+  co_return run;
 }
 
-Task<Result<>> Runs::send(std::string task_id, std::string bytes, bool eof) {
+void Runs::note_pause(const std::string& uid, const std::string& reason) {
+  if (reason.empty())
+    log_info("output resumed", {{"uid", uid}});
+  else
+    log_warn("output paused", {{"uid", uid}, {"reason", reason}});
+  auto found = active_.find(uid);
+  if (found == active_.end()) return;
+  found->second->waits_for = describe_pause(reason);
+  tell_waiting();
+}
+
+/// One sentence for all of them: with many runs there would soon be nothing else to read.
+void Runs::tell_waiting() const {
+  auto all = waiting();
+  if (all.empty()) {
+    end_trouble(waiting_trouble);
+    return;
+  }
+  const auto& [first, why] = *all.begin();
+  auto who = all.size() == 1 ? fmt::format("run {} waits", first)
+                             : fmt::format("run {} and {} more wait", first, all.size() - 1);
+  tell_trouble(waiting_trouble, fmt::format("{}: {}; free some space, or: cru kill {}", who, why, first));
+}
+
+std::map<std::string, std::string> Runs::waiting() const {
+  std::map<std::string, std::string> all;
+  for (const auto& [uid, active] : active_)
+    if (!active->waits_for.empty()) all.emplace(active->task_id, active->waits_for);
+  return all;
+}
+
+Task<Result<>> Runs::send(std::string task_id, std::string bytes, bool eof, Once once) {
+  auto delivery = once.key.empty() ? uuid_from(random_.bytes16()) : delivery_of(once);
+  if (once.is_repeat) {
+    auto known =
+        co_await store_.read([delivery](Reader& reader) { return find_reply(reader, delivered(delivery)); });
+    if (!known) co_return fail(std::move(known.error()));
+    if (*known) co_return Result<>();
+  }
   auto running = co_await find_running(task_id);
   if (!running) co_return fail(std::move(running.error()));
   if (!running->first.has_stdin)
     co_return fail(Code::conflict, fmt::format("run {} was started without standard input", task_id), "id");
-  co_return co_await keeper_.write(running->first.uid, uuid_from(random_.bytes16()), std::move(bytes), eof);
+  co_return co_await keeper_.write(running->first.uid, std::move(delivery), std::move(bytes), eof);
 }
 
 Task<Result<>> Runs::resize(std::string task_id, int64_t rows, int64_t cols) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/id.h"
+#include "base/once.h"
 #include "inbox/inbox_service.h"
 #include "platform/loop/loop.h"
 #include "runs/adapters/adapter.h"
@@ -56,6 +57,7 @@ struct StartRequest {
   std::optional<Confinement> confinement = {};  ///< none: it may do what the user may
   std::optional<JailRights> jail = {};          ///< the same, of an agent that is a program
   std::optional<Launch> recorded = {};          ///< of a run that is started again: no backend is asked
+  Once once = {};                               ///< a request that may be sent again
 };
 
 /// What a run that is started again gets anew: no record keeps an environment.
@@ -84,6 +86,7 @@ struct OutputPage {
   int64_t last_seq = 0;
   bool more = false;
   int64_t damaged = 0;
+  int64_t missing = 0;  ///< lines after these that the record tells of and the file does not have
   Status status = Status::running;
 };
 
@@ -97,13 +100,15 @@ class Runs {
   Task<Result<>> recover();
 
   /// Outcomes: the running run; invalid_argument; cannot_execute, and nothing is recorded;
-  /// conflict (a run with this id is active); keeper_unavailable.
+  /// conflict (a run with this id is active); keeper_unavailable. A repeated request gets the run that the
+  /// first one has started, as it is now; cannot_execute if that one had come to nothing.
   Task<Result<Run>> start(StartRequest request);
   Task<Result<Run>> find(std::string task_id);
   /// The run once it has ended, or as it is when `limit` has passed.
   Task<Result<Run>> wait_for_end(std::string task_id, Duration limit);
   Task<Result<std::vector<Run>>> list(ListQuery query);
-  /// Records the intent, then signals. Errors: not_found, not_running.
+  /// Records the intent, then signals. Where the store takes nothing (a full disk), it signals all the same
+  /// and records the intent with the end. Errors: not_found, not_running.
   Task<Result<Run>> kill(std::string task_id, std::optional<Duration> grace);
   /// Stops the run if it is active, and starts its command again under the same id. Errors: those of `start`;
   /// not_found; timed_out when it does not end; forbidden, see to_start_again.
@@ -113,8 +118,9 @@ class Runs {
   Task<Result<Run>> remove(std::string task_id);
 
   Task<Result<OutputPage>> read_output(std::string task_id, OutputQuery query);
-  /// Errors: not_found; not_running; conflict when standard input is closed.
-  Task<Result<>> send(std::string task_id, std::string bytes, bool eof);
+  /// Errors: not_found; not_running; conflict when standard input is closed. What was delivered by an earlier
+  /// request with the same key is not sent again, and has succeeded although the run may have ended since.
+  Task<Result<>> send(std::string task_id, std::string bytes, bool eof, Once once = {});
   Task<Result<>> resize(std::string task_id, int64_t rows, int64_t cols);
 
   /// Asks for a run that is active; the same `key` asks once, an empty one each time anew.
@@ -127,6 +133,9 @@ class Runs {
   /// Answers the run's oldest pending question. Errors: not_found when there is none.
   Task<Result<inbox::Question>> respond(std::string task_id, std::string text);
 
+  /// Looks whether the files of runs that have ended have all the lines that their records tell of, and tells
+  /// the trouble where they do not. Of the newest 1,000 runs.
+  Task<void> check_outputs();
   /// The data of an `agent.output` event with its lines.
   Task<std::string> expand_output(Event event);
   /// The task id of an active run's uid; empty if there is none.
@@ -151,6 +160,8 @@ class Runs {
   bool is_running(const std::string& task_id) const { return find_active(task_id) != nullptr; }
   /// Whether this active run is a command that runs confined, on an agent's word.
   bool is_confined(const std::string& task_id) const;
+  /// Active runs whose output the keeper cannot write, by task id, and why: "the disk is full".
+  std::map<std::string, std::string> waiting() const;
   /// Whether a run of this member is active.
   bool has_run_of(const std::string& member) const;
   /// Called after the end of a run is recorded.
@@ -164,6 +175,7 @@ class Runs {
   // start.cc
   Result<Launch> prepare(StartRequest& request) const;
   Task<Result<std::string>> make_up_id(std::string command);
+  Task<Result<std::optional<Run>>> find_started(Once once);
   Task<Result<Run>> record_start(StartRequest request, Launch launch);
   std::vector<std::string> confined(const Run& run, const Confinement& confinement) const;
   StartSpec to_spec(const Run& run, const StartRequest& request, std::string mark) const;
@@ -180,6 +192,8 @@ class Runs {
                           std::vector<inbox::Question> asked = {});
   Task<void> perform(std::string uid, Effect effect);
   ActiveRunPtr find_active(const std::string& task_id) const;
+  void note_pause(const std::string& uid, const std::string& reason);
+  void tell_waiting() const;
   Task<Result<std::pair<Run, ActiveRunPtr>>> find_running(std::string task_id);
 
   // following.cc
@@ -191,7 +205,7 @@ class Runs {
   void wake_pump(const ActiveRunPtr& active);
   Task<void> pump(ActiveRunPtr active);
   Task<bool> tell_growth(const ActiveRunPtr& active);
-  Task<Account> read_account(ActiveRunPtr active);
+  Task<Report> read_report(ActiveRunPtr active);
   Task<void> close_stdin(const ActiveRunPtr& active);
   /// What a search for questions found, and up to where it saw whole lines.
   struct Scan {
@@ -210,6 +224,10 @@ class Runs {
   Task<Result<>> adopt(KeptRun kept);
   Task<void> end_lost(std::map<std::string, ActiveRunPtr> gone, std::map<std::string, KeptRun> records);
   Task<void> keeper_lost();
+
+  // reading.cc
+  Task<bool> has_line(std::string file, int64_t seq);
+  Task<int64_t> count_missing(Run run);
 
   // delivering.cc
   Task<Result<inbox::Question>> deliver(inbox::Question question);

@@ -8,6 +8,7 @@
 #include "members/member_table.h"
 #include "platform/files/log.h"
 #include "runs/active_run.h"
+#include "store/once.h"
 
 namespace cru::runs {
 namespace {
@@ -43,7 +44,38 @@ members::Member member_for(const Run& run, const std::string& id, const std::str
           .doing = run.task};
 }
 
+/// Where a request's run is noted. No operation is called "started", so no request id can meet it.
+Once started_by(const Once& once) { return {"started:" + once.key, once.input_hash}; }
+
+void note_started(Tx& tx, const Once& once, const Run& run) {
+  if (once.key.empty()) return;
+  keep_reply(tx, started_by(once), {.reply = {{"task_id", run.task_id}, {"uid", run.uid}}});
+}
+
 }  // namespace
+
+/// What became of the run that a request had recorded before a crash. The keeper was asked for it before
+/// anybody was let in: it is there, has ended, or was never started.
+Task<Result<std::optional<Run>>> Runs::find_started(Once once) {
+  using Found = std::optional<Run>;
+  if (!once.is_repeat) co_return Found();
+  co_return co_await store_.read([once](Reader& reader) -> Result<Found> {
+    auto noted = find_reply(reader, started_by(once));
+    if (!noted) return fail(std::move(noted.error()));
+    if (!*noted) return Found();
+    std::string task_id(text_or((*noted)->reply, "task_id"));
+    auto run = runs::find(reader, task_id);
+    if (!run || run->uid != text_or((*noted)->reply, "uid"))
+      return fail(Code::conflict, fmt::format("this request started run {}, which is over and gone", task_id),
+                  "request_id", "retry with a new request id");
+    if (!is_active(run->status) && !run->started_at)
+      return fail(Code::cannot_execute,
+                  fmt::format("run {} did not start: {}{}{}", task_id, run->error,
+                              run->error_detail.empty() ? "" : "; ", run->error_detail),
+                  "", "retry with a new request id");
+    return Found(*std::move(run));
+  });
+}
 
 Result<Launch> Runs::prepare(StartRequest& request) const {
   if (request.cwd.empty()) request.cwd = options_.root;
@@ -115,7 +147,7 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
   run.member = request.member;
   auto member_id = members::member_id_from(random_.bytes16());
   co_return co_await store_.write(
-      [run, must_be_new, member_id, parent = request.parent](Tx& tx) -> Result<Run> {
+      [run, must_be_new, member_id, parent = request.parent, once = request.once](Tx& tx) -> Result<Run> {
         auto fresh = run;
         if (auto known = runs::find(tx, run.task_id)) {
           if (must_be_new || is_active(known->status))
@@ -130,6 +162,7 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
         }
         auto begun = begin(std::move(fresh), tx.now());
         put(tx, begun.run);
+        note_started(tx, once, begun.run);
         for (auto& event : begun.events) tx.emit({event.type, run.task_id, event.data});
         return begun.run;
       });
@@ -192,6 +225,9 @@ Task<Result<>> Runs::build_jail(StartSpec& spec, const Run& run, const StartRequ
 }
 
 Task<Result<Run>> Runs::start(StartRequest request) {
+  auto earlier = co_await find_started(request.once);
+  if (!earlier) co_return fail(std::move(earlier.error()));
+  if (*earlier) co_return **std::move(earlier);
   if (!options_.confines) request.jail.reset();
   for (const auto& [name, value] : options_.environment) request.env.try_emplace(name, value);
   auto launch = prepare(request);

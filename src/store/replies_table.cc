@@ -22,12 +22,14 @@ Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::strin
 }
 
 Result<> drop_reply(Tx& tx, const std::string& key) {
-  tx.exec("DELETE FROM replies WHERE key = ?", key);
+  tx.exec("DELETE FROM replies WHERE key = ? AND text IS NULL", key);
   return {};
 }
 
 Result<> finish_reply(Tx& tx, const std::string& key, const std::string& text, bool failed) {
-  tx.exec("UPDATE replies SET text = ?, failed = ? WHERE key = ?", text, failed, key);
+  // What was kept with the change is what happened, whatever failed after it.
+  tx.exec("UPDATE replies SET text = ?1, failed = ?2 WHERE key = ?3 AND (text IS NULL OR ?2 = 0)", text,
+          failed, key);
   return {};
 }
 

@@ -23,7 +23,8 @@ bool is_digest(std::string_view text) {
 Result<Record> parse_record(std::string_view text, std::string_view project) {
   auto wrong = [](std::string why) { return fail(Code::invalid_argument, std::move(why)); };
   auto value = parse_json(text);
-  if (!value || !value->is_object()) return wrong("it is not JSON");
+  if (!value) return wrong(std::move(value.error().message));
+  if (!value->is_object()) return wrong("it is not a JSON object");
   const auto& whole = value->get_object();
   if (int_or(whole, "version") != version) return wrong("it is of another version of cru");
   if (text_or(whole, "project") != project) return wrong("it is another project's");

@@ -29,6 +29,19 @@ test("a turn that is stopped at any moment leaves nothing running, and the chat 
   await filed(chat);
 });
 
+test("what a reply has cost that came to nothing counts", async (t) => {
+  const { crew, server } = await cast(t, { assistant: () => ({ text: "Half of what it says. ".repeat(20), piece: 7, hang: "middle" }) });
+  const chat = await crew.chat({ message: "go" }, { wait: false });
+  await chat.heard("chat.text");
+  await chat.cancel();
+  const stopped = await chat.record();
+  assert.ok(stopped.total_tokens > 0, JSON.stringify(stopped));
+  assert.ok(stopped.cost_usd > 0, JSON.stringify(stopped));
+  server.script({ text: "Well." });
+  await chat.say("and now?");
+  assert.ok((await chat.record()).total_tokens > stopped.total_tokens);
+});
+
 /// A crew whose worker runs a command that does not want to end; `ran` tells whether it was begun.
 async function stubborn(t, options) {
   const { crew } = await cast(t, { assistant: ({ turn }) => (turn % 2 === 0 ? { text: "x", tools: [spawning("worker", "w")] } : { text: "done" }),

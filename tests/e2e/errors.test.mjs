@@ -4,7 +4,7 @@ import { chmodSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } 
 import net from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { codeOf, cru_bin, exchange, messageOf, patience, Project, waitFor } from "./harness.mjs";
+import { codeOf, cru_bin, exchange, isAlive, messageOf, patience, Project, waitFor } from "./harness.mjs";
 import { SmallDisk } from "./harness/small_disk.mjs";
 
 /// No run was recorded, no event written, no file made.
@@ -57,6 +57,30 @@ test("a disk that fills up under a run makes it wait, and nothing is lost", asyn
   lines.forEach((line, index) => {
     if (line.seq !== index + 1 || line.data !== `line ${index + 1}`) assert.fail(`at ${index + 1}: ${JSON.stringify(line)}`);
   });
+});
+
+test("on a full disk a run that waits says so, and a kill works", async (t) => {
+  const project = new SmallDisk({ config: "runs: {min_free_disk: 0, kill_grace: 0s}\n" });
+  project.size = "32m";
+  t.after(() => project.close());
+  await project.startDaemon();
+  project.fill("ballast", 20 << 20);
+  await project.start("flood", ["perl", "-e", "select undef, undef, undef, 0.02 until -e 'go'; print qq(line $_\\n) for 1..15000000"]);
+  writeFileSync(project.path("go"), "");
+  const waiting = await waitFor(async () => (await project.run("flood")).waits_for && project.run("flood"), { what: "the run says that it waits" });
+  assert.match(waiting.waits_for, /disk is full/);
+  assert.equal((await project.get("/agents")).json.agents[0].waits_for, waiting.waits_for);
+  assert.equal((await project.get("/state")).json.agents[0].waits_for, waiting.waits_for);
+  assert.match((await project.get("/version")).json.troubles.join(), /run flood waits: the disk is full/);
+  // To the last byte: the daemon cannot write a thing.
+  await waitFor(async () => { project.fill("more", 1 << 20); return (await project.post("/tasks/never/start", { argv: ["true"] })).status === 507; }, { what: "nothing can be recorded" });
+  const { pid } = waiting;
+  const killed = await project.post("/agents/flood/kill", {}, { headers: { "Cru-Request-Id": "kill-it" } });
+  assert.deepEqual([killed.status, killed.json.kill_requested], [200, true], killed.text);
+  await waitFor(() => !isAlive(pid), { what: "its process is gone" });
+  for (const name of ["ballast", "more"]) rmSync(project.path(`.coven/${name}`), { force: true });
+  assert.equal((await project.ended("flood")).status, "killed", "and not failed");
+  await waitFor(async () => !(await project.get("/version")).json.troubles.length, { what: "nobody waits any more" });
 });
 
 test("an unwritable .coven: the daemon and a verb say so and exit 1, nothing is touched", async (t) => {

@@ -269,7 +269,7 @@ test("the demo's agents coordinate for real, through the daemon's death, and the
   const at = new URL(url);
   const demo_daemon = { host: at.hostname, port: Number(at.port) };
   const { json: paired } = await exchange(demo_daemon, "POST", "/pairings/redeem", { body: { code: at.hash.replace("#code=", "") } });
-  const { json: events } = await exchange(demo_daemon, "GET", "/events?since=0&type=lock.waiting,work.unblocked", {
+  const { json: { events } } = await exchange(demo_daemon, "GET", "/events?since=0&type=lock.waiting,work.unblocked", {
     headers: { Authorization: `Bearer ${paired.key}` },
   });
   const told = (type, of) => events.some((event) => event.type === type && (event.data.agent_id ?? event.data.task_id) === of);

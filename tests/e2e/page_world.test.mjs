@@ -254,7 +254,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   const blocked = new Set(world.layout.furniture.flatMap(({ col, row }) => [0, 1, 2, 3].flatMap((dx) => [0, 1, 2, 3].map((dy) => `${col + dx},${row + dy}`))));
   const free = tiles.map((kind, i) => ({ kind, x: i % width, y: Math.floor(i / width) })).find(({ kind, x, y }) => kind >= 1 && kind <= 7 && !taken.has(`${x},${y}`) && !blocked.has(`${x},${y}`));
   await at.clickTile(free.x, free.y, width);
-  await waitFor(async () => (await project.get(`/events?entity=${bob.agent_id}&type=live.agent_moved`)).json.some(({ data }) => data.x === free.x && data.y === free.y));
+  await waitFor(async () => (await project.get(`/events?entity=${bob.agent_id}&type=live.agent_moved`)).json.events.some(({ data }) => data.x === free.x && data.y === free.y));
   await at.row("bob").locator(".member-line").getByText(`at ${free.x},${free.y}`).waitFor();
 
   // A person comes in, and is there for others.

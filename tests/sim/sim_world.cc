@@ -75,6 +75,7 @@ void SimWorld::end(SimProcess& process, Exit exit) {
   auto& file = files.at(process.spec.output);
   process.alive = false;
   exit.last_seq = static_cast<int64_t>(file.lines.size());
+  exit.delivered.assign(process.deliveries.begin(), process.deliveries.end());
   process.exit = exit;
   tell([uid = process.spec.uid, exit](const runs::KeeperNotices& listener) {
     if (listener.exited) listener.exited(uid, exit);

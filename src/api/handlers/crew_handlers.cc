@@ -144,17 +144,24 @@ void bind_subagents(Api& api, Crew& crew) {
 }
 
 void bind_chats(Api& api, Crew& crew) {
-  api.bind("start_chat", [&crew](const Call& call, const json::object& in) {
-    return chat_reply(crew.start_chat({.agent = text(in, "agent"),
-                                       .model = text(in, "model"),
-                                       .message = text(in, "message"),
-                                       .title = text(in, "title"),
-                                       .permissions = texts_at(in, "permissions"),
-                                       .account = call.account}));
-  });
-  api.bind("send_message", [&crew](const Call& call, const json::object& in) {
-    return chat_reply(crew.send(text(in, "id"), text(in, "text"), call.account));
-  });
+  api.bind(
+      "start_chat",
+      [&crew](const Call& call, const json::object& in) {
+        return chat_reply(crew.start_chat({.agent = text(in, "agent"),
+                                           .model = text(in, "model"),
+                                           .message = text(in, "message"),
+                                           .title = text(in, "title"),
+                                           .permissions = texts_at(in, "permissions"),
+                                           .account = call.account,
+                                           .once = call.once}));
+      },
+      AfterCrash::finds_out);
+  api.bind(
+      "send_message",
+      [&crew](const Call& call, const json::object& in) {
+        return chat_reply(crew.send(text(in, "id"), text(in, "text"), call.account, call.once));
+      },
+      AfterCrash::finds_out);
   api.bind("cancel_turn", [&crew](const Call&, const json::object& in) {
     return chat_reply(crew.cancel_turn(text(in, "id")));
   });

@@ -7,7 +7,7 @@ namespace cru::api {
 namespace {
 
 /// State and the number of the last event from one read transaction: a cursor that misses nothing.
-Task<Result<Reply>> get_state(Store& store, Time now, Call call) {
+Task<Result<Reply>> get_state(Store& store, const runs::Runs& runs, Time now, Call call) {
   auto state = co_await store.read([now, call](Reader& reader) -> Result<json::object> {
     auto agents = runs_to_json(reader, runs::list(reader, {.status = {}, .before = {}, .limit = 1000}), now);
     json::array questions;
@@ -19,6 +19,7 @@ Task<Result<Reply>> get_state(Store& store, Time now, Call call) {
                         {"troubles", json::value_from(troubles())}};
   });
   if (!state) co_return fail(std::move(state.error()));
+  add_waiting(state->at("agents").as_array(), runs);
   co_return Reply(*std::move(state));
 }
 
@@ -26,7 +27,8 @@ Task<Result<Reply>> at_once(json::object value) { co_return Reply(std::move(valu
 
 }  // namespace
 
-void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, Clock& clock, DaemonFacts facts) {
+void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, const runs::Runs& runs, Clock& clock,
+                 DaemonFacts facts) {
   api.bind("health", [](const Call&, const json::object&) { return at_once({{"status", "ok"}}); });
   api.bind("version", [facts, &keeper](const Call&, const json::object&) {
     return at_once({{"version", facts.version},
@@ -37,8 +39,8 @@ void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, Clock& clock, Dae
                     {"started_at", to_rfc3339(facts.started_at)},
                     {"troubles", json::value_from(troubles())}});
   });
-  api.bind("get_state", [&store, &clock](const Call& call, const json::object&) {
-    return get_state(store, clock.wall(), call);
+  api.bind("get_state", [&store, &runs, &clock](const Call& call, const json::object&) {
+    return get_state(store, runs, clock.wall(), call);
   });
   api.bind("shutdown", [facts](const Call&, const json::object&) {
     facts.shut_down();

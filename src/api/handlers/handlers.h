@@ -20,7 +20,8 @@ struct DaemonFacts {
   std::function<void()> shut_down;
 };
 
-void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, Clock& clock, DaemonFacts facts);
+void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, const runs::Runs& runs, Clock& clock,
+                 DaemonFacts facts);
 /// The member that calls; empty: none that is known.
 using FindCaller = std::function<Task<std::string>(const Call& call)>;
 void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller = {});
@@ -35,6 +36,9 @@ void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox);
 
 /// Runs' records as the wire knows them, with the command as one line and how many questions wait.
 json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found, Time now);
+/// Says of the runs that wait for disk space that they do. Not in a read: what waits is known to the room,
+/// not to the store.
+void add_waiting(json::array& records, const runs::Runs& runs);
 json::object run_to_json(const runs::Run& run, int64_t pending_questions, const members::Badge& badge);
 
 }  // namespace cru::api

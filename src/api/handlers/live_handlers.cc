@@ -54,7 +54,7 @@ std::string speaker(const Call& call, const json::object& input) {
   return call.caller == agent && !call.agent_id.empty() ? call.agent_id : text(input, "user_id");
 }
 
-Task<Result<Reply>> spawn(AgentRuntime& live, const json::object& input) {
+Task<Result<Reply>> spawn(AgentRuntime& live, const Once& once, const json::object& input) {
   auto at = maybe_tile(input);
   if (!at) return refused(std::move(at.error()));
   autonomy::NewAgent wanted{.name = text(input, "name"),
@@ -68,7 +68,7 @@ Task<Result<Reply>> spawn(AgentRuntime& live, const json::object& input) {
       return refused({Code::invalid_argument, "listens_to must be an object", "listens_to"});
     wanted.listens_to = filter->get_object();
   }
-  return told(live.spawn(std::move(wanted)));
+  return told(live.spawn(std::move(wanted), once));
 }
 
 Task<Result<Reply>> list(AgentRuntime& live, const json::object& input) {
@@ -89,7 +89,8 @@ Task<Result<Reply>> say(AgentRuntime& live, const Call& call, const json::object
   return told(live.say({.sender = std::move(sender),
                         .content = text(input, "content"),
                         .to = texts_at(input, "to"),
-                        .to_everybody = to_everybody}));
+                        .to_everybody = to_everybody},
+                       call.once));
 }
 
 Task<Result<Reply>> join(AgentRuntime& live, const json::object& input) {
@@ -117,23 +118,32 @@ void bind_live(Api& api, AgentRuntime& live) {
   auto bind = [&](std::string_view name, Task<Result<Reply>> (*handler)(AgentRuntime&, const json::object&)) {
     api.bind(name, [&live, handler](const Call&, const json::object& input) { return handler(live, input); });
   };
-  bind("spawn_live_agent", spawn);
+  // Their replies are kept with what they change: after a crash they are simply asked again.
+  auto bind_once = [&](std::string_view name, auto handler) {
+    api.bind(
+        name,
+        [&live, handler](const Call& call, const json::object& input) {
+          return handler(live, call.once, input);
+        },
+        AfterCrash::finds_out);
+  };
+  bind_once("spawn_live_agent", spawn);
   bind("list_live_agents", list);
   bind("get_live_agent", [](AgentRuntime& rooms, const json::object& input) {
     return told(rooms.state_of(text(input, "agent_id")));
   });
-  bind("terminate_live_agent", [](AgentRuntime& rooms, const json::object& input) {
-    return told(rooms.terminate(text(input, "agent_id"), "terminated by request"));
+  bind_once("terminate_live_agent", [](AgentRuntime& rooms, const Once& once, const json::object& input) {
+    return told(rooms.terminate(text(input, "agent_id"), "terminated by request", once));
   });
-  bind("move_live_agent", [](AgentRuntime& rooms, const json::object& input) {
-    return told(rooms.move(text(input, "agent_id"), tile(input)));
+  bind_once("move_live_agent", [](AgentRuntime& rooms, const Once& once, const json::object& input) {
+    return told(rooms.move(text(input, "agent_id"), tile(input), once));
   });
-  bind("assign_live_task", [](AgentRuntime& rooms, const json::object& input) {
-    return told(rooms.assign(text(input, "agent_id"), text(input, "task_name")));
+  bind_once("assign_live_task", [](AgentRuntime& rooms, const Once& once, const json::object& input) {
+    return told(rooms.assign(text(input, "agent_id"), text(input, "task_name"), once));
   });
-  bind("complete_live_task", [](AgentRuntime& rooms, const json::object& input) {
+  bind_once("complete_live_task", [](AgentRuntime& rooms, const Once& once, const json::object& input) {
     return told(rooms.complete(text(input, "agent_id"), text(input, "task_id"), text(input, "status"),
-                               text(input, "result")));
+                               text(input, "result"), once));
   });
   bind("list_live_tasks", [](AgentRuntime& rooms, const json::object& input) {
     return listed("tasks", rooms.tasks(text(input, "agent_id"), int_or(input, "limit", 100)));
@@ -154,10 +164,15 @@ void bind_live(Api& api, AgentRuntime& live) {
     auto id = text(input, "user_id");
     return done(rooms.leave(id), {{"user_id", id}});
   });
-  api.bind("say", [&live](const Call& call, const json::object& input) { return say(live, call, input); });
-  api.bind("broadcast_live", [&live](const Call& call, const json::object& input) {
-    return done(live.broadcast(speaker(call, input), input.at("data")), {{"success", true}});
-  });
+  api.bind(
+      "say", [&live](const Call& call, const json::object& input) { return say(live, call, input); },
+      AfterCrash::finds_out);
+  api.bind(
+      "broadcast_live",
+      [&live](const Call& call, const json::object& input) {
+        return told(live.broadcast(speaker(call, input), input.at("data"), call.once));
+      },
+      AfterCrash::finds_out);
 }
 
 }  // namespace cru::api

@@ -53,8 +53,14 @@ Result<Reply> describe_answer(Result<inbox::Question> answered) {
   return Reply(std::move(reply));
 }
 
-Task<Result<Reply>> answer_question(runs::Runs& runs, std::string id, std::string answer,
-                                    inbox::FreeText free_text) {
+/// A repeated request whose first reply was lost finds its own words there.
+Task<Result<Reply>> answer_question(runs::Runs& runs, inbox::Inbox& inbox, Once once, std::string id,
+                                    std::string answer, inbox::FreeText free_text) {
+  if (once.is_repeat) {
+    auto known = co_await inbox.find(id);
+    if (known && known->status == inbox::Status::answered && known->response == answer)
+      co_return describe_answer(co_await inbox.wait_for_delivery(std::move(id), 2s));
+  }
   co_return describe_answer(co_await runs.answer(std::move(id), std::move(answer), free_text));
 }
 
@@ -81,10 +87,13 @@ void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox) {
   api.bind("get_question", [&inbox](const Call& call, const json::object& in) {
     return get_question(inbox, text(in, "id"), std::chrono::seconds(int_or(in, "wait_seconds")), call);
   });
-  api.bind("answer_question", [&runs](const Call&, const json::object& in) {
-    auto free_text = bool_or(in, "only_options") ? inbox::FreeText::refused : inbox::FreeText::allowed;
-    return answer_question(runs, text(in, "id"), text(in, "answer"), free_text);
-  });
+  api.bind(
+      "answer_question",
+      [&runs, &inbox](const Call& call, const json::object& in) {
+        auto free_text = bool_or(in, "only_options") ? inbox::FreeText::refused : inbox::FreeText::allowed;
+        return answer_question(runs, inbox, call.once, text(in, "id"), text(in, "answer"), free_text);
+      },
+      AfterCrash::finds_out);
   api.bind("respond", [&runs](const Call&, const json::object& in) {
     return respond(runs, text(in, "id"), text(in, "response"));
   });

@@ -34,6 +34,13 @@ struct RunRooms {
   Clock& clock;
 };
 
+void add_waiting_to(json::object& record, const std::map<std::string, std::string>& waiting) {
+  auto found = waiting.find(text(record, "task_id"));
+  bool waits = found != waiting.end() && record.at("ended_at").is_null();
+  record["waits_for"] = waits ? json::value(found->second) : json::value(nullptr);
+  if (waits) record["badge_evidence"] = "waits: " + found->second;
+}
+
 Task<Result<Reply>> reply_with(RunRooms rooms, Result<runs::Run> run) {
   if (!run) co_return fail(std::move(run.error()));
   auto record = co_await rooms.store.read(
@@ -42,6 +49,7 @@ Task<Result<Reply>> reply_with(RunRooms rooms, Result<runs::Run> run) {
         return run_to_json(run, inbox::count_pending(reader, run.task_id), badge);
       });
   if (!record) co_return fail(std::move(record.error()));
+  add_waiting_to(*record, rooms.runs.waiting());
   co_return Reply(*std::move(record));
 }
 
@@ -56,6 +64,7 @@ Task<Result<Reply>> list_runs(RunRooms rooms, runs::ListQuery query) {
     return json::object{{"agents", runs_to_json(reader, found, now)}, {"more", more}};
   });
   if (!listed) co_return fail(std::move(listed.error()));
+  add_waiting(listed->at("agents").as_array(), rooms.runs);
   co_return Reply(*std::move(listed));
 }
 
@@ -109,6 +118,7 @@ runs::StartRequest to_start_request(const Call& call, const json::object& input)
   request.cols = int_or(input, "cols", 80);
   request.traceparent = call.trace;
   request.parent = call.run_member;
+  request.once = call.once;
   return request;
 }
 
@@ -195,9 +205,9 @@ Task<Result<Reply>> read_output(runs::Runs& runs, std::string id, runs::OutputQu
     if (!lines.empty()) lines += ',';
     lines += line;
   }
-  co_return Reply::raw(
-      fmt::format(R"({{"task_id":"{}","lines":[{}],"last_seq":{},"more":{},"status":"{}","damaged":{}}})", id,
-                  lines, page->last_seq, page->more, name(page->status), page->damaged));
+  co_return Reply::raw(fmt::format(
+      R"({{"task_id":"{}","lines":[{}],"last_seq":{},"more":{},"status":"{}","damaged":{},"missing":{}}})",
+      id, lines, page->last_seq, page->more, name(page->status), page->damaged, page->missing));
 }
 
 runs::OutputQuery to_output_query(const json::object& input) {
@@ -210,7 +220,7 @@ runs::OutputQuery to_output_query(const json::object& input) {
   return query;
 }
 
-Task<Result<Reply>> send_input(runs::Runs& runs, json::object input) {
+Task<Result<Reply>> send_input(runs::Runs& runs, Once once, json::object input) {
   std::string bytes(text_or(input, "text"));
   if (input.contains("text") && input.contains("data"))
     co_return fail(Code::invalid_argument, "text and data are mutually exclusive", "data");
@@ -224,7 +234,7 @@ Task<Result<Reply>> send_input(runs::Runs& runs, json::object input) {
   if (bytes.empty() && !bool_or(input, "eof"))
     co_return fail(Code::invalid_argument, "nothing to send", "text", "specify text, data or eof");
   auto id = text(input, "id");
-  auto sent = co_await runs.send(id, bytes, bool_or(input, "eof"));
+  auto sent = co_await runs.send(id, bytes, bool_or(input, "eof"), std::move(once));
   if (!sent) co_return fail(std::move(sent.error()));
   co_return Reply(json::object{{"task_id", id}, {"delivered", true}, {"bytes", bytes.size()}});
 }
@@ -237,6 +247,11 @@ Task<Result<Reply>> resize_run(runs::Runs& runs, std::string id, int64_t rows, i
 
 }  // namespace
 
+void add_waiting(json::array& records, const runs::Runs& runs) {
+  auto waiting = runs.waiting();
+  for (auto& record : records) add_waiting_to(record.as_object(), waiting);
+}
+
 json::object run_to_json(const runs::Run& run, int64_t pending_questions, const members::Badge& badge) {
   auto record = runs::to_json(run);
   if (runs::is_active(run.status) && has_trouble(runs::keeper_trouble)) record["status"] = "unknown";
@@ -244,8 +259,7 @@ json::object run_to_json(const runs::Run& run, int64_t pending_questions, const 
   for (const auto& word : run.argv) command += (command.empty() ? "" : " ") + word;
   record["command"] = run.task.empty() ? command : run.backend + ": " + run.task;
   record["pending_questions"] = pending_questions;
-  record["spent"] =
-      json_or_null(roster::describe_spent(run.account.tokens.value_or(0), run.account.cost_usd));
+  record["spent"] = json_or_null(roster::describe_spent(run.report.tokens.value_or(0), run.report.cost_usd));
   record["badge"] = members::name(badge.word);
   record["badge_since"] = to_rfc3339(badge.since);
   record["badge_evidence"] = json_or_null(badge.evidence);
@@ -275,9 +289,12 @@ void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCalle
   api.bind("get_run", [rooms](const Call&, const json::object& in) {
     return get_run(rooms, text(in, "id"), seconds(in, "wait_seconds"));
   });
-  api.bind("start_run", [rooms, find_caller](const Call& call, const json::object& in) {
-    return start_run(rooms, find_caller, call, in, to_start_request(call, in));
-  });
+  api.bind(
+      "start_run",
+      [rooms, find_caller](const Call& call, const json::object& in) {
+        return start_run(rooms, find_caller, call, in, to_start_request(call, in));
+      },
+      AfterCrash::finds_out);
   api.bind("kill_run", [rooms](const Call& call, const json::object& in) {
     return kill_run(rooms, call, text(in, "id"), grace_of(in));
   });
@@ -295,7 +312,10 @@ void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCalle
   api.bind("read_output", [&runs](const Call&, const json::object& in) {
     return read_output(runs, text(in, "id"), to_output_query(in), text_or(in, "as") == "text");
   });
-  api.bind("send_input", [&runs](const Call&, const json::object& in) { return send_input(runs, in); });
+  api.bind(
+      "send_input",
+      [&runs](const Call& call, const json::object& in) { return send_input(runs, call.once, in); },
+      AfterCrash::finds_out);
   api.bind("resize_run", [&runs](const Call&, const json::object& in) {
     return resize_run(runs, text(in, "id"), int_or(in, "rows"), int_or(in, "cols"));
   });

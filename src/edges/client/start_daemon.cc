@@ -32,11 +32,24 @@ std::string last_lines(const std::string& text, size_t count) {
   return text.substr(at, end - at);
 }
 
-/// What the daemon itself said about its end: its start-up error, else the end of its log.
-std::string reason_of_failure(const api::Project& project, bool died) {
+/// Why nothing can be written where the daemon writes; empty if that can be.
+std::string why_unwritable(const api::Project& project) {
+  auto probe = fmt::format("{}/probe-{}", project.state(), own_pid());
+  auto written = create_exclusively(probe, "?", 0600);
+  (void)remove_file(probe);
+  return written ? std::string() : written.error().message;
+}
+
+/// What the daemon itself said about its end: its start-up error, else its last words or the end of its log.
+std::string reason_of_failure(const api::Project& project, bool died, const std::string& complained) {
   if (auto said = read_file(project.start_error_file()); said && !said->empty()) return last_lines(*said, 8);
+  // Where it could not even write down why.
+  constexpr std::string_view prefix = "cru: ";
+  if (died && complained.starts_with(prefix)) return last_lines(complained.substr(prefix.size()), 8);
   auto what = died ? std::string("it exited immediately")
                    : fmt::format("it did not open its socket within {}", format_duration(start_limit));
+  if (auto cause = why_unwritable(project); !cause.empty()) return fmt::format("{}: {}", what, cause);
+  if (!complained.empty()) return fmt::format("{}; it said:\n{}", what, last_lines(complained, 8));
   auto log = read_file(project.log_file());
   return log && !log->empty() ? fmt::format("{}; the end of its log:\n{}", what, last_lines(*log, 5)) : what;
 }
@@ -61,15 +74,18 @@ Started wait_for_socket(const api::Project& project, const Fd& process, BootTime
 }
 
 /// It said nothing of a failure: it was killed. Or it lost the race against another start.
-bool may_start_again(const api::Project& project) {
+bool may_start_again(const api::Project& project, const std::string& complained) {
+  if (complained.find(api::already_running) != std::string::npos) return true;
   auto said = read_file(project.start_error_file());
-  return !said || said->empty() || said->find(api::already_running) != std::string::npos;
+  if (said && !said->empty()) return said->find(api::already_running) != std::string::npos;
+  return !complained.starts_with("cru: ");
 }
 
-std::unexpected<Error> did_not_start(const api::Project& project, bool died) {
+std::unexpected<Error> did_not_start(const api::Project& project, bool died, const std::string& complained) {
   auto said = read_file(project.start_error_file());
-  bool is_explained = said && !said->empty();
-  return fail(Code::daemon_unreachable, "the daemon did not start: " + reason_of_failure(project, died), {},
+  bool is_explained = (said && !said->empty()) || !complained.empty();
+  return fail(Code::daemon_unreachable,
+              "the daemon did not start: " + reason_of_failure(project, died, complained), {},
               is_explained ? "" : "to see the reason, run: cru daemon run");
 }
 
@@ -140,8 +156,8 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
         auto until = std::min(deadline, system_clock().boot() + Duration(5s));
         if (wait_for_socket(project, Fd(), until) == Started::yes) return {};
       } while (system_clock().boot() < deadline && server_of(project.root, "covend"));
-    } while (system_clock().boot() < deadline && may_start_again(project));
-    return did_not_start(project, false);
+    } while (system_clock().boot() < deadline && may_start_again(project, {}));
+    return did_not_start(project, false, {});
   }
   auto program = executable.empty() ? own_executable_to_start() : executable;
   std::vector<std::string> argv{program, "daemon", "run", "--project", project.root};
@@ -157,14 +173,16 @@ Result<> start_daemon(const api::Project& project, const std::string& executable
             fmt::format("the daemon (pid {}) holds this project but does not open its socket", holder->pid),
             {}, "see: cru daemon logs");
     }
-    auto pid = start_detached(argv, clean_environment(), project.root);
+    Complaints complaints;
+    auto pid = start_detached(argv, clean_environment(), project.root, &complaints);
     if (!pid) return fail(Code::daemon_unreachable, pid.error().message);
     auto started = wait_for_socket(project, open_process(*pid), deadline);
     if (started == Started::yes) return {};
     // The other one may never open its doors, having been killed: then the next of ours does.
-    bool again = started == Started::died && may_start_again(project) && tries < max_starts &&
+    auto complained = complaints.text();
+    bool again = started == Started::died && may_start_again(project, complained) && tries < max_starts &&
                  system_clock().boot() < deadline;
-    if (!again) return did_not_start(project, started == Started::died);
+    if (!again) return did_not_start(project, started == Started::died, complained);
     (void)remove_file(project.start_error_file());
   }
 }

@@ -9,6 +9,18 @@ constexpr auto content_security_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// The two are not the same bytes, so they do not have the same tag.
+std::string etag_of(const Asset& asset, bool is_compressed) {
+  std::string tag(asset.etag);
+  if (!is_compressed && tag.ends_with('"')) tag.insert(tag.size() - 1, "-plain");
+  return tag;
+}
+
+bool takes_gzip(const http::Request& request) {
+  auto accepted = request.header("Accept-Encoding");
+  return http::list_contains(accepted, "gzip") || http::list_contains(accepted, "*");
+}
+
 }  // namespace
 
 bool is_page_path(std::string_view path) { return path == "/" || path.starts_with("/assets/"); }
@@ -24,20 +36,23 @@ http::Response serve_asset(std::span<const Asset> assets, const http::Request& r
     std::string hint = assets.empty() ? "this build does not include the web page" : "open /";
     return http::error_response({Code::not_found, "not found: " + request.path, {}, std::move(hint)});
   }
+  bool is_compressed = found->plain.empty() || takes_gzip(request);
+  auto etag = etag_of(*found, is_compressed);
   http::Response response{
       .headers = {{"Content-Type", std::string(found->content_type)},
-                  {"ETag", std::string(found->etag)},
+                  {"ETag", etag},
                   {"Cache-Control", found->path == "/" ? "no-cache" : "max-age=31536000, immutable"},
                   {"Vary", "Accept-Encoding"},
                   {"Content-Security-Policy", content_security_policy},
                   {"Cross-Origin-Resource-Policy", "same-origin"},
                   {"Referrer-Policy", "no-referrer"}}};
-  if (http::list_contains(request.header("If-None-Match"), found->etag)) {
+  if (http::list_contains(request.header("If-None-Match"), etag)) {
     response.status = 304;
     return response;
   }
-  response.headers.emplace_back("Content-Encoding", "gzip");
-  response.fixed_body = {reinterpret_cast<const char*>(found->gzip.data()), found->gzip.size()};
+  if (is_compressed) response.headers.emplace_back("Content-Encoding", "gzip");
+  auto bytes = is_compressed ? found->gzip : found->plain;
+  response.fixed_body = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   return response;
 }
 

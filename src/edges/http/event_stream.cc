@@ -209,7 +209,7 @@ Task<Result<EventRequest>> read_event_request(EventLog& log, const http::Request
 Task<Result<http::Response>> list_events(EventLog& log, EventRequest request) {
   if (is_gone(log, request)) co_return fail(gone_error(log));
   int64_t cursor = request.after.value_or(request.filter.entity.empty() ? log.floor() : 0);
-  std::string body = "[";
+  std::string body = R"({"events":[)";
   size_t count = 0;
   bool more = true;
   while (more && count < request.limit && body.size() < max_json) {
@@ -223,7 +223,7 @@ Task<Result<http::Response>> list_events(EventLog& log, EventRequest request) {
     cursor = page->scanned;
     more = page->more;
   }
-  body += "]\n";
+  body += fmt::format("],\"more\":{},\"next\":{}}}\n", more, cursor);
   co_return http::Response{
       .headers = {{"Cru-Last-Seq", std::to_string(cursor)}, {"Cru-More", more ? "true" : "false"}},
       .body = std::move(body)};

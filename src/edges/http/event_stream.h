@@ -1,5 +1,5 @@
 #pragma once
-/// GET /events: the event log as a JSON array or as server-sent events. A reader
+/// GET /events: the event log as JSON pages or as server-sent events. A reader
 /// is a cursor on the log; nothing is queued for it.
 #include <optional>
 #include <string>
@@ -33,8 +33,8 @@ struct EventSources {
   Duration heartbeat;
 };
 
-/// Up to `limit` events, and where the next request goes on: headers Cru-Last-Seq and Cru-More.
-/// Errors: cursor_gone; the log's.
+/// {events, more, next}: up to `limit` events, whether there are more, and the `since` of the next request.
+/// The headers Cru-Last-Seq and Cru-More say the same. Errors: cursor_gone; the log's.
 Task<Result<http::Response>> list_events(EventLog& log, EventRequest request);
 
 /// Streams until the peer is gone, or the log cannot be read: then it ends, and the client comes

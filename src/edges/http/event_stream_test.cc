@@ -46,6 +46,9 @@ class Events : public EdgeFixture {
     reader.head = reader.client.until("\r\n\r\n");
     return reader;
   }
+  static json::array events_in(const std::string& answer) {
+    return parse_json(body_of(answer)).value().at("events").as_array();
+  }
   static std::string brief(const Frame& frame) { return frame.event + "#" + frame.id; }
   void ask_question(std::string id, std::string task) {
     questions_.push_back(
@@ -161,20 +164,37 @@ TEST_F(Events, AnswerJsonWhenNoStreamIsAskedFor) {
   auto answer = ask("GET /events?since=7");
   EXPECT_EQ(status_of(answer), 200);
   EXPECT_NE(answer.find("Cru-Last-Seq: 10\r\n"), std::string::npos);
-  auto events = parse_json(body_of(answer)).value();
-  ASSERT_EQ(events.as_array().size(), 3u);
+  auto events = events_in(answer);
+  ASSERT_EQ(events.size(), 3u);
   EXPECT_EQ(events.at(0).at("id").as_int64(), 8);
   auto page = ask("GET /events?limit=4");
-  EXPECT_EQ(parse_json(body_of(page)).value().as_array().size(), 4u);
+  EXPECT_EQ(events_in(page).size(), 4u);
   EXPECT_NE(page.find("Cru-Last-Seq: 4\r\n"), std::string::npos);
   EXPECT_NE(page.find("Cru-More: true\r\n"), std::string::npos);
-  EXPECT_EQ(body_of(ask("GET /events?since=10")), "[]\n");
+  EXPECT_EQ(body_of(ask("GET /events?since=10")), R"({"events":[],"more":false,"next":10})"
+                                                  "\n");
+}
+
+TEST_F(Events, AJsonPageSaysInItsBodyWhereTheNextOneBegins) {
+  emit("agent.started", "a", 10);
+  start();
+  std::string seen;
+  int64_t next = 0;
+  for (bool more = true; more;) {
+    auto page = parse_json(body_of(ask(fmt::format("GET /events?since={}&limit=4", next)))).value();
+    for (const auto& event : page.at("events").as_array())
+      seen += std::to_string(event.at("id").as_int64()) + " ";
+    more = page.at("more").as_bool();
+    next = page.at("next").as_int64();
+  }
+  EXPECT_EQ(seen, "1 2 3 4 5 6 7 8 9 10 ");
+  EXPECT_EQ(next, 10);
 }
 
 TEST_F(Events, JsonPagesBeyondOneRead) {
   emit("agent.started", "a", 3000);
   start();
-  EXPECT_EQ(parse_json(body_of(ask("GET /events?limit=2500"))).value().as_array().size(), 2500u);
+  EXPECT_EQ(events_in(ask("GET /events?limit=2500")).size(), 2500u);
 }
 
 TEST_F(Events, SayWhenACursorIsGoneOrNone) {
@@ -203,13 +223,13 @@ TEST_F(Events, OfConversationsAreNotAnAgentsToRead) {
   emit("subagent.completed", "c");
   emit("chatter.heard", "a");
   start();
-  auto count = [this] { return parse_json(body_of(ask("GET /events"))).value().as_array().size(); };
+  auto count = [this] { return events_in(ask("GET /events")).size(); };
   EXPECT_EQ(count(), 603u);
   EXPECT_EQ(brief(open("?since=1").next()), "chat.entry#2");
   caller_ = api::run;
   EXPECT_EQ(count(), 2u);
   EXPECT_NE(ask("GET /events").find("Cru-Last-Seq: 603\r\n"), std::string::npos);
-  EXPECT_EQ(body_of(ask("GET /events?entity=c&type=chat.*,subagent.*")), "[]\n");
+  EXPECT_TRUE(events_in(ask("GET /events?entity=c&type=chat.*,subagent.*")).empty());
   auto reader = open("?since=0");
   EXPECT_EQ(brief(reader.next()), "agent.started#1");
   EXPECT_EQ(brief(reader.next()), "chatter.heard#603");
@@ -228,8 +248,7 @@ TEST_F(Events, OfDirectWordsAreHeardByPersonsAndBySendersOnly) {
   start();
   auto seen = [this] {
     std::string ids;
-    auto events = parse_json(body_of(ask("GET /events"))).value();
-    for (const auto& event : events.as_array()) ids += std::to_string(event.at("id").as_int64());
+    for (const auto& event : events_in(ask("GET /events"))) ids += std::to_string(event.at("id").as_int64());
     return ids;
   };
   EXPECT_EQ(seen(), "123");

@@ -17,7 +17,9 @@ std::string_view token_of(const http::Request& request) {
 }
 
 bool Guard::is_ours(std::string_view address, std::string_view name) const {
-  return address.starts_with(name) && address.substr(name.size()) == std::to_string(port_);
+  // A host's name has no case (RFC 9110, 4.2.3).
+  return http::equal_ignoring_case(address.substr(0, name.size()), name) &&
+         address.substr(std::min(name.size(), address.size())) == std::to_string(port_);
 }
 
 Result<> Guard::check(const http::Request& request) const {

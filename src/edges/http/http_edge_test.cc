@@ -88,6 +88,9 @@ TEST_F(Edge, HearsOnlyItsOwnNamesPagesAndToken) {
       {at("[::1]") + good, 200},
       {"Host: 127.0.0.1\r\n" + good, 403},
       {"Host: 127.0.0.1:1\r\n" + good, 403},
+      {at("LocalHost") + good, 200},
+      {at("LOCALHOST") + good, 200},
+      {at("LOCALHOST.") + good, 403},
       {at("evil.example") + good, 403},
       {at("127.0.0.1.evil.example") + good, 403},
       {at("0.0.0.0") + good, 403},
@@ -160,8 +163,9 @@ TEST_F(Edge, DescribesItself) {
 
 TEST_F(Edge, ServesThePageWithoutATokenAndNothingElse) {
   static constexpr unsigned char bytes[] = {0x1f, 0x8b, 1, 2, 3};
-  static const Asset assets[] = {{"/", "text/html; charset=utf-8", "\"e1\"", bytes},
-                                 {"/assets/app-1.js", "text/javascript", "\"e2\"", bytes}};
+  static constexpr unsigned char plain[] = {'h', 'i'};
+  static const Asset assets[] = {{"/", "text/html; charset=utf-8", "\"e1\"", bytes, plain},
+                                 {"/assets/app-1.js", "text/javascript", "\"e2\"", bytes, plain}};
   start({.is_credential = {},
          .port = 0,
          .version = {},
@@ -172,7 +176,8 @@ TEST_F(Edge, ServesThePageWithoutATokenAndNothingElse) {
   auto open = [this](std::string_view line, std::string_view headers = {}) {
     return tcp().ask(fmt::format("{} HTTP/1.1\r\nHost: localhost:{}\r\n{}\r\n", line, port_, headers));
   };
-  auto page = open("GET /");
+  const auto* gzip = "Accept-Encoding: br, gzip\r\n";
+  auto page = open("GET /", gzip);
   EXPECT_EQ(status_of(page), 200);
   EXPECT_EQ(body_of(page), std::string("\x1f\x8b\1\2\3", 5));
   for (auto* header :
@@ -180,7 +185,19 @@ TEST_F(Edge, ServesThePageWithoutATokenAndNothingElse) {
         "frame-ancestors 'none'", "X-Content-Type-Options: nosniff", "text/html"})
     EXPECT_NE(page.find(header), std::string::npos) << header;
   EXPECT_EQ(status_of(open("GET /assets/app-1.js")), 200);
-  EXPECT_EQ(status_of(open("GET /assets/app-1.js", "If-None-Match: \"e0\", \"e2\"\r\n")), 304);
+  EXPECT_EQ(
+      status_of(open("GET /assets/app-1.js", "Accept-Encoding: gzip\r\nIf-None-Match: \"e0\", \"e2\"\r\n")),
+      304);
+  // Who does not say that it takes gzip (curl) gets text, and keeps it under another tag.
+  for (auto* headers : {"", "Accept-Encoding: identity\r\n", "Accept-Encoding: gzip;q=0\r\n"}) {
+    auto text = open("GET /", headers);
+    EXPECT_EQ(body_of(text), "hi") << headers;
+    EXPECT_EQ(text.find("Content-Encoding"), std::string::npos) << headers;
+    EXPECT_NE(text.find("ETag: \"e1-plain\""), std::string::npos) << headers;
+    EXPECT_NE(text.find("Vary: Accept-Encoding"), std::string::npos) << headers;
+  }
+  EXPECT_EQ(status_of(open("GET /", "If-None-Match: \"e1\"\r\n")), 200);
+  EXPECT_EQ(status_of(open("GET /", "If-None-Match: \"e1-plain\"\r\n")), 304);
   EXPECT_EQ(status_of(open("GET /?token=x")), 200);
   EXPECT_EQ(status_of(open("GET /assets/other.js")), 404);
   EXPECT_EQ(status_of(open("GET /assets/../health")), 404);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ struct Report {
 };
 
 /// In the grandchild, between fork and exec: only calls that are safe there.
-[[noreturn]] void become(char* const* argv, char* const* environment, const char* cwd, int report_fd) {
+[[noreturn]] void become(char* const* argv, char* const* environment, const char* cwd, int report_fd,
+                         int complaints_fd) {
   Report report{::getpid(), 0};
   // A second record follows only if something fails: the first would otherwise be the last word.
   (void)!::write(report_fd, &report, sizeof report);
@@ -47,6 +49,7 @@ struct Report {
   if (null < 0) refuse();
   for (int fd = 0; fd < 3; ++fd)
     if (null != fd && ::dup2(null, fd) < 0) refuse();
+  if (complaints_fd >= 0 && ::dup2(complaints_fd, 2) < 0) refuse();
   // The report pipe is kept for exec to close; everything else of ours goes.
   if (::dup3(report_fd, 3, O_CLOEXEC) < 0 && report_fd != 3) refuse();
   report_fd = 3;
@@ -66,7 +69,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }  // namespace
 
 Result<pid_t> start_detached(const std::vector<std::string>& argv,
-                             const std::vector<std::string>& environment, const std::string& cwd) {
+                             const std::vector<std::string>& environment, const std::string& cwd,
+                             const Complaints* complaints) {
   auto argv_copy = argv, environment_copy = environment;
   auto argv_pointers = pointers(argv_copy), environment_pointers = pointers(environment_copy);
   int ends[2];
@@ -81,7 +85,9 @@ Result<pid_t> start_detached(const std::vector<std::string>& argv,
     ::setsid();
     // The session's leader ends at once, so the program can never take a controlling terminal.
     pid_t grandchild = ::fork();
-    if (grandchild == 0) become(argv_pointers.data(), environment_pointers.data(), cwd.c_str(), writer.get());
+    if (grandchild == 0)
+      become(argv_pointers.data(), environment_pointers.data(), cwd.c_str(), writer.get(),
+             complaints ? complaints->fd().get() : -1);
     if (grandchild < 0) {
       Report report{0, errno};
       (void)!::write(writer.get(), &report, sizeof report);
@@ -104,6 +110,20 @@ Result<pid_t> start_detached(const std::vector<std::string>& argv,
     return fail(std::move(error));
   }
   return last.pid;
+}
+
+Complaints::Complaints() {
+  Fd made(::memfd_create("complaints", MFD_CLOEXEC));
+  // Above the standard descriptors, for the reason that the report's pipe is.
+  if (made) fd_ = Fd(::fcntl(made.get(), F_DUPFD_CLOEXEC, 3));
+}
+
+std::string Complaints::text() const {
+  std::string said(4096, '\0');
+  ssize_t size = fd_ ? ::pread(fd_.get(), said.data(), said.size(), 0) : 0;
+  said.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  while (said.ends_with('\n')) said.pop_back();
+  return said;
 }
 
 std::vector<std::string> clean_environment() {

@@ -38,7 +38,7 @@ class Adapter {
   /// closed.
   virtual bool is_last_line(std::string_view) const { return false; }
   /// What a line of stdout says of the work done, if it is one of the last and says it.
-  virtual std::optional<Account> read_account(std::string_view) const { return {}; }
+  virtual std::optional<Report> read_report(std::string_view) const { return {}; }
   /// The question that a line of stdout asks, if it asks one. `seq` is the line's number.
   virtual std::optional<Asked> read_line(int64_t seq, std::string_view line) const = 0;
   /// What to write to stdin for `answer` to a question with this `reply_context`.

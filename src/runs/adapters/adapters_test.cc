@@ -104,25 +104,25 @@ TEST(ClaudeAdapter, SeveralQuestionsTakeOneLineEachOrAnObject) {
 }
 
 TEST(Adapters, ReadWhatAProgramSaysOfItsWork) {
-  auto claude = claude_adapter().read_account(
+  auto claude = claude_adapter().read_report(
       R"({"type":"result","subtype":"success","is_error":false,"result":"ok","total_cost_usd":0.5,"usage":{"input_tokens":10,)"
       R"("output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}})");
-  EXPECT_EQ(claude, (Account{.tokens = 19, .cost_usd = 0.5, .failure = {}}));
-  auto logged_out = claude_adapter().read_account(
+  EXPECT_EQ(claude, (Report{.tokens = 19, .cost_usd = 0.5, .failure = {}}));
+  auto logged_out = claude_adapter().read_report(
       R"({"type":"result","subtype":"success","is_error":true,"result":"Not logged in · Please run /login"})");
   EXPECT_EQ(logged_out->failure, "Not logged in · Please run /login");
-  EXPECT_FALSE(claude_adapter().read_account(R"({"type":"assistant","message":"the result"})"));
+  EXPECT_FALSE(claude_adapter().read_report(R"({"type":"assistant","message":"the result"})"));
   const auto& codex = *find_adapter("codex");
-  EXPECT_EQ(codex.read_account(R"({"type":"turn.completed","usage":{"input_tokens":20,"output_tokens":10}})")
+  EXPECT_EQ(codex.read_report(R"({"type":"turn.completed","usage":{"input_tokens":20,"output_tokens":10}})")
                 ->tokens,
             30);
-  EXPECT_EQ(codex.read_account(R"({"type":"turn.failed","error":{"message":"401"}})")->failure, "401");
+  EXPECT_EQ(codex.read_report(R"({"type":"turn.failed","error":{"message":"401"}})")->failure, "401");
   EXPECT_EQ(find_adapter("gemini")
-                ->read_account(
+                ->read_report(
                     R"({"type":"result","status":"success","stats":{"input_tokens":5,"output_tokens":6}})")
                 ->tokens,
             11);
-  EXPECT_FALSE(command_adapter().read_account(R"({"type":"result"})"));
+  EXPECT_FALSE(command_adapter().read_report(R"({"type":"result"})"));
 }
 
 TEST(ClaudeAdapter, CutsALongInputAtACharacter) {

@@ -118,13 +118,13 @@ class ClaudeAdapter final : public Adapter {
     return object_of_type(line, "result").has_value();
   }
 
-  std::optional<Account> read_account(std::string_view line) const override {
+  std::optional<Report> read_report(std::string_view line) const override {
     auto result = object_of_type(line, "result");
     if (!result) return {};
-    Account account{.tokens = tokens_in(*result), .cost_usd = cost_in(*result), .failure = {}};
+    Report report{.tokens = tokens_in(*result), .cost_usd = cost_in(*result), .failure = {}};
     if (bool_or(*result, "is_error"))
-      account.failure = cut_with_ellipsis(text_or(*result, "result", "it failed without saying why"), 2000);
-    return account;
+      report.failure = cut_with_ellipsis(text_or(*result, "result", "it failed without saying why"), 2000);
+    return report;
   }
 
   std::optional<Asked> read_line(int64_t seq, std::string_view line) const override {

@@ -28,38 +28,38 @@ int64_t count_in(const json::object& counts, std::string_view key) {
 }
 
 /// Cached tokens are among the input's.
-std::optional<Account> codex_account(std::string_view line) {
+std::optional<Report> codex_report(std::string_view line) {
   if (auto failed = object_of_type(line, "turn.failed")) {
     const auto* error = object_at(*failed, "error");
     auto words = error ? text_or(*error, "message") : std::string_view();
-    return Account{.tokens = {}, .cost_usd = {}, .failure = cut_with_ellipsis(words, 2000)};
+    return Report{.tokens = {}, .cost_usd = {}, .failure = cut_with_ellipsis(words, 2000)};
   }
   auto completed = object_of_type(line, "turn.completed");
   const auto* usage = completed ? object_at(*completed, "usage") : nullptr;
   if (!usage) return {};
-  return Account{.tokens = count_in(*usage, "input_tokens") + count_in(*usage, "output_tokens"),
-                 .cost_usd = {},
-                 .failure = {}};
+  return Report{.tokens = count_in(*usage, "input_tokens") + count_in(*usage, "output_tokens"),
+                .cost_usd = {},
+                .failure = {}};
 }
 
-std::optional<Account> gemini_account(std::string_view line) {
+std::optional<Report> gemini_report(std::string_view line) {
   auto result = object_of_type(line, "result");
   if (!result) return {};
-  Account account;
+  Report report;
   if (const auto* stats = object_at(*result, "stats"))
-    account.tokens = count_in(*stats, "input_tokens") + count_in(*stats, "output_tokens");
+    report.tokens = count_in(*stats, "input_tokens") + count_in(*stats, "output_tokens");
   if (const auto* error = object_at(*result, "error"))
-    account.failure = cut_with_ellipsis(text_or(*error, "message"), 2000);
-  return account;
+    report.failure = cut_with_ellipsis(text_or(*error, "message"), 2000);
+  return report;
 }
 
 /// codex exec and gemini take their task as the last argument and never read stdin.
 class OneShotAdapter final : public Adapter {
  public:
   /// `task_flag` stands right before the task; empty for none.
-  using ReadAccount = std::optional<Account> (*)(std::string_view line);
-  OneShotAdapter(std::vector<std::string> argv, std::string task_flag, ReadAccount account)
-      : argv_(std::move(argv)), task_flag_(std::move(task_flag)), account_(account) {}
+  using ReadReport = std::optional<Report> (*)(std::string_view line);
+  OneShotAdapter(std::vector<std::string> argv, std::string task_flag, ReadReport report)
+      : argv_(std::move(argv)), task_flag_(std::move(task_flag)), report_(report) {}
   Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const override {
     auto words = argv_;
     words.insert(words.end(), argv.begin(), argv.end());
@@ -68,7 +68,7 @@ class OneShotAdapter final : public Adapter {
     words.push_back(task);
     return Launch{std::move(words), false};
   }
-  std::optional<Account> read_account(std::string_view line) const override { return account_(line); }
+  std::optional<Report> read_report(std::string_view line) const override { return report_(line); }
   std::optional<Asked> read_line(int64_t seq, std::string_view line) const override {
     return read_ask_line(seq, line);
   }
@@ -80,7 +80,7 @@ class OneShotAdapter final : public Adapter {
  private:
   std::vector<std::string> argv_;
   std::string task_flag_;
-  ReadAccount account_;
+  ReadReport report_;
 };
 
 }  // namespace
@@ -136,9 +136,8 @@ const Adapter& command_adapter() {
 }
 
 const Adapter* find_adapter(std::string_view backend) {
-  static const OneShotAdapter codex({"codex", "exec", "--json"}, "", codex_account);
-  static const OneShotAdapter gemini({"gemini", "--output-format", "stream-json"}, "--prompt",
-                                     gemini_account);
+  static const OneShotAdapter codex({"codex", "exec", "--json"}, "", codex_report);
+  static const OneShotAdapter gemini({"gemini", "--output-format", "stream-json"}, "--prompt", gemini_report);
   if (backend == "command") return &command_adapter();
   if (backend == "claude") return &claude_adapter();
   if (backend == "codex") return &codex;

@@ -15,6 +15,7 @@ namespace cru::sqlite {
 namespace {
 
 constexpr const char* nameless_trouble = "database";
+constexpr const char* cut_trouble = "cut database";
 
 /// A closure met what its rules do not know. Its caller gets an error; nobody else is troubled.
 Error damaged_records(const std::exception& surprise) {
@@ -139,8 +140,24 @@ Result<> Committer::stay_where_it_was() {
   if (!connection_) return {};
   if (connection_->has_moved())
     if (auto again = write_again(); !again) return again;
+  if (is_cut_ || connection_->is_cut()) return refuse_cut();
   if (std::exchange(is_nameless_, false)) end_trouble(nameless_trouble);
   return {};
+}
+
+/// Its pages are gone, so it cannot be written again from what is open. The WAL is left as it is, for the
+/// next start to set aside: copied into what was cut, it would make a database of neither.
+Result<> Committer::refuse_cut() {
+  if (!std::exchange(is_cut_, true)) {
+    connection_->let_files_be();
+    tell_trouble(
+        cut_trouble,
+        "the database .coven/coven.db was emptied or cut while it was in use: nothing can be changed "
+        "any more; a restart sets aside what is left of it: cru daemon restart");
+    log_error("the database was emptied or cut while in use", {{"path", options_.path}});
+  }
+  return fail(Code::database_unavailable, "the database was emptied or cut while it was in use", "",
+              "restart the daemon, which sets aside what is left of it: cru daemon restart");
 }
 
 Result<> Committer::write_again() {
@@ -196,6 +213,7 @@ GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
     // Removed meanwhile? Then what was just committed is in a file without a name. It is done all the same:
     // it is copied with the rest, and whoever repeated it would have it twice.
     if (auto there = stay_where_it_was(); !there) {
+      if (is_cut_) return fail_all(there.error());  // nobody will read it again, however often it is done
       is_nameless_ = true;
       if (tell_trouble(nameless_trouble,
                        "the database was removed and cannot be written again: " + there.error().message +
@@ -217,7 +235,12 @@ std::optional<Error> Committer::read(Store::Job<Reader>& job) {
 }
 
 void Committer::checkpoint() {
-  if (connection_) connection_->checkpoint();
+  if (!connection_ || is_cut_) return;
+  // Before, not after: what is copied makes it longer again.
+  if (connection_->is_cut())
+    (void)refuse_cut();
+  else
+    connection_->checkpoint();
 }
 
 std::optional<Error> ReadAccess::run(Store::Job<Reader>& job) {

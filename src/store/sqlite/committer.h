@@ -56,6 +56,7 @@ class Committer {
   Result<> make_ready();
   Result<> stay_where_it_was();
   Result<> write_again();
+  Result<> refuse_cut();
   OpenOptions options_;
   StateFolder folder_;  ///< that the database is in; without a mark where it is no state folder
   std::unique_ptr<Connection> connection_;
@@ -63,6 +64,7 @@ class Committer {
   EventBounds bounds_;
   bool is_ready_ = false;  ///< no transaction is open, and `events_` goes on where the database ends
   bool has_failed_commit_ = false;
+  bool is_cut_ = false;       ///< somebody has emptied the database: nothing is copied into it any more
   bool is_nameless_ = false;  ///< what is acknowledged is in files that somebody has removed
   bool fresh_ = false;
   std::atomic<int64_t> generation_ = 0;

@@ -65,7 +65,11 @@ Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options)
     // those that were made in their place.
     if (options.mode == Mode::reader) connection->set_checkpoint_on_close(false);
     if (options.mode != Mode::reader) connection->make_wal_durable();
-    if (options.mode == Mode::writer && options.vfs.empty()) connection->wal_file_ = options.path + "-wal";
+    if (options.mode == Mode::writer && options.vfs.empty()) {
+      connection->file_ = options.path;
+      connection->wal_file_ = options.path + "-wal";
+      connection->note_size();
+    }
   } catch (const StoreFailure& failure) {
     return fail(failure.error);
   }
@@ -197,6 +201,18 @@ void Connection::checkpoint() {
   int in_log = 0, copied = 0;
   int code = sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
   if (code == SQLITE_OK && in_log == copied) wal_pages_ = 0;
+  note_size();
+}
+
+void Connection::note_size() {
+  if (file_.empty()) return;
+  if (auto found = file_status(file_)) size_ = std::max(size_, found->size);
+}
+
+bool Connection::is_cut() const {
+  if (file_.empty()) return false;
+  auto found = file_status(file_);
+  return found && found->size < size_;
 }
 
 bool Connection::has_moved() {

@@ -42,6 +42,9 @@ class Connection {
   void checkpoint();
   /// Whether its files are no longer where they were opened: what is committed now nobody finds again.
   bool has_moved();
+  /// Whether the database has become smaller than it was, which we never make it: somebody has emptied or cut
+  /// it, and what was in it is gone.
+  bool is_cut() const;
   /// Writes everything that is committed to a new database at `path`, durably.
   void copy_to(const std::string& path);
   /// Closing it touches no file by its name any more.
@@ -72,7 +75,9 @@ class Connection {
   sqlite3* handle_;
   std::unordered_map<std::string, Statement, TextHash, std::equal_to<>> statements_;
   int wal_pages_ = 0;
-  std::string wal_file_;  ///< empty on a file system of its own
+  void note_size();
+  std::string file_, wal_file_;  ///< empty on a file system of its own
+  int64_t size_ = 0;             ///< of the database, when it was last known to be sound
   uint64_t wal_inode_ = 0;
 };
 

@@ -324,6 +324,24 @@ TEST_F(StoreTest, WhereItCannotBeWrittenAgainNothingIsAcknowledged) {
   EXPECT_EQ(notes(), (std::vector<std::string>{"after", "before"}));
 }
 
+/// Its pages are gone: what would be acknowledged now nobody could read again.
+TEST_F(StoreTest, ADatabaseThatIsEmptiedUnderItTakesNothingMoreAndItsLogIsLeftAsItIs) {
+  namespace fs = std::filesystem;
+  ASSERT_TRUE(write(adding("before")));
+  reopen();  // copies the log back
+  ASSERT_TRUE(write(adding("in the log")));
+  fs::resize_file(path(), 0);
+  EXPECT_EQ(write(adding("refused")).error().code, Code::database_unavailable);
+  EXPECT_TRUE(has_trouble("cut database"));
+  EXPECT_FALSE(write(adding("refused too")));
+  auto wal = fs::file_size(path() + "-wal");
+  EXPECT_GT(wal, 0u);
+  close();
+  EXPECT_EQ(fs::file_size(path()), 0u);
+  EXPECT_EQ(fs::file_size(path() + "-wal"), wal);
+  EXPECT_TRUE(end_trouble("cut database"));
+}
+
 /// What is refused is repeated: so what is kept must not be refused.
 TEST_F(StoreTest, WhatWasCommittedWhenItsFilesWereRemovedIsAcknowledgedAndThereOnce) {
   namespace fs = std::filesystem;

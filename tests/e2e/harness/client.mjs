@@ -124,6 +124,6 @@ export class Client {
   async events(query = "") {
     const { status, json, text } = await this.get(`/events${query}`);
     if (status !== 200) throw new Error(`events: ${status} ${text}`);
-    return Array.isArray(json) ? json : json.events;
+    return json.events;
   }
 }

@@ -30,6 +30,13 @@ export function readEvent(frame: { event: string; id: string | null; data: strin
   };
 }
 
-/// Parses the reply of GET /events, without the entries that cannot be parsed.
+/// The reply of GET /events: `next` is the `since` that continues it.
+export interface EventPage {
+  readonly events: readonly { id: number }[];
+  readonly more: boolean;
+  readonly next: number;
+}
+
+/// Parses the events of such a page, without the entries that cannot be parsed.
 export const readEvents = (list: readonly { id: number }[]): LogEvent[] =>
   list.map((event) => readEvent({ event: "", id: String(event.id), data: JSON.stringify(event) })).filter((event): event is LogEvent => event !== null);

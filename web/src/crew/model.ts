@@ -1,7 +1,7 @@
 // Signals and actions for chats and subagents. They are read once per connection and then updated by events.
 import { batch, computed, signal } from "@preact/signals";
 import { get, post } from "../base/api.ts";
-import { readEvents, type LogEvent } from "../base/event.ts";
+import { readEvents, type EventPage, type LogEvent } from "../base/event.ts";
 import { reader } from "../base/reader.ts";
 import { messageOf } from "../base/text.ts";
 import { threadAddress } from "../members/texts.ts";
@@ -97,8 +97,8 @@ const events_to_search = 2000;
 async function readStreaming(id: string, signal: AbortSignal): Promise<void> {
   try {
     const since = Math.max(0, crew.peek().seen - events_to_search);
-    const list = await get<{ id: number }[]>(`/events?entity=${encodeURIComponent(id)}&type=chat.text,chat.entry,chat.turn,chat.restarted&since=${since}`, signal);
-    crew.value = withMissedText(crew.peek(), id, readEvents(list));
+    const page = await get<EventPage>(`/events?entity=${encodeURIComponent(id)}&type=chat.text,chat.entry,chat.turn,chat.restarted&since=${since}`, signal);
+    crew.value = withMissedText(crew.peek(), id, readEvents(page.events));
   } catch {
     // They are no longer in the log: the rest is shown as it arrives, and the full entry at its end.
   }

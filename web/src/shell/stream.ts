@@ -2,7 +2,7 @@
 import { batch, effect, signal } from "@preact/signals";
 import { get } from "../base/api.ts";
 import { follow, link, loaded } from "../base/connection.ts";
-import { readEvents, type LogEvent } from "../base/event.ts";
+import { readEvents, type EventPage, type LogEvent } from "../base/event.ts";
 import { appendEvents, empty_log, withHistory, type EventLog } from "../base/event_log.ts";
 import { view } from "../base/views.ts";
 import { applyCrewEvents, crewReconnected, readCrew, readCrewIfFailed } from "../crew/model.ts";
@@ -88,8 +88,8 @@ function refreshShownView(): void {
 /// Reads the events from before the page was opened, so that a reload does not empty the list.
 async function readHistory(): Promise<void> {
   try {
-    const earlier = await get<{ id: number }[]>(`/events?since=${Math.max(0, log.peek().cursor - 150)}&limit=150`);
-    log.value = withHistory(log.peek(), readEvents(earlier));
+    const earlier = await get<EventPage>(`/events?since=${Math.max(0, log.peek().cursor - 150)}&limit=150`);
+    log.value = withHistory(log.peek(), readEvents(earlier.events));
   } catch {
     // These events are no longer in the log: the list begins with new events.
   }

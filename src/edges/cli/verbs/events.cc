@@ -62,8 +62,7 @@ Result<int> show_once(Context& context, const Args& args) {
   }
   auto value = parse_json(*text);
   if (!value) return fail(Code::internal, "unexpected reply from the daemon: " + value.error().message);
-  const json::array* events = value->if_array();
-  if (!events && value->is_object()) events = array_at(value->get_object(), "events");
+  const auto* events = value->is_object() ? array_at(value->get_object(), "events") : nullptr;
   if (events)
     for (const auto& event : *events)
       if (event.is_object()) context.print(line_of(event.get_object(), context.out));

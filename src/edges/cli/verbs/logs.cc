@@ -23,6 +23,8 @@ Result<int> show_pages(Context& context, PageRequest request, OutputPrinter::Opt
     if (lines) printer.print(*lines);
     if (auto damaged = int_or(*page, "damaged"); damaged > 0)
       context.note(fmt::format("{} damaged lines were skipped", damaged));
+    if (auto missing = int_or(*page, "missing"); missing > 0)
+      context.note(fmt::format("{} lines are missing: the output file is shorter than its record", missing));
     auto last = int_or(*page, "last_seq", request.since);
     if (!bool_or(*page, "more") || !lines || lines->empty() || last <= request.since) break;
     request.since = last;
