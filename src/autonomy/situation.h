@@ -24,6 +24,12 @@ struct TaskInHand {
   Time since;
 };
 
+/// Something that happened and concerns it, as it took notice of it.
+struct Noticed {
+  Time at;
+  std::string what;  ///< a JSON object: {"type":"agent_moved",…}
+};
+
 struct Situation {
   std::string agent_id, name, role;
   std::string persona;  ///< the definition's prompt, if it was made from one
@@ -33,20 +39,23 @@ struct Situation {
   std::vector<Neighbour> neighbours;     ///< within hearing, the nearest first
   std::vector<Remembered> recent;        ///< the last five, the oldest first
   std::vector<Remembered> unanswered;    ///< of those, what made it think; empty: nobody spoke to it
+  std::vector<Noticed> news;  ///< since it last decided, the oldest first: why it was woken, if not by words
   std::optional<TaskInHand> task;
-  int64_t thought = 0;  ///< how often it has thought before
-  uint64_t seed = 0;    ///< of this thought
+  std::vector<TaskInHand> tasks_waiting;  ///< after that one
+  int64_t thought = 0;                    ///< how often it has thought before
+  uint64_t seed = 0;                      ///< of this thought
   Time now;
 };
 
 inline constexpr size_t remembered = 5;
+inline constexpr size_t max_news = 10;
 inline constexpr size_t max_remembered_bytes = 2'000;  ///< bytes of a message in a prompt
 
 /// Who it is and how to answer: the format of a decision, with its five actions.
 std::string system_prompt(const Situation& situation);
-/// Begins with "Analyze situation and decide next action"; then time, place, neighbours, the recent messages
-/// and the current task. Whatever others chose or said stands in JSON, so that it cannot pose as a part of
-/// the prompt; it is bounded.
+/// Begins with "Analyze situation and decide next action"; then time, place, neighbours, what has happened
+/// since it last decided, the recent messages and its tasks. Whatever others chose or said stands in JSON, so
+/// that it cannot pose as a part of the prompt; it is bounded.
 std::string user_prompt(const Situation& situation);
 
 }  // namespace cru::autonomy

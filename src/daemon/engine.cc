@@ -95,6 +95,8 @@ autonomy::RuntimeOptions live_options(const std::string& root, const Config& con
   options.instinct = config.live.instinct;
   options.hearing = static_cast<int>(config.live.hearing);
   options.max_concurrent_thoughts = config.live.max_concurrent_thoughts;
+  options.history_rows = config.live.history_rows;
+  options.history_time = config.live.history_time;
   read_layout(root, options);
   return options;
 }
