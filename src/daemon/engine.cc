@@ -231,7 +231,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                   .environment = allowed_environment(config)}),
       endings_(loop, sessions_),
       coordination_tools_(api_, endings_),
-      crew_(loop, store, pool, system_random(), registry_, minds_, workbench_, coordination_tools_,
+      crew_(loop, store, pool, system_random(), registry_, minds_, workbench_, coordination_tools_, inbox_,
             {.root = project.root,
              .max_concurrent = config.max_concurrent,
              .delegation_timeout = config.delegation_timeout,
