@@ -131,17 +131,12 @@ Decision be_idle(const Situation& situation, uint64_t& seed) {
   return Wait{line(waits, seed)};
 }
 
-/// Said to it, or to whoever was near; and not to another, which it only heard.
-bool is_meant(const Situation& situation, const Remembered& said) {
-  if (said.sender == situation.agent_id) return false;
-  return said.recipient.empty() ||
-         (", " + said.recipient + ", ").find(", " + situation.agent_id + ", ") != std::string::npos;
-}
-
 Decision decide(const Situation& situation) {
   auto seed = situation.seed;
-  auto heard = std::ranges::find_if(situation.unanswered.rbegin(), situation.unanswered.rend(),
-                                    [&](const Remembered& said) { return is_meant(situation, said); });
+  auto heard = std::ranges::find_if(
+      situation.unanswered.rbegin(), situation.unanswered.rend(), [&](const Remembered& said) {
+        return said.sender != situation.agent_id && is_meant_for(said, situation.agent_id);
+      });
   if (heard != situation.unanswered.rend()) return answer(situation, *heard, seed);
   if (situation.task) return work(situation, seed);
   // Whoever chimes in where others talk makes more of them talk, and so on without end.

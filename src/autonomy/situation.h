@@ -2,6 +2,7 @@
 /// Situations: all that an agent knows when it decides, and the prompt made of it. Rules only.
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -15,6 +16,9 @@ struct Remembered {
   std::string sender, content, recipient;  ///< recipient empty: to whoever was near
   bool operator==(const Remembered&) const = default;
 };
+/// Said to this agent, among others or alone, or to whoever was near; and not to another, which it only
+/// heard.
+bool is_meant_for(const Remembered& said, std::string_view agent_id);
 struct Neighbour {
   std::string id, name, role, state;
   world::Tile at;
@@ -38,7 +42,7 @@ struct Situation {
   std::vector<world::Tile> free_nearby;  ///< a few tiles that it could walk to
   std::vector<Neighbour> neighbours;     ///< within hearing, the nearest first
   std::vector<Remembered> recent;        ///< the last five, the oldest first
-  std::vector<Remembered> unanswered;    ///< of those, what made it think; empty: nobody spoke to it
+  std::vector<Remembered> unanswered;    ///< of those, what it heard since it last decided
   std::vector<Noticed> news;  ///< since it last decided, the oldest first: why it was woken, if not by words
   std::optional<TaskInHand> task;
   std::vector<TaskInHand> tasks_waiting;  ///< after that one

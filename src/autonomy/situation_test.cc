@@ -76,6 +76,18 @@ TEST(Situation, TheUserPromptHasTheLastFiveMessagesAndTheTask) {
             std::string::npos);
 }
 
+TEST(Situation, WhatWasSaidToAnotherIsNotItsToAnswer) {
+  auto situation = some_situation();
+  situation.recent.back().recipient = situation.unanswered.back().recipient = "agent_009";
+  auto prompt = user_prompt(situation);
+  EXPECT_EQ(times(prompt, "(unanswered)"), 0u);
+  EXPECT_NE(prompt.find("\"sentence 5.\"} (new, said to another)"), std::string::npos);
+  situation.recent.back().recipient = situation.unanswered.back().recipient = "agent_009, agent_001";
+  EXPECT_EQ(times(user_prompt(situation), "(unanswered)"), 1u);
+  situation.recent.back().recipient = situation.unanswered.back().recipient = "agent_0011";
+  EXPECT_EQ(times(user_prompt(situation), "(unanswered)"), 0u);
+}
+
 TEST(Situation, OfMoreMessagesOnlyTheLastFiveAreInThePrompt) {
   auto situation = some_situation();
   situation.recent.insert(situation.recent.begin(), {midday - 1h, "agent_009", "long ago", ""});
