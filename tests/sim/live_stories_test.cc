@@ -315,7 +315,7 @@ Task<void> words_aloud_and_to_a_group(StoryWorld& world) {
   EXPECT_EQ((co_await receipts_of(world, id))[ignorant], "gone");
 }
 
-// Scenarios: RT-06, RT-12
+// Scenario: RT-06, RT-12
 TEST(LiveSim, WordsSaidAloudAreAcknowledgedAndAGroupIsNamed) {
   StoryWorld world({}, words_aloud_and_to_a_group);
   world.add_script("quiet", waits_at_once);
@@ -404,7 +404,7 @@ Task<void> things_happen(StoryWorld& world) {
   EXPECT_EQ(times, (std::map<std::string, int>{{"Bob moved", 1}, {"fire", 1}, {"Bob left", 1}}));
 }
 
-// Scenarios: RT-04, RT-05, RT-10
+// Scenario: RT-04, RT-05, RT-10
 TEST(LiveSim, WhoIsWokenByTheBusIsToldWhy) {
   StoryWorld world({}, things_happen);
   world.add_script("quiet", waits_at_once);
