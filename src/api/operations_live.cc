@@ -11,7 +11,7 @@ constexpr auto agent_schema = R"({"type":"object","required":["agent_id","name",
 "position":{"type":["object","null"]},"direction":{"type":"string"},"walk":{"type":["object","null"]},
 "current_task":{"type":["string","null"]},"task_id":{"type":["string","null"]},
 "mind":{"type":"string"},"cli_backend":{"type":["string","null"]},"definition":{"type":["string","null"]},
-"error":{"type":["string","null"]},"last_message":{"type":["string","null"]},
+"error":{"type":["string","null"]},"waiting":{"type":["string","null"]},"last_message":{"type":["string","null"]},
 "received":{"type":"integer"},"lag":{"type":"integer"},"thoughts":{"type":"integer"},
 "seat":{"type":["string","null"]},"created_at":{"type":"string"},"warning":{"type":"string"}}})";
 constexpr auto spawned_schema = R"({"type":"object","required":["agent_id","agent","mind"],"properties":{
@@ -195,7 +195,9 @@ void add_words(std::vector<Operation>& table) {
        .title = "Send a message to live agents"});
   table.push_back(
       {.name = "get_live_message",
-       .summary = "Shows a message to live agents with its receipts: queued, delivered, acknowledged",
+       .summary =
+           "Shows a message to live agents with its receipts: queued, delivered, acknowledged, ignored "
+           "(its filter), gone",
        .routes = {{"GET", "/world/messages/{message_id}"}},
        .fields = {{.name = "message_id",
                    .in = In::path,

@@ -38,11 +38,12 @@ struct Message {
   Kind kind = Kind::agent_spoke;
   Body sender = world::nobody;
   world::Tile at = world::nowhere;  ///< of the sender, then
-  /// Whom it is meant for or who heard it, in order of their numbers; of a direct message only its
-  /// recipients.
+  /// Whom it is meant for or who heard it, in order of their numbers.
   std::vector<Body> hearers;
-  bool is_to_all = false;  ///< said to everybody: `hearers` is empty
-  bool is_direct = false;  ///< said to its hearers: whatever else they filter, it is near enough
+  bool is_to_all = false;          ///< said to everybody: `hearers` is empty
+  bool is_direct = false;          ///< said to its hearers: whatever else they filter, it is near enough
+  bool has_addressee = false;      ///< said to one, and its other hearers only hear it
+  Body addressee = world::nobody;  ///< nobody as well: that one is no agent
   std::shared_ptr<const json::object> data;  ///< of its event
 };
 
@@ -63,6 +64,10 @@ inline constexpr uint16_t bit(Kind kind) { return static_cast<uint16_t>(1u << st
 inline bool is_for_all(const Message& message) {
   if (message.is_to_all) return true;
   return message.hearers.empty() && !message.is_direct && message.kind != Kind::agent_spoke;
+}
+/// Whether it was said to this one, among others or alone.
+inline bool is_to(const Message& message, Body body) {
+  return message.is_direct && (!message.has_addressee || message.addressee == body);
 }
 /// The id of whoever sent it: its data's `agent_id`, or its agent's; empty if there is none.
 std::string_view sender_id(const Message& message);

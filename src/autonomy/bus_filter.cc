@@ -32,7 +32,7 @@ bool Bus::is_of_interest(Body body, const Listener& listener, const Message& mes
   if (body == message.sender || !(listener.kinds & bit(message.kind))) return false;
   if (!listener.extra_filter) return true;
   const auto& choice = *listener.extra_filter;
-  if (!message.is_direct) {
+  if (!is_to(message, body)) {
     if (choice.only_direct) return false;
     bool is_somewhere = !message.at.is_nowhere() && !listener.tile.is_nowhere();
     if (choice.within > 0 &&

@@ -155,6 +155,25 @@ TEST_F(BusTest, FiltersByNearnessUnlessItWasSaidToIt) {
   EXPECT_EQ(ears.taken[0], (Numbers{2, 6}));
 }
 
+// RT-07
+TEST_F(BusTest, WhoOnlyHearsWhatIsSaidToAnotherFiltersItLikeWordsSaidAloud) {
+  Filter only_direct;
+  only_direct.only_direct = true;
+  for (Body body : {0u, 1u}) bus.join(body, 0, only_direct);
+  bus.join(2, 0, Filter());
+  auto words = message(1, Kind::agent_spoke, 9, {0, 1, 2});
+  words.is_direct = words.has_addressee = true;
+  words.addressee = 0;
+  bus.publish(words);
+  words.seq = 2;
+  words.addressee = world::nobody;  // a person
+  bus.publish(words);
+  ears.pump();
+  EXPECT_EQ(ears.taken[0], std::vector<int64_t>{1});
+  EXPECT_EQ(ears.taken[1], std::vector<int64_t>{});
+  EXPECT_EQ(ears.taken[2], (std::vector<int64_t>{1, 2}));
+}
+
 TEST_F(BusTest, WhatConcernsAFewIsOfferedToThemOnly) {
   join_some(1000);
   bus.publish(message(1, Kind::agent_spoke, 7, {30, 31, 5000}));

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <span>
-#include <vector>
 
 #include "base/text.h"
 
@@ -61,14 +60,13 @@ Result<std::string_view> without_fence(std::string_view words) {
   return without_label(inside.substr(0, inside.size() - fence.size()));
 }
 
-/// Reads the members of one action, and knows which of them it was asked for.
+/// Reads the members of one action, and notes the first that is wrong.
 class Members {
  public:
-  explicit Members(const json::object& object) : object_(object) { known_.push_back("action"); }
+  explicit Members(const json::object& object) : object_(object) {}
 
   /// Null where it is absent, or null.
-  const json::value* find(std::string_view field) {
-    known_.push_back(field);
+  const json::value* find(std::string_view field) const {
     const auto* value = object_.if_contains(field);
     return value && !value->is_null() ? value : nullptr;
   }
@@ -93,12 +91,8 @@ class Members {
     return say(field, fmt::format("must be an integer from 0 to {}", max_coordinate)), int16_t{0};
   }
 
-  /// `decision`, unless something was wrong or there is a member that it does not have.
-  Result<Decision> finish(Decision decision) {
-    for (const auto& member : object_)
-      if (std::ranges::find(known_, std::string_view(member.key())) == known_.end())
-        say(fmt::format("\"{}\"", cut_words(member.key(), 64)),
-            fmt::format("is not a field of {}", action(decision)));
+  /// `decision`, unless something was wrong.
+  Result<Decision> finish(Decision decision) const {
     if (trouble_) return fail(*trouble_);
     return decision;
   }
@@ -110,7 +104,6 @@ class Members {
   }
 
   const json::object& object_;
-  std::vector<std::string_view> known_;
   std::optional<Error> trouble_;
 };
 

@@ -40,10 +40,11 @@ json::object to_json(const Decision& decision);
 /// `text` if it is at most `max_bytes` bytes, else cut between characters and ended by " […]".
 std::string cut_words(std::string_view text, size_t max_bytes);
 
-/// One JSON object tagged `action`, exactly the fields of that action (`reason`, `recipient` and `result` may
-/// be left out, or null). Words that are too long are cut, not refused. A code fence around it is taken off,
-/// and whatever stands around the fence if there is only one. Anything else is a `wait` whose reason is the
-/// parse error, naming the field.
+/// One JSON object tagged `action`, with the fields of that action (`reason`, `recipient` and `result` may be
+/// left out, or null). What else a mind writes into it is not read: minds like to add their reasons. Words
+/// that are too long are cut, not refused. A code fence around it is taken off, and whatever stands around
+/// the fence if there is only one. Anything else is a `wait` whose reason is the parse error, naming the
+/// field.
 Decision read_decision(std::string_view words);
 
 }  // namespace cru::autonomy

@@ -7,6 +7,16 @@ namespace {
 constexpr size_t page = 512;
 constexpr size_t budget = 2'000;  ///< deliveries before others of the loop, and the store, have their turn
 
+/// What a message means to one who takes it.
+enum class Attention { none, listens, wakes };
+Attention attention_to(const Message& message, Body body, const Nature& nature) {
+  // Two who watched each other's states would wake each other for ever.
+  if (message.kind == Kind::agent_state_changed) return Attention::none;
+  // Everybody is told of a broadcast, when it next thinks; only who asked for them is woken.
+  if (message.kind == Kind::agent_broadcast && !nature.listens_to.contains("types")) return Attention::none;
+  return message.has_addressee && message.addressee != body ? Attention::listens : Attention::wakes;
+}
+
 }  // namespace
 
 /// The next page of the log, whatever it takes.
@@ -30,7 +40,7 @@ Task<void> AgentRuntime::follow(int64_t cursor) {
     for (const auto& event : read.events)
       if (auto message = message_from(event, [this](std::string_view id) { return body_of(id); }))
         bus_.publish(*std::move(message));
-    cursor = read.scanned;
+    published_ = cursor = read.scanned;
     if (!read.events.empty()) pump();
     if (!read.more) (void)co_await store_.events().wait_past(cursor, 1h);
   }
@@ -45,6 +55,8 @@ Task<void> AgentRuntime::deliver() {
     co_await loop_.sleep({});
     while (journal_.is_full()) (void)co_await journal_.progress().wait();
     is_pumping_ = false;
+    // Who walks hears where it is, not where it will be.
+    for (auto body : walking_) bus_.set_place(body, at(body).place(wall()));
     bool more = bus_.pump(
         budget, [this](Body body, const Message& message) { return hear(body, message); },
         [this](Body body, int64_t cursor) {
@@ -65,29 +77,59 @@ bool AgentRuntime::hear(Body body, const Message& message) {
 }
 
 void AgentRuntime::take(Body body, const Message& message) {
-  auto& slot = slots_[body];
-  auto& agent = *slot.agent;
+  auto& agent = at(body);
   agent.cursor = message.seq;
-  if (message.kind == Kind::agent_spoke) {
-    const auto& data = *message.data;
-    std::string message_id(message.is_direct ? text_or(data, "message_id") : std::string_view());
-    Said row{++last_said_,
-             agent.id(),
-             wall(),
-             std::string(text_or(data, "agent_id")),
-             std::string(text_or(data, "content")),
-             std::string(text_or(data, "recipient")),
-             message_id,
-             message_id.empty() ? "" : "delivered"};
-    journal_.add([row](Tx& tx) { insert_said(tx, row); });
-    if (!message_id.empty()) emit(receipt_event(agent, message_id, "delivered", wall()));
-    slot.heard.push_back({row.id, std::move(message_id)});
-    ++slot.rows;
-  }
+  if (message.kind == Kind::agent_spoke)
+    take_words(body, message);
+  else
+    take_notice(body, message);
   auto before = agent.life.state;
-  // Two who watched each other's states would wake each other for ever.
-  if (message.kind != Kind::agent_state_changed) tell(body, Heard{});
+  switch (attention_to(message, body, *agent.nature)) {
+    case Attention::none:
+      break;
+    case Attention::listens:
+      tell(body, Overheard{});
+      break;
+    case Attention::wakes:
+      tell(body, Heard{});
+      break;
+  }
   if (agent.life.state == before) save(body);  // its cursor, if nothing else
+}
+
+void AgentRuntime::take_words(Body body, const Message& message) {
+  auto& slot = slots_[body];
+  const auto& data = *message.data;
+  Said row{++last_said_,
+           slot.agent->id(),
+           wall(),
+           std::string(text_or(data, "agent_id")),
+           std::string(text_or(data, "content")),
+           recipients_in_words(data),
+           std::string(text_or(data, "message_id")),
+           "delivered"};
+  journal_.add([row](Tx& tx) { insert_said(tx, row); });
+  if (tells_receipt(row)) emit(receipt_event(*slot.agent, row.message_id, row.receipt, wall()));
+  slot.heard.push_back({row.id, row.message_id, tells_receipt(row)});
+  ++slot.rows;
+}
+
+/// A row as well, so that it still knows after a restart why it was woken. Its own tasks it knows anyway, and
+/// of states there are too many.
+void AgentRuntime::take_notice(Body body, const Message& message) {
+  if (message.kind == Kind::agent_state_changed || message.kind == Kind::task_assigned) return;
+  auto& slot = slots_[body];
+  auto about = body_of(sender_id(message));
+  Said row{++last_said_,
+           slot.agent->id(),
+           wall(),
+           std::string(sender_id(message)),
+           notice_of(message, about == world::nobody ? std::string_view() : at(about).nature->name),
+           {},
+           {},
+           std::string(noticed)};
+  journal_.add([row](Tx& tx) { insert_said(tx, row); });
+  ++slot.rows;
 }
 
 /// Reads on from the log for an agent that was too slow for the ring: late, and nothing is lost.

@@ -9,7 +9,7 @@
 namespace cru::autonomy {
 namespace {
 
-constexpr int32_t rows_between_prunings = 200;
+constexpr int64_t rows_between_prunings = 200;
 
 }  // namespace
 
@@ -23,9 +23,10 @@ void AgentRuntime::tell(Body body, const Input& input) {
 void AgentRuntime::save(Body body) {
   journal_.add([row = row_of(at(body))](Tx& tx) { update_agent(tx, row); });
   auto& slot = slots_[body];
-  if (slot.rows < rows_between_prunings) return;
+  if (slot.rows < std::min(rows_between_prunings, options_.history_rows)) return;
   slot.rows = 0;
-  journal_.add([id = slot.agent->id()](Tx& tx) { prune_history(tx, id); });
+  journal_.add(
+      [id = slot.agent->id(), rows = options_.history_rows](Tx& tx) { prune_history(tx, id, rows); });
 }
 
 void AgentRuntime::emit(NewEvent event) {
@@ -53,6 +54,7 @@ void AgentRuntime::apply(Body body, const effect::Think& think) {
     agent.tasks.front().status = "in_progress";
     journal_.add([id = agent.tasks.front().task_id](Tx& tx) { begin_task(tx, id); });
   }
+  acknowledge_heard(body);  // also what it heard while it did something else
   auto current = std::make_shared<Thought>();
   current->follows = std::exchange(slots_[body].resumes, false);
   slots_[body].thought = current;
@@ -74,13 +76,14 @@ void AgentRuntime::apply(Body body, const effect::Forget& forget) {
   emit(stuck_event(agent, agent.error, wall()));
 }
 
-void AgentRuntime::apply(Body body, const effect::Acknowledge&) {
+void AgentRuntime::apply(Body body, const effect::Acknowledge&) { acknowledge_heard(body); }
+
+void AgentRuntime::acknowledge_heard(Body body) {
   auto& slot = slots_[body];
   std::vector<int64_t> rows;
   for (const auto& heard : slot.heard) {
-    if (heard.message_id.empty()) continue;
     rows.push_back(heard.row);
-    emit(receipt_event(*slot.agent, heard.message_id, "acknowledged", wall()));
+    if (heard.is_told) emit(receipt_event(*slot.agent, heard.message_id, "acknowledged", wall()));
   }
   slot.heard.clear();
   if (!rows.empty()) journal_.add([rows = std::move(rows)](Tx& tx) { acknowledge(tx, rows); });
@@ -100,7 +103,7 @@ std::string AgentRuntime::resolve(std::string_view wanted) const {
 std::vector<std::string> AgentRuntime::within_hearing(world::Tile tile, Body but) const {
   std::vector<std::string> ids;
   if (tile.is_nowhere()) return ids;
-  floor_.near(tile, options_.hearing, [&](Body body, world::Tile) {
+  visit_near(tile, [&](Body body, world::Tile) {
     if (body != but) ids.push_back(at(body).id());
   });
   for (const auto& [id, user] : users_)
@@ -108,18 +111,32 @@ std::vector<std::string> AgentRuntime::within_hearing(world::Tile tile, Body but
   return ids;
 }
 
+/// Those within hearing, where they are seen: the floor knows of one who walks only where it goes.
+void AgentRuntime::visit_near(world::Tile tile, const std::function<void(Body, world::Tile)>& visit) const {
+  floor_.near(tile, options_.hearing, [&](Body body, world::Tile its) {
+    if (!at(body).walk) visit(body, its);
+  });
+  for (auto body : walking_) {
+    auto its = at(body).place(wall());
+    if (world::steps_between(its, tile) <= options_.hearing) visit(body, its);
+  }
+}
+
+/// What is said to one is heard by those around it, too.
 Utterance AgentRuntime::utterance(const LiveAgent& agent, const Speak& words) const {
   Utterance said;
   said.sender = agent.id();
   said.name = agent.nature->name;
   said.content = words.content;
   said.at = agent.place(wall());
+  said.recipients = within_hearing(said.at, body_of(agent.id()));
   if (!words.recipient.empty()) {
     auto recipient = resolve(words.recipient);
-    said.recipients = {recipient.empty() ? words.recipient : recipient};
+    if (recipient.empty()) recipient = words.recipient;
+    std::erase(said.recipients, recipient);
+    said.recipients.insert(said.recipients.begin(), std::move(recipient));
     said.is_direct = true;
-  } else {
-    said.recipients = within_hearing(said.at, body_of(agent.id()));
+    said.addressed = 1;
   }
   said.heard_by = said.recipients.size();
   return said;
@@ -137,8 +154,7 @@ void AgentRuntime::apply(Body body, const effect::Say& say) {
   Said row{++last_said_, agent.id(), wall(), agent.id(), said.content, said.recipient(), said.message_id, {}};
   journal_.add([row, said](Tx& tx) {
     insert_said(tx, row);
-    if (said.is_direct)
-      insert_sent(tx, {said.message_id, said.sender, said.content, said.recipients, row.at});
+    insert_sent(tx, {said.message_id, said.sender, said.content, said.recipients, row.at});
     tx.emit(spoke_event(said));
   });
 }
@@ -187,6 +203,7 @@ bool AgentRuntime::walk(Body body, world::Tile to, Nearness nearness) {
   const auto& path = agent.walk->path;
   agent.facing = world::direction_to(path[path.size() - 2], path.back());
   agent.life.is_walking = true;
+  walking_.insert(body);
   slots_[body].arrives = boot() + (agent.walk->ends_at() - now);
   alarms_.push({slots_[body].arrives, body, true});
   set_alarm();
@@ -198,6 +215,8 @@ bool AgentRuntime::walk(Body body, world::Tile to, Nearness nearness) {
 void AgentRuntime::arrive(Body body) {
   slots_[body].arrives = never;
   at(body).walk.reset();
+  walking_.erase(body);
+  bus_.set_place(body, at(body).tile);
   tell(body, Arrived{});
 }
 

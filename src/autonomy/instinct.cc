@@ -133,11 +133,15 @@ Decision be_idle(const Situation& situation, uint64_t& seed) {
 
 Decision decide(const Situation& situation) {
   auto seed = situation.seed;
-  auto heard =
-      std::ranges::find_if(situation.unanswered.rbegin(), situation.unanswered.rend(),
-                           [&](const Remembered& said) { return said.sender != situation.agent_id; });
+  auto heard = std::ranges::find_if(
+      situation.unanswered.rbegin(), situation.unanswered.rend(), [&](const Remembered& said) {
+        return said.sender != situation.agent_id && is_meant_for(said, situation.agent_id);
+      });
   if (heard != situation.unanswered.rend()) return answer(situation, *heard, seed);
-  return situation.task ? work(situation, seed) : be_idle(situation, seed);
+  if (situation.task) return work(situation, seed);
+  // Whoever chimes in where others talk makes more of them talk, and so on without end.
+  if (!situation.unanswered.empty()) return Wait{"listening to the others"};
+  return be_idle(situation, seed);
 }
 
 }  // namespace

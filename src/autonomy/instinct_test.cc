@@ -61,6 +61,19 @@ TEST(Instinct, AnswersTheSpeakerNamingWhatWasSaidAndItsTask) {
   EXPECT_NE(speak->content.find("water the plants"), std::string::npos);
 }
 
+TEST(Instinct, WhatIsSaidToAnotherIsNotItsToAnswer) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    auto situation = at_desk(seed);
+    hear(situation, "agent_002", "Where is the key?");
+    situation.recent.back().recipient = situation.unanswered.back().recipient = "agent_003";
+    auto decision = read_decision(instinct(situation));
+    ASSERT_TRUE(std::get_if<Wait>(&decision)) << to_text(to_json(decision));
+    situation.unanswered.back().recipient = "agent_003, agent_001";
+    decision = read_decision(instinct(situation));
+    ASSERT_TRUE(std::get_if<Speak>(&decision)) << "it is one of those who were asked";
+  }
+}
+
 TEST(Instinct, TwoThatTalkToEachOtherFallSilent) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     for (auto pace : {Duration(300ms), Duration(5s), Duration(40s)}) {

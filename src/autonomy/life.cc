@@ -11,12 +11,21 @@ class Step {
 
   void operator()(const Heard&) {
     CRU_ASSERT(can_hear(life_));
+    life_.rests_until = never;
     if (life_.state == State::listening) return;  // acknowledged with the rest, when its time has come
     if (life_.state == State::thinking) {
       ++life_.interruptions;
       forget();
     }
     enter(State::listening, pace_.listening);
+  }
+
+  void operator()(const Overheard&) {
+    CRU_ASSERT(can_hear(life_));
+    if (life_.state != State::idle) return;  // it hears that beside what it does
+    auto due = life_.due;
+    enter(State::listening, pace_.listening);
+    life_.rests_until = due;
   }
 
   void operator()(const Due&) {
@@ -26,7 +35,7 @@ class Step {
         return think();
       case State::listening:
         add(effect::Acknowledge{});
-        return think();
+        return life_.rests_until == never ? think() : rest_on();
       case State::speaking:
         return rest();
       case State::thinking:
@@ -128,6 +137,12 @@ class Step {
   void rest() {
     enter(State::idle, pause());
     if (life_.held) add(effect::Walk{*std::exchange(life_.held, {})});
+  }
+  /// As if nothing had been said.
+  void rest_on() {
+    auto until = std::exchange(life_.rests_until, never);
+    enter(State::idle, {});
+    life_.due = std::max(until, now_);
   }
   Duration pause() const {
     auto pause = pace_.idle;

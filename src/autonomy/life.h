@@ -34,10 +34,15 @@ struct Life {
   bool is_walking = false;
   std::unique_ptr<Move> held;     ///< asked for while it spoke; the latest wins
   std::unique_ptr<Speak> unsaid;  ///< decided on the way: said on arrival
+  /// While it listens only to what was said to others: when it would have thought by itself.
+  BootTime rests_until = never;
 };
 
 /// Somebody spoke, or something else concerns it. Not told while it speaks: it hears that afterwards.
 struct Heard {};
+/// Somebody near spoke to another: it listens if it has nothing else to do, and has no more to think for it.
+/// Not told while it speaks either.
+struct Overheard {};
 /// Its time has come.
 struct Due {};
 /// Its mind was asked: from now on its limit runs.
@@ -57,7 +62,7 @@ struct AskedToMove {
 struct Arrived {};
 /// After a restart: goes on from the state it was found in.
 struct Woken {};
-using Input = std::variant<Heard, Due, Asked, Decided, Failed, AskedToMove, Arrived, Woken>;
+using Input = std::variant<Heard, Overheard, Due, Asked, Decided, Failed, AskedToMove, Arrived, Woken>;
 
 namespace effect {
 struct Changed {

@@ -85,6 +85,36 @@ TEST_F(LifeTest, AThoughtThatWasInterruptedTooOftenIsFinished) {
   EXPECT_EQ(life_.interruptions, 0);
 }
 
+// RT-07: who hears what is said to another listens and acknowledges it, and then goes on as it would have.
+TEST_F(LifeTest, WordsToAnotherAreListenedToAndNoReasonToThink) {
+  tell(Woken{});
+  now_ = start + 2s;
+  tell(Overheard{});
+  EXPECT_EQ(life_.state, State::listening);
+  auto effects = wait();
+  EXPECT_TRUE(find<effect::Acknowledge>(effects));
+  EXPECT_FALSE(find<effect::Think>(effects));
+  EXPECT_EQ(life_.state, State::idle);
+  EXPECT_EQ(life_.due, start + 5s) << "else those who talk all day would keep it from thinking";
+}
+
+TEST_F(LifeTest, WordsToItselfWhileItListensToOthersMakeItThink) {
+  tell(Woken{});
+  tell(Overheard{});
+  tell(Heard{});
+  EXPECT_TRUE(find<effect::Think>(wait()));
+  tell(Decided{life_.thought, Wait{}});
+  tell(Heard{});
+  tell(Overheard{});
+  EXPECT_TRUE(find<effect::Think>(wait())) << "nor is it the other way round";
+}
+
+TEST_F(LifeTest, WordsToAnotherInterruptNoThought) {
+  think();
+  EXPECT_TRUE(tell(Overheard{}).empty());
+  EXPECT_EQ(life_.state, State::thinking);
+}
+
 TEST_F(LifeTest, AMoveAskedForWhileSpeakingIsHeldAndTheLatestIsCarriedOutOnIdle) {
   think();
   tell(Decided{life_.thought, Speak{"hello", ""}});
@@ -172,7 +202,7 @@ TEST(Life, TakesNoIllegalWayInAMillionRandomInputs) {
     Input input = Due{};
     switch (random() % 8) {
       case 0:
-        if (can_hear(life)) input = Heard{};
+        if (can_hear(life)) input = random() % 2 ? Input(Heard{}) : Input(Overheard{});
         break;
       case 1:
         input = Asked{thought};
@@ -215,7 +245,7 @@ TEST(Life, TakesNoIllegalWayInAMillionRandomInputs) {
   // It got everywhere it may.
   for (auto from : {State::idle, State::listening, State::thinking, State::speaking})
     for (auto to : {State::idle, State::listening, State::thinking, State::speaking})
-      if (is_legal(from, to) && !(from == State::listening && to == State::idle))
+      if (is_legal(from, to))
         EXPECT_GT(taken[static_cast<size_t>(from)][static_cast<size_t>(to)], 0u) << name(from) << name(to);
 }
 

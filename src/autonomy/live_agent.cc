@@ -40,6 +40,7 @@ world::Tile LiveAgent::place(Time now) const { return walk ? walk->tile_at(now) 
 
 Result<Filter> filter_from(const json::object& listens_to) {
   Filter filter;
+  filter.kinds |= bit(Kind::agent_broadcast);
   for (const auto& [key, value] : listens_to) {
     if (key == "types") {
       auto mask = kinds_from(value);

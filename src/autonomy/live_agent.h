@@ -46,7 +46,8 @@ struct LiveAgent {
   world::Tile place(Time now) const;
 };
 
-/// The filter of `listens_to`: {types?, senders?, only_direct?, within?}.
+/// The filter of `listens_to`: {types?, senders?, only_direct?, within?}. Without types: words, tasks and
+/// broadcasts.
 /// Errors: invalid_argument naming "listens_to.types[0]" and the like.
 Result<Filter> filter_from(const json::object& listens_to);
 

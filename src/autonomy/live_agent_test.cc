@@ -20,12 +20,14 @@ TEST(ListensTo, IsReadAsAFilter) {
   EXPECT_EQ(filter->within, 3);
 }
 
-TEST(ListensTo, TakesWordsAndTasksIfNothingElseIsSaid) {
+TEST(ListensTo, TakesWordsTasksAndBroadcastsIfNothingElseIsSaid) {
   auto filter = filter_from({});
   ASSERT_TRUE(filter);
   EXPECT_TRUE(filter->takes(Kind::agent_spoke));
   EXPECT_TRUE(filter->takes(Kind::task_assigned));
-  EXPECT_FALSE(filter->takes(Kind::agent_broadcast));
+  EXPECT_TRUE(filter->takes(Kind::agent_broadcast)) << "RT-10";
+  EXPECT_FALSE(filter->takes(Kind::agent_moved));
+  EXPECT_FALSE(filter_from(object(R"({"types":["agent_spoke"]})"))->takes(Kind::agent_broadcast));
 }
 
 TEST(ListensTo, NamesTheFieldThatIsWrong) {
@@ -47,8 +49,9 @@ Body number_of(std::string_view id) {
 }
 
 TEST(LiveEvents, WordsComeBackFromTheLogAsTheyWereSaid) {
-  Utterance said{"m1",  "agent_001", "Ada", "hello \"you\"\n", false, {3, 4}, {"player_0", "agent_002"},
-                 false, false,       2};
+  Utterance said{
+      "m1",  "agent_001", "Ada", "hello \"you\"\n", false, {3, 4}, {"player_0", "agent_002"}, false,
+      false, 2,           0};
   auto message = message_from(written(spoke_event(said)), number_of);
   ASSERT_TRUE(message);
   EXPECT_EQ(message->seq, 7);
@@ -61,10 +64,59 @@ TEST(LiveEvents, WordsComeBackFromTheLogAsTheyWereSaid) {
 }
 
 TEST(LiveEvents, WordsToEverybodyAreHeardByAllWhoAreHere) {
-  Utterance said{"m1", "player_0", "Jo", "all!", true, {3, 4}, {}, false, true, 2};
+  Utterance said{"m1", "player_0", "Jo", "all!", true, {3, 4}, {}, false, true, 2, 0};
   auto message = message_from(written(spoke_event(said)), number_of);
   EXPECT_TRUE(is_for_all(*message));
   EXPECT_EQ(message->sender, world::nobody);
+}
+
+// RT-07
+TEST(LiveEvents, WhatIsSaidToOneIsHeardByThoseAroundIt) {
+  Utterance said{"m1", "agent_009", "Ida", "yes", false, {3, 4}, {"agent_002", "agent_001"},
+                 true, false,       2,     1};
+  auto event = spoke_event(said);
+  EXPECT_EQ(text_or(event.data, "recipient"), "agent_002");
+  EXPECT_EQ(recipients_in_words(event.data), "agent_002") << "who only heard it is no recipient";
+  auto message = message_from(written(event), number_of);
+  EXPECT_EQ(message->hearers, (std::vector<Body>{0, 1}));
+  EXPECT_TRUE(is_to(*message, 1));
+  EXPECT_FALSE(is_to(*message, 0));
+  said.recipients.front() = "player_0";
+  message = message_from(written(spoke_event(said)), number_of);
+  EXPECT_FALSE(is_to(*message, 0)) << "it was said to a person";
+}
+
+// RT-12
+TEST(LiveEvents, AGroupKeepsAllItsRecipients) {
+  Utterance said{"m1", "player_0", "Jo", "you two", true, {3, 4}, {"agent_001", "agent_002"},
+                 true, false,      2,    2};
+  auto event = spoke_event(said);
+  EXPECT_TRUE(event.data.at("recipient").is_null());
+  EXPECT_EQ(recipients_in_words(event.data), "agent_001, agent_002");
+  auto message = message_from(written(event), number_of);
+  EXPECT_TRUE(is_to(*message, 0) && is_to(*message, 1));
+  said.is_direct = false;
+  said.addressed = 0;
+  EXPECT_EQ(recipients_in_words(spoke_event(said).data), "") << "said to whoever is near";
+}
+
+// RT-04, RT-05, RT-10: who moved, what was broadcast, who left.
+TEST(LiveEvents, AreToldToThoseWhoTakeNotice) {
+  auto notice = [](std::string type, json::object data, std::string_view name = {}) {
+    return notice_of(*message_from(written({"live." + type, "x", std::move(data)}), number_of), name);
+  };
+  EXPECT_EQ(notice("agent_moved", {{"agent_id", "agent_002"}, {"x", 3}, {"y", 4}, {"speed", 3}}, "Bo"),
+            R"({"type":"agent_moved","agent_id":"agent_002","name":"Bo","x":3,"y":4})");
+  EXPECT_EQ(notice("agent_broadcast", {{"agent_id", "player_0"}, {"data", {{"tick", 1}}}}),
+            R"({"type":"agent_broadcast","agent_id":"player_0","data":{"tick":1}})");
+  EXPECT_EQ(notice("agent_removed", {{"agent_id", "agent_002"}, {"name", "Bo"}, {"reason", "tired"}}),
+            R"({"type":"agent_removed","agent_id":"agent_002","name":"Bo","reason":"tired"})");
+  EXPECT_EQ(
+      notice("agent_joined", {{"agent", {{"agent_id", "agent_002"}, {"name", "Bo"}, {"role", "cook"}}}}),
+      R"({"type":"agent_joined","agent_id":"agent_002","name":"Bo","role":"cook"})");
+  auto much = notice("agent_broadcast", {{"agent_id", "player_0"}, {"data", std::string(8000, '\n')}});
+  EXPECT_LE(much.size(), max_notice_bytes);
+  EXPECT_TRUE(parse_json(much));
 }
 
 TEST(LiveEvents, ATaskIsToldToItsAgentAlone) {

@@ -34,7 +34,53 @@ void add_hearers(Message& message, const Lookup& lookup) {
   std::ranges::sort(message.hearers);
 }
 
+/// The fields of an event by which an agent is told of it.
+std::vector<std::string_view> telling_fields(Kind kind) {
+  switch (kind) {
+    case Kind::agent_moved:
+      return {"x", "y"};
+    case Kind::agent_broadcast:
+      return {"data"};
+    case Kind::agent_removed:
+      return {"name", "reason"};
+    case Kind::task_assigned:
+    case Kind::task_completed:
+      return {"task_name", "status", "result"};
+    default:
+      return {};
+  }
+}
+
 }  // namespace
+
+std::string recipients_in_words(const json::object& data) {
+  if (!bool_or(data, "direct")) return {};
+  if (auto one = text_or(data, "recipient"); !one.empty()) return std::string(one);
+  std::string all;
+  if (const auto* names = array_at(data, "recipients"))
+    for (const auto& name : *names)
+      if (name.is_string()) all += (all.empty() ? "" : ", ") + std::string(name.get_string());
+  return all;
+}
+
+std::string notice_of(const Message& message, std::string_view agent_name) {
+  const auto& data = *message.data;
+  json::object out{{"type", name(message.kind)}, {"agent_id", sender_id(message)}};
+  if (!agent_name.empty()) out["name"] = agent_name;
+  if (const auto* agent = object_at(data, "agent"))
+    for (auto field : {"name", "role"}) out[field] = text_or(*agent, field);
+  for (auto field : telling_fields(message.kind))
+    if (const auto* value = data.if_contains(field); value && !value->is_null()) out[field] = *value;
+  auto text = to_text(out);
+  if (text.size() <= max_notice_bytes) return text;
+  // Only what somebody wrote can be so long: of that the beginning, as a text. Escaped it may be six times
+  // as long.
+  for (auto field : {"data", "result", "task_name", "reason", "role"})
+    if (const auto* value = out.if_contains(field))
+      out[field] = cut_words(value->is_string() ? std::string(value->get_string()) : to_text(*value),
+                             max_notice_bytes / 8);
+  return to_text(out);
+}
 
 NewEvent joined_event(json::object view) {
   std::string id(text_or(view, "agent_id"));
@@ -79,6 +125,11 @@ NewEvent held_event(const LiveAgent& agent, const Move& move, std::string reason
 NewEvent stuck_event(const LiveAgent& agent, std::string reason, Time now) {
   return of_agent("agent_stuck", agent, now,
                   {{"reason", std::move(reason)}, {"since", to_rfc3339(agent.since)}});
+}
+
+NewEvent waiting_event(const LiveAgent& agent, std::string_view why, Time now) {
+  return of_agent("agent_waiting", agent, now,
+                  {{"waiting", json_or_null(std::string(why))}, {"mind", agent.nature->mind}});
 }
 
 NewEvent receipt_event(const LiveAgent& agent, std::string_view message_id, std::string_view status,
@@ -133,6 +184,9 @@ std::optional<Message> message_from(const Event& event, const Lookup& lookup) {
   message.sender = self;
   if (*kind == Kind::agent_spoke) {
     message.is_direct = bool_or(*message.data, "direct");
+    auto addressee = text_or(*message.data, "recipient");
+    message.has_addressee = message.is_direct && !addressee.empty();
+    if (message.has_addressee) message.addressee = lookup(addressee);
     add_hearers(message, lookup);
   }
   return message;

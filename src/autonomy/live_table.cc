@@ -1,5 +1,6 @@
 #include "autonomy/live_table.h"
 
+#include <algorithm>
 #include <array>
 
 #include "members/member_table.h"
@@ -7,8 +8,6 @@
 
 namespace cru::autonomy {
 namespace {
-
-constexpr int64_t kept_rows = 1000;
 
 constexpr std::string_view schema = R"(
 CREATE TABLE IF NOT EXISTS live_agents (
@@ -115,6 +114,18 @@ constexpr auto said_columns = "id, agent_id, timestamp, sender, content, recipie
 constexpr auto task_columns = "task_id, agent_id, task_name, status, result, created_at, completed_at";
 LiveTask task_from(const Row& row) {
   return {row.text(0), row.text(1), row.text(2), row.text(3), row.text(4), row.time(5), row.maybe_time(6)};
+}
+
+/// Of "agent_001, agent_002" each by itself.
+json::array names_in(std::string_view recipients) {
+  constexpr std::string_view between = ", ";
+  json::array names;
+  for (size_t at = 0; at < recipients.size();) {
+    auto end = std::min(recipients.find(between, at), recipients.size());
+    names.emplace_back(recipients.substr(at, end - at));
+    at = end + between.size();
+  }
+  return names;
 }
 
 std::optional<std::string> or_null(const std::string& text) {
@@ -265,6 +276,20 @@ std::vector<Said> conversation_of(Reader& reader, std::string_view agent_id, int
   return each<Said>(reader.rows(sql, agent_id, limit), said_from);
 }
 
+std::vector<Said> words_of(Reader& reader, std::string_view agent_id, int64_t limit) {
+  static const auto sql = std::string("SELECT ") + said_columns +
+                          " FROM agent_conversations WHERE agent_id = ? AND receipt IS NOT 'noticed'"
+                          " ORDER BY id DESC LIMIT ?";
+  return each<Said>(reader.rows(sql, agent_id, limit), said_from);
+}
+
+std::vector<Said> notices_of(Reader& reader, std::string_view agent_id, int64_t after, int64_t limit) {
+  static const auto sql = std::string("SELECT ") + said_columns +
+                          " FROM agent_conversations WHERE agent_id = ? AND id > ? AND receipt = 'noticed'"
+                          " ORDER BY id DESC LIMIT ?";
+  return each<Said>(reader.rows(sql, agent_id, after, limit), said_from);
+}
+
 std::vector<Said> receipts_of(Reader& reader, std::string_view message_id) {
   static const auto sql =
       std::string("SELECT ") + said_columns +
@@ -276,6 +301,7 @@ json::object to_json(const Said& said) {
   json::object out{
       {"id", said.id},         {"agent_id", said.agent_id}, {"timestamp", to_rfc3339(said.at)},
       {"sender", said.sender}, {"content", said.content},   {"recipient", json_or_null(said.recipient)}};
+  if (auto names = names_in(said.recipient); names.size() > 1) out["recipients"] = std::move(names);
   if (!said.message_id.empty()) out["message_id"] = said.message_id;
   if (!said.receipt.empty()) out["receipt"] = said.receipt;
   return out;
@@ -293,16 +319,36 @@ std::vector<Said> unacknowledged(Reader& reader, std::string_view agent_id, int6
   return each<Said>(reader.rows(sql, agent_id, after), said_from);
 }
 
-void prune_history(Tx& tx, std::string_view agent_id) {
-  // By number, which rises whatever the clock does.
+void prune_history(Tx& tx, std::string_view agent_id, int64_t rows) {
+  // By number, which rises whatever the clock does. Words apart from what it noticed: who walks by all day
+  // does not make it forget what was said.
   for (auto sql :
-       {"DELETE FROM agent_conversations WHERE agent_id = ? AND id <= (SELECT id FROM"
-        " agent_conversations WHERE agent_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+       {"DELETE FROM agent_conversations WHERE agent_id = ? AND receipt IS NOT 'noticed' AND id <="
+        " (SELECT id FROM agent_conversations WHERE agent_id = ? AND receipt IS NOT 'noticed'"
+        " ORDER BY id DESC LIMIT 1 OFFSET ?)",
+        "DELETE FROM agent_conversations WHERE agent_id = ? AND receipt = 'noticed' AND id <="
+        " (SELECT id FROM agent_conversations WHERE agent_id = ? AND receipt = 'noticed'"
+        " ORDER BY id DESC LIMIT 1 OFFSET ?)",
         "DELETE FROM agent_state_history WHERE agent_id = ? AND id <= (SELECT id FROM"
         " agent_state_history WHERE agent_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
         "DELETE FROM agent_tasks WHERE agent_id = ? AND completed_at IS NOT NULL AND id <= (SELECT id FROM"
         " agent_tasks WHERE agent_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)"})
-    tx.exec(sql, agent_id, agent_id, kept_rows);
+    tx.exec(sql, agent_id, agent_id, rows);
+}
+
+int64_t purge_history(Tx& tx, Time before, int64_t limit) {
+  // Numbers rise with time, so that the oldest rows tell whether there is anything to do: no table is read
+  // from end to end.
+  int64_t gone = 0;
+  for (auto sql :
+       {"DELETE FROM agent_conversations WHERE id IN (SELECT id FROM (SELECT id, timestamp FROM"
+        " agent_conversations ORDER BY id LIMIT ?) WHERE timestamp < ?)",
+        "DELETE FROM agent_state_history WHERE id IN (SELECT id FROM (SELECT id, timestamp FROM"
+        " agent_state_history ORDER BY id LIMIT ?) WHERE timestamp < ?)",
+        "DELETE FROM agent_tasks WHERE id IN (SELECT id FROM (SELECT id, completed_at FROM agent_tasks"
+        " WHERE completed_at IS NOT NULL ORDER BY id LIMIT ?) WHERE completed_at < ?)"})
+    gone += tx.exec(sql, limit, before);
+  return gone;
 }
 
 void insert_sent(Tx& tx, const Sent& sent) {

@@ -43,19 +43,28 @@ struct Said {
   Time at{};
   std::string sender, content, recipient;
   std::string message_id;
-  std::string receipt;  ///< of the recipient of a direct message: delivered, acknowledged
+  std::string receipt;  ///< of one who heard it: delivered, acknowledged; or `noticed`
 };
+/// The receipt of a row that is no words: something that happened, which the agent took notice of. Its
+/// content is the JSON text of `notice_of`.
+inline constexpr std::string_view noticed = "noticed";
 void insert_said(Tx& tx, const Said& said);
 void acknowledge(Tx& tx, const std::vector<int64_t>& ids);
-/// Newest first.
+/// Newest first: words, and what it took notice of.
 std::vector<Said> conversation_of(Reader& reader, std::string_view agent_id, int64_t limit);
+/// Newest first: words only.
+std::vector<Said> words_of(Reader& reader, std::string_view agent_id, int64_t limit);
+/// Newest first: what it took notice of after row `after`.
+std::vector<Said> notices_of(Reader& reader, std::string_view agent_id, int64_t after, int64_t limit);
 std::vector<Said> receipts_of(Reader& reader, std::string_view message_id);
 json::object to_json(const Said& said);
 int64_t last_said(Reader& reader);
 /// What it took and has not acknowledged.
 std::vector<Said> unacknowledged(Reader& reader, std::string_view agent_id, int64_t after);
-/// Keeps the newest 1,000 of what it said, of its states, and of its tasks.
-void prune_history(Tx& tx, std::string_view agent_id);
+/// Keeps the newest `rows` of its words, of what it noticed, of its states, and of its tasks.
+void prune_history(Tx& tx, std::string_view agent_id, int64_t rows);
+/// Of all agents' history what is from before, the oldest `limit` rows of each kind at most; how many.
+int64_t purge_history(Tx& tx, Time before, int64_t limit);
 
 /// A message to agents whose receipts can be asked for.
 struct Sent {

@@ -84,8 +84,8 @@ TEST_F(LiveTable, KeepsTheNewestRowsWhateverTheClockDoes) {
   ASSERT_TRUE(write([noon](Tx& tx) -> Result<> {
     // The clock goes back an hour in the middle.
     for (int64_t id = 1; id <= 1500; ++id) insert_said(tx, said(id, id <= 700 ? noon : noon - 1h));
-    prune_history(tx, "agent_001");
-    prune_history(tx, "agent_001");
+    prune_history(tx, "agent_001", 1000);
+    prune_history(tx, "agent_001", 1000);
     return {};
   }));
   auto rows = read(
@@ -94,6 +94,67 @@ TEST_F(LiveTable, KeepsTheNewestRowsWhateverTheClockDoes) {
   EXPECT_EQ(rows->size(), 1000u);
   EXPECT_EQ(rows->front().id, 1500);
   EXPECT_EQ(rows->back().id, 501);
+}
+
+TEST_F(LiveTable, WhatAnAgentNoticesDoesNotPushOutWhatWasSaid) {
+  auto noon = clock.wall();
+  ASSERT_TRUE(write([noon](Tx& tx) -> Result<> {
+    for (int64_t id = 1; id <= 200; ++id) {
+      auto row = said(id, noon);
+      if (id > 20) row.receipt = noticed;
+      insert_said(tx, row);
+    }
+    prune_history(tx, "agent_001", 50);
+    return {};
+  }));
+  auto count = [this](auto select) { return read(select)->size(); };
+  EXPECT_EQ(count([](Reader& r) -> Result<std::vector<Said>> { return words_of(r, "agent_001", 500); }), 20u);
+  EXPECT_EQ(count([](Reader& r) -> Result<std::vector<Said>> { return notices_of(r, "agent_001", 0, 500); }),
+            50u);
+  EXPECT_EQ(
+      count([](Reader& r) -> Result<std::vector<Said>> { return notices_of(r, "agent_001", 195, 500); }), 5u)
+      << "of those only the new ones";
+  EXPECT_EQ(
+      count([](Reader& r) -> Result<std::vector<Said>> { return conversation_of(r, "agent_001", 500); }),
+      70u);
+}
+
+TEST_F(LiveTable, WhatIsOlderThanTheHistoryGoesALittleAtATime) {
+  auto now = clock.wall();
+  ASSERT_TRUE(write([now](Tx& tx) -> Result<> {
+    for (int64_t id = 1; id <= 120; ++id) {
+      insert_said(tx, said(id, id <= 70 ? now - 48h : now));
+      insert_state(tx, "agent_001", State::idle, State::thinking, id <= 70 ? now - 48h : now);
+    }
+    for (bool is_open : {true, false}) {
+      LiveTask task{is_open ? "open" : "done", "agent_001", "sort", "assigned", {}, now - 72h, {}};
+      insert_task(tx, task);
+      task.completed_at = now - 48h;
+      if (!is_open) end_task(tx, task);
+    }
+    return {};
+  }));
+  int64_t gone = 0;
+  for (int64_t round = -1; round != 0; gone += round) {
+    round = *write([now](Tx& tx) -> Result<int64_t> { return purge_history(tx, now - 24h, 50); });
+    ASSERT_LE(round, 150);
+  }
+  EXPECT_EQ(gone, 70 + 70 + 1);
+  auto rows =
+      read([](Reader& reader) -> Result<std::vector<Said>> { return words_of(reader, "agent_001", 500); });
+  EXPECT_EQ(rows->size(), 50u);
+  auto tasks = read(
+      [](Reader& reader) -> Result<std::vector<LiveTask>> { return tasks_of(reader, "agent_001", 500); });
+  ASSERT_EQ(tasks->size(), 1u);
+  EXPECT_EQ(tasks->front().task_id, "open") << "what is not done is no history";
+}
+
+TEST_F(LiveTable, ARowTellsAllRecipientsOfAGroup) {
+  auto row = said(1, clock.wall());
+  row.recipient = "agent_001, agent_002";
+  EXPECT_EQ(to_text(to_json(row).at("recipients")), R"(["agent_001","agent_002"])");
+  row.recipient = "agent_001";
+  EXPECT_FALSE(to_json(row).contains("recipients"));
 }
 
 TEST_F(LiveTable, PurgesWhoLeftLongAgoALittleAtATime) {

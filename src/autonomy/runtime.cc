@@ -12,11 +12,6 @@
 namespace cru::autonomy {
 namespace {
 
-bool looks_like_agent(std::string_view id) {
-  return id.starts_with("agent_") &&
-         std::ranges::all_of(id.substr(6), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 std::unexpected<Error> no_agent(std::string_view id) {
   return fail(Code::not_found, fmt::format("live agent not found: {}", id), "agent_id", "see: cru live list");
 }
@@ -62,7 +57,10 @@ Result<Body> AgentRuntime::find(std::string_view id) const {
 }
 
 json::object AgentRuntime::view(Body body) const {
-  return autonomy::to_json(at(body), {bus_.received(body), bus_.lag(body)}, wall());
+  auto picture = autonomy::to_json(at(body), {bus_.received(body), bus_.lag(body)}, wall());
+  const auto& thought = slots_[body].thought;
+  picture["waiting"] = json_or_null(thought ? thought->waiting : std::string());
+  return picture;
 }
 
 Body AgentRuntime::enter(std::unique_ptr<LiveAgent> agent, Filter filter, int64_t cursor) {
@@ -124,6 +122,7 @@ Task<Result<std::shared_ptr<Nature>>> AgentRuntime::nature_of(NewAgent wanted) {
       definition.error().field = "definition";
       co_return fail(std::move(definition.error()));
     }
+    if (auto good = definitions::may_begin(*definition); !good) co_return fail(std::move(good.error()));
     nature->definition = definition->name;
     nature->persona = definition->prompt;
     if (nature->name.empty()) nature->name = definition->name;
@@ -216,6 +215,7 @@ Task<Result<json::object>> AgentRuntime::terminate(std::string id, std::string r
   });
   emit(removed_event(*slot.agent, std::move(reason), wall()));
   floor_.remove(body, slot.agent->tile);
+  walking_.erase(body);
   if (!slot.agent->seat.empty()) seated_.erase(slot.agent->seat);
   bus_.leave(body);
   bodies_.erase(id);
@@ -322,8 +322,9 @@ Task<Result<json::object>> AgentRuntime::snapshot() {
 }
 
 Task<Result<int64_t>> AgentRuntime::purge(Duration keep) {
-  co_return co_await store_.write(
-      [keep](Tx& tx) -> Result<int64_t> { return purge_agents(tx, tx.now() - keep, 500); });
+  co_return co_await store_.write([keep, history = options_.history_time](Tx& tx) -> Result<int64_t> {
+    return purge_agents(tx, tx.now() - keep, 500) + purge_history(tx, tx.now() - history, 500);
+  });
 }
 
 Task<Result<>> AgentRuntime::recover() {
@@ -338,14 +339,14 @@ Task<Result<>> AgentRuntime::recover() {
     Found found{living_agents(reader), open_tasks(reader), {}, users_left(reader), read_number(reader),
                 last_said(reader),     read_heard(reader)};
     for (const auto& row : found.agents)
-      if (row.state == State::listening)
-        found.heard[row.nature->id] = unacknowledged(reader, row.nature->id, row.answered);
+      found.heard[row.nature->id] = unacknowledged(reader, row.nature->id, row.answered);
     return found;
   });
   if (!found) co_return fail(std::move(found.error()));
   last_number_ = found->number;
   last_said_ = found->said;
   auto from = std::max(found->seq, store_.events().floor());
+  published_ = from;
   bus_ = Bus(options_.ring, from);
   for (auto& row : found->agents) {
     auto filter = filter_from(row.nature->listens_to);
@@ -366,7 +367,7 @@ Task<Result<>> AgentRuntime::recover() {
     // The layout may have changed under its feet.
     settle(body, row.tile.is_nowhere() ? std::optional<world::Tile>() : row.tile);
     for (const auto& said : found->heard[row.nature->id])
-      slots_[body].heard.push_back({said.id, said.message_id});
+      slots_[body].heard.push_back({said.id, said.message_id, tells_receipt(said)});
   }
   for (const auto& task : found->tasks)
     if (auto body = body_of(task.agent_id); body != world::nobody)

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
 #include <unordered_map>
 
 #include "autonomy/journal.h"
@@ -25,8 +26,10 @@ struct RuntimeOptions {
   std::string root;
   Pace pace;
   int hearing = 8;                      ///< tiles
-  int64_t max_concurrent_thoughts = 4;  ///< minds asked at a time, not counting the scripted one
-  Duration instinct = 600ms;            ///< how long the scripted mind thinks, about
+  int64_t max_concurrent_thoughts = 4;  ///< minds of one provider asked at a time; the scripted one always
+  int64_t history_rows = 1000;          ///< of an agent's words, notices, states and tasks, each
+  Duration history_time = std::chrono::days(30);
+  Duration instinct = 600ms;  ///< how long the scripted mind thinks, about
   double speed = world::default_speed;
   world::Layout layout = world::default_layout();
   std::string layout_warning;  ///< why it is not the project's own
@@ -106,7 +109,8 @@ class AgentRuntime {
 
   /// The whole world as it is now.
   Task<Result<json::object>> snapshot();
-  /// Agents that left long ago go, with what they said. How many rows.
+  /// Agents that left longer ago than `keep` go, with what they said, and what is older than the history of
+  /// those who live. How many rows.
   Task<Result<int64_t>> purge(Duration keep);
 
   size_t size() const { return bodies_.size(); }
@@ -117,7 +121,8 @@ class AgentRuntime {
   struct Thought;
   struct Unacknowledged {
     int64_t row;
-    std::string message_id;  ///< of a direct one
+    std::string message_id;
+    bool is_told;  ///< to those who watch, that it was delivered and acknowledged
   };
   struct Slot;
 
@@ -153,6 +158,8 @@ class AgentRuntime {
   void emit(NewEvent event);
   Utterance utterance(const LiveAgent& agent, const Speak& words) const;
   std::vector<std::string> within_hearing(world::Tile tile, Body but) const;
+  void visit_near(world::Tile tile, const std::function<void(Body, world::Tile)>& visit) const;
+  void acknowledge_heard(Body body);
   std::string resolve(std::string_view name) const;
   void finish_task(Body body, LiveTask task);
   LiveTask give_task(Body body, std::string task_name);
@@ -168,15 +175,20 @@ class AgentRuntime {
   Task<void> deliver();
   bool hear(Body body, const Message& message);
   void take(Body body, const Message& message);
+  void take_words(Body body, const Message& message);
+  void take_notice(Body body, const Message& message);
+  bool has_had_all(std::string_view id) const;
   Task<void> catch_up(Body body, std::string id, int64_t cursor);
 
   // thinking.cc
   Task<void> think(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current);
   Task<Result<std::string>> ask(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current);
-  Situation situation_of(Body body, const std::vector<Said>& recent) const;
+  struct Memory;
+  Task<Result<Memory>> remember(Body body, std::string id);
+  Situation situation_of(Body body, const Memory& memory) const;
   bool is_wanted(Body body, std::string_view id, int64_t thought) const;
   Decision checked(Decision decision, const std::vector<std::string>& known) const;
-  Task<void> take_place(std::shared_ptr<Thought> current);
+  Task<bool> take_place(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current);
   void give_back(Thought& current);
   Task<void> report_waiting(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current);
 
@@ -207,10 +219,16 @@ class AgentRuntime {
   Time space_updated_{};
   int64_t last_number_ = 0;
   int64_t last_said_ = 0;
-  int64_t thinking_ = 0;                       ///< minds being asked, the scripted one not counted
-  std::deque<Completion<bool>::Handle> line_;  ///< thoughts that wait for a place
-  Signal heard_;                               ///< somebody can hear again
+  /// Places to think with the minds of one provider: who is slow keeps nobody from another's.
+  struct Places {
+    int64_t taken = 0;
+    std::deque<Completion<bool>::Handle> line;  ///< thoughts that wait
+  };
+  std::map<std::string, Places> places_;  ///< by provider
+  std::set<Body> walking_;
+  Signal heard_;  ///< somebody can hear again
   bool is_pumping_ = false;
+  int64_t published_ = 0;  ///< the log up to here is on the bus
 
   struct Alarm {
     BootTime at;

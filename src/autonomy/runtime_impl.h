@@ -1,5 +1,7 @@
 #pragma once
 /// The runtime's own parts, shared by its files.
+#include <algorithm>
+
 #include "autonomy/runtime.h"
 #include "base/text.h"
 #include "platform/files/log.h"
@@ -12,6 +14,8 @@ namespace cru::autonomy {
 /// over, or no longer wanted: a mind that hangs must not keep others from thinking.
 struct AgentRuntime::Thought {
   Stop stop;
+  std::string provider = {};  ///< whose place it has, or waits for
+  std::string waiting = {};   ///< why its mind is not asked yet; empty if it is
   bool has_place = false;
   int64_t seen = 0;                ///< the newest row of its conversation that it thinks about
   std::vector<std::string> known;  ///< who sent those rows: they can be answered
@@ -33,7 +37,23 @@ struct AgentRuntime::Slot {
 inline LiveAgent& AgentRuntime::at(Body body) { return *slots_[body].agent; }
 inline const LiveAgent& AgentRuntime::at(Body body) const { return *slots_[body].agent; }
 
-/// For comparing names.
+/// What an agent has in mind when it thinks: its last words, and what happened since it last decided; the
+/// newest first.
+struct AgentRuntime::Memory {
+  std::vector<Said> words, news;
+};
+
+/// "agent_", and a number: nobody else has such a name.
+inline bool looks_like_agent(std::string_view id) {
+  return id.starts_with("agent_") &&
+         std::ranges::all_of(id.substr(6), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Whether those who watch are told that words were heard: what people said, and what was said to one agent.
+/// Who else hears agents talk is in the rows for whoever asks.
+inline bool tells_receipt(const Said& said) {
+  return !looks_like_agent(said.sender) || said.recipient == said.agent_id;
+}
 
 /// The mind that comes with the program, which needs no model.
 inline constexpr std::string_view scripted = "scripted";

@@ -2,6 +2,7 @@
 /// Situations: all that an agent knows when it decides, and the prompt made of it. Rules only.
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -15,6 +16,9 @@ struct Remembered {
   std::string sender, content, recipient;  ///< recipient empty: to whoever was near
   bool operator==(const Remembered&) const = default;
 };
+/// Said to this agent, among others or alone, or to whoever was near; and not to another, which it only
+/// heard.
+bool is_meant_for(const Remembered& said, std::string_view agent_id);
 struct Neighbour {
   std::string id, name, role, state;
   world::Tile at;
@@ -22,6 +26,12 @@ struct Neighbour {
 struct TaskInHand {
   std::string task_id, task_name, status;
   Time since;
+};
+
+/// Something that happened and concerns it, as it took notice of it.
+struct Noticed {
+  Time at;
+  std::string what;  ///< a JSON object: {"type":"agent_moved",…}
 };
 
 struct Situation {
@@ -32,21 +42,24 @@ struct Situation {
   std::vector<world::Tile> free_nearby;  ///< a few tiles that it could walk to
   std::vector<Neighbour> neighbours;     ///< within hearing, the nearest first
   std::vector<Remembered> recent;        ///< the last five, the oldest first
-  std::vector<Remembered> unanswered;    ///< of those, what made it think; empty: nobody spoke to it
+  std::vector<Remembered> unanswered;    ///< of those, what it heard since it last decided
+  std::vector<Noticed> news;  ///< since it last decided, the oldest first: why it was woken, if not by words
   std::optional<TaskInHand> task;
-  int64_t thought = 0;  ///< how often it has thought before
-  uint64_t seed = 0;    ///< of this thought
+  std::vector<TaskInHand> tasks_waiting;  ///< after that one
+  int64_t thought = 0;                    ///< how often it has thought before
+  uint64_t seed = 0;                      ///< of this thought
   Time now;
 };
 
 inline constexpr size_t remembered = 5;
+inline constexpr size_t max_news = 10;
 inline constexpr size_t max_remembered_bytes = 2'000;  ///< bytes of a message in a prompt
 
 /// Who it is and how to answer: the format of a decision, with its five actions.
 std::string system_prompt(const Situation& situation);
-/// Begins with "Analyze situation and decide next action"; then time, place, neighbours, the recent messages
-/// and the current task. Whatever others chose or said stands in JSON, so that it cannot pose as a part of
-/// the prompt; it is bounded.
+/// Begins with "Analyze situation and decide next action"; then time, place, neighbours, what has happened
+/// since it last decided, the recent messages and its tasks. Whatever others chose or said stands in JSON, so
+/// that it cannot pose as a part of the prompt; it is bounded.
 std::string user_prompt(const Situation& situation);
 
 }  // namespace cru::autonomy

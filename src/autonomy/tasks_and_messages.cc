@@ -119,6 +119,7 @@ Task<Result<json::object>> AgentRuntime::say(Words words, Once once) {
     if (!std::ranges::count(said.recipients, id)) said.recipients.push_back(id);
   }
   said.is_direct = !words.to.empty();
+  said.addressed = said.recipients.size();
   said.to_everybody = words.to_everybody && words.to.empty();
   if (!said.is_direct && !said.to_everybody) {
     said.recipients = within_hearing(said.at, world::nobody);
@@ -137,28 +138,49 @@ Task<Result<json::object>> AgentRuntime::say(Words words, Once once) {
   co_return co_await promise(std::move(once), std::move(reply));
 }
 
+/// Whether it has had all that was said up to now, taken or passed by.
+bool AgentRuntime::has_had_all(std::string_view id) const {
+  auto body = body_of(id);
+  return body != world::nobody && published_ >= store_.events().last() && bus_.lag(body) == 0;
+}
+
+namespace {
+
+/// People are no agents: nobody knows what they have read.
+std::vector<std::string> agents_among(const std::vector<std::string>& ids) {
+  std::vector<std::string> agents;
+  std::ranges::copy_if(ids, std::back_inserter(agents), looks_like_agent);
+  return agents;
+}
+
+}  // namespace
+
 Task<Result<json::object>> AgentRuntime::message(std::string message_id) {
-  struct Found {
-    Sent sent;
-    std::vector<Said> receipts;
-  };
-  auto found = co_await store_.read([message_id](Reader& reader) -> Result<Found> {
-    auto sent = find_sent(reader, message_id);
-    if (!sent) return fail(Code::not_found, "message not found", "message_id");
-    return Found{*std::move(sent), receipts_of(reader, message_id)};
+  auto sent = co_await store_.read([message_id](Reader& reader) -> Result<Sent> {
+    auto found = find_sent(reader, message_id);
+    if (!found) return fail(Code::not_found, "message not found", "message_id");
+    return *std::move(found);
   });
-  if (!found) co_return fail(std::move(found.error()));
+  if (!sent) co_return fail(std::move(sent.error()));
+  // What became of it for those of whom there is no row. Before the rows are read, and these after all that
+  // was taken is written: so that nobody who took it counts as one who did not.
+  std::map<std::string, std::string> statuses;
+  for (const auto& id : agents_among(sent->recipients))
+    statuses[id] = body_of(id) == world::nobody ? "gone" : has_had_all(id) ? "ignored" : "queued";
+  if (auto written = co_await journal_.written(); !written)
+    for (auto& [id, status] : statuses) status = "queued";
+  auto rows = co_await store_.read(
+      [message_id](Reader& reader) -> Result<std::vector<Said>> { return receipts_of(reader, message_id); });
+  if (!rows) co_return fail(std::move(rows.error()));
+  // Also those who are not named: what is said to everybody names nobody.
+  for (const auto& said : *rows) statuses[said.agent_id] = said.receipt;
   json::array receipts;
-  for (const auto& id : found->sent.recipients) {
-    auto got = std::ranges::find_if(found->receipts, [&](const Said& said) { return said.agent_id == id; });
-    receipts.push_back(
-        {{"agent_id", id}, {"status", got == found->receipts.end() ? "queued" : got->receipt}});
-  }
+  for (const auto& [id, status] : statuses) receipts.push_back({{"agent_id", id}, {"status", status}});
   co_return json::object{{"message_id", message_id},
-                         {"sender", found->sent.sender},
-                         {"content", found->sent.content},
-                         {"recipients", json::value_from(found->sent.recipients)},
-                         {"recipient_count", found->sent.recipients.size()},
+                         {"sender", sent->sender},
+                         {"content", sent->content},
+                         {"recipients", json::value_from(sent->recipients)},
+                         {"recipient_count", std::max(sent->recipients.size(), receipts.size())},
                          {"receipts", std::move(receipts)}};
 }
 

@@ -18,7 +18,7 @@ struct Silent : minds::Listener {
   void text(std::string_view) override {}
 };
 
-Remembered remember(const Said& said) { return {said.at, said.sender, said.content, said.recipient}; }
+Remembered remembered_as(const Said& said) { return {said.at, said.sender, said.content, said.recipient}; }
 
 }  // namespace
 
@@ -27,7 +27,15 @@ bool AgentRuntime::is_wanted(Body body, std::string_view id, int64_t thought) co
   return agent && agent->id() == id && agent->life.state == State::thinking && agent->life.thought == thought;
 }
 
-Situation AgentRuntime::situation_of(Body body, const std::vector<Said>& recent) const {
+Task<Result<AgentRuntime::Memory>> AgentRuntime::remember(Body body, std::string id) {
+  co_return co_await read_with_retry(
+      loop_, store_, [id, answered = at(body).answered](Reader& reader) -> Result<Memory> {
+        return Memory{words_of(reader, id, static_cast<int64_t>(remembered)),
+                      notices_of(reader, id, answered, static_cast<int64_t>(max_news))};
+      });
+}
+
+Situation AgentRuntime::situation_of(Body body, const Memory& memory) const {
   const auto& agent = at(body);
   const auto& nature = *agent.nature;
   Situation out;
@@ -41,8 +49,11 @@ Situation AgentRuntime::situation_of(Body body, const std::vector<Said>& recent)
   out.rows = floor_.layout().rows;
   out.thought = agent.life.thought;
   out.seed = nature.seed ^ (static_cast<uint64_t>(agent.life.thought) * 0x9E3779B97F4A7C15u);
-  if (agent.task()) out.task = *agent.task();
-  floor_.near(out.at, options_.hearing, [&](Body other, world::Tile tile) {
+  if (agent.task()) {
+    out.task = *agent.task();
+    out.tasks_waiting.assign(agent.tasks.begin() + 1, agent.tasks.end());
+  }
+  visit_near(out.at, [&](Body other, world::Tile tile) {
     if (other == body) return;
     const auto& its = *at(other).nature;
     out.neighbours.push_back({its.id, its.name, its.role, std::string(name(at(other).life.state)), tile});
@@ -61,10 +72,13 @@ Situation AgentRuntime::situation_of(Body body, const std::vector<Said>& recent)
         !std::ranges::count(out.free_nearby, tile))
       out.free_nearby.push_back(tile);
   }
-  for (auto said = recent.rbegin(); said != recent.rend(); ++said) {
-    out.recent.push_back(remember(*said));
-    if (said->id > agent.answered && said->sender != nature.id) out.unanswered.push_back(remember(*said));
+  for (auto said = memory.words.rbegin(); said != memory.words.rend(); ++said) {
+    out.recent.push_back(remembered_as(*said));
+    if (said->id > agent.answered && said->sender != nature.id)
+      out.unanswered.push_back(remembered_as(*said));
   }
+  for (auto said = memory.news.rbegin(); said != memory.news.rend(); ++said)
+    out.news.push_back({said->at, said->content});
   return out;
 }
 
@@ -111,26 +125,40 @@ Decision AgentRuntime::checked(Decision decision, const std::vector<std::string>
               true};
 }
 
-/// In the order of asking.
-Task<void> AgentRuntime::take_place(std::shared_ptr<Thought> current) {
-  if (thinking_ < options_.max_concurrent_thoughts && line_.empty()) {
-    ++thinking_;
-  } else {
-    Completion<bool> turn;
-    line_.push_back(turn.handle());
-    (void)co_await turn;  // the place is handed over
+/// In the order of asking, among those of its provider; says so while it waits. False if the thought is not
+/// wanted any more.
+Task<bool> AgentRuntime::take_place(Body body, std::string id, int64_t thought,
+                                    std::shared_ptr<Thought> current) {
+  auto& places = places_[current->provider];
+  if (places.taken < options_.max_concurrent_thoughts && places.line.empty()) {
+    ++places.taken;
+    current->has_place = true;
+    co_return true;
   }
+  current->waiting =
+      fmt::format("for a place to think: {} is asked by {} agents at a time, and {} were before it",
+                  current->provider, options_.max_concurrent_thoughts, places.line.size());
+  emit(waiting_event(at(body), current->waiting, wall()));
+  loop_.spawn(report_waiting(body, id, thought, current));
+  Completion<bool> turn;
+  places.line.push_back(turn.handle());
+  (void)co_await turn;  // the place is handed over
   current->has_place = true;
+  if (!is_wanted(body, id, thought)) co_return false;
+  current->waiting.clear();
+  emit(waiting_event(at(body), {}, wall()));
+  co_return true;
 }
 
 void AgentRuntime::give_back(Thought& current) {
   if (!std::exchange(current.has_place, false)) return;
-  if (line_.empty()) {
-    --thinking_;
+  auto& places = places_[current.provider];
+  if (places.line.empty()) {
+    --places.taken;
     return;
   }
-  loop_.post([next = std::move(line_.front())]() mutable { next.complete(true); });
-  line_.pop_front();
+  loop_.post([next = std::move(places.line.front())]() mutable { next.complete(true); });
+  places.line.pop_front();
 }
 
 Task<void> AgentRuntime::report_waiting(Body body, std::string id, int64_t thought,
@@ -138,8 +166,7 @@ Task<void> AgentRuntime::report_waiting(Body body, std::string id, int64_t thoug
   co_await loop_.sleep(options_.pace.think_timeout);
   if (current->was_asked || !is_wanted(body, id, thought)) co_return;
   auto& agent = at(body);
-  agent.error = fmt::format("waiting for its mind: at most {} agents think at a time, {} are waiting",
-                            options_.max_concurrent_thoughts, line_.size());
+  agent.error = "waiting " + current->waiting;
   log_error("live agent: stuck", {{"agent", id}, {"mind", agent.nature->mind}, {"error", agent.error}});
   emit(stuck_event(agent, agent.error, wall()));
   save(body);
@@ -153,33 +180,33 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   if (!written) co_return fail(std::move(written.error()));
   if (!is_wanted(body, id, thought)) co_return std::string();
   bool by_instinct = at(body).nature->mind == scripted;
+  minds::Choice choice;
   if (!by_instinct) {
-    if (thinking_ >= options_.max_concurrent_thoughts)
-      loop_.spawn(report_waiting(body, id, thought, current));
-    co_await take_place(current);
+    auto chosen = co_await minds_.choose_backend(at(body).nature->mind);
+    if (!chosen) co_return fail(std::move(chosen.error()));
     if (!is_wanted(body, id, thought)) co_return std::string();
+    choice = *std::move(chosen);
+    current->provider = choice.provider.name;
+    if (!co_await take_place(body, id, thought, current)) co_return std::string();
   }
   current->was_asked = true;
   tell(body, Asked{thought});
-  auto recent = co_await read_with_retry(loop_, store_, [id](Reader& reader) -> Result<std::vector<Said>> {
-    return conversation_of(reader, id, static_cast<int64_t>(remembered));
-  });
-  if (!recent) co_return fail(std::move(recent.error()));
+  auto memory = co_await remember(body, id);
+  if (!memory) co_return fail(std::move(memory.error()));
   if (!is_wanted(body, id, thought)) co_return std::string();
-  auto situation = situation_of(body, *recent);
-  for (const auto& said : *recent) {
+  auto situation = situation_of(body, *memory);
+  for (const auto& said : memory->words) {
     current->seen = std::max(current->seen, said.id);
     current->known.push_back(said.sender);
   }
+  for (const auto& one : memory->news) current->seen = std::max(current->seen, one.id);
   if (by_instinct) {
     auto spread = options_.instinct.count() > 0 ? static_cast<int64_t>(situation.seed % 1000) - 500 : 0;
     co_await loop_.sleep(options_.instinct + options_.instinct * spread / 1000);
     co_return instinct(situation);
   }
-  auto choice = co_await minds_.choose_backend(at(body).nature->mind);
-  if (!choice) co_return fail(std::move(choice.error()));
   minds::Request request;
-  request.model = choice->model;
+  request.model = choice.model;
   request.agent = situation.name;
   request.system = system_prompt(situation);
   request.messages.push_back(
@@ -190,7 +217,7 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   request.cwd = options_.root;
   request.max_turns = 1;
   Silent silent;
-  auto reply = co_await choice->mind->think(std::move(request), silent, current->stop);
+  auto reply = co_await choice.mind->think(std::move(request), silent, current->stop);
   if (!reply) co_return fail(std::move(reply.error()));
   co_return reply->message.text;
 }

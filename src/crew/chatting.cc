@@ -141,6 +141,7 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
     auto found = (co_await registry_.look()).find_enabled(wanted.agent);
     if (!found) co_return fail(std::move(found.error()));
     definition = *std::move(found);
+    if (auto good = definitions::may_begin(definition); !good) co_return fail(std::move(good.error()));
   }
   auto model = choose_model(minds_.settings(), definition, {}, wanted.model);
   if (!model) co_return fail(std::move(model.error()));

@@ -11,7 +11,9 @@ struct Crew::ActiveThread {
   Stop stop;
   bool timed_out = false;
   std::string chat_id;
-  std::shared_ptr<TimeLimit> limit;  ///< of a subagent
+  std::shared_ptr<TimeLimit> limit;  ///< of delegated work
+  Time began = {};                   ///< that limit
+  Duration asking = {};              ///< since then a person was asked, and that is not counted
   Spent wasted;  ///< on replies that came to nothing: recorded with the next, or with the end
 };
 
@@ -28,6 +30,11 @@ class Crew::TimeLimit {
     if (!timer_) return;
     loop_.cancel_timer(std::exchange(timer_, 0));
     left_ -= loop_.clock().boot() - since_;
+  }
+  /// Once it has passed: from now on so much more.
+  void extend(Duration more) {
+    left_ = more;
+    resume();
   }
   void resume() {
     since_ = loop_.clock().boot();

@@ -17,7 +17,8 @@
 namespace cru::crew {
 
 Crew::Crew(Loop& loop, Store& store, Pool& pool, Random& random, definitions::Registry& registry,
-           minds::Minds& minds, Workbench& workbench, ExternalTools& external_tools, Options options)
+           minds::Minds& minds, Workbench& workbench, ExternalTools& external_tools, inbox::Inbox& inbox,
+           Options options)
     : loop_(loop),
       store_(store),
       pool_(pool),
@@ -26,6 +27,7 @@ Crew::Crew(Loop& loop, Store& store, Pool& pool, Random& random, definitions::Re
       minds_(minds),
       workbench_(workbench),
       external_tools_(external_tools),
+      inbox_(inbox),
       options_(std::move(options)),
       queue_({options_.max_concurrent,
               [this](const std::string& provider) {
@@ -96,14 +98,13 @@ Parent parent_from(const Chat& chat) {
 
 Task<Result<Crew::Place>> Crew::place_of(Spawner spawner, std::string task) {
   Place place;
-  place.trace_id = new_trace_id(random_);
   place.member = spawner.member;
   Chat fresh{.id = {},
              .title = title_of(task),
              .kind = Kind::run,
              .agent = "user",
              .permissions = Permissions::all(),
-             .trace_id = place.trace_id};
+             .trace_id = new_trace_id(random_)};
   if (spawner.kind == Spawner::Kind::person) {
     place.parent = {"user", -1, Permissions::all(), {}, {"user"}};
     place.new_chat = std::move(fresh);
@@ -118,14 +119,12 @@ Task<Result<Crew::Place>> Crew::place_of(Spawner spawner, std::string task) {
     place.parent = {self.agent, self.depth, self.permissions, self.model, self.parent_chain};
     place.chat_id = self.chat_id;
     place.thread = self.task_id;
-    place.trace_id = self.trace_id;
     place.member = members::kept_member_id(self.task_id);
     co_return place;
   }
   if (found->chat) {
     place.parent = parent_from(*found->chat);
     place.chat_id = place.thread = found->chat->id;
-    place.trace_id = found->chat->trace_id;
     if (found->chat->kind == Kind::chat) place.member = members::kept_member_id(found->chat->id);
     co_return place;
   }
@@ -191,6 +190,7 @@ Task<Result<Subagent>> Crew::prepare(const Place& place, const SpawnRequest& req
   auto catalog = co_await registry_.look();
   auto definition = catalog.find_enabled(request.agent);
   if (!definition) co_return fail(std::move(definition.error()));
+  if (auto good = definitions::may_begin(*definition); !good) co_return fail(std::move(good.error()));
   auto granted = grant(*definition, place.parent, request.permissions);
   if (!granted) co_return fail(std::move(granted.error()));
   auto model = choose_model(minds_.settings(), *definition, place.parent, request.model);
@@ -212,7 +212,7 @@ Task<Result<Subagent>> Crew::prepare(const Place& place, const SpawnRequest& req
                     .tools = definition->tools,
                     .disallowed_tools = definition->disallowed_tools,
                     .max_turns = definition->max_turns,
-                    .trace_id = place.trace_id,
+                    .trace_id = new_trace_id(random_),
                     .parent_chain = place.parent.chain};
   subagent.parent_chain.push_back(subagent.agent);
   // A mind that cannot be had is the subagent's failure, told in its file, and no refusal; but nothing begins
@@ -280,6 +280,7 @@ void insert_subagent(Tx& tx, Subagent& subagent, int64_t position) {
            {{"task_id", subagent.task_id},
             {"agent", subagent.agent},
             {"chat_id", subagent.chat_id},
+            {"trace_id", subagent.trace_id},
             {"position", position}}});
 }
 

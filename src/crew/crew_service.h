@@ -14,6 +14,7 @@
 #include "crew/spawning.h"
 #include "crew/workbench.h"
 #include "definitions/registry.h"
+#include "inbox/inbox_service.h"
 #include "minds/minds_service.h"
 #include "store/store.h"
 
@@ -22,6 +23,7 @@ namespace cru::crew {
 struct Options {
   std::string root;
   int64_t max_concurrent = 1;
+  /// Of work that an agent handed to another, not of what a person started; and not while a question waits.
   Duration delegation_timeout = std::chrono::seconds(300);
   size_t result_limit = 51'200;
   /// Model calls in one turn of a primary, or in all of a subagent, unless its definition says less.
@@ -76,7 +78,8 @@ struct SpawnRequest {
 class Crew {
  public:
   Crew(Loop& loop, Store& store, Pool& pool, Random& random, definitions::Registry& registry,
-       minds::Minds& minds, Workbench& workbench, ExternalTools& external_tools, Options options);
+       minds::Minds& minds, Workbench& workbench, ExternalTools& external_tools, inbox::Inbox& inbox,
+       Options options);
   ~Crew();
 
   /// Finds out which threads `recover` will go on with. They count as at work from here on.
@@ -132,7 +135,6 @@ class Crew {
     Parent parent;
     std::string chat_id;  ///< empty: a chat is to be made
     std::string thread;
-    std::string trace_id;
     std::string member;  ///< whose spawn it is
     Chat new_chat;
   };
@@ -156,6 +158,7 @@ class Crew {
 
   // running.cc
   Task<void> run_subagent(std::string task_id);
+  Task<void> end_of_time(std::string task_id);
   Task<Result<Subagent>> begin_subagent(std::string task_id);
   Task<void> end_subagent(Subagent subagent, Result<std::string> outcome, bool timed_out);
   Task<void> record_end(Subagent subagent, Result<std::string> outcome, bool timed_out);
@@ -200,6 +203,7 @@ class Crew {
   minds::Minds& minds_;
   Workbench& workbench_;
   ExternalTools& external_tools_;
+  inbox::Inbox& inbox_;
   const Options options_;
   Queue queue_;
   std::map<std::string, ActiveThreadPtr> active_;  ///< by thread, while it runs

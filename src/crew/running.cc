@@ -1,10 +1,13 @@
 // A subagent's life and a primary's turn, from their beginning to what is left of them.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "crew/chat_files.h"
 #include "crew/conversation.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
+#include "inbox/question_table.h"
 #include "members/member_table.h"
 
 namespace cru::crew {
@@ -92,11 +95,38 @@ Task<void> Crew::run_subagent(std::string task_id) {
                 .disallowed_tools = begun->disallowed_tools,
                 .max_turns = begun->max_turns,
                 .chain = begun->parent_chain};
-  self->limit = std::make_shared<TimeLimit>(loop_, options_.delegation_timeout,
-                                            [this, task_id] { stop_subagent(task_id, true); });
+  // What a person started takes as long as it takes: nobody handed it on.
+  if (begun->depth > 0) {
+    self->began = loop_.clock().wall();
+    self->limit = std::make_shared<TimeLimit>(loop_, options_.delegation_timeout,
+                                              [this, task_id] { loop_.spawn(end_of_time(task_id)); });
+  }
   auto outcome = co_await converse(std::move(thread), self);
   self->limit.reset();
   co_await end_subagent(*std::move(begun), std::move(outcome), self->timed_out);
+}
+
+/// Stops it, but for the time in which a person was asked: that was not its own, and while a question waits
+/// nothing is over.
+Task<void> Crew::end_of_time(std::string task_id) {
+  auto self = find_active(task_id);
+  auto passed_at = loop_.clock().wall();
+  while (self && self->limit) {
+    auto questions = co_await read_with_retry(
+        loop_, store_,
+        [member = members::kept_member_id(task_id), since = self->began](Reader& reader)
+            -> Result<std::vector<inbox::Question>> { return inbox::asked_by(reader, member, since); });
+    if (!self->limit || !questions) co_return;
+    auto open = std::ranges::find(*questions, inbox::Status::pending, &inbox::Question::status);
+    if (open == questions->end()) {
+      auto more = inbox::time_open(*questions, self->began, passed_at) - self->asking;
+      self->asking = inbox::time_open(*questions, self->began, loop_.clock().wall());
+      if (more <= Duration(0)) co_return stop_subagent(task_id, true);
+      co_return self->limit->extend(more);
+    }
+    auto answered = co_await inbox_.wait_for_answer(open->id, 24h);
+    if (!answered) co_await loop_.sleep(1s);
+  }
 }
 
 Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bool timed_out) {
@@ -143,7 +173,8 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
     return {};
   });
   if (!recorded)
-    log_error("cannot record the end of a subagent", recorded.error(), {{"task_id", subagent.task_id}});
+    log_error("cannot record the end of a subagent", recorded.error(),
+              {{"task_id", subagent.task_id}, {"trace_id", subagent.trace_id}});
   co_await external_tools_.thread_ended(subagent.task_id);
 }
 

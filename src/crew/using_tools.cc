@@ -51,12 +51,14 @@ Result<> Crew::may_use(const Thread& thread, std::string_view name, const json::
 }
 
 Task<Result<Subagent>> Crew::queue_spawn_of(const Thread& thread, const minds::ToolUse& use) {
+  Parent parent{thread.agent, thread.depth, thread.permissions, thread.model, thread.chain};
+  // First of all: whatever tools its definition lists, what holds a subagent back is its depth (SA-27).
+  if (auto depth = child_depth(parent); !depth) co_return fail(std::move(depth.error()));
   if (auto allowed = may_use(thread, spawn_tool, use.input); !allowed)
     co_return fail(std::move(allowed.error()));
-  Place place{.parent = {thread.agent, thread.depth, thread.permissions, thread.model, thread.chain},
+  Place place{.parent = std::move(parent),
               .chat_id = thread.chat_id,
               .thread = thread.id,
-              .trace_id = thread.trace_id,
               .member = members::kept_member_id(thread.id),
               .new_chat = {}};
   for (;;) {
@@ -170,7 +172,9 @@ Task<minds::ToolResult> Crew::use_tool(const Thread& thread, ActiveThreadPtr act
     end_tool(tx, id, result);
     return {};
   });
-  if (!kept) log_error("cannot store the result of a tool", kept.error(), {{"thread", thread.id}});
+  if (!kept)
+    log_error("cannot store the result of a tool", kept.error(),
+              {{"thread", thread.id}, {"trace_id", thread.trace_id}});
   co_return result;
 }
 

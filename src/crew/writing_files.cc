@@ -108,7 +108,8 @@ Task<void> Crew::write_subagent_file(Subagent subagent) {
                           render_subagent(subagent, entries));
       });
   if (!written)
-    log_error("cannot write the file of a subagent", written.error(), {{"task_id", subagent.task_id}});
+    log_error("cannot write the file of a subagent", written.error(),
+              {{"task_id", subagent.task_id}, {"trace_id", subagent.trace_id}});
 }
 
 }  // namespace cru::crew

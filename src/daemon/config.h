@@ -51,6 +51,8 @@ struct Config {
     Duration instinct = 600ms;
     int64_t hearing = 8;
     int64_t max_concurrent_thoughts = 4;
+    int64_t history_rows = 1000;
+    Duration history_time = std::chrono::days(30);
   };
   Live live;
   std::vector<std::string> warnings;

@@ -48,7 +48,9 @@ void ConfigReader::live(const YamlNode& node, const std::string& path) {
            {"max_speech_time", time(0ms, 10min, pace.max_speech)},
            {"scripted_delay", time(0ms, 1min, config_.live.instinct)},
            {"hearing_distance", count(0, 16, config_.live.hearing)},
-           {"max_concurrent_thoughts", count(1, 1000, config_.live.max_concurrent_thoughts)}});
+           {"max_concurrent_thoughts", count(1, 1000, config_.live.max_concurrent_thoughts)},
+           {"history_rows", count(10, 1'000'000, config_.live.history_rows)},
+           {"history_time", time(1h, std::chrono::days(3650), config_.live.history_time)}});
 }
 
 }  // namespace cru::daemon

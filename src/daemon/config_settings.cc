@@ -78,6 +78,8 @@ void add_live(Settings& out, const Config::Live& live) {
   out.add("live.scripted_delay", live.instinct);
   out.add("live.hearing_distance", json::value(live.hearing));
   out.add("live.max_concurrent_thoughts", json::value(live.max_concurrent_thoughts));
+  out.add("live.history_rows", json::value(live.history_rows));
+  out.add("live.history_time", live.history_time);
 }
 
 }  // namespace

@@ -134,7 +134,9 @@ TEST(Config, SetsCoordinationFromEitherFile) {
 TEST(Config, ReadsHowAgentsLive) {
   auto config = *apply(
       "live: {idle_time: 30s, listening_time: 0s, hearing_distance: 3, max_concurrent_thoughts: 9, "
-      "scripted_delay: 2s}");
+      "scripted_delay: 2s, history_rows: 50, history_time: 2d}");
+  EXPECT_EQ(config.live.history_rows, 50);
+  EXPECT_EQ(config.live.history_time, 48h);
   EXPECT_EQ(config.live.pace.idle, 30s);
   EXPECT_EQ(config.live.pace.listening, 0s);
   EXPECT_EQ(config.live.hearing, 3);
@@ -143,6 +145,7 @@ TEST(Config, ReadsHowAgentsLive) {
   EXPECT_EQ(problems("live: {idle_time: 0s}"), "c.yaml:1: live.idle_time: must be from 100ms to 1d");
   EXPECT_EQ(problems("live: {hearing_distance: 17}"),
             "c.yaml:1: live.hearing_distance: must be an integer from 0 to 16");
+  EXPECT_EQ(problems("live: {history_time: 1s}"), "c.yaml:1: live.history_time: must be from 1h to 3650d");
 }
 
 TEST(Config, RefusesBadCoordinationSettings) {

@@ -103,6 +103,8 @@ autonomy::RuntimeOptions live_options(const std::string& root, const Config& con
   options.instinct = config.live.instinct;
   options.hearing = static_cast<int>(config.live.hearing);
   options.max_concurrent_thoughts = config.live.max_concurrent_thoughts;
+  options.history_rows = config.live.history_rows;
+  options.history_time = config.live.history_time;
   read_layout(root, options);
   return options;
 }
@@ -241,7 +243,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                   .environment = allowed_environment(config)}),
       endings_(loop, sessions_),
       coordination_tools_(api_, endings_),
-      crew_(loop, store, pool, system_random(), registry_, minds_, workbench_, coordination_tools_,
+      crew_(loop, store, pool, system_random(), registry_, minds_, workbench_, coordination_tools_, inbox_,
             {.root = project.root,
              .max_concurrent = config.max_concurrent,
              .delegation_timeout = config.delegation_timeout,

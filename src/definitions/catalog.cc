@@ -16,6 +16,18 @@ bool has_error(const std::vector<Problem>& problems) {
   return std::ranges::any_of(problems, &Problem::is_error);
 }
 
+/// Of the file: the frontmatter begins behind its fence.
+int line_of(std::string_view frontmatter, std::string_view key) {
+  int line = 2;
+  for (size_t at = 0; at < frontmatter.size(); ++line) {
+    if (frontmatter.substr(at).starts_with(key)) return line;
+    auto end = frontmatter.find('\n', at);
+    if (end == std::string_view::npos) break;
+    at = end + 1;
+  }
+  return 1;
+}
+
 /// The folder's valid definitions; the files and their problems go into the catalog.
 ByName take_folder(Catalog& catalog, const FoundFolder& folder, Source source) {
   ByName valid;
@@ -29,25 +41,18 @@ ByName take_folder(Catalog& catalog, const FoundFolder& folder, Source source) {
                             "give one of them another name, or remove it"});
     }
     bool is_valid = !has_error(problems);
-    catalog.checked.push_back({parsed->name.empty() ? stem : parsed->name, path, stem, source, is_valid});
+    CheckedFile file{parsed->name.empty() ? stem : parsed->name, path, stem, source, is_valid};
+    if (parsed->definition) {
+      file.model = parsed->definition->model;
+      file.model_line = line_of(parsed->definition->frontmatter, "model:");
+    }
+    catalog.checked.push_back(std::move(file));
     catalog.skipped += is_valid ? 0 : 1;
     catalog.problems.insert(catalog.problems.end(), problems.begin(), problems.end());
   }
   catalog.problems.insert(catalog.problems.end(), folder.problems.begin(), folder.problems.end());
   catalog.searched.push_back(folder.path);
   return valid;
-}
-
-/// Of the file: the frontmatter begins behind its fence.
-int line_of(std::string_view frontmatter, std::string_view key) {
-  int line = 2;
-  for (size_t at = 0; at < frontmatter.size(); ++line) {
-    if (frontmatter.substr(at).starts_with(key)) return line;
-    auto end = frontmatter.find('\n', at);
-    if (end == std::string_view::npos) break;
-    at = end + 1;
-  }
-  return 1;
 }
 
 std::unexpected<Error> not_found(const Catalog& catalog, const std::string& name, bool disabled_too) {
@@ -102,20 +107,19 @@ Result<Definition> Catalog::find_enabled(const std::string& name) const {
   return *found;
 }
 
-std::vector<Problem> check_models(const Catalog& catalog, const std::vector<std::string>& models) {
-  std::vector<Problem> problems;
-  for (const auto& agent : catalog.agents) {
-    bool is_known = agent.model.empty() || agent.model == "inherit" ||
-                    std::ranges::find(models, agent.model) != models.end();
-    if (is_known || agent.source == Source::builtin) continue;
-    auto near = closest(agent.model, models);
-    problems.push_back({agent.path, line_of(agent.frontmatter, "model:"), "model",
-                        fmt::format("unknown model \"{}\"", agent.model),
-                        near.empty() ? fmt::format("valid models: {}", fmt::join(models, ", "))
-                                     : fmt::format("did you mean {}?", near),
-                        false});
+void check_models(Catalog& catalog, const std::vector<std::string>& models) {
+  for (auto& file : catalog.checked) {
+    bool is_known = file.model.empty() || file.model == "inherit" ||
+                    std::ranges::find(models, file.model) != models.end();
+    if (is_known) continue;
+    auto near = closest(file.model, models);
+    catalog.problems.push_back({file.path, file.model_line, "model",
+                                fmt::format("unknown model \"{}\"", file.model),
+                                near.empty() ? fmt::format("valid models: {}", fmt::join(models, ", "))
+                                             : fmt::format("did you mean {}?", near)});
+    file.is_valid = false;
   }
-  return problems;
+  std::ranges::sort(catalog.problems);
 }
 
 std::vector<std::string> trust_reasons(const Definition& definition, const std::string& hidden) {

@@ -32,6 +32,8 @@ struct CheckedFile {
   std::string stem;
   Source source = Source::project;
   bool is_valid = true;
+  std::string model = {};  ///< that it names, if it does
+  int model_line = 1;
   bool operator==(const CheckedFile&) const = default;
 };
 
@@ -62,9 +64,10 @@ struct Catalog {
   bool operator==(const Catalog&) const = default;
 };
 
-/// A warning for each definition of a file, in force, whose model is none of `models`: it cannot think with
-/// it.
-std::vector<Problem> check_models(const Catalog& catalog, const std::vector<std::string>& models);
+/// Makes every file invalid whose model is none of `models`, in force or not, with an error that says which
+/// was meant. Its definition stays in force: who spawns it may choose another model, and the configuration
+/// may yet name this one.
+void check_models(Catalog& catalog, const std::vector<std::string>& models);
 
 /// What a definition of the project must be trusted for: more than to read and to search, or hiding another
 /// one (`hidden` is its path, or empty). None: it counts as it is.

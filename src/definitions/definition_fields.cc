@@ -292,11 +292,13 @@ class FieldReader {
     }
   }
 
-  /// They are understood, and nobody acts on them yet: who counts on an approval must know.
+  /// They are understood, and nobody acts on them yet: who counts on them must know.
   void warn_of_no_effect(const YamlNode& root) {
-    bool reflects = out_.enable_reflection, waits = !out_.requires_approval.empty();
-    for (auto [is_given, key] : {std::pair{reflects, "enable_reflection"}, {waits, "requires_approval"}})
-      if (is_given) warn(member(root, key)->line, key, "has no effect yet");
+    if (out_.enable_reflection)
+      warn(member(root, "enable_reflection")->line, "enable_reflection", "has no effect yet");
+    if (!out_.requires_approval.empty())
+      warn(member(root, "requires_approval")->line, "requires_approval",
+           "approvals are not available yet, so the agent is refused");
   }
 
   /// A list of texts, or one text: cut at its commas, or as it is.

@@ -124,14 +124,20 @@ TEST_F(RegistryTest, SaysWhatWasSearchedAndWhichNameIsNear) {
             "searched .crucible/agents, ~/.config/crucible/agents\ndid you mean: code-reviewer");
 }
 
-TEST_F(RegistryTest, WarnsOfAModelThatTheConfigurationDoesNotKnow) {
+TEST_F(RegistryTest, AModelThatTheConfigurationDoesNotKnowIsAnErrorOfItsFile) {
   project_file("a.md", text_of("a", "x", "model: sonet\n"));
   project_file("b.md", text_of("b", "x", "model: inherit\n"));
   project_file("c.md", text_of("c", "x"));
   project_file("d.md", text_of("d", "x", "model: gpt-9000\n"));
-  auto problems = check_models(look(), {"haiku", "sonnet"});
-  ASSERT_EQ(problems.size(), 2u);
-  EXPECT_EQ(to_line(problems[0]), ".crucible/agents/a.md:5: warning: model: unknown model \"sonet\"");
+  project_file("e.md", "---\nname: c\ndescription: a second c\nmodel: opsu\npermissions: []\n---\nx\n");
+  auto catalog = look();
+  check_models(catalog, {"haiku", "sonnet"});
+  EXPECT_TRUE(catalog.find("a")) << "who spawns it may choose another";
+  auto problems = catalog.problems;
+  std::erase_if(problems, [](const Problem& problem) { return problem.field != "model"; });
+  ASSERT_EQ(problems.size(), 3u) << "also of one that is not in force";
+  EXPECT_EQ(std::ranges::count(catalog.checked, false, &CheckedFile::is_valid), 3);
+  EXPECT_EQ(to_line(problems[0]), ".crucible/agents/a.md:5: error: model: unknown model \"sonet\"");
   EXPECT_EQ(problems[0].suggestion, "did you mean sonnet?");
   EXPECT_EQ(problems[1].suggestion, "valid models: haiku, sonnet");
 }

@@ -76,6 +76,22 @@ Question expire(Question question, std::string_view why, Time now) {
   return question;
 }
 
+Duration time_open(const std::vector<Question>& questions, Time from, Time to) {
+  std::vector<std::pair<Time, Time>> spans;
+  for (const auto& question : questions)
+    spans.emplace_back(std::max(question.asked_at, from), std::min(question.answered_at.value_or(to), to));
+  std::ranges::sort(spans);
+  Duration open{};
+  auto counted = from;
+  for (auto [begin, end] : spans) {
+    begin = std::max(begin, counted);
+    if (end <= begin) continue;
+    open += end - begin;
+    counted = end;
+  }
+  return open;
+}
+
 json::object to_json(const Question& question) {
   json::array options;
   for (const auto& option : question.options) options.emplace_back(option);

@@ -55,6 +55,9 @@ Question expire(Question question, std::string_view why, Time now);
 /// "withdrawn because its asker ended: …".
 std::string describe_withdrawal(const Question& question);
 
+/// How long at least one of these was open between two times.
+Duration time_open(const std::vector<Question>& questions, Time from, Time to);
+
 /// The wire form; `reply_context` stays inside.
 json::object to_json(const Question& question);
 

@@ -77,6 +77,14 @@ std::vector<Question> pending_of_asker(Reader& reader, std::string_view run_uid)
                                   run_uid));
 }
 
+std::vector<Question> asked_by(Reader& reader, std::string_view member, Time since) {
+  return to_questions(
+      reader.rows("SELECT " QUESTION_COLUMNS
+                  " FROM questions WHERE member = ? AND (answered_at IS NULL OR answered_at > ?)"
+                  " ORDER BY asked_at, id LIMIT 1000",
+                  member, since));
+}
+
 std::vector<Question> undelivered(Reader& reader) {
   return to_questions(
       reader.rows("SELECT " QUESTION_COLUMNS

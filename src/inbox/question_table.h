@@ -14,6 +14,8 @@ std::optional<Question> find(Reader& reader, std::string_view id);
 std::vector<Question> list(Reader& reader, std::string_view task_id, bool pending_only);
 /// What an execution or a session waits for an answer to, oldest first.
 std::vector<Question> pending_of_asker(Reader& reader, std::string_view run_uid);
+/// What a member has asked and was open after `since`, oldest first.
+std::vector<Question> asked_by(Reader& reader, std::string_view member, Time since);
 /// Answered, by a reply that its run must get on stdin, and not yet confirmed.
 std::vector<Question> undelivered(Reader& reader);
 /// False if a question with this id is there already: asking is idempotent.

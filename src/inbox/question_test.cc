@@ -109,5 +109,21 @@ TEST(QuestionNames, LeadBack) {
     EXPECT_EQ(status_from(name(status)), status);
 }
 
+TEST(TimeOpen, CountsEachMomentOnceAndNothingOutside) {
+  const Time noon = *parse_rfc3339("2026-11-15T12:00:00.000Z");
+  auto asked = [&](Duration from, std::optional<Duration> to) {
+    Question question;
+    question.asked_at = noon + from;
+    if (to) question.answered_at = noon + *to;
+    return question;
+  };
+  EXPECT_EQ(time_open({}, noon, noon + 1h), 0s);
+  EXPECT_EQ(time_open({asked(10min, 20min)}, noon, noon + 1h), 10min);
+  EXPECT_EQ(time_open({asked(15min, 30min), asked(10min, 20min)}, noon, noon + 1h), 20min) << "two at once";
+  EXPECT_EQ(time_open({asked(-10min, 10min), asked(50min, {})}, noon, noon + 1h), 20min)
+      << "open at both ends";
+  EXPECT_EQ(time_open({asked(-20min, -10min), asked(2h, 3h)}, noon, noon + 1h), 0s);
+}
+
 }  // namespace
 }  // namespace cru::inbox

@@ -196,6 +196,21 @@ test("SA-07, SA-44: agents validate: both folders, one line a problem, and the e
   goldenJson("validate.json", json.stdout);
 });
 
+test("SA-07, SA-45: an unknown model fails validation with the one that was meant, also in a definition that waits for trust", async (t) => {
+  const { project } = await crew(t, { before: (made) => {
+    made.put("misspelt.md", definition("misspelt", { more: "model: sonet\n" }));
+    made.put("mighty.md", definition("mighty", { permissions: "[ProcessSpawn]", more: "model: hiaku\n" }));
+  } });
+  for (const [name, meant] of [["misspelt", "sonnet"], ["mighty", "haiku"]]) {
+    const bad = await project.cru("agents", "validate", name);
+    assert.equal(bad.code, 1, JSON.stringify(bad));
+    assert.match(bad.stdout, new RegExp(`\\.crucible/agents/${name}\\.md:\\d+: error: model: unknown model "\\w+"[^]*did you mean ${meant}\\?`));
+  }
+  const all = await project.cru("agents", "validate");
+  assert.equal(all.code, 1);
+  assert.match(all.stderr, /2 of 2 definitions invalid/);
+});
+
 test("SA-45: agents validate NAME: only that one, with suggestions", async (t) => {
   const { project } = await crew(t, { before: (made) => { furnish(made); spoil(made); } });
   const bad = await project.cru("agents", "validate", "bad-fields");

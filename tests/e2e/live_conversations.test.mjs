@@ -1,6 +1,7 @@
 // Conversations: words to an agent that is speaking, several at once, agents among themselves.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { waitFor } from "./harness.mjs";
 import { inMoreTime, Live, Minds } from "./harness/live.mjs";
 
 const say = (message, to) => ({ type: "chat_message", message, to });
@@ -42,7 +43,7 @@ test("several messages at once are each acknowledged once, and thought about tog
   for (const words of ["one.", "two.", "three."]) assert.ok(text.includes(words));
 });
 
-test("one agent speaks to another by its id: a direct message, with a receipt, and no one else is disturbed", async (t) => {
+test("RT-07: one agent speaks to another by its id, with a receipt; those near it listen and need not think", async (t) => {
   const minds = await Minds.start(t);
   const live = await Live.started({ minds }, t);
   const socket = await live.connect();
@@ -52,11 +53,56 @@ test("one agent speaks to another by its id: a direct message, with a receipt, a
   minds.decide("Ada", { action: "speak", content: "Bob, a word.", recipient: bob }).decide("Bob", { action: "speak", content: "Yes, Ada?", recipient: ada });
   await socket.must("message_accepted", say("ask Bob", [ada]));
   const question = await socket.waitFor(({ content }) => content === "Bob, a word.");
-  assert.deepEqual([question.agent_id, question.recipients], [ada, [bob]]);
+  assert.deepEqual([question.agent_id, question.recipient, question.recipients], [ada, bob, [bob, eve]]);
   const answer = await socket.waitFor(({ content }) => content === "Yes, Ada?");
-  assert.deepEqual([answer.agent_id, answer.recipients], [bob, [ada]]);
+  assert.deepEqual([answer.agent_id, answer.recipient, answer.recipients], [bob, ada, [ada, eve]]);
   await socket.waitFor((one) => one.type === "message_receipt" && one.message_id === question.message_id && one.agent_id === bob && one.status === "acknowledged");
-  assert.deepEqual(socket.states(eve), []);
+  await waitFor(async () => (await live.conversation(eve)).length === 2, { what: "Eve hears both" });
+  assert.deepEqual((await live.conversation(eve)).map(({ sender, content, recipient }) => [sender, content, recipient]), [[ada, "Bob, a word.", bob], [bob, "Yes, Ada?", ada]]);
+  await waitFor(async () => (await live.must(200, live.get(`/world/messages/${answer.message_id}`))).receipts.every(({ status }) => status === "acknowledged"), { what: "all acknowledge" });
+  assert.deepEqual((await live.must(200, live.get(`/world/messages/${answer.message_id}`))).receipts, [ada, eve].sort().map((agent_id) => ({ agent_id, status: "acknowledged" })));
+  assert.ok(!socket.states(eve).includes("speaking"));
   assert.match((await minds.thought("Bob")).text, /Bob, a word\./);
   assert.deepEqual((await live.conversation(bob)).map(({ sender, content, recipient }) => [sender, content, recipient]), [[ada, "Bob, a word.", bob], [bob, "Yes, Ada?", ada]]);
+});
+
+test("RT-12: a message to several names all of them in each one's conversation", async (t) => {
+  const live = await Live.started({}, t);
+  const socket = await live.connect();
+  const ids = [await live.bring(socket, { name: "Ada" }), await live.bring(socket, { name: "Bob" })];
+  await socket.must("message_accepted", say("you two", ids));
+  for (const id of ids) {
+    const row = await waitFor(async () => (await live.conversation(id)).find(({ content }) => content === "you two"));
+    assert.deepEqual([row.recipient, row.recipients], [ids.join(", "), ids]);
+    assert.equal(live.sql(`SELECT recipient FROM agent_conversations WHERE agent_id='${id}' AND content='you two'`)[0].recipient, ids.join(", "));
+  }
+});
+
+test("RT-06: words said aloud are delivered and acknowledged, and said so; one that does not listen has ignored them", async (t) => {
+  const live = await Live.started({}, t);
+  const socket = await live.connect();
+  await socket.must("space_state", { type: "join_space", user_id: "ann", x: 7, y: 5 });
+  const ada = await live.bring(socket, { name: "Ada", initial_position: { x: 8, y: 5 } });
+  const deaf = await live.bring(socket, { name: "Deaf", initial_position: { x: 9, y: 5 }, listens_to: { types: ["task_assigned"] } });
+  const { message_id } = await socket.must("message_accepted", say("hello"));
+  for (const status of ["delivered", "acknowledged"]) await socket.waitFor((one) => one.type === "message_receipt" && one.message_id === message_id && one.agent_id === ada && one.status === status);
+  await waitFor(async () => (await live.must(200, live.get(`/world/messages/${message_id}`))).receipts.find(({ agent_id }) => agent_id === deaf)?.status === "ignored", { what: "nobody waits for one who will never hear it" });
+  const { receipts } = await live.must(200, live.get(`/world/messages/${message_id}`));
+  assert.deepEqual(receipts, [{ agent_id: ada, status: "acknowledged" }, { agent_id: deaf, status: "ignored" }]);
+});
+
+test("RT-04, RT-05, RT-10: an agent that is woken by the bus is told who moved, what was broadcast and who left, after a restart too", async (t) => {
+  const minds = await Minds.start(t);
+  const live = await Live.started({ minds }, t);
+  const socket = await live.connect();
+  const bob = await live.bring(socket, { name: "Bob", cli_backend: "mock", initial_position: { x: 12, y: 5 } });
+  const ida = await live.bring(socket, { name: "Ida", initial_position: { x: 5, y: 5 }, listens_to: { types: ["agent_moved", "agent_broadcast", "agent_removed"] } });
+  const told = (what) => minds.server.when(() => minds.thoughts("Ida").some(({ text }) => what.every((part) => text.includes(part))));
+  await socket.must("move_accepted", { type: "move_agent", agent_id: bob, x: 14, y: 5 });
+  await told(["What has happened since you last decided", `"type":"agent_moved","agent_id":"${bob}","name":"Bob","x":14,"y":5`]);
+  await live.must(202, live.post("/world/broadcast", { data: { alarm: "fire" } }));
+  await told([`"type":"agent_broadcast","agent_id":"player_0","data":{"alarm":"fire"}`]);
+  await socket.must("agent_terminated", { type: "agent_terminate_request", agent_id: bob });
+  await told([`"type":"agent_removed","agent_id":"${bob}","name":"Bob"`]);
+  assert.ok((await live.conversation(ida)).some(({ sender, content }) => sender === "player_0" && JSON.parse(content).data.alarm === "fire"), "a message that it received is a row");
 });

@@ -95,7 +95,7 @@ test("speak, collaborate, complete_task and wait are carried out; a code fence i
     ({ text }) => ({ action: "complete_task", task_id: /"task_id":"([^"]+)"/.exec(text)[1], result: "42 chairs" }), { action: "wait", reason: "done" });
   const id = await live.bring(socket, { name: "Ada", initial_position: { x: 7, y: 5 }, task: "count the chairs" });
   const speech = await socket.waitFor(({ type, agent_id }) => type === "agent_speech" && agent_id === id);
-  assert.deepEqual([speech.content, speech.recipients], ["I've finished the analysis", ["player_0"]]);
+  assert.deepEqual([speech.content, speech.recipient, speech.recipients], ["I've finished the analysis", "player_0", ["player_0", bob]]);
   const proposal = await socket.waitFor(({ type, content }) => type === "agent_speech" && content === "Shall we pair?");
   assert.deepEqual(proposal.recipients, [bob]);
   const done = await socket.waitFor("task_completed");

@@ -146,7 +146,7 @@ test("a mind that hangs keeps its place no longer than think_timeout; whoever wa
     const words = await speech(socket, third);
     assert.equal(words.content, "my turn at last");
     for (const id of [first, second]) assert.equal(stuck(id, /did not reply/).length, 1, id);
-    const [waiting, ...more] = stuck(third, /waiting for its mind/);
+    const [waiting, ...more] = stuck(third, /waiting for a place to think/);
     assert.ok(waiting && waiting.seq < words.seq && Date.parse(waiting.since) > 0, "it is told that it waits");
     assert.deepEqual(more, [], "once");
     assert.equal((await live.agent(third)).error, null);

@@ -131,6 +131,48 @@ test("SA-25, SA-26, SA-27, SA-28: the primary is at 0, a subagent at 1, and what
   assert.equal(chat.events("subagent.started")[0].data.depth, 1);
 });
 
+test("SA-27: the depth error is the same for an agent whose definition lists its tools, or takes spawning away", async (t) => {
+  const { crew, asked } = await cast(t, {
+    assistant: [{ text: "x", tools: [spawning("lister", "a"), spawning("taker", "b")] }, { text: "done" }],
+    lister: ({ turn }) => (turn === 0 ? { text: "I want help.", tools: [spawning("helper", "help")] } : { text: report("Alone.") }),
+    taker: ({ turn }) => (turn === 0 ? { text: "I want help.", tools: [spawning("helper", "help")] } : { text: report("Alone.") }),
+    helper: { text: report("never") },
+  }, { agents: { lister: { tools: ["Read"] }, taker: { disallowedTools: ["Task"] } } });
+  await crew.chat({ message: "go", permissions: ["all"] });
+  for (const name of ["lister", "taker"]) {
+    const [refusal] = told(asked(name));
+    assert.equal(refusal.is_error, true);
+    assert.match(refusal.text, /Maximum agent depth \(2\) exceeded: subagents cannot spawn their own subagents/, name);
+  }
+});
+
+test("an agent that requires approvals is refused until there are approvals, whoever starts it", async (t) => {
+  const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("careful", "write it")] }, { text: "done" }], careful: { text: report("never") } },
+    { agents: { careful: { permissions: ["FilesystemRead"], requires_approval: ["FilesystemWrite"] } } });
+  await crew.chat({ message: "go", permissions: ["all"] });
+  const [refusal] = told(asked("assistant"));
+  assert.equal(refusal.is_error, true);
+  assert.match(refusal.text, /agent careful requires approval for FilesystemWrite, and approvals are not available yet \(field requires_approval\)/);
+  const ran = await crew.cru("run", "careful", "write it");
+  assert.notEqual(ran.code, 0);
+  assert.match(ran.stderr, /requires approval for FilesystemWrite/);
+  for (const [path, body] of [["/chats", { agent: "careful", message: "hello" }], ["/live", { definition: "careful" }]]) {
+    const { status, json } = await crew.post(path, body);
+    assert.deepEqual([status, (json.error ?? json).code ?? json.error], [403, "forbidden"], `${path}: ${JSON.stringify(json)}`);
+  }
+  assert.equal(asked("careful").length, 0, "it has never thought");
+});
+
+test("SA-58: every spawn has a trace id of its own, in its file, its events and the metadata", async (t) => {
+  const { crew } = await cast(t, { assistant: [{ text: "x", tools: [spawning("worker", "a"), spawning("worker", "b")] }, { text: "done" }], worker: { text: report("Worked.") } });
+  const chat = await crew.chat({ message: "go" });
+  const { subagents, metadata } = await filed(chat);
+  const ids = subagents.map(({ front }) => front.trace_id);
+  assert.equal(new Set([...ids, metadata.trace_id]).size, 3, "and the chat has another");
+  assert.deepEqual(metadata.subagents.map(({ trace_id }) => trace_id).sort(), [...ids].sort());
+  for (const type of ["subagent.queued", "subagent.started", "subagent.completed"]) assert.deepEqual(chat.events(type).map(({ data }) => data.trace_id).sort(), [...ids].sort(), type);
+});
+
 test("tools that a definition takes away are neither offered nor carried out", async (t) => {
   const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("worker", "w")] }, { text: "done" }],
     worker: ({ turn }) => (turn === 0 ? { text: "I try.", tools: [{ name: "write_file", input: { path: "made.txt", content: "x" } }] } : { text: report("Tried.") }) }, { agents: { worker: { disallowedTools: ["Write", "Bash"] } } });

@@ -31,6 +31,7 @@ class Screen final : public http::Writer {
     take(bytes);
     co_return true;
   }
+  void end_if_hung_up() override {}
   Task<std::optional<Upgraded>> upgrade(http::Response) override { co_return std::nullopt; }
 
  private:
@@ -147,6 +148,116 @@ TEST(CrewStory, EveryUpdateOfATurnIsSeenWithin100Milliseconds) {
         if (task_id == one.task_id && type == "subagent.completed") EXPECT_LT(at - *one.completed_at, 100ms);
     }
   }
+}
+
+/// Work that takes so long that its limit, an hour, would pass.
+class LongWork {
+ public:
+  explicit LongWork(std::string_view takes) : random_(7), loop_(clock_), world_(loop_, clock_, random_) {
+    CRU_ASSERT(
+        write_file(root_ / "lead.yaml",
+                   "replies:\n  - when: {turn: 1}\n    tools:\n      - {name: spawn_agent, input: {agent: "
+                   "explorer, task: one, model: worker}}\notherwise: {say: back}\n"));
+    CRU_ASSERT(write_file(root_ / "worker.yaml",
+                          fmt::format("otherwise: {{say: \"## Summary\\ndone\", delay: {}}}\n", takes)));
+    auto opened = SimStore::open(loop_, random_, fs_, crew_migrations());
+    CRU_ASSERT(opened.has_value());
+    daemon_.emplace(loop_, world_, random_, *std::move(opened), root_.path(), made_, 1);
+    daemon_->store->failures = 0;
+  }
+  ~LongWork() { loop_.drop_tasks(); }
+
+  /// How it ended: delegated by a chat's primary, or run by a person.
+  crew::Subagent end(bool is_delegated) {
+    loop_.spawn(is_delegated ? delegate() : run());
+    EXPECT_TRUE(loop_.run_until([this] { return ended_.has_value(); }, 48h)) << "it has no end";
+    return ended_.value_or(crew::Subagent());
+  }
+  /// A person is asked after so long, and answers when so long has passed.
+  void ask(Duration asked, Duration answered) { questions_.emplace_back(asked, answered); }
+
+ private:
+  Task<void> run() {
+    auto spawned = co_await daemon_->crew.spawn({}, {.agent = "explorer", .task = "one", .model = "worker"});
+    EXPECT_TRUE(spawned) << (spawned ? "" : spawned.error().message);
+    if (spawned) co_await watch(spawned->task_id);
+  }
+  Task<void> delegate() {
+    auto chat = co_await daemon_->crew.start_chat({.model = "lead", .message = "go"});
+    EXPECT_TRUE(chat);
+    std::string id;
+    while (chat && id.empty()) {
+      co_await loop_.sleep(1s);
+      auto view = co_await daemon_->crew.view(chat->chat.id, 0, 10);
+      if (view && !view->subagents.empty()) id = view->subagents.front().task_id;
+    }
+    co_await watch(id);
+  }
+  Task<void> watch(std::string task_id) {
+    for (auto [asked, answered] : questions_) loop_.spawn(be_asked(task_id, asked, answered));
+    auto ended = co_await daemon_->crew.wait_for(task_id, 100h);
+    EXPECT_TRUE(ended);
+    ended_ = ended ? *ended : crew::Subagent();
+  }
+  Task<void> be_asked(std::string task_id, Duration asked, Duration answered) {
+    co_await loop_.sleep(asked);
+    auto id = fmt::format("q-{}", asked.count());
+    inbox::Question question{.id = id, .task_id = task_id, .run_uid = "s", .prompt = "which?"};
+    question.member = members::kept_member_id(task_id);
+    question.asked_at = clock_.wall();
+    EXPECT_TRUE(co_await daemon_->inbox.ask(question));
+    co_await loop_.sleep(answered - asked);
+    EXPECT_TRUE(co_await daemon_->inbox.answer(id, "that one"));
+  }
+
+  SimRandom random_;
+  SimClock clock_;
+  SimLoop loop_;
+  CrashFs fs_;
+  SimWorld world_;
+  TemporaryFolder root_;
+  std::map<std::string, int> made_;
+  std::optional<CrewDaemon> daemon_;
+  std::vector<std::pair<Duration, Duration>> questions_;
+  std::optional<crew::Subagent> ended_;
+};
+
+TEST(CrewStory, TheLimitIsForDelegatedWork) {
+  auto delegated = LongWork("2h").end(true);
+  EXPECT_EQ(delegated.failure.type, "timed_out");
+  EXPECT_EQ(delegated.failure.message, "timed out after 1h");
+  auto run = LongWork("30h").end(false);
+  EXPECT_EQ(run.status, crew::Status::completed) << run.failure.message;
+}
+
+TEST(CrewStory, TheLimitDoesNotRunWhileAQuestionWaits) {
+  // Of 5.5 hours a person is asked for nearly five, twice at once.
+  LongWork asks("330m");
+  asks.ask(10min, 4h);
+  asks.ask(3h, 295min);
+  auto ended = asks.end(true);
+  EXPECT_EQ(ended.status, crew::Status::completed) << ended.failure.message;
+
+  LongWork dawdles("12h");
+  dawdles.ask(10min, 5h);
+  ended = dawdles.end(true);
+  EXPECT_EQ(ended.failure.type, "timed_out");
+  // The hour that it has, and the time in which it was waiting for an answer.
+  auto took = ended.duration().value_or(Duration(0));
+  EXPECT_GE(took, 350min);
+  EXPECT_LT(took, 355min);
+}
+
+// Scenario: SA-58
+TEST(CrewStory, EverySpawnHasATraceOfItsOwn) {
+  Turn turn(1);
+  turn.live();
+  std::set<std::string> traces;
+  for (const auto& one : turn.subagents) {
+    EXPECT_EQ(one.trace_id.size(), 32u);
+    traces.insert(one.trace_id);
+  }
+  EXPECT_EQ(traces.size(), 5u);
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ struct CrewDaemon : SimRuns {
                .trusted = trust::trust_everything()}),
         workbench(loop, pool, notes, {.root = root, .program = {}, .environment = {}}),
         marks(loop, random, made),
-        crew(loop, *store, pool, random, registry, minds, workbench, marks,
+        crew(loop, *store, pool, random, registry, minds, workbench, marks, inbox,
              {.root = root, .max_concurrent = max_concurrent, .delegation_timeout = 1h}) {}
 };
 

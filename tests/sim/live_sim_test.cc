@@ -127,6 +127,7 @@ class DayWorld : public LiveWorld {
     RuntimeOptions options;
     options.layout = world::plain_layout(64, 64);
     options.pace.idle = 3h;  // every thought is some commits of its own: more would only take longer
+    options.hearing = 3;     // and so is everybody who hears what others say
     return options;
   }
   Task<void> work() override {

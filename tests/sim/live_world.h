@@ -19,12 +19,14 @@ namespace cru::sim {
 
 inline std::vector<Migration> live_migrations() { return with_runs({autonomy::migrations()}); }
 
-/// The usual minds, and scripted ones of these names.
-inline minds::Settings with_scripts(const std::vector<std::string>& names) {
+/// The usual minds, and scripted ones of these names, each with its provider.
+inline minds::Settings with_scripts(const std::map<std::string, std::string>& models) {
   auto settings = minds::default_settings();
-  for (const auto& name : names)
+  for (const auto& [name, provider] : models) {
     settings.models[name] = {
-        .name = name, .provider = "scripted", .id = name, .prices = {}, .script = name + ".yaml"};
+        .name = name, .provider = provider, .id = name, .prices = {}, .script = name + ".yaml"};
+    settings.providers[provider].name = provider;
+  }
   return settings;
 }
 
@@ -36,7 +38,7 @@ struct LiveDaemon : SimRuns {
   autonomy::AgentRuntime live;
 
   LiveDaemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened,
-             const std::string& root, const std::vector<std::string>& models,
+             const std::string& root, const std::map<std::string, std::string>& models,
              autonomy::RuntimeOptions options)
       : SimRuns(loop, world, random, std::move(opened), root),
         pool(loop, 0),
@@ -120,7 +122,7 @@ class LiveWorld {
   SimWorld world_;
   TemporaryFolder root_;
   autonomy::RuntimeOptions options_;
-  std::vector<std::string> models_;
+  std::map<std::string, std::string> models_;  ///< to their providers
   std::unique_ptr<LiveDaemon> daemon_;
 };
 

@@ -76,9 +76,7 @@ json::object validation(const std::vector<CheckedFile>& files, const std::vector
 
 Task<Result<Reply>> validate_agents(Registry& registry, std::vector<std::string> models, std::string name) {
   auto catalog = co_await registry.look();
-  auto of_models = check_models(catalog, models);
-  catalog.problems.insert(catalog.problems.end(), of_models.begin(), of_models.end());
-  std::ranges::sort(catalog.problems);
+  check_models(catalog, models);
   if (name.empty()) co_return Reply(validation(catalog.checked, catalog.problems));
   std::erase_if(catalog.checked,
                 [&](const CheckedFile& file) { return file.name != name && file.stem != name; });

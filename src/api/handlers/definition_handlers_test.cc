@@ -116,16 +116,17 @@ TEST_F(DefinitionHandlers, ValidateAllOrOneByItsNameOrItsFiles) {
   EXPECT_EQ(text_or(call("validate_agents", R"({"name":"none"})"), "error"), "not_found");
 }
 
-// An unknown model leaves the definition valid, for the configuration may yet name it.
-TEST_F(DefinitionHandlers, WarnOfAModelThatTheConfigurationDoesNotKnow) {
+TEST_F(DefinitionHandlers, AModelThatTheConfigurationDoesNotKnowFailsValidationWithASuggestion) {
   put("mine", "name: mine\ndescription: d\nmodel: sonet\npermissions: []\n");
   put("other", "name: other\ndescription: d\nmodel: haiku\npermissions: []\n");
   auto all = call("validate_agents");
-  EXPECT_EQ(all.at("valid"), true);
+  EXPECT_EQ(all.at("valid"), false);
+  EXPECT_EQ(all.at("invalid"), 1);
   EXPECT_EQ(to_text(all.at("problems")),
             R"([{"path":".crucible/agents/mine.md","line":4,"field":"model",)"
             R"("reason":"unknown model \"sonet\"","suggestion":"did you mean sonnet?",)"
-            R"("severity":"warning"}])");
+            R"("severity":"error"}])");
+  EXPECT_EQ(call("validate_agents", R"({"name":"mine"})").at("valid"), false);
   EXPECT_TRUE(call("validate_agents", R"({"name":"other"})").at("problems").as_array().empty());
 }
 

@@ -29,16 +29,16 @@ TEST(Deltas, TellOfEventsInTheClientsWords) {
                    "position":{"x":12,"y":8},"current_task":"t","error":null,"lag":3,"received":9,"thoughts":4})"},
           DeltaRow{
               "live.agent_spoke",
-              R"({"agent_id":"a","sender_kind":"agent","name":"Ann","content":"hi","recipients":["player_0"],
-                   "recipient_count":1,"everybody":false,"message_id":"m","position":{"x":1,"y":2},"direct":false})",
-              R"({"type":"agent_speech","seq":7,"agent_id":"a","content":"hi","recipients":["player_0"],
-                   "recipient_count":1,"everybody":false,"message_id":"m","position":{"x":1,"y":2}})"},
+              R"({"agent_id":"a","sender_kind":"agent","name":"Ann","content":"hi","recipient":"b","recipients":["b","c"],
+                   "recipient_count":2,"everybody":false,"message_id":"m","position":{"x":1,"y":2},"direct":true})",
+              R"({"type":"agent_speech","seq":7,"agent_id":"a","content":"hi","recipient":"b","recipients":["b","c"],
+                   "recipient_count":2,"everybody":false,"message_id":"m","position":{"x":1,"y":2}})"},
           DeltaRow{
               "live.agent_spoke",
               R"({"agent_id":"u","sender_kind":"user","name":"Ann","content":"hi","recipients":["a"],
                    "recipient_count":1,"everybody":true,"message_id":"m","position":null,"direct":true})",
-              R"({"type":"chat_broadcast","seq":7,"user_id":"u","name":"Ann","message":"hi","recipients":["a"],
-                   "recipient_count":1,"everybody":true,"message_id":"m","position":null})"},
+              R"({"type":"chat_broadcast","seq":7,"user_id":"u","name":"Ann","message":"hi","recipient":null,
+                   "recipients":["a"],"recipient_count":1,"everybody":true,"message_id":"m","position":null})"},
           DeltaRow{
               "live.agent_moved",
               R"({"agent_id":"a","x":3,"y":2,"path":[{"x":1,"y":2},{"x":3,"y":2}],"t0":"…Z","t0_ms":5,"speed":3,
@@ -60,6 +60,9 @@ TEST(Deltas, TellOfEventsInTheClientsWords) {
           DeltaRow{
               "live.action_held", R"({"agent_id":"a","action":"move","x":1,"y":2,"reason":"speaks"})",
               R"({"type":"action_held","seq":7,"agent_id":"a","action":"move","x":1,"y":2,"reason":"speaks"})"},
+          DeltaRow{"live.agent_waiting",
+                   R"({"agent_id":"a","waiting":"for a place","mind":"m","position":null})",
+                   R"({"type":"agent_waiting","seq":7,"agent_id":"a","waiting":"for a place","mind":"m"})"},
           DeltaRow{"live.agent_stuck", R"({"agent_id":"a","reason":"r","since":"…Z"})",
                    R"({"type":"agent_stuck","seq":7,"agent_id":"a","reason":"r","since":"…Z"})"},
           DeltaRow{

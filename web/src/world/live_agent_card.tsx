@@ -60,7 +60,7 @@ export function LiveAgentCard({ agent, actions }: { agent: AgentRow; actions?: C
   const at = now.value + world.value.offset;
   const name = safeText(agent.name);
   const facts: [string, string][] = [
-    ["id", agent.agent_id], ["state", `${agent.state} for ${sinceText(agent, at)}`], ["position", positionText(agent, at)], ["mind", agent.mind ?? ""], ["definition", agent.definition ?? ""],
+    ["id", agent.agent_id], ["state", `${agent.state} for ${sinceText(agent, at)}`], ["waiting", agent.waiting ?? ""], ["position", positionText(agent, at)], ["mind", agent.mind ?? ""], ["definition", agent.definition ?? ""],
     ["thoughts", agent.thoughts === undefined ? "" : String(agent.thoughts)], ["received", agent.received === undefined ? "" : String(agent.received)], ["events behind", agent.lag === undefined ? "" : String(agent.lag)],
   ];
   return (

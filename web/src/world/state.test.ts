@@ -79,6 +79,20 @@ test("speech sets the last message, a bubble and an activity; receipts belong to
   assert.equal(world.agents.get("a")!.bubble?.text, "hello\u202e", "a bubble outlives a snapshot");
 });
 
+test("what is said to one is shown as said to that one, whoever else hears it", () => {
+  const world = after(known(agent("a"), agent("b"), agent("c")), { type: "agent_speech", seq: 11, agent_id: "a", content: "yes", recipient: "b", recipients: ["b", "c"], recipient_count: 2, message_id: "m1", position: null });
+  assert.equal(recipientsText(world.activities[0]!.to!), "to n-b");
+});
+
+test("an agent that waits for a place to think says so until it has one, or does something else", () => {
+  const waits: WorldMessage = { type: "agent_waiting", seq: 11, agent_id: "a", waiting: "for a place to think", mind: "sonnet" };
+  let world = after(known(agent("a")), waits);
+  assert.equal(world.agents.get("a")!.waiting, "for a place to think");
+  assert.equal(after(world, { ...waits, seq: 12, waiting: null }).agents.get("a")!.waiting, null);
+  world = after(world, { type: "agent_state_update", seq: 12, agent_id: "a", state: "listening", position: { x: 1, y: 1 }, current_task: null, error: null });
+  assert.equal(world.agents.get("a")!.waiting, null);
+});
+
 test("tasks, postponed moves and stuck agents", () => {
   let world = after(known(agent("a")), { type: "task_assigned", seq: 11, agent_id: "a", task_id: "t1", task_name: "sweep" }, { type: "action_held", seq: 12, agent_id: "a", action: "move", x: 3, y: 1, reason: "it speaks" }, { type: "agent_stuck", seq: 13, agent_id: "a", reason: "no answer", since: "" });
   assert.deepEqual([world.agents.get("a")!.current_task, errorOf(world.agents.get("a")!)], ["sweep", "stuck: no answer"]);

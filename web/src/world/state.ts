@@ -18,7 +18,7 @@ export interface Activity {
   /// When it arrived, by this machine's clock.
   at: number;
   message_id?: string;
-  /// The delivery status of a direct message, by recipient.
+  /// The delivery status of a message, by recipient.
   receipts?: Readonly<Record<string, { name: string; status: string }>>;
 }
 
@@ -165,7 +165,8 @@ function addActivity(world: Draft, message: WorldMessage, kind: Activity["kind"]
   world.activities.push({ seq: message.seq!, kind, who, name, text: said, ...(to && { to }), at: local_ms, ...(message_id && { message_id }) });
 }
 
-const recipientsIn = (world: Draft, { recipients, recipient_count }: WorldMessage): Recipients => recipientsOf(world, texts(recipients), isNumber(recipient_count) ? recipient_count : 0);
+/// Of what is said to one, that one: who else hears it was not meant.
+const recipientsIn = (world: Draft, { recipient, recipients, recipient_count }: WorldMessage): Recipients => text(recipient) ? recipientsOf(world, [text(recipient)]) : recipientsOf(world, texts(recipients), isNumber(recipient_count) ? recipient_count : 0);
 
 const isOnPath = (walk: Walk, { x, y }: Tile): boolean => walk.path.some((tile) => tile.x === x && tile.y === y);
 
@@ -189,7 +190,7 @@ const changes: Record<string, Change> = {
   agent_state_update: ofAgent((agent, message, world, local_ms) => {
     const state = readState(message.state);
     return {
-      ...atPosition(agent, readTile(message.position)), state, stuck: null,
+      ...atPosition(agent, readTile(message.position)), state, stuck: null, waiting: null,
       error: text(message.error) || null,
       ...counts(message),
       ...("current_task" in message && { current_task: text(message.current_task) || null }),
@@ -222,6 +223,7 @@ const changes: Record<string, Change> = {
     const where = isNumber(message.x) && isNumber(message.y) ? ` to ${message.x},${message.y}` : "";
     addActivity(world, message, "held", local_ms, `${text(message.action)}${where}: ${text(message.reason)}`);
   },
+  agent_waiting: ofAgent((_, message) => ({ waiting: text(message.waiting) || null })),
   agent_stuck(world, message, local_ms) {
     addActivity(world, message, "stuck", local_ms, text(message.reason));
     ofAgent(() => ({ stuck: text(message.reason) || "stuck" }))(world, message, local_ms);

@@ -30,6 +30,8 @@ export interface LiveAgent {
   cli_backend?: string;
   definition?: string | null;
   error?: string | null;
+  /// Why its mind is not asked yet.
+  waiting?: string | null;
   last_message?: string | null;
   received?: number;
   lag?: number;

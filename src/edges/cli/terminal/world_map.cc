@@ -91,6 +91,17 @@ std::string draw_map(const json::object& world, const Style& style) {
   return out;
 }
 
+namespace {
+
+/// What is the matter with it, else why it waits, else what it said last.
+std::string said_of(const json::object& agent) {
+  if (auto error = text_or(agent, "error"); !error.empty()) return std::string(error);
+  if (auto waiting = text_or(agent, "waiting"); !waiting.empty()) return fmt::format("waits {}", waiting);
+  return std::string(text_or(agent, "last_message", "-"));
+}
+
+}  // namespace
+
 std::string draw_roster(const json::object& world, const Style& style) {
   json::array rows;
   size_t index = 0;
@@ -104,8 +115,7 @@ std::string draw_roster(const json::object& world, const Style& style) {
          {"place", position ? fmt::format("{},{}", int_or(*position, "x"), int_or(*position, "y")) : "-"},
          {"mind", text_or(agent, "mind")},
          {"task", text_or(agent, "current_task", "-")},
-         {"said",
-          text_or(agent, "error").empty() ? text_or(agent, "last_message", "-") : text_or(agent, "error")}});
+         {"said", said_of(agent)}});
   });
   constexpr std::array<std::string_view, 8> columns = {"",      "id",   "name", "state",
                                                        "place", "mind", "task", "said"};

@@ -40,6 +40,11 @@ TEST(WorldMap, TellsOfEachAgentBesideItsLetterAndOfAnErrorBeforeItsWords) {
   EXPECT_NE(roster.find("a  agent_001  Ada   idle   1,1    scripted  -     its mind \\x1b[31m failed"),
             std::string::npos)
       << roster;
+  roster = draw_roster(
+      world(R"([{"agent_id":"agent_001","name":"Ada","state":"thinking","mind":"sonnet","error":null,
+        "waiting":"for a place to think","last_message":"hello"}])"),
+      {});
+  EXPECT_NE(roster.find("waits for a place to think"), std::string::npos) << roster;
 }
 
 TEST(WorldMap, LettersRunOutIntoStars) {

@@ -80,6 +80,10 @@ std::string line_of(const ServerEvent& event) {
   if (what == "task_assigned") return fmt::format("{}  task: {}", who, text_or(*data, "task_name"));
   if (what == "task_completed")
     return fmt::format("{}  {}: {}", who, text_or(*data, "status"), text_or(*data, "result"));
+  if (what == "agent_waiting") {
+    auto why = text_or(*data, "waiting");
+    return why.empty() ? std::string() : fmt::format("{}  waits {}", who, why);
+  }
   if (what == "agent_stuck" || what == "action_held")
     return fmt::format("{}  {}", who, text_or(*data, "reason"));
   return {};
