@@ -17,6 +17,12 @@ test("a line that is told in words has a row for each of its lines, or none", ()
   assert.deepEqual(rows.map(({ line, text }) => [line.seq, text]), [[1, "I look."], [1, "I build."], [3, "→ Bash: make"], [4, ""]]);
 });
 
+test("a row begins with the style of the row before, of the same stream", () => {
+  const [first, error, second, third] = lines(1, 4);
+  const rows = rowsOf([{ ...first!, data: "\x1b[31mred" }, { ...error!, stream: "stderr", data: "plain" }, { ...second!, data: "still red\x1b[0m" }, third!]);
+  assert.deepEqual(rows.map(({ style }) => style), [{}, {}, { text: 1 }, {}]);
+});
+
 test("lines after a gap are known but not loaded", () => {
   const window = append(append(empty_window, lines(1, 5)), lines(9, 12));
   assert.equal(last(window), 5);
