@@ -70,9 +70,9 @@ export function TerminalPane({ id, failed }: { id: string; failed: (why: string)
     <div class="output">
       <div class="terminal-box" ref={box} role="group" aria-label="Terminal" data-testid="terminal" />
       <p class="output-foot" ref={foot} tabIndex={-1}>
-        <span>{size.value ? `${size.value.cols} × ${size.value.rows}` : "loading the terminal…"}</span>
+        <span class="is-size">{size.value ? `${size.value.cols} × ${size.value.rows}` : "loading the terminal…"}</span>
         {input_error.value ? <span class="output-error" role="alert">{input_error.value}</span>
-          : <span>{is_active ? "what you type goes to the run · Ctrl+] leaves the terminal" : "the run has ended"}</span>}
+          : <span>{is_active ? "typing goes to the run · Ctrl+] leaves it" : "the run has ended"}</span>}
       </p>
     </div>
   );
