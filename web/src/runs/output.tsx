@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { styledText } from "../base/styled_text.ts";
 import { Styled } from "../ui/styled.tsx";
 import { followAgain, following, output, output_error, readEarlier, run, selected } from "./model.ts";
-import { hasEarlier, last, rowsOf, type Row as OutputRow } from "./output_window.ts";
+import { hasEarlier, last, rowsOf, rowsOfTerminal, type Row as OutputRow } from "./output_window.ts";
 import { isActive } from "./state.ts";
 
 const row_height = 20;
@@ -27,7 +27,8 @@ export function Output() {
   const box = useRef<HTMLDivElement>(null);
   const anchor = useRef<{ id: string | null; first: number }>({ id: null, first: 0 });
   const { lines, known } = output.value;
-  const rows = useMemo(() => rowsOf(lines), [lines]);
+  const has_terminal = !!run.value?.pty;
+  const rows = useMemo(() => (has_terminal ? rowsOfTerminal : rowsOf)(lines), [lines, has_terminal]);
   const begin = lines[0]?.seq ?? 0;
 
   useLayoutEffect(() => {

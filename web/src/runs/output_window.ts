@@ -36,6 +36,27 @@ export function rowsOf(lines: readonly Line[]): Row[] {
   return rows;
 }
 
+const max_row_length = 16_384;
+
+/// The rows of a run with a terminal, whose records are chunks: a chunk may have many lines, and a line many chunks.
+export function rowsOfTerminal(lines: readonly Line[]): Row[] {
+  const rows: Row[] = [];
+  let style = plain;
+  let is_open = false;
+  for (const line of lines) {
+    const parts = (line.eol === false ? line.data : `${line.data}\n`).split("\n");
+    for (const [i, text] of parts.entries()) {
+      const last = rows.at(-1);
+      if (is_open && last && last.text.length < max_row_length) last.text += text;
+      else if (text || i < parts.length - 1) rows.push({ line, text, style });
+      else continue;
+      is_open = i === parts.length - 1;
+      if (!is_open) style = styleAfter(rows.at(-1)!.text, rows.at(-1)!.style);
+    }
+  }
+  return rows;
+}
+
 /// There are lines after the window.
 export const isBehind = (window: OutputWindow): boolean => last(window) < window.known;
 /// There are lines before the window.
