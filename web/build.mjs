@@ -7,9 +7,10 @@
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, extname, join, resolve } from "node:path";
+import { basename, dirname, extname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { xterm_for_csp } from "./xterm_for_csp.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = resolve(process.argv[2] ?? join(here, "../build/web"));
@@ -23,8 +24,10 @@ for (const name of readdirSync(out)) if (/\.(gz|plain)$/.test(name)) rmSync(join
 
 const bundle = await build({
   entryPoints: { app: join(here, "src/shell/main.tsx"), style: join(here, "src/shell/style.css") },
+  // What the page imports when it needs it is a file of its own; esbuild puts a hash into its name.
+  splitting: true, chunkNames: "[name]-[hash]", plugins: [xterm_for_csp],
   bundle: true, minify: true, write: false, format: "esm", target: ["es2022", "chrome109", "firefox115", "safari16"],
-  jsx: "automatic", jsxImportSource: "preact", outdir: out, legalComments: "none", logLevel: "warning",
+  jsx: "automatic", jsxImportSource: "preact", outdir: out, legalComments: "eof", logLevel: "warning",
 });
 
 const hash = (bytes) => createHash("sha256").update(bytes).digest("hex").slice(0, 16);
@@ -37,11 +40,13 @@ function add(name, bytes, hashed = true) {
   return path;
 }
 
+const outputs = new Map(bundle.outputFiles.map(({ path, contents }) => [basename(path), contents]));
 const links = {
-  script: add("app.js", bundle.outputFiles.find(({ path }) => path.endsWith(".js")).contents),
-  style: add("style.css", bundle.outputFiles.find(({ path }) => path.endsWith(".css")).contents),
+  script: add("app.js", outputs.get("app.js")),
+  style: add("style.css", outputs.get("style.css")),
   favicon: add("favicon.svg", readFileSync(join(here, "src/shell/favicon.svg"))),
 };
+for (const [name, contents] of outputs) if (name !== "app.js" && name !== "style.css") add(`/assets/${name}`, contents, false);
 const index = readFileSync(join(here, "src/shell/index.html"), "utf8").replace(/\{\{(\w+)\}\}/g, (_, name) => links[name]);
 add("/", Buffer.from(index), false);
 
@@ -77,4 +82,5 @@ ${assets.map(({ path, type, etag }, i) => `      {"${path}", "${type}", "${etag}
 
 }  // namespace cru::edges
 `));
-console.log(`web: ${assets.length} assets, ${(total / 1024).toFixed(1)} KB gzipped`);
+const late = assets.filter(({ path }) => /^\/assets\/(?!app-|style-|favicon-)/.test(path)).reduce((sum, { gzip }) => sum + gzip.length, 0);
+console.log(`web: ${assets.length} assets, ${(total / 1024).toFixed(1)} KB gzipped, ${(late / 1024).toFixed(1)} KB of it loaded when needed`);

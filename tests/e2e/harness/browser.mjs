@@ -49,4 +49,4 @@ export async function violationsOf(page) {
 }
 
 /// How much wider than the window the page is, in pixels; 0 if it fits.
-export const overflowOf = (page) => page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth));
+export const overflowOf = (page) => page.evaluate(() => Math.max(0, document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth));

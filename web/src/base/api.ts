@@ -4,6 +4,7 @@ export interface Failure {
   code: string;
   message: string;
   hint?: string;
+  details?: Record<string, unknown>;
 }
 
 const key = "cru.key";

@@ -35,7 +35,12 @@ test("chunks of an answer and steps of live agents advance the cursor and are no
 
 test("the list of events is limited", () => {
   const log = after(Array.from({ length: 5000 }, (_, i) => event(i + 1, "agent.output", { lines: [] })));
-  assert.deepEqual([log.events.length, log.cursor], [300, 5000]);
+  assert.deepEqual([log.events.length, log.events.at(-1)?.id, log.cursor], [150, 5000, 5000]);
+});
+
+test("output does not push other events out of the list", () => {
+  const log = after([event(1, "lock.acquired")], Array.from({ length: 5000 }, (_, i) => event(i + 2, "agent.output", { lines: [] })));
+  assert.deepEqual([log.events[0]?.type, log.events.length], ["lock.acquired", 151]);
 });
 
 test("history is added before the listed events, without duplicates", () => {

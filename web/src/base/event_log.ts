@@ -9,10 +9,21 @@ export interface EventLog {
 }
 
 export const empty_log: EventLog = { events: [], cursor: 0 };
-const max_events = 300;
+/// Of output, and of everything else: a run that prints much does not push the rest out of the list.
+const max_events = 150;
+const max_output_events = 150;
 
 /// Leaves out frequent events that would fill the list: chunks of an answer, and every step of the live agents.
-const isListed = ({ type }: LogEvent): boolean => !/^(chat\.text|live\.(agent_state_changed|agent_moved|user_moved|message_receipt))$/.test(type);
+export const isListed = ({ type }: LogEvent): boolean => !/^(chat\.text|live\.(agent_state_changed|agent_moved|user_moved|message_receipt))$/.test(type);
+
+export const isOutput = ({ type }: LogEvent): boolean => type === "agent.output";
+
+function newest(events: readonly LogEvent[]): readonly LogEvent[] {
+  const outputs = events.filter(isOutput).length;
+  const too_many = { output: outputs - max_output_events, other: events.length - outputs - max_events };
+  if (too_many.output <= 0 && too_many.other <= 0) return events;
+  return events.filter((event) => too_many[isOutput(event) ? "output" : "other"]-- <= 0);
+}
 
 /// Appends events in order. `fresh` contains those that the page has not seen yet: a reconnection may repeat events.
 export function appendEvents(before: EventLog, events: readonly LogEvent[]): { log: EventLog; fresh: LogEvent[] } {
@@ -34,11 +45,11 @@ export function appendEvents(before: EventLog, events: readonly LogEvent[]): { l
     fresh.push(event);
     if (event.id !== null && isListed(event)) shown.push(event);
   }
-  return { log: { events: shown.length ? [...before.events, ...shown].slice(-max_events) : before.events, cursor }, fresh };
+  return { log: { events: shown.length ? newest([...before.events, ...shown]) : before.events, cursor }, fresh };
 }
 
 /// Adds events from before the page was opened to the front of the list. They change nothing else.
 export function withHistory(log: EventLog, earlier: readonly LogEvent[]): EventLog {
   const oldest = log.events[0]?.id ?? log.cursor + 1;
-  return { ...log, events: [...earlier.filter((event) => event.id !== null && event.id < oldest && isListed(event)), ...log.events].slice(-max_events) };
+  return { ...log, events: newest([...earlier.filter((event) => event.id !== null && event.id < oldest && isListed(event)), ...log.events]) };
 }

@@ -6,7 +6,8 @@ import { safeText } from "../base/safe_text.ts";
 import { messageOf } from "../base/text.ts";
 import { append, empty_window, first, isBehind, last, page_size, prepend, type OutputWindow } from "./output_window.ts";
 import { applyRuns, inOrder, type Runs } from "./state.ts";
-import type { Line, OutputPage } from "./wire.ts";
+import { joined, toBase64 } from "./terminal_text.ts";
+import type { Line, OutputPage, Run } from "./wire.ts";
 
 const known = signal<Runs>(new Map());
 export const runWith = (id: string) => known.value.get(id);
@@ -16,9 +17,16 @@ export const run = computed(() => (selected.value ? known.value.get(selected.val
 export const output = signal<OutputWindow>(empty_window);
 export const output_error = signal("");
 export const following = signal(true);
+/// The output of an agent program as it was printed, and not in words.
+export const is_raw = signal(false);
+/// Why what was typed did not reach the run; empty if it did.
+export const input_error = signal("");
 
-const outputPath = (id: string, query: string): string => `/agents/${encodeURIComponent(id)}/output?as=text&${query}`;
+const runPath = (id: string, rest = ""): string => `/agents/${encodeURIComponent(id)}${rest}`;
+const outputPath = (id: string, query: string, as = is_raw.peek() ? "raw" : "text"): string => runPath(id, `/output?as=${as}&${query}`);
 const agent_programs = new Set(["claude", "codex", "gemini"]);
+/// It prints JSON, which can be told in words.
+export const printsWork = (of: Run): boolean => agent_programs.has(of.backend ?? "") && !of.pty;
 
 // ---- events
 
@@ -31,7 +39,7 @@ export function applyOutputEvents(events: readonly LogEvent[]): void {
   let window = output.peek();
   for (const event of events)
     if (event.type === "agent.output" && event.entity === selected.peek())
-      window = agent_programs.has(run.peek()?.backend ?? "")
+      window = run.peek() && printsWork(run.peek()!) && !is_raw.peek()
         ? { ...window, known: Math.max(window.known, Number(event.data.to ?? 0)) }
         : append(window, (event.data.lines ?? []) as Line[]);
   if (window !== output.peek()) output.value = window;
@@ -51,8 +59,31 @@ export function select(id: string | null): void {
     output.value = empty_window;
     output_error.value = "";
     following.value = true;
+    input_error.value = "";
   });
-  if (id) void readPage(id, `tail=${page_size}`, (page) => append(empty_window, page.lines)).then(catchUp);
+  if (id) readTail(id);
+}
+
+function readTail(id: string): void {
+  void readPage(id, `tail=${page_size}`, (page) => append(empty_window, page.lines)).then(catchUp);
+}
+
+export function showRaw(is_wanted: boolean): void {
+  is_raw.value = is_wanted;
+  const id = selected.peek();
+  select(null);
+  select(id);
+}
+
+/// Reads the record of a run: the events that tell of a new one do not say everything.
+export async function readRun(id: string): Promise<void> {
+  try {
+    const found = await get<Run>(runPath(id));
+    const now = known.peek().get(id);
+    if (now) known.value = new Map(known.peek()).set(id, { ...found, ...now, pty: found.pty ?? false });
+  } catch {
+    // What the events tell is shown.
+  }
 }
 
 async function readPage(id: string, query: string, take: (page: OutputPage) => OutputWindow): Promise<boolean> {
@@ -106,7 +137,36 @@ export function followAgain(): void {
 }
 
 // ---- actions
-export const kill = (id: string) => post(`/agents/${encodeURIComponent(id)}/kill`);
+export const kill = (id: string) => post(runPath(id, "/kill"));
+
+export const resize = (id: string, size: { rows: number; cols: number }): Promise<unknown> => post(runPath(id, "/resize"), size).catch(() => {});
+
+const max_typed = 256 << 10;
+let typed: { id: string; bytes: Uint8Array }[] = [];
+let is_typing = false;
+
+/// Sends what the user typed into a run's terminal, in its order: what is typed while a request is under way goes with the next.
+export function type(id: string, bytes: Uint8Array): void {
+  const last = typed.at(-1);
+  if (last?.id === id && last.bytes.length + bytes.length <= max_typed) last.bytes = joined(last.bytes, bytes);
+  else for (let i = 0; i < bytes.length; i += max_typed) typed.push({ id, bytes: bytes.subarray(i, i + max_typed) });
+  if (!is_typing) void sendTyped();
+}
+
+async function sendTyped(): Promise<void> {
+  is_typing = true;
+  for (let next = typed.shift(); next; next = typed.shift()) {
+    try {
+      await post(runPath(next.id, "/input"), { data: toBase64(next.bytes), raw: true });
+      input_error.value = "";
+    } catch (error) {
+      // Not sent again: nobody knows how much of it has arrived.
+      typed = [];
+      if (next.id === selected.peek()) input_error.value = messageOf(error);
+    }
+  }
+  is_typing = false;
+}
 
 // ---- the last line of runs that have printed nothing since the page was opened
 const asked = new Set<string>();
@@ -115,7 +175,7 @@ async function readLastLines(): Promise<void> {
     if (row.last_line !== undefined || !row.last_seq || asked.has(row.task_id)) continue;
     asked.add(row.task_id);
     try {
-      const page = await get<OutputPage>(outputPath(row.task_id, "tail=1"));
+      const page = await get<OutputPage>(outputPath(row.task_id, "tail=1", "text"));
       const line = page.lines.at(-1);
       const now = known.value.get(row.task_id);
       if (line && now && now.last_line === undefined) known.value = new Map(known.value).set(row.task_id, { ...now, last_line: safeText(line.data) });

@@ -1,8 +1,9 @@
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
-import { safeText } from "../base/safe_text.ts";
+import { styledText } from "../base/styled_text.ts";
+import { Styled } from "../ui/styled.tsx";
 import { followAgain, following, output, output_error, readEarlier, run, selected } from "./model.ts";
-import { hasEarlier, last, rowsOf, type Row as OutputRow } from "./output_window.ts";
+import { hasEarlier, last, rowsOf, rowsOfTerminal, type Row as OutputRow } from "./output_window.ts";
 import { isActive } from "./state.ts";
 
 const row_height = 20;
@@ -10,12 +11,12 @@ const spare_rows = 12;
 const max_line_length = 4000;
 const viewport = signal({ top: 0, height: 600 });
 
-function Row({ row: { line, text: words }, at }: { row: OutputRow; at: number }) {
-  const text = safeText(words);
+function Row({ row: { line, text, style }, at }: { row: OutputRow; at: number }) {
+  const { spans, rest } = styledText(text, style, max_line_length);
   return (
     <div class={`line is-${line.stream}`} style={{ top: `${at * row_height}px` }}>
       <span class="line-seq">{line.seq}</span>
-      <span class="line-text">{text.length > max_line_length ? `${text.slice(0, max_line_length)} … ${text.length - max_line_length} more characters` : text}</span>
+      <span class="line-text"><Styled spans={spans} />{rest > 0 && ` … ${rest} more characters`}</span>
     </div>
   );
 }
@@ -26,7 +27,8 @@ export function Output() {
   const box = useRef<HTMLDivElement>(null);
   const anchor = useRef<{ id: string | null; first: number }>({ id: null, first: 0 });
   const { lines, known } = output.value;
-  const rows = useMemo(() => rowsOf(lines), [lines]);
+  const has_terminal = !!run.value?.pty;
+  const rows = useMemo(() => (has_terminal ? rowsOfTerminal : rowsOf)(lines), [lines, has_terminal]);
   const begin = lines[0]?.seq ?? 0;
 
   useLayoutEffect(() => {

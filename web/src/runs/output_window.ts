@@ -1,5 +1,6 @@
 // The loaded part of a run's output: a limited range of lines without gaps. It grows at its end while the output is
 // followed, and at its start when the user scrolls back. Pure.
+import { plain, styleAfter, type Style } from "../base/styled_text.ts";
 import type { Line } from "./wire.ts";
 
 export interface OutputWindow {
@@ -19,9 +20,42 @@ export const last = (window: OutputWindow): number => window.lines.at(-1)?.seq ?
 export interface Row {
   line: Line;
   text: string;
+  /// The style with which the text begins: that of the row before, of the same stream.
+  style: Style;
 }
-export const rowsOf = (lines: readonly Line[]): Row[] =>
-  lines.flatMap((line) => (line.told ? (line.data ? line.data.split("\n") : []) : [line.data]).map((text) => ({ line, text })));
+export function rowsOf(lines: readonly Line[]): Row[] {
+  const rows: Row[] = [];
+  const styles: Record<Line["stream"], Style> = { stdout: plain, stderr: plain };
+  for (const line of lines) {
+    for (const text of line.told ? (line.data ? line.data.split("\n") : []) : [line.data]) {
+      const style = styles[line.stream] ?? plain;
+      rows.push({ line, text, style });
+      styles[line.stream] = styleAfter(text, style);
+    }
+  }
+  return rows;
+}
+
+const max_row_length = 16_384;
+
+/// The rows of a run with a terminal, whose records are chunks: a chunk may have many lines, and a line many chunks.
+export function rowsOfTerminal(lines: readonly Line[]): Row[] {
+  const rows: Row[] = [];
+  let style = plain;
+  let is_open = false;
+  for (const line of lines) {
+    const parts = (line.eol === false ? line.data : `${line.data}\n`).split("\n");
+    for (const [i, text] of parts.entries()) {
+      const last = rows.at(-1);
+      if (is_open && last && last.text.length < max_row_length) last.text += text;
+      else if (text || i < parts.length - 1) rows.push({ line, text, style });
+      else continue;
+      is_open = i === parts.length - 1;
+      if (!is_open) style = styleAfter(rows.at(-1)!.text, rows.at(-1)!.style);
+    }
+  }
+  return rows;
+}
 
 /// There are lines after the window.
 export const isBehind = (window: OutputWindow): boolean => last(window) < window.known;

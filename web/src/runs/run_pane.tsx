@@ -1,32 +1,43 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { loaded } from "../base/connection.ts";
 import { oneLine } from "../base/text.ts";
 import { ConfirmButton } from "../ui/confirm_button.tsx";
 import { Facts } from "../ui/facts.tsx";
-import { kill, runWith, select, selected } from "./model.ts";
+import { is_raw, kill, printsWork, readRun, runWith, select, selected, showRaw } from "./model.ts";
 import { Output } from "./output.tsx";
 import { isActive } from "./state.ts";
+import { TerminalPane } from "./terminal_pane.tsx";
 import { command } from "./texts.ts";
 
-/// A run with its output.
+function Toggle({ label, is_on, set }: { label: string; is_on: boolean; set: (is_on: boolean) => void }) {
+  return <label class="toggle"><input type="checkbox" checked={is_on} onChange={(event) => set(event.currentTarget.checked)} />{label}</label>;
+}
+
+/// A run with its output: a terminal if it has one, else lines.
 export function RunPane({ id }: { id: string }) {
   useEffect(() => {
     select(id);
     return () => select(null);
   }, [id]);
   const at = runWith(id);
+  useEffect(() => { if (at && at.pty === undefined) void readRun(id); }, [id, !at, at?.pty]);
+  const [as_text, setAsText] = useState(false);
+  const [trouble, setTrouble] = useState("");
   if (!at || selected.value !== id) return <p class="hint">{loaded.value && !at ? "The record of this run has been deleted." : "Loading…"}</p>;
   return (
     <>
       <header class="pane-head">
         <div class="pane-title">
           <p class="pane-command"><code>{command(at)}</code></p>
+          {at.pty && !trouble && <Toggle label="As text" is_on={as_text} set={setAsText} />}
+          {printsWork(at) && <Toggle label="Raw" is_on={is_raw.value} set={showRaw} />}
           {isActive(at) && <ConfirmButton key={id} label="Kill" confirm_label="Kill it now" act={() => kill(id)} />}
         </div>
         {at.error_detail && <p class="pane-why">{oneLine(at.error_detail)}</p>}
+        {trouble && <p class="pane-why">The terminal cannot be shown, so its output is shown as text: {oneLine(trouble)}</p>}
         <Facts of={[["pid", at.pid && isActive(at) ? String(at.pid) : ""], ["branch", at.branch], ["folder", at.worktree], ["confined", at.confined ?? ""]]} />
       </header>
-      <Output />
+      {at.pty && !as_text && !trouble ? <TerminalPane key={id} id={id} failed={setTrouble} /> : <Output />}
     </>
   );
 }

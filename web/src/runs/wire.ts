@@ -30,6 +30,8 @@ export interface Line {
   stream: "stdout" | "stderr";
   data: string;
   eol?: false;
+  /// The exact bytes in base64, if `data` is not exact.
+  raw?: string;
   /// What an agent program printed as JSON, in words: perhaps several lines, or none.
   told?: true;
 }

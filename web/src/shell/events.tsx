@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { isOutput } from "../base/event_log.ts";
 import { describe, subjectOf } from "./event_texts.ts";
 import { openEventSubject } from "./navigation.ts";
 import { log } from "./stream.ts";
@@ -8,7 +9,7 @@ const show_output_events = signal(false);
 
 export function Events() {
   const all = log.value.events;
-  const list = (show_output_events.value ? all : all.filter((event) => event.type !== "agent.output")).slice(-shown).reverse();
+  const list = (show_output_events.value ? all : all.filter((event) => !isOutput(event))).slice(-shown).reverse();
   return (
     <section class="events" aria-label="Events">
       <div class="events-head">

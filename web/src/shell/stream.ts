@@ -2,7 +2,8 @@
 import { batch, effect, signal } from "@preact/signals";
 import { get } from "../base/api.ts";
 import { follow, link, loaded } from "../base/connection.ts";
-import { readEvents, type EventPage, type LogEvent } from "../base/event.ts";
+import type { LogEvent } from "../base/event.ts";
+import { readHistory } from "../base/event_history.ts";
 import { appendEvents, empty_log, withHistory, type EventLog } from "../base/event_log.ts";
 import { view } from "../base/views.ts";
 import { applyCrewEvents, crewReconnected, readCrew, readCrewIfFailed } from "../crew/model.ts";
@@ -86,12 +87,12 @@ function refreshShownView(): void {
 }
 
 /// Reads the events from before the page was opened, so that a reload does not empty the list.
-async function readHistory(): Promise<void> {
+async function showHistory(): Promise<void> {
   try {
-    const earlier = await get<EventPage>(`/events?since=${Math.max(0, log.peek().cursor - 150)}&limit=150`);
-    log.value = withHistory(log.peek(), readEvents(earlier.events));
+    const earlier = await readHistory(log.peek().cursor, (query) => get(`/events?${query}`));
+    log.value = withHistory(log.peek(), earlier);
   } catch {
-    // These events are no longer in the log: the list begins with new events.
+    // The list begins with new events.
   }
 }
 
@@ -115,6 +116,6 @@ export function startStream(): void {
     if (kind === "connected" && was !== "connected" && selected.peek()) void catchUp();
     was = kind;
   });
-  effect(() => { if (loaded.value) void readHistory(); });
+  effect(() => { if (loaded.value) void showHistory(); });
   void follow(() => log.peek().cursor, deliver);
 }

@@ -1,6 +1,6 @@
 import { now } from "../base/clock.ts";
 import { last_message_at, link } from "../base/connection.ts";
-import { duration } from "../base/text.ts";
+import { duration, oneLine } from "../base/text.ts";
 import { addressOf, view, views, type View } from "../base/views.ts";
 import { definitions } from "../definitions/model.ts";
 import { chains } from "../handoffs/model.ts";
@@ -9,7 +9,9 @@ import { locks } from "../locks/model.ts";
 import { present } from "../members/model.ts";
 import { LinkState } from "../ui/link_state.tsx";
 import { open_work } from "../work/model.ts";
+import { project } from "./daemon.ts";
 import { openAsker } from "./navigation.ts";
+import { projectName } from "./project_texts.ts";
 
 const names: Record<View, string> = { crew: "Crew", board: "Board", locks: "Locks", handoffs: "Handoffs", world: "World", definitions: "Definitions" };
 
@@ -33,7 +35,7 @@ export function TopBar() {
   const waiting = questions.value;
   return (
     <header class="top">
-      <h1 class="mark">cru</h1>
+      <h1 class="mark">cru {project.value && <span class="project" title={oneLine(project.value)}>{projectName(project.value)}</span>}</h1>
       <Views />
       <span class="spacer" />
       {waiting.length > 0 && (

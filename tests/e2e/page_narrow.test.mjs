@@ -1,0 +1,101 @@
+// The page in a window of 390 pixels, the width of a telephone: nothing is wider than it, in any view, whatever names and words
+// it has to show.
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { test } from "node:test";
+import { Agent, waitFor } from "./harness.mjs";
+import { narrow, openPage, overflowOf, picture, rowOf } from "./harness/browser.mjs";
+import { Crew } from "./harness/crew.mjs";
+
+const word = (letter, length = 120) => letter.repeat(length);
+
+/// What sticks out of the window or has to be scrolled sideways. Output and code may scroll on their own; what ends in
+/// an ellipsis is cut off.
+const stickingOut = (page) => page.evaluate(() => {
+  const width = document.scrollingElement.clientWidth;
+  const may_scroll = ".output-box, .terminal-box, .terminal-box *, pre";
+  const overflow = (element) => getComputedStyle(element).overflowX;
+  const isBoxed = (element) => {
+    for (let at = element.parentElement; at && at !== document.body; at = at.parentElement)
+      if (at.matches(may_scroll) || /hidden|clip/.test(overflow(at))) return true;
+    return false;
+  };
+  const isOut = (element) => {
+    const box = element.getBoundingClientRect();
+    return box.width > 1 && box.right > 0 && (box.right > width + 1 || box.left < -1);
+  };
+  const isScrolled = (element) => /auto|scroll/.test(overflow(element)) && !element.matches(may_scroll) && element.scrollWidth > element.clientWidth + 1;
+  return [...document.body.querySelectorAll("*")].filter((element) => (isOut(element) || isScrolled(element)) && !isBoxed(element))
+    .slice(0, 6).map((element) => `${element.tagName.toLowerCase()}.${element.className} ${Math.round(element.getBoundingClientRect().right)} ${element.scrollWidth}`);
+});
+
+test("every view fits a window of 390 pixels, with long names and words", async (t) => {
+  const lead = { replies: [{ when: { turn: 1 }, say: `I ask.\n\n\`\`\`\n${word("code ", 40)}\n\`\`\`\n\n| a | b |\n|---|---|\n| ${word("cell ", 20)} | ${word("x", 90)} |\n\n${word("y")}`, tools: [{ name: "spawn_agent", input: { agent: "explorer", task: `look at ${word("t")}`, model: "worker" } }] }], otherwise: { say: `All is well: ${word("z")}` } };
+  const worker = { otherwise: { say: `## Summary\nNothing is wrong with ${word("w")}.\n\n## Findings\nNothing.` } };
+  const crew = await Crew.started({
+    models: { lead: "lead", worker: "worker" }, settings: { crew: { default_model: "lead" }, live: { idle_time: "1h" } }, scripts: { lead, worker },
+    agents: { [word("d", 60)]: { description: `Does ${word("e")}` }, broken: "---\nname: other\n---\n" },
+  }, t);
+  const run = word("r", 64);
+  await crew.start(run, ["sh", "-c", `printf '\\033[31m${word("p", 600)}\\033[0m\\n'; echo '::cru-ask {"prompt":"Which ${word("q")}?","options":["${word("o", 90)}","no"]}'; read a; : ${word("c", 300)}`]);
+  await crew.start("terminal", ["sh", "-c", `stty size; printf '${word("n", 300)}'; cat`], { pty: true });
+  const ada = new Agent(crew, word("a", 60)), bob = new Agent(crew, "bob");
+  await ada.ask("register_session", { capabilities: [word("k", 50), "docs"], current_task: word("s") });
+  await bob.ask("register_session");
+  await ada.ask("acquire_lock", { file_path: `src/${word("f")}.cc`, reason: word("l") });
+  bob.call("acquire_lock", { file_path: `src/${word("f")}.cc`, wait_seconds: 60 }).catch(() => {});
+  await ada.ask("submit_work", { task_type: word("b", 40), description: `Build ${word("u")}`, task_id: "build-1" });
+  await ada.ask("submit_work", { task_type: "test", description: "Test it", task_id: word("v", 50), depends_on: ["build-1"] });
+  await ada.ask("get_work", { task_types: [word("b", 40)] });
+  await ada.ask("write_handoff", { summary: `It is split: ${word("h")}\n\n- ${word("i")}`, next_steps: [word("j")] });
+  await ada.ask("check_edit", { file_path: `src/${word("g")}.cc`, tool: "Edit" });
+  const spawned = await crew.post("/live", { name: word("m", 40), role: word("o", 60) });
+  assert.equal(spawned.status, 201, spawned.text);
+  await crew.chat({ message: `Is it well? ${word("x")}` });
+  writeFileSync(crew.path(".crucible/teams.yaml"), `team: t\nagents:\n  - {name: mole, role: worker, capabilities: [], description: ${word("t", 200)}}\n`);
+
+  const { page, complaints } = await openPage(await crew.link(), t, { size: narrow });
+  const fits = async (name) => {
+    await page.screenshot({ path: picture(`390-${name}`), fullPage: true });
+    assert.deepEqual([await overflowOf(page), await stickingOut(page)], [0, []], name);
+  };
+  const inbox = page.getByRole("region", { name: "Questions for you" });
+  await inbox.getByText(word("q")).waitFor();
+  await inbox.getByText(".crucible/teams.yaml").click();
+  await fits("inbox");
+  for (const [key, name] of [["2", "Board"], ["3", "Locks"], ["4", "Handoffs"], ["6", "Definitions"]]) {
+    await page.keyboard.press(key);
+    await page.getByRole("region", { name }).first().waitFor();
+    await waitFor(async () => (await page.locator(".main").innerText()).length > 200, { what: `${name} shows something` });
+    for (const summary of await page.locator(".main summary").all()) await summary.click();
+    await fits(name.toLowerCase());
+  }
+  await page.keyboard.press("2");
+  await page.getByRole("button", { name: "Submit work" }).click();
+  await fits("submit");
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "World" }).click();
+  await page.getByTestId("map").waitFor();
+  await rowOf(page, word("m", 40), "Live agents").click();
+  await fits("world");
+  await page.getByRole("link", { name: "Crew", exact: false }).first().click();
+  const nav = page.getByRole("navigation", { name: "Crew", exact: true });
+  for (const [name, shown] of [[run, page.getByTestId("output").getByText(/^p+/)], ["terminal", page.getByTestId("terminal").locator(".xterm-rows").getByText(/n{20}/).first()], ["assistant", page.getByTestId("transcript").getByText(/All is well/)], [word("m", 40), page.getByRole("region", { name: `Agent ${word("m", 40)}` })], ["explorer", page.getByText(/Nothing is wrong/).first()]]) {
+    await rowOf(page, name).first().click();
+    // A terminal draws nothing as long as it is out of sight.
+    await page.getByRole("tabpanel").evaluate((panel) => panel.scrollIntoView());
+    await shown.waitFor();
+    await fits(`member-${name.slice(0, 10)}`);
+  }
+  await rowOf(page, word("a", 60)).click();
+  for (const tab of ["Locks and work", "Handoffs and changes"]) {
+    await page.getByRole("tab", { name: tab }).click();
+    await fits(`session-${tab.slice(0, 5).toLowerCase()}`);
+  }
+  for (const name of ["New chat", "Spawn"]) {
+    await nav.getByRole("button", { name }).click();
+    await page.getByRole("heading", { name: name === "Spawn" ? "Spawn an agent" : name }).waitFor();
+    await fits(name.toLowerCase().replace(" ", "-"));
+  }
+  assert.deepEqual(complaints, []);
+});
