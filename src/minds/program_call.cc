@@ -53,6 +53,7 @@ Words codex_words(const Request& request, const std::string& cru) {
       json::array{"CRU_TOKEN", "CRU_RUN", "CRU_TASK_ID", "CRU_PROJECT", "TRACEPARENT"});
   // Nobody is there to approve: what the tools may do is decided where they run.
   set("mcp_servers.cru.default_tools_approval_mode", "approve");
+  set("mcp_servers.cru.tool_timeout_sec", json::value(tool_patience / 1s));
   if (!request.resume.empty()) words.insert(words.end(), {"resume", request.resume});
   return words;
 }
