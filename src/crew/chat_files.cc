@@ -124,8 +124,9 @@ std::string render_entry(const Chat* chat, const Entry& entry, const std::vector
       break;
     case Role::tool:
       if (!entry.message.text.empty())
-        out = fmt::format("## Reports ({})\n\n{}", clock_time(entry.at),
-                          fenced(bounded(entry.message.text, max_shown_result_bytes, "the subagents' files")));
+        out =
+            fmt::format("## Reports ({})\n\n{}", clock_time(entry.at),
+                        fenced(bounded(entry.message.text, max_shown_result_bytes, "the subagents' files")));
       for (const auto& result : entry.message.results) out += describe_result(entry, result, subagents);
       break;
     case Role::note:

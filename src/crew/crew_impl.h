@@ -59,7 +59,7 @@ struct Crew::Thread {
 
 /// What there is of a thread when its agent thinks.
 struct Crew::SoFar {
-  std::vector<Entry> entries = {};  ///< the last is not a note
+  std::vector<Entry> entries = {};   ///< the last is not a note
   std::set<std::string> noted = {};  ///< see noted_uses
   int64_t next_n = 1;
 };

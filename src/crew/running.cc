@@ -219,8 +219,8 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
   if (!outcome) failure = failure_from(outcome.error());
   bool stopped = failure.type == "cancelled";
   if (!outcome)
-    co_await cancel_children(chat_id, stopped ? std::string(turn_stopped)
-                                              : "the turn of its chat failed: " + failure.message);
+    co_await cancel_children(
+        chat_id, stopped ? std::string(turn_stopped) : "the turn of its chat failed: " + failure.message);
   // A stopped turn is answered, so that the conversation can go on.
   if (stopped) {
     auto closed = co_await write_with_retry(loop_, store_, [chat_id](Tx& tx) -> Result<> {

@@ -98,9 +98,8 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
 Task<Result<std::string>> Crew::converse(Thread thread, ActiveThreadPtr active) {
   int64_t most = std::min(thread.max_turns.value_or(options_.max_calls), options_.max_calls);
   // Whoever stops this thread stops those it waits for.
-  Stop::Listener stopping(active->stop, [this, id = thread.id] {
-    loop_.spawn(cancel_children(id, std::string(turn_stopped)));
-  });
+  Stop::Listener stopping(
+      active->stop, [this, id = thread.id] { loop_.spawn(cancel_children(id, std::string(turn_stopped))); });
   for (int64_t calls = 0;;) {
     auto entries = co_await read_with_retry(
         loop_, store_,
@@ -167,9 +166,9 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, SoFar s
     if (!owned) co_return fail(std::move(owned.error()));
     request.follows = *owned;
   }
-  auto speech = std::make_shared<Speech>(loop_, store_, thread.chat_id,
-                                         thread.is_primary ? std::string() : thread.id, so_far.next_n,
-                                         run_id, std::move(so_far.noted));
+  auto speech =
+      std::make_shared<Speech>(loop_, store_, thread.chat_id, thread.is_primary ? std::string() : thread.id,
+                               so_far.next_n, run_id, std::move(so_far.noted));
   auto reply = co_await choice->mind->think(std::move(request), *speech, active->stop);
   speech->closed = true;
   if (!reply) co_return fail(std::move(reply.error()));
@@ -251,7 +250,8 @@ namespace {
 /// than one may be: a program takes what it is told as an argument.
 std::string late_reports(const std::vector<Subagent>& ended, size_t most) {
   std::string text =
-      "Agents that you spawned have ended after you stopped waiting for them. Their reports follow. Take them "
+      "Agents that you spawned have ended after you stopped waiting for them. Their reports follow. Take "
+      "them "
       "into account, and give the user your answer.";
   for (const auto& child : ended) text += "\n\n" + render_result(child, most / ended.size());
   return text;
@@ -281,8 +281,8 @@ Task<Result<bool>> Crew::bring_reports(Thread& thread, ActiveThreadPtr active, T
   Entry reports{.thread = thread.id,
                 .role = Role::tool,
                 .message = saying(late_reports(ended->children, options_.result_limit))};
-  auto told = co_await write_with_retry(
-      loop_, store_, [reports, children = ended->children](Tx& tx) -> Result<> {
+  auto told =
+      co_await write_with_retry(loop_, store_, [reports, children = ended->children](Tx& tx) -> Result<> {
         auto entry = append_entry(tx, reports, reports.thread);
         for (auto child : children) {
           child.reported_to = fmt::format("entry {}", entry.n);

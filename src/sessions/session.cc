@@ -9,8 +9,8 @@
 namespace cru::coordination {
 namespace {
 
-constexpr std::array<std::string_view, 6> turn_names = {"",             "idle",      "thinking",
-                                                        "using a tool", "needs you", "failed"};
+constexpr std::array<std::string_view, 6> turn_names = {"",          "idle",  "thinking", "using a tool",
+                                                        "needs you", "failed"};
 
 Result<> check_owner(const Session& session, const Who& who) {
   // Neither a name nor a session id in use is a key to what it holds.

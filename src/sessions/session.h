@@ -61,9 +61,9 @@ struct Freed {
 };
 /// "2 locks, 1 question"; empty if there was nothing.
 std::string describe(const Freed& freed);
-/// What is said of its turn: `tool` is the one in use, or with `thinking` the one used last. Of several things
-/// that it needs its user for at the same time the first is kept: it is told the most precisely. True if that
-/// is new.
+/// What is said of its turn: `tool` is the one in use, or with `thinking` the one used last. Of several
+/// things that it needs its user for at the same time the first is kept: it is told the most precisely. True
+/// if that is new.
 bool note_turn(Session& session, Turn turn, std::string tool, Time now);
 
 /// The session, over: `why` and what was set free are what a later call of it is told.

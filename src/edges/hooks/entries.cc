@@ -14,7 +14,7 @@ namespace {
 
 struct ClaudeEvent {
   std::string_view name, verb, matcher;
-  int64_t timeout;           ///< seconds; SessionEnd is cut at 1.5 s unless it names one
+  int64_t timeout;            ///< seconds; SessionEnd is cut at 1.5 s unless it names one
   ProgramVersion since = {};  ///< an older one reads no file that names it; zero: all that we know have it
 };
 constexpr std::array<ClaudeEvent, 11> claude_events = {
@@ -147,7 +147,8 @@ Result<FileText> take_one(const std::string& text, std::string& kept) {
 bool has_ours(const JsonPlace* hooks, const ClaudeEvent& event) {
   const auto* list = hooks ? hooks->member(event.name) : nullptr;
   for (const auto& group : list ? list->children : std::vector<JsonPlace>())
-    if (const auto* entries = group.member("hooks"); entries && std::ranges::any_of(entries->children, is_ours))
+    if (const auto* entries = group.member("hooks");
+        entries && std::ranges::any_of(entries->children, is_ours))
       return true;
   return false;
 }

@@ -50,13 +50,14 @@ Elicited read_elicited(const json::object& result) {
 }
 
 json::object declined_reply(const OpenQuestion& question) {
-  return {{"success", true},
-          {"question_id", question.id},
-          {"status", "pending"},
-          {"response", nullptr},
-          {"message", fmt::format("the user declined to answer now; the question stays in the user's inbox, and "
-                                  "ask_user with question_id {} waits for an answer there",
-                                  question.id)}};
+  return {
+      {"success", true},
+      {"question_id", question.id},
+      {"status", "pending"},
+      {"response", nullptr},
+      {"message", fmt::format("the user declined to answer now; the question stays in the user's inbox, and "
+                              "ask_user with question_id {} waits for an answer there",
+                              question.id)}};
 }
 
 }  // namespace cru::mcp

@@ -15,8 +15,7 @@ constexpr char joint = '.';
 bool is_subagent(const json::object& reply) { return !text_or(reply, "task_id").empty(); }
 
 std::string message_of(const json::object& reply, TaskStatus status) {
-  if (is_subagent(reply))
-    return fmt::format("{}: {}", text_or(reply, "agent"), text_or(reply, "status"));
+  if (is_subagent(reply)) return fmt::format("{}: {}", text_or(reply, "agent"), text_or(reply, "status"));
   return status == TaskStatus::working ? "waiting for the user's answer in the inbox"
                                        : std::string(text_or(reply, "message"));
 }

@@ -176,7 +176,7 @@ class Server {
                         const Request& request, Sink& sink);
 
   // ask_user at a client that can ask its person. server_asking.cc
-  bool is_elicited(const api::Operation& operation, const Request& request, Sink& sink) const;
+  static bool is_elicited(const ToolCall& call, Sink& sink);
   Task<void> run_asking(ToolCall call, Answer answer);
   Task<void> run_asking_in_rounds(ToolCall call, Answer answer);
   Task<void> take_round(ToolCall call, OpenQuestion question, Answer answer);
@@ -225,6 +225,7 @@ class Server {
   bool shows_forms_ = false;  ///< as `initialize` says
   const Time began_;
   std::map<std::string, Asking*> asking_;  ///< by the id of our request, as JSON text
+  std::map<std::string, json::object> early_;
   std::string client_;
   std::string log_level_ = "warning";
   std::set<std::string> subscribed_;

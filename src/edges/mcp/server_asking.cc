@@ -36,29 +36,37 @@ class Server::Asking {
     // After a daemon's death the same call comes again, and the form is still there.
     auto asked = parse_rfc3339(question_.asked_at);
     bool is_shown = server_.resumed_ && asked && *asked < server_.began_;
-    if (!is_shown)
-      answer_.sink().notify(request_text(id_, "elicitation/create", form_for(question_)));
+    if (!is_shown) answer_.sink().notify(request_text(id_, "elicitation/create", form_for(question_)));
   }
   Asking(const Asking&) = delete;
   ~Asking() {
     if (!is_open_) return;
-    answer_.sink().notify(notification_text(
-        "notifications/cancelled", {{"requestId", id_}, {"reason", "the question needs no answer any more"}}));
+    answer_.sink().notify(
+        notification_text("notifications/cancelled",
+                          {{"requestId", id_}, {"reason", "the question needs no answer any more"}}));
     leave();
   }
 
-  /// The client's answer to our request. With a decline the call is answered and its frame, and so this, gone.
+  const std::string& key() const { return key_; }
+
+  /// The client's answer to our request. With a decline the call is answered and its frame, and so this,
+  /// gone.
   void take(const Elicited& elicited) {
+    auto call = answer_.id();
+    if (!settle(elicited)) server_.cancel(call);
+  }
+  /// The same for one that was here before the call. False: the call is answered.
+  bool take_early(const json::object& result) { return settle(read_elicited(result)); }
+
+ private:
+  bool settle(const Elicited& elicited) {
     leave();
     if (elicited.action == Elicited::Action::accept)
       server_.loop_.spawn(give_answer(server_.backend_, question_.id, elicited.answer));
-    if (elicited.action != Elicited::Action::decline) return;
-    auto call = answer_.id();
+    if (elicited.action != Elicited::Action::decline) return true;
     answer_.result(tool_result(to_text(declined_reply(question_)), false, request_.version));
-    server_.cancel(call);
+    return false;
   }
-
- private:
   void leave() {
     is_open_ = false;
     server_.asking_.erase(key_);
@@ -71,10 +79,12 @@ class Server::Asking {
   bool is_open_ = false;
 };
 
-/// Whoever is a process of a run has no person before it: its questions are the inbox's.
-bool Server::is_elicited(const api::Operation& operation, const Request& request, Sink& sink) const {
-  return operation.name == "ask_user" && request.shows_forms && request.call.caller == api::agent &&
-         (is_modern(request.version) || sink.is_stream());
+/// Whoever is a process of a run has no person before it: its questions are the inbox's. So is one that is
+/// waited for again: the form for it was closed, and a client without a person closes every form at once.
+bool Server::is_elicited(const ToolCall& call, Sink& sink) {
+  const auto& request = call.request;
+  return call.operation.name == "ask_user" && !call.input.contains("question_id") && request.shows_forms &&
+         request.call.caller == api::agent && (is_modern(request.version) || sink.is_stream());
 }
 
 /// The person has answered at the client that asks: on this word alone an agent's client speaks for one, and
@@ -93,8 +103,11 @@ Task<void> Server::give_answer(Backend& backend, std::string question_id, std::s
 }
 
 void Server::take_response(const Message& message) {
-  if (auto found = asking_.find(to_text(message.id)); found != asking_.end())
+  auto id = to_text(message.id);
+  if (auto found = asking_.find(id); found != asking_.end())
     found->second->take(read_elicited(message.result));
+  else if (resumed_ && early_.size() < max_waiting)
+    early_[id] = message.result;  // of a form that an earlier daemon opened, whose call is on its way again
 }
 
 Task<void> Server::run_asking(ToolCall call, Answer answer) {
@@ -105,6 +118,7 @@ Task<void> Server::run_asking(ToolCall call, Answer answer) {
   auto reply = co_await backend_.call(operation, request.call, std::move(first));
   if (auto question = open_question(parsed(reply))) {
     Asking asking(*this, answer, request, *question);
+    if (auto early = early_.extract(asking.key()); early && !asking.take_early(early.mapped())) co_return;
     SignsOfLife signs(loop_, backend_, request.call, wait);
     auto again = request.call;
     again.request_id.clear();

@@ -99,14 +99,14 @@ void Server::call_tool(Request request, Answer answer) {
                          fmt::format("{} calls are already pending", max_waiting)});
   if (wait.is_open) input["wait_seconds"] = wait.seconds;
   used_ = true;
-  auto way = &Server::run_tool;
-  if (waits && request.takes_tasks && can_be_task(name))
-    way = &Server::run_as_task;
-  else if (waits && is_elicited(*operation, request, answer.sink()))
-    way = is_modern(request.version) ? &Server::run_asking_in_rounds : &Server::run_asking;
   auto id = answer.id();
   auto& sink = answer.sink();
   ToolCall call{*operation, std::move(input), std::move(request), wait};
+  auto way = &Server::run_tool;
+  if (waits && call.request.takes_tasks && can_be_task(operation->name))
+    way = &Server::run_as_task;
+  else if (waits && is_elicited(call, sink))
+    way = is_modern(call.request.version) ? &Server::run_asking_in_rounds : &Server::run_asking;
   start_call(std::move(id), sink, waits, (this->*way)(std::move(call), std::move(answer)));
 }
 

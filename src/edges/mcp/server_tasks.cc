@@ -1,6 +1,6 @@
-// The extension io.modelcontextprotocol/tasks: spawn_agent and ask_user return a handle at once, and the client
-// asks for the state when it likes. The daemon keeps subagents and questions anyway, so a task outlives the
-// connection and the daemon.
+// The extension io.modelcontextprotocol/tasks: spawn_agent and ask_user return a handle at once, and the
+// client asks for the state when it likes. The daemon keeps subagents and questions anyway, so a task
+// outlives the connection and the daemon.
 #include "edges/mcp/long_task.h"
 #include "edges/mcp/server.h"
 #include "edges/mcp/tool_result.h"
@@ -54,8 +54,8 @@ Task<Server::RpcResult> Server::get_task(Request request) {
   if (!reply) co_return std::unexpected(reply.error());
   bool asks = request.shows_forms && request.call.caller == api::agent;
   auto status = status_of_task(*reply, asks);
-  auto result = status == TaskStatus::completed ? tool_result(to_text(*reply), false, request.version)
-                                                : std::string();
+  auto result =
+      status == TaskStatus::completed ? tool_result(to_text(*reply), false, request.version) : std::string();
   co_return task_text(*reply, status, "complete", result);
 }
 
@@ -80,7 +80,8 @@ Task<Server::RpcResult> Server::cancel_task(Request request) {
   if (task_id.empty()) co_return empty_result(request.version);
   auto cancelled = co_await ask("cancel_subagent", request.call, {{"task_id", task_id}});
   if (!cancelled)
-    co_return std::unexpected(RpcError{internal_error, cancelled.error().message, cru::to_json(cancelled.error())});
+    co_return std::unexpected(
+        RpcError{internal_error, cancelled.error().message, cru::to_json(cancelled.error())});
   co_return empty_result(request.version);
 }
 
