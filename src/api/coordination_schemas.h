@@ -99,6 +99,7 @@ constexpr auto edit_schema = R"({"type":"object","required":["allowed"],"propert
 "message":{"type":"string"}}})";
 constexpr auto ask_schema = R"({"type":"object","required":["success","question_id","status"],"properties":{
 "success":{"type":"boolean"},"question_id":{"type":"string"},"status":{"enum":["pending","answered","expired"]},
-"response":{"type":["string","null"]},"message":{"type":"string"}}})";
+"response":{"type":["string","null"]},"prompt":{"type":"string"},"asked_at":{"type":"string"},
+"options":{"type":"array","items":{"type":"string"}},"message":{"type":"string"}}})";
 
 }  // namespace cru::api

@@ -37,7 +37,7 @@ constexpr Field subagent_id{
 constexpr Field result_wait{.name = "wait_seconds",
                             .type = Type::integer,
                             .summary = "wait up to this long for the result; then poll with get_subagent",
-                            .max = 600,
+                            .max = 86400,
                             .fallback = "50"};
 constexpr Field model{.name = "model", .summary = "use this model instead of the agent's own", .max = 64};
 

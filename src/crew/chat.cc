@@ -205,6 +205,7 @@ json::object to_record(const Subagent& subagent) {
           {"parent_chain", json::value_from(subagent.parent_chain)},
           {"is_program", subagent.is_program},
           {"resume", subagent.resume},
+          {"reported_to", subagent.reported_to},
           {"spawned_at", to_millis(subagent.spawned_at)},
           {"started_at", to_value(subagent.started_at)},
           {"completed_at", to_value(subagent.completed_at)}};
@@ -239,6 +240,8 @@ Subagent subagent_from(const json::object& record) {
           .parent_chain = texts(record, "parent_chain"),
           .is_program = bool_or(record, "is_program"),
           .resume = text(record, "resume"),
+          // Rows from before this was written need no second telling.
+          .reported_to = std::string(text_or(record, "reported_to", "?")),
           .spawned_at = from_millis(int_or(record, "spawned_at")),
           .started_at = time_at(record, "started_at"),
           .completed_at = time_at(record, "completed_at")};

@@ -92,6 +92,10 @@ struct Subagent {
   std::vector<std::string> parent_chain = {};  ///< "user", …, itself
   bool is_program = false;                     ///< its mind is a supervised run, named `name()`
   std::string resume = {};
+  /// The run of its parent that was given the report, as an answer of spawn_agent or get_subagent; empty:
+  /// none yet. Of one that a tool use of ours spawned nobody asks this: its result is the parent's next
+  /// entry.
+  std::string reported_to = {};
   Time spawned_at = {};
   std::optional<Time> started_at = {}, completed_at = {};
 

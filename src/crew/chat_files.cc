@@ -105,10 +105,7 @@ std::string describe_use(const minds::ToolUse& use) {
 
 std::string describe_result(const Entry& entry, const minds::ToolResult& result,
                             const std::vector<Subagent>& subagents) {
-  if (const auto* child = spawned_by(subagents, entry.thread, result.id)) {
-    auto line = child->status == Status::completed ? child->summary : one_line(child->failure.message, 300);
-    return fmt::format("- [[{}]] {}: {}\n", child->name(), name(child->status), line);
-  }
+  if (const auto* child = spawned_by(subagents, entry.thread, result.id)) return end_line(*child) + "\n";
   return fmt::format("- {}\n\n{}\n", result.is_error ? "error" : "result",
                      fenced(bounded(result.text, max_shown_result_bytes, "the daemon's records")));
 }
@@ -126,6 +123,10 @@ std::string render_entry(const Chat* chat, const Entry& entry, const std::vector
       for (const auto& use : entry.message.uses) out += describe_use(use);
       break;
     case Role::tool:
+      if (!entry.message.text.empty())
+        out =
+            fmt::format("## Reports ({})\n\n{}", clock_time(entry.at),
+                        fenced(bounded(entry.message.text, max_shown_result_bytes, "the subagents' files")));
       for (const auto& result : entry.message.results) out += describe_result(entry, result, subagents);
       break;
     case Role::note:
@@ -164,6 +165,12 @@ void write_lines(std::string& out, const json::value& value, size_t indent) {
 }
 
 }  // namespace
+
+std::string end_line(const Subagent& subagent) {
+  auto line =
+      subagent.status == Status::completed ? subagent.summary : one_line(subagent.failure.message, 300);
+  return fmt::format("- [[{}]] {}: {}", subagent.name(), name(subagent.status), line);
+}
 
 std::string to_lines(const json::value& value) {
   std::string out;

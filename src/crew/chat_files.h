@@ -19,6 +19,8 @@ int64_t entries_in(std::string_view session);
 
 /// The whole file of a subagent: frontmatter, task, summary, findings, what it did.
 std::string render_subagent(const Subagent& subagent, const std::vector<Entry>& entries);
+/// How it ended, on one line that begins with its link.
+std::string end_line(const Subagent& subagent);
 /// What its parent gets: the same without what it did, bounded.
 std::string render_result(const Subagent& subagent, size_t most);
 

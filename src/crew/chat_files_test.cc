@@ -110,6 +110,15 @@ TEST(Result, IsBoundedAndSaysWhereTheRestIs) {
   EXPECT_NE(result.find(".crucible/sessions/2026-11-16-login/code-reviewer-3f.md"), std::string::npos);
 }
 
+TEST(Session, HasWhatAProgramUsedAndTheReportsThatItsTurnWentOnWith) {
+  Entry note{.thread = chat().id, .n = 1, .role = Role::note, .message = saying("- `Bash` {}")};
+  Entry reports{.thread = chat().id, .n = 2, .role = Role::tool, .message = saying("They have ended.")};
+  auto text = render_session(chat(), {note, reports}, {reviewer()}, "");
+  EXPECT_NE(text.find("\n- `Bash` {}\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("## Reports ("), std::string::npos) << text;
+  EXPECT_NE(text.find("They have ended."), std::string::npos) << text;
+}
+
 TEST(Metadata, HasTheWholeChat) {
   auto waiting = reviewer();
   waiting.status = Status::queued;

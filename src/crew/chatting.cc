@@ -224,7 +224,7 @@ Task<Result<ChatView>> Crew::cancel_turn(std::string chat_id) {
   if (!found) co_return found;
   auto id = found->chat.id;
   if (auto running = find_active(id)) running->stop.request();
-  co_await cancel_children(id);
+  co_await cancel_children(id, std::string(turn_stopped));
   auto deadline = loop_.clock().boot() + 30s;
   while (active_.contains(id) && loop_.clock().boot() < deadline) co_await changed_.wait(30s);
   // A turn that nobody carries on any more, because its end could not be written.

@@ -1,5 +1,7 @@
 #include "crew/conversation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -53,6 +55,42 @@ std::vector<minds::Message> to_messages(const std::vector<Entry>& entries) {
   }
   answer_all(messages);
   return messages;
+}
+
+std::string run_of_reply(const std::string& first, const std::vector<Entry>& entries) {
+  int went_on = 0;
+  for (auto entry = entries.rbegin(); entry != entries.rend() && entry->role != Role::user; ++entry)
+    went_on += entry->role == Role::tool && !entry->message.text.empty();
+  return went_on == 0 ? first : fmt::format("{}-{}", first, went_on + 1);
+}
+
+Entry note_of_use(std::string thread, std::string use, const std::string& tool, const json::object& input) {
+  constexpr size_t max_input_bytes = 300;
+  Entry note{.thread = std::move(thread), .role = Role::note};
+  note.message.text = fmt::format("- `{}` {}", tool, cut_with_ellipsis(to_text(input), max_input_bytes));
+  note.message.uses.push_back({std::move(use), tool, {}});
+  return note;
+}
+
+std::set<std::string> noted_uses(const std::vector<Entry>& entries) {
+  std::set<std::string> uses;
+  for (const auto& entry : entries)
+    if (entry.role == Role::note)
+      for (const auto& use : entry.message.uses) uses.insert(use.id);
+  return uses;
+}
+
+std::vector<Subagent> unreported(std::vector<Subagent> children, const std::string& thread, Time since) {
+  std::erase_if(children, [&](const Subagent& child) {
+    return child.parent != thread || !child.parent_use.empty() || !child.reported_to.empty() ||
+           child.spawned_at < since;
+  });
+  return children;
+}
+
+Time turn_began(const std::vector<Entry>& entries) {
+  auto last = std::ranges::find(entries.rbegin(), entries.rend(), Role::user, &Entry::role);
+  return last == entries.rend() ? Time() : last->at;
 }
 
 namespace {

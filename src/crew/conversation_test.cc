@@ -46,6 +46,55 @@ TEST(Messages, TwoInARowOfOneRoleAreJoined) {
   EXPECT_EQ(messages[0].text, "a\n\nb");
 }
 
+TEST(RunOfAReply, HasANameOfItsOwnEachTimeTheTurnGoesOnWithReports) {
+  EXPECT_EQ(run_of_reply("c-t1", {entry(Role::user, "a")}), "c-t1");
+  std::vector<Entry> entries{entry(Role::user, "a"), entry(Role::note, "n"), entry(Role::assistant, "b"),
+                             entry(Role::tool, "report")};
+  EXPECT_EQ(run_of_reply("c-t1", entries), "c-t1-2");
+  entries.push_back(entry(Role::assistant, "c"));
+  entries.push_back(entry(Role::tool, "another"));
+  EXPECT_EQ(run_of_reply("c-t1", entries), "c-t1-3");
+  entries.push_back(entry(Role::user, "the next turn"));
+  EXPECT_EQ(run_of_reply("c-t2", entries), "c-t2");
+}
+
+TEST(RunOfAReply, IsTheSameAfterTheResultsOfTools) {
+  EXPECT_EQ(run_of_reply("r", {entry(Role::user, "a"), asking("1"), entry(Role::tool)}), "r");
+}
+
+TEST(NoteOfAUse, SaysWhatWasUsedAndIsKnownAgain) {
+  auto note = note_of_use("t", "run#1", "Bash", {{"command", "make\ntest"}});
+  EXPECT_EQ(note.role, Role::note);
+  EXPECT_EQ(note.message.text, "- `Bash` {\"command\":\"make\\ntest\"}");
+  EXPECT_EQ(noted_uses({entry(Role::user, "a"), note, asking("2")}), std::set<std::string>{"run#1"});
+  auto many = note_of_use("t", "run#2", "Write", {{"content", std::string(5000, 'x')}});
+  EXPECT_LT(many.message.text.size(), 400u);
+}
+
+TEST(Unreported, AreThoseThatAProgramSpawnedInThisTurnAndWasNotTold) {
+  auto spawned = [](std::string id, int64_t at) {
+    Subagent child{.task_id = std::move(id), .parent = "chat"};
+    child.spawned_at = from_millis(at);
+    return child;
+  };
+  auto told = spawned("told", 20), by_use = spawned("by-use", 20), elsewhere = spawned("elsewhere", 20);
+  told.reported_to = "chat-t1";
+  by_use.parent_use = "u1";
+  elsewhere.parent = "another";
+  auto left =
+      unreported({spawned("old", 9), told, by_use, elsewhere, spawned("this", 10)}, "chat", from_millis(10));
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].task_id, "this");
+}
+
+TEST(ATurn, BeganWithWhatThePersonSaidLast) {
+  auto first = entry(Role::user, "a"), last = entry(Role::user, "b");
+  first.at = from_millis(1);
+  last.at = from_millis(2);
+  EXPECT_EQ(turn_began({first, entry(Role::assistant, "x"), last, entry(Role::note, "n")}), from_millis(2));
+  EXPECT_EQ(turn_began({}), Time());
+}
+
 TEST(Report, HasItsSections) {
   auto report =
       read_report("Hm.\n\n## Summary\nAll is well.\n\n## Findings\n\n### One\nx\n\n```\n## Summary\n```\n");

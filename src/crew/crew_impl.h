@@ -11,6 +11,7 @@ struct Crew::ActiveThread {
   Stop stop;
   bool timed_out = false;
   std::string chat_id;
+  std::string stopped_because = {};  ///< in words, where somebody else's end stops it
   std::shared_ptr<TimeLimit> limit;  ///< of delegated work
   Time began = {};                   ///< that limit
   Duration asking = {};              ///< since then a person was asked, and that is not counted
@@ -63,6 +64,16 @@ struct Crew::Thread {
   std::vector<std::string> chain = {};
   bool is_primary = false;  ///< a chat's own
 };
+
+/// What there is of a thread when its agent thinks.
+struct Crew::SoFar {
+  std::vector<Entry> entries = {};   ///< the last is not a note
+  std::set<std::string> noted = {};  ///< see noted_uses
+  int64_t next_n = 1;
+};
+
+/// Why the subagents of a turn end that a person stopped.
+inline constexpr std::string_view turn_stopped = "the turn of its chat was stopped";
 
 /// The name of a primary without a definition, and its prompt.
 inline constexpr std::string_view plain_assistant = "assistant";

@@ -384,6 +384,21 @@ Task<Result<Subagent>> Crew::wait_for(std::string task_id, Duration limit) {
   }
 }
 
+Task<Result<Subagent>> Crew::report_to(Spawner spawner, std::string task_id, Duration limit) {
+  auto found = co_await wait_for(std::move(task_id), limit);
+  if (!found || !is_over(found->status) || spawner.kind != Spawner::Kind::run) co_return found;
+  co_return co_await store_.write([id = found->task_id, run = spawner.id](Tx& tx) -> Result<Subagent> {
+    auto subagent = find_subagent(tx, id);
+    if (!subagent) return fail(Code::not_found, "this subagent was deleted", "task_id");
+    auto owner = owner_of_run(tx, run);
+    if (owner && owner->thread == subagent->parent && subagent->reported_to.empty()) {
+      subagent->reported_to = run;
+      write_subagent(tx, *subagent);
+    }
+    return *std::move(subagent);
+  });
+}
+
 Task<Result<std::vector<Subagent>>> Crew::subagents(std::string chat_id, int64_t limit) {
   co_return co_await store_.read([chat_id, limit](Reader& reader) -> Result<std::vector<Subagent>> {
     return list_subagents(reader, chat_id, limit);
@@ -397,7 +412,7 @@ void Crew::stop_subagent(const std::string& task_id, bool timed_out) {
   running->stop.request();
 }
 
-Task<void> Crew::cancel_children(std::string thread) {
+Task<void> Crew::cancel_children(std::string thread, std::string why) {
   auto children =
       co_await read_with_retry(loop_, store_, [thread](Reader& reader) -> Result<std::vector<Subagent>> {
         auto all = unfinished_subagents(reader);
@@ -408,23 +423,32 @@ Task<void> Crew::cancel_children(std::string thread) {
   // Those that wait first, or the end of one would start the next.
   for (bool is_active : {false, true})
     for (const auto& child : *children)
-      if (active_.contains(child.task_id) == is_active) loop_.spawn(cancel_child(child.task_id));
+      if (active_.contains(child.task_id) == is_active) loop_.spawn(cancel_child(child.task_id, why));
   for (const auto& child : *children) (void)co_await wait_for(child.task_id, 30s);
 }
 
-Task<void> Crew::cancel_child(std::string task_id) { (void)co_await cancel(std::move(task_id)); }
+Task<void> Crew::cancel_child(std::string task_id, std::string why) {
+  (void)co_await cancel_because(std::move(task_id), std::move(why));
+}
 
 Task<Result<Subagent>> Crew::cancel(std::string task_id) {
+  return cancel_because(std::move(task_id), std::string());
+}
+
+Task<Result<Subagent>> Crew::cancel_because(std::string task_id, std::string why) {
   auto found = co_await wait_for(task_id, Duration(0));
   if (!found || is_over(found->status)) co_return found;
-  if (!find_active(task_id)) {  // it waits in line, and from here on nobody starts or ends it but us
+  auto running = find_active(task_id);
+  if (!running) {  // it waits in line, and from here on nobody starts or ends it but us
     queue_.remove(task_id);
     auto ending = std::make_shared<ActiveThread>();
     ending->chat_id = found->chat_id;
+    ending->stopped_because = std::move(why);
     active_[task_id] = ending;
     loop_.spawn(end_subagent(*found, fail(cancelled()), false));
     co_return co_await wait_for(task_id, 30s);
   }
+  if (!running->stop.requested()) running->stopped_because = std::move(why);
   stop_subagent(task_id, false);
   co_return co_await wait_for(task_id, 30s);
 }

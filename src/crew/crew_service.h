@@ -107,6 +107,9 @@ class Crew {
   Task<Result<Subagent>> spawn(Spawner spawner, SpawnRequest request);
   /// The subagent once it is over, or as it is when `limit` has passed.
   Task<Result<Subagent>> wait_for(std::string task_id, Duration limit);
+  /// The same for the one who asks for its report: if that is the agent that spawned it, and it is over, it
+  /// counts as told.
+  Task<Result<Subagent>> report_to(Spawner spawner, std::string task_id, Duration limit);
   Task<Result<std::vector<Subagent>>> subagents(std::string chat_id, int64_t limit);
   /// Errors: not_found. One that is over is left as it is.
   Task<Result<Subagent>> cancel(std::string task_id);
@@ -128,6 +131,7 @@ class Crew {
   struct ActiveThread;
   class TimeLimit;
   struct Thread;
+  struct SoFar;
   struct Speech;
   using ActiveThreadPtr = std::shared_ptr<ActiveThread>;
   /// Where a spawn belongs: the chat, the thread, and whom it inherits from.
@@ -146,8 +150,10 @@ class Crew {
   Task<std::set<std::string>> taken_folders();
   void pump();
   void stop_subagent(const std::string& task_id, bool timed_out);
-  Task<void> cancel_children(std::string thread);
-  Task<void> cancel_child(std::string task_id);
+  /// `why` is told in the children's files: nobody else asked for their end.
+  Task<void> cancel_children(std::string thread, std::string why);
+  Task<void> cancel_child(std::string task_id, std::string why);
+  Task<Result<Subagent>> cancel_because(std::string task_id, std::string why);
 
   // chatting.cc
   Task<Result<ChatView>> open_chat(Chat chat, std::string message, Account account, Once once);
@@ -167,9 +173,12 @@ class Crew {
 
   // thinking.cc
   Task<Result<std::string>> converse(Thread thread, ActiveThreadPtr active);
-  Task<Result<>> think(const Thread& thread, ActiveThreadPtr active, std::vector<Entry> entries, int64_t n);
+  Task<Result<>> think(const Thread& thread, ActiveThreadPtr active, SoFar so_far);
+  /// A program's subagents go on when it gives up waiting for them. Its turn is held open for those whose
+  /// reports it has not been given, and goes on with them. Outcomes: whether there were any.
+  Task<Result<bool>> bring_reports(Thread& thread, ActiveThreadPtr active, Time since);
   Task<Result<>> record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply,
-                              Spent wasted);
+                              Spent wasted, std::string run);
   Task<std::vector<minds::ToolSpec>> tools_for(const Thread& thread);
 
   // using_tools.cc

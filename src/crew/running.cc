@@ -35,6 +35,17 @@ void tell_end(Tx& tx, const Subagent& subagent) {
   tx.emit({fmt::format("subagent.{}", name(subagent.status)), subagent.chat_id, std::move(data)});
 }
 
+/// The second link, for a parent that hears of the end by its own means: a program, or whoever called.
+void note_end(Tx& tx, const Subagent& subagent) {
+  if (!subagent.parent_use.empty()) return;  // the result of that use has it
+  append_entry(tx,
+               {.thread = subagent.parent,
+                .role = Role::note,
+                .message = saying(end_line(subagent)),
+                .about = subagent.task_id},
+               subagent.chat_id);
+}
+
 /// What a person ran by itself is over with it; a client's chat once nobody is at work in it.
 void end_chat_of(Tx& tx, const Subagent& subagent) {
   auto chat = find_chat(tx, subagent.chat_id);
@@ -131,7 +142,7 @@ Task<void> Crew::end_of_time(std::string task_id) {
 
 Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bool timed_out) {
   auto task_id = subagent.task_id;
-  if (!outcome) co_await cancel_children(task_id);
+  if (!outcome) co_await cancel_children(task_id, "the agent that spawned it ended");
   // What was spent meanwhile is in the row.
   auto now = co_await read_with_retry(loop_, store_, [task_id](Reader& reader) -> Result<Subagent> {
     auto found = find_subagent(reader, task_id);
@@ -158,6 +169,8 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
       subagent.failure = {"timed_out",
                           fmt::format("timed out after {}", format_duration(options_.delegation_timeout)),
                           subagent.failure.message};
+    if (auto self = find_active(subagent.task_id); self && !self->stopped_because.empty() && !timed_out)
+      subagent.failure.message += ": " + self->stopped_because;
     subagent.status = subagent.failure.type == "cancelled" ? Status::cancelled : Status::failed;
     subagent.failure.trace += fmt::format("{}at {} (trace {})", subagent.failure.trace.empty() ? "" : "\n",
                                           fmt::join(subagent.parent_chain, " → "), subagent.trace_id);
@@ -167,6 +180,7 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
   auto recorded = co_await write_with_retry(loop_, store_, [subagent](Tx& tx) -> Result<> {
     write_subagent(tx, subagent);
     forget_tools(tx, subagent.task_id);
+    note_end(tx, subagent);
     tell_end(tx, subagent);
     members::end_member(tx, members::kept_member_id(subagent.task_id), name(subagent.status));
     end_chat_of(tx, subagent);
@@ -234,7 +248,9 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
   Failure failure;
   if (!outcome) failure = failure_from(outcome.error());
   bool stopped = failure.type == "cancelled";
-  if (!outcome) co_await cancel_children(chat_id);
+  if (!outcome)
+    co_await cancel_children(
+        chat_id, stopped ? std::string(turn_stopped) : "the turn of its chat failed: " + failure.message);
   // A stopped turn is answered, so that the conversation can go on.
   if (stopped) {
     auto closed = co_await write_with_retry(loop_, store_, [chat_id](Tx& tx) -> Result<> {

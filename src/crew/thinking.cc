@@ -1,6 +1,9 @@
 // Carries a thread on: the agent thinks, its tools are used, it thinks again, until it has had its say.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "crew/chat_files.h"
 #include "crew/conversation.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
@@ -16,12 +19,22 @@ constexpr Duration between_pieces = std::chrono::milliseconds(100);
 /// What an agent says while it says it: `chat.text` events, the first piece at once, then at most ten a
 /// second. Once closed it tells nothing more: the whole text comes with the entry.
 struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech> {
-  Speech(Loop& l, Store& s, std::string chat, std::string task, int64_t number)
-      : loop(l), store(s), chat_id(std::move(chat)), task_id(std::move(task)), n(number) {}
+  Speech(Loop& l, Store& s, std::string chat, std::string task, int64_t number, std::string run_id,
+         std::set<std::string> already)
+      : loop(l),
+        store(s),
+        chat_id(std::move(chat)),
+        task_id(std::move(task)),
+        n(number),
+        run(std::move(run_id)),
+        noted(std::move(already)) {}
   Loop& loop;
   Store& store;
   const std::string chat_id, task_id;
-  const int64_t n;  ///< of the entry that is coming
+  const int64_t n;        ///< of the entry that is coming
+  const std::string run;  ///< of a mind that is a program
+  std::set<std::string> noted;
+  int64_t used = 0;  ///< tools, so far
   std::string waiting_text;
   Spent spent_in_vain;
   bool telling = false, closed = false;
@@ -32,11 +45,16 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
     waiting_text += more;
     if (!std::exchange(telling, true)) loop.spawn(tell(shared_from_this()));
   }
+  /// Noted in the thread, once: a run that is followed again tells everything from its beginning.
   void tool_used(const std::string& tool, const json::object& input) override {
+    auto use = fmt::format("{}#{}", run, ++used);
+    if (closed || !noted.insert(use).second) return;
     auto data = about();
     data["name"] = tool;
     data["summary"] = bounded(to_text(input), 300, "");
-    emit(task_id.empty() ? "chat.tool" : "subagent.tool", std::move(data));
+    NewEvent event{task_id.empty() ? "chat.tool" : "subagent.tool", chat_id, std::move(data)};
+    auto note = note_of_use(task_id.empty() ? chat_id : task_id, std::move(use), tool, input);
+    loop.spawn(write_use(store, std::move(note), chat_id, std::move(event)));
   }
   void waiting(const std::string& why, Duration how_long) override {
     auto data = about();
@@ -62,6 +80,14 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
     });
     if (!written) log_error("cannot write an event", written.error());
   }
+  static Task<void> write_use(Store& store, Entry note, std::string chat_id, NewEvent event) {
+    auto written = co_await store.write([note, chat_id, event](Tx& tx) -> Result<> {
+      append_entry(tx, note, chat_id);
+      tx.emit(event);
+      return {};
+    });
+    if (!written) log_error("cannot note the use of a tool", written.error());
+  }
   static Task<void> tell(std::shared_ptr<Speech> self) {
     while (!self->closed && !self->waiting_text.empty()) {
       auto data = self->about();
@@ -76,20 +102,26 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
 Task<Result<std::string>> Crew::converse(Thread thread, ActiveThreadPtr active) {
   int64_t most = std::min(thread.max_turns.value_or(options_.max_calls), options_.max_calls);
   // Whoever stops this thread stops those it waits for.
-  Stop::Listener stopping(active->stop, [this, id = thread.id] { loop_.spawn(cancel_children(id)); });
+  Stop::Listener stopping(
+      active->stop, [this, id = thread.id] { loop_.spawn(cancel_children(id, std::string(turn_stopped))); });
   for (int64_t calls = 0;;) {
     auto entries = co_await read_with_retry(
         loop_, store_,
         [id = thread.id](Reader& reader) -> Result<std::vector<Entry>> { return entries_of(reader, id); });
     if (!entries) co_return fail(std::move(entries.error()));
     auto next_n = entries->empty() ? 1 : entries->back().n + 1;
+    auto noted = noted_uses(*entries);
     while (!entries->empty() && entries->back().role == Role::note) entries->pop_back();
     Result<> done;
     auto next = what_next(*entries);
     if (next != Next::nothing && active->stop.requested()) co_return fail(cancelled());
     switch (next) {
-      case Next::nothing:
-        co_return entries->empty() ? std::string() : entries->back().message.text;
+      case Next::nothing: {
+        auto brought = co_await bring_reports(thread, active, turn_began(*entries));
+        if (!brought) co_return fail(std::move(brought.error()));
+        if (!*brought) co_return entries->empty() ? std::string() : entries->back().message.text;
+        break;
+      }
       case Next::use_tools:
         done = co_await use_tools(thread, active, entries->back());
         break;
@@ -98,15 +130,16 @@ Task<Result<std::string>> Crew::converse(Thread thread, ActiveThreadPtr active) 
           co_return fail(minds::mind_failure(Code::timed_out, "turn_limit",
                                              fmt::format("reached the limit of {} replies", most),
                                              "give it a smaller task, or raise maxTurns in its definition"));
-        done = co_await think(thread, active, *std::move(entries), next_n);
+        done = co_await think(thread, active, {*std::move(entries), std::move(noted), next_n});
         break;
     }
     if (!done) co_return fail(std::move(done.error()));
   }
 }
 
-Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, std::vector<Entry> entries,
-                           int64_t n) {
+Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, SoFar so_far) {
+  const auto& entries = so_far.entries;
+  auto run_id = run_of_reply(thread.run_id, entries);
   auto choice = co_await minds_.choose(thread.model);
   if (!choice) co_return fail(std::move(choice.error()));
   auto tools = co_await tools_for(thread);
@@ -115,7 +148,7 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, std::ve
                          .system = thread.prompt,
                          .messages = to_messages(entries),
                          .tools = std::move(tools),
-                         .run_id = thread.run_id,
+                         .run_id = run_id,
                          .member = members::kept_member_id(thread.id),
                          .cwd = options_.root,
                          .traceparent = traceparent(thread.trace_id, random_),
@@ -133,19 +166,21 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, std::ve
                        .disallowed_tools = thread.disallowed_tools};
   if (choice->mind->is_program()) {
     auto owned = co_await write_with_retry(
-        loop_, store_, [run = thread.run_id, id = thread.id, chat = thread.chat_id](Tx& tx) -> Result<bool> {
+        loop_, store_, [run = run_id, id = thread.id, chat = thread.chat_id](Tx& tx) -> Result<bool> {
           return own_run(tx, run, id, chat);
         });
     if (!owned) co_return fail(std::move(owned.error()));
     request.follows = *owned;
   }
-  auto speech = std::make_shared<Speech>(loop_, store_, thread.chat_id,
-                                         thread.is_primary ? std::string() : thread.id, n);
+  auto speech =
+      std::make_shared<Speech>(loop_, store_, thread.chat_id, thread.is_primary ? std::string() : thread.id,
+                               so_far.next_n, run_id, std::move(so_far.noted));
   auto reply = co_await choice->mind->think(std::move(request), *speech, active->stop);
   speech->closed = true;
   active->wasted.add(speech->spent_in_vain);
   if (!reply) co_return fail(std::move(reply.error()));
-  auto recorded = co_await record_reply(thread, *choice, *std::move(reply), active->wasted);
+  auto recorded =
+      co_await record_reply(thread, *choice, *std::move(reply), active->wasted, std::move(run_id));
   if (recorded) active->wasted = {};
   co_return recorded;
 }
@@ -177,18 +212,34 @@ void name_uses_apart(std::vector<minds::ToolUse>& uses, const std::vector<Entry>
 
 }  // namespace
 
+namespace {
+
+/// What a program says that it was given counts for more than what was sent to it: it may have given up
+/// waiting while the answer was on its way.
+void note_reports_heard(Tx& tx, const std::string& chat_id, const std::string& run,
+                        const std::vector<std::string>& heard) {
+  for (auto& child : subagents_of(tx, chat_id)) {
+    if (child.reported_to != run || std::ranges::find(heard, child.task_id) != heard.end()) continue;
+    child.reported_to.clear();
+    write_subagent(tx, child);
+  }
+}
+
+}  // namespace
+
 Task<Result<>> Crew::record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply,
-                                  Spent wasted) {
+                                  Spent wasted, std::string run) {
   if (reply.message.text.empty() && reply.message.uses.empty())
     reply.message.text = fmt::format("[no answer: {}]", reply.stop_reason);
   reply.message.role = minds::Message::Role::assistant;
   co_return co_await write_with_retry(
       loop_, store_,
-      [id = thread.id, chat_id = thread.chat_id, is_primary = thread.is_primary, choice, reply,
-       wasted](Tx& tx) -> Result<> {
+      [id = thread.id, chat_id = thread.chat_id, is_primary = thread.is_primary, choice, reply, wasted,
+       run](Tx& tx) -> Result<> {
         auto message = reply.message;
         if (!message.uses.empty()) name_uses_apart(message.uses, entries_of(tx, id));
         append_entry(tx, {.thread = id, .role = Role::assistant, .message = std::move(message)}, chat_id);
+        if (is_primary && reply.reports_heard) note_reports_heard(tx, chat_id, run, *reply.reports_heard);
         if (is_primary) {
           auto chat = find_chat(tx, id);
           if (!chat) return fail(Code::not_found, "the chat was deleted");
@@ -202,6 +253,59 @@ Task<Result<>> Crew::record_reply(const Thread& thread, const minds::Choice& cho
         }
         return {};
       });
+}
+
+namespace {
+
+/// The reports that an agent did not wait for, as its turn goes on with them. Together they are no longer
+/// than one may be: a program takes what it is told as an argument.
+std::string late_reports(const std::vector<Subagent>& ended, size_t most) {
+  std::string text =
+      "Agents that you spawned have ended after you stopped waiting for them. Their reports follow. Take "
+      "them "
+      "into account, and give the user your answer.";
+  for (const auto& child : ended) text += "\n\n" + render_result(child, most / ended.size());
+  return text;
+}
+
+}  // namespace
+
+Task<Result<bool>> Crew::bring_reports(Thread& thread, ActiveThreadPtr active, Time since) {
+  if (!thread.is_primary) co_return false;
+  struct Missing {
+    std::vector<Subagent> children;
+    std::string resume;
+  };
+  auto look = [id = thread.id, since](Reader& reader) -> Result<Missing> {
+    auto chat = find_chat(reader, id);
+    return Missing{unreported(subagents_of(reader, id), id, since), chat ? chat->resume : std::string()};
+  };
+  auto missing = co_await read_with_retry(loop_, store_, look);
+  if (!missing) co_return fail(std::move(missing.error()));
+  if (missing->children.empty()) co_return false;
+  for (const auto& child : missing->children)
+    (void)co_await wait_for(child.task_id, std::chrono::hours(24 * 365));
+  if (active->stop.requested()) co_return fail(cancelled());
+  auto ended = co_await read_with_retry(loop_, store_, look);
+  if (!ended) co_return fail(std::move(ended.error()));
+  if (ended->children.empty()) co_return false;
+  Entry reports{.thread = thread.id,
+                .role = Role::tool,
+                .message = saying(late_reports(ended->children, options_.result_limit))};
+  auto told =
+      co_await write_with_retry(loop_, store_, [reports, children = ended->children](Tx& tx) -> Result<> {
+        auto entry = append_entry(tx, reports, reports.thread);
+        for (auto child : children) {
+          child.reported_to = fmt::format("entry {}", entry.n);
+          write_subagent(tx, child);
+        }
+        return {};
+      });
+  if (!told) co_return fail(std::move(told.error()));
+  // The program goes on with its own conversation.
+  thread.resume = ended->resume;
+  update_files(thread.id);
+  co_return true;
 }
 
 namespace {

@@ -117,7 +117,7 @@ Task<Result<>> Crew::use_tools(const Thread& thread, ActiveThreadPtr active, Ent
     if (record.result) answered.insert(record.use_id);
   if (auto queued = co_await queue_spawns(thread, active, asked, answered); !queued) co_return queued;
   // One that was spawned while the stop came was not among those that it stopped.
-  if (active->stop.requested()) co_await cancel_children(thread.id);
+  if (active->stop.requested()) co_await cancel_children(thread.id, std::string(turn_stopped));
   records = co_await read_with_retry(loop_, store_,
                                      [id = thread.id](Reader& reader) -> Result<std::vector<ToolRecord>> {
                                        return tools_begun(reader, id);

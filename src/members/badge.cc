@@ -22,7 +22,7 @@ std::string in_short(std::string_view text) {
 
 std::string evidence_of(const Facts::Session& session) {
   const auto& told = *session.told;
-  if (told.word == Word::using_tool) return told.tool;
+  if (told.word == Word::using_tool || told.word <= Word::failed) return told.tool;
   if (told.word == Word::idle) return "waiting for a prompt";
   if (!session.doing.empty()) return session.doing;
   return told.tool.empty() ? "working on a prompt" : "after " + told.tool;

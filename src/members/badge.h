@@ -59,7 +59,8 @@ struct Facts {
     bool lasts = false;       ///< a program here speaks for it, not a call now and then
     Time last_heartbeat;
     std::string doing = {};
-    /// What it does, as it says itself or its host's hooks do. The tool is in use, or was used last.
+    /// What it does, as it says itself or its host's hooks do. The tool is in use, or was used last; or it is
+    /// what its user is needed for, or why its turn failed.
     struct Told {
       Word word = Word::idle;
       Time since = {};

@@ -99,6 +99,11 @@ TEST(Badge, WhatHooksSayIsShown) {
   EXPECT_EQ(shown(Word::thinking, ""), "thinking (working on a prompt)");
   EXPECT_EQ(shown(Word::using_tool, "Bash"), "using a tool (Bash)");
   EXPECT_EQ(shown(Word::thinking, "Bash"), "thinking (after Bash)");
+  facts.session->doing = "the parser";
+  EXPECT_EQ(shown(Word::needs_you, "permission to use Bash"), "needs you (permission to use Bash)");
+  EXPECT_EQ(shown(Word::failed, "rate_limit"), "failed (rate_limit)");
+  facts.session->doing.clear();
+  EXPECT_EQ(shown(Word::thinking, ""), "thinking (working on a prompt)");
   EXPECT_EQ(badge(facts, noon + 10h).word, Word::thinking) << "its hooks would have said so";
   facts.session->tells_idle = false;
   EXPECT_EQ(badge(facts, noon + 10h).word, Word::idle) << "who only says so itself may have forgotten to";

@@ -28,9 +28,11 @@ double number_or_zero(const json::object& object, std::string_view key) {
 
 class ClaudeReader final : public JsonLinesReader {
  public:
+  ClaudeReader() { reply_.reports_heard.emplace(); }
   std::vector<ProgramEvent> read_object(std::string_view type, const json::object& data) override {
     if (auto session = text_or(data, "session_id"); !session.empty()) reply_.resume = session;
     if (type == "assistant" && !ended_) count_message(data);
+    if (type == "user") read_results(data);
     // What its own subagents say is theirs.
     if (!text_or(data, "parent_tool_use_id").empty()) return {};
     if (type == "system") return read_system(data);
@@ -91,6 +93,19 @@ class ClaudeReader final : public JsonLinesReader {
       }
     }
     return events;
+  }
+
+  void read_results(const json::object& data) {
+    const auto* message = object_at(data, "message");
+    const auto* content = message ? array_at(*message, "content") : nullptr;
+    for (const auto& item : content ? *content : json::array()) {
+      const auto* block = item.if_object();
+      if (!block || text_or(*block, "type") != "tool_result" || bool_or(*block, "is_error")) continue;
+      hear(text_or(*block, "content"));
+      const auto* parts = array_at(*block, "content");
+      for (const auto& part : parts ? *parts : json::array())
+        if (part.is_object()) hear(text_or(part.get_object(), "text"));
+    }
   }
 
   static std::vector<ProgramEvent> read_request(const json::object& data) {

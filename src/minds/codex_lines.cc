@@ -17,6 +17,7 @@ ProgramEvent tool(std::string name, json::object input) {
 
 class CodexReader final : public JsonLinesReader {
  public:
+  CodexReader() { reply_.reports_heard.emplace(); }
   std::vector<ProgramEvent> read_object(std::string_view type, const json::object& data) override {
     if (type == "thread.started") reply_.resume = text_or(data, "thread_id");
     if (type == "item.started") return read_start(object_or_empty(data, "item"));
@@ -51,9 +52,17 @@ class CodexReader final : public JsonLinesReader {
       const auto* changes = array_at(item, "changes");
       return {tool("file_change", {{"changes", changes ? *changes : json::array()}})};
     }
+    if (type == "mcp_tool_call") hear_result(object_or_empty(item, "result"));
     if (type != "agent_message") return {};
     reply_.message.text = text_or(item, "text");  // the last is the answer
     return say(reply_.message.text);
+  }
+
+  /// Of a call that failed or was given up there is none.
+  void hear_result(const json::object& result) {
+    const auto* parts = array_at(result, "content");
+    for (const auto& part : parts ? *parts : json::array())
+      if (part.is_object()) hear(text_or(part.get_object(), "text"));
   }
 
   void count(const json::object& usage) {

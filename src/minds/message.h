@@ -72,6 +72,8 @@ struct Reply {
   std::optional<double> cost_usd;  ///< as the provider says, else from the prices
   std::string model_version;       ///< as the provider calls what answered
   std::string resume;
+  /// Of a program that tells what its tools gave it: the subagents whose reports are among that.
+  std::optional<std::vector<std::string>> reports_heard = {};
 };
 
 /// The last thing the user said in words; empty if nothing was.

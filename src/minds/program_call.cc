@@ -60,6 +60,7 @@ Words codex_words(const Request& request, const std::string& cru) {
   }
   // Nobody is there to approve: what the tools may do is decided where they run.
   set("mcp_servers.cru.default_tools_approval_mode", "approve");
+  set("mcp_servers.cru.tool_timeout_sec", json::value(tool_patience / 1s));
   if (!request.resume.empty()) words.insert(words.end(), {"resume", request.resume});
   return words;
 }

@@ -97,6 +97,7 @@ TEST(CodexCall, IsSandboxedAsTheAbilitiesSay) {
   EXPECT_EQ(after(call->argv, "-m"), "model-1");
   EXPECT_EQ(call->task, "Be kind.\n\n-go");
   EXPECT_NE(std::ranges::find(call->argv, R"(mcp_servers.cru.command="/bin/cru")"), call->argv.end());
+  EXPECT_TRUE(has(call->argv, "mcp_servers.cru.tool_timeout_sec=86400"));
   request.abilities.write = true;
   request.resume = "t1";
   call = to_call(provider_of(ProviderKind::codex), request, "/bin/cru");

@@ -34,6 +34,15 @@ std::vector<ProgramEvent> ProgramReader::say(std::string_view text) {
   return {{.text = (std::exchange(has_spoken_, true) ? "\n\n" : "") + std::string(text)}};
 }
 
+void ProgramReader::hear(std::string_view result) {
+  if (result.find("task_id") == std::string_view::npos) return;  // most are something else, and long
+  auto parsed = parse_json(result);
+  const auto* reply = parsed ? parsed->if_object() : nullptr;
+  auto status = reply ? text_or(*reply, "status") : std::string_view();
+  if (reply_.reports_heard && (status == "completed" || status == "failed" || status == "cancelled"))
+    reply_.reports_heard->emplace_back(text_or(*reply, "task_id"));
+}
+
 void ProgramReader::fail_with(std::string type, std::string message) {
   failure_ = {std::move(type), message.empty() ? "it failed without an error message"
                                                : safe_for_terminal(message.substr(0, 2000), Newlines::keep)};

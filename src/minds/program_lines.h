@@ -36,6 +36,8 @@ class ProgramReader {
   /// A text as the listener hears it: apart from the one before.
   std::vector<ProgramEvent> say(std::string_view text);
   void fail_with(std::string type, std::string message);
+  /// What a tool gave the program, an error aside: a report of a subagent is noted in the reply.
+  void hear(std::string_view result);
 
   Reply reply_;
   bool ended_ = false;

@@ -50,6 +50,34 @@ TEST(ClaudeLines, TellOfToolsAndBillFromModelUsage) {
   EXPECT_EQ(heard.reply->usage.input, 23344);
 }
 
+// What a program says that it was given is what it knows: an answer may have come after it gave up.
+TEST(ClaudeLines, TellWhichReportsWereHeard) {
+  auto result = [](std::string_view content, bool is_error) {
+    json::object block{{"type", "tool_result"}, {"tool_use_id", "t"}, {"is_error", is_error}};
+    block["content"] = json::array{json::object{{"type", "text"}, {"text", content}}};
+    return to_text(json::object{{"type", "user"},
+                                {"message", json::object{{"content", json::array{std::move(block)}}}}});
+  };
+  auto heard = read(claude_reader(), {result(R"({"task_id":"a1","status":"running"})", false),
+                                      result(R"({"task_id":"b2","status":"completed"})", false),
+                                      result(R"({"task_id":"c3","status":"failed"})", true),
+                                      result("task_id and no JSON", false),
+                                      R"({"type":"result","subtype":"success","result":"done"})"});
+  ASSERT_TRUE(heard.reply && heard.reply->reports_heard);
+  EXPECT_EQ(*heard.reply->reports_heard, Words{"b2"});
+  EXPECT_FALSE(command_reader()->finish("", "")->reports_heard) << "a command does not say";
+}
+
+TEST(CodexLines, TellWhichReportsWereHeard) {
+  auto heard = read(
+      codex_reader(),
+      {R"({"type":"item.completed","item":{"type":"mcp_tool_call","result":{"content":[{"type":"text","text":"{\"task_id\":\"b2\",\"status\":\"failed\"}"}]},"error":null}})",
+       R"({"type":"item.completed","item":{"type":"mcp_tool_call","result":null,"error":{"message":"timed out"}}})",
+       R"({"type":"turn.completed","usage":{}})"});
+  ASSERT_TRUE(heard.reply && heard.reply->reports_heard);
+  EXPECT_EQ(*heard.reply->reports_heard, Words{"b2"});
+}
+
 TEST(ClaudeLines, TellOfQuestions) {
   auto heard = read(claude_reader(), recorded("claude-questions.events.jsonl"));
   EXPECT_EQ(heard.questions, (Words{"mcp__demo__echo", "Bash", "AskUserQuestion"}));

@@ -158,6 +158,8 @@ class ProgramMind final : public Mind {
       if (is_of_account(provider_.kind, name)) environment[name] = value;
     for (const auto& [name, value] : account)
       if (is_of_account(provider_.kind, name)) environment[name] = value;
+    if (provider_.kind == ProviderKind::claude)
+      environment["MCP_TOOL_TIMEOUT"] = std::to_string(tool_patience / 1ms);
     if (provider_.kind != ProviderKind::gemini || environment.contains(gemini_settings_variable))
       co_return environment;
     auto text = to_text(gemini_settings(abilities, options_.cru));

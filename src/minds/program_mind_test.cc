@@ -91,6 +91,7 @@ TEST_F(ProgramMinds, FollowClaudeToItsReply) {
   EXPECT_EQ(keeper->specs[0].task_id, "reviewer-3f");
   EXPECT_EQ(keeper->specs[0].env["ANTHROPIC_API_KEY"], "k");
   EXPECT_FALSE(keeper->specs[0].env.contains("SECRET"));
+  EXPECT_EQ(keeper->specs[0].env["MCP_TOOL_TIMEOUT"], "86400000") << "a subagent takes as long as it takes";
   EXPECT_NE(keeper->input.find(R"("content":"go")"), std::string::npos) << keeper->input;
 }
 

@@ -149,10 +149,13 @@ Words gemini_rights(const Abilities& can) {
 }
 
 json::object gemini_settings(const Abilities& can, const std::string& cru) {
-  json::object server{{"command", cru}, {"args", json::array{"mcp"}}, {"trust", true}};
+  json::object server{
+      {"command", cru}, {"args", json::array{"mcp"}}, {"trust", true}, {"timeout", tool_patience / 1ms}};
   if (!can.tools_url.empty())
-    server = {
-        {"httpUrl", can.tools_url}, {"headers", {{"Authorization", "Bearer $CRU_TOKEN"}}}, {"trust", true}};
+    server = {{"httpUrl", can.tools_url},
+              {"headers", {{"Authorization", "Bearer $CRU_TOKEN"}}},
+              {"trust", true},
+              {"timeout", tool_patience / 1ms}};
   json::object settings{{"mcpServers", {{"cru", std::move(server)}}}};
   // There is no flag against the user's and the project's settings: what stands here goes over them, and
   // the rest of them counts (GEMINI.md, the theme, the account).

@@ -8,6 +8,10 @@
 
 namespace cru::minds {
 
+/// How long a program may wait for one of our tools: a subagent's work takes as long as it takes, and what
+/// the programs allow by themselves is a minute or ten.
+inline constexpr Duration tool_patience = std::chrono::hours(24);
+
 /// A shell of a program's own writes files, reaches the network and starts processes, whatever it is told.
 bool may_use_shell(const Abilities& abilities);
 

@@ -67,9 +67,11 @@ std::optional<Facts::Session::Told> told_by(const coordination::Session& session
   using coordination::Turn;
   // A session without hooks that goes on after it was idle need not say so.
   if (session.turn == Turn::unknown || (session.turn == Turn::idle && !session.kept_by_hook)) return {};
-  auto word = session.turn == Turn::idle       ? Word::idle
-              : session.turn == Turn::thinking ? Word::thinking
-                                               : Word::using_tool;
+  auto word = session.turn == Turn::idle         ? Word::idle
+              : session.turn == Turn::thinking   ? Word::thinking
+              : session.turn == Turn::needs_user ? Word::needs_you
+              : session.turn == Turn::failed     ? Word::failed
+                                                 : Word::using_tool;
   return Facts::Session::Told{word, session.turn_since, session.tool};
 }
 

@@ -162,6 +162,9 @@ TEST_F(RosterTest, ASessionIsToldByItsHooks) {
   using coordination::Turn;
   EXPECT_EQ(turn(Turn::idle, ""), "claude-1: idle (waiting for a prompt) ");
   EXPECT_EQ(turn(Turn::using_tool, "Bash"), "claude-1: using a tool (Bash) Bash");
+  EXPECT_EQ(turn(Turn::needs_user, "permission to use Bash"),
+            "claude-1: needs you (permission to use Bash) permission to use Bash");
+  EXPECT_EQ(turn(Turn::failed, "rate_limit"), "claude-1: failed (rate_limit) rate_limit");
   EXPECT_EQ(turn(Turn::unknown, ""), "claude-1: thinking () ") << "it has not said that it is idle";
   EXPECT_EQ(turn(Turn::unknown, "", false), "claude-1: idle () ") << "it called once";
 }

@@ -9,7 +9,8 @@
 namespace cru::coordination {
 namespace {
 
-constexpr std::array<std::string_view, 4> turn_names = {"", "idle", "thinking", "using a tool"};
+constexpr std::array<std::string_view, 6> turn_names = {"",          "idle",  "thinking", "using a tool",
+                                                        "needs you", "failed"};
 
 Result<> check_owner(const Session& session, const Who& who) {
   // Neither a name nor a session id in use is a key to what it holds.
@@ -71,8 +72,10 @@ Turn turn_from(std::string_view text) {
 
 bool note_turn(Session& session, Turn turn, std::string tool, Time now) {
   // Between two tools it thinks of what the first one said; between two turns of nothing.
-  if (turn == Turn::thinking && tool.empty()) tool = session.tool;
+  bool had_tool = session.turn == Turn::thinking || session.turn == Turn::using_tool;
+  if (turn == Turn::thinking && tool.empty() && had_tool) tool = session.tool;
   if (turn == Turn::idle) tool.clear();
+  if (turn == Turn::needs_user && session.turn == turn) return false;
   if (session.turn == turn && session.tool == tool) return false;
   session.turn = turn;
   session.tool = std::move(tool);

@@ -12,7 +12,7 @@ std::string_view name(Presence presence);
 Presence presence_from(std::string_view name);
 
 /// What a session does, as it says itself or its host's hooks do. Unknown: nobody has said.
-enum class Turn { unknown, idle, thinking, using_tool };
+enum class Turn { unknown, idle, thinking, using_tool, needs_user, failed };
 std::string_view name(Turn turn);
 Turn turn_from(std::string_view name);
 
@@ -26,7 +26,9 @@ struct Session {
   std::string current_task = {};
   Presence presence = Presence::active;
   Turn turn = Turn::unknown;
-  std::string tool = {};  ///< the one in use, or while it thinks the one that it used last in this turn
+  /// The one in use, or while it thinks the one that it used last in this turn. Of one that needs its user,
+  /// what for; of one whose turn failed, why.
+  std::string tool = {};
   Time turn_since = {};
   int64_t epoch = 1;              ///< raised whenever the session is disconnected or ended
   bool kept_by_hook = false;      ///< outlives its MCP server
@@ -59,8 +61,9 @@ struct Freed {
 };
 /// "2 locks, 1 question"; empty if there was nothing.
 std::string describe(const Freed& freed);
-/// What is said of its turn: `tool` is the one in use, or with `thinking` the one used last. True if that is
-/// new.
+/// What is said of its turn: `tool` is the one in use, or with `thinking` the one used last. Of several
+/// things that it needs its user for at the same time the first is kept: it is told the most precisely. True
+/// if that is new.
 bool note_turn(Session& session, Turn turn, std::string tool, Time now);
 
 /// The session, over: `why` and what was set free are what a later call of it is told.

@@ -132,6 +132,22 @@ TEST(Session, OfAMemberThatThinksWithProgramsGoesOnWithItsNextRun) {
   EXPECT_FALSE(admit(session, outside, noon));
 }
 
+TEST(Session, ThatNeedsItsUserSaysWhatForUntilItGoesOn) {
+  auto session = anns();
+  auto at = from_millis(1);
+  EXPECT_TRUE(note_turn(session, Turn::using_tool, "Bash", at));
+  EXPECT_TRUE(note_turn(session, Turn::needs_user, "permission to use Bash: make", at));
+  EXPECT_FALSE(note_turn(session, Turn::needs_user, "Claude needs your permission", at))
+      << "the first says most";
+  EXPECT_EQ(session.tool, "permission to use Bash: make");
+  EXPECT_TRUE(note_turn(session, Turn::thinking, "", at));
+  EXPECT_EQ(session.tool, "") << "what it needed was no tool";
+  EXPECT_TRUE(note_turn(session, Turn::failed, "rate_limit", at));
+  EXPECT_EQ(turn_from(name(session.turn)), Turn::failed);
+  EXPECT_TRUE(note_turn(session, Turn::idle, "", at));
+  EXPECT_EQ(session.tool, "");
+}
+
 TEST(Session, WhatItLeftBehindIsCounted) {
   EXPECT_EQ(describe(Freed{}), "");
   EXPECT_EQ(describe(Freed{.locks = 2, .work = 1, .questions = 1}), "2 locks, 1 work item, 1 question");

@@ -138,6 +138,13 @@ Task<Result<Done>> Sessions::register_session(Who who, Registration registration
   co_return done;
 }
 
+std::pair<Turn, std::string> Sessions::Beat::turn() const {
+  if (!failure.empty()) return {Turn::failed, failure};
+  if (!needs_user.empty()) return {Turn::needs_user, needs_user};
+  if (is_idle) return {Turn::idle, {}};
+  return tool.empty() ? std::pair(Turn::thinking, used) : std::pair(Turn::using_tool, tool);
+}
+
 Task<Result<Done>> Sessions::heartbeat(Who who, Beat beat) {
   auto now = this->now();
   struct Heard {
@@ -150,8 +157,8 @@ Task<Result<Done>> Sessions::heartbeat(Who who, Beat beat) {
         if (!known) return Heard{session_not_found(who), {}};
         auto note = [&](Session& session) {
           session.presence = beat.is_idle ? Presence::idle : Presence::active;
-          auto turn = beat.is_idle ? Turn::idle : beat.tool.empty() ? Turn::thinking : Turn::using_tool;
-          return note_turn(session, turn, beat.tool.empty() ? beat.used : beat.tool, tx.now());
+          auto [turn, what] = beat.turn();
+          return note_turn(session, turn, std::move(what), tx.now());
         };
         auto session =
             revive_session(tx, who, now, *listeners, [&](Session& changed) { note(changed); }, note(*known));

@@ -52,8 +52,12 @@ class Sessions {
   Task<Result<Done>> register_session(Who who, Registration registration);
   struct Beat {
     bool is_idle = false;
-    std::string tool = {};  ///< in use
-    std::string used = {};  ///< the last one used
+    std::string tool = {};        ///< in use
+    std::string used = {};        ///< the last one used
+    std::string needs_user = {};  ///< what it needs its user for
+    std::string failure = {};     ///< why its turn ended without an answer
+    /// What that says of its turn, and the words that go with it.
+    std::pair<Turn, std::string> turn() const;
   };
   /// `session_not_found` (reply, 404) if it is unknown.
   Task<Result<Done>> heartbeat(Who who, Beat beat);

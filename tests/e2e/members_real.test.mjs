@@ -1,12 +1,15 @@
 // Who is who with the real Claude Code and Codex, as far as a model without a mind can drive them: CRU_TEST_CLAUDE and
 // CRU_TEST_CODEX name the programs. Nothing leaves the machine.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { processesWith, waitFor } from "./harness.mjs";
 import { codex_bin, CodexServer } from "./harness/codex.mjs";
 import { agentsOf, holders } from "./harness/hosts.mjs";
 import { AtTerminal, claude_bin, claudeOf, claudes, codexOf, codexs, needs_claude, needs_codex, plannedModel, realProject } from "./harness/real_clients.mjs";
+import { with_cru } from "./harness/standin.mjs";
 
 /// A promise for a reply that waits, and what lets it go on.
 function gate() {
@@ -122,6 +125,59 @@ test("a real claude at a terminal is itself after /clear, with its locks", needs
   await claude.say("/exit", () => claude.child.exitCode !== null);
   await waitFor(async () => await names() === "", { what: "it has left" });
   assert.deepEqual(await holders(project), {});
+});
+
+/// A project whose hooks are those that the real Claude's own version has.
+async function projectOfClaude(t, model) {
+  const folder = mkdtempSync(join(tmpdir(), "cru-e2e-claude-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  symlinkSync(realpathSync(claude_bin), join(folder, "claude"));
+  return realProject(t, model, { bin: [folder, ...with_cru.bin] });
+}
+const crewOf = async (project) => (await project.get("/crew")).json.crew;
+
+test("a real claude's own subagent is what it does", needs_claude, async (t) => {
+  const plans = {}, model = await plannedModel(plans, t);
+  const project = await projectOfClaude(t, model);
+  const inner = gate();
+  plans.outer = [{ tools: [{ name: "Task", input: { description: "look around", prompt: "PLAN inner", subagent_type: "general-purpose" } }] }, { text: "done" }];
+  plans.inner = [inner.reply];
+  const child = claudeOf(project, "outer");
+  await inner.reached(child);
+  await waitFor(async () => (await crewOf(project)).some(({ badge, doing }) => badge === "using a tool" && /^subagent general-purpose/.test(doing)), { what: "the subagent is shown" });
+  inner.open();
+  assert.equal((await child.ended).code, 0, child.text.stdout + child.text.stderr);
+});
+
+test("a real claude whose model fails is shown as failed, and goes on with the next prompt", needs_claude, async (t) => {
+  const plans = {}, model = await plannedModel(plans, t);
+  const project = await projectOfClaude(t, model);
+  plans.bad = [{ status: 400, error: { type: "invalid_request_error", message: "no such thing" } }];
+  plans.good = [claudes.cru("acquire_lock", { file_path: "own.txt" }), { text: "done" }];
+  const claude = new AtTerminal(project, claude_bin);
+  const badge = async () => (await crewOf(project)).find(({ name }) => name === "claude-1");
+  await waitFor(badge, { what: "its session begins" });
+  await claude.say("PLAN bad", async () => (await badge())?.badge === "failed");
+  assert.match((await badge()).evidence, /no such thing|400/);
+  await claude.say("PLAN good", async () => (await holders(project))["own.txt"] === "claude-1");
+  await waitFor(async () => (await badge()).badge === "idle", { what: "the turn is over" });
+  await claude.say("/exit", () => claude.child.exitCode !== null);
+});
+
+test("a real claude that asks for a permission needs its user", needs_claude, async (t) => {
+  const plans = {}, model = await plannedModel(plans, t);
+  const project = await projectOfClaude(t, model);
+  plans.ask = [{ tools: [{ name: "Write", input: { file_path: project.path("asked.txt"), content: "x" } }] }, { text: "done" }];
+  const claude = new AtTerminal(project, claude_bin, "--permission-mode", "default");
+  const badge = async () => (await crewOf(project)).find(({ name }) => name === "claude-1");
+  await waitFor(badge, { what: "its session begins" });
+  await claude.say("PLAN ask", async () => (await badge())?.badge === "needs you");
+  assert.match((await badge()).evidence, /permission to use Write: .*asked\.txt/);
+  assert.ok(!existsSync(project.path("asked.txt")));
+  claude.child.stdin.write("\r");  // the first choice: yes
+  await waitFor(() => existsSync(project.path("asked.txt")), { what: "it goes on" });
+  await waitFor(async () => (await badge()).badge === "idle", { what: "the turn is over" });
+  await claude.say("/exit", () => claude.child.exitCode !== null);
 });
 
 test("a real codex at a terminal is itself after /clear, with its locks", needs_codex, async (t) => {

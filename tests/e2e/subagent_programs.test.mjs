@@ -38,6 +38,9 @@ test("SA-09, SA-10: a primary that is a program spawns through its tools; the su
   assert.match(JSON.stringify(own.argv), /Be brief/);
   const { subagents: [note], session } = await filed(chat);
   assert.ok(session.links.includes(note.name));
+  assert.match(session.body, /^- `mcp__cru__spawn_agent` \{.*"task":"part one".*\}$/m, "its tool uses are there");
+  assert.match(session.body, new RegExp(`→ Running worker agent\\.\\.\\. \\[\\[${note.name}\\]\\]`), "the link at the start");
+  assert.match(session.body, new RegExp(`^- \\[\\[${note.name}\\]\\] completed: Part one is done\\.$`, "m"), "and the one at the end");
   assert.match(note.body, /## Summary\n\nPart one is done\./);
 });
 
@@ -119,6 +122,59 @@ test("the daemon dies while both programs work: they go on, and nothing is start
   assert.deepEqual(subagents.map(({ front }) => front.status), ["completed"]);
   assert.equal(chat.events("subagent.completed").length, 1);
   assert.equal((await chat.entries()).filter(({ role }) => role === "assistant").length, 1);
+  assert.equal((await chat.entries()).filter(({ role, text }) => role === "note" && text.includes("spawn_agent")).length, 1, "a tool use is noted once");
+});
+
+/// A primary that gives up waiting for its subagent, which works until `go` is there.
+async function impatient(t, program) {
+  const [give_up, go] = [signalFile(t), signalFile(t)];
+  const crew = await crewOf(t, [
+    { when: "have ended after you stopped waiting", resumed: true, steps: [{ say: "Woven: {{task}}" }] },
+    { when: "plan it", steps: [{ ...spawn("worker", "part one"), gives_up: give_up }, { say: "It takes too long: {{result}}" }] },
+    { when: "part one", steps: [{ until: go }, { say: report("Part one is done.") }] },
+  ], { models: { sonnet: { provider: program, id: "model-1" } } });
+  const chat = await crew.chat({ message: "plan it", permissions: ["all"] }, { wait: false });
+  await chat.heard("subagent.started");
+  writeFileSync(give_up, "");
+  await waitFor(async () => (await chat.entries()).some(({ role, text }) => role === "assistant" && /It takes too long: .*timed out/i.test(text)), { what: "it has given up and said so" });
+  return { crew, chat, go };
+}
+
+for (const program of ["claude", "codex"]) {
+  test(`a ${program} that gives up waiting for its subagent: the turn stays open, and goes on with the report`, async (t) => {
+    const { crew, chat, go } = await impatient(t, program);
+    const held = await chat.record();
+    assert.deepEqual([held.turn, held.subagents.map(({ status }) => status)], ["running", ["running"]], "nothing is cancelled");
+    writeFileSync(go, "");
+    await chat.idle();
+    assert.match(await chat.answer(), /^Woven: [^]*Part one is done\./);
+    assert.equal(crew.starts(program).length, 3, "the primary twice, the subagent once");
+    const { session, subagents: [note] } = await filed(chat);
+    assert.equal(note.front.status, "completed");
+    assert.match(session.body, /^## Reports \(/m);
+  });
+}
+
+test("the daemon dies while a turn is held open for a report: it comes all the same", async (t) => {
+  const { crew, chat, go } = await impatient(t, "claude");
+  await crew.restartDaemon();
+  writeFileSync(go, "");
+  await chat.idle();
+  assert.match(await chat.answer(), /^Woven: [^]*Part one is done\./);
+  assert.equal(crew.starts("claude").length, 3);
+  await filed(chat);
+});
+
+test("a subagent that is cancelled with its primary's program says why", async (t) => {
+  const crew = await crewOf(t, [
+    { when: "plan it", steps: [{ ...spawn("worker", "part one"), input: { agent: "worker", task: "part one", wait_seconds: 0 } }, { fail: { exit: 3, stderr: "out of coffee" } }] },
+    { when: "part one", steps: [{ hang: true }] }]);
+  const chat = await crew.chat({ message: "plan it" }, { wait: false });
+  const { error } = await chat.idle();
+  assert.match(error.message, /exited with code 3/);
+  const { subagents: [{ front }] } = await filed(chat);
+  assert.equal(front.status, "cancelled");
+  assert.match(front.error_message, /the turn of its chat failed: .*exited with code 3/);
 });
 
 test("the daemon dies between a subagent's end and its parent's: the report is not lost", async (t) => {

@@ -41,6 +41,9 @@ Reply reply_of(const Question& question) {
                             {"question_id", question.id},
                             {"status", name(question.status)},
                             {"response", json_or_null(question.response)},
+                            {"prompt", question.prompt},
+                            {"options", json::value_from(question.options)},
+                            {"asked_at", to_rfc3339(question.asked_at)},
                             {"message", in_words(question)}});
 }
 

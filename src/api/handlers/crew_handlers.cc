@@ -47,8 +47,8 @@ json::object subagent_to_json(const Crew& crew, const Subagent& subagent) {
 Task<Result<Reply>> spawn_agent(Crew& crew, Result<crew::Spawner> spawner, crew::SpawnRequest request,
                                 Duration wait) {
   if (!spawner) co_return fail(std::move(spawner.error()));
-  auto spawned = co_await crew.spawn(*std::move(spawner), std::move(request));
-  if (spawned) spawned = co_await crew.wait_for(spawned->task_id, wait);
+  auto spawned = co_await crew.spawn(*spawner, std::move(request));
+  if (spawned) spawned = co_await crew.report_to(*spawner, spawned->task_id, wait);
   if (!spawned) co_return fail(std::move(spawned.error()));
   co_return Reply(subagent_to_json(crew, *spawned));
 }
@@ -66,8 +66,8 @@ Task<Result<Subagent>> find_own(Crew& crew, Result<crew::Spawner> spawner, std::
 
 Task<Result<Reply>> get_subagent(Crew& crew, Result<crew::Spawner> spawner, std::string task_id,
                                  Duration wait) {
-  auto found = co_await find_own(crew, std::move(spawner), task_id);
-  if (found) found = co_await crew.wait_for(task_id, wait);
+  auto found = co_await find_own(crew, spawner, task_id);
+  if (found) found = co_await crew.report_to(*spawner, task_id, wait);
   if (!found) co_return fail(std::move(found.error()));
   co_return Reply(subagent_to_json(crew, *found));
 }

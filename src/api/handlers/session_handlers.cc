@@ -49,8 +49,11 @@ void bind_sessions(Api& api, Sessions& sessions, AddBadges add_badges) {
     return register_session(sessions, who_of("register_session", call, in), std::move(registration));
   });
   api.bind("heartbeat", [&sessions](const Call& call, const json::object& in) {
-    Sessions::Beat beat{
-        .is_idle = text(in, "status") == "idle", .tool = text(in, "tool"), .used = text(in, "used_tool")};
+    Sessions::Beat beat{.is_idle = text(in, "status") == "idle",
+                        .tool = text(in, "tool"),
+                        .used = text(in, "used_tool"),
+                        .needs_user = text(in, "needs_user"),
+                        .failure = text(in, "failure")};
     return heartbeat(sessions, who_of("heartbeat", call, in), std::move(beat));
   });
   api.bind("discover_agents", [&sessions, add_badges](const Call& call, const json::object& in) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 
 #include "edges/hooks/json_edit.h"
 
@@ -13,15 +14,27 @@ namespace {
 
 struct ClaudeEvent {
   std::string_view name, verb, matcher;
-  int64_t timeout;  ///< seconds; SessionEnd is cut at 1.5 s unless it names one
+  int64_t timeout;            ///< seconds; SessionEnd is cut at 1.5 s unless it names one
+  ProgramVersion since = {};  ///< an older one reads no file that names it; zero: all that we know have it
 };
-constexpr std::array<ClaudeEvent, 6> claude_events = {
+constexpr std::array<ClaudeEvent, 11> claude_events = {
     {{"SessionStart", "session-start", "", 5},
      {"SessionEnd", "session-end", "", 3},
      {"UserPromptSubmit", "user-prompt-submit", "", 2},
      {"PreToolUse", "pre-tool-use", "Edit|Write|MultiEdit|NotebookEdit|Bash", 2},
      {"PostToolUse", "post-tool-use", "*", 2},
-     {"Stop", "stop", "", 2}}};
+     {"Stop", "stop", "", 2},
+     {"Notification", "notification", "", 2, {1, 0, 41}},
+     {"SubagentStop", "subagent-stop", "", 2, {1, 0, 41}},
+     {"SubagentStart", "subagent-start", "", 2, {2, 0, 43}},
+     {"PermissionRequest", "permission-request", "*", 2, {2, 0, 45}},
+     {"StopFailure", "stop-failure", "", 2, {2, 1, 78}}}};
+
+/// Whether the host that is to read the file knows the event. Of one whose version is not known it is not
+/// assumed.
+bool has(const Installation& installation, const ClaudeEvent& event) {
+  return event.since <= installation.claude;
+}
 
 /// Set behind the mark where a list, an object or a file was there before and empty, so that it stays.
 constexpr std::string_view keep = "--keep=";
@@ -131,11 +144,22 @@ Result<FileText> take_one(const std::string& text, std::string& kept) {
   return FileText();
 }
 
-/// All of ours is there and says what it would say today, wherever in its lists it has come to stand.
+bool has_ours(const JsonPlace* hooks, const ClaudeEvent& event) {
+  const auto* list = hooks ? hooks->member(event.name) : nullptr;
+  for (const auto& group : list ? list->children : std::vector<JsonPlace>())
+    if (const auto* entries = group.member("hooks");
+        entries && std::ranges::any_of(entries->children, is_ours))
+      return true;
+  return false;
+}
+
+/// All of ours is there and says what it would say today, wherever in its lists it has come to stand; and
+/// nothing that the host does not know.
 bool is_current(const std::string& text, const Installation& installation) {
   auto root = object_in(text);
   const auto* hooks = root ? root->member("hooks") : nullptr;
   return hooks && std::ranges::all_of(claude_events, [&](const ClaudeEvent& event) {
+           if (!has(installation, event)) return !has_ours(hooks, event);
            const auto* list = hooks->member(event.name);
            return list && std::ranges::any_of(list->children, [&](const JsonPlace& group) {
                     auto value =
@@ -172,6 +196,25 @@ bool starts_cru(const JsonPlace& server) {
 
 }  // namespace
 
+ProgramVersion version_in(std::string_view text) {
+  const auto* end = text.data() + text.size();
+  for (const auto* at = text.data(); at != end; ++at) {
+    if (!std::isdigit(static_cast<unsigned char>(*at))) continue;
+    std::array<int, 3> parts = {};
+    const auto* next = at;
+    size_t read = 0;
+    for (; read < parts.size(); ++read) {
+      auto [stop, error] = std::from_chars(next, end, parts[read]);
+      if (error != std::errc()) break;
+      next = stop;
+      if (read < 2 && (next == end || *next++ != '.')) break;
+    }
+    if (read == parts.size()) return {parts[0], parts[1], parts[2]};
+    while (at + 1 != end && std::isdigit(static_cast<unsigned char>(at[1]))) ++at;
+  }
+  return {};
+}
+
 std::string shell_word(std::string_view text) {
   bool plain = !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) || c >= 0x80 ||
@@ -206,6 +249,7 @@ Result<FileText> add_to_settings(const FileText& before, const Installation& ins
   bool is_new = !*clean;
   std::string text = is_new ? "{}\n" : **clean;
   for (const auto& event : claude_events) {
+    if (!has(installation, event)) continue;
     auto added = add_event(std::move(text), event, installation, is_new);
     if (!added) return fail(added.error());
     text = std::move(*added);
@@ -232,16 +276,14 @@ Result<Installed> in_settings(const FileText& text) {
   if (!root) return fail(root.error());
   auto hooks = object_at_root(*text, *root, "hooks");
   if (!hooks) return fail(hooks.error());
-  size_t found = 0;
+  // Those that only newer versions have may be missing.
+  size_t found = 0, needed = 0;
   for (const auto& event : claude_events) {
-    const auto* list = *hooks ? (*hooks)->member(event.name) : nullptr;
-    bool ours = false;
-    for (const auto& group : list ? list->children : std::vector<JsonPlace>())
-      if (const auto* entries = group.member("hooks"))
-        for (const auto& hook : entries->children) ours = ours || is_ours(hook);
-    found += ours;
+    bool is_needed = event.since == ProgramVersion();
+    needed += is_needed;
+    found += is_needed && has_ours(*hooks, event);
   }
-  return found == 0 ? Installed::no : found == claude_events.size() ? Installed::yes : Installed::partly;
+  return found == 0 ? Installed::no : found == needed ? Installed::yes : Installed::partly;
 }
 
 Result<FileText> add_to_servers(const FileText& before, const Installation& installation) {

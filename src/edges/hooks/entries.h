@@ -12,8 +12,17 @@ namespace cru::hooks {
 /// Behind every command of ours. Whatever does not carry it is somebody else's.
 inline constexpr std::string_view mark = "--installed-by=cru";
 
+/// "2.1.197".
+struct ProgramVersion {
+  int major = 0, minor = 0, patch = 0;
+  auto operator<=>(const ProgramVersion&) const = default;
+};
+/// The first such number in what a program says about itself; zero if there is none.
+ProgramVersion version_in(std::string_view text);
+
 struct Installation {
   std::string program = "cru";  ///< how a host starts us
+  ProgramVersion claude = {};   ///< the Claude Code that will read the settings; zero: not known
   bool for_user = false;        ///< in the user's own settings: quiet outside projects that use cru
   bool makes_folder = false;    ///< the file's folder is made with it, where only we can tell later
 };

@@ -38,6 +38,49 @@ TEST(HookEntries, ANewFileHasEveryHookAndIsGoneAgain) {
   EXPECT_FALSE(*gone);
 }
 
+constexpr std::string_view further_names[] = {"Notification", "SubagentStop", "SubagentStart",
+                                              "PermissionRequest", "StopFailure"};
+
+std::vector<std::string> events_in(const std::string& text) {
+  std::vector<std::string> names;
+  for (const auto& member : parse_json(text)->at("hooks").as_object()) names.emplace_back(member.key());
+  return names;
+}
+
+// Older versions refuse a file that names an event they do not know, and with it all of its settings.
+TEST(HookEntries, OfFurtherEventsThoseAreThereThatTheInstalledVersionHas) {
+  auto has = [](const std::string& text, std::string_view event) {
+    auto names = events_in(text);
+    return std::ranges::find(names, event) != names.end();
+  };
+  auto newest = installed("{}", {.claude = {2, 1, 197}});
+  for (auto event : further_names) EXPECT_TRUE(has(newest, event)) << event;
+  auto older = installed("{}", {.claude = {2, 0, 44}});
+  EXPECT_TRUE(has(older, "SubagentStart"));
+  EXPECT_FALSE(has(older, "PermissionRequest") || has(older, "StopFailure"));
+  auto unknown = installed("{}");
+  for (auto event : further_names) EXPECT_FALSE(has(unknown, event)) << event;
+  for (const auto& text : {newest, older, unknown}) EXPECT_EQ(*in_settings(text), Installed::yes);
+}
+
+TEST(HookEntries, AreBroughtUpToDateWithTheVersion) {
+  std::string before = "{\n  \"model\": \"opus\"\n}\n";
+  auto old = installed(before);
+  auto renewed = installed(old, {.claude = {2, 1, 197}});
+  EXPECT_EQ(events_in(renewed).size(), 11u);
+  EXPECT_EQ(installed(renewed, {.claude = {2, 1, 197}}), renewed);
+  EXPECT_EQ(installed(renewed), old) << "back to an older one";
+  EXPECT_EQ(**take_from_settings(renewed), before);
+}
+
+TEST(ProgramVersion, IsTheFirstNumberThatLooksLikeOne) {
+  EXPECT_EQ(version_in("2.1.197 (Claude Code)\n"), (ProgramVersion{2, 1, 197}));
+  EXPECT_EQ(version_in("claude 12 version 1.0.41-beta"), (ProgramVersion{1, 0, 41}));
+  for (auto none : {"", "Claude", "2.1", "1.x.3", "99999999999.1.2"})
+    EXPECT_EQ(version_in(none), ProgramVersion()) << none;
+  EXPECT_LT((ProgramVersion{2, 0, 45}), (ProgramVersion{2, 1, 0}));
+}
+
 TEST(HookEntries, TakesTheStyleOfTheFile) {
   auto tabs = installed("{\n\t\"model\": \"opus\"\n}\n");
   EXPECT_NE(tabs.find("\n\t\"hooks\": {\n\t\t\"SessionStart\": [\n\t\t\t{\n"), std::string::npos) << tabs;

@@ -136,13 +136,6 @@ Result<> stay_alive(Daemon& daemon, const json::object& status) {
   return again ? Result<>() : Result<>(fail(again.error()));
 }
 
-json::object at_work(std::string_view key, const HookInput& input) {
-  constexpr size_t max_tool_bytes = 128;
-  json::object status{{"status", "active"}};
-  if (!input.tool_name.empty()) status[key] = cut_at_character(input.tool_name, max_tool_bytes);
-  return status;
-}
-
 Result<> start_session(Daemon& daemon, const HookInput& input, const std::string& refused_name) {
   json::object body{{"via", "hook"}};
   for (std::string_view known : {"startup", "resume", "clear", "compact"})
@@ -177,11 +170,11 @@ Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) 
     return {};
   }
   auto command = shell_command(input, max_command_bytes);
-  if (command.empty()) return stay_alive(daemon, at_work("tool", input));
+  if (command.empty()) return stay_alive(daemon, heartbeat_for(words.event, input));
   auto checked = daemon.must("POST", "/guardrails", {{"operation_text", command}});
   if (!checked) return fail(checked.error());
   auto reason = guardrail_reason(*checked);
-  if (reason.empty()) return stay_alive(daemon, at_work("tool", input));
+  if (reason.empty()) return stay_alive(daemon, heartbeat_for(words.event, input));
   // Codex has no way to ask from here, and takes "ask" for a broken hook: it gets the warning only.
   json::object output{{"hookEventName", "PreToolUse"}};
   if (words.is_codex) {
@@ -191,14 +184,16 @@ Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) 
     output["permissionDecisionReason"] = reason;
   }
   print({{"hookSpecificOutput", std::move(output)}});
-  return stay_alive(daemon, at_work("tool", input));
+  return stay_alive(daemon, heartbeat_for(words.event, input));
 }
 
 Result<> serve(Daemon& daemon, const Words& words, const HookInput& input, const std::string& refused_name) {
   if (words.event == "session-start") return start_session(daemon, input, refused_name);
   if (words.event == "pre-tool-use") return check_tool(daemon, input, words);
-  if (words.event == "stop") return stay_alive(daemon, {{"status", "idle"}});
-  if (words.event != "session-end") return stay_alive(daemon, at_work("used_tool", input));
+  if (words.event != "session-end") {
+    auto status = heartbeat_for(words.event, input);
+    return status.empty() ? Result<>() : stay_alive(daemon, status);
+  }
   json::object body{{"via", "hook"}};
   if (!input.reason.empty()) body["reason"] = input.reason.substr(0, 256);
   auto ended = daemon.must("POST", "/sessions/end", body);
@@ -207,7 +202,8 @@ Result<> serve(Daemon& daemon, const Words& words, const HookInput& input, const
 
 bool is_event(std::string_view word) {
   for (std::string_view known :
-       {"session-start", "session-end", "pre-tool-use", "post-tool-use", "stop", "user-prompt-submit"})
+       {"session-start", "session-end", "pre-tool-use", "post-tool-use", "stop", "user-prompt-submit",
+        "permission-request", "notification", "subagent-start", "subagent-stop", "stop-failure"})
     if (word == known) return true;
   return false;
 }

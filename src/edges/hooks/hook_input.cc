@@ -72,7 +72,12 @@ Result<HookInput> read_input(std::string_view text) {
                   .tool_name = std::string(text_or(object, "tool_name")),
                   .reason = std::string(text_or(object, "reason")),
                   .source = std::string(text_or(object, "source")),
-                  .tool_input = {}};
+                  .tool_input = {},
+                  .message = std::string(text_or(object, "message")),
+                  .notification_type = std::string(text_or(object, "notification_type")),
+                  .agent_type = std::string(text_or(object, "agent_type")),
+                  .error = std::string(text_or(object, "error")),
+                  .last_words = std::string(text_or(object, "last_assistant_message"))};
   if (const auto* tool = object_at(object, "tool_input")) input.tool_input = *tool;
   if (input.session_id.empty()) return fail(Code::invalid_argument, "the hook's input has no session_id");
   return input;
@@ -105,6 +110,64 @@ std::string shell_command(const HookInput& input, size_t longest) {
   return input.tool_name == "Bash"
              ? std::string(cut_at_character(joined_text(input.tool_input, "command"), longest))
              : std::string();
+}
+
+namespace {
+
+constexpr size_t max_tool_bytes = 128, max_reason_bytes = 500;
+
+json::object at_work(std::string_view key, std::string_view tool) {
+  json::object status{{"status", "active"}};
+  if (!tool.empty()) status[key] = cut_at_character(tool, max_tool_bytes);
+  return status;
+}
+
+json::object in_need(std::string_view what) {
+  return {{"status", "active"}, {"needs_user", note(what, max_reason_bytes)}};
+}
+
+/// A subagent of the host's own is to us a tool that it uses.
+std::string subagent_tool(const HookInput& input) {
+  return input.agent_type.empty() ? "subagent" : "subagent " + input.agent_type;
+}
+
+std::string permission_text(const HookInput& input) {
+  auto what = joined_text(input.tool_input, "command");
+  for (auto key : {"file_path", "notebook_path", "url"})
+    if (what.empty()) what = text_or(input.tool_input, key);
+  auto text = fmt::format("permission to use {}", input.tool_name.empty() ? "a tool" : input.tool_name);
+  return what.empty() ? text : fmt::format("{}: {}", text, what);
+}
+
+/// Most notifications ask for the person; older versions say only in words what they are about.
+json::object heartbeat_for_notification(const HookInput& input) {
+  const auto& type = input.notification_type;
+  bool is_idle = type == "idle_prompt" ||
+                 (type.empty() && input.message.find("waiting for your input") != std::string::npos);
+  if (is_idle) return {{"status", "idle"}};
+  bool asks = type == "permission_prompt" || type == "elicitation_dialog" || type == "agent_needs_input" ||
+              (type.empty() && input.message.find("permission") != std::string::npos);
+  return asks ? in_need(input.message) : json::object();
+}
+
+std::string failure_text(const HookInput& input) {
+  if (input.last_words.empty()) return input.error.empty() ? "the turn failed" : input.error;
+  if (input.error.empty() || input.error == "unknown") return input.last_words;
+  return fmt::format("{}: {}", input.error, input.last_words);
+}
+
+}  // namespace
+
+json::object heartbeat_for(std::string_view event, const HookInput& input) {
+  if (event == "stop") return {{"status", "idle"}};
+  if (event == "pre-tool-use") return at_work("tool", input.tool_name);
+  if (event == "permission-request") return in_need(permission_text(input));
+  if (event == "notification") return heartbeat_for_notification(input);
+  if (event == "subagent-start") return at_work("tool", subagent_tool(input));
+  if (event == "subagent-stop") return at_work("used_tool", subagent_tool(input));
+  if (event == "stop-failure")
+    return {{"status", "idle"}, {"failure", note(failure_text(input), max_reason_bytes)}};
+  return at_work("used_tool", input.tool_name);
 }
 
 json::object denial(std::string_view reason) {

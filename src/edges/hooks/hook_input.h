@@ -12,6 +12,9 @@ namespace cru::hooks {
 struct HookInput {
   std::string session_id, cwd, tool_name, reason, source;
   json::object tool_input;
+  std::string message = {}, notification_type = {};  ///< Notification
+  std::string agent_type = {};                       ///< SubagentStart, SubagentStop
+  std::string error = {}, last_words = {};           ///< StopFailure
 };
 /// Errors: invalid_argument if `text` is no JSON object or has no session id.
 Result<HookInput> read_input(std::string_view text);
@@ -20,6 +23,9 @@ Result<HookInput> read_input(std::string_view text);
 std::vector<std::string> edited_files(const HookInput& input);
 /// What a shell tool is about to run, at most `longest` bytes; empty for any other tool.
 std::string shell_command(const HookInput& input, size_t longest);
+
+/// The heartbeat that tells the daemon what an event of the host says; empty: nothing that it should hear.
+json::object heartbeat_for(std::string_view event, const HookInput& input);
 
 /// Refuses a tool call, with the reason for the model.
 json::object denial(std::string_view reason);

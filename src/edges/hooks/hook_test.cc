@@ -266,6 +266,51 @@ TEST_F(Hook, ToolsAreNamedWhileTheyAreUsedAndAfterwards) {
   EXPECT_EQ(log(), "");
 }
 
+TEST(HookHeartbeat, SaysWhatAnEventOfClaudeIsAbout) {
+  auto said = [](std::string_view event, json::object more) {
+    more["session_id"] = session;
+    return to_text(heartbeat_for(event, *read_input(to_text(more))));
+  };
+  EXPECT_EQ(said("permission-request", {{"tool_name", "Bash"}, {"tool_input", {{"command", "rm -r build"}}}}),
+            R"({"status":"active","needs_user":"permission to use Bash: rm -r build"})");
+  EXPECT_EQ(said("permission-request", {{"tool_name", "mcp__x__y"}, {"tool_input", json::object()}}),
+            R"({"status":"active","needs_user":"permission to use mcp__x__y"})");
+  EXPECT_EQ(said("notification", {{"message", "Claude needs your permission to use Bash"},
+                                  {"notification_type", "permission_prompt"}}),
+            R"({"status":"active","needs_user":"Claude needs your permission to use Bash"})");
+  EXPECT_EQ(said("notification", {{"message", "Claude needs your permission to use Bash"}}),
+            R"({"status":"active","needs_user":"Claude needs your permission to use Bash"})")
+      << "an older one does not say of what type it is";
+  EXPECT_EQ(said("notification", {{"message", "x"}, {"notification_type", "idle_prompt"}}),
+            R"({"status":"idle"})");
+  EXPECT_EQ(said("notification", {{"message", "Login successful"}, {"notification_type", "auth_success"}}),
+            "{}");
+  EXPECT_EQ(said("subagent-start", {{"agent_id", "a1"}, {"agent_type", "Explore"}}),
+            R"({"status":"active","tool":"subagent Explore"})");
+  EXPECT_EQ(said("subagent-stop", {{"agent_id", "a1"}, {"agent_type", "Explore"}}),
+            R"({"status":"active","used_tool":"subagent Explore"})");
+  EXPECT_EQ(said("stop-failure", {{"error", "unknown"}, {"last_assistant_message", "API Error: 400 bad"}}),
+            R"({"status":"idle","failure":"API Error: 400 bad"})");
+  EXPECT_EQ(said("stop-failure", {{"error", "rate_limit"}}), R"({"status":"idle","failure":"rate_limit"})");
+}
+
+TEST_F(Hook, OfANotificationThatConcernsNobodyTheDaemonHearsNothing) {
+  FakeDaemon daemon(project, [](const FakeRequest&) -> FakeReply { return {200, R"({"success":true})"}; });
+  auto text = to_text(json::object{{"session_id", session},
+                                   {"cwd", project.root},
+                                   {"message", "Login successful"},
+                                   {"notification_type", "auth_success"}});
+  EXPECT_EQ(hook({"notification"}, text).status, 0);
+  EXPECT_TRUE(daemon.requests().empty());
+  for (const char* event : {"permission-request", "subagent-start", "subagent-stop", "stop-failure"}) {
+    auto outcome = hook({event}, input());
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.out, "") << "its host decides";
+  }
+  EXPECT_EQ(daemon.requests().size(), 4u);
+  EXPECT_EQ(log(), "");
+}
+
 // A name with a blank once turned every hook off without a word.
 TEST_F(Hook, ANameThatCannotBeIsLeftOutAndToldOf) {
   ::setenv("AGENT_ID", "my agent", 1);

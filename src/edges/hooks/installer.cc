@@ -12,6 +12,7 @@
 #include "platform/files/files.h"
 #include "platform/files/own_folder.h"
 #include "platform/process/self.h"
+#include "platform/process/subprocess.h"
 
 namespace cru::hooks {
 namespace {
@@ -218,6 +219,11 @@ std::string own_program(const api::Environment& environment) {
     return fs::equivalent(candidate, self, error) ? "cru" : self;
   }
   return self;
+}
+
+ProgramVersion claude_version() {
+  auto said = run_program({"claude", "--version"}, "/", 10s);
+  return said && said->exit_code == 0 ? version_in(said->out) : ProgramVersion();
 }
 
 Result<Installed> look_at(const Target& target) {

@@ -35,6 +35,10 @@ Result<std::vector<Target>> targets(Host host, bool for_user, const api::Project
 /// "cru" where a shell finds this very program by that name, else where it lies.
 std::string own_program(const api::Environment& environment);
 
+/// The version of the `claude` that a shell finds; zero if there is none, or it does not say. Runs it, for a
+/// few seconds at most.
+ProgramVersion claude_version();
+
 struct Change {
   std::string path;
   std::string diff;    ///< empty if nothing is to be changed

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/id.h"
+#include "edges/mcp/long_task.h"
 #include "platform/net/http/message.h"
 
 namespace cru::mcp {
@@ -124,6 +125,7 @@ json::object capabilities(Version version) {
                    {"prompts", json::object()},
                    {"logging", json::object()}};
   if (version >= Version::v2025_03_26) all["completions"] = json::object();
+  if (is_modern(version)) all["extensions"] = json::object{{tasks_extension, json::object()}};
   return all;
 }
 

@@ -59,6 +59,7 @@ std::string mismatch(const http::Request& request, std::string_view method, cons
   std::string_view name;
   if (method == "tools/call" || method == "prompts/get") name = "name";
   if (method == "resources/read") name = "uri";
+  if (method.starts_with("tasks/")) name = "taskId";
   if (name.empty()) return {};
   return differs("Mcp-Name", decoded(request.header("Mcp-Name")), text_or(params, name));
 }

@@ -22,7 +22,7 @@ struct HttpTransport::Session {
 /// What comes of one POST.
 class HttpTransport::PostSink final : public Sink {
  public:
-  explicit PostSink(Loop& loop) : changed(loop) {}
+  PostSink(Loop& loop, bool streams) : changed(loop), streams_(streams) {}
   void respond(std::string message) override {
     response = std::move(message);
     changed.notify();
@@ -36,12 +36,16 @@ class HttpTransport::PostSink final : public Sink {
     changed.notify();
   }
   bool is_congested() const override { return notifications.size() >= 256; }
+  bool is_stream() const override { return streams_; }
   bool is_over() const { return response || is_dropped; }
 
   std::deque<std::string> notifications;
   std::optional<std::string> response;
   bool is_dropped = false;
   Signal changed;
+
+ private:
+  const bool streams_;
 };
 
 /// The notifications of a session, for whoever holds its stream.
@@ -187,7 +191,7 @@ Task<void> HttpTransport::post(const http::Request& request, api::Call call, htt
     co_return;
   }
 
-  PostSink sink(loop_);
+  PostSink sink(loop_, about.wants_stream);
   struct Forget {
     Server& server;
     Sink& sink;

@@ -80,7 +80,10 @@ class FakeBackend final : public Backend {
     auto checked = api::check_input(operation, std::move(input));
     if (!checked) co_return fail(std::move(checked.error()));
     calls.push_back({std::string(operation.name), call, *checked});
-    if (hold == operation.name) {
+    if (on_call) on_call(calls.back().operation);
+    auto wait = hold_after.find(calls.back().operation);
+    bool holds = wait != hold_after.end() && wait->second-- <= 0;
+    if (hold == operation.name || holds) {
       Completion<int> done;
       held.push_back(done.handle());
       struct Count {
@@ -108,7 +111,9 @@ class FakeBackend final : public Backend {
   std::map<std::string, Result<api::Reply>> replies;
   std::set<std::string_view> refused;  ///< rows that this caller may not call
   bool cannot_tell = false;
-  std::string hold;  ///< calls of this operation wait for `held`
+  std::string hold;                       ///< calls of this operation wait for `held`
+  std::map<std::string, int> hold_after;  ///< the same after so many calls that are answered at once
+  std::function<void(const std::string& operation)> on_call;
   std::vector<Completion<int>::Handle> held;
   size_t open = 0;  ///< held calls whose frames live
 };

@@ -30,8 +30,11 @@ std::expected<Message, RpcError> read_message(json::value&& value, json::value& 
   if (text_or(*object, "jsonrpc") != "2.0") return refuse("jsonrpc must be \"2.0\"");
   auto* method = object->if_contains("method");
   if (!method) {
-    // A response. We ask clients nothing, so it answers nothing.
-    if (object->contains("result") || object->contains("error")) return message;
+    if (auto* result = object->if_contains("result")) {
+      if (result->is_object()) message.result = std::move(result->get_object());
+      return message;
+    }
+    if (object->contains("error")) return message;
     return refuse("method is missing");
   }
   if (!method->is_string() || method->get_string().empty()) return refuse("method must be a string");
@@ -113,6 +116,10 @@ std::string notification_text(std::string_view method, const json::object& param
   }
   out += '}';
   return out;
+}
+
+std::string request_text(std::string_view id, std::string_view method, const json::object& params) {
+  return to_text(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", params}});
 }
 
 }  // namespace cru::mcp

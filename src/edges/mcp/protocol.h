@@ -45,6 +45,7 @@ struct Message {
   std::string method;        ///< empty: a response, or an unusable message
   json::object params = {};
   bool has_id = false;
+  json::object result = {};  ///< of a response; empty where it is an error
 };
 
 /// Outcomes: the message; invalid_request, with whatever id could be read in `id`.
@@ -64,5 +65,7 @@ void append_line(std::string& out, std::string_view json_text);
 std::string response_text(std::string_view id_text, std::string_view result);
 std::string error_text(std::string_view id_text, const RpcError& error);
 std::string notification_text(std::string_view method, const json::object& params);
+/// A request of ours; `id` is its id as it is.
+std::string request_text(std::string_view id, std::string_view method, const json::object& params);
 
 }  // namespace cru::mcp

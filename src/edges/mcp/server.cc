@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "edges/mcp/long_task.h"
+
 namespace cru::mcp {
 namespace {
 
@@ -93,7 +95,7 @@ void Server::start_call(std::string id, Sink& sink, bool waits, Task<void> work)
 }
 
 Server::Server(Loop& loop, Backend& backend, ChangeFeed* feed)
-    : loop_(loop), backend_(backend), feed_(feed) {}
+    : loop_(loop), backend_(backend), feed_(feed), began_(loop.clock().wall()) {}
 
 Server::~Server() {
   listening_.reset();
@@ -157,7 +159,10 @@ bool Server::receive_one(json::value&& value, const Terms& terms, Sink& sink, st
     take_notification(*message);
     return false;
   }
-  if (message && message->method.empty()) return false;
+  if (message && message->method.empty()) {
+    take_response(*message);
+    return false;
+  }
   if (batch) ++batch->open;
   Answer answer(sink, std::move(batch), to_text(id));
   if (!message) {
@@ -180,7 +185,8 @@ bool Server::receive_one(json::value&& value, const Terms& terms, Sink& sink, st
 std::expected<Server::Request, RpcError> Server::read_terms(Message message, const Terms& terms) {
   Request request{.message = std::move(message),
                   .version = version_.value_or(terms.version.value_or(newest_with_handshake)),
-                  .call = terms.call};
+                  .call = terms.call,
+                  .shows_forms = shows_forms_};
   request.call.client = client_;
   const auto* meta = object_at(request.message.params, "_meta");
   if (request.message.method == "server/discover") request.version = Version::v2026_07_28;
@@ -205,9 +211,11 @@ std::expected<Server::Request, RpcError> Server::read_terms(Message message, con
         RpcError{unsupported_version, "Unsupported protocol version",
                  json::object{{"supported", std::move(supported)}, {"requested", *given}}});
   }
-  if (!object_at(*meta, capabilities_key))
-    return std::unexpected(bad_request(fmt::format("_meta has no {}", capabilities_key)));
+  const auto* capabilities = object_at(*meta, capabilities_key);
+  if (!capabilities) return std::unexpected(bad_request(fmt::format("_meta has no {}", capabilities_key)));
   request.version = Version::v2026_07_28;
+  request.shows_forms = shows_forms(capabilities);
+  request.takes_tasks = takes_tasks(capabilities);
   request.log_level = text_or(*meta, log_level_key);
   if (auto client = client_name(object_at(*meta, client_info_key)); !client.empty())
     request.call.client = client_ = std::move(client);
@@ -240,6 +248,9 @@ void Server::dispatch(Request request, Answer answer) {
   if (method == "server/discover") return answer.result(discover_result());
   if (method == "initialize") return reply(initialize(params));
   if (is_modern(version)) {
+    if (method == "tasks/get") return start(&Server::get_task);
+    if (method == "tasks/update") return start(&Server::update_task);
+    if (method == "tasks/cancel") return start(&Server::cancel_task);
     if (method == "subscriptions/listen") {
       auto id = answer.id();
       auto& sink = answer.sink();
@@ -269,6 +280,8 @@ Server::RpcResult Server::initialize(const json::object& params) {
   auto known = version_from(wanted->get_string());
   version_ = known && !is_modern(*known) ? *known : newest_with_handshake;
   client_ = client_name(object_at(params, "clientInfo"));
+  // Forms are there since this version; whoever speaks an older one may name them and not know them.
+  shows_forms_ = *version_ >= Version::v2025_06_18 && shows_forms(object_at(params, "capabilities"));
   return initialize_result(*version_);
 }
 
@@ -307,6 +320,11 @@ Task<void> Server::listen(Request request, Answer answer) {
   const auto* wanted = object_at(request.message.params, "notifications");
   if (!wanted) {
     answer.error(bad_request("notifications is missing"));
+    co_return;
+  }
+  // Task states are not pushed; but only who knows tasks may ask for it.
+  if (wanted->contains("taskIds") && !request.takes_tasks) {
+    answer.error(needs_tasks());
     co_return;
   }
   std::set<std::string> uris;

@@ -13,6 +13,7 @@
 #include "api/api.h"
 #include "edges/mcp/catalog.h"
 #include "edges/mcp/changes.h"
+#include "edges/mcp/elicitation.h"
 #include "edges/mcp/protocol.h"
 
 namespace cru::mcp {
@@ -59,6 +60,14 @@ class Sink {
   virtual void dropped() {}
   /// The client does not read: what can wait, waits for `drained`.
   virtual bool is_congested() const { return false; }
+  /// Whether `notify` reaches the client before the answer: only then may a request of ours go there.
+  virtual bool is_stream() const { return true; }
+};
+
+/// How long a call waits for what it asks for.
+struct Wait {
+  int64_t seconds = 0;
+  bool is_open = false;  ///< it does not say, and hears of the progress: as long as the work takes
 };
 
 /// On what terms one message was sent.
@@ -128,6 +137,8 @@ class Server {
     api::Call call = {};
     std::string progress_token = {};  ///< JSON text; empty: none wanted
     std::string log_level = {};       ///< modern: what the request itself asks for
+    bool shows_forms = false;         ///< the client can ask its person
+    bool takes_tasks = false;
   };
   /// A `subscriptions/listen` that is open.
   struct Listen {
@@ -136,7 +147,7 @@ class Server {
     std::set<std::string> uris;
     bool list = false;
   };
-  class Ticker;
+  class Asking;
   using RpcResult = std::expected<std::string, RpcError>;  ///< the result's JSON text
 
   bool receive_one(json::value&& value, const Terms& terms, Sink& sink, std::shared_ptr<Batch> batch);
@@ -152,8 +163,33 @@ class Server {
 
   // Answered by the daemon.
   void call_tool(Request request, Answer answer);
-  Task<void> run_tool(const api::Operation& operation, json::object input, Request request, Answer answer,
-                      int64_t wait);
+  /// One call of a tool, as `run_tool` and its kin take it.
+  struct ToolCall {
+    const api::Operation& operation;
+    json::object input;
+    Request request;
+    Wait wait;
+  };
+  Task<void> run_tool(ToolCall call, Answer answer);
+  /// What a tool's outcome is to its caller.
+  std::string tell_tool(const api::Operation& operation, const Result<api::Reply>& reply,
+                        const Request& request, Sink& sink);
+
+  // ask_user at a client that can ask its person. server_asking.cc
+  static bool is_elicited(const ToolCall& call, Sink& sink);
+  Task<void> run_asking(ToolCall call, Answer answer);
+  Task<void> run_asking_in_rounds(ToolCall call, Answer answer);
+  Task<void> take_round(ToolCall call, OpenQuestion question, Answer answer);
+  void take_response(const Message& message);
+  static Task<void> give_answer(Backend& backend, std::string question_id, std::string answer);
+
+  // The extension for long tasks. server_tasks.cc
+  Task<void> run_as_task(ToolCall call, Answer answer);
+  Task<RpcResult> get_task(Request request);
+  Task<RpcResult> update_task(Request request);
+  Task<RpcResult> cancel_task(Request request);
+  /// The reply of the operation that tells of the task that the request names.
+  Task<std::expected<json::value, RpcError>> look_at_task(const Request& request);
   using Work = Task<RpcResult> (Server::*)(Request request);
   Task<void> run(Work work, Request request, Answer answer);
   Task<RpcResult> list_tools(Request request);
@@ -186,6 +222,10 @@ class Server {
   Sink* notifications_ = nullptr;
   std::optional<Version> version_;  ///< agreed on by `initialize`
   bool resumed_ = false, used_ = false;
+  bool shows_forms_ = false;  ///< as `initialize` says
+  const Time began_;
+  std::map<std::string, Asking*> asking_;  ///< by the id of our request, as JSON text
+  std::map<std::string, json::object> early_;
   std::string client_;
   std::string log_level_ = "warning";
   std::set<std::string> subscribed_;

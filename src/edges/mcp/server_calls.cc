@@ -4,50 +4,33 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "edges/mcp/long_task.h"
 #include "edges/mcp/server.h"
+#include "edges/mcp/ticker.h"
+#include "edges/mcp/tool_result.h"
 #include "edges/quoted.h"
 
 namespace cru::mcp {
 namespace {
 
-/// Clients are promised a word at least every second; what is left of it is for a busy machine.
-constexpr Duration progress_pause = 750ms;
 constexpr size_t max_completions = 100, max_quoted_bytes = 8192;
 
 RpcError bad_params(std::string message) { return {invalid_params, std::move(message)}; }
 
 RpcError unavailable(const Error& error) { return {internal_error, error.message, cru::to_json(error)}; }
 
-/// How long a call may wait by its own words: the argument, else the row's default.
-int64_t wait_of(const api::Operation& operation, const json::object& input) {
+/// How long a call waits: as its argument says, else as long as the row does. A tool that waits of its own
+/// accord waits as long as its work takes for a caller that hears of the progress, because that keeps the
+/// caller's own timer from running out.
+Wait wait_of(const api::Operation& operation, const json::object& input, bool hears_progress) {
   for (const auto& field : operation.fields) {
     if (field.name != "wait_seconds") continue;
     int64_t fallback = 0;
     for (char digit : field.fallback) fallback = fallback * 10 + (digit - '0');
-    return std::clamp<int64_t>(int_or(input, field.name, fallback), 0, field.max);
+    if (!input.contains(field.name) && fallback > 0 && hears_progress) return {field.max, true};
+    return {std::clamp<int64_t>(int_or(input, field.name, fallback), 0, field.max)};
   }
-  return 0;
-}
-
-/// The reply as both kinds of content.
-std::string tool_result(std::string_view reply, bool is_error, Version version) {
-  std::string object;
-  if (reply.starts_with('{')) {
-    append_line(object, reply);
-  } else {
-    object = R"({"result":)";
-    append_line(object, reply);
-    object += '}';
-  }
-  std::string out;
-  out.reserve(2 * object.size() + object.size() / 4 + 128);
-  out += R"({"content":[{"type":"text","text":)";
-  append_quoted(out, object);
-  out += R"(}],"structuredContent":)";
-  out += object;
-  if (is_error) out += R"(,"isError":true)";
-  out += result_end(version);
-  return out;
+  return {};
 }
 
 std::string completion_result(std::vector<std::string> values, std::string_view typed, Version version) {
@@ -99,57 +82,6 @@ std::string plan_text(std::string_view goal) {
 
 }  // namespace
 
-/// Tells of a call that takes long: at once where it is known to wait, else when it does. Its progress is the
-/// seconds that have passed.
-class Server::Ticker {
- public:
-  Ticker(Loop& loop, Sink& sink, std::string token, std::string_view title, int64_t wait)
-      : loop_(loop),
-        sink_(sink),
-        token_(std::move(token)),
-        title_(title),
-        wait_(wait),
-        began_(loop.clock().boot()) {
-    if (token_.empty()) return;
-    if (wait_ > 0) tell();
-    arm();
-  }
-  Ticker(const Ticker&) = delete;
-  ~Ticker() {
-    if (timer_) loop_.cancel_timer(timer_);
-  }
-
- private:
-  void arm() {
-    timer_ = loop_.set_timer(progress_pause, [this] {
-      tell();
-      arm();
-    });
-  }
-  void tell() {
-    if (sink_.is_congested()) return;
-    // It must grow each time, whatever the clock says.
-    passed_ = std::max(passed_ + 1ms, Duration(loop_.clock().boot() - began_));
-    auto progress = static_cast<double>(passed_ / 1ms) / 1000;
-    std::string total;
-    if (wait_ > 0) total = fmt::format(R"(,"total":{})", std::max(static_cast<double>(wait_), progress));
-    std::string message;
-    append_quoted(message, wait_ > 0 ? fmt::format("{}: waiting, {} of {} s", title_, passed_ / 1s, wait_)
-                                     : fmt::format("{}: working, {} s", title_, passed_ / 1s));
-    sink_.notify(fmt::format(
-        R"({{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{},"progress":{}{},"message":{}}}}})",
-        token_, progress, total, message));
-  }
-  Loop& loop_;
-  Sink& sink_;
-  const std::string token_;
-  const std::string_view title_;
-  const int64_t wait_;
-  const BootTime began_;
-  Duration passed_ = -1ms;
-  Loop::TimerId timer_ = 0;
-};
-
 void Server::call_tool(Request request, Answer answer) {
   auto& params = request.message.params;
   auto name = text_or(params, "name");
@@ -160,32 +92,44 @@ void Server::call_tool(Request request, Answer answer) {
     if (!arguments->is_object()) return answer.error(bad_params("arguments must be an object"));
     input = std::move(arguments->get_object());
   }
-  auto wait = wait_of(*operation, input);
-  if (wait > 0 && waiting_ >= max_waiting)
+  auto wait = wait_of(*operation, input, !request.progress_token.empty());
+  bool waits = wait.seconds > 0;
+  if (waits && waiting_ >= max_waiting)
     return answer.error({is_modern(request.version) ? internal_error : overloaded,
                          fmt::format("{} calls are already pending", max_waiting)});
+  if (wait.is_open) input["wait_seconds"] = wait.seconds;
   used_ = true;
   auto id = answer.id();
   auto& sink = answer.sink();
-  start_call(std::move(id), sink, wait > 0,
-             run_tool(*operation, std::move(input), std::move(request), std::move(answer), wait));
+  ToolCall call{*operation, std::move(input), std::move(request), wait};
+  auto way = &Server::run_tool;
+  if (waits && call.request.takes_tasks && can_be_task(operation->name))
+    way = &Server::run_as_task;
+  else if (waits && is_elicited(call, sink))
+    way = is_modern(call.request.version) ? &Server::run_asking_in_rounds : &Server::run_asking;
+  start_call(std::move(id), sink, waits, (this->*way)(std::move(call), std::move(answer)));
 }
 
-Task<void> Server::run_tool(const api::Operation& operation, json::object input, Request request,
-                            Answer answer, int64_t wait) {
+Task<void> Server::run_tool(ToolCall call, Answer answer) {
+  const auto& [operation, input, request, wait] = call;
   Ticker ticker(loop_, answer.sink(), request.progress_token, operation.title, wait);
-  auto reply = co_await backend_.call(operation, request.call, std::move(input));
+  SignsOfLife signs(loop_, backend_, request.call, wait);
+  auto reply = co_await backend_.call(operation, request.call, input);
+  answer.result(tell_tool(operation, reply, request, answer.sink()));
+}
+
+std::string Server::tell_tool(const api::Operation& operation, const Result<api::Reply>& reply,
+                              const Request& request, Sink& sink) {
   if (reply) {
     bool is_error = reply->status() == 400 || reply->status() == 404;
-    answer.result(tool_result(reply->text(), is_error, request.version));
-    co_return;
+    return tool_result(reply->text(), is_error, request.version);
   }
   if (reply.error().code == Code::session_expired)
-    say(answer.sink(), &request, "warning", "this agent session has expired: call register_session");
+    say(sink, &request, "warning", "this agent session has expired: call register_session");
   // An agent reads `success` first, whatever the tool.
   auto told = api::error_reply(operation, reply.error());
   if (!told.contains("success")) told["success"] = false;
-  answer.result(tool_result(to_text(told), true, request.version));
+  return tool_result(to_text(told), true, request.version);
 }
 
 Task<void> Server::run(Work work, Request request, Answer answer) {

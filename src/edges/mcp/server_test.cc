@@ -241,6 +241,36 @@ TEST_F(McpServer, TellsProgressWhileACallWaits) {
   EXPECT_EQ(sink_.notifications.size(), told);
 }
 
+// The work takes as long as it takes; the words in between keep the client's own timer from running out.
+TEST_F(McpServer, WaitsForAnAgentAsLongAsItTakesIfProgressIsHeard) {
+  initialize();
+  backend_.hold = "spawn_agent";
+  json::object arguments{{"agent", "worker"}, {"task", "a long one"}};
+  ask("tools/call",
+      {{"name", "spawn_agent"}, {"arguments", arguments}, {"_meta", json::object{{"progressToken", "t"}}}});
+  EXPECT_EQ(int_or(backend_.calls.back().input, "wait_seconds"), 86400);
+  loop_.advance(1h);
+  EXPECT_EQ(sink_.responses.size(), 1U) << "only of initialize";
+  EXPECT_GE(sink_.notifications.size(), 3600U);
+  const auto& params = sink_.notifications.back().at("params").as_object();
+  EXPECT_FALSE(params.contains("total")) << "nobody knows";
+  EXPECT_EQ(string_at(params, "message"), "Spawn an agent: working, 3600 s");
+  auto beats = std::ranges::count(backend_.calls, "heartbeat", &FakeBackend::Made::operation);
+  EXPECT_EQ(beats, 15) << "whoever waits is there";
+  backend_.held.at(0).complete(1);
+  EXPECT_EQ(sink_.responses.size(), 2U);
+}
+
+TEST_F(McpServer, WaitsForAnAgentNoLongerThanAClientWithoutProgressDoes) {
+  initialize();
+  call("spawn_agent", {{"agent", "worker"}, {"task", "t"}});
+  EXPECT_EQ(int_or(backend_.calls.back().input, "wait_seconds", 50), 50);
+  ask("tools/call", {{"name", "spawn_agent"},
+                     {"arguments", json::object{{"agent", "w"}, {"task", "t"}, {"wait_seconds", 0}}},
+                     {"_meta", json::object{{"progressToken", "t"}}}});
+  EXPECT_EQ(int_or(backend_.calls.back().input, "wait_seconds", 7), 0) << "as it says";
+}
+
 TEST_F(McpServer, TellsProgressOfWhatTakesLongUnexpectedly) {
   initialize();
   auto timers = loop_.timers();

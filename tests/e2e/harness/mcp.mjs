@@ -2,24 +2,33 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { cru_bin, patience, waitFor } from "./basics.mjs";
 
 const clientInfo = { name: "e2e", version: "1" };
 
 /// `cru mcp` in the project, spoken to by the official client; initialized, and its tools listed so that every reply
 /// is checked against its schema.
-export async function stdioClient(project, t, { env = {}, cwd = project.root, list = true } = {}) {
+/// With `elicit` the client shows forms: a function from the request's parameters to {action, content}.
+export async function stdioClient(project, t, { env = {}, cwd = project.root, list = true, elicit } = {}) {
   const transport = new StdioClientTransport({ command: cru_bin, args: ["mcp"], cwd, env: { ...project.env, ...env }, stderr: "pipe" });
-  const client = new Client(clientInfo);
+  const client = clientThat(elicit);
   project.guests.add(client);
   return connected(client, transport, t, list);
 }
 
-export async function httpClient(project, t, { headers = {}, list = true } = {}) {
+export async function httpClient(project, t, { headers = {}, list = true, elicit } = {}) {
   const transport = new StreamableHTTPClientTransport(new URL(`${project.url}/mcp`), {
     requestInit: { headers: { Authorization: `Bearer ${project.token}`, ...headers } },
   });
-  return connected(new Client(clientInfo), transport, t, list);
+  return connected(clientThat(elicit), transport, t, list);
+}
+
+function clientThat(elicit) {
+  if (!elicit) return new Client(clientInfo);
+  const client = new Client(clientInfo, { capabilities: { elicitation: {} } });
+  client.setRequestHandler(ElicitRequestSchema, ({ params }, extra) => elicit(params, extra));
+  return client;
 }
 
 async function connected(client, transport, t, list) {

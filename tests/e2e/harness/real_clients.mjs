@@ -30,8 +30,8 @@ export async function plannedModel(plans, t) {
 }
 
 /// A project with our hooks, whose time is the test's: the programs keep a time of their own too, so theirs is made longer.
-export async function realProject(t, model) {
-  const project = await hostedProject(t);
+export async function realProject(t, model, options = {}) {
+  const project = await hostedProject(t, options);
   const lengthen = (file, pattern) => writeFileSync(file, readFileSync(file, "utf8").replace(pattern, (_, head) => `${head}${patience / 1000}`));
   lengthen(project.path(".claude/settings.json"), /("timeout": ?)\d+/g);
   const config = join(project.home, ".codex/config.toml");

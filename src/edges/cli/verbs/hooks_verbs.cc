@@ -55,6 +55,9 @@ Result<int> change_verb(Context& context, const Args& args, bool add) {
   if (!list) return fail(list.error());
   hooks::Installation installation{.program = hooks::own_program(api::own_environment),
                                    .for_user = args.has("user")};
+  bool for_claude =
+      std::ranges::any_of(*list, [](const hooks::Target& target) { return target.host == Host::claude; });
+  if (add && for_claude) installation.claude = hooks::claude_version();
   auto now = system_clock().wall();
   bool dry_run = args.has("dry-run");
   // All of it is tried before any of it is done: one bad file leaves them all as they are.

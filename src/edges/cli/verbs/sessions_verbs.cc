@@ -154,6 +154,8 @@ class Transcript {
 
   std::string note(const json::object& entry) const {
     auto found = subagents_.find(std::string(text_or(entry, "about")));
+    bool is_end = text_or(entry, "text").starts_with("- [[");  // the note of its start tells of it too
+    if (found != subagents_.end() && is_end) return {};
     if (found == subagents_.end()) return safe_for_terminal(text_or(entry, "text")) + "\n";
     const auto& subagent = *found->second;
     auto status = text_or(subagent, "status");
