@@ -21,6 +21,7 @@ namespace cru::daemon {
 
 struct Config {
   std::optional<uint16_t> port;  ///< absent: 8765, or the next free one
+  bool port_may_differ = false;  ///< it is the word of a file that nobody has trusted
   std::string log_level = "info";
   Duration keep_records = std::chrono::days(30);
   Duration keep_events = std::chrono::hours(24);
@@ -75,8 +76,11 @@ enum class Scope { user, project, untrusted_project };
 Result<Config> apply_yaml(Config config, const YamlNode& root, const std::string& file, Scope scope);
 
 /// Both files, then CRU_PORT and CRU_LOG_LEVEL. A file that is not there is no error. The project's models
-/// and default model count only if its file is trusted as it is.
+/// and default model count only if its file is trusted as it is. One that is not trusted is never an error:
+/// if it is not valid, or no file that can be read, all of it is left out, with one warning.
 Result<Config> load_config(const std::string& project_root, const trust::Check& is_trusted);
+/// Whether the project's file could be in force. Errors: what is wrong with it.
+Result<> check_project_config(const std::string& project_root);
 /// What the project's file has to be trusted for; none: it only sets limits.
 std::vector<std::string> trust_reasons(const YamlNode& root, const minds::Settings& below);
 

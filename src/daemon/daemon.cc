@@ -105,6 +105,11 @@ class Daemon {
     if (!token) return fail(token.error());
     token_ = *token;
     auto tcp = listen_tcp(project_, config_.port);
+    if (!tcp && config_.port_may_differ) {
+      log_warn("the port of the project's configuration cannot be used; another one is",
+               {{"error", tcp.error().message}});
+      tcp = listen_tcp(project_, {});
+    }
     if (!tcp) return fail(tcp.error());
     auto port = http::port_of(*tcp);
     auto store = open_store(loop_, project_);
@@ -291,7 +296,10 @@ int run(int argc, char** argv) {
     report(&*project, config.error());
     return 1;
   }
-  if (arguments->port) config->port = arguments->port;
+  if (arguments->port) {
+    config->port = arguments->port;
+    config->port_may_differ = false;
+  }
   Daemon daemon(*project, *std::move(prepared), *std::move(config));
   auto outcome = daemon.start();
   if (outcome) outcome = daemon.run();

@@ -53,6 +53,21 @@ Check check_daemon(const Context& context) {
   return {"daemon", "ok", where};
 }
 
+/// What in the files is not in force, and why. None if all of it is, or where the daemon does not answer.
+std::vector<Check> check_config(const Context& context) {
+  auto client = context.quiet_client();
+  auto config = client.get("/config", 5s);
+  if (!config && config.error().code == Code::invalid_argument)
+    return {{"configuration", "fail", config.error().message, "correct the file: the next start would fail"}};
+  const auto* told = config ? array_at(*config, "warnings") : nullptr;
+  std::vector<Check> checks;
+  for (const auto& warning : told ? *told : json::array())
+    if (warning.is_string())
+      checks.push_back(
+          {"configuration", "warn", std::string(warning.get_string()), "see: cru trust, cru config"});
+  return checks;
+}
+
 /// What the daemon itself says is not well.
 std::vector<Check> check_troubles(const Context& context) {
   auto client = context.quiet_client();
@@ -178,6 +193,7 @@ Result<int> examine(Context& context) {
                             check_program("codex", "to use --backend codex"),
                             check_program("gemini", "to use --backend gemini")};
   for (auto& check : check_agent_name(context)) checks.push_back(std::move(check));
+  for (auto& check : check_config(context)) checks.push_back(std::move(check));
   for (auto& check : check_troubles(context)) checks.push_back(std::move(check));
   for (auto& check : check_codex_hooks(context)) checks.push_back(std::move(check));
   for (auto& check : check_minds(context)) checks.push_back(std::move(check));
