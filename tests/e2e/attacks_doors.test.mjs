@@ -150,7 +150,18 @@ test("a caller in another namespace is nobody until that place is paired, and ag
   const redeemed = await redeem(code);
   assert.equal(redeemed.code, 0, redeemed.stderr);
   assert.equal((await elsewhere("ps")).code, 0);
-  const place = (await project.json("pair", "list")).pairings.find(({ label }) => label === "container");
+  assert.equal((await redeem(code)).code, 3, "a code is for one place");
+  assert.equal((await elsewhere("ps")).code, 0, "which keeps its key");
+  // Another code in the same place: its earlier key is gone.
+  const first = (await project.json("pair", "list")).pairings.find(({ label }) => label === "container");
+  assert.equal((await redeem((await project.json("pair", "--label", "container")).code)).code, 0);
+  const [place, ...stale] = (await project.json("pair", "list")).pairings.filter(({ label }) => label === "container");
+  assert.deepEqual(stale, []);
+  assert.notEqual(place.id, first.id);
+  assert.equal((await elsewhere("ps")).code, 0);
+  const unknown = await project.cru("pair", "revoke", "nope");
+  assert.equal(unknown.code, 3);
+  assert.match(unknown.stderr, /pairing not found: "nope"[^]*cru pair list/);
   assert.equal((await project.cru("pair", "revoke", place.id)).code, 0);
   assert.notEqual((await elsewhere("ps")).code, 0);
   await isPending(project, question);
