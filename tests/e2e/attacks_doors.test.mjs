@@ -82,6 +82,8 @@ test("a copy of a project leaves the runs of the original alone", async (t) => {
   t.after(() => rmSync(copy, { recursive: true, force: true }));
   const here = { cwd: copy };
   assert.equal((await project.spawn(["-a", project.root, copy], { argv0: "cp" }).ended).code, 0);
+  assert.notEqual((await project.cru("ps", here)).code, 0, "nobody has adopted it");
+  assert.equal((await project.cru("daemon", "adopt", "--yes", here)).code, 0);
   const listed = await project.cru("ps", here);
   t.after(() => project.cru("daemon", "stop", here));
   assert.match(listed.stdout, /victim/, listed.stderr);

@@ -22,9 +22,14 @@ struct Check {
 
 Check check_state(const api::Project& project) {
   auto folder = project.state();
-  if (auto ours = check_state_folder(project.root, ".coven"); !ours)
-    return {"state folder", "fail", ours.error().message,
-            ours.error().hint.empty() ? "rm -r .coven" : ours.error().hint};
+  if (auto ours = check_state_folder(project.root, ".coven"); !ours) {
+    auto fix = ours.error().hint;
+    if (fix.empty()) fix = "move it aside: mv .coven .coven.aside";
+    // What is only unknown may well be the person's, and hold what is nowhere else.
+    if (ours.error().hint.empty() && check_adoption(project.root, ".coven"))
+      fix = "if it is yours: cru daemon adopt; if not, " + fix;
+    return {"state folder", "fail", ours.error().message, fix};
+  }
   if (!file_exists(folder)) {
     if (may_write(project.root)) return {"state folder", "ok", folder + " will be created on first use"};
     return {"state folder", "fail", project.root + " is not writable",
