@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/access.h"
 #include "base/id.h"
 #include "store/damage.h"
 #include "store/replies_table.h"
@@ -29,34 +30,12 @@ json::object error_reply(const Operation& operation, const Error& error) {
   return reply;
 }
 
-namespace {
-
-Error not_recognised(const Operation& operation, const Call& call) {
-  return {
-      .code = Code::not_a_person,
-      .message =
-          fmt::format("{} may only be called by {}, and this caller was not recognised as one: {}",
-                      operation.name, operation.callers == person ? "a person" : "a person or a known agent",
-                      call.why.empty() ? "nobody can tell whose process it is" : call.why),
-      .hint =
-          "use a terminal that no agent started, or the web page; or pair this place: run cru pair in such a "
-          "terminal, then cru pair redeem here"};
-}
-
-}  // namespace
-
 Task<Result<>> Api::may_call(const Operation& operation, const Call& call) const {
-  bool is_unknown = call.caller == run && call.run_id.empty();
-  if (is_unknown && (operation.callers & unknown) != 0) co_return Result<>();
-  if ((operation.callers & call.caller) == 0 && !is_unknown && call.caller != local)
-    co_return fail(Code::forbidden,
-                   fmt::format("{} may only be called by a person, not by an agent", operation.name), "",
-                   "ask the user to do this");
-  bool is_open = (operation.callers & call.caller) != 0 && (!is_unknown || operation.reads_only);
-  if (!is_open) co_return fail(not_recognised(operation, call));
-  if (!gate_ || call.caller != run) co_return Result<>();
+  auto access = check_access(operation, call);
+  if (!access) co_return fail(std::move(access.error()));
+  if (*access == Access::open || !gate_) co_return Result<>();
   auto allowed = co_await gate_(operation, call.run_id);
-  if (!allowed && is_unknown) co_return fail(not_recognised(operation, call));
+  if (!allowed && *access == Access::as_anybody_might) co_return fail(not_recognised(operation, call));
   co_return allowed;
 }
 

@@ -148,25 +148,11 @@ Task<Result<api::Call>> CallerIdentity::identify(http::Peer peer, std::string to
   } else if (has_key && standing != Standing::run && !known.judgement.is_below_agent) {
     standing = declared || known.declared ? Standing::agent : Standing::person;
   }
-  switch (standing) {
-    case Standing::person:
-      call.caller = api::person;
-      break;
-    case Standing::local:
-      call.caller = api::local;
-      break;
-    case Standing::agent:
-      call.caller = api::agent;
-      break;
-    case Standing::unknown:
-      call.caller = api::run;
-      break;
-    case Standing::run:
-      call.caller = api::run;
-      call.run_id = runs_.task_of(known.uid);
-      call.run_uid = known.uid;
-      call.run_member = runs_.member_of(known.uid);
-      break;
+  call.caller = caller_of(standing);
+  if (standing == Standing::run) {
+    call.run_id = runs_.task_of(known.uid);
+    call.run_uid = known.uid;
+    call.run_member = runs_.member_of(known.uid);
   }
   co_return call;
 }

@@ -46,8 +46,24 @@ Judgement judge(const PeerLook& look, const Surroundings& around) {
     if (auto host = members::recognise_host(above.program, above.title, above.words))
       return {standing, fmt::format("{} (process {}) started it", *host, above.pid), true};
   }
-  if (look.is_foreign) return {standing, "it runs in another namespace than the daemon"};
+  if (look.is_foreign)
+    return {standing, "it belongs to another user, or runs in another namespace than the daemon"};
   return {Standing::person, {}};
+}
+
+api::Callers caller_of(Standing standing) {
+  switch (standing) {
+    case Standing::person:
+      return api::person;
+    case Standing::local:
+      return api::local;
+    case Standing::agent:
+      return api::agent;
+    case Standing::unknown:
+    case Standing::run:
+      break;
+  }
+  return api::run;  // without the id of a run: nobody can tell whose
 }
 
 Judgement judge_holders(const std::vector<PeerLook>& holders, const Surroundings& around) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/operation.h"
 #include "platform/process/peer_process.h"
 
 namespace cru::daemon {
@@ -32,6 +33,9 @@ struct Surroundings {
   std::string program = {};  ///< the path of our own executable
 };
 Judgement judge(const PeerLook& look, const Surroundings& around);
+
+/// What the operation table calls such a caller.
+api::Callers caller_of(Standing standing);
 
 /// Of a connection that several processes hold: the least of them. Of one that nobody holds: unknown.
 Judgement judge_holders(const std::vector<PeerLook>& holders, const Surroundings& around);

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "api/operation.h"
+#include "api/access.h"
 #include "crew/spawning.h"
 #include "daemon/agent_gate.h"
 #include "daemon/standing.h"
@@ -57,14 +57,16 @@ std::vector<PeerLook> disguise(Dice& dice) {
   return {person, look};
 }
 
-/// As Api::may_call and the gate decide, for a caller below a run whose agent has `granted`.
-bool may(const api::Operation& row, Standing standing, Permissions granted) {
-  if (standing == Standing::person) return true;
-  if (standing == Standing::local) return (row.callers & api::local) != 0;
-  if (standing == Standing::agent) return (row.callers & api::agent) != 0;
-  if (standing == Standing::unknown)
-    return (row.callers & api::run) && row.reads_only && check_agent(row, Permissions::baseline());
-  return (row.callers & api::run) && check_agent(row, granted);
+/// What a caller of this standing may do, below a run whose agent has `granted`.
+bool may(const api::Operation& row, Standing standing, const Permissions& granted) {
+  api::Call call;
+  call.caller = caller_of(standing);
+  if (standing == Standing::run) call.run_id = "run";
+  auto access = api::check_access(row, call);
+  if (!access) return false;
+  if (*access == api::Access::open) return true;
+  bool is_known = *access == api::Access::by_permissions;
+  return check_agent(row, is_known ? granted : Permissions::baseline()).has_value();
 }
 
 TEST(Trust, NobodyHasMoreThanItsParentWhateverItShows) {

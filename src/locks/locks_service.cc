@@ -243,9 +243,15 @@ struct Locks::Impl {
     co_return std::move(told->done);
   }
 
-  /// One try, as one transaction.
+  /// One try, as one transaction. What was taken for a caller that hung up meanwhile is given back.
   Task<Result<Done>> try_to_take(Who who, LockRequest request, std::vector<Waiting> ahead,
                                  bool will_wait = false) {
+    auto presence = std::make_shared<char>();  // of the caller: it ends with this frame
+    co_return co_await detached(
+        loop, take_for(std::move(who), std::move(request), std::move(ahead), will_wait, presence));
+  }
+  Task<Result<Done>> take_for(Who who, LockRequest request, std::vector<Waiting> ahead, bool will_wait,
+                              std::weak_ptr<char> caller) {
     // Planned before the commit: a caller that hangs up meanwhile leaves no lock without its end.
     sweep_at(loop.clock().boot() + request.ttl);
     auto take_or_tell = [listeners = sessions.listeners(), who, request, ahead, will_wait](
@@ -258,7 +264,25 @@ struct Locks::Impl {
     };
     // No stored reply: asking again is refreshing, and "acquired" of a lock that is gone by now would be a
     // lie.
-    co_return co_await change(who, take_or_tell);
+    auto done = co_await change_now(who, take_or_tell);
+    if (done && caller.expired() && text_or(done->reply, "action") == "acquired") {
+      auto given = co_await give_back(who, request.key, done->reply);
+      // Then the end of its time or of its session releases it.
+      if (!given) log_error("cannot release a lock whose caller disconnected", given.error());
+    }
+    co_return done;
+  }
+  /// Unless its session has asked for it again since.
+  Task<Result<Done>> give_back(Who who, LockKey key, json::object taken) {
+    auto token = int_or(taken, "fencing_token");
+    auto until = std::string(text_or(taken, "expires_at"));
+    return change_now(std::move(who), [=](Tx& tx, const Moment&, News& news) -> Result<Done> {
+      auto lock = find_lock(tx, key);
+      if (!lock || lock->fencing_token != token || to_rfc3339(lock->expires.wall) != until) return Done{};
+      remove_lock(tx, *lock, "lock.released");
+      news.is_freed = true;
+      return released_reply(key);
+    });
   }
 
   Task<Result<Done>> wait_and_take(Who who, LockRequest request, Duration wait) {

@@ -191,6 +191,20 @@ struct Busy {
   ~Busy() { flag = false; }
 };
 
+/// "2 of 3 members could not be started: reviewer: …; tester: …"
+std::string say_failures(std::string_view event, const json::array& agents) {
+  std::string all;
+  int failed = 0;
+  for (const auto& each : agents) {
+    const auto& agent = each.get_object();
+    if (text_or(agent, "status") != "failed") continue;
+    ++failed;
+    all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", text_or(agent, "name"), text_or(agent, "error"));
+  }
+  return fmt::format("{} of {} members could not be {}: {}", failed, agents.size(),
+                     event == "team.up" ? "started" : "stopped", all);
+}
+
 std::unexpected<Error> busy_error() {
   return fail(Code::conflict, "the team is already being started or stopped", {}, "retry shortly");
 }
@@ -280,6 +294,7 @@ Task<Result<Done>> Teams::Impl::report(std::string event, ReadTeam read, json::a
   co_return co_await store.write([=](Tx& tx) -> Result<Done> {
     json::object reply{
         {"success", success}, {"team", read.team->team}, {"file", read.file}, {"agents", agents}};
+    if (!success) reply["message"] = say_failures(event, agents);
     tx.emit({event, read.team->team, reply});
     return Done{.reply = std::move(reply)};
   });

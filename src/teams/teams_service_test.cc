@@ -158,6 +158,8 @@ TEST_F(TeamsTest, AMemberThatCannotStartHasNoSession) {
   auto done = up({.argv = {"missing"}});
   EXPECT_EQ(statuses(done), "lead failed, coder failed");
   EXPECT_FALSE(bool_or(done->reply, "success", true));
+  EXPECT_TRUE(text_or(done->reply, "message").starts_with("2 of 2 members could not be started: lead: "))
+      << cru::to_text(done->reply);
   EXPECT_EQ(connected_sessions().size(), 0u);
   auto unknown = up({.backend = "nonsense"});
   EXPECT_EQ(statuses(unknown), "lead failed, coder failed");

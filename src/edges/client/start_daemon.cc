@@ -67,8 +67,10 @@ bool may_start_again(const api::Project& project) {
 }
 
 std::unexpected<Error> did_not_start(const api::Project& project, bool died) {
+  auto said = read_file(project.start_error_file());
+  bool is_explained = said && !said->empty();
   return fail(Code::daemon_unreachable, "the daemon did not start: " + reason_of_failure(project, died), {},
-              "to see the reason, run: cru daemon run");
+              is_explained ? "" : "to see the reason, run: cru daemon run");
 }
 
 /// `.coven`, made and marked where it is missing.

@@ -1,5 +1,6 @@
 #include "edges/http/http_edge.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "edges/http/event_stream.h"
@@ -120,10 +121,13 @@ Task<void> HttpEdge::handle_mcp(const http::Request& request, http::Writer& writ
 
 Task<void> HttpEdge::handle_live(const http::Request& request, http::Writer& writer) {
   auto call = co_await find_caller(request);
-  if (call)
+  // It tells what the log of events tells.
+  auto allowed = call ? co_await api_.may_call(*api::find_operation("list_events"), *call)
+                      : Result<>(std::unexpected(call.error()));
+  if (allowed)
     co_await live_.handle(request, std::move(*call), common_headers("application/json"), writer);
   else
-    co_await writer.send(http::error_response(call.error()));
+    co_await writer.send(http::error_response(allowed.error()));
 }
 
 Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http::Writer& writer,
@@ -145,6 +149,9 @@ Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http
     co_return co_await answer_events(request, writer, std::move(*call), *match->operation, std::move(*input),
                                      streamed);
   if (auto good = check_speaker(*match->operation, *call); !good) co_return fail(good.error());
+  if (std::ranges::find(match->operation->fields, "wait_seconds", &api::Field::name) !=
+      match->operation->fields.end())
+    writer.end_if_hung_up();
   auto reply = co_await api_.call(*match->operation, std::move(*call), std::move(*input));
   if (!reply)
     co_return http::Response{.status = http_status(reply.error().code),

@@ -75,7 +75,7 @@ std::string help_overview(std::span<const Command> commands) {
   out += fmt::format("\n{}\n", global_options);
   out +=
       "Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 denied, 5 daemon unreachable,\n"
-      "6 the run failed, 7 timeout, 130 interrupted.\n\n"
+      "6 the run failed, 7 timeout, 8 waits for your trust, 130 interrupted.\n\n"
       "Help for one command: cru COMMAND --help\n";
   return out;
 }

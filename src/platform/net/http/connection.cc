@@ -159,7 +159,7 @@ Task<bool> Connection::refuse(Refusal refusal) {
 Task<bool> Connection::answer() {
   clear_deadline();
   keep_ = parser_.keep_alive();
-  streaming_ = chunked_ = false;
+  streaming_ = chunked_ = ends_if_hung_up_ = false;
   {
     Running running = drive(shared_.handler(parser_.request(), *this));
     bool ended = co_await HandlerEnd(*this, running);
@@ -226,6 +226,11 @@ Task<bool> Connection::write(std::string_view bytes) {
   if (!chunked_) co_return co_await write_all(bytes, {}, {});
   auto size = fmt::format("{:x}\r\n", bytes.size());
   co_return co_await write_all(size, bytes, "\r\n");
+}
+
+void Connection::end_if_hung_up() {
+  ends_if_hung_up_ = true;
+  arm(true);
 }
 
 Task<std::optional<Writer::Upgraded>> Connection::upgrade(Response response) {
@@ -349,7 +354,7 @@ void Connection::arm(bool to_read) {
 void Connection::on_readable() {
   read_armed_ = false;
   if (auto waiting = std::exchange(reader_, {})) return waiting.resume();
-  if (!streaming_ || !handler_) return;
+  if (!(streaming_ || ends_if_hung_up_) || !handler_) return;
   char byte;
   ssize_t count = ::recv(fd_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   if (count > 0) return;  // an early next request: it waits, and we no longer watch

@@ -81,6 +81,7 @@ class Connection final : public Writer {
   Task<bool> send(Response response) override;
   Task<bool> start(Response head) override;
   Task<bool> write(std::string_view bytes) override;
+  void end_if_hung_up() override;
   Task<std::optional<Upgraded>> upgrade(Response head) override;
 
   bool has_deadline() const { return deadline_ > BootTime(0); }
@@ -146,6 +147,7 @@ class Connection final : public Writer {
   bool busy_ = false;
   bool answered_ = false;  ///< the head of a response was sent
   bool streaming_ = false;
+  bool ends_if_hung_up_ = false;
   bool chunked_ = false;
   bool keep_ = true;     ///< the connection outlives this response
   bool unread_ = false;  ///< the peer may still be sending what we refused
