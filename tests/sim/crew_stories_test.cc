@@ -31,6 +31,7 @@ class Screen final : public http::Writer {
     take(bytes);
     co_return true;
   }
+  void end_if_hung_up() override {}
   Task<std::optional<Upgraded>> upgrade(http::Response) override { co_return std::nullopt; }
 
  private:

@@ -48,8 +48,9 @@ class Writer {
   /// whose peer hangs up is destroyed where it waits. False for HEAD too: nobody reads the stream.
   virtual Task<bool> start(Response head) = 0;
   virtual Task<bool> write(std::string_view bytes) = 0;
-  /// For a request that waits for something: from here on too a handler whose peer hangs up is destroyed where
-  /// it waits. A peer that only closes its sending side has hung up as well: nobody can tell the two apart.
+  /// For a request that waits for something: from here on too a handler whose peer hangs up is destroyed
+  /// where it waits. A peer that only closes its sending side has hung up as well: nobody can tell the two
+  /// apart.
   virtual void end_if_hung_up() = 0;
   /// Ends HTTP here: sends `head` (101) and hands the socket over, with what was read beyond the request. The
   /// connection no longer counts as one of the server's. Nothing if the peer is gone.
