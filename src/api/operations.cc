@@ -61,18 +61,24 @@ std::vector<Operation> make_table() {
                    .fields = {{.name = "label",
                                .summary = "what to call the place in the list",
                                .max = 128,
-                               .fallback = R"("another place")"}},
+                               .fallback = R"("another place")"},
+                              {.name = "reusable",
+                               .type = Type::boolean,
+                               .summary = "whether the code is good for more than one place: for a link",
+                               .fallback = "false"}},
                    .callers = person,
                    .works_without_keeper = true,
                    .status = 201});
-  table.push_back(
-      {.name = "redeem_pairing",
-       .summary = "Exchanges a code for a key of this place's own, which is said once",
-       .routes = {{"POST", "/pairings/redeem"}},
-       .fields = {{.name = "code", .required = true, .summary = "the code", .min = 1, .max = 128}},
-       .callers = people | agent | unknown,
-       .works_without_keeper = true,
-       .status = 201});
+  table.push_back({.name = "redeem_pairing",
+                   .summary = "Exchanges a code for a key of this place's own, which is said once",
+                   .routes = {{"POST", "/pairings/redeem"}},
+                   .fields = {{.name = "code", .required = true, .summary = "the code", .min = 1, .max = 128},
+                              {.name = "previous",
+                               .summary = "the key that this place has had so far, which is revoked",
+                               .max = 128}},
+                   .callers = people | agent | unknown,
+                   .works_without_keeper = true,
+                   .status = 201});
   table.push_back(
       {.name = "list_pairings",
        .summary = "Lists the places that have a key",

@@ -111,18 +111,44 @@ Result<Config> apply_user_file(Config config, const std::string& file) {
   return apply_yaml(std::move(config), *tree, file, Scope::user);
 }
 
+std::string in_one_line(std::string_view problems) {
+  std::string out;
+  for (char c : problems) out += c == '\n' ? std::string("; ") : std::string(1, c);
+  return out;
+}
+
+/// A file that nobody has trusted and that cannot be used says nothing, and is no reason not to start. The
+/// models that it names, and its default model, still wait: what they hide could be something else, at a
+/// cost. Where not even that can be read (`tree` is null), the default waits.
+Config leave_out(Config config, const YamlNode* tree, const Error& error) {
+  auto why = in_one_line(error.message);
+  config.warnings.push_back("the project's configuration is not used: " + why);
+  auto& minds = config.minds;
+  minds.waiting_file = config_item;
+  minds.waiting_problem = std::move(why);
+  minds.default_waits = !tree;
+  if (const auto* models = tree ? tree->find("models") : nullptr)
+    for (const auto& member : models->members) minds.waiting_models.insert(member.key);
+  if (const auto* crew = tree ? tree->find("crew") : nullptr)
+    minds.default_waits = crew->find("default_model") != nullptr;
+  return config;
+}
+
 Result<Config> apply_project_file(Config config, const std::string& root, const trust::Check& is_trusted) {
   auto content = trust::read_project_file(root, std::string(config_item), 1 << 20);
   if (!content && content.error().code == Code::not_found) return config;
-  if (!content) return fail(content.error());
+  if (!content) return leave_out(std::move(config), nullptr, content.error());
+  bool trusted = is_trusted(std::string(config_item), sha256(content->text));
   auto file = project_config_file(root);
   auto tree = parse_config(content->text, file);
+  if (!tree && !trusted) return leave_out(std::move(config), nullptr, tree.error());
   if (!tree) return fail(std::move(tree.error()));
   auto whole = apply_yaml(config, *tree, file, Scope::project);
-  bool waits = !trust_reasons(*tree, config.minds).empty() &&
-               !is_trusted(std::string(config_item), sha256(content->text));
-  if (!whole || !waits) return whole;
-  return apply_yaml(std::move(config), *tree, file, Scope::untrusted_project);
+  if (trusted) return whole;
+  if (!whole) return leave_out(std::move(config), &*tree, whole.error());
+  if (!trust_reasons(*tree, config.minds).empty())
+    whole = apply_yaml(std::move(config), *tree, file, Scope::untrusted_project);
+  return whole;
 }
 
 }  // namespace
@@ -180,6 +206,16 @@ Result<Config> load_config(const std::string& project_root, const trust::Check& 
     config->origins["daemon.log_level"] = "CRU_LOG_LEVEL";
   }
   return config;
+}
+
+Result<> check_project_config(const std::string& project_root) {
+  auto own = apply_user_file({}, user_config_file());
+  auto all = [](const std::string&, std::string_view) { return true; };
+  auto both = apply_project_file(own ? *own : Config(), project_root, all);
+  if (!both) return fail(Code::invalid_argument, in_one_line(both.error().message));
+  if (!both->minds.waiting_problem.empty()) return fail(Code::invalid_argument, both->minds.waiting_problem);
+  auto minds = own ? check_minds(*both) : Result<>();
+  return minds ? minds : fail(Code::invalid_argument, in_one_line(minds.error().message));
 }
 
 }  // namespace cru::daemon

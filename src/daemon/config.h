@@ -78,8 +78,11 @@ enum class Scope { user, project, untrusted_project };
 Result<Config> apply_yaml(Config config, const YamlNode& root, const std::string& file, Scope scope);
 
 /// Both files, then CRU_PORT and CRU_LOG_LEVEL. A file that is not there is no error. The project's models
-/// and default model count only if its file is trusted as it is.
+/// and default model count only if its file is trusted as it is. One that is not trusted is never an error:
+/// if it is not valid, or no file that can be read, all of it is left out, with one warning.
 Result<Config> load_config(const std::string& project_root, const trust::Check& is_trusted);
+/// Whether the project's file could be in force. Errors: what is wrong with it.
+Result<> check_project_config(const std::string& project_root);
 /// What the project's file has to be trusted for; none: it only sets limits.
 std::vector<std::string> trust_reasons(const YamlNode& root, const minds::Settings& below);
 

@@ -309,6 +309,16 @@ class LoadConfig : public testing::Test {
     ASSERT_TRUE(write_file(folder / "project/.crucible/config.yaml", text));
   }
   Result<Config> load() { return load_config(folder / "project", is_trusted); }
+  /// With one warning, and as if there were no file.
+  void expect_left_out() {
+    auto config = load();
+    ASSERT_TRUE(config) << config.error().message;
+    ASSERT_EQ(config->warnings.size(), 1u);
+    EXPECT_EQ(config->warnings[0].find("the project's configuration is not used: "), 0u);
+    EXPECT_EQ(config->warnings[0].find('\n'), std::string::npos);
+    EXPECT_EQ(config->log_level, "info");
+    EXPECT_FALSE(config->minds.waiting_problem.empty());
+  }
   trust::Check is_trusted = [](const std::string&, std::string_view) { return true; };
   TemporaryFolder folder;
 };
@@ -367,10 +377,53 @@ TEST_F(LoadConfig, OfAnUntrustedProjectAModelOfAnUnknownProviderIsNoReasonNotToS
 TEST_F(LoadConfig, FollowsNoLinkOutOfTheProjectAndWaitsForNoFifo) {
   auto path = folder / "project/.crucible/config.yaml";
   ASSERT_EQ(::symlink("/dev/zero", path.c_str()), 0);
-  EXPECT_FALSE(load());
+  expect_left_out();
   ASSERT_EQ(::unlink(path.c_str()), 0);
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  expect_left_out();
+  ASSERT_EQ(::unlink(path.c_str()), 0);
+  ASSERT_EQ(::mkdir(path.c_str(), 0700), 0);
+  expect_left_out();
+}
+
+TEST_F(LoadConfig, OfAProjectThatIsNotTrustedWhatIsNotValidIsLeftOutAndNoReasonNotToStart) {
+  std::string endless = "daemon: {log_level: error}\n" + std::string((1 << 20) + 1, '#');
+  std::string unknown = "runs: {kill_grase: 3s}\ndaemon: {log_level: error}\n";
+  is_trusted = [](const std::string&, std::string_view) { return false; };
+  for (const auto& text : {unknown, std::string("daemon: [\n"), std::string("[1]"), std::string("daemon: 5"),
+                           std::string("live: {idle_time: 0s}"), endless}) {
+    project(text);
+    expect_left_out();
+    EXPECT_FALSE(check_project_config(folder / "project"));
+  }
+  is_trusted = [](const std::string&, std::string_view) { return true; };
+  project(unknown);
+  EXPECT_FALSE(load()) << "what a person has trusted is not left out in silence";
+}
+
+TEST_F(LoadConfig, WhatAFileThatIsLeftOutSaysOfModelsStillWaits) {
+  is_trusted = [](const std::string&, std::string_view) { return false; };
+  project("models: {scripted: {provider: scripted, script: evil.yaml}}\nrunz: 1\n");
+  EXPECT_EQ(minds::find_model(load()->minds, "scripted").error().code, Code::untrusted_content);
+  EXPECT_TRUE(minds::default_model(load()->minds)) << "it says nothing of the default";
+  project("crew: {default_model: lead}\nrunz: 1\n");
+  auto waiting = minds::default_model(load()->minds);
+  ASSERT_FALSE(waiting);
+  EXPECT_EQ(waiting.error().code, Code::untrusted_content);
+  EXPECT_NE(waiting.error().message.find("config.yaml:2: runz: unknown key"), std::string::npos);
+  EXPECT_EQ(
+      waiting.error().hint,
+      "correct the file or remove it, then: cru daemon restart, or choose a model yourself with --model");
+  EXPECT_TRUE(minds::find_model(load()->minds, "scripted"));
+  project("crew: [");
+  EXPECT_FALSE(minds::default_model(load()->minds)) << "nobody knows what it says of it";
+}
+
+TEST_F(LoadConfig, OfTheUsersOwnFileWhatIsNotValidIsAnErrorThoughNobodyTrustsAnything) {
+  is_trusted = [](const std::string&, std::string_view) { return false; };
+  user("runs: {kill_grase: 3s}");
   EXPECT_FALSE(load());
+  EXPECT_TRUE(check_project_config(folder / "project")) << "that is not the project's fault";
 }
 
 TEST_F(LoadConfig, NamesTheFileAndTheLineOfBadSyntax) {

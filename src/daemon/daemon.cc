@@ -131,6 +131,8 @@ class Daemon {
     if (auto opened = open_log(project_.log_file(), log_level_from(config_.log_level)); !opened)
       return opened;
     for (const auto& warning : config_.warnings) log_warn(warning);
+    // Whoever had the folder before it was adopted knows its token.
+    if (file_exists(adopted_file())) (void)remove_file(project_.token_file());
     auto token = load_token(project_);
     if (!token) return fail(token.error());
     token_ = *token;
@@ -199,7 +201,8 @@ class Daemon {
   /// Nobody is let in before the runs are taken back: a client never sees a state that is about to change.
   /// While the keeper does not answer, people may read: see Engine::recover.
   Task<void> open_doors(Fd tcp) {
-    auto recovered = co_await engine_->recover(store_->is_fresh());
+    auto recovered = co_await drop_adopted_keys();
+    if (recovered) recovered = co_await engine_->recover(store_->is_fresh());
     // The other doors first: whoever waits for the daemon waits for this one.
     auto opened = recovered ? co_await open_sockets(false) : recovered;
     if (!opened) {
@@ -219,6 +222,15 @@ class Daemon {
                             [this] { return look_for_losses(); }});
     loop_.spawn(look_for_losses());
     log_info("daemon started", {{"pid", own_pid()}, {"version", CRU_VERSION}, {"url", url_}});
+  }
+
+  std::string adopted_file() const { return project_.state() + "/" + adopted_name; }
+
+  /// A folder that was adopted may be a copy: the places that were paired with another project stay there.
+  Task<Result<>> drop_adopted_keys() {
+    if (co_await is_missing(adopted_file())) co_return Result<>();
+    if (auto dropped = co_await engine_->pairings().drop_all(); !dropped) co_return dropped;
+    co_return co_await pool_.run([path = adopted_file()] { return remove_file(path); });
   }
 
   Task<Result<Fd>> listen_at(std::string path) {

@@ -42,7 +42,7 @@ class Engine {
   runs::Runs& runs() { return runs_; }
   runs::Keeper& keeper() { return keeper_; }
   members::Members& members() { return members_; }
-  const pairings::Pairings& pairings() const { return pairings_; }
+  pairings::Pairings& pairings() { return pairings_; }
 
  private:
   bool is_present(const coordination::Session& session) const;

@@ -31,19 +31,26 @@ std::optional<Item> read_item(const std::string& root, const std::string& path, 
   return Item{.path = path, .reasons = {std::move(reason)}, .problem = file.error().message};
 }
 
-void add_config(std::vector<Item>& into, const std::string& root) {
-  auto all = [](const std::string&, std::string_view) { return true; };
-  auto whole = load_config(root, all);
+/// The project's configuration, if it needs trust, or if it cannot be used: whoever wonders looks here.
+std::optional<Item> config_file(const std::string& root) {
+  if (user_config_file() == project_config_file(root)) return {};
   auto file = trust::read_project_file(root, std::string(config_item), trust::max_item_bytes);
-  auto tree = file && user_config_file() != project_config_file(root)
-                  ? parse_yaml(file->text)
-                  : Result<YamlNode>(fail(Code::not_found, "there is none"));
-  auto reasons = tree ? trust_reasons(*tree, minds::default_settings()) : std::vector<std::string>();
-  if (!reasons.empty())
-    into.push_back({.path = std::string(config_item),
-                    .reasons = std::move(reasons),
-                    .text = std::move(file->text),
-                    .problem = whole ? std::string() : "it is not valid: " + whole.error().message});
+  if (!file && file.error().code == Code::not_found) return {};
+  Item item{.path = std::string(config_item), .reasons = {}};
+  if (auto tree = file ? parse_yaml(file->text) : Result<YamlNode>(fail(file.error())))
+    item.reasons = trust_reasons(*tree, minds::default_settings());
+  if (auto valid = check_project_config(root); !valid)
+    item.problem =
+        fmt::format("{}; nothing in it is in force: correct the file or remove it", valid.error().message);
+  else if (item.reasons.empty())
+    return {};
+  if (file) item.text = std::move(file->text);
+  return item;
+}
+
+void add_config(std::vector<Item>& into, const std::string& root) {
+  if (auto item = config_file(root)) into.push_back(*std::move(item));
+  auto whole = load_config(root, [](const std::string&, std::string_view) { return true; });
   if (!whole) return;
   for (const auto& [name, model] : whole->minds.models) {
     if (model.script.empty() || model.script == "builtin") continue;

@@ -188,6 +188,7 @@ void Minds::set_models(const Settings& settings) {
   own.waiting_models = settings.waiting_models;
   own.default_waits = settings.default_waits;
   own.waiting_file = settings.waiting_file;
+  own.waiting_problem = settings.waiting_problem;
 }
 
 Task<Result<Choice>> Minds::choose(std::string name) {

@@ -97,21 +97,31 @@ Settings default_settings() {
   return settings;
 }
 
+namespace {
+
+/// What the project's file says of `what` waits. One that cannot be trusted has to be corrected first.
+Error waiting(const Settings& settings, const std::string& what, const std::vector<std::string>& reasons) {
+  auto error = trust::untrusted(what, settings.waiting_file, reasons);
+  error.field = "model";
+  if (settings.waiting_problem.empty()) return error;
+  error.message = fmt::format("{} waits: {} cannot be trusted: {}", what, settings.waiting_file,
+                              settings.waiting_problem);
+  error.hint = "correct the file or remove it, then: cru daemon restart";
+  return error;
+}
+
+}  // namespace
+
 Result<std::string> default_model(const Settings& settings) {
   if (!settings.default_waits) return settings.default_model;
-  auto error = trust::untrusted("the project's default model", settings.waiting_file);
-  error.field = "model";
+  auto error = waiting(settings, "the project's default model", {});
   error.hint += ", or choose a model yourself with --model";
   return fail(std::move(error));
 }
 
 Result<Model> find_model(const Settings& settings, const std::string& name) {
-  if (settings.waiting_models.contains(name)) {
-    auto error = trust::untrusted(fmt::format("the model {}", safe_for_terminal(name)), settings.waiting_file,
-                                  {"defines it"});
-    error.field = "model";
-    return fail(std::move(error));
-  }
+  if (settings.waiting_models.contains(name))
+    return fail(waiting(settings, fmt::format("the model {}", safe_for_terminal(name)), {"defines it"}));
   if (auto found = settings.models.find(name); found != settings.models.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [known, model] : settings.models) names.push_back(known);

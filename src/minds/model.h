@@ -72,11 +72,12 @@ struct Settings {
   std::set<std::string> waiting_models;
   bool default_waits = false;
   std::string waiting_file;
+  std::string waiting_problem;  ///< why that file cannot be trusted as it is; empty: it can
 };
 /// sonnet, haiku, opus (auto) and scripted; the seven providers, openai's local kin (`ollama`) too.
 Settings default_settings();
 
-/// The model of whoever names none. Errors: untrusted_content if the project's choice waits.
+/// The model of whoever names none. Errors: untrusted_content if the project's choice waits, or is not known.
 Result<std::string> default_model(const Settings& settings);
 /// Errors: invalid_argument, field `model`: unknown, naming the valid ones and the nearest; untrusted_content
 /// for one that the project defines in a file that waits.

@@ -26,6 +26,11 @@ Pairing to_pairing(const Row& row) {
   return {.id = row.text(0), .label = row.text(1), .created_at = row.time(2)};
 }
 
+/// As it is stored. A code that may be used again is told by its name: none can be made of the other.
+std::string stored_code(std::string_view text, bool reusable) {
+  return (reusable ? "reusable:" : "") + sha256(text);
+}
+
 json::object to_event(const Pairing& pairing) {
   return {{"pairing_id", pairing.id}, {"label", pairing.label}};
 }
@@ -53,24 +58,48 @@ std::string Pairings::make_secret(int words) {
   return secret;
 }
 
-Task<Result<PairingCode>> Pairings::create_code(std::string label) {
+Task<Result<PairingCode>> Pairings::create_code(std::string label, bool reusable) {
   PairingCode code{
       .text = make_secret(2), .label = std::move(label), .expires_at = clock_.wall() + code_life};
-  auto written = co_await store_.write([code, hash = sha256(code.text)](Tx& tx) -> Result<bool> {
-    tx.exec("DELETE FROM pairing_codes WHERE expires_at <= ?", tx.now());
-    tx.exec("INSERT INTO pairing_codes(code_hash, label, expires_at) VALUES(?, ?, ?)", hash, code.label,
-            code.expires_at);
-    tx.exec(
-        "DELETE FROM pairing_codes WHERE code_hash IN"
-        " (SELECT code_hash FROM pairing_codes ORDER BY expires_at DESC LIMIT -1 OFFSET ?)",
-        max_codes);
-    return true;
-  });
+  auto written =
+      co_await store_.write([code, hash = stored_code(code.text, reusable)](Tx& tx) -> Result<bool> {
+        tx.exec("DELETE FROM pairing_codes WHERE expires_at <= ?", tx.now());
+        tx.exec("INSERT INTO pairing_codes(code_hash, label, expires_at) VALUES(?, ?, ?)", hash, code.label,
+                code.expires_at);
+        tx.exec(
+            "DELETE FROM pairing_codes WHERE code_hash IN"
+            " (SELECT code_hash FROM pairing_codes ORDER BY expires_at DESC LIMIT -1 OFFSET ?)",
+            max_codes);
+        return true;
+      });
   if (!written) co_return fail(std::move(written.error()));
   co_return code;
 }
 
-Task<Result<Redeemed>> Pairings::redeem(std::string code) {
+namespace {
+
+/// The label of a code that is good. One that is for a single place is spent by that.
+std::optional<std::string> take_code(Tx& tx, std::string_view text) {
+  for (bool reusable : {false, true}) {
+    auto hash = stored_code(text, reusable);
+    auto known =
+        tx.row("SELECT label FROM pairing_codes WHERE code_hash = ? AND expires_at > ?", hash, tx.now());
+    if (!known) continue;
+    if (!reusable) tx.exec("DELETE FROM pairing_codes WHERE code_hash = ?", hash);
+    return known->text(0);
+  }
+  return {};
+}
+
+/// Removes the row and tells of it.
+void drop(Tx& tx, const Pairing& pairing) {
+  tx.exec("DELETE FROM pairings WHERE id = ?", pairing.id);
+  tx.emit({"pairing.revoked", "", to_event(pairing)});
+}
+
+}  // namespace
+
+Task<Result<Redeemed>> Pairings::redeem(std::string code, std::string previous) {
   Redeemed made{.pairing = {.id = fmt::format("place-{:08x}", random_.next() & 0xffffffff),
                             .label = {},
                             .created_at = clock_.wall()},
@@ -80,24 +109,29 @@ Task<Result<Redeemed>> Pairings::redeem(std::string code) {
     std::string label;
     std::vector<std::string> dropped;
   };
-  auto kept = co_await store_.write([pairing = made.pairing, hash,
-                                     code_hash = sha256(code)](Tx& tx) mutable -> Result<Kept> {
-    auto known =
-        tx.row("SELECT label FROM pairing_codes WHERE code_hash = ? AND expires_at > ?", code_hash, tx.now());
-    if (!known)
-      return fail(Code::not_found, "this code is wrong or has expired", "code",
-                  "get a new one with: cru open, or cru pair");
-    pairing.label = known->text(0);
-    tx.exec("INSERT INTO pairings(id, label, key_hash, created_at) VALUES(?, ?, ?, ?)", pairing.id,
-            pairing.label, hash, pairing.created_at);
-    Kept done{.label = pairing.label, .dropped = {}};
-    for (const auto& row :
-         tx.rows("SELECT id FROM pairings ORDER BY created_at DESC, id LIMIT -1 OFFSET ?", max_keys))
-      done.dropped.push_back(row.text(0));
-    for (const auto& id : done.dropped) tx.exec("DELETE FROM pairings WHERE id = ?", id);
-    tx.emit({"pairing.created", "", to_event(pairing)});
-    return done;
-  });
+  auto kept = co_await store_.write(
+      [pairing = made.pairing, hash, code, previous = sha256(previous)](Tx& tx) mutable -> Result<Kept> {
+        auto label = take_code(tx, code);
+        if (!label)
+          return fail(Code::not_found, "this code is wrong, was used already, or has expired", "code",
+                      "get a new one with: cru open, or cru pair");
+        pairing.label = *label;
+        Kept done{.label = pairing.label, .dropped = {}};
+        if (auto row = tx.row("SELECT id, label, created_at FROM pairings WHERE key_hash = ?", previous)) {
+          drop(tx, to_pairing(*row));
+          done.dropped.push_back(row->text(0));
+        }
+        tx.exec("INSERT INTO pairings(id, label, key_hash, created_at) VALUES(?, ?, ?, ?)", pairing.id,
+                pairing.label, hash, pairing.created_at);
+        std::vector<std::string> oldest;
+        for (const auto& row :
+             tx.rows("SELECT id FROM pairings ORDER BY created_at DESC, id LIMIT -1 OFFSET ?", max_keys))
+          oldest.push_back(row.text(0));
+        for (const auto& id : oldest) tx.exec("DELETE FROM pairings WHERE id = ?", id);
+        done.dropped.insert(done.dropped.end(), oldest.begin(), oldest.end());
+        tx.emit({"pairing.created", "", to_event(pairing)});
+        return done;
+      });
   if (!kept) co_return fail(std::move(kept.error()));
   made.pairing.label = kept->label;
   std::erase_if(keys_, [&](const auto& known) {
@@ -122,13 +156,26 @@ Task<Result<Pairing>> Pairings::revoke(std::string id) {
   auto revoked = co_await store_.write([id](Tx& tx) -> Result<Pairing> {
     auto row = tx.row("SELECT id, label, created_at FROM pairings WHERE id = ?", id);
     if (!row) return fail(Code::not_found, "no such pairing: " + id, "id", "see: cru pair list");
-    tx.exec("DELETE FROM pairings WHERE id = ?", id);
     auto pairing = to_pairing(*row);
-    tx.emit({"pairing.revoked", "", to_event(pairing)});
+    drop(tx, pairing);
     return pairing;
   });
   if (revoked) std::erase_if(keys_, [&](const auto& known) { return known.second == id; });
   co_return revoked;
+}
+
+Task<Result<>> Pairings::drop_all() {
+  auto dropped = co_await store_.write([](Tx& tx) -> Result<bool> {
+    tx.exec("DELETE FROM pairing_codes");
+    std::vector<Pairing> all;
+    for (const auto& row : tx.rows("SELECT id, label, created_at FROM pairings"))
+      all.push_back(to_pairing(row));
+    for (const auto& pairing : all) drop(tx, pairing);
+    return true;
+  });
+  if (!dropped) co_return fail(std::move(dropped.error()));
+  keys_.clear();
+  co_return Result<>();
 }
 
 }  // namespace cru::pairings

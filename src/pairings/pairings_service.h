@@ -38,16 +38,18 @@ class Pairings {
 
   /// Reads the keys that are known. Before anybody is let in.
   Task<Result<>> recover();
-  /// Good for a day, for any number of places: a link is opened in a second browser too. Of more than 64
-  /// codes the oldest goes.
-  Task<Result<PairingCode>> create_code(std::string label);
-  /// Outcomes: the key; not_found (a wrong code, or one that has expired). Of more than 256 keys the oldest
-  /// goes.
-  Task<Result<Redeemed>> redeem(std::string code);
+  /// Good for a day and for one place, or, if it is `reusable`, for any number: a link is opened in a second
+  /// browser too. Of more than 64 codes the oldest goes.
+  Task<Result<PairingCode>> create_code(std::string label, bool reusable = false);
+  /// `previous` is the key that the place has had so far, if any: it is revoked. Outcomes: the key; not_found
+  /// (a wrong code, or one that was used or has expired). Of more than 256 keys the oldest goes.
+  Task<Result<Redeemed>> redeem(std::string code, std::string previous = {});
   bool knows(std::string_view key) const;
   Task<Result<std::vector<Pairing>>> list();
   /// The key is refused from now on. Errors: not_found.
   Task<Result<Pairing>> revoke(std::string id);
+  /// Every key and every code.
+  Task<Result<>> drop_all();
 
  private:
   std::string make_secret(int words);

@@ -11,11 +11,11 @@ class PairingsTest : public StoreFixture {
  public:
   PairingsTest() : StoreFixture({migrations().begin(), migrations().end()}) {}
   ~PairingsTest() override { thread->stop(); }
-  PairingCode code(const std::string& label) {
-    return *thread->await([&] { return pairings.create_code(label); });
+  PairingCode code(const std::string& label, bool reusable = false) {
+    return *thread->await([&] { return pairings.create_code(label, reusable); });
   }
-  Result<Redeemed> redeem(const std::string& code) {
-    return thread->await([&] { return pairings.redeem(code); });
+  Result<Redeemed> redeem(const std::string& code, const std::string& previous = {}) {
+    return thread->await([&] { return pairings.redeem(code, previous); });
   }
   bool knows(const std::string& key) {
     return thread->on_loop([&] { return pairings.knows(key); });
@@ -36,11 +36,43 @@ TEST_F(PairingsTest, ExchangeACodeForAKeyThatIsStoredAsItsHash) {
   EXPECT_NE(*stored, made->key);
 }
 
-TEST_F(PairingsTest, OpenMoreThanOnePlaceWithOneCode) {
-  auto text = code("page").text;
+TEST_F(PairingsTest, OpenOnePlaceWithOneCode) {
+  auto text = code("container").text;
+  ASSERT_TRUE(redeem(text));
+  EXPECT_EQ(redeem(text).error().code, Code::not_found);
+  Pairings later{*store, clock, system_random()};
+  ASSERT_TRUE(thread->await([&] { return later.recover(); }));
+  EXPECT_FALSE(thread->await([&] { return later.redeem(text); })) << "what is spent stays so";
+  EXPECT_EQ(thread->await([&] { return later.list(); })->size(), 1u);
+}
+
+TEST_F(PairingsTest, OpenMoreThanOnePlaceWithALinkThatMayBeUsedAgain) {
+  auto text = code("page", true).text;
   auto first = redeem(text), second = redeem(text);
   ASSERT_TRUE(first && second);
   EXPECT_NE(first->key, second->key);
+}
+
+TEST_F(PairingsTest, ReplaceTheKeyThatThePlaceHadBefore) {
+  auto first = redeem(code("container").text);
+  ASSERT_FALSE(redeem("nonsense", first->key));
+  EXPECT_TRUE(knows(first->key)) << "for nothing, nothing is revoked";
+  auto second = redeem(code("container").text, first->key);
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(knows(first->key));
+  EXPECT_TRUE(knows(second->key));
+  auto listed = *thread->await([&] { return pairings.list(); });
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0].id, second->pairing.id);
+}
+
+TEST_F(PairingsTest, AreAllDroppedWithTheirCodes) {
+  auto made = redeem(code("page").text);
+  auto unused = code("page", true).text;
+  ASSERT_TRUE(thread->await([&] { return pairings.drop_all(); }));
+  EXPECT_FALSE(knows(made->key));
+  EXPECT_FALSE(redeem(unused));
+  EXPECT_TRUE(thread->await([&] { return pairings.list(); })->empty());
 }
 
 TEST_F(PairingsTest, RefuseACodeThatIsWrongOrADayOld) {
@@ -52,7 +84,7 @@ TEST_F(PairingsTest, RefuseACodeThatIsWrongOrADayOld) {
 }
 
 TEST_F(PairingsTest, AreKnownAfterARestartUntilTheyAreRevoked) {
-  auto text = code("page").text;
+  auto text = code("page", true).text;
   auto made = redeem(text);
   ASSERT_TRUE(made);
   Pairings later{*store, clock, system_random()};
@@ -66,7 +98,7 @@ TEST_F(PairingsTest, AreKnownAfterARestartUntilTheyAreRevoked) {
 }
 
 TEST_F(PairingsTest, AreAtMost256TheOldestGoes) {
-  auto text = code("page").text;
+  auto text = code("page", true).text;
   auto first = redeem(text);
   for (int i = 0; i < 256; ++i) {
     clock.advance(1s);

@@ -161,7 +161,10 @@ test("a .coven that came in an archive is refused in one sentence, and nothing o
   const hook = await project.cru("hook", "session-start", "--user", { input: JSON.stringify({ session_id: "s", cwd: project.root }) });
   assert.equal(hook.code, 0, "a hook never breaks its host");
   assert.match(hook.stderr, /does not know \.coven/);
-  assert.match((await project.cru("doctor")).stdout, /fail\s+state folder.*does not know/);
+  const examined = (await project.cru("doctor")).stdout;
+  assert.match(examined, /fail\s+state folder.*does not know/);
+  assert.match(examined, /→ if it is yours: cru daemon adopt; if not, move it aside/);
+  assert.doesNotMatch(examined, /rm -r/);
   const unasked = await project.cru("daemon", "adopt");
   assert.notEqual(unasked.code, 0, "nobody is there to be asked");
   assert.notEqual((await project.cru("daemon", "adopt", "--yes", { env: { CRU_RUN: "r" } })).code, 0, "a run is not a person");
@@ -197,6 +200,62 @@ test("a project that is moved keeps its .coven", async (t) => {
   assert.equal(ps.code, 0, ps.stderr);
   assert.match(ps.stdout, /before/);
   mkdirSync(project.root);
+});
+
+/// A copy of the project as `cp -a` makes it, gone when the test is.
+async function copyOf(t, project) {
+  const copy = `${project.root}-copy`;
+  t.after(() => rmSync(copy, { recursive: true, force: true }));
+  assert.equal((await project.spawn(["-a", project.root, copy], { argv0: "cp" }).ended).code, 0);
+  return copy;
+}
+
+test("a copy of a project is not known as ours while the original is there; adopted, it has none of its keys", async (t) => {
+  const project = await OrdinaryProject.started({}, t);
+  const { code } = await project.json("pair", "--label", "phone");
+  const { json: { key } } = await project.post("/pairings/redeem", { code });
+  const { code: unused } = await project.json("pair", "--label", "tablet");
+  const copy = await copyOf(t, project), here = { cwd: copy };
+  const refused = await project.cru("ps", here);
+  assert.notEqual(refused.code, 0);
+  assert.ok(oneSentence(refused.stderr), refused.stderr);
+  assert.match(refused.stderr, /does not know \.coven .*cru daemon adopt/);
+  assert.equal((await project.cru("ps")).code, 0, "the original is as it was");
+  assert.equal((await project.cru("daemon", "adopt", "--yes", here)).code, 0);
+  t.after(() => project.cru("daemon", "stop", here));
+  const listed = await project.cru("pair", "list", "--json", here);
+  assert.deepEqual(JSON.parse(listed.stdout).pairings, [], listed.stderr);
+  const read = (file) => readFileSync(join(copy, ".coven", file), "utf8").trim();
+  assert.notEqual(read("made"), readFileSync(project.path(".coven/made"), "utf8").trim());
+  assert.notEqual(read("token"), project.token);
+  assert.ok(!existsSync(join(copy, ".coven/adopted")), "once is enough");
+  const url = new URL(read("url")), there = { host: url.hostname, port: Number(url.port) };
+  assert.equal((await exchange(there, "GET", "/pairings", { headers: { Authorization: `Bearer ${key}` } })).status, 401);
+  assert.equal((await exchange(there, "POST", "/pairings/redeem", { body: { code: unused } })).status, 404);
+  assert.ok((await project.json("pair", "list")).pairings.some(({ label }) => label === "phone"), "in the original nothing has changed");
+});
+
+test("a copy whose original is gone is the project", async (t) => {
+  const project = await OrdinaryProject.started({}, t);
+  await project.killDaemon();
+  await project.endKeeper();
+  const copy = await copyOf(t, project);
+  rmSync(project.root, { recursive: true });
+  const ps = await project.cru("--project", copy, "ps", { cwd: copy });
+  await project.cru("--project", copy, "daemon", "stop", { cwd: copy });
+  assert.equal(ps.code, 0, ps.stderr);
+  mkdirSync(project.root);
+});
+
+test("what cannot be adopted is said before anybody is asked", async (t) => {
+  const { project } = hostileProject(t, [".coven/covend.pid"], { tracked: false });
+  const { stderr } = await project.cru("daemon", "adopt");
+  assert.match(stderr, /is a symbolic link/);
+  assert.doesNotMatch(stderr, /asked/);
+  const empty = new OrdinaryProject({});
+  t.after(() => empty.close());
+  assert.match((await empty.cru("daemon", "adopt")).stderr, /there is no \.coven/);
+  assert.match((await project.cru("doctor")).stdout, /→ move it aside: mv \.coven \.coven\.aside/);
 });
 
 // ---- damaged records

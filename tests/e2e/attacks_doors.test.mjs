@@ -82,6 +82,8 @@ test("a copy of a project leaves the runs of the original alone", async (t) => {
   t.after(() => rmSync(copy, { recursive: true, force: true }));
   const here = { cwd: copy };
   assert.equal((await project.spawn(["-a", project.root, copy], { argv0: "cp" }).ended).code, 0);
+  assert.notEqual((await project.cru("ps", here)).code, 0, "nobody has adopted it");
+  assert.equal((await project.cru("daemon", "adopt", "--yes", here)).code, 0);
   const listed = await project.cru("ps", here);
   t.after(() => project.cru("daemon", "stop", here));
   assert.match(listed.stdout, /victim/, listed.stderr);
@@ -150,7 +152,18 @@ test("a caller in another namespace is nobody until that place is paired, and ag
   const redeemed = await redeem(code);
   assert.equal(redeemed.code, 0, redeemed.stderr);
   assert.equal((await elsewhere("ps")).code, 0);
-  const place = (await project.json("pair", "list")).pairings.find(({ label }) => label === "container");
+  assert.equal((await redeem(code)).code, 3, "a code is for one place");
+  assert.equal((await elsewhere("ps")).code, 0, "which keeps its key");
+  // Another code in the same place: its earlier key is gone.
+  const first = (await project.json("pair", "list")).pairings.find(({ label }) => label === "container");
+  assert.equal((await redeem((await project.json("pair", "--label", "container")).code)).code, 0);
+  const [place, ...stale] = (await project.json("pair", "list")).pairings.filter(({ label }) => label === "container");
+  assert.deepEqual(stale, []);
+  assert.notEqual(place.id, first.id);
+  assert.equal((await elsewhere("ps")).code, 0);
+  const unknown = await project.cru("pair", "revoke", "nope");
+  assert.equal(unknown.code, 3);
+  assert.match(unknown.stderr, /pairing not found: "nope"[^]*cru pair list/);
   assert.equal((await project.cru("pair", "revoke", place.id)).code, 0);
   assert.notEqual((await elsewhere("ps")).code, 0);
   await isPending(project, question);

@@ -2,7 +2,9 @@
 // somebody else has filled. Started as root, the daemons run as an ordinary user, for root may do what others may not.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { patience, waitFor } from "./harness.mjs";
@@ -253,4 +255,80 @@ test("a .crucible that is a link is refused, and so are links, FIFOs and endless
   for (const model of ["a", "b", "c"]) assert.notEqual((await clone.cru("chat", "-m", "x", "--model", model)).code, 0);
   assert.ok(lstatSync(clone.path("evil.fifo")).isFIFO());
   await clone.must("ps");
+});
+
+/// Each is a project's configuration that cannot be used: how it is brought, and what is said of it.
+const useless = {
+  "an unknown key": [(clone) => clone.bring({ ".crucible/config.yaml": "runs: {kill_grase: 3s}\n" }), /config\.yaml:1: runs\.kill_grase: unknown key; did you mean kill_grace\?/],
+  "bad syntax": [(clone) => clone.bring({ ".crucible/config.yaml": "daemon: [\n" }), /config\.yaml:\d+: /],
+  "a value of the wrong type": [(clone) => clone.bring({ ".crucible/config.yaml": "daemon: 5\n" }), /config\.yaml:1: daemon: must be a map/],
+  "too large": [(clone) => clone.bring({ ".crucible/config.yaml": "#".repeat((1 << 20) + 1) }), /larger than/],
+  "a FIFO": [(clone) => spawnSync("mkfifo", [clone.path(".crucible/config.yaml")]), /config\.yaml/],
+  "a link out of the project": [(clone) => symlinkSync("/etc/passwd", clone.path(".crucible/config.yaml")), /config\.yaml/],
+  "a folder": [(clone) => mkdirSync(clone.path(".crucible/config.yaml")), /config\.yaml/],
+};
+
+for (const [kind, [bring, said]] of Object.entries(useless))
+  test(`a repository's configuration that cannot be used keeps nobody from starting: ${kind}`, async (t) => {
+    const clone = new Clone(t);
+    bring(clone);
+    clone.giveAway();
+    await clone.must("ps");
+    assert.equal((await clone.must("run", "--id", "one", "--", "echo", "still here")).stdout, "still here\n");
+    await clone.must("daemon", "restart");
+    const { waiting } = await clone.json("trust", "--list");
+    assert.deepEqual(waiting.map(({ path, state }) => `${path} ${state}`), [".crucible/config.yaml refused"]);
+    assert.match(waiting[0].problem, said);
+    assert.match(waiting[0].problem, /correct the file or remove it/);
+    const shown = await clone.cru("trust", "--yes");
+    assert.deepEqual([shown.code, /it cannot be trusted: /.test(shown.stdout)], [8, true], JSON.stringify(shown));
+    assert.doesNotMatch(shown.stderr, /nothing waits/);
+    const { checks } = JSON.parse((await clone.cru("doctor", "--json")).stdout);
+    const [told, ...more] = checks.filter(({ name }) => name === "configuration");
+    assert.deepEqual([told?.status, more], ["warn", []], JSON.stringify(checks));
+    assert.match(told.message, said);
+    const logged = readFileSync(clone.path(".coven/log/daemon.log"), "utf8").split("\n").filter((line) => line.includes("configuration is not used"));
+    assert.equal(logged.length, 2, "one for each of the two daemons");
+    await clone.must("chat", "-m", "hello", "--model", "scripted");
+  });
+
+test("of a configuration that cannot be trusted, the default model is neither used nor replaced, and the hint says so", async (t) => {
+  const clone = new Clone(t, { files: { ".crucible/config.yaml": "crew: {default_model: lead}\nrunz: 1\n" } });
+  const { code, stderr } = await clone.cru("chat", "-m", "hello");
+  assert.equal(code, 8, stderr);
+  assert.match(stderr, /config\.yaml cannot be trusted: .*config\.yaml:2: runz: unknown key/);
+  assert.match(stderr, /correct the file or remove it.*--model/);
+  assert.doesNotMatch(stderr, /trust it with/);
+});
+
+test("a configuration that stops being valid while the daemon runs is refused by name, and the daemon stays", async (t) => {
+  const clone = new Clone(t, { files: { ".crucible/config.yaml": redefined, "evil.yaml": evil_script } });
+  await clone.must("trust", "--yes");
+  const { pid } = await clone.json("daemon", "status");
+  clone.bring({ ".crucible/config.yaml": "runs: {kill_grase: 3s}\n" });
+  assert.deepEqual(await clone.waiting(), [".crucible/config.yaml refused"]);
+  assert.match((await clone.must("config")).stderr, /warning: the project's configuration is not used: .*kill_grase/);
+  assert.equal((await clone.json("daemon", "status")).pid, pid);
+  // Corrected, it waits; and when it is trusted, all is well.
+  clone.bring({ ".crucible/config.yaml": redefined.replace("3s", "4s") });
+  assert.deepEqual(await clone.waiting(), [".crucible/config.yaml changed"]);
+  await clone.must("trust", "--yes");
+  await clone.must("daemon", "restart");
+  assert.match((await clone.must("config", "runs.kill_grace")).stdout, /4\.0s/);
+});
+
+test("a port that a repository wishes for and that is taken keeps nobody from starting", async (t) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address();
+  const clone = new Clone(t, { files: { ".crucible/config.yaml": `daemon: {port: ${port}}\n` } });
+  await clone.must("ps");
+  assert.match(readFileSync(clone.path(".coven/log/daemon.log"), "utf8"), /the port of the project's configuration cannot be used/);
+  // Whoever has trusted the file wants that port, and no other.
+  await clone.must("trust", ".crucible/config.yaml", "--yes");
+  await clone.must("daemon", "stop");
+  const refused = await clone.cru("ps");
+  assert.equal(refused.code, 5, refused.stderr);
+  assert.match(refused.stderr, new RegExp(String(port)));
 });

@@ -243,12 +243,26 @@ test("two daemons on one project are impossible; a taken port is an error", asyn
   assert.match(taken.stderr, new RegExp(String(project.tcp.port)));
 });
 
-test("an unknown key in the configuration: the daemon exits 1, a verb that needs it 5, both with the suggestion", async (t) => {
-  const project = new Project({ config: "runs: {kill_grase: 3s}\n" });
+test("an unknown key in the user's own configuration: the daemon exits 1, a verb that needs it 5, both with the suggestion", async (t) => {
+  const project = new Project({ user_config: "runs: {kill_grase: 3s}\n" });
   t.after(() => project.close());
   for (const [argv, expected] of [[["daemon", "run"], 1], [["ps"], 5], [["run", "--", "true"], 5]]) {
     const { code, stdout, stderr } = await project.cru(...argv);
     assert.deepEqual([argv, code, stdout], [argv, expected, ""], stderr);
     assert.match(stderr, /config\.yaml:1.*kill_grase.*kill_grace/s);
   }
+});
+
+test("a trusted configuration of the project that is not valid any more: the running daemon stays, the next start says why", async (t) => {
+  const project = new Project({ config: "models: {lead: {provider: house}}\n", user_config: "providers: {house: {kind: command, argv: [cat]}}\n" });
+  t.after(() => project.close());
+  assert.equal((await project.cru("trust", "--yes")).code, 0);
+  writeFileSync(`${project.env.XDG_CONFIG_HOME}/crucible/config.yaml`, "");
+  assert.equal((await project.cru("ps")).code, 0);
+  const doctor = JSON.parse((await project.cru("doctor", "--json")).stdout);
+  assert.match(doctor.checks.find(({ name }) => name === "configuration").message, /config\.yaml:1: models\.lead\.provider: unknown provider/);
+  assert.equal((await project.cru("daemon", "stop")).code, 0);
+  const { code, stderr } = await project.cru("ps");
+  assert.equal(code, 5, stderr);
+  assert.match(stderr, /\.crucible\/config\.yaml:1: models\.lead\.provider: unknown provider "house"/);
 });

@@ -20,14 +20,14 @@ function begin(where, path, agent, body) {
   return () => request.destroy();
 }
 
-const waiters = async (agent) => (await agent.ask("check_locks", {})).locks[0]?.waiters;
+const waiters = async (agent) => (await agent.ask("check_locks", {})).result[0]?.waiters;
 
 test("who waits for a lock and hangs up does not get it", async (t) => {
   const project = await Project.started({}, t);
   const ada = new Agent(project, "ada"), eve = new Agent(project, "eve");
   await ada.ask("acquire_lock", { file_path: "a" });
   const hangUp = begin(project.unix, "/locks", "bob", { file_path: "a", wait_seconds: 600 });
-  const verb = spawn(cru_bin, ["--project", project.root, "locks", "acquire", "a", "--wait", "600"], { env: { ...project.env, AGENT_ID: "cat" }, stdio: "ignore" });
+  const verb = spawn(cru_bin, ["locks", "acquire", "a", "--wait", "600"], { cwd: project.root, env: { ...project.env, AGENT_ID: "cat" }, stdio: ["ignore", "ignore", "inherit"] });
   await waitFor(async () => (await waiters(eve)) === 2, { what: "both wait" });
   hangUp();
   verb.kill("SIGKILL");

@@ -58,9 +58,9 @@ Result<Fd> go_down(const std::string& root, const std::string& path, const unsig
 }
 
 std::unexpected<Error> refuse_state(const std::string& name, const std::string& why) {
-  return fail(
-      Code::forbidden,
-      fmt::format("{}, and cru uses only a {} that it made itself: remove it, then try again", why, name));
+  return fail(Code::forbidden,
+              fmt::format("{0}, and cru uses only a {1} that it made itself: move it aside, then try again",
+                          why, name));
 }
 
 /// Looks at the entries of a state folder, and at those of the folders in it that hold few and fixed names.
@@ -111,8 +111,9 @@ bool is_bare(const Fd& folder) {
 std::unexpected<Error> refuse_unmarked(const std::string& name) {
   return fail(
       Code::forbidden,
-      fmt::format("cru does not know {0} as one that it made for you, so nothing in it is used: remove "
-                  "it, or, if it is yours (an older cru made it), adopt it with: cru daemon adopt",
+      fmt::format("cru does not know {0} as one that it made for you here, so nothing in it is used: move it "
+                  "aside (mv {0} {0}.aside), or, if it is yours (a copy, or an older cru made it), adopt it "
+                  "with: cru daemon adopt",
                   name));
 }
 
@@ -168,7 +169,10 @@ Result<StateFolder> open_state_folder(const std::string& root, const std::string
   auto folder = make_own_folder(root, name, 0700);
   if (!folder) return fail(std::move(folder.error()));
   auto id = find_mark(*folder, name);
-  if (id && id->empty()) id = make_mark(*folder, root);
+  if (id && id->empty())
+    id = make_mark(*folder, root);
+  else if (id)
+    note_place(*folder, *id, root);
   if (!id) return fail(std::move(id.error()));
   return StateFolder{*std::move(folder), *std::move(id)};
 }
@@ -187,16 +191,36 @@ Result<> keep_state_folder(const std::string& root, const std::string& name, Sta
   } else {
     held.id = *std::move(id);
   }
+  note_place(*folder, held.id, root);
   if (!is_held) held.folder = *std::move(folder);
   return {};
 }
 
-Result<> adopt_state_folder(const std::string& root, const std::string& name) {
-  if (auto sound = check_shape(root, name); !sound) return sound;
+namespace {
+
+Result<Fd> open_to_adopt(const std::string& root, const std::string& name) {
+  if (auto sound = check_shape(root, name); !sound) return fail(std::move(sound.error()));
   auto folder = go_down(root, name, nullptr);
+  if (folder && !*folder) return fail(Code::not_found, fmt::format("there is no {} in {}", name, root));
+  return folder;
+}
+
+}  // namespace
+
+Result<> check_adoption(const std::string& root, const std::string& name) {
+  auto folder = open_to_adopt(root, name);
+  return folder ? Result<>() : fail(std::move(folder.error()));
+}
+
+Result<> adopt_state_folder(const std::string& root, const std::string& name) {
+  auto folder = open_to_adopt(root, name);
   if (!folder) return fail(std::move(folder.error()));
-  if (!*folder) return fail(Code::not_found, fmt::format("there is no {} in {}", name, root));
   if (::fchmod(folder->get(), 0700) != 0) return fail(system_error(errno, "close " + name));
+  // Before the mark: whoever uses it from then on finds this.
+  Fd adopted(
+      ::openat(folder->get(), adopted_name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!adopted || ::fsync(adopted.get()) != 0 || ::fsync(folder->get()) != 0)
+    return fail(system_error(errno, "adopt " + name));
   // A new id, whatever stands in it: who made the folder knows the one that it came with.
   auto id = make_mark(*folder, root);
   return id ? Result<>() : fail(std::move(id.error()));

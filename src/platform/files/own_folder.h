@@ -35,8 +35,12 @@ Result<StateFolder> open_state_folder(const std::string& root, const std::string
 /// that has checked it: git's index may be large. Errors: forbidden for another's that stands there by now;
 /// those of the disk.
 Result<> keep_state_folder(const std::string& root, const std::string& name, StateFolder& held);
-/// Marks a folder that stands there without our mark: for one that an older version made. Whoever asks for it
-/// answers for what is in it. Errors: not_found; otherwise those of open_state_folder.
+/// What a folder holds that was adopted, until its next user has dropped the keys that came with it.
+inline constexpr const char* adopted_name = "adopted";
+/// Whether adopt_state_folder could. Errors: not_found; forbidden for what is not to be used by anybody.
+Result<> check_adoption(const std::string& root, const std::string& name);
+/// Marks a folder that stands there without our mark: for a copy, or one that an older version made. Whoever
+/// asks for it answers for what is in it. Errors: those of check_adoption and of make_mark.
 Result<> adopt_state_folder(const std::string& root, const std::string& name);
 
 /// Whether a folder that decides what we do is really its owner's to fill. Outcomes: nothing for a folder

@@ -100,6 +100,62 @@ TEST_F(OwnFolder, AProjectThatIsMovedKeepsItsStateFolder) {
   ASSERT_TRUE(move_file(root, folder / "moved"));
   EXPECT_TRUE(check_state_folder(folder / "moved", ".coven"));
   EXPECT_EQ(open_state_folder(folder / "moved", ".coven")->id, made->id);
+  // It is known there from then on, whoever is where it was.
+  std::filesystem::copy(folder / "moved", root, std::filesystem::copy_options::recursive);
+  ASSERT_TRUE(set_mode(root + "/.coven/made", 0600));
+  EXPECT_TRUE(why_refused().starts_with("cru does not know .coven")) << why_refused();
+  EXPECT_TRUE(check_state_folder(folder / "moved", ".coven"));
+}
+
+TEST_F(OwnFolder, ACopyIsNotOursWhileTheOriginalIsThere) {
+  auto made = open_state_folder(root, ".coven");
+  ASSERT_TRUE(write_file(root + "/.coven/token", "x"));
+  auto copy = folder / "copy";
+  std::filesystem::copy(root, copy, std::filesystem::copy_options::recursive);
+  auto refused = open_state_folder(copy, ".coven");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::forbidden);
+  EXPECT_NE(refused.error().message.find("cru daemon adopt"), std::string::npos);
+  EXPECT_EQ(why_refused(), "") << "the original is as it was";
+  ASSERT_TRUE(check_adoption(copy, ".coven"));
+  ASSERT_TRUE(adopt_state_folder(copy, ".coven"));
+  auto adopted = open_state_folder(copy, ".coven");
+  ASSERT_TRUE(adopted);
+  EXPECT_NE(adopted->id, made->id);
+  EXPECT_EQ(::access((copy + "/.coven/adopted").c_str(), F_OK), 0) << "for who drops its keys";
+  EXPECT_EQ(why_refused(), "");
+}
+
+TEST_F(OwnFolder, WhatIsNotThereOrIsALinkIsNotToBeAdopted) {
+  EXPECT_EQ(check_adoption(root, ".coven").error().code, Code::not_found);
+  link("../elsewhere", ".coven");
+  EXPECT_EQ(check_adoption(root, ".coven").error().code, Code::forbidden);
+}
+
+/// The notes in the user's own folder.
+size_t notes_in(const std::string& notes) {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(notes), {}));
+}
+
+TEST_F(OwnFolder, NotesOfProjectsThatAreLongGoneAreRemovedWhenAnotherIsMade) {
+  auto notes = folder / "home/cru/made";
+  for (auto name : {"/gone", "/moved", "/there"}) {
+    ASSERT_TRUE(make_folder(root + name));
+    ASSERT_TRUE(open_state_folder(root + name, ".coven"));
+  }
+  ASSERT_EQ(notes_in(notes), 3u);
+  auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::days(31);
+  for (const auto& note : std::filesystem::directory_iterator(notes)) {
+    auto text = *read_file(note.path());
+    if (text != root + "/moved\n") std::filesystem::last_write_time(note.path(), long_ago);
+  }
+  std::filesystem::remove_all(root + "/gone");
+  ASSERT_TRUE(move_file(root + "/moved", root + "/here"));
+  ASSERT_TRUE(write_file(root + "/here/.coven/token", "x"));
+  ASSERT_TRUE(open_state_folder(root, ".coven"));
+  EXPECT_EQ(notes_in(notes), 3u) << "of the one that is there, the one that has moved, and the new one";
+  EXPECT_TRUE(check_state_folder(root + "/here", ".coven"));
+  EXPECT_TRUE(check_state_folder(root + "/there", ".coven"));
 }
 
 TEST_F(OwnFolder, OneThatIsBareIsMarkedWhoeverMadeIt) {

@@ -5,13 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
+#include <vector>
 
 #include "base/sha256.h"
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
+#include "platform/files/folder_listing.h"
 #include "platform/files/pid_file.h"
 #include "platform/loop/clock.h"
 
@@ -35,6 +39,55 @@ std::unexpected<Error> no_state_folder() {
 /// One small file for each id, named by its hash: who may read the names cannot make a mark from them.
 std::string note_of(const std::string& state, std::string_view id) {
   return fmt::format("{}/made/{}", state, sha256(id));
+}
+
+bool is_same(const Fd& folder, const std::string& path) {
+  auto named = link_status(path);
+  auto own = file_status(folder);
+  return named && named->device == own.device && named->inode == own.inode;
+}
+
+/// The state folder that a note speaks of; empty if it cannot be read.
+std::string noted_place(const std::string& note) {
+  auto text = read_file(note, 1 << 16).value_or("");
+  auto root = text.substr(0, text.find('\n'));
+  return root.empty() ? root : root + "/.coven";
+}
+
+bool is_gone(const std::string& path) {
+  auto found = link_status(path);
+  return !found && (found.error() == std::errc::no_such_file_or_directory ||
+                    found.error() == std::errc::not_a_directory);
+}
+
+/// Whether the folder with this id is still where it was noted, and so is not `folder`, which is a copy of
+/// it. What cannot be looked at is taken to be there.
+bool is_elsewhere(const Fd& folder, std::string_view id, const std::string& noted) {
+  if (noted.empty() || is_same(folder, noted) || is_gone(noted)) return false;
+  Fd there(::open(noted.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return !there || mark_in(there) == id;
+}
+
+/// Removes notes of projects that are gone. Not at once: one that was moved is found by its note when it is
+/// used next. Looks at a few of them, from anywhere in the list on, so that a disk which does not answer
+/// holds up nobody for long.
+void remove_old_notes(const std::string& notes) {
+  constexpr size_t looked_at = 64, many = 1000, listed = 100'000;
+  constexpr auto month = std::chrono::days(30);
+  FolderListing entries(Fd(::open(notes.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
+  std::vector<std::string> names;
+  while (auto entry = entries && names.size() < listed ? entries.next() : std::nullopt)
+    if (is_id(entry->name)) names.emplace_back(entry->name);
+  if (names.empty()) return;
+  auto first = system_random().next() % names.size();
+  auto now = std::chrono::system_clock::now().time_since_epoch();
+  for (size_t i = 0; i < std::min(looked_at, names.size()); ++i) {
+    auto note = notes + "/" + names[(first + i) % names.size()];
+    auto status = link_status(note);
+    bool is_old = status && now - std::chrono::nanoseconds(status->modified_ns) > month;
+    if (!is_old && names.size() < many) continue;
+    if (auto place = noted_place(note); !place.empty() && is_gone(place)) ::unlink(note.c_str());
+  }
 }
 
 /// Only what nobody else can have written says what we made.
@@ -69,9 +122,22 @@ Result<std::string> read_mark(const Fd& folder) {
   auto state = user_state_folder();
   if (state.empty()) return no_state_folder();
   auto id = mark_in(folder);
-  if (!id.empty() && is_ours_alone(state + "/made", true) && is_ours_alone(note_of(state, id), false))
-    return id;
-  return fail(Code::forbidden, "the mark is not known here");
+  auto note = note_of(state, id);
+  if (id.empty() || !is_ours_alone(state + "/made", true) || !is_ours_alone(note, false))
+    return fail(Code::forbidden, "the mark is not known here");
+  if (is_elsewhere(folder, id, noted_place(note)))
+    return fail(Code::forbidden, "the mark is that of another folder, of which this is a copy");
+  return id;
+}
+
+void note_place(const Fd& folder, std::string_view id, const std::string& root) {
+  auto state = user_state_folder();
+  if (state.empty()) return;
+  auto note = note_of(state, id);
+  if (!is_same(folder, noted_place(note)))
+    (void)write_file(note, root + "\n", 0600);
+  else
+    (void)::utimensat(AT_FDCWD, note.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
 Result<std::string> make_mark(const Fd& folder, const std::string& root) {
@@ -82,6 +148,7 @@ Result<std::string> make_mark(const Fd& folder, const std::string& root) {
   (void)sync_folder(state);  // if it is new: a mark must not outlive its note
   if (!is_ours_alone(notes, true))
     return fail(Code::forbidden, notes + " can be changed by others, so it says nothing: remove it");
+  remove_old_notes(notes);
   auto& random = system_random();
   std::string id;
   for (int word = 0; word < 4; ++word) id += fmt::format("{:016x}", random.next());

@@ -61,7 +61,7 @@ export class Client {
   get token() { return readFileSync(this.path(".coven/token"), "utf8").trim(); }
   /// A link that opens the web page, as `cru open` prints it.
   async link() {
-    const reply = await this.post("/pairings", { label: "web page" });
+    const reply = await this.post("/pairings", { label: "web page", reusable: true });
     if (reply.status !== 201) throw new Error(`no link: ${reply.status} ${reply.text}`);
     return reply.json.url;
   }

@@ -20,9 +20,10 @@ export async function enter(): Promise<void> {
   fragment.delete("code");
   const rest = fragment.toString();
   history.replaceState(null, "", location.pathname + location.search + (rest ? `#${rest}` : ""));
+  const previous = tokenOfTab(); // of the same tab: it is revoked
   for (;;) {
     try {
-      sessionStorage.setItem(key, (await post<{ key: string }>("/pairings/redeem", { code })).key);
+      sessionStorage.setItem(key, (await post<{ key: string }>("/pairings/redeem", previous ? { code, previous } : { code })).key);
       return;
     } catch (error) {
       if (error instanceof CallFailed) throw error;

@@ -24,7 +24,10 @@ const Listing& listing_of(Named named) {
                                 "cru handoffs list"};
   static const Listing live{"/live?limit=1000", "agents",      "agent_id",
                             "live agent",       "live agents", "cru live list"};
+  static const Listing pairings{"/pairings", "pairings", "id", "pairing", "pairings", "cru pair list"};
   switch (named) {
+    case Named::pairing:
+      return pairings;
     case Named::live:
       return live;
     case Named::question:

@@ -8,7 +8,7 @@ namespace cru::cli {
 
 using client::Client;
 
-enum class Named { run, question, work, handoff, live };
+enum class Named { run, question, work, handoff, live, pairing };
 
 /// The one id that begins with `prefix`. The name of a run stands for its only pending question. Errors:
 /// not_found with the nearest id as hint; invalid_argument if several begin so.

@@ -171,6 +171,7 @@ std::optional<Named> named_by(const Operation& operation) {
   if (path.starts_with("/world") || path.starts_with("/pairings")) return {};
   if (path.starts_with("/live")) return Named::live;
   if (path.starts_with("/questions")) return Named::question;
+  if (path.starts_with("/pairings")) return Named::pairing;
   if (path.starts_with("/work")) return Named::work;
   return path.starts_with("/handoffs") ? Named::handoff : Named::run;
 }

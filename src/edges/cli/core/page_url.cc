@@ -5,7 +5,7 @@
 namespace cru::cli {
 
 Result<std::string> page_url(Context& context) {
-  auto made = context.client().post("/pairings", {{"label", "web page"}});
+  auto made = context.client().post("/pairings", {{"label", "web page"}, {"reusable", true}});
   if (!made) return fail(made.error());
   return std::string(text_or(*made, "url"));
 }

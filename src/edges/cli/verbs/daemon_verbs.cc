@@ -111,12 +111,14 @@ Result<int> adopt_verb(Context& context, const Args& args) {
     context.note("nothing to do: cru knows this .coven as its own");
     return 0;
   }
+  // Before anybody is asked: nobody agrees to what cannot be.
+  if (auto possible = check_adoption(root, ".coven"); !possible) return fail(possible.error());
   if (!args.has("yes")) {
     if (!context.can_ask())
       return fail(Code::invalid_argument, "nobody is there to be asked", "", "cru daemon adopt --yes");
     auto question = fmt::format(
-        "Adopt {}? What is in it counts from then on: commands that verify work, devices that are paired, "
-        "rules. Do so only if cru made it for you here.",
+        "Adopt {}? What is in it counts from then on: commands that verify work, rules, history. Places that "
+        "were paired have to be paired again. Do so only if you know where it comes from.",
         safe_for_terminal(context.project.state()));
     if (!context.ask_yes(question)) {
       context.note("not adopted: nothing has changed");
@@ -207,12 +209,16 @@ void add_daemon_commands(std::vector<Command>& table) {
   table.push_back(
       {.path = "daemon adopt",
        .group = group,
-       .summary = "Uses a .coven that cru does not know as its own, such as one that an older cru made",
+       .summary = "Uses a .coven that cru does not know as its own: a copy, or one that an older cru made",
        .flags = {{.name = "yes", .letter = 'y', .summary = "without asking"}},
        .run = adopt_verb,
        .details =
            "cru uses only a .coven that it made for you, and notes which in ~/.local/state/cru. One that "
-           "came\nwith a repository or an archive could run commands: adopt only what you know."});
+           "came\nwith a repository or an archive could run commands: adopt only what you know. A project "
+           "that "
+           "you\nmove keeps its .coven; a copy, while the original is there, has to be adopted. Pairings are "
+           "not "
+           "adopted."});
   table.push_back({.path = "daemon status",
                    .group = group,
                    .summary = "Shows whether the daemon is running, and its address",

@@ -25,9 +25,14 @@ struct Check {
 
 Check check_state(const api::Project& project) {
   auto folder = project.state();
-  if (auto ours = check_state_folder(project.root, ".coven"); !ours)
-    return {"state folder", "fail", ours.error().message,
-            ours.error().hint.empty() ? "rm -r .coven" : ours.error().hint};
+  if (auto ours = check_state_folder(project.root, ".coven"); !ours) {
+    auto fix = ours.error().hint;
+    if (fix.empty()) fix = "move it aside: mv .coven .coven.aside";
+    // What is only unknown may well be the person's, and hold what is nowhere else.
+    if (ours.error().hint.empty() && check_adoption(project.root, ".coven"))
+      fix = "if it is yours: cru daemon adopt; if not, " + fix;
+    return {"state folder", "fail", ours.error().message, fix};
+  }
   if (!file_exists(folder)) {
     if (may_write(project.root)) return {"state folder", "ok", folder + " will be created on first use"};
     return {"state folder", "fail", project.root + " is not writable",
@@ -54,6 +59,21 @@ Check check_daemon(const Context& context) {
   if (!theirs.empty() && theirs != CRU_VERSION)
     return {"daemon", "warn", fmt::format("{}; this is {}", where, CRU_VERSION), "cru daemon restart"};
   return {"daemon", "ok", where};
+}
+
+/// What in the files is not in force, and why. None if all of it is, or where the daemon does not answer.
+std::vector<Check> check_config(const Context& context) {
+  auto client = context.quiet_client();
+  auto config = client.get("/config", 5s);
+  if (!config && config.error().code == Code::invalid_argument)
+    return {{"configuration", "fail", config.error().message, "correct the file: the next start would fail"}};
+  const auto* told = config ? array_at(*config, "warnings") : nullptr;
+  std::vector<Check> checks;
+  for (const auto& warning : told ? *told : json::array())
+    if (warning.is_string())
+      checks.push_back(
+          {"configuration", "warn", std::string(warning.get_string()), "see: cru trust, cru config"});
+  return checks;
 }
 
 /// What the daemon itself says is not well.
@@ -205,6 +225,7 @@ Result<int> examine(Context& context) {
                             check_program("codex", "to use --backend codex"),
                             check_program("gemini", "to use --backend gemini")};
   for (auto& check : check_agent_name(context)) checks.push_back(std::move(check));
+  for (auto& check : check_config(context)) checks.push_back(std::move(check));
   for (auto& check : check_troubles(context)) checks.push_back(std::move(check));
   for (auto& check : check_codex_hooks(context)) checks.push_back(std::move(check));
   for (auto& check : check_minds(context)) checks.push_back(std::move(check));

@@ -77,7 +77,7 @@ Result<int> pair_verb(Context& context, const Args& args) {
     return 0;
   }
   context.print(
-      fmt::format("Run this in the other place, in the same project, within a day:\n\n"
+      fmt::format("Run this in the other place, in the same project, within a day (once):\n\n"
                   "  cru pair redeem\n\nand enter this code:\n\n  {}\n\nOr open this page there:\n\n  {}\n",
                   text_or(*made, "code"), text_or(*made, "url")));
   return 0;
@@ -94,7 +94,11 @@ Result<int> redeem_verb(Context& context, const Args&) {
   if (code.empty())
     return fail(Code::invalid_argument, "a code is required on standard input", "code",
                 "make one where you are recognised: cru pair");
-  auto redeemed = context.client().post("/pairings/redeem", {{"code", code}});
+  // The key that this place has so far is worth nothing afterwards.
+  json::object request{{"code", code}};
+  auto kept = read_file(file, 256).value_or("");
+  if (auto previous = trim(kept); !previous.empty()) request["previous"] = previous;
+  auto redeemed = context.client().post("/pairings/redeem", request);
   if (!redeemed) return fail(redeemed.error());
   if (auto folder = make_folder(file.substr(0, file.rfind('/')), 0700); !folder) return fail(folder.error());
   if (auto written = write_file(file, std::string(text_or(*redeemed, "key")) + "\n", 0600); !written)
@@ -140,13 +144,16 @@ void add_other_commands(std::vector<Command>& table) {
                    .run = pair_verb,
                    .details =
                        "For places where a process cannot show that a person is there: a container, or\n"
-                       "another machine through a tunnel. See also: pair redeem, pair list, pair revoke."});
-  table.push_back({.path = "pair redeem",
-                   .group = "Daemon",
-                   .summary = "Exchanges a code for a key, which commands here then use",
-                   .examples = {"cru pair redeem"},
-                   .run = redeem_verb,
-                   .details = "Reads the code that `cru pair` printed from standard input."});
+                       "another machine through a tunnel. A code is good for one place, within a day.\n"
+                       "See also: pair redeem, pair list, pair revoke."});
+  table.push_back(
+      {.path = "pair redeem",
+       .group = "Daemon",
+       .summary = "Exchanges a code for a key, which commands here then use",
+       .examples = {"cru pair redeem"},
+       .run = redeem_verb,
+       .details = "Reads the code that `cru pair` printed from standard input. The key that this place had\n"
+                  "before, if any, is revoked."});
   table.push_back(
       {.path = "demo",
        .group = "cru",
