@@ -9,6 +9,7 @@
 #include "base/guarded_paths.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/files/passing_file.h"
 #include "platform/process/subprocess.h"
 #include "platform/sandbox/confine_paths.h"
 #include "runs/placeholders.h"
@@ -210,7 +211,7 @@ class FileJails final : public Jails {
     for (const auto& copy : plan.make_copies) {
       auto text = copy.from.empty() ? Result<std::string>(std::string()) : read_file(copy.from, max_copy);
       if (!text) continue;  // it is not there, or not a file that anybody copies
-      if (auto made = write_file(copy.at, *text, 0600); !made) return fail(std::move(made.error()));
+      if (auto made = replace_passing_file(copy.at, *text, 0600); !made) return fail(std::move(made.error()));
     }
     for (const auto& link : plan.make_links) {
       std::error_code error;
@@ -221,7 +222,7 @@ class FileJails final : public Jails {
     if (!plan.returned.empty()) {
       json::array returned;
       for (const auto& file : plan.returned) returned.push_back({{"from", file.from}, {"at", file.at}});
-      if (auto made = write_file(own + returned_file, to_text(returned), 0600); !made)
+      if (auto made = replace_passing_file(own + returned_file, to_text(returned), 0600); !made)
         return fail(std::move(made.error()));
     }
     return plan;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/files/passing_file.h"
 
 namespace cru::runs {
 namespace {
@@ -62,16 +63,17 @@ void Placeholders::hold(const std::string& uid) {
   std::vector<Placeholder> missing;
   std::ranges::copy_if(placeholders, std::back_inserter(missing), is_missing);
   for (const auto& each : missing) made.emplace(each.path);
-  // Recorded first: a power failure must not leave one that nobody knows to be ours.
+  // Recorded first: a daemon that dies must not leave one that nobody knows to be ours.
   if (made.size() > known)
-    if (auto written = write_file(record_of(root_), to_text(json::value_from(made)), 0600); !written)
+    if (auto written = replace_passing_file(record_of(root_), to_text(json::value_from(made)), 0600);
+        !written)
       log_error("cannot record what holds the place of guarded paths", written.error());
   for (const auto& each : missing) {
     auto path = fmt::format("{}/{}", root_, each.path);
     if (each.is_folder)
       (void)make_single_folder(path, 0755);
     else
-      (void)create_exclusively(path, each.content, 0644);
+      (void)create_passing_file(path, each.content, 0644);
   }
 }
 
