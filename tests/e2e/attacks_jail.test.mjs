@@ -2,8 +2,9 @@
 // ordinary user's, also where the tests are root's.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isAlive, waitFor } from "./harness.mjs";
@@ -126,16 +127,22 @@ test("a terminal works in the jail: attach's size and keys, Ctrl-C", { skip }, a
 
 /// A terminal of the person's: `type` into it, and what its `screen` shows.
 function terminal(t, project) {
+  // Not in the home folder, which is gone before the server is told to go.
+  const folder = mkdtempSync(join(tmpdir(), "cru-tmux-"));
+  giveAway(folder);
   const tmux = (...argv) => {
-    const [program, ...words] = asUser("tmux", "-S", join(project.home, "tmux.sock"), "-f", "/dev/null", ...argv);
-    const { status, stdout, stderr } = spawnSync(program, words, { encoding: "utf8", env: { ...project.env, TERM: "xterm-256color", SHELL: "/bin/sh" }, cwd: project.root });
+    const [program, ...words] = asUser("tmux", "-S", join(folder, "socket"), "-f", "/dev/null", ...argv);
+    const { status, stdout, stderr } = spawnSync(program, words, { encoding: "utf8", env: { ...project.env, TERM: "xterm-256color", SHELL: "/bin/sh" }, cwd: "/" });
     if (status) throw new Error(`tmux ${argv[0]}: ${stderr}`);
     return stdout;
   };
-  t.after(() => { try { tmux("kill-server"); } catch { /* gone with its last window */ } });
+  t.after(() => {
+    try { tmux("kill-server"); } catch { /* gone with its last window */ }
+    rmSync(folder, { recursive: true, force: true });
+  });
   const screen = () => tmux("capture-pane", "-p", "-t", "a");
   return {
-    tmux, screen, open: (...words) => tmux("new-session", "-d", "-x", "100", "-y", "30", "-s", "a", `${words.join(" ")}; echo left with $?; sleep 600`),
+    tmux, screen, open: (...words) => tmux("new-session", "-d", "-c", project.root, "-x", "100", "-y", "30", "-s", "a", `${words.join(" ")}; echo left with $?; sleep 600`),
     type: (...keys) => tmux("send-keys", "-t", "a", ...keys),
     shows: (what) => waitFor(() => what.test(screen()), { what: `${what} is shown` }).catch((error) => { throw new Error(`${error.message}\n${screen()}`); }),
   };
