@@ -84,10 +84,11 @@ export async function closeAll() {
 export class Project {
   constructor() {
     this.root = temporaryFolder();
-    this.home = join(this.root, "home");
+    this.home = `${this.root}-home`; // not below the project: what is trusted is recorded outside of it
     mkdirSync(join(this.root, ".crucible"));
     mkdirSync(this.home);
-    this.env = { PATH: process.env.PATH, HOME: this.home, LANG: "C.UTF-8", TERM: "dumb", NO_COLOR: "1" };
+    // Named, for in a worktree of git the project would be that of the repository.
+    this.env = { PATH: process.env.PATH, HOME: this.home, CRU_PROJECT: this.root, LANG: "C.UTF-8", TERM: "dumb", NO_COLOR: "1" };
     this.socket = this.socketNamed("covend.sock");
     this.agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
     open.add(this);
@@ -175,7 +176,7 @@ export class Project {
       });
     }
     this.agent.destroy();
-    rmSync(this.root, { recursive: true, force: true, maxRetries: 3 });
+    for (const folder of [this.root, this.home]) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   }
   /// A pid file may be older than the process that now has its pid.
   #isOurs(pid) {

@@ -3,6 +3,7 @@
 /// request from its stored reply, then hands over to the bound handler. Rooms
 /// are bound to it in daemon/; edges see only this and the event log.
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>

@@ -75,11 +75,46 @@ void add_temporary(const JailPlaces& places, JailPlan& plan) {
   plan.environment["TMPDIR"] = "/tmp";
 }
 
+/// What is let in by `--permit`, wherever it stands.
+Paths passages_for(const JailRights& rights, const JailPlaces& places) {
+  Paths out;
+  if (rights.passages.contains(Passage::ssh_agent)) out.push_back(places.ssh_socket);
+  if (rights.passages.contains(Passage::docker)) out.push_back(places.docker_socket);
+  if (rights.passages.contains(Passage::gpg)) {
+    out.push_back(places.gpg_sockets);
+    out.push_back(places.home + "/.gnupg");
+  }
+  std::erase(out, "");
+  return out;
+}
+
+/// Of everybody's /tmp nothing is there but what is needed: a socket in it has to be put into the run's own.
+void add_passages(const JailRights& rights, const JailPlaces& places, JailPlan& plan) {
+  auto own = places.own + "/tmp";
+  auto contains = [](const std::string& path) {
+    return [&path](const std::string& folder) { return is_or_is_below(path, folder); };
+  };
+  for (const auto& path : passages_for(rights, places)) {
+    plan.jail.view.shown.push_back(path);
+    if (path == places.gpg_sockets || std::ranges::any_of(places.needed, contains(path))) continue;
+    for (std::string shared : {"/tmp", "/var/tmp"}) {
+      if (!path.starts_with(shared + "/")) continue;
+      auto copy = own + path.substr(shared.size());
+      plan.make_folders.push_back(copy.substr(0, copy.rfind('/')));
+      plan.make_copies.push_back({"", copy, false});
+      plan.jail.view.first.push_back({path, path, true});
+    }
+  }
+}
+
 Paths hidden_for(const JailRights& rights, const JailPlaces& places) {
   Paths hidden{places.root + "/.coven", places.root + "/.crucible/sessions", places.keys, places.state};
+  auto let_in = passages_for(rights, places);
   for (const auto& path : places.sockets) {
     bool is_docker = path.find("docker") != std::string::npos;
-    if (!(is_docker && rights.passages.contains(Passage::docker))) hidden.push_back(path);
+    bool is_let_in = std::ranges::any_of(
+        let_in, [&](const std::string& passage) { return is_or_is_below(path, passage); });
+    if (!is_let_in && !(is_docker && rights.passages.contains(Passage::docker))) hidden.push_back(path);
   }
   if (!rights.passages.contains(Passage::ssh_agent)) hidden.push_back(places.home + "/.ssh");
   if (!rights.passages.contains(Passage::gpg)) hidden.push_back(places.home + "/.gnupg");
@@ -209,8 +244,7 @@ JailPlan plan_jail(const JailRights& rights, const JailPlaces& places, const Jai
   } else if (is_or_is_below(places.root, "/tmp") || is_or_is_below(places.root, "/var/tmp")) {
     view.readonly.push_back(places.root);
   }
-  if (rights.passages.contains(Passage::ssh_agent) && !places.ssh_socket.empty())
-    view.first.push_back({places.ssh_socket, places.ssh_socket, true});
+  add_passages(rights, places, plan);
   add_program_folder(places, plan);
   // Whoever could put a socket of his own there would be taken for the daemon.
   view.binds.push_back({places.door, places.door, false});

@@ -36,7 +36,8 @@ struct JailPlaces {
       open;  ///< each entry of the project that is not guarded and has nothing guarded below
   std::vector<std::string> sockets;  ///< of the user's other programs, by where they listen
   std::vector<std::string> needed;   ///< seen although they are in /tmp
-  std::string ssh_socket;
+  /// What `--permit` lets in; empty where there is none.
+  std::string ssh_socket, docker_socket, gpg_sockets;
   /// Of the program's folder: each entry that it has.
   std::vector<std::string> files, folders;
   ProgramFolder program;

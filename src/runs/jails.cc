@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <ranges>
 
 #include "base/guarded_paths.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/files/passing_file.h"
 #include "platform/process/subprocess.h"
 #include "platform/sandbox/confine_paths.h"
+#include "runs/placeholders.h"
 
 namespace cru::runs {
 namespace {
@@ -20,23 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t max_copy = 16u << 20;
 constexpr auto returned_file = "/returned.json";
-
-/// What is guarded, may be missing, and does no harm when it is there and says nothing.
-struct Placeholder {
-  std::string_view path;
-  bool is_folder;
-  std::string_view content;
-};
-constexpr std::array placeholders = {
-    Placeholder{".claude", true, ""},
-    Placeholder{".codex", true, ""},
-    Placeholder{".gemini", true, ""},
-    Placeholder{".crucible", true, ""},
-    Placeholder{".git/hooks", true, ""},
-    Placeholder{".git/modules", true, ""},
-    Placeholder{".git/config.worktree", false, ""},
-    Placeholder{".git/commondir", false, ".\n"},  // git's own folder, which it is without the file too
-};
 
 std::string from_environment(const std::map<std::string, std::string>& environment, const std::string& name,
                              const std::string& fallback) {
@@ -63,10 +47,35 @@ void list_entries(const std::string& folder, std::vector<std::string>& files,
   }
 }
 
+/// The path, if a socket is there.
+std::string socket_at(const std::string& path) {
+  std::error_code error;
+  return fs::is_socket(fs::status(path, error)) ? path : "";
+}
+
+std::string docker_socket(const std::map<std::string, std::string>& environment) {
+  constexpr std::string_view scheme = "unix://";
+  auto found = environment.find("DOCKER_HOST");
+  if (found == environment.end() || !found->second.starts_with(scheme)) return {};
+  return socket_at(found->second.substr(scheme.size()));
+}
+
+/// Whether something of the user's at `path` is seen in a jail that does not hide it: of /tmp it has its own,
+/// our state is hidden, and what listens in the project belongs to it.
+bool is_seen(const std::string& path, const JailPlaces& places) {
+  auto contains = [&](const std::string& folder) { return is_or_is_below(path, folder); };
+  if (contains(places.root)) return false;
+  return (!contains("/tmp") && !contains("/var/tmp")) || std::ranges::any_of(places.needed, contains);
+}
+
 class FileJails final : public Jails {
  public:
   FileJails(std::string root, std::string program, Confine confine, Pool& pool)
-      : root_(std::move(root)), program_(std::move(program)), confine_(confine), pool_(pool) {}
+      : root_(std::move(root)),
+        program_(std::move(program)),
+        confine_(confine),
+        pool_(pool),
+        placeholders_(std::make_shared<Placeholders>(root_)) {}
 
   Task<JailMeans> means() override {
     if (means_) co_return *means_;
@@ -83,36 +92,34 @@ class FileJails final : public Jails {
     auto can = co_await means();
     if (auto possible = check(can, request.rights); !possible) co_return fail(std::move(possible.error()));
     auto folder = own_folder(uid);
-    jailed_.insert(uid);
     request.cru = program_;
-    auto planned = co_await pool_.run(
-        [root = root_, folder, request, can] { return lay_out(root, folder, request, can); });
+    auto planned = co_await pool_.run([root = root_, folder, request, can, uid, held = placeholders_] {
+      if (request.rights.may_write && can.namespaces) held->hold(uid);
+      return lay_out(root, folder, request, can);
+    });
     if (!planned) co_await remove(uid);
     co_return planned;
   }
 
   Task<void> remove(std::string uid) override {
-    jailed_.erase(uid);
-    bool is_last = jailed_.empty();
-    co_await pool_.run([root = root_, folder = own_folder(uid), is_last] {
+    co_await pool_.run([folder = own_folder(uid), uid, held = placeholders_] {
       std::error_code error;
       give_back(folder);
       fs::remove_all(folder, error);
-      if (is_last) take_away(root);
+      held->let_go(uid);
       return true;
     });
   }
 
   Task<void> clean(std::set<std::string> uids) override {
-    jailed_ = uids;
-    co_await pool_.run([root = root_, uids] {
+    co_await pool_.run([root = root_, uids, held = placeholders_] {
       std::error_code error;
       for (const auto& entry : fs::directory_iterator(root + "/.coven/jails", error))
         if (!uids.contains(entry.path().filename().string())) {
           give_back(entry.path().string());
           fs::remove_all(entry.path(), error);
         }
-      if (uids.empty()) take_away(root);
+      held->take_over(uids);
       return true;
     });
   }
@@ -179,7 +186,12 @@ class FileJails final : public Jails {
     });
     std::ranges::sort(places.needed);
     places.needed.erase(std::unique(places.needed.begin(), places.needed.end()), places.needed.end());
-    places.ssh_socket = from_environment(environment, "SSH_AUTH_SOCK", "");
+    for (auto& path : sockets_of_user())
+      if (is_seen(path, places)) places.sockets.push_back(std::move(path));
+    places.ssh_socket = socket_at(from_environment(environment, "SSH_AUTH_SOCK", ""));
+    places.docker_socket = docker_socket(environment);
+    auto runtime = from_environment(environment, "XDG_RUNTIME_DIR", "");
+    if (!runtime.empty()) places.gpg_sockets = runtime + "/gnupg";
     places.program = folder_of_program(request.program, environment);
     places.program.path = places.program.path.empty() ? "" : real(places.program.path);
     list_entries(places.program.path, places.files, places.folders);
@@ -189,7 +201,6 @@ class FileJails final : public Jails {
   static Result<JailPlan> lay_out(const std::string& root, const std::string& own, const JailRequest& request,
                                   const JailMeans& can) {
     if (auto made = make_folder(own, 0700); !made) return fail(std::move(made.error()));
-    if (request.rights.may_write && can.namespaces) put_placeholders(root);
     auto places = places_of(root, own, request, can);
     auto plan = plan_jail(request.rights, places, can);
     if (!places.program.path.empty())
@@ -200,7 +211,7 @@ class FileJails final : public Jails {
     for (const auto& copy : plan.make_copies) {
       auto text = copy.from.empty() ? Result<std::string>(std::string()) : read_file(copy.from, max_copy);
       if (!text) continue;  // it is not there, or not a file that anybody copies
-      if (auto made = write_file(copy.at, *text, 0600); !made) return fail(std::move(made.error()));
+      if (auto made = replace_passing_file(copy.at, *text, 0600); !made) return fail(std::move(made.error()));
     }
     for (const auto& link : plan.make_links) {
       std::error_code error;
@@ -211,7 +222,7 @@ class FileJails final : public Jails {
     if (!plan.returned.empty()) {
       json::array returned;
       for (const auto& file : plan.returned) returned.push_back({{"from", file.from}, {"at", file.at}});
-      if (auto made = write_file(own + returned_file, to_text(returned), 0600); !made)
+      if (auto made = replace_passing_file(own + returned_file, to_text(returned), 0600); !made)
         return fail(std::move(made.error()));
     }
     return plan;
@@ -238,38 +249,11 @@ class FileJails final : public Jails {
     }
   }
 
-  static void put_placeholders(const std::string& root) {
-    std::error_code error;
-    bool has_git = fs::is_directory(fs::symlink_status(root + "/.git", error));
-    for (const auto& each : placeholders) {
-      auto path = fmt::format("{}/{}", root, each.path);
-      if (each.path.starts_with(".git/") && !has_git) continue;
-      if (fs::exists(fs::symlink_status(path, error))) continue;
-      if (each.is_folder)
-        (void)make_single_folder(path, 0755);
-      else
-        (void)create_exclusively(path, each.content, 0644);
-    }
-  }
-
-  /// Those that still say nothing.
-  static void take_away(const std::string& root) {
-    std::error_code error;
-    for (const auto& each : placeholders) {
-      auto path = fmt::format("{}/{}", root, each.path);
-      if (each.is_folder) {
-        if (fs::is_directory(fs::symlink_status(path, error))) (void)remove_empty_folder(path);
-      } else if (auto text = read_file(path, 16); text && *text == each.content) {
-        (void)remove_file(path);
-      }
-    }
-  }
-
   const std::string root_, program_;
   const Confine confine_;
   Pool& pool_;
+  const std::shared_ptr<Placeholders> placeholders_;  ///< the pool's jobs share it
   std::optional<JailMeans> means_;
-  std::set<std::string> jailed_;
 };
 
 }  // namespace

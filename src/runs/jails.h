@@ -1,7 +1,5 @@
 #pragma once
-/// Jails: what has to stand on the disk before a run's jail can be built, and is removed after it. What is
-/// guarded and missing is held by an empty folder or file while somebody is jailed: nothing can be mounted
-/// over what is not there.
+/// Jails: what has to stand on the disk before a run's jail can be built, and is removed after it.
 #include <map>
 #include <memory>
 #include <set>

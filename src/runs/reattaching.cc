@@ -73,6 +73,8 @@ Task<Result<>> Runs::recover() {
   if (options_.jails) {
     std::set<std::string> jailed;
     for (const auto& [id, run] : active_) jailed.insert(run->uid);
+    for (const auto& run : *recorded)
+      if (!run.jail) jailed.erase(run.uid);
     co_await options_.jails->clean(std::move(jailed));
   }
   loop_.spawn(deliver_again());

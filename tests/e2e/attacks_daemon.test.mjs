@@ -476,7 +476,7 @@ for (const [what, names] of Object.entries(removals))
     for (const name of names(coven)) rmSync(join(coven, name), { recursive: true });
     const ps = await project.cru("ps");
     assert.equal(ps.code, 0, ps.stderr);
-    const parts = ["made", "token", "coven.db", "keeper.sock", "keeper.pid", "covend.pid", "mcp.sock", "exits", "output/during.jsonl"];
+    const parts = ["made", "token", "coven.db", "keeper.sock", "keeper.pid", "covend.pid", "door/mcp.sock", "exits", "output/during.jsonl"];
     await waitFor(() => parts.every((name) => existsSync(join(coven, name))), { what: "everything is there again" });
     assert.equal(readFileSync(join(coven, "made"), "utf8"), mark);
     assert.equal((await project.post("/agents/during/input", { text: "x\n" })).status, 200);

@@ -1,11 +1,15 @@
 // The jail: what a confined run may do is what the kernel lets it do. Real processes try to get out. Everything here is an
 // ordinary user's, also where the tests are root's.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import net from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isAlive, waitFor } from "./harness.mjs";
-import { attempt, inside, jailed, means } from "./harness/jails.mjs";
+import { asUser, giveAway } from "./harness/ordinary_user.mjs";
+import { attempt, inside, jailed, means, overUnix, withoutNetwork } from "./harness/jails.mjs";
 
 const skip = !means.namespaces && `no namespaces here: ${means.why_not}`;
 
@@ -121,10 +125,100 @@ test("a terminal works in the jail: attach's size and keys, Ctrl-C", { skip }, a
   assert.doesNotMatch(said, /not reached/);
 });
 
-test("ssh's agent is there if it is permitted, and a bad word is refused", { skip }, async (t) => {
+/// A terminal of the person's: `type` into it, and what its `screen` shows.
+function terminal(t, project) {
+  // Not in the home folder, which is gone before the server is told to go.
+  const folder = mkdtempSync(join(tmpdir(), "cru-tmux-"));
+  giveAway(folder);
+  const tmux = (...argv) => {
+    const [program, ...words] = asUser("tmux", "-S", join(folder, "socket"), "-f", "/dev/null", ...argv);
+    const { status, stdout, stderr } = spawnSync(program, words, { encoding: "utf8", env: { ...project.env, TERM: "xterm-256color", SHELL: "/bin/sh" }, cwd: "/" });
+    if (status) throw new Error(`tmux ${argv[0]}: ${stderr}`);
+    return stdout;
+  };
+  t.after(() => {
+    try { tmux("kill-server"); } catch { /* gone with its last window */ }
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const screen = () => tmux("capture-pane", "-p", "-t", "a");
+  return {
+    tmux, screen, open: (...words) => tmux("new-session", "-d", "-c", project.root, "-x", "100", "-y", "30", "-s", "a", `${words.join(" ")}; echo left with $?; sleep 600`),
+    type: (...keys) => tmux("send-keys", "-t", "a", ...keys),
+    shows: (what) => waitFor(() => what.test(screen()), { what: `${what} is shown` }).catch((error) => { throw new Error(`${error.message}\n${screen()}`); }),
+  };
+}
+
+test("attach, resize and kill reach a confined run, also one whose daemon has died since; its end is exact", { skip }, async (t) => {
   const project = await jailed(t);
-  const { said } = await inside(project, "echo \"[$SSH_AUTH_SOCK]\"");
-  assert.match(said, /^\[\]$/m);
-  const { confined } = await inside(project, "true", { flags: ["--permit", "ssh-agent"] });
+  const detached = (id, script, ...flags) => project.cru("run", "--id", id, "--detach", "--confine", ...flags, "--", "sh", "-c", script);
+  await detached("term", "echo ready; while read -r line; do case $line in size) stty size;; leave) exit 41;; *) echo \"you said $line\";; esac; done", "--pty");
+  await detached("stubborn", "trap '' TERM; echo ready; while :; do sleep 0.1; done");
+  await detached("orderly", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.1; done");
+  await detached("crash", "echo ready; while [ ! -e go ]; do sleep 0.05; done; kill -SEGV $$");
+  for (const id of ["term", "stubborn", "orderly", "crash"]) await waitFor(async () => /ready/.test((await project.cru("logs", id)).stdout), { what: `${id} runs` });
+  const before = terminal(t, project);
+  before.open(project.cru_bin, "attach", "term");
+  await before.shows(/ready/);
+  before.type("hello", "Enter");
+  await before.shows(/you said hello/);
+  before.type("size", "Enter");
+  await before.shows(/^30 100$/m);
+  before.tmux("resize-window", "-t", "a", "-x", "90", "-y", "25");
+  await waitFor(() => { before.type("size", "Enter"); return /^25 90$/m.test(before.screen()); }, { what: "the new size arrives" });
+  const { pid } = await project.json("show", "crash");
+  before.tmux("kill-server");
+  await project.killDaemon("SIGKILL");
+  writeFileSync(project.path("go"), "");
+  await waitFor(() => !isAlive(pid), { what: "it crashes while there is no daemon" });
+  await project.startDaemon();
+  const after = terminal(t, project);
+  after.open(project.cru_bin, "attach", "term");
+  await after.shows(/you said hello/);
+  after.type("size", "Enter");
+  await after.shows(/^30 100$/m);
+  after.type("leave", "Enter");
+  for (const id of ["stubborn", "orderly"]) assert.equal((await project.cru("kill", id)).code, 0);
+  const ends = {};
+  for (const id of ["term", "stubborn", "orderly", "crash"]) {
+    await waitFor(async () => (await project.json("show", id)).status !== "running", { what: `${id} ends` }).catch((error) => { throw new Error(`${error.message}\n${after.screen()}`); });
+    const { status, exit_code, signal } = await project.json("show", id);
+    ends[id] = [status, exit_code ?? null, signal ?? null];
+  }
+  assert.deepEqual(ends, { term: ["failed", 41, null], stubborn: ["killed", null, 9], orderly: ["killed", 7, null], crash: ["failed", null, 11] });
+});
+
+test("without the network nothing is reached, not even on this machine", { skip }, async (t) => {
+  await withoutNetwork(t, await jailed(t));
+});
+
+test("the sockets of the user's other programs are out of reach; ssh's agent is there if it is permitted", { skip }, async (t) => {
+  const project = await jailed(t);
+  // In the home folder, as an editor's or a terminal's; and where ssh's agent listens, in everybody's /tmp.
+  const folder = `${project.root}-agent`, agent = join(folder, "agent.1"), editor = join(project.home, "editor.sock");
+  mkdirSync(folder);
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const path of [agent, editor]) {
+    const server = net.createServer((socket) => { socket.on("error", () => {}); socket.end("hello\n"); });
+    await new Promise((done) => server.listen(path, done));
+    t.after(() => server.close());
+  }
+  giveAway(folder);
+  project.own();
+  project.env.SSH_AUTH_SOCK = agent;
+  const script = [`echo "[$SSH_AUTH_SOCK]"`, attempt("agent", overUnix(agent)), attempt("editor", overUnix(editor))].join("\n");
+  assert.deepEqual((await inside(project, script)).said.trim().split("\n"), ["[]", "agent refused", "editor refused"]);
+  const { said, confined } = await inside(project, script, { flags: ["--permit", "ssh-agent"] });
+  assert.deepEqual(said.trim().split("\n"), [`[${agent}]`, "agent done", "editor refused"]);
   assert.equal(confined, "writes below the project, ssh-agent");
+});
+
+test("a folder that people have made stays, though it is empty and a confined run is over", { skip }, async (t) => {
+  const project = await jailed(t);
+  for (const name of [".claude", ".gemini"]) mkdirSync(project.path(name));
+  project.own();
+  await inside(project, "test -d .codex");
+  await waitFor(() => !existsSync(project.path(".codex")), { what: "what held the place of a missing path is gone" });
+  await project.killDaemon();
+  await project.startDaemon();
+  for (const name of [".claude", ".gemini", ".crucible"]) assert.ok(existsSync(project.path(name)), name);
 });

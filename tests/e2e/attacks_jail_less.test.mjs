@@ -5,11 +5,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { attempt, inside, jailed, means } from "./harness/jails.mjs";
+import { attempt, inside, jailed, means, overUnix, withoutNetwork } from "./harness/jails.mjs";
 
 const machine = "without_namespaces";
 const skip = (means.landlock === 0 || !means.seccomp) && "no Landlock or no seccomp here";
-const connect = (where) => `perl -MSocket -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new("${where}") or die'`;
 
 test("without namespaces it writes what is in the project and a folder of its own, and nothing else", { skip }, async (t) => {
   const project = await jailed(t, { machine });
@@ -67,11 +66,11 @@ test("without namespaces the token, keys, other processes and every unix socket 
     attempt("keys", "cat $HOME/.config/crucible/keys/anthropic"),
     attempt("ssh", "cat $HOME/.ssh/id"),
     attempt("person's key", "cat $XDG_STATE_HOME/cru/keys/key"),
-    attempt("people's socket", connect(".coven/covend.sock")),
-    attempt("keeper", connect(".coven/keeper.sock")),
-    attempt("door", connect(".coven/door/mcp.sock")),
-    attempt("user's socket", connect(theirs)),
-    attempt("abstract socket", connect("\\0any")),
+    attempt("people's socket", overUnix(".coven/covend.sock")),
+    attempt("keeper", overUnix(".coven/keeper.sock")),
+    attempt("door", overUnix(".coven/door/mcp.sock")),
+    attempt("user's socket", overUnix(theirs)),
+    attempt("abstract socket", overUnix("\\0any")),
     attempt("pair", "perl -MSocket -e 'socketpair(A, B, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or die'"),
     attempt("internet", "perl -MSocket -e 'socket(A, AF_INET, SOCK_STREAM, 0) or die'"),
     attempt("environment", `cat /proc/${daemon}/environ`),
@@ -113,6 +112,10 @@ test("without namespaces its verbs reach the daemon over TCP, as the run that it
   assert.deepEqual(said.trim().split("\n"), ["lock 0", "its own 1", "kill 4", "started 0", "without a token 401"]);
   assert.match((await project.cru("logs", "child")).stdout, /child wrote [^0]/);
   assert.ok(!existsSync(join(project.home, ".profile")));
+});
+
+test("without namespaces and without the network nothing is reached, not even on this machine", { skip }, async (t) => {
+  await withoutNetwork(t, await jailed(t, { machine }));
 });
 
 test("without namespaces what would need a unix socket cannot be permitted; `confine: require` refuses the run", { skip }, async (t) => {

@@ -106,7 +106,7 @@ test("a crew's project is written as it is configured; keys are the person's alo
   t.after(() => crew.close());
   const read = (path) => readFileSync(crew.path(path), "utf8");
   assert.equal(read(".crucible/config.yaml"), 'models:\n  sonnet:\n    provider: "scripted"\n    script: ".crucible/scripts/primary.yaml"\n  big:\n    provider: "anthropic"\n    id: "x"\n');
-  assert.equal(readFileSync(join(crew.config_home, "config.yaml"), "utf8"), 'providers:\n  anthropic:\n    base_url: "http://127.0.0.1:1"\n    retries: 2\n  openai:\n    base_url: "http://127.0.0.1:1"\n');
+  assert.equal(readFileSync(join(crew.config_home, "config.yaml"), "utf8"), 'confine: off\nproviders:\n  anthropic:\n    base_url: "http://127.0.0.1:1"\n    retries: 2\n  openai:\n    base_url: "http://127.0.0.1:1"\n');
   assert.equal(read(".crucible/scripts/primary.yaml"), 'replies:\n  - say: "hi"\n    when:\n      turn: 1\n');
   assert.deepEqual(parseMarkdown(read(".crucible/agents/tester.md")).front, { name: "tester", description: "The tester of the tests", permissions, model: "haiku" });
   assert.equal(readFileSync(join(crew.config_home, "agents/mine.md"), "utf8"), "---\nname: mine\n---\n");

@@ -2,7 +2,9 @@
 // their own folder they share with the person. The programs are stand-ins; jail_real has the real ones.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import http from "node:http";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { waitFor } from "./harness/basics.mjs";
 import { report } from "./harness/cast.mjs";
@@ -87,28 +89,51 @@ test("ProcessSpawn alone: run_command is offered, runs confined, and is offered 
   assert.doesNotMatch(without.result, /read done/);
 });
 
-// As the real one writes it: beside the old one, renamed over it; where that cannot be, copied into it.
-const refresh = 'cd "$CLAUDE_CONFIG_DIR"; echo refreshed >.credentials.json.tmp.1; mv .credentials.json.tmp.1 .credentials.json 2>/dev/null || { cat .credentials.json.tmp.1 >.credentials.json; rm .credentials.json.tmp.1; }; cat .credentials.json;';
-const meddle = [
-  attempt("settings", "echo evil >settings.json"), attempt("memory", "echo evil >>CLAUDE.md"), attempt("plugin", "echo evil >plugins/evil.json"), attempt("hook", "echo evil >commands/evil.md"),
-  attempt("state", "echo '{}' >.claude.json"), attempt("new", "echo x >made-anew"), attempt("transcript", "echo x >>projects/transcript"),
-].join("; ");
-for (const machine of [undefined, "without_namespaces"]) {
-  test(`a login that is refreshed reaches the person; settings stay, and what is new is gone with the run${machine ? ": without namespaces" : ""}`, { skip: machine ? means.landlock === 0 && "no Landlock here" : skip }, async (t) => {
-    const crew = await crewOf(t, [{ when: "go", steps: [{ really: refresh + meddle }, { say: report("Done.", "{{result}}") }] }], { machine });
-    const own = join(crew.home, ".claude"), file = (name) => readFileSync(join(own, name), "utf8");
-    for (const folder of ["plugins", "commands"]) mkdirSync(join(own, folder), { recursive: true });
-    for (const name of [".credentials.json", "settings.json", "CLAUDE.md"]) writeFileSync(join(own, name), "theirs\n", { mode: 0o600 });
+// What of a program's own folder it shares with the person. `login` is refreshed as the real one does it: Claude Code writes a
+// new file beside the old one and renames it, or copies it where that cannot be; Codex and Gemini write in place.
+const programs = {
+  claude: {
+    folder: ".claude", at: "$CLAUDE_CONFIG_DIR", login: ".credentials.json", kept: "projects/transcript",
+    refresh: "cat >.credentials.json.tmp.1; mv .credentials.json.tmp.1 .credentials.json 2>/dev/null || { cat .credentials.json.tmp.1 >.credentials.json; rm .credentials.json.tmp.1; }",
+    files: ["settings.json", "CLAUDE.md"], anew: ["plugins/evil.json", "commands/evil.md", "hooks/evil.sh"],
+  },
+  codex: { folder: ".codex", at: "$CODEX_HOME", login: "auth.json", kept: "sessions/transcript", refresh: "cat >auth.json", files: ["config.toml", "hooks.json", "AGENTS.md"], anew: ["prompts/evil.md", "skills/evil.md"] },
+  gemini: { folder: ".gemini", at: "$HOME/.gemini", login: "oauth_creds.json", kept: "history/transcript", refresh: "cat >oauth_creds.json", files: ["settings.json", "GEMINI.md", ".env", "trustedFolders.json"], anew: ["extensions/evil.json", "commands/evil.toml"] },
+};
+/// Where logins are given: {url, asked}, on loopback.
+async function loginServer(t) {
+  const asked = [];
+  const server = http.createServer(async (request, reply) => {
+    asked.push(`${request.method} ${await text(request)}`);
+    reply.end(`refreshed ${asked.length}\n`);
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  t.after(() => server.close());
+  return { url: `http://127.0.0.1:${server.address().port}/token`, asked };
+}
+for (const machine of [undefined, "without_namespaces"]) for (const [program, its] of Object.entries(programs)) {
+  test(`${program}: a login that is refreshed reaches the person; settings stay, and what is new is gone with the run${machine ? ": without namespaces" : ""}`, { skip: machine ? means.landlock === 0 && "no Landlock here" : skip }, async (t) => {
+    const { url, asked } = await loginServer(t);
+    const meddle = [
+      `cd "${its.at}" && curl -sS --data grant_type=refresh_token ${url} | { ${its.refresh}; }; cat ${its.login}`,
+      ...its.files.map((name) => attempt(name, `echo evil >>${name}`)), ...its.anew.map((name) => attempt(name, `echo evil >${name}`)),
+      attempt("new", "echo x >made-anew"), attempt("transcript", `echo x >>${its.kept}`),
+    ].join("\n");
+    const crew = await crewOf(t, [{ when: "go", steps: [{ really: meddle }, { say: report("Done.", "{{result}}") }] }], { machine, models: { sonnet: { provider: program, id: "model-1" } } });
+    const own = join(crew.home, its.folder), file = (name) => readFileSync(join(own, name), "utf8");
+    for (const name of its.anew) mkdirSync(dirname(join(own, name)), { recursive: true });
+    for (const name of [its.login, ...its.files]) writeFileSync(join(own, name), "theirs\n", { mode: 0o600 });
     writeFileSync(join(crew.home, ".claude.json"), '{"theirs":1}');
     const { result } = await run(crew, "reader", "go");
-    assert.match(result, /^refreshed$/m, "and it reads it itself");
-    const done = result.match(/^\w+ done$/gm);
-    // Without mounts what stands in its folder is a link that it may replace, and no more than that.
-    if (!machine) assert.deepEqual(done, ["state done", "new done", "transcript done"]);
-    await waitFor(() => file(".credentials.json") === "refreshed\n", { what: "the person has the new login" });
-    assert.equal(statSync(join(own, ".credentials.json")).mode & 0o777, 0o600);
-    assert.deepEqual([file("settings.json"), file("CLAUDE.md"), file("projects/transcript")], ["theirs\n", "theirs\n", "x\n"]);
-    for (const name of ["plugins/evil.json", "commands/evil.md", "made-anew", ".claude.json"]) assert.ok(!existsSync(join(own, name)), name);
+    assert.match(result, /^refreshed 1$/m, "and it reads it itself");
+    assert.deepEqual(asked, ["POST grant_type=refresh_token"]);
+    // Where nothing can be mounted, what stands in a folder of the run's own is a link, which it may replace, and no more than that.
+    if (!machine) assert.deepEqual(result.match(/^\S+ done$/gm), ["new done", "transcript done"]);
+    await waitFor(() => file(its.login) === "refreshed 1\n", { what: "the person has the new login" });
+    assert.equal(statSync(join(own, its.login)).mode & 0o777, 0o600);
+    assert.equal(file(its.kept), "x\n");
+    for (const name of its.files) assert.equal(file(name), "theirs\n", name);
+    for (const name of [...its.anew, "made-anew", ".claude.json"]) assert.ok(!existsSync(join(own, name)), name);
     assert.equal(readFileSync(join(crew.home, ".claude.json"), "utf8"), '{"theirs":1}');
   });
 }

@@ -77,7 +77,8 @@ Task<Result<Reply>> get_run(RunRooms rooms, std::string id, Duration wait) {
 /// starts may do no more than the agent.
 Task<Result<std::optional<runs::JailRights>>> jail_for(RunRooms rooms, Call call, json::object input,
                                                        bool is_agent) {
-  runs::JailRights rights{.may_write = true, .may_use_network = true, .passages = {}};
+  bool has_network = bool_or(input, "network", true);
+  runs::JailRights rights{.may_write = true, .may_use_network = has_network, .passages = {}};
   for (const auto& word : text_list(input, "permit")) {
     auto passage = runs::passage_from(word);
     if (!passage)
@@ -86,6 +87,10 @@ Task<Result<std::optional<runs::JailRights>>> jail_for(RunRooms rooms, Call call
     rights.passages.insert(*passage);
   }
   bool is_wanted = is_agent || bool_or(input, "confine");
+  // Nothing but the jail keeps anybody from the network: it must not seem to be off.
+  if (!has_network && !(is_wanted && rooms.runs.confines()))
+    co_return fail(Code::invalid_argument, "network: only a confined run can be kept from it", "network",
+                   is_wanted ? "`confine: off` is set in your configuration" : "confine it too");
   if (call.run_id.empty()) co_return is_wanted ? std::optional(rights) : std::nullopt;
   auto parent = co_await rooms.runs.find(call.run_id);
   if (!parent) co_return fail(std::move(parent.error()));

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <set>
 
 #include "base/guarded_paths.h"
 #include "platform/files/files.h"
@@ -81,6 +84,18 @@ std::vector<std::string> user_sockets(const std::string& root) {
   for (std::string path : {"/run/user", "/run/dbus", "/run/docker.sock", "/run/containerd", "/run/podman"})
     if (!root.starts_with(path + "/")) paths.push_back(path);
   return paths;
+}
+
+std::vector<std::string> sockets_of_user() {
+  std::set<std::string> found;
+  std::ifstream table("/proc/net/unix");
+  for (std::string line; std::getline(table, line);) {
+    auto at = line.find(" /");
+    struct stat status{};
+    if (at == std::string::npos || ::lstat(line.c_str() + at + 1, &status) != 0) continue;
+    if (S_ISSOCK(status.st_mode) && status.st_uid == ::geteuid()) found.insert(line.substr(at + 1));
+  }
+  return {found.begin(), found.end()};
 }
 
 std::vector<std::string> hidden_paths(const std::string& root) {

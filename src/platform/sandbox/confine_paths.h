@@ -17,6 +17,8 @@ std::vector<std::string> entries_but(const std::string& folder, const std::vecto
 std::vector<std::string> hidden_paths(const std::string& root);
 /// Where other programs of the user listen that would do anything for whoever asks.
 std::vector<std::string> user_sockets(const std::string& root);
+/// Every socket file of the user's that is open now, wherever it is: a terminal's, an editor's.
+std::vector<std::string> sockets_of_user();
 /// Those of them that are files to be read, and are there.
 std::vector<std::string> secret_paths(const std::string& root);
 

@@ -74,6 +74,18 @@ void make_folders(const std::string& path, size_t from) {
   ::mkdir(path.c_str(), 0755);
 }
 
+/// Something upon which `tree` can be mounted, below a folder of so many letters.
+bool make_place(const Fd& tree, const std::string& at, size_t from) {
+  struct stat status{};
+  if (!tree || ::fstat(tree.get(), &status) != 0) return false;
+  if (S_ISDIR(status.st_mode)) {
+    make_folders(at, from);
+    return true;
+  }
+  make_folders(at.substr(0, at.rfind('/')), from);
+  return static_cast<bool>(Fd(::open(at.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)));
+}
+
 /// An empty folder upon a folder, with those of `shown` in it where they were that were below.
 bool hide(const std::string& path, const std::vector<std::string>& shown) {
   struct stat status{};
@@ -87,8 +99,7 @@ bool hide(const std::string& path, const std::vector<std::string>& shown) {
       trees.emplace_back(clone_tree(each), each);
   bool good = mount_at("tmpfs", path, "tmpfs", flags, options);
   for (const auto& [tree, at] : trees) {
-    if (good) make_folders(at, path.size());
-    good = good && put_tree(tree, at);
+    good = good && make_place(tree, at, path.size()) && put_tree(tree, at);
   }
   return good && mount_at(nullptr, path, nullptr, flags | MS_REMOUNT | MS_RDONLY, options);
 }

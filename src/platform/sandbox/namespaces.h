@@ -18,7 +18,7 @@ struct NamespaceWishes {
   /// Everything else is mounted read-only, which also keeps modes, owners and times as they are.
   std::vector<std::string> writable;
   std::vector<std::string> hidden;    ///< seen as empty folders, or as nothing to read
-  std::vector<std::string> shown;     ///< folders in hidden ones that are seen all the same
+  std::vector<std::string> shown;     ///< what is in hidden folders and is seen all the same
   std::vector<std::string> kept;      ///< cannot be moved away
   std::vector<std::string> readonly;  ///< with all below; those inside `kept` after those
   std::vector<Bind> binds = {};       ///< one after another, upon all the above; `from` as it was before

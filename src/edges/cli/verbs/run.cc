@@ -62,6 +62,7 @@ Result<json::object> request_body(const Args& args) {
   body["cwd"] = folder.string();
   for (const char* name : {"worktree", "pty", "confine"})
     if (args.has(name)) body[name] = true;
+  if (args.has("no-network")) body["network"] = false;
   if (auto passages = passages_in(args); !passages.empty()) body["permit"] = json::value_from(passages);
   if (args.has("no-stdin")) body["stdin"] = false;
   return body;
@@ -121,8 +122,8 @@ Result<std::string> offer_backend(const Context& context, const std::string& tex
 Result<std::string> agent_of(Context& context, const Args& args) {
   const auto& words = args.all("words");
   bool wants_agent = args.has("model") || passages_in(args).size() < args.all("permit").size();
-  constexpr std::array commands_only = {"id",  "backend", "worktree", "pty",    "no-stdin",
-                                        "env", "cwd",     "raw",      "confine"};
+  constexpr std::array commands_only = {"id",  "backend", "worktree", "pty",     "no-stdin",
+                                        "env", "cwd",     "raw",      "confine", "no-network"};
   for (const char* flag : commands_only)
     if (args.has(flag) && wants_agent)
       return fail(Code::invalid_argument, fmt::format("run: --{} applies to commands, not to agents", flag),
@@ -228,6 +229,7 @@ void add_run_commands(std::vector<Command>& table) {
                  .summary = "give the run its own git worktree and branch"},
                 {.name = "pty", .letter = 't', .summary = "run in a pseudo-terminal"},
                 {.name = "confine", .summary = "confine the command as agents are confined"},
+                {.name = "no-network", .summary = "keep what is confined from the network"},
                 {.name = "no-stdin", .summary = "close standard input"},
                 env_flag(),
                 {.name = "cwd",
