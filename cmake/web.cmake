@@ -9,7 +9,8 @@ enable_language(ASM)
 add_custom_command(
   OUTPUT ${WEB_OUT}/web_bytes.S ${WEB_OUT}/web_assets.cc
   COMMAND ${NODE} ${CMAKE_SOURCE_DIR}/web/build.mjs ${WEB_OUT}
-  DEPENDS ${WEB_SOURCES} ${CMAKE_SOURCE_DIR}/web/build.mjs ${CMAKE_SOURCE_DIR}/package-lock.json
+  DEPENDS ${WEB_SOURCES} ${CMAKE_SOURCE_DIR}/web/build.mjs ${CMAKE_SOURCE_DIR}/web/xterm_for_csp.mjs
+    ${CMAKE_SOURCE_DIR}/package-lock.json
   COMMENT "Bundling the page"
   VERBATIM)
 set_source_files_properties(${WEB_OUT}/web_bytes.S PROPERTIES

@@ -24,8 +24,8 @@ for (const name of readdirSync(out)) if (/\.(gz|plain)$/.test(name)) rmSync(join
 
 const bundle = await build({
   entryPoints: { app: join(here, "src/shell/main.tsx"), style: join(here, "src/shell/style.css") },
-  // What the page imports when it needs it is a file of its own; esbuild puts a hash into its name.
-  splitting: true, chunkNames: "[name]-[hash]", plugins: [xterm_for_csp],
+  // What the page imports when it needs it is a file of its own. Its hash comes below: esbuild's depends on the folders, too.
+  splitting: true, chunkNames: "[name]", plugins: [xterm_for_csp],
   bundle: true, minify: true, write: false, format: "esm", target: ["es2022", "chrome109", "firefox115", "safari16"],
   jsx: "automatic", jsxImportSource: "preact", outdir: out, legalComments: "eof", logLevel: "warning",
 });
@@ -41,12 +41,18 @@ function add(name, bytes, hashed = true) {
 }
 
 const outputs = new Map(bundle.outputFiles.map(({ path, contents }) => [basename(path), contents]));
+let app = Buffer.from(outputs.get("app.js")).toString();
+for (const [name, contents] of outputs) {
+  if (name === "app.js" || name === "style.css") continue;
+  const path = add(name, contents);
+  if (!app.includes(`"./${name}"`)) throw new Error(`web: nothing imports ${name}`);
+  app = app.replaceAll(`"./${name}"`, `"./${basename(path)}"`);
+}
 const links = {
-  script: add("app.js", outputs.get("app.js")),
+  script: add("app.js", Buffer.from(app)),
   style: add("style.css", outputs.get("style.css")),
   favicon: add("favicon.svg", readFileSync(join(here, "src/shell/favicon.svg"))),
 };
-for (const [name, contents] of outputs) if (name !== "app.js" && name !== "style.css") add(`/assets/${name}`, contents, false);
 const index = readFileSync(join(here, "src/shell/index.html"), "utf8").replace(/\{\{(\w+)\}\}/g, (_, name) => links[name]);
 add("/", Buffer.from(index), false);
 

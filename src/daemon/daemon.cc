@@ -228,7 +228,7 @@ class Daemon {
 
   /// A folder that was adopted may be a copy: the places that were paired with another project stay there.
   Task<Result<>> drop_adopted_keys() {
-    if (co_await is_missing(adopted_file())) co_return Result<>();
+    if (!co_await pool_.run([path = adopted_file()] { return file_exists(path); })) co_return Result<>();
     if (auto dropped = co_await engine_->pairings().drop_all(); !dropped) co_return dropped;
     co_return co_await pool_.run([path = adopted_file()] { return remove_file(path); });
   }

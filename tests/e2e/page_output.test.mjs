@@ -105,6 +105,18 @@ test("a run with a terminal is a terminal: recorded output, typing and the size,
   assert.deepEqual(complaints, []);
 });
 
+test("a terminal that the browser cannot load is shown as text, and the page says why", async (t) => {
+  const project = await Project.started({}, t);
+  await project.start("term", ["sh", "-c", "printf '\\033[31mfirst\\033[0m\\r\\nsec'; sleep 0.5; printf 'ond\\r\\n'; cat"], { pty: true });
+  const { page, context } = await openPage(`${await project.link()}&view=locks`, t);
+  await connected(page);
+  await context.route(/terminal_screen/, (route) => route.abort());
+  await page.keyboard.press("1");
+  await page.getByText("The terminal cannot be shown, so its output is shown as text").waitFor();
+  await page.getByTestId("output").getByText("first", { exact: true }).waitFor();
+  await page.getByTestId("output").getByText("second", { exact: true }).waitFor();
+});
+
 test("the work of an agent program is shown in words, and raw on request", async (t) => {
   const project = await Project.started({ bin: [join(here, "fixtures/bin")] }, t);
   await project.start("agent", [], { backend: "codex", task: "do it" });

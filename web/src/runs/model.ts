@@ -2,11 +2,11 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { get, post } from "../base/api.ts";
 import type { LogEvent } from "../base/event.ts";
-import { safeText } from "../base/safe_text.ts";
 import { messageOf } from "../base/text.ts";
 import { append, empty_window, first, isBehind, last, page_size, prepend, type OutputWindow } from "./output_window.ts";
-import { applyRuns, inOrder, type Runs } from "./state.ts";
+import { applyRuns, inOrder, printsWork, type Runs } from "./state.ts";
 import { joined, toBase64 } from "./terminal_text.ts";
+import { lastLine } from "./texts.ts";
 import type { Line, OutputPage, Run } from "./wire.ts";
 
 const known = signal<Runs>(new Map());
@@ -24,9 +24,6 @@ export const input_error = signal("");
 
 const runPath = (id: string, rest = ""): string => `/agents/${encodeURIComponent(id)}${rest}`;
 const outputPath = (id: string, query: string, as = is_raw.peek() ? "raw" : "text"): string => runPath(id, `/output?as=${as}&${query}`);
-const agent_programs = new Set(["claude", "codex", "gemini"]);
-/// It prints JSON, which can be told in words.
-export const printsWork = (of: Run): boolean => agent_programs.has(of.backend ?? "") && !of.pty;
 
 // ---- events
 
@@ -178,7 +175,7 @@ async function readLastLines(): Promise<void> {
       const page = await get<OutputPage>(outputPath(row.task_id, "tail=1", "text"));
       const line = page.lines.at(-1);
       const now = known.value.get(row.task_id);
-      if (line && now && now.last_line === undefined) known.value = new Map(known.value).set(row.task_id, { ...now, last_line: safeText(line.data) });
+      if (line && now && now.last_line === undefined) known.value = new Map(known.value).set(row.task_id, { ...now, last_line: lastLine(line.data) });
     } catch {
       return;
     }

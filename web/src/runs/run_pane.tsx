@@ -3,9 +3,9 @@ import { loaded } from "../base/connection.ts";
 import { oneLine } from "../base/text.ts";
 import { ConfirmButton } from "../ui/confirm_button.tsx";
 import { Facts } from "../ui/facts.tsx";
-import { is_raw, kill, printsWork, readRun, runWith, select, selected, showRaw } from "./model.ts";
+import { is_raw, kill, readRun, runWith, select, selected, showRaw } from "./model.ts";
 import { Output } from "./output.tsx";
-import { isActive } from "./state.ts";
+import { isActive, printsWork } from "./state.ts";
 import { TerminalPane } from "./terminal_pane.tsx";
 import { command } from "./texts.ts";
 

@@ -16,6 +16,11 @@ test("a run goes from started to completed", () => {
   assert.ok(runs.get("a")?.ended_at);
 });
 
+test("the JSON of an agent program is not its last line", () => {
+  const runs = applyRuns(none, [event("agent.starting", { backend: "claude" }, "c"), event("agent.output", { lines: [line(1, "hello"), line(2, '{"type":"result"}')] }, "c")]);
+  assert.deepEqual([runs.get("c")?.last_line, runs.get("c")?.last_seq], [undefined, 2]);
+});
+
 test("a snapshot replaces the runs and keeps their last lines", () => {
   const before = applyRuns(none, [event("agent.started", {}, "gone"), event("agent.output", { lines: [line(1, "hello")] }, "b")]);
   const runs = applyRuns(before, [event("state.snapshot", { agents: [{ task_id: "b", status: "running" }] })]);

@@ -1,6 +1,6 @@
 // How events change the runs. Pure.
 import type { LogEvent } from "../base/event.ts";
-import { safeText } from "../base/safe_text.ts";
+import { lastLine } from "./texts.ts";
 import type { Line, Run, Status } from "./wire.ts";
 
 export interface RunRow extends Run {
@@ -21,6 +21,10 @@ const statusOf: Record<string, Status> = {
 };
 
 export const isActive = (run: Run): boolean => run.status === "starting" || run.status === "running";
+
+const agent_programs = new Set(["claude", "codex", "gemini"]);
+/// It prints JSON, which can be told in words.
+export const printsWork = (run: Run): boolean => agent_programs.has(run.backend ?? "") && !run.pty;
 
 const isRunEvent = ({ type }: LogEvent): boolean => (type.startsWith("agent.") && !type.includes("question")) || type === "run.purged" || type === "tasks.purged";
 
@@ -57,7 +61,7 @@ function applyOne(runs: Map<string, RunRow>, event: LogEvent): void {
   if (event.type === "agent.output") {
     const newest = lines?.at(-1);
     after.last_seq = Math.max(before.last_seq ?? 0, newest?.seq ?? facts.last_seq ?? 0);
-    if (newest) after.last_line = safeText(newest.data);
+    if (newest && !(printsWork(before) && newest.data.startsWith("{"))) after.last_line = lastLine(newest.data);
   } else {
     // A task id can be started again: forget how the earlier run ended.
     if (event.type === "agent.started" || event.type === "agent.starting")

@@ -1,13 +1,14 @@
 import { useEffect, useRef } from "preact/hooks";
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { messageOf } from "../base/text.ts";
-import { input_error, output, resize, run, type } from "./model.ts";
+import { followAgain, input_error, output, resize, run, type } from "./model.ts";
 import { isActive } from "./state.ts";
 import { sizeFor, TerminalFeed } from "./terminal_text.ts";
 
 type Screen = InstanceType<typeof import("./terminal_screen.ts").TerminalScreen>;
 
 const size = signal<{ rows: number; cols: number } | null>(null);
+const is_active = computed(() => !!run.value && isActive(run.value));
 const resize_delay_ms = 120;
 const scrollbar_width = 14;
 
@@ -22,7 +23,6 @@ function connect(id: string, box: HTMLElement, screen: Screen): () => void {
     if (!fits || (fits.rows === size.value?.rows && fits.cols === size.value.cols)) return;
     size.value = fits;
     screen.resize(fits);
-    if (run.value && isActive(run.value)) void resize(id, fits);
   };
   let timer = 0;
   const observer = new ResizeObserver(() => {
@@ -31,6 +31,7 @@ function connect(id: string, box: HTMLElement, screen: Screen): () => void {
   });
   size.value = null;
   fit();
+  followAgain();
   observer.observe(box);
   const ends = [
     effect(() => {
@@ -38,7 +39,8 @@ function connect(id: string, box: HTMLElement, screen: Screen): () => void {
       if (is_anew) screen.reset();
       screen.write(text);
     }),
-    effect(() => screen.acceptInput(!!run.value && isActive(run.value))),
+    effect(() => screen.acceptInput(is_active.value)),
+    effect(() => { if (is_active.value && size.value) void resize(id, size.value); }),
   ];
   return () => {
     clearTimeout(timer);
@@ -65,14 +67,13 @@ export function TerminalPane({ id, failed }: { id: string; failed: (why: string)
       close();
     };
   }, [id]);
-  const is_active = !!run.value && isActive(run.value);
   return (
     <div class="output">
       <div class="terminal-box" ref={box} role="group" aria-label="Terminal" data-testid="terminal" />
       <p class="output-foot" ref={foot} tabIndex={-1}>
         <span class="is-size">{size.value ? `${size.value.cols} × ${size.value.rows}` : "loading the terminal…"}</span>
         {input_error.value ? <span class="output-error" role="alert">{input_error.value}</span>
-          : <span>{is_active ? "typing goes to the run · Ctrl+] leaves it" : "the run has ended"}</span>}
+          : <span>{is_active.value ? "typing goes to the run · Ctrl+] leaves it" : "the run has ended"}</span>}
       </p>
     </div>
   );

@@ -1,6 +1,6 @@
 // Texts about runs. Pure.
 import type { LogEvent } from "../base/event.ts";
-import { safeText } from "../base/safe_text.ts";
+import { safeText, stripEscapes } from "../base/safe_text.ts";
 import type { Run } from "./wire.ts";
 
 export function command(run: Run): string {
@@ -8,12 +8,15 @@ export function command(run: Run): string {
   return safeText(words.replace(/\s+/g, " "));
 }
 
+/// The last line of a text that says something, safe to show: a terminal's record has many lines, and so have words that were told.
+export const lastLine = (text: string): string => safeText(stripEscapes(text).split("\n").filter((line) => line.trim()).at(-1) ?? "");
+
 /// A description of a run's event in one line.
 export function describeRun(event: LogEvent): string {
   const data = event.data as Record<string, unknown> & { lines?: { seq: number; data: string }[]; prompt?: string };
   if (event.type === "agent.output") {
     const lines = data.lines ?? [];
-    const line = safeText(lines.at(-1)?.data ?? "");
+    const line = lastLine(lines.at(-1)?.data ?? "");
     return lines.length > 1 ? `${lines.length} lines · ${line}` : line;
   }
   if (data.prompt) return safeText(data.prompt);

@@ -3,14 +3,22 @@ import type { Span, Style } from "../base/styled_text.ts";
 
 const hex = (colour: Rgb | undefined): string | undefined => colour && `#${colour.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 
-/// The colours for both schemes, as properties that styled.css chooses from.
+const max_known = 1000;
+const known = new Map<string, Record<string, string>>();
+
+/// The colours for both schemes, as properties that styled.css chooses from. Computed once: the same few are used again and again.
 function properties(style: Style): Record<string, string> {
+  const key = JSON.stringify([style.text, style.paper, style.dim, style.inverse]);
+  const before = known.get(key);
+  if (before) return before;
   const found: Record<string, string> = {};
   for (const name of ["light", "dark"] as const) {
     const { text, paper } = coloursIn(schemes[name], style);
     if (text) found[`--text-${name}`] = hex(text)!;
     if (paper) found[`--paper-${name}`] = hex(paper)!;
   }
+  if (known.size >= max_known) known.clear();
+  known.set(key, found);
   return found;
 }
 
