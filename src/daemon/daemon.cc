@@ -9,6 +9,7 @@
 #include "daemon/caller.h"
 #include "daemon/engine.h"
 #include "daemon/losses.h"
+#include "daemon/ports.h"
 #include "daemon/state_folder.h"
 #include "daemon/state_guard.h"
 #include "edges/http/http_edge.h"
@@ -54,38 +55,8 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   return arguments;
 }
 
-/// The port of the last daemon here, so that open pages find us again; 0 if there was none.
-uint16_t last_port(const api::Project& project) {
-  auto url = read_file(project.url_file(), 256);
-  auto colon = url ? url->rfind(':') : std::string::npos;
-  uint16_t port = 0;
-  if (colon != std::string::npos) std::from_chars(url->data() + colon + 1, url->data() + url->size(), port);
-  return port;
-}
-
 /// What is told while the page is not where the settings say.
 const std::string port_trouble = "port";
-
-/// A port that was typed has to be free. One that is only set need not: a daemon that does not start cannot
-/// even say so, and nothing else of it needs the port. Then, and without any, it is the one we had, the next
-/// free one from 8765 on, at last any.
-Result<Fd> listen_tcp(const api::Project& project, const Arguments& typed, const Config& config) {
-  if (typed.port) {
-    auto bound = http::listen_loopback(*typed.port);
-    if (!bound) bound.error().hint = "choose another with --port, or omit --port to use a free one";
-    return bound;
-  }
-  if (config.port) {
-    auto bound = http::listen_loopback(*config.port);
-    if (bound) return bound;
-    log_error("cannot use the port that is set", bound.error(), {{"port", *config.port}});
-  }
-  if (auto port = last_port(project); port != 0)
-    if (auto bound = http::listen_loopback(port)) return bound;
-  for (uint16_t port = 8765; port < 8865; ++port)
-    if (auto bound = http::listen_loopback(port)) return bound;
-  return http::listen_loopback(0);
-}
 
 /// Says where the page is, if that is not where the settings say.
 void tell_port(const Arguments& typed, const Config& config, uint16_t port) {
@@ -136,7 +107,7 @@ class Daemon {
     auto token = load_token(project_);
     if (!token) return fail(token.error());
     token_ = *token;
-    auto tcp = listen_tcp(project_, arguments_, config_);
+    auto tcp = listen_for(project_, {.typed = arguments_.port, .set = config_.port}, port_notes());
     if (!tcp) return fail(tcp.error());
     auto port = http::port_of(*tcp);
     tell_port(arguments_, config_, port);

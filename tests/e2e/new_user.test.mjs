@@ -124,6 +124,21 @@ test("a port that is set and taken disables nothing; the port that was found is 
   assert.equal(new URL(url()).port, String(port), "the one that is set, as soon as it is free");
 });
 
+test("a project keeps its port while its daemon is stopped", async (t) => {
+  const [first, second] = [new Project(), new Project()];
+  t.after(() => Promise.all([first.close(), second.close()]));
+  // Two projects of one person.
+  for (const name of ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"]) second.env[name] = first.env[name];
+  const url = (project) => readFileSync(project.path(".coven/url"), "utf8").trim();
+  await ok(first, "daemon", "start");
+  const own = url(first);
+  await ok(first, "daemon", "stop");
+  await ok(second, "daemon", "start");
+  assert.notEqual(url(second), own);
+  await ok(first, "daemon", "start");
+  assert.equal(url(first), own);
+});
+
 test("the example of teams.yaml is the one in its documentation, and runs", async (t) => {
   const example = readFileSync(join(repository, "examples/team/teams.yaml"), "utf8");
   const page = readFileSync(join(repository, "docs/formats/teams.md"), "utf8");

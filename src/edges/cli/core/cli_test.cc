@@ -360,13 +360,12 @@ TEST_F(Cli, OutsideAProjectLookingSaysSoAndCreatesNothing) {
 
 TEST_F(Cli, HelpIsOneScreenWithEveryVerb) {
   auto help = cru({"--help"}).out;
-  EXPECT_LE(std::ranges::count(help, '\n'), 46);
+  EXPECT_LE(std::ranges::count(help, '\n'), 44);
   for (std::string_view rest = help; !rest.empty();) {
     auto line = rest.substr(0, rest.find('\n'));
     EXPECT_LE(line.size(), 100u) << line;
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
   }
-  EXPECT_EQ(help.find("Runs "), std::string::npos) << "no verb is missing and was added at the end";
   for (const auto& command : all_commands()) {
     if (command.hidden) continue;
     auto space = command.path.find(' ');

@@ -48,8 +48,8 @@ class Args {
 };
 
 struct Command {
-  std::string path;  ///< "questions answer"
-  std::string group;
+  std::string path;   ///< "questions answer"
+  std::string group;  ///< under which help lists it if the overview has no line for it (help.cc)
   std::string summary;
   std::vector<Argument> arguments = {};
   std::vector<Flag> flags = {};

@@ -55,7 +55,8 @@ struct HelpGroup {
   std::vector<HelpRow> rows;
 };
 
-/// The overview is one screen: it is written by hand, and what is missing in it is added at its end.
+/// The overview is one screen: it is written by hand, and a verb that is missing in it gets a line of its
+/// own.
 const std::vector<HelpGroup>& groups() {
   static const std::vector<HelpGroup> all = {
       {"Runs",
@@ -66,7 +67,7 @@ const std::vector<HelpGroup>& groups() {
         {"events", "the log of everything that happened"}}},
       {"Questions",
        {{"questions list|show|answer", "what agents ask you"}, {"ask", "ask a person, from inside a run"}}},
-      {"Agents and chats",
+      {"Agents",
        {{"agents list|show|validate|new", "definitions of agents"},
         {"chat", "talk to an agent that delegates work to others"},
         {"chats, sessions list|show|open|prune", "earlier chats and the reports of agents"},
@@ -85,14 +86,11 @@ const std::vector<HelpGroup>& groups() {
         {"guardrails", "check a command against the rules"}}},
       {"Project",
        {{"notes search|list|read|index|status", "the project's markdown"},
-        {"hooks install|uninstall|status", "connect Claude Code or Codex"},
-        {"mcp", "the MCP server for agent hosts"},
+        {"hooks install|uninstall|status, mcp", "connect Claude Code, Codex or another MCP client"},
         {"trust, untrust", "let in what the repository brings, or keep it out"}}},
-      {"cru itself",
-       {{"open", "the web page"},
-        {"pair, pair redeem|list|revoke", "give another place your rights"},
-        {"daemon start|stop|restart|status", "the daemon; other commands start it by themselves"},
-        {"daemon logs|run|adopt", "its log; in the foreground; with an older state folder"},
+      {"cru",
+       {{"open, pair, pair redeem|list|revoke", "the web page; give another place your rights"},
+        {"daemon start|stop|restart|status|logs|run|adopt", "other commands start it by themselves"},
         {"config, config path, doctor", "settings, and what is wrong with them"},
         {"demo, completion, version", "a tour, shell completions, the version"}}},
   };
@@ -139,15 +137,15 @@ std::vector<const Command*> verbs_of(std::span<const Command> commands, const st
 std::string help_overview(std::span<const Command> commands) {
   std::string out = "cru supervises a crew of AI agents on this machine.\n\nUsage: cru COMMAND [options]\n\n";
   std::set<std::string> told;
+  for (const auto& group : groups())
+    for (const auto& row : group.rows) told.merge(paths_of(row.verbs));
   for (const auto& group : groups()) {
     out += fmt::format("{}\n", group.title);
-    for (const auto& row : group.rows) {
-      out += overview_line(row.verbs, row.purpose);
-      told.merge(paths_of(row.verbs));
-    }
+    for (const auto& row : group.rows) out += overview_line(row.verbs, row.purpose);
+    for (const auto& command : commands)
+      if (!command.hidden && command.group == group.title && !told.contains(command.path))
+        out += overview_line(command.path, command.summary);
   }
-  for (const auto& command : commands)
-    if (!command.hidden && !told.contains(command.path)) out += overview_line(command.path, command.summary);
   out +=
       "\nEvery command has --help, --json, --project DIR and --no-color. A noun alone lists: cru locks.\n"
       "Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 denied, 5 daemon unreachable,\n"

@@ -224,7 +224,7 @@ Command make_command(const Operation& operation) {
   Command command;
   command.path = operation.cli.verb;
   command.group = operation.cli.verb.starts_with("questions") ? "Questions"
-                  : operation.cli.verb.starts_with("pair")    ? "Daemon"
+                  : operation.cli.verb.starts_with("pair")    ? "cru"
                   : operation.is_coordination                 ? "Coordination"
                                                               : "Runs";
   command.summary = operation.summary;

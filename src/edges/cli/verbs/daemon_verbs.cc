@@ -184,7 +184,7 @@ Result<int> daemon_logs_verb(Context& context, const Args& args) {
 }  // namespace
 
 void add_daemon_commands(std::vector<Command>& table) {
-  const std::string group = "Daemon";
+  const std::string group = "cru";
   Flag port{.name = "port",
             .kind = Kind::number,
             .value = "N",

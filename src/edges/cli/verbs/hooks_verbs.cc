@@ -147,7 +147,7 @@ void add_hooks_commands(std::vector<Command>& table) {
   flags.push_back({.name = "dry-run", .letter = 'n', .summary = "only show the diff"});
   table.push_back(
       {.path = "hooks install",
-       .group = "Hooks",
+       .group = "Project",
        .summary = "Installs hooks that register sessions of Claude Code or Codex and enforce locks",
        .flags = flags,
        .examples = {"cru hooks install --dry-run", "cru hooks install", "cru hooks install --codex"},
@@ -158,19 +158,19 @@ void add_hooks_commands(std::vector<Command>& table) {
            "files. Codex runs hooks only after you have trusted them; cru doctor shows whether you have."});
   table.push_back(
       {.path = "hooks uninstall",
-       .group = "Hooks",
+       .group = "Project",
        .summary = "Removes exactly what install added",
        .flags = flags,
        .examples = {"cru hooks uninstall --dry-run", "cru hooks uninstall"},
        .run = [](Context& context, const Args& args) { return change_verb(context, args, false); }});
   table.push_back({.path = "hooks status",
-                   .group = "Hooks",
+                   .group = "Project",
                    .summary = "Shows the installed hooks and the last hook error",
                    .flags = std::move(status_flags),
                    .examples = {"cru hooks status", "cru hooks status --json"},
                    .run = status_verb});
   table.push_back({.path = "hook",
-                   .group = "Hooks",
+                   .group = "Project",
                    .summary = "Called by installed hooks; reads JSON from standard input",
                    .arguments = {{.name = "event",
                                   .summary = "session-start, session-end, user-prompt-submit, pre-tool-use, "

@@ -144,7 +144,7 @@ Result<int> index_verb(Context& context, const Args& args) {
 Command row(const std::string& operation, std::string path) {
   auto command = generic_command(operation);
   command.path = std::move(path);
-  command.group = "Notes";
+  command.group = "Project";
   return command;
 }
 

@@ -128,13 +128,13 @@ Result<int> demo_verb(Context& context, const Args& args) {
 void add_other_commands(std::vector<Command>& table) {
   table.push_back(
       {.path = "open",
-       .group = "Daemon",
+       .group = "cru",
        .summary = "Prints the address of the web page, and opens it if there is a desktop",
        .run = open_verb,
        .details = "Whoever opens the address within a day has your rights in this project: treat it as a\n"
                   "password. `cru pair list` shows what has been opened."});
   table.push_back({.path = "pair",
-                   .group = "Daemon",
+                   .group = "cru",
                    .summary = "Makes a code by which another place gets your rights in this project",
                    .flags = {{.name = "label",
                               .kind = Kind::text,
@@ -148,7 +148,7 @@ void add_other_commands(std::vector<Command>& table) {
                        "See also: pair redeem, pair list, pair revoke."});
   table.push_back(
       {.path = "pair redeem",
-       .group = "Daemon",
+       .group = "cru",
        .summary = "Exchanges a code for a key, which commands here then use",
        .examples = {"cru pair redeem"},
        .run = redeem_verb,

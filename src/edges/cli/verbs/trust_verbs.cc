@@ -193,7 +193,7 @@ Result<int> untrust_verb(Context& context, const Args& args) {
 void add_trust_commands(std::vector<Command>& table) {
   table.push_back(
       {.path = "trust",
-       .group = "cru",
+       .group = "Project",
        .summary = "Shows what the project brings that could run commands or spend money, and trusts it",
        .arguments = {{.name = "files", .summary = "only these files", .required = false, .rest = true}},
        .flags = {{.name = "yes", .letter = 'y', .summary = "trust it without asking"},
@@ -208,7 +208,7 @@ void add_trust_commands(std::vector<Command>& table) {
            "waits."});
   table.push_back(
       {.path = "untrust",
-       .group = "cru",
+       .group = "Project",
        .summary = "Forgets that files of the project are trusted",
        .arguments =
            {{.name = "files", .summary = "the files; default: all", .required = false, .rest = true}},

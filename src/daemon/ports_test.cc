@@ -1,0 +1,83 @@
+#include "daemon/ports.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "platform/files/files.h"
+#include "platform/files/temporary_folder_fixture.h"
+#include "platform/net/http/listen.h"
+
+namespace cru::daemon {
+namespace {
+
+class Ports : public testing::Test {
+ public:
+  /// A project whose daemon ran before, at `port`.
+  api::Project project(const std::string& name, uint16_t port = 0) {
+    api::Project made{folder / name};
+    std::filesystem::create_directories(made.state());
+    if (port != 0) had(made, port);
+    return made;
+  }
+  static void had(const api::Project& project, uint16_t port) {
+    ASSERT_TRUE(write_file(project.url_file(), fmt::format("http://127.0.0.1:{}/\n", port)));
+  }
+  /// One start: the port, which is free again afterwards.
+  uint16_t start(const api::Project& project, WantedPort wanted = {}) {
+    auto bound = listen_for(project, wanted, notes);
+    if (!bound) return 0;
+    auto port = http::port_of(*bound);
+    had(project, port);
+    return port;
+  }
+  TemporaryFolder folder;
+  const std::string notes = folder / "ports";
+};
+
+TEST_F(Ports, AreKeptByTheirProjectsWhileNobodyListens) {
+  auto a = project("a"), b = project("b");
+  auto first = start(a);
+  auto second = start(b);
+  ASSERT_NE(first, 0);
+  EXPECT_NE(first, second) << "it is free, and it is a's";
+  EXPECT_EQ(start(a), first);
+  EXPECT_EQ(start(b), second);
+}
+
+TEST_F(Ports, ComeFreeWithTheirProjects) {
+  auto a = project("a"), b = project("b");
+  auto first = start(a);
+  std::filesystem::remove_all(a.root);
+  EXPECT_EQ(start(b), first);
+}
+
+TEST_F(Ports, ThatAreSetAndTakenAreReplacedAndTakenUpAgain) {
+  auto other = http::listen_loopback(0);
+  ASSERT_TRUE(other);
+  auto taken = http::port_of(*other);
+  auto a = project("a");
+  auto found = start(a, {.typed = {}, .set = taken});
+  ASSERT_NE(found, 0);
+  EXPECT_NE(found, taken);
+  EXPECT_EQ(start(a, {.typed = {}, .set = taken}), found) << "the same one again";
+  other->reset();
+  EXPECT_EQ(start(a, {.typed = {}, .set = taken}), taken);
+}
+
+TEST_F(Ports, ThatAreTypedMustBeFree) {
+  auto other = http::listen_loopback(0);
+  ASSERT_TRUE(other);
+  auto refused = listen_for(project("a"), {.typed = http::port_of(*other), .set = {}}, notes);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::conflict);
+}
+
+TEST_F(Ports, AreFoundWithoutAFolderForNotes) {
+  auto bound = listen_for(project("a"), {}, "");
+  ASSERT_TRUE(bound);
+  EXPECT_NE(http::port_of(*bound), 0);
+}
+
+}  // namespace
+}  // namespace cru::daemon
