@@ -170,6 +170,7 @@ class Runs {
   void wake_pump(const ActiveRunPtr& active);
   Task<void> pump(ActiveRunPtr active);
   Task<bool> tell_growth(const ActiveRunPtr& active);
+  Task<Result<Run>> record_end(ActiveRunPtr active);
   Task<void> close_stdin(const ActiveRunPtr& active);
   /// What a search for questions found, and up to where it saw whole lines.
   struct Scan {
