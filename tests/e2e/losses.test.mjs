@@ -99,6 +99,7 @@ test("an output file that is shorter than its record", async (t) => {
 
 test("folders of .coven that were removed while the daemon was down", async (t) => {
   const project = await killed(t);
+  await project.endKeeper();  // which would make them again
   for (const name of ["output", "exits"]) rmSync(project.path(".coven", name), { recursive: true });
   await project.startDaemon();
   await said(project, /folders were gone from \.coven when the daemon started, with all that was in them: exits, output/);
