@@ -106,6 +106,18 @@ test("folders of .coven that were removed while the daemon was down", async (t) 
   await said(project, /output is lost: 10 lines of 1 run \(old\)/);
 });
 
+test("a database that is removed while the daemon runs: what is acknowledged is there again, and it is said", async (t) => {
+  const project = await killed(t);
+  await project.startDaemon();
+  rmSync(database(project));
+  await project.sh("after", "true");
+  await project.ended("after");
+  await said(project, /somebody removed .*coven\.db.* while the daemon ran/);
+  await project.restartDaemon();
+  for (const id of ["old", "after"]) assert.equal((await project.run(id)).status, "completed");
+  assert.deepEqual(await troubles(project), []);
+});
+
 test("a folder of .coven that is removed while the daemon runs", async (t) => {
   const project = await killed(t);
   await project.startDaemon();
