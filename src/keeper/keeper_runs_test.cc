@@ -67,6 +67,14 @@ TEST_F(KeeperRuns, SaysWhichStepOfAStartFailed) {
   EXPECT_EQ(text_or(daemon_->ask({{"op", "dance"}}), "error"), "unknown_op");
 }
 
+TEST_F(KeeperRuns, SaysInWordsWhyTheOutputCannotBeWritten) {
+  fs::create_symlink("/dev/null", root_ / ".coven/output/task-a.jsonl");
+  auto reply = daemon_->ask(command("a", "true"));
+  EXPECT_EQ(text_or(reply, "step"), "output");
+  EXPECT_EQ(text_or(reply, "message"),
+            ".coven/output/task-a.jsonl is a symbolic link, which is not followed");
+}
+
 TEST_F(KeeperRuns, StartsAUidOnlyOnce) {
   auto first = start("a", "echo hi; read x");
   auto second = start("a", "echo hi; read x");

@@ -46,6 +46,15 @@ std::string read_command(const json::object& request, SpawnRequest& command) {
   return {};
 }
 
+/// Why a run's output cannot be written, in words: its start is refused for it.
+std::string why_no_output(const std::string& path, int error) {
+  if (error == ELOOP) return path + " is a symbolic link, which is not followed";
+  if (error == EACCES || error == EPERM) return path + " may not be written: does it belong to another user?";
+  if (error == ENOSPC || error == EDQUOT) return "there is no space on the disk for " + path;
+  if (error == EBUSY) return path + " is in use";
+  return path + ": " + std::strerror(error);
+}
+
 json::object started(const std::string& uid, int64_t pid, int64_t start_time, const std::string& boot_id,
                      int64_t first_seq) {
   return {
@@ -149,14 +158,14 @@ void Keeper::start(const Asker& asker, const json::object& request) {
   SpawnRequest command;
   if (auto wrong = read_command(request, command); !wrong.empty())
     return refuse(asker, "invalid_argument", wrong);
-  auto failed = [&](const char* step, int error) {
-    refuse(asker, "spawn_failed", std::string(step) + ": " + std::strerror(error),
-           {{"step", step}, {"errno", error}});
+  auto failed = [&](const char* step, int error, std::string why = {}) {
+    if (why.empty()) why = std::string(step) + ": " + std::strerror(error);
+    refuse(asker, "spawn_failed", why, {{"step", step}, {"errno", error}});
   };
   for (const auto& [other, run] : runs_)
-    if (run->output_path == path) return failed("output", EBUSY);
+    if (run->output_path == path) return failed("output", EBUSY, why_no_output(path, EBUSY));
   auto output = Output::open(root_.get(), path);
-  if (!output) return failed("output", output.error());
+  if (!output) return failed("output", output.error(), why_no_output(path, output.error()));
   command.open_files = open_files_;
   auto grace = Duration(std::clamp<int64_t>(int_or(request, "grace_ms", 10000), 0, 3600000));
   command.custody = {uid, grace, runs_lock_.get(), exits_folder_.get(), heap_};

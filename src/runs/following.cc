@@ -5,6 +5,7 @@
 #include "base/id.h"
 #include "platform/files/log.h"
 #include "runs/active_run.h"
+#include "store/retry.h"
 
 namespace cru::runs {
 namespace {
@@ -96,8 +97,7 @@ Task<void> Runs::pump(ActiveRunPtr active) {
     if (active->known_seq > active->told_seq) told = co_await tell_growth(active);
     if (told && active->known_seq == active->told_seq && active->end) {
       if (auto* ended = std::get_if<Ended>(&*active->end)) ended->report = co_await read_report(active);
-      if (active->kill) (void)co_await apply(active->task_id, active->uid, KillRequested{*active->kill});
-      auto ended = co_await apply(active->task_id, active->uid, *active->end);
+      auto ended = co_await record_end(active);
       // Gone or started anew: then there is nothing left to record.
       if (ended || ended.error().code == Code::not_found || ended.error().code == Code::conflict) break;
       log_error("cannot record the end of a run; retrying", ended.error(), {{"task_id", active->task_id}});
@@ -108,6 +108,16 @@ Task<void> Runs::pump(ActiveRunPtr active) {
   }
   active->pumping = false;
   if (active->end) unfollow(active);
+}
+
+/// A kill that could not be recorded comes first: it is why the run has ended.
+Task<Result<Run>> Runs::record_end(ActiveRunPtr active) {
+  if (active->kill) {
+    auto killed = co_await apply(active->task_id, active->uid, KillRequested{*active->kill});
+    if (!killed && is_transient(killed.error().code)) co_return killed;
+    active->kill.reset();
+  }
+  co_return co_await apply(active->task_id, active->uid, *active->end);
 }
 
 /// Nothing of `active` changes before the commit, so that a failure leaves all of it to be done again.

@@ -206,6 +206,7 @@ class Runs {
   Task<void> pump(ActiveRunPtr active);
   Task<bool> tell_growth(const ActiveRunPtr& active);
   Task<Report> read_report(ActiveRunPtr active);
+  Task<Result<Run>> record_end(ActiveRunPtr active);
   Task<void> close_stdin(const ActiveRunPtr& active);
   /// What a search for questions found, and up to where it saw whole lines.
   struct Scan {

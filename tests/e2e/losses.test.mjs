@@ -99,10 +99,23 @@ test("an output file that is shorter than its record", async (t) => {
 
 test("folders of .coven that were removed while the daemon was down", async (t) => {
   const project = await killed(t);
+  await project.endKeeper();  // which would make them again
   for (const name of ["output", "exits"]) rmSync(project.path(".coven", name), { recursive: true });
   await project.startDaemon();
   await said(project, /folders were gone from \.coven when the daemon started, with all that was in them: exits, output/);
   await said(project, /output is lost: 10 lines of 1 run \(old\)/);
+});
+
+test("a database that is removed while the daemon runs: what is acknowledged is there again, and it is said", async (t) => {
+  const project = await killed(t);
+  await project.startDaemon();
+  rmSync(database(project));
+  await project.sh("after", "true");
+  await project.ended("after");
+  await said(project, /somebody removed (the database|part of \.coven)/);
+  await project.restartDaemon();
+  for (const id of ["old", "after"]) assert.equal((await project.run(id)).status, "completed");
+  assert.deepEqual(await troubles(project), []);
 });
 
 test("a folder of .coven that is removed while the daemon runs", async (t) => {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* nameless_trouble = "database";
 constexpr const char* cut_trouble = "cut database";
+constexpr const char* removed_trouble = "removed state";  // as daemon/state_guard.cc calls it
 
 /// A closure met what its rules do not know. Its caller gets an error; nobody else is troubled.
 Error damaged_records(const std::exception& surprise) {
@@ -188,6 +189,10 @@ Result<> Committer::write_again() {
     connection_ = *std::move(opened);
     ++generation_;
     log_warn("the database was removed while in use and was written again", {{"path", options_.path}});
+    if (!has_trouble(removed_trouble))
+      tell_trouble(removed_trouble,
+                   "somebody removed the database .coven/coven.db while the daemon ran: it was "
+                   "written again with everything that had been acknowledged");
     return {};
   } catch (const StoreFailure& failure) {
     fs::remove(again, ignored);

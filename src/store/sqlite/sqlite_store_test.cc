@@ -303,9 +303,11 @@ TEST_F(StoreTest, ADatabaseThatIsRemovedUnderItIsWrittenAgainBeforeAnythingIsAck
     add();
     add();
     EXPECT_TRUE(fs::exists(path()));
+    EXPECT_TRUE(end_trouble("removed state")) << "and is not passed over in silence";
   }
   fs::remove_all(folder);
   add();
+  EXPECT_TRUE(end_trouble("removed state"));
   reopen();
   EXPECT_EQ(notes(), expected);
   EXPECT_EQ(*read([](Reader& reader) -> Result<int64_t> { return reader.last_event(); }), number);

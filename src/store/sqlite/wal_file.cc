@@ -38,9 +38,9 @@ Checksum checksum_at(std::string_view bytes, size_t at) {
 
 bool is_page_size(uint32_t size) { return size >= 512 && size <= 65536 && std::has_single_bit(size); }
 
-class Reader {
+class WalReader {
  public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes), page_size_(big_endian(bytes, 8)) {
+  explicit WalReader(std::string_view bytes) : bytes_(bytes), page_size_(big_endian(bytes, 8)) {
     is_big_endian_ = big_endian(bytes, 0) == magic + 1;
     sum_.add(bytes.substr(0, 24), is_big_endian_);
     is_sound_ = (big_endian(bytes, 0) | 1) == (magic | 1) && big_endian(bytes, 4) == format &&
@@ -86,7 +86,7 @@ class Reader {
 }  // namespace
 
 WalFile read_wal(std::string_view bytes) {
-  return bytes.size() < header_size ? WalFile() : Reader(bytes).read();
+  return bytes.size() < header_size ? WalFile() : WalReader(bytes).read();
 }
 
 }  // namespace cru::sqlite
