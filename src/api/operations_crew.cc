@@ -88,10 +88,12 @@ void add_subagents(std::vector<Operation>& table) {
   auto wait_for = result_wait;
   wait_for.in = In::query;
   wait_for.fallback = "0";
+  auto which = subagent_id;
+  which.summary = "the subagent's task id; latest: the one that you spawned last";
   table.push_back({.name = "get_subagent",
                    .summary = "Shows a subagent and, once it has finished, its report",
                    .routes = {{"GET", "/subagents/{task_id}"}},
-                   .fields = {subagent_id, wait_for},
+                   .fields = {which, wait_for},
                    .callers = anyone,
                    .reads_only = true,
                    .idempotent = true,

@@ -176,6 +176,17 @@ Task<Result<std::string>> Crew::run_command(std::string run_id, json::object inp
   co_return co_await workbench_.call(std::move(call), active->stop);
 }
 
+Task<Result<std::string>> Crew::latest_of(Spawner spawner) {
+  co_return co_await store_.read([spawner](Reader& reader) -> Result<std::string> {
+    bool is_person = spawner.kind == Spawner::Kind::person;
+    auto chat = is_person ? std::nullopt : find_spawner(reader, spawner.id, spawner.kind).chat;
+    auto newest =
+        chat || is_person ? list_subagents(reader, chat ? chat->id : "", 1) : std::vector<Subagent>();
+    if (newest.empty()) return fail(Code::not_found, "no agent was spawned", "task_id");
+    return newest.front().task_id;
+  });
+}
+
 Task<Result<bool>> Crew::is_of(Spawner spawner, std::string chat_id) {
   if (spawner.kind == Spawner::Kind::person) co_return true;
   auto found = co_await store_.read(

@@ -119,6 +119,9 @@ class Crew {
   Task<Result<std::string>> run_command(std::string run_id, json::object input);
   /// What a run of ours is allowed; nothing for a run that is no thread's mind.
   Task<Result<std::optional<Permissions>>> permissions_of_run(std::string run_id);
+  /// The newest subagent of the one who asks, for whoever gave up waiting and never learned its id. Errors:
+  /// not_found.
+  Task<Result<std::string>> latest_of(Spawner spawner);
   /// Whether this is a chat of the one who asks. A person's are all.
   Task<Result<bool>> is_of(Spawner spawner, std::string chat_id);
 

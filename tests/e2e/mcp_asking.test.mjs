@@ -86,7 +86,7 @@ async function stateless(project, agent, method, params, capabilities) {
   const text = await response.text();
   const messages = response.headers.get("content-type").includes("event-stream") ? [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data)) : [JSON.parse(text)];
   const { result, error } = messages.find((message) => "result" in message || "error" in message);
-  if (error) throw Object.assign(new Error(error.message), error);
+  if (error) throw Object.assign(new Error(error.message), error, { status: response.status });
   return result;
 }
 
@@ -116,7 +116,7 @@ test("a subagent is a task for a client that knows tasks: a handle at once, its 
   const named = { taskId: handle.taskId };
   assert.equal((await ask("tasks/get", named)).status, "working");
   await assert.rejects(stateless(crew, "bob", "tasks/get", named, { extensions: { [tasks]: {} } }), { code: -32602 });
-  await assert.rejects(ask("tasks/get", named, {}), { code: -32021 });
+  await assert.rejects(ask("tasks/get", named, {}), { code: -32021, status: 400 });
   held.open();
   const done = await waitFor(async () => { const state = await ask("tasks/get", named); return state.status === "completed" && state; }, { what: "the task is completed" });
   assert.match(done.result.structuredContent.result, /Done at last\./);

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { messageOf, waitFor } from "./harness.mjs";
 import { cast, every_permission, report } from "./harness/cast.mjs";
 import { checkSessionFolder } from "./harness/crew.mjs";
+import { gate } from "./harness/live.mjs";
 import { attempt, httpClient, stdioClient, use } from "./harness/mcp.mjs";
 
 const baseline = ["FilesystemRead", "SemanticSearch"];
@@ -36,6 +37,24 @@ for (const [door, connect] of [["stdio", stdioClient], ["HTTP", httpClient]])
     assert.deepEqual([metadata.depth, subagents.length, metadata.total_tokens], [0, 2, 30]);
     assert.deepEqual(client.trouble, []);
   });
+
+test("a client that gives up waiting finds the report by asking for its latest subagent", async (t) => {
+  const held = gate();
+  t.after(() => held.open());
+  const { crew } = await cast(t, { worker: async () => { await held.wait; return { text: report("Worked at last.") }; } });
+  const client = await stdioClient(crew, t, { env: { AGENT_ID: "ada" } });
+  assert.equal((await attempt(client, "get_subagent", { task_id: "latest" })).error, "not_found");
+  const patience_ends = new AbortController(), steps = [];
+  const asked = client.callTool({ name: "spawn_agent", arguments: { agent: "worker", task: "a long one" } }, undefined, { signal: patience_ends.signal, onprogress: (step) => steps.push(step) });
+  await waitFor(() => steps.length >= 2, { what: "it hears of the progress" });
+  assert.deepEqual([steps[1].total, /^Spawn an agent: working, \d+ s$/.test(steps[1].message)], [undefined, true], JSON.stringify(steps));
+  await waitFor(async () => (await attempt(client, "get_subagent", { task_id: "latest" })).status === "running", { what: "it is at work" });
+  patience_ends.abort();
+  await assert.rejects(asked);
+  held.open();
+  const done = await use(client, "get_subagent", { task_id: "latest", wait_seconds: 600 });
+  assert.deepEqual([done.status, /Worked at last\./.test(done.result)], ["completed", true]);
+});
 
 test("a client that is gone has its chat ended", async (t) => {
   const { crew } = await cast(t, { worker: parts.worker });

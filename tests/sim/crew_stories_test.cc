@@ -23,7 +23,6 @@ class Screen final : public http::Writer {
   std::vector<Seen> seen;
 
   Task<bool> send(http::Response) override { co_return false; }
-  void end_if_hung_up() override {}
   Task<bool> start(http::Response head) override {
     take(head.body);
     co_return true;

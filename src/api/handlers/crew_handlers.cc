@@ -66,6 +66,11 @@ Task<Result<Subagent>> find_own(Crew& crew, Result<crew::Spawner> spawner, std::
 
 Task<Result<Reply>> get_subagent(Crew& crew, Result<crew::Spawner> spawner, std::string task_id,
                                  Duration wait) {
+  if (spawner && task_id == "latest") {
+    auto latest = co_await crew.latest_of(*spawner);
+    if (!latest) co_return fail(std::move(latest.error()));
+    task_id = *std::move(latest);
+  }
   auto found = co_await find_own(crew, spawner, task_id);
   if (found) found = co_await crew.report_to(*spawner, task_id, wait);
   if (!found) co_return fail(std::move(found.error()));

@@ -67,7 +67,7 @@ std::string mismatch(const http::Request& request, std::string_view method, cons
 int status_of(const std::string& response, bool modern, bool lacks_meta) {
   auto code = member_text(member_text(response, "error"), "code");
   if (code.empty()) return 200;
-  if (code == "-32700" || code == "-32600" || code == "-32022") return 400;
+  if (code == "-32700" || code == "-32600" || code == "-32021" || code == "-32022") return 400;
   if (modern && code == "-32601") return 404;
   return lacks_meta ? 400 : 200;
 }

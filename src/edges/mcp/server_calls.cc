@@ -19,6 +19,12 @@ RpcError bad_params(std::string message) { return {invalid_params, std::move(mes
 
 RpcError unavailable(const Error& error) { return {internal_error, error.message, cru::to_json(error)}; }
 
+/// Whether progress keeps this client's timer from running out. Codex gives up when its time for a tool is
+/// over, whatever it hears; for those that are runs of ours that time is a day.
+bool is_prolonged(std::string_view progress_token, const api::Call& call) {
+  return !progress_token.empty() && (call.caller == api::run || !call.client.starts_with("codex"));
+}
+
 /// How long a call waits: as its argument says, else as long as the row does. A tool that waits of its own
 /// accord waits as long as its work takes for a caller that hears of the progress, because that keeps the
 /// caller's own timer from running out.
@@ -92,7 +98,7 @@ void Server::call_tool(Request request, Answer answer) {
     if (!arguments->is_object()) return answer.error(bad_params("arguments must be an object"));
     input = std::move(arguments->get_object());
   }
-  auto wait = wait_of(*operation, input, !request.progress_token.empty());
+  auto wait = wait_of(*operation, input, is_prolonged(request.progress_token, request.call));
   bool waits = wait.seconds > 0;
   if (waits && waiting_ >= max_waiting)
     return answer.error({is_modern(request.version) ? internal_error : overloaded,

@@ -261,6 +261,20 @@ TEST_F(McpServer, WaitsForAnAgentAsLongAsItTakesIfProgressIsHeard) {
   EXPECT_EQ(sink_.responses.size(), 2U);
 }
 
+// Its time for a tool is fixed, unless we start it ourselves.
+TEST_F(McpServer, WaitsForAnAgentNoLongerThanCodexDoes) {
+  ask("initialize", {{"protocolVersion", "2025-06-18"},
+                     {"clientInfo", json::object{{"name", "codex-mcp-client"}, {"version", "0.166.0"}}}});
+  json::object params{{"name", "spawn_agent"},
+                      {"arguments", json::object{{"agent", "worker"}, {"task", "t"}}},
+                      {"_meta", json::object{{"progressToken", 1}}}};
+  ask("tools/call", params);
+  EXPECT_EQ(int_or(backend_.calls.back().input, "wait_seconds", 50), 50);
+  terms_.call.caller = api::run;
+  ask("tools/call", params);
+  EXPECT_EQ(int_or(backend_.calls.back().input, "wait_seconds"), 86400);
+}
+
 TEST_F(McpServer, WaitsForAnAgentNoLongerThanAClientWithoutProgressDoes) {
   initialize();
   call("spawn_agent", {{"agent", "worker"}, {"task", "t"}});
