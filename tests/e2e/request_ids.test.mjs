@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { messageOf, random, sleep, waitFor } from "./harness.mjs";
+import { changeDatabase, messageOf, random, sleep, waitFor } from "./harness.mjs";
 import { cast } from "./harness/cast.mjs";
 import { Live } from "./harness/live.mjs";
 
@@ -20,7 +20,7 @@ async function sendAndCrash(project, chance, path, body) {
   await first;
   await project.startDaemon();
   const reply = await waitFor(() => project.post(path, body, { headers }).catch(() => null), { what: `an answer to ${path}` });
-  assert.ok(!/outcome is unknown/.test(messageOf(reply.json)), reply.text);
+  assert.ok(!reply.text.includes("outcome is unknown"), reply.text);
   const again = await project.post(path, body, { headers });
   assert.deepEqual([again.status, again.text], [reply.status, reply.text], "the same answer for ever");
   return reply;
@@ -78,12 +78,11 @@ test("an input is known to be delivered although its run has ended since", async
   const { crew } = await cast(t, {});
   await crew.sh("once", "read line; echo \"$line\" > heard.txt; read more");
   const headers = { "Cru-Request-Id": randomUUID() };
-  // Without a daemon that answers: the keeper takes it, and nobody is told.
   const body = { text: "the line" };
-  const first = crew.post("/agents/once/input", body, { headers }).catch(() => null);
-  await waitFor(() => { try { return readFileSync(crew.path("heard.txt"), "utf8").length > 0; } catch { return false; } });
+  assert.equal((await crew.post("/agents/once/input", body, { headers })).status, 200);
   await crew.killDaemon();
-  await first;
+  // As a crash leaves it that comes when the keeper has taken the line and nobody has heard of it.
+  changeDatabase(crew, "UPDATE replies SET text = NULL WHERE key LIKE 'send_input:%'");
   await crew.startDaemon();
   await crew.post("/agents/once/kill");
   await crew.ended("once");
