@@ -91,7 +91,7 @@ test("RT-06: words said aloud are delivered and acknowledged, and said so; one t
   assert.deepEqual(receipts, [{ agent_id: ada, status: "acknowledged" }, { agent_id: deaf, status: "ignored" }]);
 });
 
-test("RT-04, RT-05, RT-10: an agent that is woken by the bus is told who moved, what was broadcast and who left, after a restart too", async (t) => {
+test("RT-04, RT-05, RT-10: an agent that is woken by the bus is told who moved, what was broadcast and who left", async (t) => {
   const minds = await Minds.start(t);
   const live = await Live.started({ minds }, t);
   const socket = await live.connect();

@@ -150,7 +150,7 @@ TEST(CrewStory, EveryUpdateOfATurnIsSeenWithin100Milliseconds) {
   }
 }
 
-/// Work that takes so long that its limit, an hour, would pass.
+/// Work that takes so long that its limit, ten minutes, would pass.
 class LongWork {
  public:
   explicit LongWork(std::string_view takes) : random_(7), loop_(clock_), world_(loop_, clock_, random_) {
@@ -162,7 +162,7 @@ class LongWork {
                           fmt::format("otherwise: {{say: \"## Summary\\ndone\", delay: {}}}\n", takes)));
     auto opened = SimStore::open(loop_, random_, fs_, crew_migrations());
     CRU_ASSERT(opened.has_value());
-    daemon_.emplace(loop_, world_, random_, *std::move(opened), root_.path(), made_, 1);
+    daemon_.emplace(loop_, world_, random_, *std::move(opened), root_.path(), made_, 1, 10min);
     daemon_->store->failures = 0;
   }
   ~LongWork() { loop_.drop_tasks(); }
@@ -223,29 +223,29 @@ class LongWork {
 };
 
 TEST(CrewStory, TheLimitIsForDelegatedWork) {
-  auto delegated = LongWork("2h").end(true);
+  auto delegated = LongWork("20m").end(true);
   EXPECT_EQ(delegated.failure.type, "timed_out");
-  EXPECT_EQ(delegated.failure.message, "timed out after 1h");
-  auto run = LongWork("30h").end(false);
+  EXPECT_EQ(delegated.failure.message, "timed out after 10m");
+  auto run = LongWork("1h").end(false);
   EXPECT_EQ(run.status, crew::Status::completed) << run.failure.message;
 }
 
 TEST(CrewStory, TheLimitDoesNotRunWhileAQuestionWaits) {
-  // Of 5.5 hours a person is asked for nearly five, twice at once.
-  LongWork asks("330m");
-  asks.ask(10min, 4h);
-  asks.ask(3h, 295min);
+  // Of 55 minutes a person is asked for more than 47, twice at once.
+  LongWork asks("55m");
+  asks.ask(100s, 40min);
+  asks.ask(30min, 2950s);
   auto ended = asks.end(true);
   EXPECT_EQ(ended.status, crew::Status::completed) << ended.failure.message;
 
-  LongWork dawdles("12h");
-  dawdles.ask(10min, 5h);
+  LongWork dawdles("1h");
+  dawdles.ask(100s, 45min);
   ended = dawdles.end(true);
   EXPECT_EQ(ended.failure.type, "timed_out");
-  // The hour that it has, and the time in which it was waiting for an answer.
+  // The ten minutes that it has, and the time in which it was waiting for an answer.
   auto took = ended.duration().value_or(Duration(0));
-  EXPECT_GE(took, 350min);
-  EXPECT_LT(took, 355min);
+  EXPECT_GE(took, 53min);
+  EXPECT_LT(took, 54min);
 }
 
 // Scenario: SA-58

@@ -60,7 +60,8 @@ struct CrewDaemon : SimRuns {
   crew::Crew crew;
 
   CrewDaemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened,
-             const std::string& root, std::map<std::string, int>& made, int64_t max_concurrent)
+             const std::string& root, std::map<std::string, int>& made, int64_t max_concurrent,
+             Duration delegation_timeout = 1h)
       : SimRuns(loop, world, random, std::move(opened), root),
         pool(loop, 0),
         registry(loop, *store, pool, {root + "/agents", root + "/none", root, root},
@@ -75,7 +76,7 @@ struct CrewDaemon : SimRuns {
         workbench(loop, pool, notes, {.root = root, .program = {}, .environment = {}}),
         marks(loop, random, made),
         crew(loop, *store, pool, random, registry, minds, workbench, marks, inbox,
-             {.root = root, .max_concurrent = max_concurrent, .delegation_timeout = 1h}) {}
+             {.root = root, .max_concurrent = max_concurrent, .delegation_timeout = delegation_timeout}) {}
 };
 
 }  // namespace cru::sim
