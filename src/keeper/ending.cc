@@ -95,12 +95,14 @@ void Keeper::supervisor_ended(Run& run, int status) {
 /// Whatever of our children is neither a supervisor nor a daemon has lost its supervisor. When there is none
 /// of them, nothing is left of any run without one.
 bool Keeper::orphans_are_gone(Run& run) {
-  auto find = [this] { return strays([this](pid_t pid) { return owns(pid); }); };
-  auto left = find();
-  if (!left.empty() && !run.given_up) {
+  auto is_owned = [this](pid_t pid) { return owns(pid); };
+  auto find = [&] { return strays(is_owned); };
+  // Those that are dead bring us here again when they are reaped.
+  if (has_strays(is_owned) && !run.given_up) {
     kill_all(find);
     return false;
   }
+  auto left = find();
   run.left_behind = static_cast<int64_t>(left.size());
   main_ended(run, SIGKILL, {});  // if it is one of those that are left
   return true;

@@ -117,6 +117,10 @@ std::vector<ProcessStat> strays(const std::function<bool(pid_t)>& owns) {
   return found;
 }
 
+bool has_strays(const std::function<bool(pid_t)>& owns) {
+  return !std::ranges::all_of(ProcessTable().children(getpid()), owns);
+}
+
 void kill_all(const std::function<std::vector<ProcessStat>()>& find) {
   std::vector<ProcessStat> stopped;
   std::set<std::pair<pid_t, int64_t>> known;

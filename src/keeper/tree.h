@@ -37,6 +37,10 @@ class ProcessTable {
 /// supervisor that was killed has lost.
 std::vector<ProcessStat> strays(const std::function<bool(pid_t)>& owns);
 
+/// Whether there is a child that nobody `owns`, be it dead: until it is reaped, what it had may just be
+/// coming to us.
+bool has_strays(const std::function<bool(pid_t)>& owns);
+
 /// Stops what `find` finds until it finds nothing new, then kills it all: nothing forks its way out.
 void kill_all(const std::function<std::vector<ProcessStat>()>& find);
 
