@@ -278,6 +278,34 @@ TEST_F(LocksTest, WhoeverHangsUpLeavesTheLine) {
   EXPECT_EQ(said(acquire(second_ann, "a"), "action"), "acquired");
 }
 
+/// A call whose caller may hang up at any moment: its frame is destroyed where it stands.
+class Calling {
+ public:
+  struct promise_type {
+    Calling get_return_object() { return Calling(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
+  };
+  explicit Calling(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  Calling(const Calling&) = delete;
+  ~Calling() { handle_.destroy(); }
+
+ private:
+  std::coroutine_handle<promise_type> handle_;
+};
+Calling begin_to_take(Locks& locks, Who by, std::string path) {
+  (void)co_await locks.acquire(std::move(by), {.file_path = std::move(path)});
+}
+
+TEST_F(LocksTest, WhatIsTakenForACallerThatHasHungUpIsGivenBack) {
+  thread->on_loop([&] { begin_to_take(*locks, bob, "a"); });  // the store has it, and nobody waits any more
+  using Types = std::vector<std::string>;
+  EXPECT_TRUE(eventually([&] { return events("lock.") == Types{"lock.acquired", "lock.released"}; }));
+  EXPECT_EQ(said(acquire(ann, "a"), "action"), "acquired");
+}
+
 TEST_F(LocksTest, TheEndOfTheHoldersSessionServesWhoWaits) {
   acquire(ann, "a");
   auto bobs = wait_for(bob, "a");
