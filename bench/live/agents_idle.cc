@@ -166,7 +166,7 @@ struct Rooms {
         inbox(loop, *store),
         runs(loop, *store, inbox, keeper, *output, *worktrees, system_random(),
              {.root = root, .backends = {}, .environment = {}, .check_program = false}),
-        registry(loop, *store, pool, {root + "/agents", root + "/none", root, root}),
+        registry(loop, *store, pool, {root + "/agents", root + "/none", root, root}, {}),
         minds(loop, pool, runs, system_random(), minds::default_settings(),
               {.root = root, .home_config = root, .program = {}, .environment = {}}),
         live(loop, *store, system_random(), registry, minds, options(root)) {}

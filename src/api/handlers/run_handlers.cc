@@ -87,6 +87,9 @@ Task<Result<std::optional<runs::JailRights>>> jail_for(RunRooms rooms, Call call
     rights.passages.insert(*passage);
   }
   bool is_wanted = is_agent || bool_or(input, "confine");
+  if (bool_or(input, "confine") && !rooms.runs.confines())
+    co_return fail(Code::invalid_argument, "confine: nothing can be confined while `confine: off` is set",
+                   "confine", "change `confine` in your configuration, or start it without --confine");
   // Nothing but the jail keeps anybody from the network: it must not seem to be off.
   if (!has_network && !(is_wanted && rooms.runs.confines()))
     co_return fail(Code::invalid_argument, "network: only a confined run can be kept from it", "network",

@@ -137,7 +137,7 @@ class Follower {
         auto answer = read_in(standard_input);
         if (answer.empty()) return true;
         while (answer.ends_with('\n')) answer.pop_back();
-        auto sent = client_.post(question_path(id) + "/answer", {{"answer", answer}});
+        auto sent = client_.post(question_path(id) + "/answer", {{"answer", answer}, {"only_options", true}});
         if (sent) return true;
         context_.show(sent.error());
         if (sent.error().code != Code::invalid_argument) return true;
