@@ -13,6 +13,7 @@
 #include "base/process_identity.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "runs/adapters/report.h"
 #include "runs/jail_rights.h"
 
 namespace cru::runs {
@@ -21,14 +22,6 @@ enum class Status { starting, running, completed, failed, killed };
 std::string_view name(Status status);
 Status status_from(std::string_view name);
 inline bool is_active(Status status) { return status == Status::starting || status == Status::running; }
-
-/// What an agent program says of its work at its end.
-struct Report {
-  std::optional<int64_t> tokens = {};
-  std::optional<double> cost_usd = {};
-  std::string failure = {};  ///< in its own words; empty if it did not fail
-  bool operator==(const Report&) const = default;
-};
 
 struct Run {
   std::string task_id;

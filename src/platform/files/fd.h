@@ -1,5 +1,6 @@
 #pragma once
 /// Fd: owns one descriptor.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <utility>
@@ -29,5 +30,8 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+/// A descriptor to give up when there are no more, so that one who connects can be told so.
+inline Fd spare_descriptor() { return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
 }  // namespace cru

@@ -100,8 +100,6 @@ Result<Fd> connect_unix(const std::string& path) {
   return fd;
 }
 
-Fd spare_descriptor() { return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
-
 UnixGuest accept_unix(const Fd& listening) {
   UnixGuest guest;
   guest.socket = Fd(::accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));

@@ -31,7 +31,4 @@ struct UnixGuest {
 /// told who he is, and the next is to be asked for; trouble, if descriptors are short: he stays in the queue.
 UnixGuest accept_unix(const Fd& listening);
 
-/// A descriptor to give up when there are no more, so that one who connects can be told so.
-Fd spare_descriptor();
-
 }  // namespace cru

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "inbox/question.h"
-#include "runs/run.h"
+#include "runs/adapters/report.h"
 
 namespace cru::runs {
 

@@ -14,7 +14,6 @@
 
 #include "platform/net/http/connection.h"
 #include "platform/net/http/unix_peer.h"
-#include "platform/net/unix_socket.h"
 
 namespace cru::http {
 namespace {
