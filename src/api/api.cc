@@ -138,7 +138,7 @@ Task<Result<Reply>> Api::carry_out(const Operation& operation, const Handler& ha
   const auto& key = call.once.key;
   if (!reply && is_transient(reply.error().code)) {
     // Nothing was done and the next try may do better: this is no outcome to keep.
-    (void)co_await store_.write([key](Tx& tx) { return drop_reply(tx, key); });
+    (void)co_await store_.write([key](Tx& tx) { return drop_claim(tx, key); });
     co_return reply;
   }
   auto text = reply ? reply->text() : to_text(cru::to_json(reply.error()));

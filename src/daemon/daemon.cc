@@ -174,16 +174,14 @@ class Daemon {
   Task<void> open_doors(Fd tcp) {
     auto recovered = co_await drop_adopted_keys();
     if (recovered) recovered = co_await engine_->recover(store_->is_fresh());
-    // The other doors first: whoever waits for the daemon waits for this one.
+    // Before the doors: whoever finds one open looks for the page's address next.
+    if (recovered) co_await write_url();
     auto opened = recovered ? co_await open_sockets(false) : recovered;
     if (!opened) {
       failure_ = recovered ? opened.error() : set_aside_if_damaged(recovered.error());
       loop_.stop();
       co_return;
     }
-    auto written = co_await pool_.run(
-        [path = project_.url_file(), url = url_] { return write_file(path, url + "\n", 0600); });
-    if (!written) log_error("cannot write the url", written.error());
     edge_->listen(std::move(tcp));
     guard_ = std::make_unique<StateGuard>(
         loop_, pool_, *store_, project_, state_, lock_,
@@ -193,6 +191,12 @@ class Daemon {
                             [this] { return look_for_losses(); }});
     loop_.spawn(look_for_losses());
     log_info("daemon started", {{"pid", own_pid()}, {"version", CRU_VERSION}, {"url", url_}});
+  }
+
+  Task<void> write_url() {
+    auto written = co_await pool_.run(
+        [path = project_.url_file(), url = url_] { return write_file(path, url + "\n", 0600); });
+    if (!written) log_error("cannot write the url", written.error());
   }
 
   std::string adopted_file() const { return project_.state() + "/" + adopted_name; }

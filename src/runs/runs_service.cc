@@ -207,6 +207,7 @@ Task<Result<Run>> Runs::kill(std::string task_id, std::optional<Duration> grace)
   active->kill = request.grace;
   loop_.spawn(perform(run->uid, KillTree{request.grace}));
   run->kill_requested = true;
+  run->error_detail = "the kill is not recorded yet: " + killed.error().message;
   co_return run;
 }
 

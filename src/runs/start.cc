@@ -54,11 +54,12 @@ void note_started(Tx& tx, const Once& once, const Run& run) {
 
 }  // namespace
 
-/// What became of the run that a request had recorded before a crash. The keeper was asked for it before
-/// anybody was let in: it is there, has ended, or was never started.
+/// What became of the run that a request had recorded before a crash, or before its start failed. The keeper
+/// was asked for it before anybody was let in: it is there, has ended, or was never started. A start that
+/// failed is not repeated under its id either, for its process may have done something before its end.
 Task<Result<std::optional<Run>>> Runs::find_started(Once once) {
   using Found = std::optional<Run>;
-  if (!once.is_repeat) co_return Found();
+  if (once.key.empty()) co_return Found();
   co_return co_await store_.read([once](Reader& reader) -> Result<Found> {
     auto noted = find_reply(reader, started_by(once));
     if (!noted) return fail(std::move(noted.error()));

@@ -21,8 +21,13 @@ Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::strin
   return StoredReply{.is_ours = true, .text = {}, .input_hash = input_hash};
 }
 
-Result<> drop_reply(Tx& tx, const std::string& key) {
+Result<> drop_claim(Tx& tx, const std::string& key) {
   tx.exec("DELETE FROM replies WHERE key = ? AND text IS NULL", key);
+  return {};
+}
+
+Result<> drop_reply(Tx& tx, const std::string& key) {
+  tx.exec("DELETE FROM replies WHERE key = ?", key);
   return {};
 }
 

@@ -18,6 +18,8 @@ struct StoredReply {
 /// Claims `key` for the caller, or says what is known of an earlier claim. Drops what is older than 24 hours.
 Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::string& input_hash);
 /// Gives a claim up: nothing was done. Where a reply was kept with the change, it stays.
+Result<> drop_claim(Tx& tx, const std::string& key);
+/// Drops a reply with its claim: the change that it tells of was taken back.
 Result<> drop_reply(Tx& tx, const std::string& key);
 /// A failure never replaces a reply that was kept with the change.
 Result<> finish_reply(Tx& tx, const std::string& key, const std::string& text, bool failed);

@@ -248,7 +248,7 @@ test("an unknown key in the user's own configuration: the daemon exits 1, a verb
   for (const [argv, expected] of [[["daemon", "run"], 1], [["ps"], 5], [["run", "--", "true"], 5]]) {
     const { code, stdout, stderr } = await project.cru(...argv);
     assert.deepEqual([argv, code, stdout], [argv, expected, ""], stderr);
-    assert.match(stderr, /config\.yaml:1.*kill_grase.*kill_grace/s);
+    assert.match(stderr, /config\.yaml:2.*kill_grase.*kill_grace/s);
   }
 });
 

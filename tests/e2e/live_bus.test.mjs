@@ -120,7 +120,7 @@ test("an agent that listens within two steps hears who is that close, and nobody
   const socket = await live.connect();
   const close = await live.bring(socket, { name: "Close", listens_to: { within: 2 }, initial_position: { x: 3, y: 5 } });
   const anyone = await live.bring(socket, { name: "Anyone", initial_position: { x: 3, y: 6 } });
-  const heard = async (id) => (await live.conversation(id)).filter(({ sender }) => sender !== id).map(({ content }) => content);
+  const heard = async (id) => (await live.conversation(id)).filter(({ sender }) => sender === "ann").map(({ content }) => content);
   // Aloud, to whoever is within hearing: both are, wherever it is said.
   for (const [n, x] of [6, 5, 8, 4].entries()) {
     await socket.must("space_state", { type: "join_space", user_id: "ann", x, y: 5 });

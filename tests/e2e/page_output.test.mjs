@@ -141,7 +141,7 @@ test("after a reload the events are there again, each once, also behind much out
   for (const path of ["src/a.cc", "src/b.cc"]) await ada.ask("acquire_lock", { file_path: path });
   for (let i = 0; i < 8; ++i) await project.sh(`noisy-${i}`, "i=0; while [ $i -lt 25 ]; do echo $i; sleep 0.15; i=$((i+1)); done");
   for (let i = 0; i < 8; ++i) await project.ended(`noisy-${i}`);
-  const { length } = (await project.get("/events?since=0&type=agent.output")).json;
+  const { length } = (await project.get("/events?since=0&type=agent.output")).json.events;
   assert.ok(length > 150, `${length} events of output`);
   const { page, complaints } = await openPage(await project.link(), t);
   const events = page.getByRole("region", { name: "Events" });

@@ -225,7 +225,7 @@ class LongWork {
 TEST(CrewStory, TheLimitIsForDelegatedWork) {
   auto delegated = LongWork("20m").end(true);
   EXPECT_EQ(delegated.failure.type, "timed_out");
-  EXPECT_EQ(delegated.failure.message, "timed out after 10m");
+  EXPECT_EQ(delegated.failure.message, "timed out after 10m00s");
   auto run = LongWork("1h").end(false);
   EXPECT_EQ(run.status, crew::Status::completed) << run.failure.message;
 }

@@ -188,7 +188,7 @@ TEST(DatabaseFixtures, KeepEveryRowAndGoOn) {
     EXPECT_EQ(write_to(**committer), last_token + 1) << "the fencing counter goes on";
     Listing listing;
     ASSERT_FALSE((*committer)->read(listing));
-    EXPECT_EQ(listing.all.size(), 6u);
+    EXPECT_EQ(listing.all.size(), fixture.number < 6 ? 6u : 7u) << "a confined run since the sixth";
     ASSERT_EQ(listing.pending.size(), 1u);
     EXPECT_EQ(listing.pending[0].task_id, "run-asking");
     EXPECT_EQ(listing.found_memories, 1);

@@ -17,7 +17,7 @@ function buildPage() {
   try {
     const { status, stderr } = spawnSync(process.execPath, [join(repository, "web/build.mjs"), out], { encoding: "utf8" });
     if (status) throw new Error(`web/build.mjs: ${stderr}`);
-    const rows = readFileSync(join(out, "web_assets.cc"), "utf8").matchAll(/\{"([^"]+)", "([^"]+)", .*cru_web_(\d+)\}/g);
+    const rows = readFileSync(join(out, "web_assets.cc"), "utf8").matchAll(/\{"([^"]+)", "([^"]+)", .*cru_web_(\d+), cru_web_plain_\d+\}/g);
     return new Map([...rows].map(([, path, type, i]) => [path, { type, bytes: gunzipSync(readFileSync(join(out, `asset${i}.gz`))) }]));
   } finally {
     rmSync(out, { recursive: true, force: true });
