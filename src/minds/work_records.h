@@ -1,6 +1,6 @@
 #pragma once
 /// WorkRecords: the records of an agent program's output log in words (see WorkText). A long line has several
-/// records: the one that completes it has the words of all of it, and the others say nothing. Rules only.
+/// records: the one that completes it has the words of all of it, and the others say nothing. Reads no file.
 #include <string>
 #include <vector>
 

@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <ranges>
+
 #include "base/json.h"
 #include "edges/cli/core/command.h"
 #include "edges/cli/verbs/cli_fixture.h"
@@ -284,6 +286,30 @@ TEST_F(Cli, RestartsWithTheEnvironmentOfThisTerminal) {
   EXPECT_EQ(body["grace_seconds"], 0);
   EXPECT_EQ(body["env"].as_object()["LEVEL"], "2");
   EXPECT_EQ(body["env"].as_object()["LC_CRU_TEST"], "here");
+}
+
+TEST_F(Cli, ABackendGetsItsAccountAndACommandGetsNone) {
+  FakeDaemon daemon(project, two_runs);
+  ::setenv("AWS_CRU_TEST", "a", 1);
+  ::setenv("OPENAI_CRU_TEST", "o", 1);
+  auto given = [&](std::vector<std::string> words) {
+    cru(std::move(words));
+    auto asked = daemon.requests();
+    for (const auto& request : asked | std::views::reverse)
+      if (request.target == "/tasks" && request.method == "POST") {
+        auto body = parse_json(request.body)->as_object();
+        const auto& env = body["env"].as_object();
+        return std::string(env.contains("AWS_CRU_TEST") ? "a" : "") +
+               (env.contains("OPENAI_CRU_TEST") ? "o" : "");
+      }
+    return std::string("not asked");
+  };
+  EXPECT_EQ(given({"run", "-d", "--backend", "claude", "task"}), "a");
+  EXPECT_EQ(given({"run", "-d", "--backend", "codex", "task"}), "o");
+  EXPECT_EQ(given({"run", "-d", "--backend", "own", "task"}), "ao");
+  EXPECT_EQ(given({"run", "-d", "--", "true"}), "");
+  ::unsetenv("AWS_CRU_TEST");
+  ::unsetenv("OPENAI_CRU_TEST");
 }
 
 TEST_F(Cli, ATaskAloneIsNoCommandAndSaysWhatWasMeant) {
