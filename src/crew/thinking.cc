@@ -155,8 +155,7 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, SoFar s
                          .resume = thread.resume,
                          .abilities = {},
                          .max_turns = thread.max_turns};
-  if (auto account = accounts_.find(thread.chat_id); account != accounts_.end())
-    request.account = account->second;
+  request.account = accounts_.of(thread.chat_id);
   using definitions::Permission;
   request.abilities = {.write = thread.permissions.has(Permission::filesystem_write),
                        .network = thread.permissions.has(Permission::network_access),
@@ -262,8 +261,7 @@ namespace {
 std::string late_reports(const std::vector<Subagent>& ended, size_t most) {
   std::string text =
       "Agents that you spawned have ended after you stopped waiting for them. Their reports follow. Take "
-      "them "
-      "into account, and give the user your answer.";
+      "them into account, and give the user your answer.";
   for (const auto& child : ended) text += "\n\n" + render_result(child, most / ended.size());
   return text;
 }

@@ -117,6 +117,12 @@ class Runs {
   /// Errors: not_found; conflict while it is active.
   Task<Result<Run>> remove(std::string task_id);
 
+  /// What the keeper keeps for us in memory, beyond our own end.
+  Task<void> remember(std::string key, std::string text) {
+    return keeper_.remember(std::move(key), std::move(text));
+  }
+  Task<std::map<std::string, std::string>> recall() { return keeper_.recall(); }
+
   Task<Result<OutputPage>> read_output(std::string task_id, OutputQuery query);
   /// Errors: not_found; not_running; conflict when standard input is closed. What was delivered by an earlier
   /// request with the same key is not sent again, and has succeeded although the run may have ended since.
