@@ -119,8 +119,8 @@ std::vector<Operation> make_table() {
        .reads_only = true,
        .cli = {.verb = "ps",
                .list = "agents",
-               .columns = {"task_id", "status", "badge", "pid", "exit_code", "last_seq", "spent",
-                           "started_at", "command"}},
+               .columns = {"task_id", "status", "badge", "waits_for WAITS FOR", "pid", "exit_code",
+                           "last_seq", "spent", "started_at", "command"}},
        .reply = runs_schema});
   table.push_back({.name = "get_run",
                    .summary = "Shows a run",

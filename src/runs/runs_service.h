@@ -200,6 +200,7 @@ class Runs {
   ActiveRunPtr find_active(const std::string& task_id) const;
   void note_pause(const std::string& uid, const std::string& reason);
   void tell_waiting() const;
+  Task<void> emit_waiting(std::string task_id, std::string why);
   Task<Result<std::pair<Run, ActiveRunPtr>>> find_running(std::string task_id);
 
   // following.cc

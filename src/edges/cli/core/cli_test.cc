@@ -75,6 +75,17 @@ TEST_F(Cli, ListsRunsAsATable) {
   EXPECT_EQ(daemon.requests().back().target, "/agents?limit=5");
 }
 
+TEST_F(Cli, ListsWhatARunWaitsForAndHasSpent) {
+  FakeDaemon daemon(project, [](const FakeRequest& request) -> FakeReply {
+    if (request.target == "/version") return {};
+    return {200, R"({"agents":[{"task_id":"r","status":"running","badge":"working","argv":["make"],"pid":7,
+      "last_seq":2,"waits_for":"the disk is full","spent":"$1.25"}]})"};
+  });
+  EXPECT_EQ(cru({"ps"}).out,
+            "RUN  STATUS   BADGE    WAITS FOR         PID  EXIT  LINES  SPENT  STARTED  COMMAND\n"
+            "r    running  working  the disk is full  7    -     2      $1.25  -        make\n");
+}
+
 TEST_F(Cli, PrintsTheDaemonsJsonAndNothingElse) {
   FakeDaemon daemon(project, two_runs);
   auto show = cru({"show", "alpha-1", "--json"});
