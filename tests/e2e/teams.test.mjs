@@ -55,6 +55,7 @@ test("the members of a team have the account of whoever brings them up, each its
   project.env.PATH = `${bin}:${project.env.PATH}`;
   await project.startDaemon();
   writeFileSync(project.path("teams.yaml"), good.replace("description: writes it", "description: writes it\n    backend: codex"));
+  await project.cru("trust", "--yes");
   const up = await project.cru("teams", "up", "--json", { env: { ANTHROPIC_API_KEY: "anthropic-1", OPENAI_API_KEY: "openai-1" } });
   assert.equal(up.code, 0, JSON.stringify(up));
   for (const { name, task_id } of JSON.parse(up.stdout).agents) {
