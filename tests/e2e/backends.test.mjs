@@ -122,6 +122,17 @@ test("a line of claude's work that is longer than a record is told in words, wha
   assert.equal(paged, words);
 });
 
+test("an agent program that fails and exits with 0 has failed, with its reason, however long its last line is", async (t) => {
+  const project = new Project();
+  t.after(() => project.close());
+  standIn(project, "codex", [{ type: "turn.completed", usage: { input_tokens: 20, output_tokens: 10 } }, { type: "turn.failed", error: { message: "401 Unauthorized" }, padding: "x".repeat(1_500_000) }], 0);
+  project.env.PATH = `${join(project.root, "bin")}:${project.env.PATH}`;
+  await project.startDaemon();
+  assert.equal((await project.cru("run", "--backend", "codex", "--id", "work", "build it")).code, 6);
+  const run = await project.run("work");
+  assert.deepEqual([run.status, run.exit_code, run.error, run.error_detail, run.tokens], ["failed", 0, "the agent reported a failure", "401 Unauthorized", 30]);
+});
+
 test("an agent program that is not logged in says so where its run is shown", async (t) => {
   const project = new Project();
   t.after(() => project.close());
