@@ -177,8 +177,8 @@ Task<Result<Reply>> restart_run(RunRooms rooms, FindCaller find_caller, Call cal
   co_return co_await reply_with(rooms, std::move(run));
 }
 
-Task<Result<Reply>> remove_run(runs::Runs& runs, std::string id) {
-  auto removed = co_await runs.remove(std::move(id));
+Task<Result<Reply>> remove_run(runs::Runs& runs, std::string id, Once once) {
+  auto removed = co_await runs.remove(std::move(id), std::move(once));
   if (!removed) co_return fail(std::move(removed.error()));
   co_return Reply(json::object{{"task_id", removed->task_id}, {"removed", true}});
 }
@@ -315,17 +315,25 @@ void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCalle
   api.bind("kill_run", [rooms](const Call& call, const json::object& in) {
     return kill_run(rooms, call, text(in, "id"), grace_of(in));
   });
-  api.bind("restart_run", [rooms, find_caller](const Call& call, const json::object& in) {
-    return restart_run(rooms, find_caller, call, text(in, "id"),
-                       {.env = text_map(in, "env"),
-                        .grace = grace_of(in),
-                        .rows = int_or(in, "rows", 24),
-                        .cols = int_or(in, "cols", 80),
-                        .traceparent = call.trace,
-                        .parent = call.run_member});
-  });
-  api.bind("remove_run",
-           [&runs](const Call&, const json::object& in) { return remove_run(runs, text(in, "id")); });
+  api.bind(
+      "restart_run",
+      [rooms, find_caller](const Call& call, const json::object& in) {
+        return restart_run(rooms, find_caller, call, text(in, "id"),
+                           {.env = text_map(in, "env"),
+                            .grace = grace_of(in),
+                            .rows = int_or(in, "rows", 24),
+                            .cols = int_or(in, "cols", 80),
+                            .traceparent = call.trace,
+                            .parent = call.run_member,
+                            .once = call.once});
+      },
+      AfterCrash::finds_out);
+  api.bind(
+      "remove_run",
+      [&runs](const Call& call, const json::object& in) {
+        return remove_run(runs, text(in, "id"), call.once);
+      },
+      AfterCrash::finds_out);
   api.bind("read_output", [&runs](const Call&, const json::object& in) {
     return read_output(runs, text(in, "id"), to_output_query(in), text_or(in, "as") == "text");
   });
