@@ -2,7 +2,7 @@
 // outcome is unknown", and nothing is done twice.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { changeDatabase, messageOf, random, sleep, waitFor } from "./harness.mjs";
 import { cast } from "./harness/cast.mjs";
@@ -80,6 +80,7 @@ test("runs that are restarted and removed", async (t) => {
   for (let round = 0; round < rounds; ++round) {
     const id = `again-${round}`;
     await crew.sh(id, `echo begun >> ${id}.txt; sleep 300`);
+    await waitFor(() => existsSync(crew.path(`${id}.txt`)), { what: "it has begun" });
     const restarted = await sendAndCrash(crew, chance, `/agents/${id}/restart`, { grace_seconds: 0 });
     if (restarted.status !== 200) assert.match(messageOf(restarted.json), /did not start/, restarted.text);
     const begun = () => readFileSync(crew.path(`${id}.txt`), "utf8").split("\n").filter(Boolean).length;
