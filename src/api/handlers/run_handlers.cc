@@ -92,8 +92,8 @@ Task<Result<std::optional<runs::JailRights>>> jail_for(RunRooms rooms, Call call
                    "confine", "change `confine` in your configuration, or start it without --confine");
   // Nothing but the jail keeps anybody from the network: it must not seem to be off.
   if (!has_network && !(is_wanted && rooms.runs.confines()))
-    co_return fail(Code::invalid_argument, "network: only a confined run can be without network access", "network",
-                   is_wanted ? "`confine: off` is set in your configuration" : "confine it too");
+    co_return fail(Code::invalid_argument, "network: only a confined run can be without network access",
+                   "network", is_wanted ? "`confine: off` is set in your configuration" : "confine it too");
   if (call.run_id.empty()) co_return is_wanted ? std::optional(rights) : std::nullopt;
   auto parent = co_await rooms.runs.find(call.run_id);
   if (!parent) co_return fail(std::move(parent.error()));
