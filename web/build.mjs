@@ -69,7 +69,7 @@ function embed(symbol, file, content) {
   bytes += `  .global ${symbol}\n  .balign 16\n${symbol}:\n  .incbin "${file}"\n`;
   table += `extern const unsigned char ${symbol}[${content.length}];\n`;
 }
-// Plain as well, for who takes no gzip: what nobody asks for is never read from the program's file.
+// Uncompressed as well, for clients that do not accept gzip: what no client asks for is never read from the program's file.
 assets.forEach(({ gzip, plain }, i) => {
   embed(`cru_web_${i}`, join(out, `asset${i}.gz`), gzip);
   embed(`cru_web_plain_${i}`, join(out, `asset${i}.plain`), plain);

@@ -15,7 +15,8 @@ constexpr auto run_schema = R"({"type":"object","required":["task_id","status"],
 "last_seq":{"type":"integer"},"created_at":{"type":"string"},"started_at":{"type":["string","null"]},
 "ended_at":{"type":["string","null"]},"pty":{"type":"boolean"},"pending_questions":{"type":"integer"},
 "badge":{"type":"string"},"badge_since":{"type":"string"},"badge_evidence":{"type":["string","null"]},
-"waits_for":{"type":["string","null"]},"trace_id":{"type":"string"}}})";
+"waits_for":{"type":["string","null"]},"confined":{"type":"string"},"tokens":{"type":["integer","null"]},
+"cost_usd":{"type":["number","null"]},"spent":{"type":["string","null"]},"trace_id":{"type":"string"}}})";
 constexpr auto runs_schema =
     R"({"type":"object","properties":{"agents":{"type":"array"},"more":{"type":"boolean"}}})";
 constexpr auto question_schema =
@@ -119,8 +120,8 @@ std::vector<Operation> make_table() {
        .reads_only = true,
        .cli = {.verb = "ps",
                .list = "agents",
-               .columns = {"task_id", "status", "badge", "pid", "exit_code", "last_seq", "spent",
-                           "started_at", "command"}},
+               .columns = {"task_id", "status", "badge", "waits_for WAITS FOR", "pid", "exit_code",
+                           "last_seq", "spent", "started_at", "command"}},
        .reply = runs_schema});
   table.push_back({.name = "get_run",
                    .summary = "Shows a run",
@@ -282,8 +283,10 @@ std::vector<Operation> make_table() {
        .callers = anyone,
        .reads_only = true,
        .reply = R"({"type":"object","required":["task_id","lines","last_seq"],"properties":{
-"task_id":{"type":"string"},"lines":{"type":"array"},"last_seq":{"type":"integer"},"more":{"type":"boolean"},
-"status":{"type":"string"},"damaged":{"type":"integer"}}})"});
+"task_id":{"type":"string"},"lines":{"type":"array","items":{"type":"object","properties":{
+"seq":{"type":"integer"},"ts":{"type":"string"},"stream":{"enum":["stdout","stderr"]},"data":{"type":"string"},
+"eol":{"type":"boolean"},"raw":{"type":"string"},"told":{"type":"boolean"}}}},"last_seq":{"type":"integer"},
+"more":{"type":"boolean"},"status":{"type":"string"},"damaged":{"type":"integer"},"missing":{"type":"integer"}}})"});
   table.push_back(
       {.name = "send_input",
        .summary = "Writes to a run's standard input",

@@ -19,9 +19,9 @@ struct Project {
   /// What tells that we made it (platform/files/own_mark.h).
   std::string mark_file() const { return state() + "/made"; }
   std::string socket() const { return state() + "/covend.sock"; }
-  /// Where `cru mcp` meets the daemon.
   /// All of our state that a confined agent sees: the sockets by which it reaches the daemon.
   std::string door() const { return state() + "/door"; }
+  /// Where `cru mcp` meets the daemon.
   std::string mcp_socket() const { return door() + "/mcp.sock"; }
   std::string agents_socket() const { return door() + "/http.sock"; }
   std::string keeper_socket() const { return state() + "/keeper.sock"; }

@@ -165,12 +165,28 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
                                                std::move(wanted.account), std::move(wanted.once)));
 }
 
-/// A chat that goes on after the daemon's end has none until somebody speaks in it again.
-void Crew::keep_account(const std::string& chat_id, Account account) {
-  constexpr size_t max_accounts = 4096;
-  if (account.empty()) return;
-  if (accounts_.size() >= max_accounts) accounts_.erase(accounts_.begin());
-  accounts_[chat_id] = std::move(account);
+void Crew::remember_account(const std::string& chat_id) {
+  auto account = accounts_.of(chat_id);
+  if (account.empty() || !options_.remember) return;
+  remembered_.insert(chat_id);
+  loop_.spawn(options_.remember(chat_id, to_remembered(account)));
+}
+
+void Crew::forget_account_at_rest(const std::string& chat_id) {
+  bool is_at_work = queue_.size(chat_id) > 0 || std::ranges::any_of(active_, [&](const auto& entry) {
+                      return entry.second->chat_id == chat_id;
+                    });
+  if (!is_at_work && remembered_.erase(chat_id) > 0) loop_.spawn(options_.remember(chat_id, ""));
+}
+
+Task<void> Crew::recall_accounts(std::set<std::string> at_work) {
+  if (!options_.recall) co_return;
+  for (const auto& [id, text] : co_await options_.recall()) {
+    remembered_.insert(id);
+    if (at_work.contains(id)) accounts_.keep(id, from_remembered(text));
+    remember_account(id);
+    if (!at_work.contains(id)) forget_account_at_rest(id);
+  }
 }
 
 Task<Result<ChatView>> Crew::open_chat(Chat chat, std::string message, Account account, Once once) {
@@ -184,7 +200,7 @@ Task<Result<ChatView>> Crew::open_chat(Chat chat, std::string message, Account a
   });
   if (!made) co_return fail(std::move(made.error()));
   std::string id(text_or(made->reply, "id"));
-  keep_account(id, std::move(account));
+  accounts_.keep(id, std::move(account));
   co_return co_await carry_on(std::move(id), made->changed && !message.empty());
 }
 
@@ -210,12 +226,13 @@ void Crew::start_turn(const std::string& chat_id) {
   auto self = std::make_shared<ActiveThread>();
   self->chat_id = chat_id;
   active_[chat_id] = self;
+  remember_account(chat_id);
   loop_.spawn(run_turn(chat_id));
 }
 
 Task<Result<ChatView>> Crew::send(std::string chat_id, std::string text, Account account, Once once) {
   if (!account.empty())
-    if (auto known = co_await view(chat_id, 0, 1)) keep_account(known->chat.id, std::move(account));
+    if (auto known = co_await view(chat_id, 0, 1)) accounts_.keep(known->chat.id, std::move(account));
   co_return co_await detached(loop_, take_turn(std::move(chat_id), std::move(text), std::move(once)));
 }
 
@@ -248,6 +265,7 @@ Task<Result<ChatView>> Crew::end_chat(std::string chat_id) {
     return {};
   });
   if (!ended) co_return fail(std::move(ended.error()));
+  accounts_.forget(id);
   co_await external_tools_.thread_ended(id);
   update_files(id);
   co_await wait_for_files(id);
@@ -280,6 +298,7 @@ Task<Result<std::vector<std::string>>> Crew::remove_chats(Duration age, bool dry
     if (!dropped) co_return fail(std::move(dropped.error()));
     if (!*dropped) continue;
     pruned.push_back(chat.id);
+    accounts_.forget(chat.id);
     // The id is a folder's name that we made: it cannot lead elsewhere.
     co_await pool_.run([root = options_.root, folder = options_.root + "/" + chat_folder(chat.id),
                         own = chat_folder(chat.id)] {
@@ -308,6 +327,10 @@ Task<Result<>> Crew::recover() {
   });
   if (!left) co_return fail(std::move(left.error()));
   co_await clean_folders(left->recent);
+  std::set<std::string> at_work;
+  for (const auto& chat : left->turns) at_work.insert(chat.id);
+  for (const auto& subagent : left->subagents) at_work.insert(subagent.chat_id);
+  co_await recall_accounts(std::move(at_work));
   for (const auto& subagent : left->subagents) {
     queue_.add(subagent.task_id, subagent.parent, subagent.chat_id, subagent.provider);
     update_files(subagent.chat_id);

@@ -352,8 +352,9 @@ Task<Result<Subagent>> Crew::queue_spawn(Place place, SpawnRequest request, std:
   // A repeated request finds the one that is under way already.
   bool is_known = queue_.has(task_id) || active_.contains(task_id);
   if (!subagent || is_over(subagent->status) || is_known) co_return subagent;
-  keep_account(subagent->chat_id, std::move(request.account));
+  accounts_.keep(subagent->chat_id, std::move(request.account));
   queue_.add(task_id, subagent->parent, subagent->chat_id, subagent->provider);
+  remember_account(subagent->chat_id);
   update_files(subagent->chat_id);
   pump();
   co_return subagent;

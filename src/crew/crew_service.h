@@ -8,6 +8,7 @@
 
 #include "base/id.h"
 #include "base/once.h"
+#include "crew/accounts.h"
 #include "crew/chat.h"
 #include "crew/external_tools.h"
 #include "crew/queue.h"
@@ -31,10 +32,11 @@ struct Options {
   int64_t max_queued = 256;  ///< subagents of one chat that wait
   Permissions client_permissions = Permissions::baseline();
   Permissions chat_permissions = Permissions::baseline();  ///< of a chat without a definition
+  /// Keeps a text beyond our own end, in no file; an empty one is forgotten. Absent: nothing does.
+  std::function<Task<void>(std::string key, std::string text)> remember = {};
+  /// All that is remembered, by its key.
+  std::function<Task<std::map<std::string, std::string>>()> recall = {};
 };
-
-/// Variables by which programs find the person's account. In memory only.
-using Account = std::map<std::string, std::string>;
 
 struct NewChat {
   std::string agent = {};
@@ -130,7 +132,6 @@ class Crew {
   int64_t queue_position(const std::string& task_id) const { return queue_.position(task_id); }
 
  private:
-  void keep_account(const std::string& chat_id, Account account);
   struct ActiveThread;
   class TimeLimit;
   struct Thread;
@@ -159,6 +160,10 @@ class Crew {
   Task<Result<Subagent>> cancel_because(std::string task_id, std::string why);
 
   // chatting.cc
+  /// The keeper remembers the account of a chat while something of the chat is at work, and no longer.
+  void remember_account(const std::string& chat_id);
+  void forget_account_at_rest(const std::string& chat_id);
+  Task<void> recall_accounts(std::set<std::string> at_work);
   Task<Result<ChatView>> open_chat(Chat chat, std::string message, Account account, Once once);
   Task<Result<ChatView>> take_turn(std::string chat_id, std::string text, Once once);
   Task<Result<ChatView>> carry_on(std::string chat_id, bool has_turn);
@@ -228,7 +233,8 @@ class Crew {
     bool dirty = false;
   };
   std::map<std::string, FileWriter> file_writers_;
-  std::map<std::string, Account> accounts_;  ///< by chat, of whoever spoke last in it
+  Accounts accounts_;
+  std::set<std::string> remembered_;  ///< chats whose account the keeper has
   Signal files_written_;
 };
 

@@ -152,6 +152,7 @@ Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bo
   if (now && !is_over(now->status)) co_await record_end(*std::move(now), std::move(outcome), timed_out);
   active_.erase(task_id);
   queue_.remove(task_id);
+  forget_account_at_rest(subagent.chat_id);
   if (!subagent.chat_id.empty()) update_files(subagent.chat_id);
   changed();
   pump();
@@ -222,6 +223,7 @@ Task<void> Crew::run_turn(std::string chat_id) {
       loop_, store_, [chat_id](Reader& reader) { return find_chat_by_prefix(reader, chat_id); });
   if (!chat) {
     active_.erase(chat_id);
+    forget_account_at_rest(chat_id);
     co_return;
   }
   update_files(chat_id);
@@ -284,6 +286,7 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
   });
   if (!recorded) log_error("cannot record the end of a turn", recorded.error(), {{"chat", chat_id}});
   active_.erase(chat_id);
+  forget_account_at_rest(chat_id);
   update_files(chat_id);
   changed();
 }

@@ -155,8 +155,7 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, SoFar s
                          .resume = thread.resume,
                          .abilities = {},
                          .max_turns = thread.max_turns};
-  if (auto account = accounts_.find(thread.chat_id); account != accounts_.end())
-    request.account = account->second;
+  request.account = accounts_.of(thread.chat_id);
   using definitions::Permission;
   request.abilities = {.write = thread.permissions.has(Permission::filesystem_write),
                        .network = thread.permissions.has(Permission::network_access),
@@ -262,8 +261,7 @@ namespace {
 std::string late_reports(const std::vector<Subagent>& ended, size_t most) {
   std::string text =
       "Agents that you spawned have ended after you stopped waiting for them. Their reports follow. Take "
-      "them "
-      "into account, and give the user your answer.";
+      "them into account, and give the user your answer.";
   for (const auto& child : ended) text += "\n\n" + render_result(child, most / ended.size());
   return text;
 }
@@ -286,24 +284,24 @@ Task<Result<bool>> Crew::bring_reports(Thread& thread, ActiveThreadPtr active, T
   for (const auto& child : missing->children)
     (void)co_await wait_for(child.task_id, std::chrono::hours(24 * 365));
   if (active->stop.requested()) co_return fail(cancelled());
-  auto ended = co_await read_with_retry(loop_, store_, look);
-  if (!ended) co_return fail(std::move(ended.error()));
-  if (ended->children.empty()) co_return false;
-  Entry reports{.thread = thread.id,
-                .role = Role::tool,
-                .message = saying(late_reports(ended->children, options_.result_limit))};
-  auto told =
-      co_await write_with_retry(loop_, store_, [reports, children = ended->children](Tx& tx) -> Result<> {
-        auto entry = append_entry(tx, reports, reports.thread);
-        for (auto child : children) {
+  // In one: a report that the program asks for meanwhile is not told twice, and no row is written as it was.
+  auto told = co_await write_with_retry(
+      loop_, store_, [look, id = thread.id, limit = options_.result_limit](Tx& tx) -> Result<Missing> {
+        auto ended = look(tx);
+        if (!ended || ended->children.empty()) return ended;
+        Entry reports{
+            .thread = id, .role = Role::tool, .message = saying(late_reports(ended->children, limit))};
+        auto entry = append_entry(tx, reports, id);
+        for (auto& child : ended->children) {
           child.reported_to = fmt::format("entry {}", entry.n);
           write_subagent(tx, child);
         }
-        return {};
+        return ended;
       });
   if (!told) co_return fail(std::move(told.error()));
+  if (told->children.empty()) co_return false;
   // The program goes on with its own conversation.
-  thread.resume = ended->resume;
+  thread.resume = told->resume;
   update_files(thread.id);
   co_return true;
 }

@@ -250,7 +250,10 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
              .result_limit = static_cast<size_t>(config.result_limit),
              .max_calls = config.max_calls,
              .client_permissions = config.client_permissions,
-             .chat_permissions = config.chat_permissions}),
+             .chat_permissions = config.chat_permissions,
+             .remember = [this](std::string key,
+                                std::string text) { return runs_.remember(std::move(key), std::move(text)); },
+             .recall = [this] { return runs_.recall(); }}),
       live_(loop, store, system_random(), registry_, minds_, live_options(project.root, config)),
       recovery_moved_(loop) {
   api_.set_gate([this](const api::Operation& operation, std::string run_id) {

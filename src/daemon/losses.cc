@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "daemon/state_folder.h"
 #include "platform/files/file_status.h"
@@ -18,7 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t max_wal_bytes = size_t(512) << 20;
+constexpr size_t max_copies = 8;
 constexpr const char* lost_folder = "lost";
+
+std::string lost_path(const api::Project& project) { return project.state() + "/" + lost_folder; }
 
 void tell(const std::string& key, const std::string& sentence) {
   tell_trouble(key, sentence);
@@ -33,18 +37,15 @@ std::string name_aside(std::string_view part, Time now) {
 enum class Way { move, copy };
 
 /// The database's files, as they are. False if one that is there could not be kept.
-bool set_aside(const api::Project& project, Way way, Time now) {
-  auto lost = project.state() + "/" + lost_folder;
+bool set_aside(const api::Project& project, Way way, std::vector<std::string> parts, Time now) {
+  auto lost = lost_path(project);
   if (auto made = make_single_folder(lost, 0700); !made && made.error().code != Code::conflict) return false;
   bool kept = true;
-  for (std::string part : {"", "-wal", "-shm"}) {
+  for (const auto& part : parts) {
     auto from = database_path(project) + part, to = lost + "/" + name_aside(part, now);
     if (!file_exists(from)) continue;
     std::error_code error;
-    if (way == Way::move)
-      kept = move_file(from, to).has_value() && kept;
-    else if (part != "-shm")  // which is made anew of the log each time
-      kept = fs::copy_file(from, to, error) && kept;
+    kept = (way == Way::move ? move_file(from, to).has_value() : fs::copy_file(from, to, error)) && kept;
   }
   return kept;
 }
@@ -54,23 +55,65 @@ std::string where_kept(bool is_kept, std::string_view part, Time now) {
   return "and could not be set aside (is the disk full?)";
 }
 
+bool is_equal(const std::string& one, const std::string& other) {
+  std::error_code error;
+  auto size = fs::file_size(one, error);
+  if (error || fs::file_size(other, error) != size || error) return false;
+  std::ifstream first(one, std::ios::binary), second(other, std::ios::binary);
+  std::string left(64 << 10, '\0'), right(left);
+  while (first && second) {
+    first.read(left.data(), static_cast<std::streamsize>(left.size()));
+    second.read(right.data(), static_cast<std::streamsize>(right.size()));
+    auto count = static_cast<size_t>(first.gcount());
+    if (first.gcount() != second.gcount() || left.compare(0, count, right, 0, count) != 0) return false;
+  }
+  return true;
+}
+
+/// Copies the database with its log, once: a daemon that does not come up is started again and again. Says
+/// where they are.
+std::string copy_aside(const api::Project& project, Time now) {
+  std::vector<std::string> copies;
+  std::error_code error;
+  for (fs::directory_iterator at(lost_path(project), error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == ".db") copies.push_back(at->path().string());
+  for (const auto& copy : copies)
+    if (is_equal(copy, database_path(project)) && is_equal(copy + "-wal", database_path(project) + "-wal"))
+      return fmt::format("kept in .coven/{}/{}", lost_folder, fs::path(copy).filename().string());
+  if (copies.size() >= max_copies)
+    return fmt::format("not kept: .coven/{} has {} copies already", lost_folder, copies.size());
+  return where_kept(set_aside(project, Way::copy, {"", "-wal"}, now), "", now);  // -shm is made of the log
+}
+
 /// There are no records, or none that can be found.
-void tell_records_lost(const api::Project& project, bool was_there, int64_t commits, bool has_log, Time now) {
+void tell_records_lost(const api::Project& project, bool was_there, const sqlite::WalFile& wal, bool has_log,
+                       Time now) {
   auto what = fmt::format("the database .coven/coven.db was {} when the daemon started: what it held is lost",
                           was_there ? "empty" : "missing");
   if (has_log) {
-    bool kept = set_aside(project, Way::move, now);
-    what += fmt::format("; its last {} changes stood in its log, {}", commits, where_kept(kept, "-wal", now));
+    bool kept = set_aside(project, Way::move, {"", "-wal", "-shm"}, now);
+    auto commits = wal.commits + wal.lost_commits;
+    what +=
+        fmt::format("; its last {}changes stood in its log, {}",
+                    commits > 0 ? fmt::format("{} ", commits) : std::string(), where_kept(kept, "-wal", now));
   }
   tell("lost database", what);
 }
 
 void tell_log_damaged(const api::Project& project, const sqlite::WalFile& wal, Time now) {
-  bool kept = set_aside(project, Way::copy, now);
+  auto how_many = wal.lost_commits > 0 ? fmt::format("up to {}", wal.lost_commits) : "an unknown number";
+  tell("damaged log", fmt::format("the log of the database was damaged when the daemon started: {} of the "
+                                  "last changes are lost; the files as they were are {}",
+                                  how_many, copy_aside(project, now)));
+}
+
+/// SQLite cannot read it either, and would not start, or leave it out without a word.
+void tell_log_unreadable(const api::Project& project, const std::string& why, Time now) {
+  bool kept = set_aside(project, Way::move, {"-wal", "-shm"}, now);
   tell("damaged log",
-       fmt::format("the log of the database was damaged when the daemon started: up to {} of the "
-                   "last changes are lost; the files as they were are {}",
-                   wal.lost_commits, where_kept(kept, "", now)));
+       fmt::format("the log of the database could not be read when the daemon started ({}): an "
+                   "unknown number of the last changes are lost; it is {}",
+                   why, where_kept(kept, "-wal", now)));
 }
 
 }  // namespace
@@ -96,23 +139,31 @@ void tell_missing_folders(const Traces& traces) {
 void save_database(const api::Project& project, const Traces& traces, Time now) {
   auto path = database_path(project);
   auto database = file_status(path), log = file_status(path + "-wal");
-  bool has_pages = database && database->size > 0;
+  bool has_pages = database && database->size > 0, has_log = log && log->size > 0;
+  // It may be sound, and is SQLite's to read; it is only not looked at.
+  bool is_too_large = has_log && static_cast<uint64_t>(log->size) > max_wal_bytes;
+  if (is_too_large && has_pages)
+    return tell("damaged log",
+                fmt::format("the log of the database is too large to be checked for damage: {} "
+                            "MiB",
+                            log->size >> 20));
   sqlite::WalFile wal;
-  bool has_log = log && log->size > 0;
-  if (has_log)
-    if (auto bytes = read_file(path + "-wal", max_wal_bytes)) wal = sqlite::read_wal(*bytes);
-  has_log = has_log && wal.commits + wal.lost_commits > 0;
-  if (has_pages && wal.lost_commits > 0)
+  if (has_log && !is_too_large) {
+    auto bytes = read_file(path + "-wal", max_wal_bytes);
+    if (!bytes && has_pages) return tell_log_unreadable(project, bytes.error().message, now);
+    if (bytes) wal = sqlite::read_wal(*bytes);
+    has_log = !bytes || wal.commits > 0 || wal.is_damaged;
+  }
+  if (has_pages && wal.is_damaged)
     tell_log_damaged(project, wal, now);
   else if (!has_pages && (has_log || traces.is_used))
-    tell_records_lost(project, database.has_value(), wal.commits + wal.lost_commits, has_log, now);
+    tell_records_lost(project, database.has_value(), wal, has_log, now);
 }
 
 void tell_set_aside(const api::Project& project) {
   std::error_code error;
   int64_t files = 0;
-  for (fs::directory_iterator at(project.state() + "/" + lost_folder, error), end; !error && at != end;
-       at.increment(error))
+  for (fs::directory_iterator at(lost_path(project), error), end; !error && at != end; at.increment(error))
     ++files;
   constexpr const char* key = "set aside";
   if (files == 0)

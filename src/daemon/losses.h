@@ -22,7 +22,8 @@ void tell_missing_folders(const Traces& traces);
 
 /// Looks at the database before it is opened. Where it is missing or empty, and has a log that SQLite would
 /// delete, that is moved aside; where the log is damaged, and SQLite would leave out its end, all of it is
-/// copied first. Tells what is lost, and how much.
+/// copied first, unless there is an equal copy or there are eight. A log that cannot be read is moved aside.
+/// Tells what is lost, and how much.
 void save_database(const api::Project& project, const Traces& traces, Time now);
 
 /// Tells that `.coven/lost` holds something, for as long as it does.

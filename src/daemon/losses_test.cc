@@ -88,6 +88,47 @@ TEST_F(LossesTest, ADamagedLogIsCopiedWithItsDatabase) {
   EXPECT_TRUE(fs::exists(path));
 }
 
+TEST_F(LossesTest, ADamagedLogIsCopiedOnceAndNotWithoutEnd) {
+  leave_database(4);
+  auto path = database_path(project) + "-wal";
+  auto sound = read(path);
+  auto copies = [&] {
+    int64_t count = 0;
+    for (const auto& file : fs::directory_iterator(project.state() + "/lost"))
+      if (file.path().extension() == ".db") ++count;
+    return count;
+  };
+  for (int start = 0; start < 12; ++start) {
+    auto log = sound;
+    log[32 + 24 + 7] = static_cast<char>(log[32 + 24 + 7] ^ (1 + start));
+    std::ofstream(path, std::ios::binary) << log;
+    for (int again = 0; again < 2; ++again)
+      save_database(project, look_for_traces(project), from_millis(now + 10 * start + again));
+    EXPECT_EQ(copies(), std::min(start + 1, 8));
+  }
+  EXPECT_NE(look().find("not kept: .coven/lost has 8 copies already"), std::string::npos) << look();
+}
+
+TEST_F(LossesTest, AFirstBlockThatIsGoneIsTold) {
+  leave_database(4);
+  auto path = database_path(project) + "-wal";
+  auto log = read(path);
+  log.replace(0, 4096, 4096, '\0');
+  std::ofstream(path, std::ios::binary) << log;
+  EXPECT_NE(look().find("of the last changes are lost"), std::string::npos) << look();
+  EXPECT_EQ(read(kept("-wal")), log);
+}
+
+TEST_F(LossesTest, ALogThatCannotBeReadIsMovedAside) {
+  leave_database(2);
+  auto path = database_path(project) + "-wal";
+  fs::remove(path);
+  fs::create_directory(path);  // the reader may be root, whom no mode keeps out
+  EXPECT_NE(look().find("could not be read when the daemon started"), std::string::npos) << look();
+  EXPECT_TRUE(fs::exists(kept("-wal")));
+  EXPECT_FALSE(fs::exists(path));
+}
+
 TEST_F(LossesTest, FoldersThatAreGoneAreTold) {
   EXPECT_TRUE(look_for_traces(project).missing_folders.empty());
   fs::remove_all(project.output_folder());

@@ -3,18 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
-#include "platform/process/self.h"
-
+#include "base/account.h"
+#include "base/agent_id.h"
 #include "base/id.h"
 #include "base/json.h"
-#include "base/sha256.h"
-#include "platform/files/files.h"
-
-#include "base/agent_id.h"
 #include "base/plain_words.h"
+#include "base/sha256.h"
 #include "base/text.h"
+#include "platform/files/files.h"
+#include "platform/process/self.h"
 
 namespace cru::edges {
 namespace {
@@ -43,6 +41,12 @@ std::string as_agent_id(std::string name, std::string_view fallback) {
   return is_agent_id(name) ? name : std::string(fallback);
 }
 
+std::string_view largest_of(const json::object& texts) {
+  return std::ranges::max_element(texts, {},
+                                  [](const auto& entry) { return entry.value().as_string().size(); })
+      ->key();
+}
+
 std::string user_name(const api::Environment& environment) {
   for (const char* name : {"USER", "LOGNAME"})
     if (auto value = environment(name); value && !value->empty()) return *value;
@@ -68,24 +72,21 @@ std::vector<std::pair<std::string, std::string>> Identity::headers() const {
   return list;
 }
 
-std::string account_header(const std::map<std::string, std::string>& environment) {
-  constexpr std::array<std::string_view, 10> beginnings = {"ANTHROPIC_",        "CLAUDE_CODE_OAUTH_TOKEN",
-                                                           "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_",
-                                                           "OPENAI_",           "CODEX_API_KEY",
-                                                           "CODEX_HOME",        "GEMINI_",
-                                                           "GOOGLE_",           "AWS_"};
-  constexpr std::array<std::string_view, 10> whole = {
-      "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",    "http_proxy",   "ALL_PROXY",
-      "NO_PROXY",    "no_proxy",    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"};
+Result<std::string> account_header(const std::map<std::string, std::string>& environment) {
   constexpr size_t max_bytes = 24u << 10;
   json::object account;
-  for (const auto& [name, value] : environment) {
-    auto begins = [&](std::string_view beginning) { return name.starts_with(beginning); };
-    if (std::ranges::any_of(beginnings, begins) || std::ranges::find(whole, name) != whole.end())
-      account[name] = value;
-  }
-  auto text = account.empty() ? std::string() : to_text(account);
-  return text.size() > max_bytes ? std::string() : to_base64(text);
+  for (const auto& [name, value] : environment)
+    if (is_account_variable(name)) account[name] = value;
+  if (account.empty()) return std::string();
+  auto text = to_text(account);
+  if (text.size() > max_bytes)
+    return fail(
+        Code::invalid_argument,
+        fmt::format("agents do not get the variables of your accounts, because they are too large: {} "
+                    "KiB, at most {} KiB; the largest is {}",
+                    (text.size() + 1023) / 1024, max_bytes >> 10, largest_of(account)),
+        "Cru-Account");
+  return to_base64(text);
 }
 
 std::string why_refused(const std::string& name) {

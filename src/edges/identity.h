@@ -41,8 +41,9 @@ Identity find_identity(Speaker speaker, const api::Environment& environment, std
                        std::string hook_session = {});
 
 /// The variables among `environment` by which agent programs find the person's account, proxy and
-/// certificates, as the header Cru-Account takes them. Empty if there are none, or more than a header holds.
-std::string account_header(const std::map<std::string, std::string>& environment);
+/// certificates, as the header Cru-Account takes them; empty if there are none. Errors: invalid_argument if
+/// they are more than a header holds.
+Result<std::string> account_header(const std::map<std::string, std::string>& environment);
 
 /// What shows the daemon of `project` who we are: in one of its runs the run's token; else the key that this
 /// place was given by `cru pair redeem`; else nothing, and the daemon looks at our process.

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/id.h"
+#include "base/json.h"
+
 namespace cru::edges {
 namespace {
 
@@ -22,6 +25,23 @@ bool is_agent_id(std::string_view text) {
 }
 
 constexpr auto session = "1b4e28ba-2fa1-11d2-883f-0016d3cca427";
+
+TEST(Identity, HasTheVariablesOfTheAccountsForAHeader) {
+  auto header = account_header({{"PATH", "/bin"}, {"ANTHROPIC_API_KEY", "k"}, {"all_proxy", "p"}});
+  ASSERT_TRUE(header);
+  auto account = parse_json(*from_base64(*header))->as_object();
+  EXPECT_EQ(account, (json::object{{"ANTHROPIC_API_KEY", "k"}, {"all_proxy", "p"}}));
+  EXPECT_EQ(*account_header({{"PATH", "/bin"}}), "");
+}
+
+TEST(Identity, SaysThatTheAccountsVariablesAreTooLargeAndNoneOfTheirValues) {
+  auto header = account_header({{"AWS_A", "k"}, {"GOOGLE_B", std::string(30'000, 'x')}});
+  ASSERT_FALSE(header);
+  EXPECT_EQ(
+      header.error().message,
+      "agents do not get the variables of your accounts, because they are too large: 30 KiB, at most 24 "
+      "KiB; the largest is GOOGLE_B");
+}
 
 TEST(Identity, APersonsVerbIsThePersonInOneSession) {
   auto who = find_identity(Speaker::verb, with({{"USER", "ada"}}), "/p");

@@ -3,6 +3,7 @@
 
 #include "keeper/keeper_fixture.h"
 #include "platform/files/family_lock.h"
+#include "platform/files/files.h"
 #include "platform/files/pid_file.h"
 
 namespace cru {
@@ -14,7 +15,7 @@ TEST_F(KeeperLife, SaysWhoItIs) {
   EXPECT_EQ(int_or(hello_, "protocol"), 1);
   EXPECT_EQ(int_or(hello_, "pid"), pid_);
   EXPECT_EQ(text_or(hello_, "boot_id").size(), 36U);
-  struct stat status{};
+  struct stat status {};
   ASSERT_EQ(stat((root_ / ".coven/keeper.sock").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
@@ -55,6 +56,34 @@ TEST_F(KeeperLife, AnExitIsKeptUntilItIsForgotten) {
   start("b", "read x");
   EXPECT_EQ(text_or(daemon_->ask({{"op", "forget"}, {"uid", "b"}}), "error"), "running");
   EXPECT_EQ(text_or(daemon_->ask({{"op", "stop"}}), "error"), "busy");
+}
+
+TEST_F(KeeperLife, RemembersForTheNextDaemonAndWritesItNowhere) {
+  EXPECT_EQ(int_or(hello_, "remembers"), 0);
+  auto secret = "sk-remembered-and-in-no-file";
+  EXPECT_FALSE(daemon_->ask({{"op", "remember"}, {"key", "c1"}, {"text", secret}}).contains("error"));
+  daemon_->ask({{"op", "remember"}, {"key", "c2"}, {"text", "other"}});
+  daemon_.reset();
+  Client next(root_);
+  EXPECT_EQ(int_or(next.ask({{"op", "hello"}, {"role", "daemon"}}), "remembers"), 2);
+  EXPECT_EQ(next.ask({{"op", "recall"}})["keys"], (json::array{"c1", "c2"}));
+  EXPECT_EQ(text_or(next.ask({{"op", "recall"}, {"key", "c1"}}), "text"), secret);
+  next.ask({{"op", "remember"}, {"key", "c1"}, {"text", ""}});
+  EXPECT_EQ(text_or(next.ask({{"op", "recall"}, {"key", "c1"}}), "text"), "");
+  for (const auto& file : fs::recursive_directory_iterator(root_))
+    if (file.is_regular_file()) {
+      EXPECT_FALSE(read_file(file.path().string(), 1 << 20).value_or("").contains(secret)) << file.path();
+    }
+}
+
+TEST_F(KeeperLife, RemembersOnlySoMuch) {
+  EXPECT_EQ(text_or(daemon_->ask({{"op", "remember"}, {"key", "big"}, {"text", std::string(70'000, 'x')}}),
+                    "error"),
+            "invalid_argument");
+  for (int i = 0; i < 256; ++i) daemon_->ask({{"op", "remember"}, {"key", std::to_string(i)}, {"text", "x"}});
+  EXPECT_EQ(text_or(daemon_->ask({{"op", "remember"}, {"key", "more"}, {"text", "x"}}), "error"),
+            "memory_full");
+  EXPECT_FALSE(daemon_->ask({{"op", "remember"}, {"key", "7"}, {"text", "y"}}).contains("error"));
 }
 
 TEST_F(KeeperLife, ASecondOneLeavesQuietly) {

@@ -83,16 +83,17 @@ TEST_F(KeeperPeer, AnAgentMayOnlyAskForADaemon) {
                                 R"({"op":"forget","uid":"victim","id":5})",
                                 R"({"op":"stop","id":6})",
                                 R"({"op":"dance","id":7})",
+                                R"({"op":"recall","id":8})",
                                 to_text(command("mine", "true")),
                                 R"({"op":"start_daemon","id":9})"};
   daemon_->ask(request);
   // Not by the notice: the daemon that it asked for may have taken those over by then.
   ASSERT_TRUE(eventually([&] { return fs::exists(root_ / ".coven/exits/a.json"); }));
   auto said = records("a");
-  ASSERT_EQ(said.size(), 9U) << bytes("a");
-  for (size_t i = 0; i < 8; ++i)
+  ASSERT_EQ(said.size(), 10U) << bytes("a");
+  for (size_t i = 0; i < 9; ++i)
     EXPECT_NE(said[i].data.find(R"("error":"forbidden")"), std::string::npos) << said[i].data;
-  EXPECT_EQ(said[8].data, R"({"re":9})");
+  EXPECT_EQ(said[9].data, R"({"re":9})");
   note("daemon-was-here");
   auto runs = daemon_->ask({{"op", "hello"}, {"role", "cli"}})["runs"].as_array();
   EXPECT_EQ(runs.size(), 2U);

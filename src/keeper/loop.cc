@@ -21,6 +21,7 @@ namespace cru {
 namespace {
 
 constexpr Duration max_idle{5000};
+constexpr Duration max_idle_remembering = 1h;
 
 BootTime boot_clock() {
   timespec now{};
@@ -134,7 +135,7 @@ void Keeper::serve() {
 bool Keeper::should_end() {
   bool idle = runs_.empty() && connections_.empty();
   if (!idle) idle_at_ = never;
-  if (idle && idle_at_ == never) idle_at_ = now_ + max_idle;
+  if (idle && idle_at_ == never) idle_at_ = now_ + (memory_.empty() ? max_idle : max_idle_remembering);
   if (terminating_) return runs_.empty() || now_ >= give_up_at_;
   return stopping_ || now_ >= idle_at_;
 }

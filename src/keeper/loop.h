@@ -35,6 +35,7 @@ class Keeper {
  private:
   static constexpr size_t read_size = 64 << 10;     // more leaves the cache: 256 KiB is a fifth slower
   static constexpr size_t max_killed_early = 1024;  // remembered
+  static constexpr size_t max_memories = 256, max_memory_bytes = 64 << 10;
   enum class Kind : uint8_t { listener, signals, connection, supervisor, out, err, input, removals };
   struct Ended {
     ExitRecord record;
@@ -117,6 +118,8 @@ class Keeper {
   void forget(const Asker& asker, const std::string& uid);
   void start_daemon(const Asker& asker);
   void refuse_start(const std::string& uid);
+  void remember(const Asker& asker, const json::object& request);
+  void recall(const Asker& asker, const json::object& request);
   json::object describe(const Run& run) const;
 
   std::string timestamp() const;
@@ -142,8 +145,9 @@ class Keeper {
   RecordBuffer records_;
   BootTime now_{0}, idle_at_ = never, commit_at_ = never, listen_at_ = never, give_up_at_ = never;
   uint64_t next_slot_ = 1, daemon_ = 0;
-  BootTime disk_full_until_{0};           ///< no run is read from before, unless a write works again
-  std::deque<std::string> killed_early_;  ///< uids whose kill came before their start
+  BootTime disk_full_until_{0};                ///< no run is read from before, unless a write works again
+  std::deque<std::string> killed_early_;       ///< uids whose kill came before their start
+  std::map<std::string, std::string> memory_;  ///< what the daemon wants to find again; in no file
   bool stopping_ = false, terminating_ = false;
 };
 

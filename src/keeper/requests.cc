@@ -69,6 +69,8 @@ void Keeper::handle(const Asker& asker, const json::object& request) {
   if (op == "start") return start(asker, request);
   if (op == "forget") return forget(asker, std::string(text_or(request, "uid")));
   if (op == "start_daemon") return start_daemon(asker);
+  if (op == "remember") return remember(asker, request);
+  if (op == "recall") return recall(asker, request);
   if (op == "stop") {
     if (!runs_.empty()) return refuse(asker, "busy", "runs are active");
     stopping_ = true;
@@ -93,6 +95,30 @@ void Keeper::refuse_start(const std::string& uid) {
   if (!is_task_id(uid) || std::ranges::find(killed_early_, uid) != killed_early_.end()) return;
   killed_early_.push_back(uid);
   if (killed_early_.size() > max_killed_early) killed_early_.pop_front();
+}
+
+void Keeper::remember(const Asker& asker, const json::object& request) {
+  std::string key(text_or(request, "key")), text(text_or(request, "text"));
+  if (key.empty() || key.size() > 256 || text.size() > max_memory_bytes)
+    return refuse(asker, "invalid_argument", "key or text");
+  if (text.empty()) {
+    memory_.erase(key);
+    return answer(asker, {});
+  }
+  if (!memory_.contains(key) && memory_.size() >= max_memories)
+    return refuse(asker, "memory_full", "too much is remembered already");
+  memory_[key] = std::move(text);
+  answer(asker, {});
+}
+
+void Keeper::recall(const Asker& asker, const json::object& request) {
+  if (request.contains("key")) {
+    auto found = memory_.find(std::string(text_or(request, "key")));
+    return answer(asker, {{"text", found == memory_.end() ? "" : found->second}});
+  }
+  json::array keys;
+  for (const auto& [key, text] : memory_) keys.emplace_back(key);
+  answer(asker, {{"keys", std::move(keys)}});
 }
 
 json::object Keeper::describe(const Run& run) const {
@@ -134,7 +160,8 @@ void Keeper::hello(const Asker& asker, const json::object& request) {
                  {"version", CRU_VERSION},
                  {"pid", getpid()},
                  {"boot_id", boot_id_},
-                 {"features", {"jail"}},
+                 {"features", {"jail", "memory"}},
+                 {"remembers", memory_.size()},
                  {"runs", std::move(runs)}});
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "minds/program_rights.h"
 
@@ -130,30 +129,6 @@ Result<ProgramCall> to_call(const Provider& provider, const Request& request, co
     return fail(mind_failure("too_long", fmt::format("the prompt is too long for {}: over {} KiB",
                                                      provider.name, (max_argument + 1) / 1024)));
   return call;
-}
-
-bool is_of_account(ProviderKind kind, std::string_view variable) {
-  auto begins = [&](std::initializer_list<std::string_view> prefixes) {
-    return std::ranges::any_of(prefixes,
-                               [&](std::string_view prefix) { return variable.starts_with(prefix); });
-  };
-  static constexpr std::array<std::string_view, 10> network = {
-      "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",    "http_proxy",   "ALL_PROXY",
-      "NO_PROXY",    "no_proxy",    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"};
-  if (kind == ProviderKind::scripted || kind == ProviderKind::command) return false;
-  if (std::ranges::find(network, variable) != network.end()) return true;
-  switch (kind) {
-    case ProviderKind::claude:
-      // CLAUDECODE and the like, of a session that we may be within, are none of it.
-      return begins(
-          {"ANTHROPIC_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_", "AWS_"});
-    case ProviderKind::codex:
-      return begins({"OPENAI_", "CODEX_API_KEY", "CODEX_HOME"});
-    case ProviderKind::gemini:
-      return begins({"GEMINI_API_KEY", "GEMINI_CLI_", "GOOGLE_"});
-    default:
-      return false;
-  }
 }
 
 }  // namespace cru::minds

@@ -19,7 +19,4 @@ Result<ProgramCall> to_call(const Provider& provider, const Request& request, co
 /// What is said to it: the last words, or with no conversation to go on from, all that was said before too.
 std::string prompt_of(const Request& request);
 
-/// Variables by which a program finds its account, beyond what every run inherits.
-bool is_of_account(ProviderKind kind, std::string_view variable);
-
 }  // namespace cru::minds

@@ -197,13 +197,5 @@ TEST(ProgramCalls, TellWhatWasSaidBeforeWhereThereIsNothingToResume) {
   EXPECT_EQ(prompt_of(request), "second");
 }
 
-TEST(ProgramCalls, PassOnTheAccountAndNothingElse) {
-  EXPECT_TRUE(is_of_account(ProviderKind::claude, "ANTHROPIC_API_KEY"));
-  EXPECT_FALSE(is_of_account(ProviderKind::claude, "OPENAI_API_KEY"));
-  EXPECT_FALSE(is_of_account(ProviderKind::claude, "CLAUDECODE"));
-  EXPECT_TRUE(is_of_account(ProviderKind::codex, "HTTPS_PROXY"));
-  EXPECT_FALSE(is_of_account(ProviderKind::command, "OPENAI_API_KEY"));
-}
-
 }  // namespace
 }  // namespace cru::minds

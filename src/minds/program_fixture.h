@@ -77,6 +77,10 @@ class PrintingKeeper final : public runs::Keeper {
   }
   Task<Result<>> resize(std::string, int64_t, int64_t) override { co_return Result<>(); }
   Task<Result<>> forget(std::string) override { co_return Result<>(); }
+  Task<void> remember(std::string, std::string) override { co_return; }
+  Task<std::map<std::string, std::string>> recall() override {
+    co_return std::map<std::string, std::string>();
+  }
   Task<std::vector<runs::KeptRun>> read_exit_records() override { co_return std::vector<runs::KeptRun>(); }
   Task<std::set<std::string>> sweep(std::vector<std::string>) override { co_return std::set<std::string>(); }
   int64_t pid() const override { return 1; }

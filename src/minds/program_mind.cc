@@ -6,6 +6,7 @@
 #include <deque>
 #include <filesystem>
 
+#include "base/account.h"
 #include "minds/program_call.h"
 #include "minds/program_lines.h"
 #include "minds/program_rights.h"
@@ -153,11 +154,8 @@ class ProgramMind final : public Mind {
 
   Task<std::map<std::string, std::string>> environment_for_run(Abilities abilities,
                                                                std::map<std::string, std::string> account) {
-    std::map<std::string, std::string> environment;
-    for (const auto& [name, value] : options_.environment)
-      if (is_of_account(provider_.kind, name)) environment[name] = value;
-    for (const auto& [name, value] : account)
-      if (is_of_account(provider_.kind, name)) environment[name] = value;
+    auto environment = account_of(name(provider_.kind), account);
+    environment.merge(account_of(name(provider_.kind), options_.environment));
     if (provider_.kind == ProviderKind::claude)
       environment["MCP_TOOL_TIMEOUT"] = std::to_string(tool_patience / 1ms);
     if (provider_.kind != ProviderKind::gemini || environment.contains(gemini_settings_variable))

@@ -3,6 +3,7 @@
 
 #include "runs/active_run.h"
 #include "runs/purge.h"
+#include "store/once.h"
 
 namespace cru::runs {
 
@@ -23,11 +24,27 @@ Result<StartRequest> to_start_again(const Run& run) {
                        .has_stdin = {},
                        .traceparent = {}};
   request.recorded = Launch{run.argv, run.has_stdin};
-  request.jail = run.jail;  // started again, it may do what it might
+  request.jail = run.jail;  // started again, it has the rights that it had
   return request;
 }
 
-Task<Result<Run>> Runs::remove(std::string task_id) {
+namespace {
+
+Once removed_by(const Once& once) { return {"removed:" + once.key, once.input_hash}; }
+
+}  // namespace
+
+Task<Result<Run>> Runs::remove(std::string task_id, Once once) {
+  if (once.is_repeat) {
+    auto known =
+        co_await store_.read([once](Reader& reader) { return find_reply(reader, removed_by(once)); });
+    if (!known) co_return fail(std::move(known.error()));
+    if (*known) {
+      Run gone;
+      gone.task_id = text_or((*known)->reply, "task_id");
+      co_return gone;
+    }
+  }
   auto run = co_await find(task_id);
   if (!run) co_return run;
   if (is_active(run->status))
@@ -35,7 +52,11 @@ Task<Result<Run>> Runs::remove(std::string task_id) {
                    fmt::format("stop it first with: cru kill {}", task_id));
   if (!purging_.insert(task_id).second)
     co_return fail(Code::conflict, fmt::format("run {} is being removed", task_id), "id");
-  auto gone = co_await store_.write([run = *run](Tx& tx) -> Result<bool> { return purge_record(tx, run); });
+  auto gone = co_await store_.write([run = *run, once](Tx& tx) -> Result<bool> {
+    bool is_gone = purge_record(tx, run);
+    if (is_gone && !once.key.empty()) keep_reply(tx, removed_by(once), {.reply = {{"task_id", run.task_id}}});
+    return is_gone;
+  });
   if (gone && *gone) co_await purge_files(output_, worktrees_, *run);
   purging_.erase(task_id);
   if (!gone) co_return fail(std::move(gone.error()));
@@ -56,6 +77,10 @@ Task<Result<Run>> Runs::end_first(std::string task_id, Duration grace) {
 }
 
 Task<Result<Run>> Runs::restart(std::string task_id, RestartRequest asked) {
+  // Before anything is stopped: what runs now may be what the first request has started.
+  auto earlier = co_await find_started(asked.once);
+  if (!earlier) co_return fail(std::move(earlier.error()));
+  if (*earlier) co_return **std::move(earlier);
   auto run = co_await find(task_id);
   if (!run) co_return run;
   auto request = to_start_again(*run);
@@ -69,6 +94,7 @@ Task<Result<Run>> Runs::restart(std::string task_id, RestartRequest asked) {
   request->cols = asked.cols;
   request->traceparent = std::move(asked.traceparent);
   request->parent = std::move(asked.parent);
+  request->once = std::move(asked.once);
   co_return co_await start(*std::move(request));
 }
 

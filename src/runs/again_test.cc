@@ -3,14 +3,22 @@
 
 #include "platform/files/files.h"
 #include "runs/runs_fixture.h"
+#include "store/replies_table.h"
 #include "store/store_fixture.h"
 
 namespace cru::runs {
 namespace {
 
+/// With the replies of requests.
+std::vector<Migration> all_migrations() {
+  auto all = test_migrations();
+  all.insert(all.end(), reply_migrations().begin(), reply_migrations().end());
+  return all;
+}
+
 class Again : public StoreFixture {
  public:
-  Again() : StoreFixture(test_migrations()) {
+  Again() : StoreFixture(all_migrations()) {
     thread->on_loop([&] {
       auto& loop = thread->loop;
       pool = std::make_unique<Pool>(loop, 1);
@@ -43,8 +51,8 @@ class Again : public StoreFixture {
   Result<runs::Run> restart(std::string id, RestartRequest request = {}) {
     return thread->await([&] { return runs->restart(id, request); });
   }
-  Result<runs::Run> remove(std::string id) {
-    return thread->await([&] { return runs->remove(id); });
+  Result<runs::Run> remove(std::string id, Once once = {}) {
+    return thread->await([&] { return runs->remove(id, once); });
   }
   Result<runs::Run> find(std::string id) {
     return thread->await([&] { return runs->find(id); });
@@ -142,6 +150,31 @@ TEST_F(Again, WhatRanForAnAgentIsNotStartedAgainWithoutItsLimits) {
   auto refused = to_start_again(run);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::forbidden);
+}
+
+TEST_F(Again, ARepeatedRestartGetsTheRunThatTheFirstHasStartedAndStopsNothing) {
+  ASSERT_TRUE(start(a_command("build")));
+  RestartRequest request;
+  request.grace = 0s;
+  request.once = {"key", "hash"};
+  auto first = restart("build", request);
+  ASSERT_TRUE(first) << first.error().message;
+  request.once.is_repeat = true;
+  auto again = restart("build", request);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->uid, first->uid);
+  EXPECT_TRUE(is_active(again->status));
+  EXPECT_EQ(keeper->specs.size(), 2u);
+}
+
+TEST_F(Again, ARepeatedRemovalHasSucceededIfTheFirstHad) {
+  ASSERT_TRUE(start(a_command("build")));
+  ASSERT_TRUE(end("build"));
+  ASSERT_TRUE(remove("build", {"key", "hash"}));
+  EXPECT_FALSE(remove("build", {"other", "hash", true})) << "that one had removed nothing";
+  auto again = remove("build", {"key", "hash", true});
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->task_id, "build");
 }
 
 }  // namespace

@@ -15,7 +15,17 @@ constexpr Duration before_retry = 1s;
 constexpr Duration starting_limit = 5s;
 constexpr size_t follow_bytes = 256 << 10;
 constexpr size_t max_question_bytes = 1 << 20;
-constexpr int64_t last_lines = 64;  ///< an agent program tells its report in one of these
+/// An agent program tells its report in one of its last lines.
+constexpr int64_t report_records = 64, max_report_records = 1024;
+constexpr size_t max_report_bytes = 16 << 20;
+
+/// What a later line says counts; what it leaves out was said before. Codex tells all of a thread's tokens
+/// each time.
+Report joined(const std::optional<Report>& before, Report after) {
+  if (before && !after.tokens) after.tokens = before->tokens;
+  if (before && !after.cost_usd) after.cost_usd = before->cost_usd;
+  return after;
+}
 
 }  // namespace
 
@@ -152,27 +162,35 @@ Task<bool> Runs::tell_growth(const ActiveRunPtr& active) {
   co_return false;
 }
 
-/// What the program said of its work in its last lines. Lines that cannot be read say nothing.
+/// What the program said of its work in its last lines. Lines that cannot be read say nothing. A long line
+/// has many records: where few do not tell, more are read.
 Task<Report> Runs::read_report(ActiveRunPtr active) {
-  Report report;
-  if (active->adapter == &command_adapter()) co_return report;
-  std::string line;
-  for (auto since = std::max<int64_t>(0, active->known_seq - last_lines); since < active->known_seq;) {
-    auto page = co_await output_.read(active->output_file, since, last_lines, follow_bytes);
-    if (!page || page->last_seq <= since) break;
-    since = page->last_seq;
-    for (const auto& record : page->lines) {
-      auto text = page->json(record);
-      if (!is_of_stream(text, "stdout")) continue;
-      auto decoded = decode_line(text);
-      if (!decoded) continue;
-      line += decoded->data;
-      if (!decoded->eol && line.size() < max_question_bytes) continue;
-      if (auto said = active->adapter->read_report(line)) report = *std::move(said);
-      line.clear();
+  std::optional<Report> report;
+  if (active->adapter == &command_adapter()) co_return Report();
+  for (int64_t count = report_records; !report && count <= max_report_records; count *= 4) {
+    auto since = std::max<int64_t>(0, active->known_seq - count);
+    bool is_all = since == 0;
+    std::string line;
+    while (since < active->known_seq) {
+      auto page = co_await output_.read(active->output_file, since, static_cast<size_t>(count), follow_bytes);
+      if (!page || page->last_seq <= since) break;
+      since = page->last_seq;
+      for (const auto& record : page->lines) {
+        auto text = page->json(record);
+        if (!is_of_stream(text, "stdout")) continue;
+        auto decoded = decode_line(text);
+        if (!decoded) continue;
+        if (line.size() < max_report_bytes) line += decoded->data;
+        if (!decoded->eol) continue;
+        if (auto said = active->adapter->read_report(line)) report = joined(report, *std::move(said));
+        line.clear();
+      }
     }
+    // The last line of all may lack its end.
+    if (auto said = active->adapter->read_report(line)) report = joined(report, *std::move(said));
+    if (is_all) break;
   }
-  co_return report;
+  co_return report.value_or(Report());
 }
 
 Task<void> Runs::close_stdin(const ActiveRunPtr& active) {

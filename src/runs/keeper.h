@@ -74,6 +74,11 @@ class Keeper {
   virtual Task<Result<>> write(std::string uid, std::string delivery, std::string bytes, bool eof) = 0;
   virtual Task<Result<>> resize(std::string uid, int64_t rows, int64_t cols) = 0;
   virtual Task<Result<>> forget(std::string uid) = 0;
+  /// Keeps a text in the keeper's memory, and in nothing else, beyond our own end; an empty one is forgotten.
+  /// Starts no keeper: one that is started later is told. It may be lost with the keeper.
+  virtual Task<void> remember(std::string key, std::string text) = 0;
+  /// All that the keeper remembers, by its key.
+  virtual Task<std::map<std::string, std::string>> recall() = 0;
   /// The exit records of a keeper that is gone.
   virtual Task<std::vector<KeptRun>> read_exit_records() = 0;
   /// Waits until what a keeper that is gone has lost is gone too, and kills what is found of it. The runs of

@@ -181,8 +181,9 @@ Task<Result<std::optional<std::vector<KeptRun>>>> KeeperClient::join() {
       auto answer = co_await hello();
       if (answer) {
         auto runs = to_kept_runs(*answer);
-        // An idle keeper of another version makes way for ours; a busy one stays.
-        if (!runs.empty() || text_or(*answer, "version") == CRU_VERSION) co_return Joined(std::move(runs));
+        // An idle keeper of another version makes way for ours; one that is busy, or remembers, stays.
+        if (!runs.empty() || int_or(*answer, "remembers") > 0 || text_or(*answer, "version") == CRU_VERSION)
+          co_return Joined(std::move(runs));
         has_joined_ = false;
         (void)co_await request({{"op", "stop"}}, 5s);
         disconnect("it was asked to stop");
@@ -208,9 +209,14 @@ Task<KeeperClient::Reply> KeeperClient::hello() {
     pid_ = int_or(*answer, "pid");
     has_joined_ = true;
     const auto* features = array_at(*answer, "features");
-    builds_jails_ = features && std::ranges::any_of(*features, [](const json::value& each) {
-                      return each.is_string() && each.get_string() == "jail";
-                    });
+    auto has = [&](std::string_view feature) {
+      return features && std::ranges::any_of(*features, [&](const json::value& each) {
+               return each.is_string() && each.get_string() == feature;
+             });
+    };
+    builds_jails_ = has("jail");
+    remembers_ = has("memory");
+    for (const auto& [key, text] : memory_) loop_.spawn(send_memory(key, text));
   }
   co_return answer;
 }
@@ -398,6 +404,34 @@ Task<Result<>> KeeperClient::forget(std::string uid) {
   co_return co_await pool_.run([file] { return remove_file(file); });
 }
 
+Task<void> KeeperClient::send_memory(std::string key, std::string text) {
+  if (!socket_ || !remembers_) co_return;
+  auto kept = co_await simple_request({{"op", "remember"}, {"key", key}, {"text", std::move(text)}});
+  if (!kept)
+    log_warn("the keeper does not remember an account", {{"chat", key}, {"why", kept.error().message}});
+}
+
+Task<void> KeeperClient::remember(std::string key, std::string text) {
+  if (text.empty())
+    memory_.erase(key);
+  else
+    memory_[key] = text;
+  co_await send_memory(std::move(key), std::move(text));
+}
+
+Task<std::map<std::string, std::string>> KeeperClient::recall() {
+  std::map<std::string, std::string> all;
+  if (!socket_ || !remembers_) co_return all;
+  auto listed = co_await request({{"op", "recall"}});
+  const auto* keys = listed ? array_at(*listed, "keys") : nullptr;
+  if (!keys) co_return all;
+  for (const auto& key : *keys) {
+    auto reply = co_await request({{"op", "recall"}, {"key", key}});
+    if (reply && key.is_string()) all[std::string(key.get_string())] = text_or(*reply, "text");
+  }
+  co_return all;
+}
+
 Task<std::vector<KeptRun>> KeeperClient::read_exit_records() {
   auto folder = root_ + "/.coven/exits";
   co_return co_await pool_.run([folder] {
@@ -445,8 +479,9 @@ Task<std::set<std::string>> KeeperClient::sweep(std::vector<std::string> uids) {
     launched_.notify();
     uids.assign(left.begin(), left.end());
   }
-  auto killed = co_await pool_.run(
-      [uids, root = root_] { return kill_marked("CRU_RUN", {uids.begin(), uids.end()}, root); });
+  auto killed = co_await pool_.run([uids, root = root_] {
+    return kill_marked("CRU_RUN", {uids.begin(), uids.end()}, root);
+  });
   if (killed > 0) log_warn("killed leftover processes of a lost keeper", {{"killed", killed}});
   co_return left;
 }

@@ -27,6 +27,8 @@ class KeeperClient final : public Keeper {
   Task<Result<>> write(std::string uid, std::string delivery, std::string bytes, bool eof) override;
   Task<Result<>> resize(std::string uid, int64_t rows, int64_t cols) override;
   Task<Result<>> forget(std::string uid) override;
+  Task<void> remember(std::string key, std::string text) override;
+  Task<std::map<std::string, std::string>> recall() override;
   Task<std::vector<KeptRun>> read_exit_records() override;
   Task<std::set<std::string>> sweep(std::vector<std::string> uids) override;
   int64_t pid() const override { return pid_; }
@@ -43,6 +45,7 @@ class KeeperClient final : public Keeper {
   Task<Reply> request(json::object message, Duration limit = 30s);
   Task<Result<>> simple_request(json::object message, Duration limit = 30s);
   Task<Reply> hello();
+  Task<void> send_memory(std::string key, std::string text);
   Task<Result<>> ensure();
   Task<Result<>> launch_keeper();
   Task<std::set<std::string>> wait_for_supervisors(std::vector<std::string> uids);
@@ -72,6 +75,8 @@ class KeeperClient final : public Keeper {
   int64_t pid_ = 0;
   bool has_joined_ = false;    ///< the keeper has told us what it holds, so its loss is news
   bool builds_jails_ = false;  ///< an older keeper would start what should be jailed without a jail
+  bool remembers_ = false;     ///< an older keeper does not
+  std::map<std::string, std::string> memory_;  ///< what the keeper is to remember
   bool launching_ = false;
   bool is_silent_ = false, is_suspected_ = false;
   Loop::TimerId silence_timer_ = 0;

@@ -88,11 +88,13 @@ Step on(Run run, const Ended& ended, Time now) {
   Status status = Status::failed;
   if (run.kill_requested)
     status = Status::killed;
-  else if (ended.exit.code == 0 && !limited)
+  else if (ended.exit.code == 0 && !limited && ended.report.failure.empty())
     status = Status::completed;
   if (limited && status == Status::failed) {
     run.error = "output_limit";
     run.error_detail = "the run exceeded its output limit and was killed";
+  } else if (status == Status::failed && ended.exit.code == 0) {
+    run.error = "the agent reported a failure";  // some programs exit with 0 all the same
   } else if (status == Status::failed && ended.while_daemon_was_down) {
     run.error = "daemon restarted";
     run.error_detail = describe(ended.exit);

@@ -137,6 +137,7 @@ struct End {
 TEST(Step, TellsHowARunEnded) {
   Exit limited{.code = {}, .signal = 9, .reason = "output_limit", .last_seq = 10};
   Exit limited_cleanly{.code = 0, .signal = {}, .reason = "output_limit", .last_seq = 10};
+  Report said_so{.tokens = {}, .cost_usd = {}, .failure = "Not logged in"};
   const char* limit_detail = "the run exceeded its output limit and was killed";
   const End table[] = {
       {{exited(0)}, Status::completed, "", ""},
@@ -145,6 +146,9 @@ TEST(Step, TellsHowARunEnded) {
       {{exited(3), true}, Status::failed, "daemon restarted", "exited with code 3"},
       {{signaled(9)}, Status::failed, "was killed by signal 9 (SIGKILL)", ""},
       {{signaled(11), true}, Status::failed, "daemon restarted", "was killed by signal 11 (SIGSEGV)"},
+      {{exited(0), false, said_so}, Status::failed, "the agent reported a failure", "Not logged in"},
+      {{exited(0), true, said_so}, Status::failed, "the agent reported a failure", "Not logged in"},
+      {{exited(1), false, said_so}, Status::failed, "exited with code 1", "Not logged in"},
       {{limited}, Status::failed, "output_limit", limit_detail},
       {{limited, true}, Status::failed, "output_limit", limit_detail},
       {{limited_cleanly}, Status::failed, "output_limit", limit_detail},

@@ -220,6 +220,16 @@ void Runs::note_pause(const std::string& uid, const std::string& reason) {
   if (found == active_.end()) return;
   found->second->waits_for = describe_pause(reason);
   tell_waiting();
+  loop_.spawn(emit_waiting(found->second->task_id, found->second->waits_for));
+}
+
+/// The page shows it. On a disk that is full to the last byte there is no event: the trouble is told anyway.
+Task<void> Runs::emit_waiting(std::string task_id, std::string why) {
+  auto told = co_await store_.write([task_id, why](Tx& tx) -> Result<> {
+    tx.emit({"agent.waiting", task_id, {{"task_id", task_id}, {"waits_for", json_or_null(why)}}});
+    return {};
+  });
+  if (!told) log_warn("cannot tell that a run waits", {{"task_id", task_id}, {"why", told.error().message}});
 }
 
 /// One sentence for all of them: with many runs there would soon be nothing else to read.

@@ -67,6 +67,7 @@ struct RestartRequest {
   int64_t rows = 24, cols = 80;
   std::string traceparent = {};
   std::string parent = {};
+  Once once = {};  ///< a request that may be sent again
 };
 
 /// What to start for the same command as `run`, in the same folder. Errors: forbidden for a command that ran
@@ -111,11 +112,18 @@ class Runs {
   /// and records the intent with the end. Errors: not_found, not_running.
   Task<Result<Run>> kill(std::string task_id, std::optional<Duration> grace);
   /// Stops the run if it is active, and starts its command again under the same id. Errors: those of `start`;
-  /// not_found; timed_out when it does not end; forbidden, see to_start_again.
+  /// not_found; timed_out when it does not end; forbidden, see to_start_again. A repeated request gets the
+  /// run that the first one has started, and stops nothing.
   Task<Result<Run>> restart(std::string task_id, RestartRequest asked);
   /// Removes the record, the questions and the output of a run that has ended. Returns what it was.
-  /// Errors: not_found; conflict while it is active.
-  Task<Result<Run>> remove(std::string task_id);
+  /// Errors: not_found; conflict while it is active. A repeated request has succeeded if the first one had.
+  Task<Result<Run>> remove(std::string task_id, Once once = {});
+
+  /// What the keeper keeps for us in memory, beyond our own end.
+  Task<void> remember(std::string key, std::string text) {
+    return keeper_.remember(std::move(key), std::move(text));
+  }
+  Task<std::map<std::string, std::string>> recall() { return keeper_.recall(); }
 
   Task<Result<OutputPage>> read_output(std::string task_id, OutputQuery query);
   /// Errors: not_found; not_running; conflict when standard input is closed. What was delivered by an earlier
@@ -194,6 +202,7 @@ class Runs {
   ActiveRunPtr find_active(const std::string& task_id) const;
   void note_pause(const std::string& uid, const std::string& reason);
   void tell_waiting() const;
+  Task<void> emit_waiting(std::string task_id, std::string why);
   Task<Result<std::pair<Run, ActiveRunPtr>>> find_running(std::string task_id);
 
   // following.cc

@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 
+#include "base/account.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "runs/run_table.h"
@@ -280,6 +281,7 @@ Task<json::object> Teams::Impl::start(Team team, Member member, std::string task
                {"AGENT_CAPABILITIES", fmt::format("{}", fmt::join(member.capabilities, ","))},
                {"SESSION_ID", who.session_id}};
   start.jail = runs::JailRights{.may_write = true, .may_use_network = true, .passages = {}};
+  if (!start.backend.empty()) start.env.merge(account_of(start.backend, request.account));
   if (team.lock_ttl_minutes > 0) start.env["LOCK_TTL_MINUTES"] = std::to_string(team.lock_ttl_minutes);
   auto started = co_await runs.start(std::move(start));
   if (!started) {

@@ -24,6 +24,7 @@ class Teams {
   struct Up {
     std::string file = {}, backend = {};
     std::vector<std::string> members = {}, argv = {};
+    std::map<std::string, std::string> account = {};  ///< variables, for the backends' programs
   };
   /// Members that are live already are left as they are. Errors: as of list, and untrusted_content if the
   /// file is not trusted as it is.

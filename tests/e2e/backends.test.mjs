@@ -98,6 +98,41 @@ test("the work of claude is shown in words, its tokens and cost are kept, --raw 
   assert.equal(member?.spent, "$1.25", JSON.stringify(member));
 });
 
+test("a line of claude's work that is longer than a record is told in words, whatever the page", async (t) => {
+  const project = new Project();
+  t.after(() => project.close());
+  const long = "x".repeat(60_000);
+  standIn(project, "claude", [
+    said([{ type: "text", text: "Before." }]),
+    { type: "user", message: { content: [{ type: "tool_result", content: long }] } },
+    said([{ type: "text", text: "After." }, { type: "tool_use", name: "Write", input: { file_path: "a.txt", content: long } }]),
+    { type: "result", subtype: "success", is_error: false, result: "Done.", total_cost_usd: 1, usage: { input_tokens: 1, output_tokens: 1 } },
+  ], 0);
+  project.env.PATH = `${join(project.root, "bin")}:${project.env.PATH}`;
+  await project.startDaemon();
+  const words = "Before.\nAfter.\n→ Write: a.txt\n✓ done: 2 tokens, $1.0000\n";
+  assert.equal((await project.cru("run", "--backend", "claude", "--id", "work", "build it")).stdout, words);
+  assert.equal((await project.cru("logs", "work")).stdout, words);
+  let paged = "";
+  for (let since = 0, more = true; more;) {
+    const { json } = await project.get(`/agents/work/output?as=text&limit=1&since=${since}`);
+    for (const { data } of json.lines) paged += data && `${data}\n`;
+    ({ last_seq: since, more } = json);
+  }
+  assert.equal(paged, words);
+});
+
+test("an agent program that fails and exits with 0 has failed, with its reason, however long its last line is", async (t) => {
+  const project = new Project();
+  t.after(() => project.close());
+  standIn(project, "codex", [{ type: "turn.completed", usage: { input_tokens: 20, output_tokens: 10 } }, { type: "turn.failed", error: { message: "401 Unauthorized" }, padding: "x".repeat(1_500_000) }], 0);
+  project.env.PATH = `${join(project.root, "bin")}:${project.env.PATH}`;
+  await project.startDaemon();
+  assert.equal((await project.cru("run", "--backend", "codex", "--id", "work", "build it")).code, 6);
+  const run = await project.run("work");
+  assert.deepEqual([run.status, run.exit_code, run.error, run.error_detail, run.tokens], ["failed", 0, "the agent reported a failure", "401 Unauthorized", 30]);
+});
+
 test("an agent program that is not logged in says so where its run is shown", async (t) => {
   const project = new Project();
   t.after(() => project.close());

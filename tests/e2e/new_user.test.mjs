@@ -158,3 +158,20 @@ test("a note is found right after it was written; agents and our own files are n
     assert.match(await ok(project, "notes", "search", word), new RegExp(`${word}\\.md:1`), word);
   }
 });
+
+test("doctor names what agents get of the account, shows no value, and tells the confinement in force", async (t) => {
+  const project = new Project({ user_config: "confine: off\n" });
+  t.after(() => project.close());
+  const bin = project.path("bin");
+  mkdirSync(bin);
+  for (const name of ["claude", "codex"]) writeFileSync(join(bin, name), "#!/bin/sh\n", { mode: 0o755 });
+  project.env.PATH = `${bin}:${project.env.PATH}`;
+  await project.startDaemon();
+  const env = { ANTHROPIC_API_KEY: "sk-not-to-be-shown", HTTPS_PROXY: "http://not-to-be-shown:1", OPENAI_API_KEY: "", CODEX_API_KEY: "", CODEX_HOME: project.path("nowhere") };
+  const { stdout } = await project.cru("doctor", { env });
+  assert.match(stdout, /^ok +claude +\S+\/bin\/claude; account by ANTHROPIC_API_KEY of this shell/m);
+  assert.match(stdout, /^warn +codex +\S+\/bin\/codex; no account seen: no \S+\/nowhere\/auth\.json[^]*keyring[^\n]*\n +→ codex login/m);
+  assert.match(stdout, /^ok +network +agents get .*HTTPS_PROXY/m);
+  assert.match(stdout, /^warn +confinement +`confine: off` is set/m);
+  assert.doesNotMatch(stdout, /not-to-be-shown/);
+});

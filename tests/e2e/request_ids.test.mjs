@@ -2,7 +2,7 @@
 // outcome is unknown", and nothing is done twice.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { changeDatabase, messageOf, random, sleep, waitFor } from "./harness.mjs";
 import { cast } from "./harness/cast.mjs";
@@ -72,6 +72,26 @@ test("runs and their input", async (t) => {
   await waitFor(() => lines("heard.txt").length >= rounds);
   assert.deepEqual(lines("heard.txt"), Array.from({ length: rounds }, (_, round) => `line ${round}`));
   assert.deepEqual(lines("ran.txt"), [...new Set(lines("ran.txt"))], "none twice");
+});
+
+test("runs that are restarted and removed", async (t) => {
+  const { crew } = await cast(t, {});
+  const chance = random(seed);
+  for (let round = 0; round < rounds; ++round) {
+    const id = `again-${round}`;
+    await crew.sh(id, `echo begun >> ${id}.txt; sleep 300`);
+    await waitFor(() => existsSync(crew.path(`${id}.txt`)), { what: "it has begun" });
+    const restarted = await sendAndCrash(crew, chance, `/agents/${id}/restart`, { grace_seconds: 0 });
+    if (restarted.status !== 200) assert.match(messageOf(restarted.json), /did not start/, restarted.text);
+    const begun = () => readFileSync(crew.path(`${id}.txt`), "utf8").split("\n").filter(Boolean).length;
+    if (restarted.status === 200) await waitFor(() => begun() === 2, { what: "it has begun again, once" });
+    await crew.post(`/agents/${id}/kill`, { grace_seconds: 0 });
+    await crew.ended(id);
+    assert.ok(begun() <= 2, "and not more often");
+    const removed = await sendAndCrash(crew, chance, `/agents/${id}/remove`, {});
+    assert.deepEqual([removed.status, removed.json], [200, { task_id: id, removed: true }], removed.text);
+    assert.equal((await crew.get(`/agents/${id}`)).status, 404);
+  }
 });
 
 test("an input is known to be delivered although its run has ended since", async (t) => {

@@ -1,6 +1,6 @@
 // Primaries and subagents that think through a program (claude): supervised runs with the same tools, rights and depth.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -126,14 +126,14 @@ test("the daemon dies while both programs work: they go on, and nothing is start
 });
 
 /// A primary that gives up waiting for its subagent, which works until `go` is there.
-async function impatient(t, program) {
+async function impatient(t, program, headers = {}) {
   const [give_up, go] = [signalFile(t), signalFile(t)];
   const crew = await crewOf(t, [
     { when: "have ended after you stopped waiting", resumed: true, steps: [{ say: "Woven: {{task}}" }] },
     { when: "plan it", steps: [{ ...spawn("worker", "part one"), gives_up: give_up }, { say: "It takes too long: {{result}}" }] },
     { when: "part one", steps: [{ until: go }, { say: report("Part one is done.") }] },
   ], { models: { sonnet: { provider: program, id: "model-1" } } });
-  const chat = await crew.chat({ message: "plan it", permissions: ["all"] }, { wait: false });
+  const chat = await crew.chat({ message: "plan it", permissions: ["all"] }, { wait: false, headers });
   await chat.heard("subagent.started");
   writeFileSync(give_up, "");
   await waitFor(async () => (await chat.entries()).some(({ role, text }) => role === "assistant" && /It takes too long: .*timed out/i.test(text)), { what: "it has given up and said so" });
@@ -163,6 +163,20 @@ test("the daemon dies while a turn is held open for a report: it comes all the s
   assert.match(await chat.answer(), /^Woven: [^]*Part one is done\./);
   assert.equal(crew.starts("claude").length, 3);
   await filed(chat);
+});
+
+test("the account of whoever spoke outlives the daemon while the chat is at work, and is in no file", async (t) => {
+  const account = { ANTHROPIC_CRU_TEST: "sk-of-ann-0123456789" };
+  const { crew, chat, go } = await impatient(t, "claude", { "Cru-Account": Buffer.from(JSON.stringify(account)).toString("base64") });
+  await crew.restartDaemon();
+  writeFileSync(go, "");
+  await chat.idle();
+  const starts = crew.starts("claude");
+  assert.equal(starts.length, 3, "the last one by the second daemon");
+  for (const { env_names } of starts) assert.ok(env_names.includes("ANTHROPIC_CRU_TEST"), JSON.stringify(env_names));
+  for (const folder of [".coven", ".crucible"])
+    for (const file of readdirSync(crew.path(folder), { recursive: true, withFileTypes: true }))
+      if (file.isFile()) assert.ok(!readFileSync(join(file.parentPath, file.name)).includes(account.ANTHROPIC_CRU_TEST), file.name);
 });
 
 test("a subagent that is cancelled with its primary's program says why", async (t) => {

@@ -1,6 +1,7 @@
 // Teams: teams.yaml read, checked and brought to life.
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Agent, cru_bin, noneLeft, Project, waitFor } from "./harness.mjs";
 
@@ -42,6 +43,25 @@ test("CO-09: a team file is read, with names, roles, capabilities and descriptio
   assert.match(listed.stdout, /coder/);
   const named = await project.cru("teams", "validate", "teams.yaml");
   assert.equal(named.code, 0, JSON.stringify(named));
+});
+
+test("the members of a team have the account of whoever brings them up, each its own program's", async (t) => {
+  const project = new Project();
+  t.after(() => project.close());
+  const bin = project.path("bin");
+  mkdirSync(bin);
+  for (const name of ["claude", "codex"])
+    writeFileSync(join(bin, name), '#!/bin/sh\necho "a=$ANTHROPIC_API_KEY o=$OPENAI_API_KEY"\n', { mode: 0o755 });
+  project.env.PATH = `${bin}:${project.env.PATH}`;
+  await project.startDaemon();
+  writeFileSync(project.path("teams.yaml"), good.replace("description: writes it", "description: writes it\n    backend: codex"));
+  await project.cru("trust", "--yes");
+  const up = await project.cru("teams", "up", "--json", { env: { ANTHROPIC_API_KEY: "anthropic-1", OPENAI_API_KEY: "openai-1" } });
+  assert.equal(up.code, 0, JSON.stringify(up));
+  for (const { name, task_id } of JSON.parse(up.stdout).agents) {
+    const wanted = name === "coder" ? "a= o=openai-1" : "a=anthropic-1 o=";
+    await waitFor(async () => (await project.cru("logs", "--raw", task_id)).stdout.trim() === wanted, { what: `${name} has its account` });
+  }
 });
 
 test("CO-10: every mistake in a team file is told at once, with its line, field and reason", async (t) => {

@@ -76,7 +76,12 @@ struct CrewDaemon : SimRuns {
         workbench(loop, pool, notes, {.root = root, .program = {}, .environment = {}}),
         marks(loop, random, made),
         crew(loop, *store, pool, random, registry, minds, workbench, marks, inbox,
-             {.root = root, .max_concurrent = max_concurrent, .delegation_timeout = delegation_timeout}) {}
+             {.root = root,
+              .max_concurrent = max_concurrent,
+              .delegation_timeout = delegation_timeout,
+              .remember = [this](std::string key,
+                                 std::string text) { return runs.remember(std::move(key), std::move(text)); },
+              .recall = [this] { return runs.recall(); }}) {}
 };
 
 }  // namespace cru::sim

@@ -182,6 +182,19 @@ Task<Result<>> SimKeeper::forget(std::string uid) {
   co_return Result<>();
 }
 
+Task<void> SimKeeper::remember(std::string key, std::string text) {
+  if (text.empty())
+    world_.memory.erase(key);
+  else
+    world_.memory[key] = text;
+  co_await travel();
+}
+
+Task<std::map<std::string, std::string>> SimKeeper::recall() {
+  co_await travel();
+  co_return world_.memory;
+}
+
 Task<std::vector<KeptRun>> SimKeeper::read_exit_records() {
   co_await travel();
   std::vector<KeptRun> kept;

@@ -54,6 +54,7 @@ class SimWorld {
   Result<> write(const std::string& uid, const std::string& delivery, const std::string& bytes);
   /// Whoever is joined hears of growth and ends.
   runs::KeeperNotices notices;
+  std::map<std::string, std::string> memory;  ///< of the keeper
 
  private:
   void schedule(const std::string& uid);
@@ -82,6 +83,8 @@ class SimKeeper final : public runs::Keeper {
   Task<Result<>> write(std::string uid, std::string delivery, std::string bytes, bool eof) override;
   Task<Result<>> resize(std::string, int64_t, int64_t) override { co_return Result<>(); }
   Task<Result<>> forget(std::string uid) override;
+  Task<void> remember(std::string key, std::string text) override;
+  Task<std::map<std::string, std::string>> recall() override;
   Task<std::vector<runs::KeptRun>> read_exit_records() override;
   Task<std::set<std::string>> sweep(std::vector<std::string> uids) override;
   int64_t pid() const override { return world_.keeper_alive ? 1 : 0; }

@@ -3,7 +3,7 @@
 #include "api/handlers/handlers.h"
 #include "inbox/question_table.h"
 #include "members/member_table.h"
-#include "minds/work_text.h"
+#include "minds/work_records.h"
 #include "platform/files/trouble.h"
 
 namespace cru::api {
@@ -92,8 +92,8 @@ Task<Result<std::optional<runs::JailRights>>> jail_for(RunRooms rooms, Call call
                    "confine", "change `confine` in your configuration, or start it without --confine");
   // Nothing but the jail keeps anybody from the network: it must not seem to be off.
   if (!has_network && !(is_wanted && rooms.runs.confines()))
-    co_return fail(Code::invalid_argument, "network: only a confined run can be kept from it", "network",
-                   is_wanted ? "`confine: off` is set in your configuration" : "confine it too");
+    co_return fail(Code::invalid_argument, "network: only a confined run can be without network access",
+                   "network", is_wanted ? "`confine: off` is set in your configuration" : "confine it too");
   if (call.run_id.empty()) co_return is_wanted ? std::optional(rights) : std::nullopt;
   auto parent = co_await rooms.runs.find(call.run_id);
   if (!parent) co_return fail(std::move(parent.error()));
@@ -177,29 +177,37 @@ Task<Result<Reply>> restart_run(RunRooms rooms, FindCaller find_caller, Call cal
   co_return co_await reply_with(rooms, std::move(run));
 }
 
-Task<Result<Reply>> remove_run(runs::Runs& runs, std::string id) {
-  auto removed = co_await runs.remove(std::move(id));
+Task<Result<Reply>> remove_run(runs::Runs& runs, std::string id, Once once) {
+  auto removed = co_await runs.remove(std::move(id), std::move(once));
   if (!removed) co_return fail(std::move(removed.error()));
   co_return Reply(json::object{{"task_id", removed->task_id}, {"removed", true}});
 }
 
-/// The records of standard output in words, each with its number: a line that tells a person nothing is
-/// empty.
-Result<> tell_in_words(minds::ProviderKind kind, std::vector<std::string>& records) {
-  minds::WorkText work(kind);
-  for (auto& record : records) {
-    auto parsed = parse_json(record);
-    if (!parsed) return fail(std::move(parsed.error()));
-    auto& line = parsed->as_object();
-    if (text_or(line, "stream") != "stdout") continue;
-    auto told = work.read(text_or(line, "data"));
-    if (told && *told == text_or(line, "data")) continue;
-    line["data"] = told.value_or("");
-    line["told"] = true;
-    line.erase("raw");
-    record = to_text(line);
+/// The records of the page in words, each with its number. A page may begin in the middle of a long line: its
+/// beginning is then looked for in the records before, in few of them first.
+Task<Result<>> tell_in_words(runs::Runs& runs, std::string id, minds::ProviderKind kind,
+                             std::vector<std::string>& records) {
+  if (records.empty()) co_return Result<>();
+  minds::WorkRecords work(kind);
+  auto before = seq_of(records.front()) - 1;
+  for (int64_t count : {8, 64, 256}) {
+    runs::OutputQuery query{
+        .since = std::max<int64_t>(0, before - count), .limit = {}, .stream = {}, .tail = {}};
+    bool is_all = query.since == 0;
+    std::vector<std::string> read;
+    while (query.since < before) {
+      query.limit = before - query.since;
+      auto page = co_await runs.read_output(id, query);
+      if (!page) co_return fail(std::move(page.error()));
+      if (page->lines.empty()) break;
+      query.since = page->last_seq;
+      for (auto& record : page->lines)
+        if (seq_of(record) <= before) read.push_back(std::move(record));
+    }
+    if (work.begin_after(read, is_all) || is_all) break;
   }
-  return {};
+  for (auto& record : records) record = work.tell(std::move(record));
+  co_return Result<>();
 }
 
 Task<Result<Reply>> read_output(runs::Runs& runs, std::string id, runs::OutputQuery query, bool as_text) {
@@ -207,7 +215,8 @@ Task<Result<Reply>> read_output(runs::Runs& runs, std::string id, runs::OutputQu
   if (!page) co_return fail(std::move(page.error()));
   if (auto run = as_text ? co_await runs.find(id) : fail(Code::not_found, ""); run)
     if (auto kind = minds::prints_work(run->backend); kind && !run->pty)
-      if (auto told = tell_in_words(*kind, page->lines); !told) co_return fail(std::move(told.error()));
+      if (auto told = co_await tell_in_words(runs, id, *kind, page->lines); !told)
+        co_return fail(std::move(told.error()));
   std::string lines;
   for (const auto& line : page->lines) {
     if (!lines.empty()) lines += ',';
@@ -306,17 +315,25 @@ void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCalle
   api.bind("kill_run", [rooms](const Call& call, const json::object& in) {
     return kill_run(rooms, call, text(in, "id"), grace_of(in));
   });
-  api.bind("restart_run", [rooms, find_caller](const Call& call, const json::object& in) {
-    return restart_run(rooms, find_caller, call, text(in, "id"),
-                       {.env = text_map(in, "env"),
-                        .grace = grace_of(in),
-                        .rows = int_or(in, "rows", 24),
-                        .cols = int_or(in, "cols", 80),
-                        .traceparent = call.trace,
-                        .parent = call.run_member});
-  });
-  api.bind("remove_run",
-           [&runs](const Call&, const json::object& in) { return remove_run(runs, text(in, "id")); });
+  api.bind(
+      "restart_run",
+      [rooms, find_caller](const Call& call, const json::object& in) {
+        return restart_run(rooms, find_caller, call, text(in, "id"),
+                           {.env = text_map(in, "env"),
+                            .grace = grace_of(in),
+                            .rows = int_or(in, "rows", 24),
+                            .cols = int_or(in, "cols", 80),
+                            .traceparent = call.trace,
+                            .parent = call.run_member,
+                            .once = call.once});
+      },
+      AfterCrash::finds_out);
+  api.bind(
+      "remove_run",
+      [&runs](const Call& call, const json::object& in) {
+        return remove_run(runs, text(in, "id"), call.once);
+      },
+      AfterCrash::finds_out);
   api.bind("read_output", [&runs](const Call&, const json::object& in) {
     return read_output(runs, text(in, "id"), to_output_query(in), text_or(in, "as") == "text");
   });

@@ -25,11 +25,12 @@ void bind_teams(Api& api, Teams& teams) {
            [&teams](const Call&, const json::object& in) { return list_teams(teams, text(in, "file")); });
   api.bind("validate_team",
            [&teams](const Call&, const json::object& in) { return validate_team(teams, text(in, "file")); });
-  api.bind("team_up", [&teams](const Call&, const json::object& in) {
+  api.bind("team_up", [&teams](const Call& call, const json::object& in) {
     return team_up(teams, {.file = text(in, "file"),
                            .backend = text(in, "backend"),
                            .members = texts_at(in, "members"),
-                           .argv = texts_at(in, "argv")});
+                           .argv = texts_at(in, "argv"),
+                           .account = call.account});
   });
   api.bind("team_down", [&teams](const Call&, const json::object& in) {
     return team_down(teams, text(in, "file"), texts_at(in, "members"));

@@ -160,9 +160,11 @@ Result<std::string> Client::call_text(std::string_view method, const std::string
     request.headers.emplace_back("Cru-Request-Id", uuid_from(system_random().bytes16()));
     if (body.empty()) request.body = "{}";
     // Programs that think for this person use the person's own account, as they do in this shell.
-    bool is_for_crew = target.starts_with("/chats") || target.starts_with("/subagents");
-    if (auto account = is_for_crew ? edges::account_header(whole_environment()) : ""; !account.empty())
-      request.headers.emplace_back("Cru-Account", account);
+    bool is_for_agents =
+        target.starts_with("/chats") || target.starts_with("/subagents") || target.starts_with("/teams/up");
+    auto account = is_for_agents ? edges::account_header(whole_environment()) : std::string();
+    if (!account && !std::exchange(told_of_account_, true)) note(account.error().message);
+    if (account && !account->empty()) request.headers.emplace_back("Cru-Account", *account);
   }
   for (int attempt = 1;; ++attempt) {
     interrupted_ = false;

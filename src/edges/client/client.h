@@ -65,7 +65,7 @@ class Client {
   Options options_;
   std::optional<HttpClient> http_;
   std::vector<int> interrupts_;
-  bool interrupted_ = false, agreed_ = false;
+  bool interrupted_ = false, agreed_ = false, told_of_account_ = false;
   std::string version_;
   std::vector<std::string> troubles_;
 };

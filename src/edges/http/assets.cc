@@ -17,8 +17,7 @@ std::string etag_of(const Asset& asset, bool is_compressed) {
 }
 
 bool takes_gzip(const http::Request& request) {
-  auto accepted = request.header("Accept-Encoding");
-  return http::list_contains(accepted, "gzip") || http::list_contains(accepted, "*");
+  return http::accepts(request.header("Accept-Encoding"), "gzip");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ struct Asset {
   std::string_view content_type;
   std::string_view etag;  ///< with its quotes
   std::span<const unsigned char> gzip;
-  std::span<const unsigned char> plain = {};  ///< the same, for who cannot undo gzip
+  std::span<const unsigned char> plain = {};  ///< the same, for clients that do not accept gzip
 };
 
 /// Empty in a program that was built without the page. Strong definition: OUT/web_assets.cc, which
@@ -24,7 +24,7 @@ std::span<const Asset> page_assets();
 bool is_page_path(std::string_view path);
 
 /// The asset at the request's path: 200, 304 where the client has it, 404, or 405 unless GET or HEAD.
-/// Compressed for who says that it takes gzip, and as it is for everybody else.
+/// Compressed for clients that accept gzip, and as it is for all others.
 http::Response serve_asset(std::span<const Asset> assets, const http::Request& request);
 
 }  // namespace cru::edges

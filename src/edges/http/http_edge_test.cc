@@ -189,7 +189,8 @@ TEST_F(Edge, ServesThePageWithoutATokenAndNothingElse) {
       status_of(open("GET /assets/app-1.js", "Accept-Encoding: gzip\r\nIf-None-Match: \"e0\", \"e2\"\r\n")),
       304);
   // Who does not say that it takes gzip (curl) gets text, and keeps it under another tag.
-  for (auto* headers : {"", "Accept-Encoding: identity\r\n", "Accept-Encoding: gzip;q=0\r\n"}) {
+  for (auto* headers : {"", "Accept-Encoding: identity\r\n", "Accept-Encoding: gzip;q=0\r\n",
+                        "Accept-Encoding: gzip;q=0, *\r\n", "Accept-Encoding: *, gzip; Q=0.0\r\n"}) {
     auto text = open("GET /", headers);
     EXPECT_EQ(body_of(text), "hi") << headers;
     EXPECT_EQ(text.find("Content-Encoding"), std::string::npos) << headers;

@@ -137,7 +137,7 @@ json::object to_json(const JailMeans& means) {
 Result<JailMeans> means_from(std::string_view text) {
   auto parsed = parse_json(text);
   if (!parsed || !parsed->is_object())
-    return fail(Code::internal, "it is not known what this machine can confine");
+    return fail(Code::internal, "cannot find out how this machine can confine agents");
   const auto& means = parsed->get_object();
   return JailMeans{.namespaces = bool_or(means, "namespaces"),
                    .seccomp = bool_or(means, "seccomp"),

@@ -123,6 +123,14 @@ TEST(Adapters, ReadWhatAProgramSaysOfItsWork) {
                 ->tokens,
             11);
   EXPECT_FALSE(command_adapter().read_report(R"({"type":"result"})"));
+  // One that does not say why has failed all the same.
+  for (auto [backend, line] : {std::pair("claude", R"({"type":"result","is_error":true,"result":""})"),
+                               std::pair("claude", R"({"type":"result","is_error":true})"),
+                               std::pair("codex", R"({"type":"turn.failed"})"),
+                               std::pair("codex", R"({"type":"turn.failed","error":{"message":""}})"),
+                               std::pair("gemini", R"({"type":"result","status":"error","error":{}})"),
+                               std::pair("gemini", R"({"type":"result","status":"error"})")})
+    EXPECT_EQ(find_adapter(backend)->read_report(line)->failure, "it failed without saying why") << line;
 }
 
 TEST(ClaudeAdapter, CutsALongInputAtACharacter) {

@@ -118,12 +118,18 @@ class ClaudeAdapter final : public Adapter {
     return object_of_type(line, "result").has_value();
   }
 
+  /// Never empty, which would mean that it did not fail.
+  static std::string_view why_in(const json::object& result) {
+    if (auto words = text_or(result, "result"); !words.empty()) return words;
+    auto kind = text_or(result, "subtype");  // error_max_turns
+    return kind.starts_with("error") ? kind : "it failed without saying why";
+  }
+
   std::optional<Report> read_report(std::string_view line) const override {
     auto result = object_of_type(line, "result");
     if (!result) return {};
     Report report{.tokens = tokens_in(*result), .cost_usd = cost_in(*result), .failure = {}};
-    if (bool_or(*result, "is_error"))
-      report.failure = cut_with_ellipsis(text_or(*result, "result", "it failed without saying why"), 2000);
+    if (bool_or(*result, "is_error")) report.failure = cut_with_ellipsis(why_in(*result), 2000);
     return report;
   }
 

@@ -27,12 +27,17 @@ int64_t count_in(const json::object& counts, std::string_view key) {
   return std::clamp<int64_t>(int_or(counts, key), 0, max_tokens);
 }
 
-/// Cached tokens are among the input's.
+/// Never empty, which would mean that it did not fail.
+std::string failure_in(const json::object& error) {
+  auto words = text_or(error, "message");
+  return cut_with_ellipsis(words.empty() ? "it failed without saying why" : words, 2000);
+}
+
+/// Cached tokens are among the input's. A turn tells those of all of its thread.
 std::optional<Report> codex_report(std::string_view line) {
   if (auto failed = object_of_type(line, "turn.failed")) {
     const auto* error = object_at(*failed, "error");
-    auto words = error ? text_or(*error, "message") : std::string_view();
-    return Report{.tokens = {}, .cost_usd = {}, .failure = cut_with_ellipsis(words, 2000)};
+    return Report{.tokens = {}, .cost_usd = {}, .failure = failure_in(error ? *error : json::object())};
   }
   auto completed = object_of_type(line, "turn.completed");
   const auto* usage = completed ? object_at(*completed, "usage") : nullptr;
@@ -49,15 +54,17 @@ std::optional<Report> gemini_report(std::string_view line) {
   if (const auto* stats = object_at(*result, "stats"))
     report.tokens = count_in(*stats, "input_tokens") + count_in(*stats, "output_tokens");
   if (const auto* error = object_at(*result, "error"))
-    report.failure = cut_with_ellipsis(text_or(*error, "message"), 2000);
+    report.failure = failure_in(*error);
+  else if (text_or(*result, "status") == "error")
+    report.failure = failure_in({});
   return report;
 }
 
 /// codex exec and gemini take their task as the last argument and never read stdin.
 class OneShotAdapter final : public Adapter {
  public:
-  /// `task_flag` stands right before the task; empty for none.
   using ReadReport = std::optional<Report> (*)(std::string_view line);
+  /// `task_flag` stands right before the task; empty for none.
   OneShotAdapter(std::vector<std::string> argv, std::string task_flag, ReadReport report)
       : argv_(std::move(argv)), task_flag_(std::move(task_flag)), report_(report) {}
   Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const override {

@@ -1,7 +1,9 @@
 #include "store/sqlite/wal_file.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
 
 namespace cru::sqlite {
 namespace {
@@ -49,7 +51,7 @@ class WalReader {
     if (is_sound_) return;
     // Of a header that cannot be believed, the frames tell what it was for.
     if (!is_page_size(page_size_)) page_size_ = 4096;
-    if (has_frame(header_size)) salts_ = bytes_.substr(header_size + 8, 8);
+    salts_ = most_frequent_salts();
   }
 
   WalFile read() {
@@ -59,6 +61,7 @@ class WalReader {
       if (is_commit(at)) ++found.commits;
     for (; has_frame(at); at += frame_size())
       if (has_salts(at) && is_commit(at)) ++found.lost_commits;
+    found.is_damaged = found.lost_commits > 0 || (!is_sound_ && bytes_.size() > header_size);
     return found;
   }
 
@@ -66,6 +69,13 @@ class WalReader {
   size_t frame_size() const { return frame_header_size + page_size_; }
   bool has_frame(size_t at) const { return at + frame_size() <= bytes_.size(); }
   bool has_salts(size_t at) const { return bytes_.substr(at + 8, 8) == salts_; }
+  /// Some may be damaged too, and others of an earlier use of the file.
+  std::string_view most_frequent_salts() const {
+    std::map<std::string_view, int64_t> seen;
+    for (size_t at = header_size; has_frame(at); at += frame_size()) ++seen[bytes_.substr(at + 8, 8)];
+    auto most = std::ranges::max_element(seen, {}, [](const auto& entry) { return entry.second; });
+    return most == seen.end() ? salts_ : most->first;
+  }
   bool is_commit(size_t at) const { return big_endian(bytes_, at + 4) != 0; }
   bool is_good(size_t at) {
     if (!has_salts(at) || big_endian(bytes_, at) == 0) return false;

@@ -12,6 +12,9 @@ struct WalFile {
   /// Behind the first damage, at most: the last may be one that was never acknowledged, torn by a power loss
   /// or overwritten after a failed sync.
   int64_t lost_commits = 0;
+  /// Something stands in it that SQLite does not read, though it was written: `lost_commits`, or a header
+  /// that cannot be believed, and then perhaps nothing that can be counted.
+  bool is_damaged = false;
 };
 
 /// An empty file, and what an earlier use of the file has left behind its end, are no damage.

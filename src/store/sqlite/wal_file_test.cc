@@ -65,6 +65,22 @@ TEST_F(WalFileTest, AHeaderThatIsGoneTakesEverythingWithIt) {
   EXPECT_EQ(read_wal(zeroed).lost_commits, 5);
 }
 
+TEST_F(WalFileTest, AFirstBlockThatIsGoneIsDamageAndTheOtherFramesAreCounted) {
+  auto zeroed = bytes_after(5);
+  zeroed.replace(0, 4096, 4096, '\0');
+  auto found = read_wal(zeroed);
+  EXPECT_TRUE(found.is_damaged);
+  EXPECT_EQ(found.commits, 0);
+  EXPECT_GE(found.lost_commits, 5);
+}
+
+TEST_F(WalFileTest, WhatIsNoLogAtAllIsDamageThoughNothingCanBeCounted) {
+  EXPECT_TRUE(read_wal(std::string(8192, '\0')).is_damaged);
+  EXPECT_TRUE(read_wal(std::string(100, 'x')).is_damaged);
+  EXPECT_FALSE(read_wal(std::string(32, '\0')).is_damaged) << "nothing stood in it";
+  EXPECT_FALSE(read_wal(bytes_after(2)).is_damaged);
+}
+
 TEST_F(WalFileTest, WhatAnEarlierUseHasLeftIsNoDamage) {
   auto bytes = bytes_after(5);
   // The file begins anew with other salts, as after a checkpoint: the rest is as it was.
@@ -81,6 +97,7 @@ TEST_F(WalFileTest, WhatAnEarlierUseHasLeftIsNoDamage) {
   auto found = read_wal(bytes);
   EXPECT_EQ(found.commits, 1);
   EXPECT_EQ(found.lost_commits, 0);
+  EXPECT_FALSE(found.is_damaged);
 }
 
 }  // namespace

@@ -119,9 +119,9 @@ export class Chat {
   }
 
   /// POST /chats {agent?, model?, message?, title?}; with a message, and unless `wait` is false, until the turn is over.
-  static async begin(crew, options = {}, { wait = true } = {}) {
+  static async begin(crew, options = {}, { wait = true, headers = {} } = {}) {
     const chat = await Chat.#listening(crew);
-    chat.started = await crew.must(201, crew.post("/chats", options));
+    chat.started = await crew.must(201, crew.post("/chats", options, { headers }));
     chat.id = chat.started.id;
     if (options.message && wait) await chat.idle();
     return chat;

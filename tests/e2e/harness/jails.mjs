@@ -52,5 +52,5 @@ export async function withoutNetwork(t, project) {
   assert.deepEqual([shut.confined, met.length], ["writes below the project, no network", 1]);
   const { code, stderr } = await project.cru("run", "--no-network", "--", "true");
   assert.notEqual(code, 0);
-  assert.match(stderr, /only a confined run can be kept from it/);
+  assert.match(stderr, /only a confined run can be without network access/);
 }

@@ -33,6 +33,13 @@ test("a run that is started again shows no earlier end", () => {
   assert.deepEqual([status, error, ended_at], ["running", null, null]);
 });
 
+test("a run that waits for disk space says so until it goes on", () => {
+  let runs = applyRuns(none, [event("agent.started", {}, "a"), event("agent.waiting", { task_id: "a", waits_for: "the disk is full" }, "a")]);
+  assert.deepEqual([runs.get("a")?.status, runs.get("a")?.waits_for], ["running", "the disk is full"]);
+  runs = applyRuns(runs, [event("agent.waiting", { task_id: "a", waits_for: null }, "a")]);
+  assert.deepEqual([runs.get("a")?.status, runs.get("a")?.waits_for], ["running", null]);
+});
+
 test("active runs come first, then the newest", () => {
   const runs = applyRuns(none, [event("agent.started", {}, "old"), event("agent.completed", {}, "old"), event("agent.started", {}, "older-active"), event("agent.started", {}, "new"), event("agent.killed", {}, "new")]);
   assert.deepEqual(inOrder(runs).map((run) => run.task_id), ["older-active", "new", "old"]);

@@ -65,7 +65,7 @@ function applyOne(runs: Map<string, RunRow>, event: LogEvent): void {
   } else {
     // A task id can be started again: forget how the earlier run ended.
     if (event.type === "agent.started" || event.type === "agent.starting")
-      Object.assign(after, { exit_code: null, signal: null, error: null, error_detail: null, ended_at: null });
+      Object.assign(after, { exit_code: null, signal: null, error: null, error_detail: null, ended_at: null, waits_for: null });
     if (event.type === "agent.starting") delete after.pty;  // the record tells; the event does not
     Object.assign(after, facts);
     const status = statusOf[event.type];

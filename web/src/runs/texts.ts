@@ -19,6 +19,7 @@ export function describeRun(event: LogEvent): string {
     const line = lastLine(lines.at(-1)?.data ?? "");
     return lines.length > 1 ? `${lines.length} lines · ${line}` : line;
   }
+  if (event.type === "agent.waiting") return data.waits_for ? `waits: ${safeText(String(data.waits_for))}` : "goes on";
   if (data.prompt) return safeText(data.prompt);
   if (data.error) return safeText(String(data.error));
   if (typeof data.exit_code === "number") return `exit code ${data.exit_code}`;

@@ -22,6 +22,7 @@ export interface Run {
   started_at?: string | null;
   ended_at?: string | null;
   pty?: boolean;
+  waits_for?: string | null;  // why nothing of it is read, such as a full disk
 }
 
 export interface Line {

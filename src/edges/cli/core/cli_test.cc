@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <ranges>
+
 #include "base/json.h"
 #include "edges/cli/core/command.h"
 #include "edges/cli/verbs/cli_fixture.h"
@@ -71,6 +73,17 @@ TEST_F(Cli, ListsRunsAsATable) {
             "alpha-1  completed  done    7    0     2      -      2026-11-15T10:00:00.000Z  echo 'a b'\n"
             "beta-1   failed     failed  8    1     0      -      -                         false\n");
   EXPECT_EQ(daemon.requests().back().target, "/agents?limit=5");
+}
+
+TEST_F(Cli, ListsWhatARunWaitsForAndHasSpent) {
+  FakeDaemon daemon(project, [](const FakeRequest& request) -> FakeReply {
+    if (request.target == "/version") return {};
+    return {200, R"({"agents":[{"task_id":"r","status":"running","badge":"working","argv":["make"],"pid":7,
+      "last_seq":2,"waits_for":"the disk is full","spent":"$1.25"}]})"};
+  });
+  EXPECT_EQ(cru({"ps"}).out,
+            "RUN  STATUS   BADGE    WAITS FOR         PID  EXIT  LINES  SPENT  STARTED  COMMAND\n"
+            "r    running  working  the disk is full  7    -     2      $1.25  -        make\n");
 }
 
 TEST_F(Cli, PrintsTheDaemonsJsonAndNothingElse) {
@@ -284,6 +297,30 @@ TEST_F(Cli, RestartsWithTheEnvironmentOfThisTerminal) {
   EXPECT_EQ(body["grace_seconds"], 0);
   EXPECT_EQ(body["env"].as_object()["LEVEL"], "2");
   EXPECT_EQ(body["env"].as_object()["LC_CRU_TEST"], "here");
+}
+
+TEST_F(Cli, ABackendGetsItsAccountAndACommandGetsNone) {
+  FakeDaemon daemon(project, two_runs);
+  ::setenv("AWS_CRU_TEST", "a", 1);
+  ::setenv("OPENAI_CRU_TEST", "o", 1);
+  auto given = [&](std::vector<std::string> words) {
+    cru(std::move(words));
+    auto asked = daemon.requests();
+    for (const auto& request : asked | std::views::reverse)
+      if (request.target == "/tasks" && request.method == "POST") {
+        auto body = parse_json(request.body)->as_object();
+        const auto& env = body["env"].as_object();
+        return std::string(env.contains("AWS_CRU_TEST") ? "a" : "") +
+               (env.contains("OPENAI_CRU_TEST") ? "o" : "");
+      }
+    return std::string("not asked");
+  };
+  EXPECT_EQ(given({"run", "-d", "--backend", "claude", "task"}), "a");
+  EXPECT_EQ(given({"run", "-d", "--backend", "codex", "task"}), "o");
+  EXPECT_EQ(given({"run", "-d", "--backend", "own", "task"}), "ao");
+  EXPECT_EQ(given({"run", "-d", "--", "true"}), "");
+  ::unsetenv("AWS_CRU_TEST");
+  ::unsetenv("OPENAI_CRU_TEST");
 }
 
 TEST_F(Cli, ATaskAloneIsNoCommandAndSaysWhatWasMeant) {

@@ -108,6 +108,18 @@ std::string nothing_of(const Operation& operation) {
   return fmt::format("no {}", operation.cli.list == "agents" ? "runs" : operation.cli.list);
 }
 
+/// Of runs, what few have is a column only where one has it.
+void leave_out_unused(std::vector<std::string_view>& columns, const json::array& rows) {
+  std::erase_if(columns, [&](std::string_view column) {
+    auto field = column.substr(0, column.find(' '));
+    return (field == "spent" || field == "waits_for") &&
+           std::ranges::none_of(rows, [&](const json::value& row) {
+             const auto* value = row.is_object() ? row.get_object().if_contains(field) : nullptr;
+             return value && !value->is_null();
+           });
+  });
+}
+
 /// Names only what the verb has.
 std::string how_to_see_more(const Operation& operation) {
   std::string options;
@@ -146,6 +158,7 @@ Result<int> show_reply(Context& context, const Operation& operation, const std::
     for (auto& row : *rows)
       if (row.is_object()) row.get_object()["id"] = std::string(text_or(row.get_object(), "task_id"));
   }
+  if (rows && operation.name == "list_runs") leave_out_unused(columns, *rows);
   if (!rows || rows->empty())
     context.note(nothing_of(operation));
   else

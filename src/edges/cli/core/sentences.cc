@@ -261,7 +261,8 @@ bool is_on_page(std::string_view field) {
                            "error_detail", "left_behind",    "output_file",    "line_count",
                            "last_seq",     "created_at",     "started_at",     "ended_at",
                            "pty",          "kill_requested", "trace_id",       "pending_questions",
-                           "badge",        "badge_since",    "badge_evidence", "member"});
+                           "badge",        "badge_since",    "badge_evidence", "member",
+                           "waits_for"});
 }
 
 using Sentence = std::string (*)(const json::object&, const Style&);
@@ -306,6 +307,9 @@ std::string run_page(const json::object& run, const Style& style) {
     auto badge = said(run, "badge");
     details.add("badge", style.paint(badge, status_colour(badge)));
   }
+  if (has(run, "waits_for"))
+    details.add("waits", fmt::format("{}: free some space, or: cru kill {}", said(run, "waits_for"),
+                                     said(run, "task_id")));
   if (has(run, "pid")) details.add("process", std::to_string(int_or(run, "pid")));
   if (has(run, "exit_code")) details.add("exit code", std::to_string(int_or(run, "exit_code")));
   for (auto [field, name] : {std::pair("started_at", "started"), std::pair("ended_at", "ended")})

@@ -66,6 +66,11 @@ TEST(Sentences, ShowARunAsAPersonAsksForIt) {
   EXPECT_TRUE(run_page(run, {}).starts_with("nightly was killed"));
   run["status"] = "running";
   EXPECT_TRUE(run_page(run, {}).starts_with("nightly is running"));
+  EXPECT_EQ(run_page(run, {}).find("waits"), std::string::npos);
+  run["waits_for"] = "the disk is full";
+  EXPECT_NE(run_page(run, {}).find("  waits      the disk is full: free some space, or: cru kill nightly\n"),
+            std::string::npos)
+      << run_page(run, {});
 }
 
 TEST(Sentences, AreHarmless) {

@@ -23,8 +23,8 @@ class OutputPrinter {
 
   /// Writes the records of one page, in order.
   void print(const json::array& lines);
-  /// Ends a line and colours that the run left open, so that what follows starts at the margin and in the
-  /// usual ones. Terminals only.
+  /// Writes what is held back. On a terminal, ends a line and colours that the run left open, so that what
+  /// follows starts at the margin and in the usual ones.
   void finish();
 
  private:

@@ -5,6 +5,7 @@
 #include "base/agent_id.h"
 #include "base/text.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/verbs/account_check.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/installer.h"
 #include "edges/identity.h"
@@ -151,8 +152,39 @@ Check check_program(const std::string& program, std::string what_for) {
   return {program, "warn", "not on PATH", "install it " + std::move(what_for)};
 }
 
+/// An agent's program, and what can be seen of its account.
+Check check_agent(const std::string& program) {
+  auto found = check_program(program, "to use --backend " + program);
+  if (found.status != "ok") return found;
+  auto account = look_at_account(program, whole_environment(), file_exists);
+  return {program, account.is_there ? "ok" : "warn", fmt::format("{}; {}", found.message, account.message),
+          account.fix};
+}
+
+/// What agents reach their models through. None where nothing is set.
+std::vector<Check> check_network() {
+  auto names = network_names(whole_environment());
+  if (names.empty()) return {};
+  return {{"network", "ok", fmt::format("agents get {} of this shell", names)}};
+}
+
+/// `confine` as it is in force; empty where the daemon does not answer.
+std::string confine_in_force(const Context& context) {
+  auto config = context.quiet_client().get("/config", 5s);
+  const auto* settings = config ? array_at(*config, "settings") : nullptr;
+  for (const auto& each : settings ? *settings : json::array())
+    if (each.is_object() && text_or(each.get_object(), "key") == "confine")
+      return std::string(text_or(each.get_object(), "value"));
+  return {};
+}
+
 /// What holds an agent that is a program, here.
 Check check_jail(const Context& context) {
+  auto setting = confine_in_force(context);
+  if (setting == "off")
+    return {"confinement", "warn", "`confine: off` is set in your configuration: agents may do what you may",
+            "remove it, unless this machine cannot confine agents"};
+  auto in_force = setting == "require" ? " (`confine: require`)" : "";
   auto said = run_program({own_executable(), "confine", "--means"}, context.project.root, 10s);
   auto means = said ? means_from(said->out) : Result<JailMeans>(fail(said.error()));
   if (!means) return {"confinement", "warn", means.error().message};
@@ -160,8 +192,14 @@ Check check_jail(const Context& context) {
       "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or a container that permits them)";
   if (means->namespaces)
     return {"confinement", "ok",
-            fmt::format("namespaces{}{}", means->seccomp ? ", seccomp" : "",
-                        means->landlock > 0 ? fmt::format(", Landlock {}", means->landlock) : "")};
+            fmt::format("namespaces{}{}{}", means->seccomp ? ", seccomp" : "",
+                        means->landlock > 0 ? fmt::format(", Landlock {}", means->landlock) : "", in_force)};
+  if (setting == "require")
+    return {"confinement", "fail",
+            fmt::format("no agent is started: `confine: require` is set in your configuration, and there are "
+                        "no namespaces: {}",
+                        means->why_not),
+            hint};
   if (means->landlock > 0 && means->seccomp)
     return {"confinement", "warn",
             fmt::format("Landlock {} and seccomp only: {}. Agents can see other processes and all files that "
@@ -221,9 +259,10 @@ Result<int> examine(Context& context) {
                             check_keeper(context.project),
                             check_jail(context),
                             check_program("git", "to use --worktree"),
-                            check_program("claude", "to use --backend claude"),
-                            check_program("codex", "to use --backend codex"),
-                            check_program("gemini", "to use --backend gemini")};
+                            check_agent("claude"),
+                            check_agent("codex"),
+                            check_agent("gemini")};
+  for (auto& check : check_network()) checks.push_back(std::move(check));
   for (auto& check : check_agent_name(context)) checks.push_back(std::move(check));
   for (auto& check : check_config(context)) checks.push_back(std::move(check));
   for (auto& check : check_troubles(context)) checks.push_back(std::move(check));

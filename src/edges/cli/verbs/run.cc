@@ -229,7 +229,7 @@ void add_run_commands(std::vector<Command>& table) {
                  .summary = "give the run its own git worktree and branch"},
                 {.name = "pty", .letter = 't', .summary = "run in a pseudo-terminal"},
                 {.name = "confine", .summary = "confine the command as agents are confined"},
-                {.name = "no-network", .summary = "keep what is confined from the network"},
+                {.name = "no-network", .summary = "no network access for a confined run"},
                 {.name = "no-stdin", .summary = "close standard input"},
                 env_flag(),
                 {.name = "cwd",
@@ -246,9 +246,9 @@ void add_run_commands(std::vector<Command>& table) {
           "first\nCtrl-C stops the run; the second returns without waiting. The run depends neither on "
           "this\ncommand nor on the daemon; see cru ps, cru logs and cru show. The report of an agent is "
           "stored in\n.crucible/sessions; see cru sessions show."};
-  for (auto& flag : mind_flags(
-           "for agents: grant this permission, beyond its definition's; for what is confined: let it use "
-           "ssh-agent, gpg or docker"))
+  for (auto& flag :
+       mind_flags("for agents: grant this permission, beyond its definition's; for confined runs: allow "
+                  "ssh-agent, gpg or docker"))
     run.flags.push_back(std::move(flag));
   run.flags.push_back(trust_once_flag());
   table.push_back(run);

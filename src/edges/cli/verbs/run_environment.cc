@@ -6,6 +6,7 @@
 #include <array>
 
 #include "api/project.h"
+#include "base/account.h"
 #include "platform/process/self.h"
 
 namespace cru::cli {
@@ -22,24 +23,10 @@ json::object allowed_environment(std::string_view backend) {
   constexpr std::array<std::string_view, 15> always = {
       "PATH", "HOME",   "USER",  "LOGNAME",       "SHELL",     "LANG",   "LC_*", "TERM",
       "TZ",   "TMPDIR", "XDG_*", "SSH_AUTH_SOCK", "COLORTERM", "EDITOR", "PAGER"};
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> by_backend = {
-      {{"claude", "ANTHROPIC_*"},
-       {"claude", "CLAUDE_*"},
-       {"codex", "OPENAI_*"},
-       {"codex", "CODEX_*"},
-       {"gemini", "GEMINI_*"},
-       {"gemini", "GOOGLE_*"}}};
-  // How an agent's program reaches its model.
-  constexpr std::array<std::string_view, 10> of_agents = {
-      "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",    "http_proxy",   "ALL_PROXY",
-      "NO_PROXY",    "no_proxy",    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"};
   json::object out;
   for (const auto& [name, value] : whole_environment()) {
-    bool is_of_agents = !backend.empty() && std::ranges::find(of_agents, name) != of_agents.end();
-    bool allowed =
-        is_of_agents || std::ranges::any_of(always, [&](auto pattern) { return matches(name, pattern); }) ||
-        std::ranges::any_of(
-            by_backend, [&](const auto& row) { return row.first == backend && matches(name, row.second); });
+    bool allowed = std::ranges::any_of(always, [&](auto pattern) { return matches(name, pattern); }) ||
+                   (!backend.empty() && is_account_variable(backend, name));
     if (allowed) out[name] = value;
   }
   return out;

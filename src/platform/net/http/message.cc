@@ -44,17 +44,31 @@ const std::string* Request::query_value(std::string_view name) const {
   return nullptr;
 }
 
-bool list_contains(std::string_view list, std::string_view token) {
-  bool found = false;
+namespace {
+
+/// Whether the list names the token with a weight above 0; nothing if it does not name it.
+std::optional<bool> weight_of(std::string_view list, std::string_view token) {
+  std::optional<bool> found;
   split(list, ',', [&](std::string_view item) {
     auto name = trim(item.substr(0, item.find(';')), " \t");
     if (!equal_ignoring_case(name, token)) return;
-    auto weight = item.find("q=");
+    auto weight = std::min(item.find("q="), item.find("Q="));
     // "q=0", "q=0.", "q=0.000" all mean: not this one.
     found = weight == std::string_view::npos ||
             item.substr(weight + 2).find_first_of("123456789") != std::string_view::npos;
   });
   return found;
+}
+
+}  // namespace
+
+bool list_contains(std::string_view list, std::string_view token) {
+  return weight_of(list, token).value_or(false);
+}
+
+bool accepts(std::string_view list, std::string_view token) {
+  auto named = weight_of(list, token);
+  return named ? *named : list_contains(list, "*");
 }
 
 Result<std::string> percent_decode(std::string_view text, bool plus_is_space) {

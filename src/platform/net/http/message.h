@@ -73,6 +73,8 @@ std::string_view reason_phrase(int status);
 using cru::equal_ignoring_case;
 /// True if a comma-separated list of tokens, parameters left aside, holds `token` with a weight above 0.
 bool list_contains(std::string_view list, std::string_view token);
+/// The same for what a client accepts: `*` is whatever the list does not name.
+bool accepts(std::string_view list, std::string_view token);
 
 /// Undoes %XX and, where asked, `+` for a space.
 /// Outcomes: the bytes; invalid_argument for a broken escape.

@@ -187,6 +187,11 @@ TEST(HttpMessage, ListsKnowWeights) {
   EXPECT_FALSE(list_contains("gzip;q=0, br", "gzip"));
   EXPECT_FALSE(list_contains("gzip;q=0.0", "gzip"));
   EXPECT_FALSE(list_contains("xgzip", "gzip"));
+  EXPECT_TRUE(accepts("br, *;q=0.1", "gzip"));
+  EXPECT_TRUE(accepts("*;q=0, gzip", "gzip"));
+  EXPECT_FALSE(accepts("gzip;q=0, *", "gzip"));
+  EXPECT_FALSE(accepts("*;q=0", "gzip"));
+  EXPECT_FALSE(accepts("", "gzip"));
   EXPECT_FALSE(list_contains("", "gzip"));
 }
 
