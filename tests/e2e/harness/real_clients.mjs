@@ -21,7 +21,8 @@ export async function plannedModel(plans, t) {
   return model.script(({ messages }) => {
     const at = messages.findLastIndex(({ role, content }) => role === "user" && /PLAN \w/.test(textOf(content)));
     if (at < 0) return { text: "ok" };
-    const plan = plans[textOf(messages[at].content).match(/PLAN (\w+)/)[1]];
+    // After a failure claude joins what was said since the last reply to one message.
+    const plan = plans[[...textOf(messages[at].content).matchAll(/PLAN (\w+)/g)].at(-1)[1]];
     // What Codex says and calls in one turn are several items.
     const turn = messages.slice(at).filter(({ role }, n, all) => role === "assistant" && all[n - 1]?.role !== "assistant").length;
     const reply = plan[Math.min(turn, plan.length - 1)];
