@@ -292,9 +292,10 @@ ProgramFolder folder_of_program(std::string_view program,
   if (program == "gemini")
     return {.path = home + "/.gemini",
             .variable = "",
-            .shared = {"oauth_creds.json", "google_accounts.json", "history/"},
-            .readonly = {"settings.json", "GEMINI.md", ".env", "trustedFolders.json"},
-            .own = {"tmp/"},
+            // Its sessions are in tmp, and beside them programs that it executes.
+            .shared = {"oauth_creds.json", "google_accounts.json", "tmp/", "history/"},
+            .readonly = {"settings.json", "GEMINI.md", ".env", "trustedFolders.json", "tmp/bin/"},
+            .own = {},
             .copies = {}};
   return {};
 }

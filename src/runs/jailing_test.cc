@@ -99,9 +99,14 @@ TEST(Jailing, WhatAProgramsOtherSessionsWouldExecuteOrBelieveIsNotShared) {
     }
     for (const auto& bind : binds)
       if (bind.writable && bind.at.starts_with(places.program.path + "/"))
-        for (const auto* executed : {"shell-snapshots", "session-env", "shell_snapshots", "/tmp"})
+        for (const auto* executed : {"shell-snapshots", "session-env", "shell_snapshots", "tmp/bin"})
           EXPECT_EQ(bind.at.find(executed), std::string::npos) << bind.at;
   }
+  places.program = folder_of_program("gemini", {{"HOME", "/home/ann"}}, places.folder, places.root);
+  auto of_gemini = plan_jail({.may_write = true, .may_use_network = true, .permits = {}}, places, all_means);
+  const auto* programs = bind_at(of_gemini.jail.view.binds, "/home/ann/.gemini/tmp/bin");
+  ASSERT_TRUE(programs);
+  EXPECT_FALSE(programs->writable);
   places.program = folder_of_program("claude", {{"HOME", "/home/ann"}}, places.folder, places.root);
   auto plan = plan_jail({.may_write = true, .may_use_network = true, .permits = {}}, places, all_means);
   const auto& binds = plan.jail.view.binds;

@@ -119,14 +119,14 @@ test("it reaches the daemon by the agents' door, as the run that it is; what it 
 test("a confined agent does not choose where the jail of what it starts looks for the person's folders", { skip }, async (t) => {
   const project = await jailed(t);
   mkdirSync(join(project.home, ".ssh"), { recursive: true });
-  writeFileSync(join(project.home, ".ssh/id"), "private\n");
+  writeFileSync(join(project.home, ".ssh/id"), "key-of-ann\n");
   mkdirSync(join(project.home, ".config/crucible/keys"), { recursive: true });
   writeFileSync(join(project.home, ".config/crucible/keys/anthropic"), "sk-secret\n");
   project.own();
   const { home, cru_bin } = project;
   const tries = [
     attempt("ssh", `cat ${home}/.ssh/id`), attempt("keys", `cat ${home}/.config/crucible/keys/anthropic`),
-    attempt("home", `echo evil >>${home}/.bashrc`), attempt("copied", `cat ${home}/.ssh/id "$CLAUDE_CONFIG_DIR/id" $HOME/.claude/id || grep -rqs private /tmp $HOME`),
+    attempt("home", `echo evil >>${home}/.bashrc`), attempt("copied", `cat ${home}/.ssh/id "$CLAUDE_CONFIG_DIR/id" $HOME/.claude/id || grep -rqs 'key-of-[a]nn' /tmp $HOME`),
     attempt("people's door", overUnix(project.path(".coven/covend.sock"))),
   ].join("\n");
   writeFileSync(project.path("claude"), `#!/bin/sh\n${tries}\n`, { mode: 0o755 });
@@ -319,7 +319,7 @@ test("the person's cache is read by nobody confined and written by none; the pro
 
 test("an agent that was recorded without a jail is started again in one", { skip }, async (t) => {
   const project = await jailed(t, { confine: "off" });
-  writeFileSync(join(project.home, ".config/crucible/config.yaml"), `confine: off\nbackends: {own: [sh, -c, "echo evil >$HOME/made-$RANDOM$$; echo wrote $?"]}\n`);
+  writeFileSync(join(project.home, ".config/crucible/config.yaml"), `confine: off\nbackends: {own: {argv: [sh, -c, "echo evil >$HOME/made-$$; echo wrote $?"]}}\n`);
   project.own();
   await project.killDaemon();
   await project.startDaemon();

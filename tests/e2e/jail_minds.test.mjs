@@ -89,19 +89,16 @@ test("ProcessSpawn alone: run_command is offered, runs confined, and is offered 
   assert.doesNotMatch(without.result, /read done/);
 });
 
-test("a command that a mind asked for is begun once, also when the daemon dies over it and the question is sent again", { skip }, async (t) => {
-  const command = "echo begun >>began; while [ ! -e go ]; do sleep 0.05; done";
-  const crew = await crewOf(t, [{ when: "go", steps: [{ call: "run_command", input: { argv: ["sh", "-c", command] } }, { say: report("Told.", "{{result}}") }] }],
+test("a command that a mind asks for is begun once, however often the request is sent", { skip }, async (t) => {
+  const send = `curl -sS -H "Authorization: Bearer $CRU_TOKEN" -H "Cru-Request-Id: k1" -H "Content-Type: application/json" -d '{"argv":["sh","-c","echo begun >>began; echo $$"]}' "$(cat where)/commands"`;
+  const crew = await crewOf(t, [{ when: "go", steps: [{ really: `${send}; echo; ${send}` }, { say: report("Told.", "{{result}}") }] }],
     { user_agents: { doer: { permissions: [...reading, "FilesystemWrite", "ProcessSpawn"] } } });
-  const asked = crew.cru("run", "doer", "go", "--json");
-  await waitFor(() => existsSync(crew.path("began")), { what: "the command begins" });
-  await crew.killDaemon("SIGKILL");
-  await crew.startDaemon();
-  await asked;
-  const ended = await waitFor(async () => (await crew.must(200, crew.get("/subagents"))).subagents.find(({ result }) => result), { what: "the agent's report" });
-  writeFileSync(crew.path("go"), "");
-  assert.equal(readFileSync(crew.path("began"), "utf8"), "begun\n");
-  assert.match(JSON.stringify(ended), /outcome is unknown/);
+  writeFileSync(crew.path("where"), `http://127.0.0.1:${crew.tcp.port}`);
+  const { result } = await run(crew, "doer", "go");
+  assert.equal(existsSync(crew.path("began")) && readFileSync(crew.path("began"), "utf8"), "begun\n", result);
+  const replies = result.match(/^\{"success":true.*$/gm);
+  assert.equal(replies?.length, 2, result);
+  assert.equal(replies[0], replies[1]);
 });
 
 test("ProcessSpawn is not enough: a definition that does not list run_command, or forbids it, has none", { skip }, async (t) => {
@@ -162,7 +159,8 @@ for (const machine of [undefined, "without_namespaces"]) for (const [program, it
     await waitFor(() => file(its.login) === "refreshed 1\n", { what: "the person has the new login" });
     assert.equal(statSync(join(own, its.login)).mode & 0o777, 0o600);
     assert.equal(file(its.kept(crew.root)), "x\n");
-    for (const name of its.executed) assert.ok(!existsSync(join(own, name)), name);
+    // Landlock closes nothing in a folder that is shared, as gemini's tmp is.
+    if (!machine || program !== "gemini") for (const name of its.executed) assert.ok(!existsSync(join(own, name)), name);
     for (const name of its.files) assert.equal(file(name), "theirs\n", name);
     for (const name of [...its.anew, "made-anew", ".claude.json"]) assert.ok(!existsSync(join(own, name)), name);
     assert.equal(readFileSync(join(crew.home, ".claude.json"), "utf8"), '{"theirs":1}');
