@@ -43,7 +43,7 @@ std::optional<Result<Reply>> read_kept(const StoredReply& kept) {
 void Api::bind(std::string_view operation, Handler handler, AfterCrash after_crash) {
   const auto* row = find_operation(operation);
   CRU_ASSERT(row != nullptr && !handlers_.contains(row->name));
-  handlers_.emplace(row->name, Bound{std::move(handler), after_crash == AfterCrash::finds_out});
+  handlers_.emplace(row->name, Bound{std::move(handler), after_crash});
 }
 
 std::vector<std::string_view> Api::unbound() const {
@@ -80,20 +80,25 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
     co_return fail(Code::internal, fmt::format("{} has no handler", operation.name));
   const auto& bound = found->second;
   if (operation.is_coordination) {
-    if (identify_) {
-      auto identified = co_await identify_(operation, call, *checked);
-      if (!identified && identified.error().code == Code::disk_full)
-        identified.error().code = Code::database_unavailable;
-      if (!identified) co_return fail(std::move(identified.error()));
-      call = *std::move(identified);
-    }
-    auto reply = co_await bound.handler(call, *checked);
+    auto reply = co_await coordinate(operation, bound, std::move(call), *checked);
     // To an agent a full disk is one way in which the database is gone; the message says which.
     if (!reply && reply.error().code == Code::disk_full) reply.error().code = Code::database_unavailable;
     co_return reply;
   }
   if (call.request_id.empty() || operation.reads_only) co_return co_await bound.handler(call, *checked);
   co_return co_await call_once(operation, bound, std::move(call), *checked);
+}
+
+Task<Result<Reply>> Api::coordinate(const Operation& operation, const Bound& bound, Call call,
+                                    const json::object& input) {
+  if (identify_) {
+    auto identified = co_await identify_(operation, call, input);
+    if (!identified) co_return fail(std::move(identified.error()));
+    call = *std::move(identified);
+  }
+  if (bound.after_crash != AfterCrash::claimed || call.request_id.empty())
+    co_return co_await bound.handler(call, input);
+  co_return co_await call_once(operation, bound, std::move(call), input);
 }
 
 /// The claim is committed before the work begins, so a crash in between never leads to a second execution: a
@@ -125,18 +130,18 @@ Task<Result<Reply>> Api::call_once(const Operation& operation, const Bound& boun
     if (is_under_way)
       co_return fail(Code::conflict, "this request is still being carried out", "request_id",
                      "wait for its reply, or repeat it in a moment");
-    if (!bound.finds_out || claimed->is_finished)
+    if (bound.after_crash != AfterCrash::finds_out || claimed->is_finished)
       co_return fail(Code::conflict, "this request was already made and its outcome is unknown", "request_id",
                      "check the state, then retry with a new request id");
   }
-  co_return co_await carry_out(operation, bound.handler, call, input);
+  co_return co_await carry_out(operation, bound, call, input);
 }
 
-Task<Result<Reply>> Api::carry_out(const Operation& operation, const Handler& handler, const Call& call,
+Task<Result<Reply>> Api::carry_out(const Operation& operation, const Bound& bound, const Call& call,
                                    const json::object& input) {
-  auto reply = co_await handler(call, input);
+  auto reply = co_await bound.handler(call, input);
   const auto& key = call.once.key;
-  if (!reply && is_transient(reply.error().code)) {
+  if (!reply && is_transient(reply.error().code) && bound.after_crash != AfterCrash::claimed) {
     // Nothing was done and the next try may do better: this is no outcome to keep.
     (void)co_await store_.write([key](Tx& tx) { return drop_claim(tx, key); });
     co_return reply;

@@ -81,7 +81,9 @@ using Handler = std::function<Task<Result<Reply>>(const Call& call, const json::
 
 /// What a handler can make of a request whose first attempt was cut short by a crash. One that finds out
 /// keeps the reply, or what leads to it, in the transaction of the change, so it may be called again.
-enum class AfterCrash { cannot_tell, finds_out };
+/// Coordination rows keep theirs so too; one that cannot, because its change is outside of the store, is
+/// claimed: it is begun once, whatever comes of it.
+enum class AfterCrash { cannot_tell, finds_out, claimed };
 
 class Api {
  public:
@@ -115,12 +117,14 @@ class Api {
  private:
   struct Bound {
     Handler handler;
-    bool finds_out;
+    AfterCrash after_crash;
   };
   Task<Result<Reply>> call_once(const Operation& operation, const Bound& bound, Call call,
                                 const json::object& input);
-  Task<Result<Reply>> carry_out(const Operation& operation, const Handler& handler, const Call& call,
+  Task<Result<Reply>> carry_out(const Operation& operation, const Bound& bound, const Call& call,
                                 const json::object& input);
+  Task<Result<Reply>> coordinate(const Operation& operation, const Bound& bound, Call call,
+                                 const json::object& input);
   Store& store_;
   Gate gate_;
   Identify identify_;

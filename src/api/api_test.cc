@@ -18,6 +18,9 @@ class ApiTest : public StoreFixture {
     api.bind(
         "start_chat", [this](const Call& call, const json::object&) { return make(call.once); },
         AfterCrash::finds_out);
+    api.bind(
+        "run_command", [this](const Call&, const json::object& input) { return count(input); },
+        AfterCrash::claimed);
   }
   ~ApiTest() override { thread->stop(); }
 
@@ -190,6 +193,20 @@ TEST_F(ApiTest, AnUnknownOutcomeIsAConflictAndNeverASecondExecution) {
   EXPECT_EQ(code_of(refused), "conflict");
   EXPECT_NE(refused.find("outcome is unknown"), std::string::npos);
   EXPECT_EQ(executed, 1);
+}
+
+TEST_F(ApiTest, ACommandOfAnAgentIsBegunOnceWhateverComesOfIt) {
+  ASSERT_EQ(call("run_command", repeatable("mcp:7", "mind"), start), R"({"execution":1})");
+  EXPECT_EQ(call("run_command", repeatable("mcp:7", "mind"), start), R"({"execution":1})");
+  ASSERT_TRUE(write([](Tx& tx) -> Result<int64_t> { return tx.exec("UPDATE replies SET text = NULL"); }));
+  auto refused = call("run_command", repeatable("mcp:7", "mind"), start);
+  EXPECT_EQ(code_of(refused), "conflict");
+  EXPECT_NE(refused.find("outcome is unknown"), std::string::npos);
+  error = Error{Code::database_unavailable, "it has run, and cannot be recorded"};
+  EXPECT_EQ(code_of(call("run_command", repeatable("mcp:8", "mind"), start)), "database_unavailable");
+  error.reset();
+  EXPECT_EQ(code_of(call("run_command", repeatable("mcp:8", "mind"), start)), "database_unavailable");
+  EXPECT_EQ(executed, 2);
 }
 
 TEST_F(ApiTest, AHandlerThatFindsOutIsAskedAgainAfterACrash) {

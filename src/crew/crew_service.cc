@@ -154,7 +154,7 @@ Task<Result<std::optional<Permissions>>> Crew::permissions_of_run(std::string ru
   co_return granted;
 }
 
-Task<Result<std::string>> Crew::run_command(std::string run_id, json::object input) {
+Task<Result<ToolCall>> Crew::command_of(std::string run_id, json::object input) {
   auto found = co_await store_.read([run_id](Reader& reader) -> Result<Found> {
     if (!owner_of_run(reader, run_id)) return Found();
     return find_spawner(reader, run_id, Spawner::Kind::run);
@@ -162,6 +162,10 @@ Task<Result<std::string>> Crew::run_command(std::string run_id, json::object inp
   if (!found) co_return fail(std::move(found.error()));
   if (!found->chat && !found->subagent)
     co_return fail(Code::forbidden, "run_command is for agents of the crew", "", "run the command yourself");
+  bool is_listed =
+      found->subagent
+          ? is_among(*find_tool("run_command"), found->subagent->tools, found->subagent->disallowed_tools)
+          : is_among(*find_tool("run_command"), found->chat->tools, found->chat->disallowed_tools);
   ToolCall call{.agent = found->subagent ? found->subagent->agent : found->chat->agent,
                 .task_id = found->subagent ? found->subagent->task_id : found->chat->id,
                 .traceparent = {},
@@ -169,11 +173,26 @@ Task<Result<std::string>> Crew::run_command(std::string run_id, json::object inp
                 .own_chat = {},
                 .name = "run_command",
                 .input = std::move(input)};
+  if (!is_listed)
+    co_return fail(Code::forbidden,
+                   fmt::format("run_command is not among the tools of agent {}", call.agent));
   call.traceparent =
       traceparent(found->subagent ? found->subagent->trace_id : found->chat->trace_id, random_);
-  auto active = find_active(call.task_id);
+  co_return call;
+}
+
+Task<Result<>> Crew::may_run_command(std::string run_id) {
+  auto call = co_await command_of(std::move(run_id), {});
+  if (!call) co_return fail(std::move(call.error()));
+  co_return Result<>();
+}
+
+Task<Result<std::string>> Crew::run_command(std::string run_id, json::object input) {
+  auto call = co_await command_of(std::move(run_id), std::move(input));
+  if (!call) co_return fail(std::move(call.error()));
+  auto active = find_active(call->task_id);
   if (!active) co_return fail(Code::not_running, "the agent has ended");
-  co_return co_await workbench_.call(std::move(call), active->stop);
+  co_return co_await workbench_.call(*std::move(call), active->stop);
 }
 
 Task<Result<std::string>> Crew::latest_of(Spawner spawner) {

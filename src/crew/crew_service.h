@@ -117,8 +117,10 @@ class Crew {
   Task<Result<Subagent>> cancel(std::string task_id);
 
   /// A command for the agent whose mind is this run, confined to what the agent may. Errors: forbidden for
-  /// any other run, and those of the tool.
+  /// any other run and where the agent's definition does not list the tool, and those of the tool.
   Task<Result<std::string>> run_command(std::string run_id, json::object input);
+  /// Whether it is to be offered. Errors: forbidden as above.
+  Task<Result<>> may_run_command(std::string run_id);
   /// What a run of ours is allowed; nothing for a run that is no thread's mind.
   Task<Result<std::optional<Permissions>>> permissions_of_run(std::string run_id);
   /// The newest subagent of the one who asks, for whoever gave up waiting and never learned its id. Errors:
@@ -132,6 +134,7 @@ class Crew {
   int64_t queue_position(const std::string& task_id) const { return queue_.position(task_id); }
 
  private:
+  Task<Result<ToolCall>> command_of(std::string run_id, json::object input);
   struct ActiveThread;
   class TimeLimit;
   struct Thread;

@@ -140,12 +140,12 @@ Task<Result<>> check_run(crew::Crew& crew, const runs::Runs& runs, const api::Op
   // Nor may one that cannot be told do more, or what runs confined on an agent's word.
   if (run_id.empty() || run_id.starts_with(autonomy::run_prefix) || runs.is_confined(run_id))
     co_return check_agent(operation, definitions::Permissions::baseline());
-  auto granted = co_await crew.permissions_of_run(std::move(run_id));
+  auto granted = co_await crew.permissions_of_run(run_id);
   if (!granted) co_return fail(std::move(granted.error()));
-  if (*granted) co_return check_agent(operation, **granted);
+  if (*granted)
+    if (auto allowed = check_agent(operation, **granted); !allowed) co_return allowed;
   // A run that a person started by itself is no agent of the crew. It has a shell of its own.
-  if (operation.name == "run_command")
-    co_return fail(Code::forbidden, "run_command is for agents of the crew", "", "run the command yourself");
+  if (operation.name == "run_command") co_return co_await crew.may_run_command(std::move(run_id));
   co_return Result<>();
 }
 
@@ -198,7 +198,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       keeper_(loop, pool, project.root, program),
       output_(runs::file_output(project.root, pool)),
       worktrees_(runs::git_worktrees(project.root, pool)),
-      jails_(runs::file_jails(project.root, program, to_confine(config.confine), pool)),
+      jails_(runs::file_jails(project.root, program, to_confine(config.confine), whole_environment(), pool)),
       pairings_(store, loop.clock(), system_random()),
       trust_(loop, store, pool,
              {.root = project.root,

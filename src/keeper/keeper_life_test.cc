@@ -15,7 +15,7 @@ TEST_F(KeeperLife, SaysWhoItIs) {
   EXPECT_EQ(int_or(hello_, "protocol"), 1);
   EXPECT_EQ(int_or(hello_, "pid"), pid_);
   EXPECT_EQ(text_or(hello_, "boot_id").size(), 36U);
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(stat((root_ / ".coven/keeper.sock").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }

@@ -192,13 +192,11 @@ bool build_jail(Plan& plan, const Jail& jail, const Ids& ids) {
     // What the program could take from us, descriptors above all, is outside of its jail.
     if (prctl(PR_SET_DUMPABLE, 0) != 0) return failed(jail_);
   }
-  Fd rules = jail.namespaces ? make_landlock_scopes() : Fd();
-  if (jail.landlock) {
-    auto made = make_landlock(jail.files);
-    if (!made) return failed(jail_);
-    rules = *std::move(made);
-  }
-  plan.rules = rules.release();
+  auto rules = jail.landlock     ? make_landlock(jail.files)
+               : jail.namespaces ? make_landlock_scopes()
+                                 : Result<Fd>(Fd());
+  if (!rules) return failed(jail_);
+  plan.rules = rules->release();
   return true;
 }
 

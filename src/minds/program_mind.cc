@@ -139,7 +139,7 @@ class ProgramMind final : public Mind {
                              .member = request.member};
     // Its model is reached over the network, whatever its tools may: those are held by their flags.
     start.jail =
-        runs::JailRights{.may_write = request.abilities.write, .may_use_network = true, .passages = {}};
+        runs::JailRights{.may_write = request.abilities.write, .may_use_network = true, .permits = {}};
     // A command that reads nothing is not left waiting for it.
     if (provider_.kind == ProviderKind::command && call.input.empty()) start.has_stdin = false;
     auto run = co_await runs_.start(std::move(start));

@@ -155,7 +155,8 @@ Task<Result<std::vector<Pairing>>> Pairings::list() {
 Task<Result<Pairing>> Pairings::revoke(std::string id) {
   auto revoked = co_await store_.write([id](Tx& tx) -> Result<Pairing> {
     auto row = tx.row("SELECT id, label, created_at FROM pairings WHERE id = ?", id);
-    if (!row) return fail(Code::not_found, fmt::format("pairing not found: \"{}\"", id), "id", "see: cru pair list");
+    if (!row)
+      return fail(Code::not_found, fmt::format("pairing not found: \"{}\"", id), "id", "see: cru pair list");
     auto pairing = to_pairing(*row);
     drop(tx, pairing);
     return pairing;

@@ -1,11 +1,19 @@
 // A run that is there: removed for good, or started again with the command that its record has.
 #include <fmt/format.h>
 
+#include "members/member_table.h"
 #include "runs/active_run.h"
 #include "runs/purge.h"
 #include "store/once.h"
 
 namespace cru::runs {
+
+namespace {
+
+/// Backends and members of teams; of commands only theirs are given a task.
+bool is_agent(const Run& run) { return run.backend != "command" || !run.task.empty(); }
+
+}  // namespace
 
 Result<StartRequest> to_start_again(const Run& run) {
   if (is_confined(run))
@@ -24,7 +32,10 @@ Result<StartRequest> to_start_again(const Run& run) {
                        .has_stdin = {},
                        .traceparent = {}};
   request.recorded = Launch{run.argv, run.has_stdin};
-  request.jail = run.jail;  // started again, it has the rights that it had
+  // Started again, it has the rights that it had; an agent that nobody had confined is confined by now.
+  request.jail = run.jail;
+  if (!request.jail && is_agent(run))
+    request.jail = JailRights{.may_write = true, .may_use_network = true, .permits = {}};
   return request;
 }
 
@@ -85,6 +96,14 @@ Task<Result<Run>> Runs::restart(std::string task_id, RestartRequest asked) {
   if (!run) co_return run;
   auto request = to_start_again(*run);
   if (!request) co_return fail(std::move(request.error()));
+  auto whose = co_await store_.read([id = run->member](Reader& reader) -> Result<std::string> {
+    auto member = members::find_member(reader, id);
+    return member ? members::kept_id(*member) : std::string();
+  });
+  if (!whose) co_return fail(std::move(whose.error()));
+  if (!whose->empty())
+    co_return fail(Code::forbidden, fmt::format("run {} was the mind of {}", task_id, *whose), "id",
+                   "talk to the agent again: it starts a mind of its own");
   if (is_active(run->status)) {
     run = co_await end_first(task_id, asked.grace.value_or(options_.kill_grace));
     if (!run) co_return run;

@@ -177,5 +177,35 @@ TEST_F(Again, ARepeatedRemovalHasSucceededIfTheFirstHad) {
   EXPECT_EQ(again->task_id, "build");
 }
 
+TEST_F(Again, AnAgentIsConfinedHoweverItWasStartedFirst) {
+  runs::Run run;
+  run.task_id = "old";
+  run.backend = "codex";
+  run.argv = {"codex"};
+  run.task = "fix it";
+  EXPECT_TRUE(to_start_again(run)->jail);
+  run.backend = "command";
+  EXPECT_TRUE(to_start_again(run)->jail) << "a team's member, given a task";
+  run.task.clear();
+  EXPECT_FALSE(to_start_again(run)->jail) << "a person's own command";
+  run.jail = JailRights{.may_write = false, .may_use_network = true, .permits = {}};
+  EXPECT_EQ(to_start_again(run)->jail, run.jail);
+}
+
+TEST_F(Again, TheMindOfAnAgentIsNotStartedAgainWithoutTheAgent) {
+  ASSERT_TRUE(write([](Tx& tx) -> Result<int64_t> {
+    auto added = members::add_kept_member(tx, members::KeptBy::thread, "chat-1", {.id = {}, .name = "mira"});
+    if (!added) return fail(std::move(added.error()));
+    return 1;
+  }));
+  auto request = a_command("mind");
+  request.member = members::kept_member_id("chat-1");
+  ASSERT_TRUE(start(request));
+  auto refused = restart("mind", {.env = {}, .grace = 0s});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::forbidden);
+  EXPECT_EQ(find("mind")->status, Status::running) << "it was not stopped either";
+}
+
 }  // namespace
 }  // namespace cru::runs

@@ -8,17 +8,20 @@
 namespace cru::runs {
 
 /// What of the user's own is let in, by `--permit`.
-enum class Passage { ssh_agent, gpg, docker };
-std::string_view name(Passage passage);
-std::optional<Passage> passage_from(std::string_view name);
+enum class Permit { ssh_agent, gpg, docker };
+std::string_view name(Permit permit);
+std::optional<Permit> permit_from(std::string_view name);
 
 /// What an agent may do that is a program.
 struct JailRights {
   bool may_write = false;  ///< below the project
   bool may_use_network = true;
-  std::set<Passage> passages;
+  std::set<Permit> permits;
+  bool is_known = true;  ///< else its record was lost, and what of it is not known is not granted to others
   bool operator==(const JailRights&) const = default;
 };
+/// Of one that may be jailed, and nobody knows how: nothing.
+JailRights unknown_rights();
 /// What both allow.
 JailRights both(const JailRights& one, const JailRights& other);
 /// As a record keeps it; empty for none.

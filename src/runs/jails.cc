@@ -7,9 +7,12 @@
 #include <ranges>
 
 #include "base/guarded_paths.h"
+#include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/files/own_mark.h"
 #include "platform/files/passing_file.h"
+#include "platform/process/self.h"
 #include "platform/process/subprocess.h"
 #include "platform/sandbox/confine_paths.h"
 #include "runs/placeholders.h"
@@ -22,11 +25,7 @@ namespace fs = std::filesystem;
 constexpr size_t max_copy = 16u << 20;
 constexpr auto returned_file = "/returned.json";
 
-std::string from_environment(const std::map<std::string, std::string>& environment, const std::string& name,
-                             const std::string& fallback) {
-  auto found = environment.find(name);
-  return found != environment.end() && found->second.starts_with('/') ? found->second : fallback;
-}
+using Environment = std::map<std::string, std::string>;
 
 /// Without links: a mount is made where something really stands.
 std::string real(const std::string& path) {
@@ -35,15 +34,34 @@ std::string real(const std::string& path) {
   return error ? path : found.string();
 }
 
-/// Relative to the folder, by kind. Links are left out: they would lead out of what is bound.
-void list_entries(const std::string& folder, std::vector<std::string>& files,
-                  std::vector<std::string>& folders) {
+/// Whether what a link in a program's folder leads to may be seen in its place: it is the user's, or the
+/// system's, and not what is hidden from the program. What is the system's cannot be written anyway.
+bool may_be_target(const std::string& target, const JailPlaces& places) {
+  auto status = file_status(target);
+  if (!status || (status->owner != own_user() && status->owner != 0)) return false;
+  auto contains = [&](const std::string& folder) { return is_or_is_below(target, folder); };
+  return std::ranges::none_of(places.secrets, contains) &&
+         std::ranges::none_of(places.ssh_folders, contains) &&
+         std::ranges::none_of(places.gnupg_folders, contains);
+}
+
+/// The entries of the program's folder, by kind.
+void list_entries(JailPlaces& places) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    auto status = entry.symlink_status(error);
+  for (const auto& entry : fs::directory_iterator(places.program.path, error)) {
+    std::error_code gone;
     auto name = entry.path().filename().string();
-    if (fs::is_directory(status)) folders.push_back(name);
-    if (fs::is_regular_file(status)) files.push_back(name);
+    if (entry.is_symlink(gone)) {
+      auto target = real(entry.path().string());
+      if (!may_be_target(target, places)) {
+        log_warn("a link in a program's folder is left out of its jail", {{"path", entry.path().string()}});
+        continue;
+      }
+      places.targets[name] = target;
+    }
+    auto status = entry.status(gone);
+    if (fs::is_directory(status)) places.folders.push_back(name);
+    if (fs::is_regular_file(status)) places.files.push_back(name);
   }
 }
 
@@ -68,12 +86,32 @@ bool is_seen(const std::string& path, const JailPlaces& places) {
   return (!contains("/tmp") && !contains("/var/tmp")) || std::ranges::any_of(places.needed, contains);
 }
 
+/// With what a program has made in it, such as folders that nobody may write.
+void remove_folder(const std::string& path) {
+  std::error_code error, ignored;
+  fs::remove_all(path, error);
+  if (!error) return;
+  fs::permissions(path, fs::perms::owner_all, fs::perm_options::add, ignored);
+  for (fs::recursive_directory_iterator at(path, ignored), end; at != end; at.increment(ignored))
+    if (fs::is_directory(at->symlink_status(ignored)))
+      fs::permissions(at->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+  fs::remove_all(path, error);
+  if (error) log_warn("the folder of a jail cannot be removed", {{"path", path}, {"why", error.message()}});
+}
+
+/// Of the folders to work in, that which is a project's as a whole.
+std::string worktree_or(const std::string& root, const std::string& folder) {
+  auto found = real(folder);
+  return found.starts_with(root + "/.coven/worktrees/") ? found : root;
+}
+
 class FileJails final : public Jails {
  public:
-  FileJails(std::string root, std::string program, Confine confine, Pool& pool)
+  FileJails(std::string root, std::string program, Confine confine, Environment environment, Pool& pool)
       : root_(std::move(root)),
         program_(std::move(program)),
         confine_(confine),
+        environment_(std::move(environment)),
         pool_(pool),
         placeholders_(std::make_shared<Placeholders>(root_)) {}
 
@@ -93,9 +131,9 @@ class FileJails final : public Jails {
     if (auto possible = check(can, request.rights); !possible) co_return fail(std::move(possible.error()));
     auto folder = own_folder(uid);
     request.cru = program_;
+    request.own_environment = environment_;
     auto planned = co_await pool_.run([root = root_, folder, request, can, uid, held = placeholders_] {
-      if (request.rights.may_write && can.namespaces) held->hold(uid);
-      return lay_out(root, folder, request, can);
+      return build(root, folder, request, can, uid, *held);
     });
     if (!planned) co_await remove(uid);
     co_return planned;
@@ -103,10 +141,16 @@ class FileJails final : public Jails {
 
   Task<void> remove(std::string uid) override {
     co_await pool_.run([folder = own_folder(uid), uid, held = placeholders_] {
-      std::error_code error;
       give_back(folder);
-      fs::remove_all(folder, error);
+      remove_folder(folder);
       held->let_go(uid);
+      return true;
+    });
+  }
+
+  Task<void> take_over(std::set<std::string> uids) override {
+    co_await pool_.run([uids, held = placeholders_] {
+      held->take_over(uids);
       return true;
     });
   }
@@ -117,7 +161,7 @@ class FileJails final : public Jails {
       for (const auto& entry : fs::directory_iterator(root + "/.coven/jails", error))
         if (!uids.contains(entry.path().filename().string())) {
           give_back(entry.path().string());
-          fs::remove_all(entry.path(), error);
+          remove_folder(entry.path().string());
         }
       held->take_over(uids);
       return true;
@@ -129,12 +173,12 @@ class FileJails final : public Jails {
 
   Result<> check(const JailMeans& can, const JailRights& rights) const {
     bool is_enough = can.namespaces || (confine_ != Confine::require && can.landlock > 0 && can.seccomp);
-    if (is_enough && !can.namespaces && !rights.passages.empty())
+    if (is_enough && !can.namespaces && !rights.permits.empty())
       return fail(
           Code::cannot_execute,
           fmt::format(
               "{} cannot be permitted here: without namespaces a confined run has no unix sockets ({})",
-              name(*rights.passages.begin()), can.why_not),
+              name(*rights.permits.begin()), can.why_not),
           "permit", "leave out --permit, or run the command without --confine");
     if (is_enough) return {};
     return fail(Code::cannot_execute,
@@ -154,6 +198,49 @@ class FileJails final : public Jails {
     return open;
   }
 
+  /// What the user keeps to himself, by this environment.
+  static void add_secrets(const Environment& environment, JailPlaces& places) {
+    auto home = path_in(environment, "HOME");
+    auto config = path_in(environment, "XDG_CONFIG_HOME", home + "/.config");
+    auto state = path_in(environment, "XDG_STATE_HOME", home + "/.local/state");
+    places.secrets.push_back(real(config + "/crucible/keys"));
+    places.secrets.push_back(real(state + "/cru"));
+    for (const auto& root : noted_projects(state + "/cru"))
+      for (const auto* theirs : {"/.coven", "/.crucible/sessions"}) {
+        auto path = real(root) + theirs;  // a project may be in a worktree of another
+        if (root != places.root && !is_or_is_below(places.root, path)) places.secrets.push_back(path);
+      }
+    if (home.empty()) return;
+    places.ssh_folders.push_back(real(home + "/.ssh"));
+    places.gnupg_folders.push_back(real(path_in(environment, "GNUPGHOME", home + "/.gnupg")));
+  }
+
+  /// The folders, be they in /tmp, in which it works and in which it finds its programs.
+  static std::vector<std::string> needed_by(const JailRequest& request, const JailPlaces& places) {
+    std::vector<std::string> needed{places.root, places.home, fs::path(request.cru).parent_path().string()};
+    auto path_variable = request.path();
+    for (auto part : std::views::split(path_variable, ':')) needed.emplace_back(part.begin(), part.end());
+    std::erase_if(needed, [&](const std::string& path) {
+      std::error_code error;
+      return !fs::is_directory(path, error) ||
+             (path != places.root && path != places.home &&
+              (is_or_is_below(path, places.root) || is_or_is_below(path, places.home)));
+    });
+    std::ranges::sort(needed);
+    needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
+    return needed;
+  }
+
+  static void add_sockets(const Environment& environment, JailPlaces& places) {
+    places.sockets = user_sockets(places.root);
+    for (auto& path : sockets_of_user())
+      if (is_seen(path, places)) places.sockets.push_back(std::move(path));
+    places.ssh_socket = socket_at(path_in(environment, "SSH_AUTH_SOCK"));
+    places.docker_socket = docker_socket(environment);
+    auto runtime = path_in(environment, "XDG_RUNTIME_DIR");
+    if (!runtime.empty()) places.gpg_sockets = runtime + "/gnupg";
+  }
+
   static JailPlaces places_of(const std::string& root, const std::string& own, const JailRequest& request,
                               const JailMeans& can) {
     const auto& environment = request.environment;
@@ -162,40 +249,39 @@ class FileJails final : public Jails {
     places.folder = real(request.folder);
     places.own = own;
     places.door = root + "/.coven/door";
-    places.home = real(from_environment(environment, "HOME", ""));
-    places.cache = from_environment(environment, "XDG_CACHE_HOME", places.home + "/.cache");
-    places.keys =
-        real(from_environment(environment, "XDG_CONFIG_HOME", places.home + "/.config") + "/crucible/keys");
-    places.state =
-        real(from_environment(environment, "XDG_STATE_HOME", places.home + "/.local/state") + "/cru");
-    places.guarded = guarded_in(root);
-    if (places.folder != root)
-      for (auto& path : guarded_in(places.folder)) places.guarded.push_back(std::move(path));
+    places.home = real(path_in(environment, "HOME"));
+    places.cache = real(path_in(environment, "XDG_CACHE_HOME", places.home + "/.cache"));
+    if (request.rights.may_write && !make_folder(places.cache, 0700)) places.cache.clear();
+    places.own_cache = root + "/.coven/cache";
+    places.secrets = {root + "/.coven", root + "/.crucible/sessions"};
+    for (const auto* each : {&request.own_environment, &environment}) add_secrets(*each, places);
+    auto guard = [&](std::vector<std::string> more) {
+      for (auto& path : more) places.guarded.push_back(std::move(path));
+    };
+    guard(guarded_in(root));
+    if (places.folder != root) guard(guarded_in(places.folder));
+    for (const auto& repository : request.nested) guard(guarded_in_repository(repository));
     if (!can.namespaces && request.rights.may_write)
       places.open = open_entries(root, places.folder, places.guarded);
-    places.sockets = user_sockets(root);
-    auto path_variable = request.path();
-    places.needed = {root, places.home, fs::path(request.cru).parent_path().string()};
-    for (auto part : std::views::split(path_variable, ':'))
-      places.needed.emplace_back(part.begin(), part.end());
-    std::erase_if(places.needed, [&](const std::string& path) {
-      std::error_code error;
-      return !fs::is_directory(path, error) ||
-             (path != root && path != places.home &&
-              (is_or_is_below(path, root) || is_or_is_below(path, places.home)));
-    });
-    std::ranges::sort(places.needed);
-    places.needed.erase(std::unique(places.needed.begin(), places.needed.end()), places.needed.end());
-    for (auto& path : sockets_of_user())
-      if (is_seen(path, places)) places.sockets.push_back(std::move(path));
-    places.ssh_socket = socket_at(from_environment(environment, "SSH_AUTH_SOCK", ""));
-    places.docker_socket = docker_socket(environment);
-    auto runtime = from_environment(environment, "XDG_RUNTIME_DIR", "");
-    if (!runtime.empty()) places.gpg_sockets = runtime + "/gnupg";
-    places.program = folder_of_program(request.program, environment);
+    places.needed = needed_by(request, places);
+    add_sockets(environment, places);
+    places.program = folder_of_program(request.program, environment, places.folder, root);
     places.program.path = places.program.path.empty() ? "" : real(places.program.path);
-    list_entries(places.program.path, places.files, places.folders);
+    list_entries(places);
     return places;
+  }
+
+  static Result<JailPlan> build(const std::string& root, const std::string& own, JailRequest request,
+                                const JailMeans& can, const std::string& uid, Placeholders& held) {
+    auto folder = worktree_or(root, request.folder);
+    if (request.rights.may_write)
+      for (const auto& whole : std::set{root, folder})
+        for (auto& path : nested_repositories(whole)) request.nested.push_back(std::move(path));
+    if (request.rights.may_write && can.namespaces)
+      if (auto done = held.hold(uid, folder, request.nested); !done)
+        return fail(Code::cannot_execute, done.error().message, {},
+                    "guarded paths that are missing must be held while an agent runs");
+    return lay_out(root, own, request, can);
   }
 
   static Result<JailPlan> lay_out(const std::string& root, const std::string& own, const JailRequest& request,
@@ -205,7 +291,6 @@ class FileJails final : public Jails {
     auto plan = plan_jail(request.rights, places, can);
     if (!places.program.path.empty())
       if (auto made = make_folder(places.program.path, 0700); !made) return fail(std::move(made.error()));
-    if (request.rights.may_write && !places.cache.empty()) (void)make_folder(places.cache, 0700);
     for (const auto& folder : plan.make_folders)
       if (auto made = make_folder(folder, 0700); !made) return fail(std::move(made.error()));
     for (const auto& copy : plan.make_copies) {
@@ -251,6 +336,7 @@ class FileJails final : public Jails {
 
   const std::string root_, program_;
   const Confine confine_;
+  const Environment environment_;
   Pool& pool_;
   const std::shared_ptr<Placeholders> placeholders_;  ///< the pool's jobs share it
   std::optional<JailMeans> means_;
@@ -258,8 +344,10 @@ class FileJails final : public Jails {
 
 }  // namespace
 
-std::unique_ptr<Jails> file_jails(std::string root, std::string program, Confine confine, Pool& pool) {
-  return std::make_unique<FileJails>(std::move(root), std::move(program), confine, pool);
+std::unique_ptr<Jails> file_jails(std::string root, std::string program, Confine confine,
+                                  std::map<std::string, std::string> environment, Pool& pool) {
+  return std::make_unique<FileJails>(std::move(root), std::move(program), confine, std::move(environment),
+                                     pool);
 }
 
 }  // namespace cru::runs

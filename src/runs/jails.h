@@ -20,8 +20,12 @@ struct JailRequest {
   JailRights rights;
   std::string program;  ///< claude, codex, gemini, or another's name
   std::string folder;   ///< where it works
+  /// By which its places are found: never what a confined agent says.
   std::map<std::string, std::string> environment;
-  std::string cru = {};  ///< filled in: our own program, which agents call
+  /// Filled in: our own program, which agents call, and our own environment.
+  std::string cru = {};
+  std::map<std::string, std::string> own_environment = {};
+  std::vector<std::string> nested = {};  ///< filled in: repositories within the project and the worktree
 
   std::string path() const {
     auto found = environment.find("PATH");
@@ -36,12 +40,16 @@ class Jails {
   virtual Task<Result<JailPlan>> prepare(std::string uid, JailRequest request) = 0;
   /// After the run's end.
   virtual Task<void> remove(std::string uid) = 0;
-  /// At the start: what earlier runs left, except that of these.
+  /// At the start, before the end of any run: these may be jailed, and what their jails stand on stays.
+  virtual Task<void> take_over(std::set<std::string> uids) = 0;
+  /// After it: removes what earlier runs left, except that of these.
   virtual Task<void> clean(std::set<std::string> uids) = 0;
   virtual Task<JailMeans> means() = 0;
 };
 
-/// `program` is cru's own.
-std::unique_ptr<Jails> file_jails(std::string root, std::string program, Confine confine, Pool& pool);
+/// `program` is cru's own. What is the user's by `environment`, the daemon's own, is hidden whatever a run's
+/// says.
+std::unique_ptr<Jails> file_jails(std::string root, std::string program, Confine confine,
+                                  std::map<std::string, std::string> environment, Pool& pool);
 
 }  // namespace cru::runs

@@ -479,9 +479,8 @@ Task<std::set<std::string>> KeeperClient::sweep(std::vector<std::string> uids) {
     launched_.notify();
     uids.assign(left.begin(), left.end());
   }
-  auto killed = co_await pool_.run([uids, root = root_] {
-    return kill_marked("CRU_RUN", {uids.begin(), uids.end()}, root);
-  });
+  auto killed = co_await pool_.run(
+      [uids, root = root_] { return kill_marked("CRU_RUN", {uids.begin(), uids.end()}, root); });
   if (killed > 0) log_warn("killed leftover processes of a lost keeper", {{"killed", killed}});
   co_return left;
 }

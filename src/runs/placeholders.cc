@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "platform/files/files.h"
@@ -27,14 +29,16 @@ constexpr std::array placeholders = {
     Placeholder{".codex", true, ""},
     Placeholder{".gemini", true, ""},
     Placeholder{".crucible", true, ""},
+    Placeholder{".mcp.json", true,
+                ""},  // a folder: git adds none, as it would a file; Claude Code leaves it out
     Placeholder{".git/hooks", true, ""},
     Placeholder{".git/modules", true, ""},
     Placeholder{".git/config.worktree", false, ""},
     Placeholder{".git/commondir", false, ".\n"},  // git's own folder, which it is without the file too
 };
-constexpr size_t max_record = 64u << 10;
+constexpr size_t max_record = 256u << 10;
 
-/// Which of them are ours: who has made an empty folder for himself keeps it.
+/// Which of them are ours, by their whole paths: who has made an empty folder for himself keeps it.
 std::string record_of(const std::string& root) { return root + "/.coven/placeholders.json"; }
 
 std::set<std::string> recorded(const std::string& root) {
@@ -43,65 +47,98 @@ std::set<std::string> recorded(const std::string& root) {
   auto list = text ? parse_json(*text) : Result<json::value>(fail(text.error()));
   if (!list || !list->is_array()) return made;
   for (const auto& each : list->get_array())
-    if (each.is_string()) made.emplace(each.get_string());
+    if (each.is_string())
+      made.insert(each.get_string().starts_with('/') ? std::string(each.get_string())
+                                                     : root + "/" + std::string(each.get_string()));
+  return made;
+}
+
+void remove(const std::string& path, const Placeholder& each) {
+  std::error_code error;
+  if (each.is_folder) {
+    if (fs::is_directory(fs::symlink_status(path, error))) (void)remove_empty_folder(path);
+  } else if (auto text = read_file(path, max_record); text && *text == each.content) {
+    (void)remove_file(path);
+  }
+}
+
+/// Somebody else who made it in the same instant holds the place as well.
+Result<> make_one(const std::string& path, const Placeholder& each) {
+  auto made = each.is_folder ? make_single_folder(path, 0755) : create_passing_file(path, each.content, 0644);
+  std::error_code error;
+  if (made || fs::exists(fs::symlink_status(path, error))) return {};
   return made;
 }
 
 }  // namespace
 
-void Placeholders::hold(const std::string& uid) {
-  std::lock_guard lock(mutex_);
-  holders_.insert(uid);
-  std::error_code error;
-  bool has_git = fs::is_directory(fs::symlink_status(root_ + "/.git", error));
-  auto made = recorded(root_);
-  auto known = made.size();
-  auto is_missing = [&](const Placeholder& each) {
-    if (each.path.starts_with(".git/") && !has_git) return false;
-    return !fs::exists(fs::symlink_status(fmt::format("{}/{}", root_, each.path), error));
-  };
-  std::vector<Placeholder> missing;
-  std::ranges::copy_if(placeholders, std::back_inserter(missing), is_missing);
-  for (const auto& each : missing) made.emplace(each.path);
+struct Placeholders::Missing {
+  std::string path;
+  Placeholder what;
+
+  static void look(const std::string& folder, bool is_nested, std::vector<Missing>& into) {
+    std::error_code error;
+    bool has_git = fs::is_directory(fs::symlink_status(folder + "/.git", error));
+    for (const auto& each : placeholders) {
+      bool is_gits = each.path.starts_with(".git/");
+      if (is_gits ? !has_git : is_nested) continue;
+      auto path = fmt::format("{}/{}", folder, each.path);
+      if (!fs::exists(fs::symlink_status(path, error))) into.push_back({path, each});
+    }
+  }
+};
+
+Result<> Placeholders::make(const std::vector<Missing>& missing) {
+  auto known = recorded(root_);
+  auto made = known;
+  for (const auto& each : missing) made.insert(each.path);
   // Recorded first: a daemon that dies must not leave one that nobody knows to be ours.
-  if (made.size() > known)
+  if (made != known)
     if (auto written = replace_passing_file(record_of(root_), to_text(json::value_from(made)), 0600);
         !written)
-      log_error("cannot record what holds the place of guarded paths", written.error());
-  for (const auto& each : missing) {
-    auto path = fmt::format("{}/{}", root_, each.path);
-    if (each.is_folder)
-      (void)make_single_folder(path, 0755);
-    else
-      (void)create_passing_file(path, each.content, 0644);
-  }
+      return written;
+  for (const auto& each : missing)
+    if (auto done = make_one(each.path, each.what); !done) return done;
+  return {};
+}
+
+Result<> Placeholders::hold(const std::string& uid, const std::string& folder,
+                            const std::vector<std::string>& repositories) {
+  std::lock_guard lock(mutex_);
+  holders_.insert(uid);
+  std::vector<Missing> missing;
+  for (const auto& whole : std::set{root_, folder}) Missing::look(whole, false, missing);
+  for (const auto& nested : repositories) Missing::look(nested, true, missing);
+  return make(missing);
 }
 
 void Placeholders::let_go(const std::string& uid) {
   std::lock_guard lock(mutex_);
   holders_.erase(uid);
-  if (holders_.empty()) remove_all();
+  if (knows_holders_ && holders_.empty()) remove_all();
 }
 
 void Placeholders::take_over(std::set<std::string> uids) {
   std::lock_guard lock(mutex_);
+  knows_holders_ = true;
   holders_ = std::move(uids);
-  if (holders_.empty()) remove_all();
+  if (holders_.empty()) return remove_all();
+  std::vector<Missing> missing;
+  std::error_code error;
+  for (const auto& path : recorded(root_))
+    for (const auto& each : placeholders)
+      if (path.ends_with(fmt::format("/{}", each.path)) && !fs::exists(fs::symlink_status(path, error)) &&
+          fs::is_directory(fs::path(path).parent_path(), error))
+        missing.push_back({path, each});
+  if (auto made = make(missing); !made) log_error("cannot hold the place of guarded paths", made.error());
 }
 
 void Placeholders::remove_all() {
   auto made = recorded(root_);
   if (made.empty()) return;
-  std::error_code error;
-  for (const auto& each : placeholders) {
-    if (!made.contains(std::string(each.path))) continue;
-    auto path = fmt::format("{}/{}", root_, each.path);
-    if (each.is_folder) {
-      if (fs::is_directory(fs::symlink_status(path, error))) (void)remove_empty_folder(path);
-    } else if (auto text = read_file(path, max_record); text && *text == each.content) {
-      (void)remove_file(path);
-    }
-  }
+  for (const auto& path : made)
+    for (const auto& each : placeholders)
+      if (path.ends_with(fmt::format("/{}", each.path))) remove(path, each);
   (void)remove_file(record_of(root_));
 }
 

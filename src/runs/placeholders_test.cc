@@ -15,6 +15,7 @@ class PlaceholdersTest : public testing::Test {
   PlaceholdersTest() {
     EXPECT_TRUE(make_folder(root / ".coven"));
     EXPECT_TRUE(make_folder(root / ".git"));
+    held.take_over({});
   }
   bool is_there(const std::string& path) const { return std::filesystem::exists(root / path); }
   TemporaryFolder root;
@@ -22,8 +23,8 @@ class PlaceholdersTest : public testing::Test {
 };
 
 TEST_F(PlaceholdersTest, StandUntilTheLastHolderLetsGo) {
-  held.hold("one");
-  held.hold("two");
+  ASSERT_TRUE(held.hold("one", root.path()));
+  ASSERT_TRUE(held.hold("two", root.path()));
   held.let_go("one");
   for (const auto* path : {".claude", ".crucible", ".git/hooks", ".git/commondir"})
     EXPECT_TRUE(is_there(path)) << path;
@@ -36,7 +37,7 @@ TEST_F(PlaceholdersTest, StandUntilTheLastHolderLetsGo) {
 TEST_F(PlaceholdersTest, LeaveWhatPeopleMadeEmptyOrNot) {
   ASSERT_TRUE(make_folder(root / ".claude"));
   ASSERT_TRUE(write_file(root / ".git/config.worktree", ""));
-  held.hold("one");
+  ASSERT_TRUE(held.hold("one", root.path()));
   ASSERT_TRUE(write_file(root / ".crucible/config.yaml", "models: {}\n"));
   held.let_go("one");
   EXPECT_TRUE(is_there(".claude"));
@@ -46,8 +47,8 @@ TEST_F(PlaceholdersTest, LeaveWhatPeopleMadeEmptyOrNot) {
 }
 
 TEST_F(PlaceholdersTest, ThatADeadDaemonLeftAreTakenOver) {
-  held.hold("one");
-  held.hold("two");
+  ASSERT_TRUE(held.hold("one", root.path()));
+  ASSERT_TRUE(held.hold("two", root.path()));
   Placeholders next(root.path());
   next.take_over({"two"});
   EXPECT_TRUE(is_there(".claude"));
@@ -55,9 +56,40 @@ TEST_F(PlaceholdersTest, ThatADeadDaemonLeftAreTakenOver) {
   EXPECT_FALSE(is_there(".claude"));
 }
 
+TEST_F(PlaceholdersTest, StandUntilItIsKnownWhoElseHoldsThem) {
+  ASSERT_TRUE(held.hold("one", root.path()));
+  ASSERT_TRUE(held.hold("two", root.path()));
+  Placeholders next(root.path());
+  next.let_go("one");
+  EXPECT_TRUE(is_there(".git/hooks"));
+  ASSERT_TRUE(remove_empty_folder(root / ".codex"));
+  next.take_over({"two"});
+  EXPECT_TRUE(is_there(".codex")) << "what has gone is made again";
+  next.let_go("two");
+  EXPECT_FALSE(is_there(".git/hooks"));
+  EXPECT_FALSE(is_there(".codex"));
+}
+
+TEST_F(PlaceholdersTest, StandInAWorktreeToo) {
+  auto worktree = root / ".coven/worktrees/a";
+  ASSERT_TRUE(make_folder(worktree));
+  ASSERT_TRUE(held.hold("one", worktree));
+  EXPECT_TRUE(is_there(".coven/worktrees/a/.claude"));
+  EXPECT_FALSE(is_there(".coven/worktrees/a/.git/hooks")) << "there a file says where git's folder is";
+  held.let_go("one");
+  EXPECT_FALSE(is_there(".coven/worktrees/a/.claude"));
+  EXPECT_FALSE(is_there(".claude"));
+}
+
+TEST_F(PlaceholdersTest, ThatCannotBeMadeAreAnError) {
+  ASSERT_TRUE(remove_empty_folder(root / ".coven"));
+  EXPECT_FALSE(held.hold("one", root.path())) << "none is made that is not recorded";
+  EXPECT_FALSE(is_there(".claude"));
+}
+
 TEST_F(PlaceholdersTest, AStartWithoutHoldersRemovesThemAndNothingElse) {
   ASSERT_TRUE(make_folder(root / ".crucible"));
-  held.hold("one");
+  ASSERT_TRUE(held.hold("one", root.path()));
   Placeholders next(root.path());
   next.take_over({});
   EXPECT_FALSE(is_there(".claude"));

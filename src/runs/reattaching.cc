@@ -49,6 +49,15 @@ Task<Result<>> Runs::recover() {
   } else {
     for (auto& run : co_await keeper_.read_exit_records()) kept.emplace(run.uid, std::move(run));
   }
+  // Who is jailed is known before anybody is said to have ended: else the last to go would seem to be first.
+  if (options_.jails) {
+    std::set<std::string> jailed;
+    for (const auto& run : *recorded)
+      if (run.jail) jailed.insert(run.uid);
+    for (const auto& [uid, run] : kept)
+      if (!following.contains(uid)) jailed.insert(uid);
+    co_await options_.jails->take_over(std::move(jailed));
+  }
   // What no living keeper holds has lost its parent: end what is left of it before it is judged.
   std::vector<std::string> lost;
   for (const auto& run : *recorded)
@@ -142,6 +151,7 @@ Run Runs::to_adopted_run(const KeptRun& kept) const {
   run.process = kept.process;
   run.worktree = options_.root;
   run.output_file = ".coven/output/" + kept.task_id + ".jsonl";
+  if (options_.confines) run.jail = unknown_rights();  // what it starts must not have more than it had
   return run;
 }
 

@@ -56,6 +56,7 @@ struct StartRequest {
   std::string token = {};                       ///< made by start: what its processes show at the doors
   std::optional<Confinement> confinement = {};  ///< none: it may do what the user may
   std::optional<JailRights> jail = {};          ///< the same, of an agent that is a program
+  bool is_by_confined = false;                  ///< its starter names no place of its jail
   std::optional<Launch> recorded = {};          ///< of a run that is started again: no backend is asked
   Once once = {};                               ///< a request that may be sent again
 };
@@ -70,8 +71,8 @@ struct RestartRequest {
   Once once = {};  ///< a request that may be sent again
 };
 
-/// What to start for the same command as `run`, in the same folder. Errors: forbidden for a command that ran
-/// on an agent's word: the record does not have its limits.
+/// What to start for the same command as `run`, in the same folder; an agent is confined, whatever it was.
+/// Errors: forbidden for a command that ran on an agent's word: the record does not have its limits.
 Result<StartRequest> to_start_again(const Run& run);
 
 struct OutputQuery {

@@ -81,7 +81,10 @@ Task<Result<std::optional<Run>>> Runs::find_started(Once once) {
 Result<Launch> Runs::prepare(StartRequest& request) const {
   if (request.cwd.empty()) request.cwd = options_.root;
   if (request.cwd.front() != '/') request.cwd = options_.root + "/" + request.cwd;
-  if (request.recorded) return *request.recorded;
+  if (request.recorded) {
+    if (request.jail) take_off_sandbox(request.backend, request.recorded->argv);
+    return *request.recorded;
+  }
   const Adapter* adapter = &command_adapter();
   if (!request.backend.empty()) adapter = find_adapter(request.backend);
   if (!adapter) {
@@ -215,8 +218,10 @@ Task<Result<>> Runs::build_jail(StartSpec& spec, const Run& run, const StartRequ
   if (!options_.jails) co_return fail(Code::cannot_execute, "agents cannot be confined here");
   auto program = run.backend == "command" ? fs::path(run.argv.front()).filename().string() : run.backend;
   auto plan = co_await options_.jails->prepare(
-      run.uid,
-      {.rights = *request.jail, .program = program, .folder = run.worktree, .environment = spec.env});
+      run.uid, {.rights = *request.jail,
+                .program = program,
+                .folder = run.worktree,
+                .environment = request.is_by_confined ? options_.environment : spec.env});
   if (!plan) co_return fail(std::move(plan.error()));
   for (const auto& name : plan->removed) spec.env.erase(name);
   for (const auto& [name, value] : plan->environment) spec.env[name] = value;
@@ -230,6 +235,7 @@ Task<Result<Run>> Runs::start(StartRequest request) {
   if (!earlier) co_return fail(std::move(earlier.error()));
   if (*earlier) co_return **std::move(earlier);
   if (!options_.confines) request.jail.reset();
+  if (request.is_by_confined) remove_places(request.env);
   for (const auto& [name, value] : options_.environment) request.env.try_emplace(name, value);
   auto launch = prepare(request);
   if (!launch) co_return fail(std::move(launch.error()));

@@ -30,11 +30,21 @@ test("it writes below the project and in a /tmp of its own, and nowhere else", {
     attempt("moved git", "mv .git .git-away"),
     attempt("claude", "mkdir -p .claude && echo '{}' >.claude/settings.json"),
     attempt("crucible", "mkdir -p .crucible/agents && echo x >.crucible/agents/evil.md"),
+    attempt("mcp", "rmdir .mcp.json; echo '{}' >.mcp.json"),
     attempt("through a link", "ln -s $HOME/.bashrc link && echo evil >>link"),
+    // Somebody swaps a file and a link to it while another writes, until it was met both ways.
+    `perl -e '
+      my $swapper = fork // die;
+      if (!$swapper) { while (1) { symlink("$ENV{HOME}/.bashrc", "swap.new"); rename("swap.new", "swap"); open(my $f, ">", "swap.new"); close $f; rename("swap.new", "swap") } }
+      my ($written, $refused) = (0, 0);
+      for (1..200000) { if (open(my $file, ">>", "swap")) { print $file "evil\\n"; close $file; ++$written } else { ++$refused } last if $written > 100 && $refused > 100 }
+      kill 9, $swapper;
+      exit($written && $refused ? 0 : 1)'; echo "race $?"`,
   ].join("\n"));
   assert.deepEqual(said.trim().split("\n"), [
     "project done", "git done", "tmp done", "home refused", "new in home refused", "etc refused", "hook refused", "config refused",
-    "commondir refused", "moved git refused", "claude refused", "crucible refused", "through a link refused"]);
+    "commondir refused", "moved git refused", "claude refused", "crucible refused", "mcp refused", "through a link refused",
+    "race 0"]);
   assert.equal(confined, "writes below the project");
   assert.equal(readFileSync(join(project.home, ".bashrc"), "utf8"), "# theirs\n");
   assert.ok(existsSync(project.path("made")) && !existsSync("/tmp/inside-only"));
@@ -50,6 +60,13 @@ test("the people's socket, the token, keys and other processes are not there", {
   writeFileSync(join(project.home, ".ssh/id"), "private\n");
   mkdirSync(join(project.home, ".state/cru/keys"), { recursive: true });
   writeFileSync(join(project.home, ".state/cru/keys/key"), "a person's\n");
+  // Another project of the person's, as it is noted when its daemon starts.
+  const other = join(project.home, "other");
+  mkdirSync(join(other, ".coven"), { recursive: true });
+  mkdirSync(join(other, ".crucible/sessions"), { recursive: true });
+  for (const path of [".coven/token", ".crucible/sessions/chat.md"]) writeFileSync(join(other, path), "theirs\n");
+  mkdirSync(join(project.home, ".state/cru/made"), { recursive: true, mode: 0o700 });
+  writeFileSync(join(project.home, ".state/cru/made", "a".repeat(64)), `${other}\n`, { mode: 0o600 });
   project.own();
   const port = project.tcp.port, { pid: daemon } = project.daemon;
   const { said } = await inside(project, [
@@ -61,6 +78,8 @@ test("the people's socket, the token, keys and other processes are not there", {
     attempt("keys", "cat $HOME/.config/crucible/keys/anthropic"),
     attempt("ssh", "cat $HOME/.ssh/id"),
     attempt("person's key", "cat $XDG_STATE_HOME/cru/keys/key"),
+    attempt("other project", `cat ${other}/.coven/token`),
+    attempt("other chats", `cat ${other}/.crucible/sessions/chat.md`),
     attempt("own door", "mv .coven/door/mcp.sock .coven/door/away || touch .coven/door/new"),
     attempt("daemon", `test -e /proc/${daemon}/status && grep -q cru /proc/${daemon}/comm`),
     attempt("signal", `kill -0 ${daemon}`),
@@ -75,7 +94,7 @@ test("the people's socket, the token, keys and other processes are not there", {
     `echo "tcp $(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:${port}/questions)"`,
   ].join("\n"));
   assert.deepEqual(said.trim().split("\n"), [
-    "token refused", "database refused", "socket refused", "keeper refused", "door done", "keys refused", "ssh refused", "person's key refused", "own door refused", "daemon refused",
+    "token refused", "database refused", "socket refused", "keeper refused", "door done", "keys refused", "ssh refused", "person's key refused", "other project refused", "other chats refused", "own door refused", "daemon refused",
     "signal refused", "first refused", "first's folder refused", "tracing refused", "processes 1", "mount refused", "unmount refused", "unmount in a namespace refused",
     "writable in a namespace refused", "tcp 401"]);
 });
@@ -95,6 +114,38 @@ test("it reaches the daemon by the agents' door, as the run that it is; what it 
   assert.equal((await project.json("show", "child")).confined, "writes below the project");
   assert.ok(!existsSync(join(project.home, ".profile")));
   assert.equal((await project.json("questions")).questions[0].status, "pending");
+});
+
+test("a confined agent does not choose where the jail of what it starts looks for the person's folders", { skip }, async (t) => {
+  const project = await jailed(t);
+  mkdirSync(join(project.home, ".ssh"), { recursive: true });
+  writeFileSync(join(project.home, ".ssh/id"), "key-of-ann\n");
+  mkdirSync(join(project.home, ".config/crucible/keys"), { recursive: true });
+  writeFileSync(join(project.home, ".config/crucible/keys/anthropic"), "sk-secret\n");
+  project.own();
+  const { home, cru_bin } = project;
+  const tries = [
+    attempt("ssh", `cat ${home}/.ssh/id`), attempt("keys", `cat ${home}/.config/crucible/keys/anthropic`),
+    attempt("home", `echo evil >>${home}/.bashrc`), attempt("copied", `cat ${home}/.ssh/id "$CLAUDE_CONFIG_DIR/id" $HOME/.claude/id || grep -rqs 'key-of-[a]nn' /tmp $HOME`),
+    attempt("people's door", overUnix(project.path(".coven/covend.sock"))),
+  ].join("\n");
+  writeFileSync(project.path("claude"), `#!/bin/sh\n${tries}\n`, { mode: 0o755 });
+  project.own();
+  const start = (id, variables, ...flags) => `env ${variables} ${cru_bin} run --id ${id} --detach ${flags.join(" ")} ${variables.split(" ").map((each) => `--env ${each.split("=")[0]}`).join(" ")} -- ./claude >/dev/null; ${cru_bin} wait ${id} >/dev/null; echo "${id} $?"`;
+  const { said } = await inside(project, [
+    start("by-cache", `HOME=/nonexistent XDG_CACHE_HOME=${home}`),
+    start("by-config", `HOME=/nonexistent XDG_CONFIG_HOME=/nonexistent XDG_STATE_HOME=/nonexistent`),
+    start("by-program", `CLAUDE_CONFIG_DIR=${home}/.ssh`),
+    start("by-home", `HOME=${home}/.ssh`),
+  ].join("\n"));
+  const ids = ["by-cache", "by-config", "by-program", "by-home"];
+  assert.deepEqual(said.trim().split("\n"), ids.map((id) => `${id} 0`));
+  for (const id of ids)
+    assert.deepEqual((await project.cru("logs", id)).stdout.trim().split("\n"), ["ssh refused", "keys refused", "home refused", "copied refused", "people's door refused"], id);
+  assert.ok(!existsSync(join(home, ".bashrc")));
+  const permitted = await inside(project, start("by-socket", `SSH_AUTH_SOCK=${project.path(".coven/covend.sock")}`, "--permit", "ssh-agent"), { flags: ["--permit", "ssh-agent"] });
+  assert.equal(permitted.said.trim(), "by-socket 0");
+  assert.match((await project.cru("logs", "by-socket")).stdout, /^people's door refused$/m);
 });
 
 test("exit codes and signals are exact, through the daemon's death; nothing of it is left", { skip }, async (t) => {
@@ -221,4 +272,95 @@ test("a folder that people have made stays, though it is empty and a confined ru
   await project.killDaemon();
   await project.startDaemon();
   for (const name of [".claude", ".gemini", ".crucible"]) assert.ok(existsSync(project.path(name)), name);
+});
+
+test("one confined run that ended while there was no daemon does not open the guarded paths to another", { skip }, async (t) => {
+  const project = await jailed(t);
+  const guarded = [".git/hooks/pre-commit", ".git/commondir", ".git/config.worktree", ".claude/settings.json", ".crucible/config.yaml", ".mcp.json"];
+  const tries = guarded.map((path) => attempt(path, `mkdir -p $(dirname ${path}) && echo evil >${path}`)).join("; ");
+  const detached = (id, script) => project.cru("run", "--id", id, "--detach", "--confine", "--", "sh", "-c", script);
+  await detached("first", "while [ ! -e go ]; do sleep 0.05; done");
+  await detached("second", `while [ ! -e later ]; do sleep 0.05; done; ${tries}`);
+  const { pid } = await project.json("show", "first");
+  await project.killDaemon("SIGKILL");
+  writeFileSync(project.path("go"), "");
+  await waitFor(() => !isAlive(pid), { what: "one ends while there is no daemon" });
+  await project.startDaemon();
+  await waitFor(async () => (await project.json("show", "first")).status === "completed", { what: "its end is recorded" });
+  // What the end removes is removed by now: the folder of its jail goes first.
+  await waitFor(() => readdirSync(project.path(".coven/jails")).length === 1, { what: "its jail is gone" });
+  writeFileSync(project.path("later"), "");
+  await waitFor(async () => (await project.json("show", "second")).status !== "running", { what: "the other ends" });
+  assert.deepEqual((await project.cru("logs", "second")).stdout.trim().split("\n"), guarded.map((path) => `${path} refused`));
+  await waitFor(() => !existsSync(project.path(".claude")), { what: "what held the places is gone with the last" });
+  for (const path of guarded) assert.ok(!existsSync(project.path(path)), path);
+});
+
+test("in a worktree of its own the guarded paths are held too", { skip }, async (t) => {
+  const project = await jailed(t);
+  const { said } = await inside(project, [
+    attempt("work", "echo x >made"), attempt("claude", "mkdir -p .claude && echo '{}' >.claude/settings.json"), attempt("mcp", "rmdir .mcp.json; echo '{}' >.mcp.json"),
+    attempt("git", "echo 'gitdir: /tmp' >.git"), attempt("commit", "git add -A && git -c user.name=a -c user.email=a@b commit -qm inside && test \"$(git show --name-only --format= HEAD)\" = made"),
+  ].join("\n"), { id: "tree", flags: ["--worktree"] });
+  assert.deepEqual(said.trim().split("\n"), ["work done", "claude refused", "mcp refused", "git refused", "commit done"]);
+});
+
+test("the person's cache is read by nobody confined and written by none; the project has one of its own", { skip }, async (t) => {
+  const project = await jailed(t);
+  mkdirSync(join(project.home, ".cache/tool"), { recursive: true });
+  writeFileSync(join(project.home, ".cache/tool/run.sh"), "echo theirs\n");
+  project.own();
+  const script = [attempt("theirs", "echo evil >>$HOME/.cache/tool/run.sh"), attempt("own", "mkdir -p $HOME/.cache/mine && echo x >>$HOME/.cache/mine/x"), "wc -l <$HOME/.cache/mine/x"].join("\n");
+  assert.deepEqual((await inside(project, script)).said.trim().split("\n"), ["theirs refused", "own done", "1"]);
+  assert.deepEqual((await inside(project, script)).said.trim().split("\n"), ["theirs refused", "own done", "2"]);
+  assert.equal(readFileSync(join(project.home, ".cache/tool/run.sh"), "utf8"), "echo theirs\n");
+  assert.ok(!existsSync(join(project.home, ".cache/mine")));
+});
+
+test("an agent that was recorded without a jail is started again in one", { skip }, async (t) => {
+  const project = await jailed(t, { confine: "off" });
+  writeFileSync(join(project.home, ".config/crucible/config.yaml"), `confine: off\nbackends: {own: {argv: [sh, -c, "echo evil >$HOME/made-$$; echo wrote $?"]}}\n`);
+  project.own();
+  await project.killDaemon();
+  await project.startDaemon();
+  assert.equal((await project.cru("run", "--id", "agent", "--detach", "--backend", "own")).code, 0);
+  await waitFor(async () => (await project.json("show", "agent")).status !== "running", { what: "it ends" });
+  assert.equal((await project.json("show", "agent")).confined, "no");
+  await project.killDaemon();
+  const config = join(project.home, ".config/crucible/config.yaml");
+  writeFileSync(config, readFileSync(config, "utf8").replace("confine: off", "confine: default"));
+  await project.startDaemon();
+  assert.equal((await project.cru("restart", "agent")).code, 0);
+  await waitFor(async () => (await project.json("show", "agent")).status !== "running", { what: "it ends again" });
+  assert.equal((await project.json("show", "agent")).confined, "writes below the project");
+  assert.match((await project.cru("logs", "agent")).stdout, /wrote 0\n[^]*wrote [1-9]/);
+});
+
+test("a repository within the project keeps its settings, and can be committed to", { skip }, async (t) => {
+  const project = await jailed(t);
+  const nested = project.path("vendor/lib");
+  mkdirSync(nested, { recursive: true });
+  assert.equal(spawnSync("git", ["init", "-q", nested]).status, 0);
+  project.own();
+  const { said } = await inside(project, [
+    "cd vendor/lib",
+    attempt("config", "git config core.fsmonitor evil"), attempt("hook", "mkdir -p .git/hooks && echo evil >.git/hooks/pre-commit"), attempt("commondir", "rm -f .git/commondir; echo /tmp >.git/commondir"),
+    attempt("commit", "echo x >made && git add made && git -c user.name=a -c user.email=a@b commit -qm inside"),
+  ].join("\n"));
+  assert.deepEqual(said.trim().split("\n"), ["config refused", "hook refused", "commondir refused", "commit done"]);
+  await waitFor(() => !existsSync(join(nested, ".git/commondir")), { what: "what held its place is gone" });
+});
+
+test("a confined run whose record was lost with the database says so, and opens nothing by it", { skip }, async (t) => {
+  const project = await jailed(t);
+  const script = `while [ ! -e go ]; do sleep 0.05; done; ${attempt("hook", "mkdir -p .git/hooks && echo evil >.git/hooks/pre-commit")}; ${project.cru_bin} run --id child --detach -- sh -c 'echo evil >made' >/dev/null 2>&1; echo over`;
+  assert.equal((await project.cru("run", "--id", "lost", "--detach", "--confine", "--", "sh", "-c", script)).code, 0);
+  await project.killDaemon("SIGKILL");
+  for (const name of readdirSync(project.path(".coven")).filter((each) => each.startsWith("coven.db"))) rmSync(project.path(".coven", name));
+  await project.startDaemon();
+  assert.equal((await project.json("show", "lost")).confined, "unknown: its record was lost");
+  writeFileSync(project.path("go"), "");
+  await waitFor(async () => /over/.test((await project.cru("logs", "lost")).stdout), { what: "it has tried" });
+  assert.match((await project.cru("logs", "lost")).stdout, /^hook refused$/m);
+  assert.ok(!existsSync(project.path("made")), "what it starts may do nothing");
 });

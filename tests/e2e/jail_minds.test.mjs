@@ -56,7 +56,7 @@ test("SA-10: an agent that reads and searches writes nothing and has no shell, w
   assert.ok(tools.includes("mcp__cru__semantic_search"), "our tools are there");
   assert.ok(!existsSync(crew.path("made.txt")));
   assert.equal(readFileSync(join(crew.home, ".bashrc"), "utf8"), "# theirs\n");
-  assert.equal((await crew.must(200, crew.get(`/agents/${record.run_id}`))).confined, "writes nothing");
+  assert.equal((await crew.must(200, crew.get(`/agents/${record.run_id}`))).confined, "writes nothing, network for its model");
 });
 
 test("SA-18, SA-19, SA-20: a subagent of a parent that may write has what it was granted and the baseline, and asks for more in vain", { skip }, async (t) => {
@@ -69,7 +69,7 @@ test("SA-18, SA-19, SA-20: a subagent of a parent that may write has what it was
   assert.ok(existsSync(crew.path("by-parent")), "the parent may write");
   const { subagents: [child] } = await chat.record();
   assert.deepEqual([...child.permissions].sort(), reading);
-  assert.equal((await crew.must(200, crew.get(`/agents/${child.run_id}`))).confined, "writes nothing");
+  assert.equal((await crew.must(200, crew.get(`/agents/${child.run_id}`))).confined, "writes nothing, network for its model");
   const other = await crew.chat({ message: "ask too much", permissions: [...reading, "FilesystemWrite"] });
   const said = await other.answer();
   assert.match(said, /NetworkAccess/);
@@ -89,16 +89,42 @@ test("ProcessSpawn alone: run_command is offered, runs confined, and is offered 
   assert.doesNotMatch(without.result, /read done/);
 });
 
+test("a command that a mind asks for is begun once, however often the request is sent", { skip }, async (t) => {
+  const send = `curl -sS -H "Authorization: Bearer $CRU_TOKEN" -H "Cru-Request-Id: k1" -H "Content-Type: application/json" -d '{"argv":["sh","-c","echo begun >>began; echo $$"]}' "$(cat where)/commands"`;
+  const crew = await crewOf(t, [{ when: "go", steps: [{ really: `${send}; echo; ${send}` }, { say: report("Told.", "{{result}}") }] }],
+    { user_agents: { doer: { permissions: [...reading, "FilesystemWrite", "ProcessSpawn"] } } });
+  writeFileSync(crew.path("where"), `http://127.0.0.1:${crew.tcp.port}`);
+  const { result } = await run(crew, "doer", "go");
+  assert.equal(existsSync(crew.path("began")) && readFileSync(crew.path("began"), "utf8"), "begun\n", result);
+  const replies = result.match(/^\{"success":true.*$/gm);
+  assert.equal(replies?.length, 2, result);
+  assert.equal(replies[0], replies[1]);
+});
+
+test("ProcessSpawn is not enough: a definition that does not list run_command, or forbids it, has none", { skip }, async (t) => {
+  const permissions = [...reading, "ProcessSpawn"], command = { call: "run_command", input: { argv: ["touch", "/tmp/x"] } };
+  const crew = await crewOf(t, [{ when: "go", steps: [command, { say: report("Asked.", "{{result}}") }] }], {
+    user_agents: { lister: { permissions, tools: ["Read", "Grep"] }, without: { permissions, disallowedTools: ["run_command"] }, with: { permissions, tools: ["Read", "run_command"] } } });
+  for (const agent of ["lister", "without"]) {
+    const record = await run(crew, agent, "go");
+    assert.ok(!(await offered(crew, record)).includes("mcp__cru__run_command"), agent);
+    assert.doesNotMatch(record.result, /exit code 0|"exit_code":0/, agent);
+  }
+  assert.ok((await offered(crew, await run(crew, "with", "go"))).includes("mcp__cru__run_command"));
+});
+
 // What of a program's own folder it shares with the person. `login` is refreshed as the real one does it: Claude Code writes a
 // new file beside the old one and renames it, or copies it where that cannot be; Codex and Gemini write in place.
+// What is `executed` by its other sessions, or believed, is never the person's. In `in_shell` the shell has come from the project.
 const programs = {
   claude: {
-    folder: ".claude", at: "$CLAUDE_CONFIG_DIR", login: ".credentials.json", kept: "projects/transcript",
+    folder: ".claude", at: "$CLAUDE_CONFIG_DIR", login: ".credentials.json", in_shell: "projects/$(echo $OLDPWD | sed 's/[^a-zA-Z0-9]/-/g')/transcript", kept: (root) => `projects/${root.replace(/[^a-zA-Z0-9]/g, "-")}/transcript`,
+    executed: ["shell-snapshots/evil.sh", "session-env/evil.sh", "projects/-home-other/memory/MEMORY.md"],
     refresh: "cat >.credentials.json.tmp.1; mv .credentials.json.tmp.1 .credentials.json 2>/dev/null || { cat .credentials.json.tmp.1 >.credentials.json; rm .credentials.json.tmp.1; }",
     files: ["settings.json", "CLAUDE.md"], anew: ["plugins/evil.json", "commands/evil.md", "hooks/evil.sh"],
   },
-  codex: { folder: ".codex", at: "$CODEX_HOME", login: "auth.json", kept: "sessions/transcript", refresh: "cat >auth.json", files: ["config.toml", "hooks.json", "AGENTS.md"], anew: ["prompts/evil.md", "skills/evil.md"] },
-  gemini: { folder: ".gemini", at: "$HOME/.gemini", login: "oauth_creds.json", kept: "history/transcript", refresh: "cat >oauth_creds.json", files: ["settings.json", "GEMINI.md", ".env", "trustedFolders.json"], anew: ["extensions/evil.json", "commands/evil.toml"] },
+  codex: { folder: ".codex", at: "$CODEX_HOME", login: "auth.json", in_shell: "sessions/transcript", kept: () => "sessions/transcript", executed: ["shell_snapshots/evil.sh"], refresh: "cat >auth.json", files: ["config.toml", "hooks.json", "AGENTS.md"], anew: ["prompts/evil.md", "skills/evil.md"] },
+  gemini: { folder: ".gemini", at: "$HOME/.gemini", login: "oauth_creds.json", in_shell: "history/transcript", kept: () => "history/transcript", executed: ["tmp/bin/evil"], refresh: "cat >oauth_creds.json", files: ["settings.json", "GEMINI.md", ".env", "trustedFolders.json"], anew: ["extensions/evil.json", "commands/evil.toml"] },
 };
 /// Where logins are given: {url, asked}, on loopback.
 async function loginServer(t) {
@@ -117,7 +143,8 @@ for (const machine of [undefined, "without_namespaces"]) for (const [program, it
     const meddle = [
       `cd "${its.at}" && curl -sS --data grant_type=refresh_token ${url} | { ${its.refresh}; }; cat ${its.login}`,
       ...its.files.map((name) => attempt(name, `echo evil >>${name}`)), ...its.anew.map((name) => attempt(name, `echo evil >${name}`)),
-      attempt("new", "echo x >made-anew"), attempt("transcript", `echo x >>${its.kept}`),
+      attempt("new", "echo x >made-anew"), attempt("transcript", `echo x >>${its.in_shell}`), attempt("memory", `test -d $(dirname ${its.in_shell})/memory && echo evil >$(dirname ${its.in_shell})/memory/MEMORY.md`),
+      ...its.executed.map((name) => `(mkdir -p $(dirname ${name}) && echo evil >${name}) 2>/dev/null`),
     ].join("\n");
     const crew = await crewOf(t, [{ when: "go", steps: [{ really: meddle }, { say: report("Done.", "{{result}}") }] }], { machine, models: { sonnet: { provider: program, id: "model-1" } } });
     const own = join(crew.home, its.folder), file = (name) => readFileSync(join(own, name), "utf8");
@@ -131,7 +158,9 @@ for (const machine of [undefined, "without_namespaces"]) for (const [program, it
     if (!machine) assert.deepEqual(result.match(/^\S+ done$/gm), ["new done", "transcript done"]);
     await waitFor(() => file(its.login) === "refreshed 1\n", { what: "the person has the new login" });
     assert.equal(statSync(join(own, its.login)).mode & 0o777, 0o600);
-    assert.equal(file(its.kept), "x\n");
+    assert.equal(file(its.kept(crew.root)), "x\n");
+    // Landlock closes nothing in a folder that is shared, as gemini's tmp is.
+    if (!machine || program !== "gemini") for (const name of its.executed) assert.ok(!existsSync(join(own, name)), name);
     for (const name of its.files) assert.equal(file(name), "theirs\n", name);
     for (const name of [...its.anew, "made-anew", ".claude.json"]) assert.ok(!existsSync(join(own, name)), name);
     assert.equal(readFileSync(join(crew.home, ".claude.json"), "utf8"), '{"theirs":1}');

@@ -1,7 +1,7 @@
 // The real Claude Code and Codex in the jail, offline: a shell command, an edit, a commit, a login that is refreshed. Needs
 // CRU_TEST_CLAUDE and CRU_TEST_CODEX.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { waitFor } from "./harness.mjs";
@@ -53,6 +53,23 @@ test("Claude Code works in the jail: a shell command, an edit, a commit, our too
   assert.doesNotMatch(readFileSync(join(project.home, ".claude.json"), "utf8"), /"tipsHistory"/, "its own state was a copy");
 });
 
+test("what works as `claude -p` works as `cru run --backend claude`, without a flag: its settings, its login, its transcript", needs_claude, async (t) => {
+  const plans = {}, model = await plannedModel(plans, t), project = await jailedProject(t, model);
+  plans.plain = [{ tools: [{ name: "Bash", input: { command: "echo plain >plain.txt; npm config get cache; echo x >>$HOME/.cache/x; echo cache $?" } }] }, { text: "all done" }];
+  const env = { ...project.real_env, PATH: [dirname(claude_bin), project.env.PATH].join(":") };
+  // Only a superuser needs a word more: the program refuses him otherwise.
+  const root = process.getuid() === 0 ? ["--env", "IS_SANDBOX"] : [];
+  const { code, stdout, stderr } = await project.cru("run", "--backend", "claude", "--id", "plain", "--detach", ...root, "PLAN plain", { env });
+  assert.equal(code, 0, stdout + stderr);
+  const ended = await project.ended("plain");
+  assert.equal(ended.status, "completed", (await project.output("plain")).map(({ data }) => data).join("\n").slice(-3000));
+  assert.equal(readFileSync(project.path("plain.txt"), "utf8"), "plain\n", results(model));
+  assert.match(results(model), /cache 0/);
+  const sessions = join(project.home, ".claude/projects", project.root.replace(/[^a-zA-Z0-9]/g, "-"));
+  assert.ok(readdirSync(sessions).some((name) => name.endsWith(".jsonl")), "where the person resumes it");
+  assert.deepEqual(readdirSync(join(project.home, ".claude")).filter((name) => ["shell-snapshots", "session-env"].includes(name)), []);
+});
+
 test("Codex works in the jail: a shell command, an edit, a commit, our tools", needs_codex, async (t) => {
   const plans = {}, model = await plannedModel(plans, t), project = await jailedProject(t, model);
   plans.work = [{ tools: [{ name: "exec_command", input: { cmd: commands } }] }, codexs.edit(project, "own.txt"), { text: "all done" }];
@@ -101,7 +118,7 @@ for (const machine of [undefined, "without_namespaces"]) for (const { name, mode
     for (const agent of ["reader", "explorer"]) {
       const { run_id } = await think(crew, agent, "look", "--model", thinks_with);
       assert.ok(!existsSync(crew.path("src/made.txt")), seen());
-      assert.equal((await crew.must(200, crew.get(`/agents/${run_id}`))).confined, "writes nothing");
+      assert.equal((await crew.must(200, crew.get(`/agents/${run_id}`))).confined, "writes nothing, network for its model");
     }
     plans.command = [words.cru("run_command", { argv: ["sh", "-c", "cat README; echo evil >src/made.txt; echo wrote $?"] }), { text: report("Ran.") }];
     seen();

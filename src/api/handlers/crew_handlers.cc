@@ -132,11 +132,14 @@ void bind_subagents(Api& api, Crew& crew) {
     crew::SpawnRequest request{
         .agent = text(in, "agent"), .task = text(in, "task"), .permissions = {}, .model = text(in, "model")};
     if (in.contains("permissions")) request.permissions = texts_at(in, "permissions");
-    request.account = call.account;
+    if (call.run_id.empty()) request.account = call.account;  // a run has the account of its own chat
     return spawn_agent(crew, spawner_of(call, in), std::move(request), seconds_at(in, 50));
   });
-  api.bind("run_command",
-           [&crew](const Call& call, const json::object& in) { return run_command(crew, call.run_id, in); });
+  // `cru mcp` sends again what a daemon that died has not answered.
+  api.bind(
+      "run_command",
+      [&crew](const Call& call, const json::object& in) { return run_command(crew, call.run_id, in); },
+      AfterCrash::claimed);
   api.bind("get_subagent", [&crew](const Call& call, const json::object& in) {
     return get_subagent(crew, spawner_of(call, in), text(in, "task_id"), seconds_at(in, 0));
   });

@@ -75,16 +75,16 @@ Task<Result<Reply>> get_run(RunRooms rooms, std::string id, Duration wait) {
 
 /// What a person starts may do what the person may, unless it is an agent or is to be confined. What an agent
 /// starts may do no more than the agent.
-Task<Result<std::optional<runs::JailRights>>> jail_for(RunRooms rooms, Call call, json::object input,
-                                                       bool is_agent) {
+Task<Result<>> add_jail(RunRooms rooms, Call call, json::object input, runs::StartRequest& request) {
+  bool is_agent = !request.backend.empty();
   bool has_network = bool_or(input, "network", true);
-  runs::JailRights rights{.may_write = true, .may_use_network = has_network, .passages = {}};
+  runs::JailRights rights{.may_write = true, .may_use_network = has_network, .permits = {}};
   for (const auto& word : text_list(input, "permit")) {
-    auto passage = runs::passage_from(word);
-    if (!passage)
+    auto permit = runs::permit_from(word);
+    if (!permit)
       co_return fail(Code::invalid_argument, fmt::format("permit: unknown: {}", word), "permit",
                      "use ssh-agent, gpg or docker");
-    rights.passages.insert(*passage);
+    rights.permits.insert(*permit);
   }
   bool is_wanted = is_agent || bool_or(input, "confine");
   if (bool_or(input, "confine") && !rooms.runs.confines())
@@ -94,19 +94,21 @@ Task<Result<std::optional<runs::JailRights>>> jail_for(RunRooms rooms, Call call
   if (!has_network && !(is_wanted && rooms.runs.confines()))
     co_return fail(Code::invalid_argument, "network: only a confined run can be without network access",
                    "network", is_wanted ? "`confine: off` is set in your configuration" : "confine it too");
-  if (call.run_id.empty()) co_return is_wanted ? std::optional(rights) : std::nullopt;
+  if (is_wanted) request.jail = rights;
+  if (call.run_id.empty()) co_return Result<>();
   auto parent = co_await rooms.runs.find(call.run_id);
   if (!parent) co_return fail(std::move(parent.error()));
-  if (parent->jail) co_return std::optional(runs::both(rights, *parent->jail));
-  co_return is_wanted ? std::optional(rights) : std::nullopt;
+  if (!parent->jail) co_return Result<>();
+  request.jail = runs::both(rights, *parent->jail);
+  request.is_by_confined = true;
+  co_return Result<>();
 }
 
 Task<Result<Reply>> start_run(RunRooms rooms, FindCaller find_caller, Call call, json::object input,
                               runs::StartRequest request) {
   if (find_caller) request.parent = co_await find_caller(call);
-  auto jail = co_await jail_for(rooms, call, std::move(input), !request.backend.empty());
-  if (!jail) co_return fail(std::move(jail.error()));
-  request.jail = *jail;
+  auto added = co_await add_jail(rooms, call, std::move(input), request);
+  if (!added) co_return fail(std::move(added.error()));
   auto run = co_await rooms.runs.start(std::move(request));
   co_return co_await reply_with(rooms, std::move(run));
 }

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <vector>
 
 #include "base/sha256.h"
@@ -138,6 +139,16 @@ void note_place(const Fd& folder, std::string_view id, const std::string& root) 
     (void)write_file(note, root + "\n", 0600);
   else
     (void)::utimensat(AT_FDCWD, note.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
+std::vector<std::string> noted_projects(const std::string& state) {
+  std::vector<std::string> roots;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(state + "/made", error)) {
+    auto text = read_file(entry.path().string(), 1 << 16).value_or("");
+    if (text.starts_with('/')) roots.push_back(text.substr(0, text.find('\n')));
+  }
+  return roots;
 }
 
 Result<std::string> make_mark(const Fd& folder, const std::string& root) {

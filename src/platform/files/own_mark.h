@@ -5,6 +5,7 @@
 /// none, and a copy has none while the original is there. Blocks on a slow disk.
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "platform/files/fd.h"
@@ -29,6 +30,8 @@ Result<std::string> make_mark(const Fd& folder, const std::string& root);
 void note_place(const Fd& folder, std::string_view id, const std::string& root);
 /// Writes the mark with an id that is noted already, whole or not at all.
 Result<> write_mark(const Fd& folder, std::string_view id);
+/// The roots of all projects that are noted in this state folder.
+std::vector<std::string> noted_projects(const std::string& state);
 /// Whether an entry of a marked folder is the mark, or one that is being written.
 bool is_mark_name(std::string_view name);
 

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/guarded_paths.h"
 #include "platform/files/files.h"
 #include "platform/process/descendants.h"
 #include "platform/sandbox/confine_paths.h"
@@ -45,9 +46,15 @@ int refuse(const ConfineRequest& request, const std::string& why, int code) {
 /// What it may not change, present or not.
 std::vector<std::string> all_guarded(const ConfineRequest& request) {
   if (request.read_only) return {};
-  auto paths = guarded_in(request.root);
-  if (!request.folder.empty())
-    for (auto& path : guarded_in(request.folder)) paths.push_back(std::move(path));
+  std::vector<std::string> paths;
+  auto add = [&](std::vector<std::string> more) {
+    paths.insert(paths.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  };
+  for (const auto& folder : {request.root, request.folder}) {
+    if (folder.empty()) continue;
+    add(guarded_in(folder));
+    for (const auto& nested : nested_repositories(folder)) add(guarded_in_repository(nested));
+  }
   return paths;
 }
 
@@ -59,17 +66,21 @@ LandlockWishes landlock_wishes(const ConfineRequest& request, const std::string&
   if (!has_mounts) wishes.unreadable = secret_paths(request.root);
   if (!has_mounts && !request.folder.empty()) wishes.readable.push_back(request.folder);
   if (request.read_only) return wishes;
-  if (auto cache = cache_folder(); !cache.empty()) wishes.writable.push_back(cache);
   if (has_mounts) {
+    if (auto cache = cache_folder(); !cache.empty()) wishes.writable.push_back(cache);
     wishes.writable.push_back(request.root);
     return wishes;
   }
+  if (auto cache = project_cache(request.root); !cache.empty()) {
+    wishes.writable.push_back(cache);
+    wishes.readable.push_back(cache);
+  }
   // Without mounts nothing can be closed in a folder that is open.
-  auto closed = guarded_in(request.root);
+  auto closed = all_guarded(request);
   closed.push_back(request.root + "/.coven");
   for (auto& path : entries_but(request.root, closed)) wishes.writable.push_back(std::move(path));
   if (request.folder.empty()) return wishes;
-  for (auto& path : entries_but(request.folder, guarded_in(request.folder)))
+  for (auto& path : entries_but(request.folder, all_guarded(request)))
     wishes.writable.push_back(std::move(path));
   return wishes;
 }
@@ -78,7 +89,8 @@ LandlockWishes landlock_wishes(const ConfineRequest& request, const std::string&
 int become(const ConfineRequest& request, const std::string& temporary, Namespaces spaces) {
   bool must = request.read_only || request.no_network;
   ::setsid();  // what it does to its own group must not meet us
-  (void)!drop_capabilities();
+  if (!drop_capabilities())
+    return refuse(request, system_error(errno, "give up privileges").message, cannot_confine);
   rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -95,6 +107,9 @@ int become(const ConfineRequest& request, const std::string& temporary, Namespac
     if (auto closed = refuse_sockets(spaces.network); !closed)
       return refuse(request, closed.error().message, cannot_confine);
   ::setenv("TMPDIR", temporary.c_str(), 1);
+  if (!spaces.mounts && !request.read_only)
+    if (auto cache = project_cache(request.root); !cache.empty())
+      ::setenv("XDG_CACHE_HOME", cache.c_str(), 1);
   std::vector<char*> words;
   for (const auto& word : request.argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -153,17 +168,20 @@ std::vector<std::string> shown_of(const ConfineRequest& request) {
 int confine(const ConfineRequest& request, const std::string& temporary) {
   auto guarded = all_guarded(request);
   std::vector<std::string> writable = {temporary};
+  std::vector<Bind> binds;
   if (!request.read_only) {
-    auto cache = cache_folder();
-    if (!cache.empty() && make_folder(cache, 0700)) writable.push_back(cache);
+    auto cache = cache_folder(), own = project_cache(request.root);
+    bool is_apart = !cache.empty() && !is_or_is_below(request.root, cache);
+    if (is_apart && !own.empty() && make_folder(cache, 0700)) binds.push_back({own, cache, true});
     writable.push_back(request.root);
   }
   auto spaces = enter_namespaces({.empty_network = request.no_network,
                                   .writable = std::move(writable),
                                   .hidden = hidden_paths(request.root),
                                   .shown = shown_of(request),
-                                  .kept = {request.root + "/.git"},
-                                  .readonly = std::move(guarded)});
+                                  .immovable = {request.root + "/.git"},
+                                  .readonly = std::move(guarded),
+                                  .binds = std::move(binds)});
   // Without a namespace orphans would leave us, and be taken for a person's.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   pid_t first = ::fork();

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +17,8 @@
 
 namespace cru {
 namespace {
+
+namespace fs = std::filesystem;
 
 bool is_there(const std::string& path) {
   struct stat about{};
@@ -34,11 +37,10 @@ std::vector<std::string> candidates(const std::string& root) {
   std::vector<std::string> paths = {root + "/.coven", root + "/.crucible/sessions"};
   // Links are followed: what is hidden is where it really stands.
   std::error_code error;
-  auto keys =
-      std::filesystem::canonical(home_folder("XDG_CONFIG_HOME", "/.config") + "/crucible/keys", error);
+  auto keys = fs::canonical(home_folder("XDG_CONFIG_HOME", "/.config") + "/crucible/keys", error);
   if (!error && keys.is_absolute()) paths.push_back(keys.string());
   // The keys by which people are known to the daemons, and what they trust.
-  auto state = std::filesystem::canonical(home_folder("XDG_STATE_HOME", "/.local/state") + "/cru", error);
+  auto state = fs::canonical(home_folder("XDG_STATE_HOME", "/.local/state") + "/cru", error);
   if (!error && state.is_absolute()) paths.push_back(state.string());
   return paths;
 }
@@ -47,26 +49,59 @@ std::vector<std::string> candidates(const std::string& root) {
 
 std::vector<std::string> guarded_in(const std::string& root) {
   std::vector<std::string> paths;
-  std::error_code error;
-  bool is_folder = std::filesystem::is_directory(std::filesystem::symlink_status(root + "/.git", error));
   for (auto each : guarded_paths()) {
     if (each == ".coven" && is_there(root + "/.coven")) continue;  // it is hidden
-    // A repository that is made anew has hooks and a configuration of its own.
-    if (is_folder || !each.starts_with(".git/")) paths.push_back(fmt::format("{}/{}", root, each));
+    if (!each.starts_with(".git/")) paths.push_back(fmt::format("{}/{}", root, each));
   }
-  // The project is itself a worktree or a submodule: the file says where git finds its settings.
-  if (!is_folder && is_there(root + "/.git")) paths.push_back(root + "/.git");
-  for (std::filesystem::directory_iterator at(root + "/.git/worktrees", error), end; !error && at != end;
+  for (auto& path : guarded_in_repository(root)) paths.push_back(std::move(path));
+  return paths;
+}
+
+std::vector<std::string> guarded_in_repository(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  // A worktree or a submodule: the file says where git finds its settings. A repository that is made anew has
+  // hooks and a configuration of its own.
+  if (!fs::is_directory(fs::symlink_status(folder + "/.git", error))) {
+    if (is_there(folder + "/.git")) paths.push_back(folder + "/.git");
+    return paths;
+  }
+  for (auto each : guarded_paths())
+    if (each.starts_with(".git/")) paths.push_back(fmt::format("{}/{}", folder, each));
+  for (fs::directory_iterator at(folder + "/.git/worktrees", error), end; !error && at != end;
        at.increment(error))
     for (auto name : {"config.worktree", "commondir", "gitdir"})
       paths.push_back((at->path() / name).string());
   return paths;
 }
 
+std::vector<std::string> nested_repositories(const std::string& root) {
+  constexpr size_t most_folders = 1000, most_found = 64;  // a few milliseconds
+  constexpr int deepest = 6;
+  std::vector<std::string> found, level{root};
+  size_t looked = 0;
+  for (int depth = 0; depth <= deepest && !level.empty(); ++depth) {
+    std::vector<std::string> next;
+    for (const auto& folder : level) {
+      if (++looked > most_folders || found.size() >= most_found) return found;
+      if (depth > 0 && is_there(folder + "/.git")) found.push_back(folder);
+      std::error_code error;
+      for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+        auto name = at->path().filename();
+        if (name == ".git" || name == ".coven" || name == "node_modules") continue;
+        if (!at->is_symlink(error) && at->is_directory(error)) next.push_back(at->path().string());
+      }
+    }
+    std::ranges::sort(next);
+    level = std::move(next);
+  }
+  return found;
+}
+
 std::vector<std::string> entries_but(const std::string& folder, const std::vector<std::string>& closed) {
   std::vector<std::string> out;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
     auto path = entry.path().string();
     if (entry.is_symlink(error) || std::ranges::find(closed, path) != closed.end()) continue;
     if (std::ranges::any_of(closed, [&](const auto& each) { return each.starts_with(path + "/"); })) {
@@ -86,6 +121,18 @@ std::vector<std::string> user_sockets(const std::string& root) {
   return paths;
 }
 
+namespace {
+
+/// Whoever listens there does nothing for anybody but to note a line or to tell a name.
+bool is_harmless(const std::string& path) {
+  constexpr std::array<std::string_view, 9> harmless = {
+      "/dev/log",      "/run/systemd/journal", "/run/systemd/resolve", "/run/systemd/userdb", "/run/nscd",
+      "/var/run/nscd", "/var/lib/sss/pipes",   "/run/avahi-daemon",    "/var/cache/nscd"};
+  return std::ranges::any_of(harmless, [&](auto each) { return is_or_is_below(path, each); });
+}
+
+}  // namespace
+
 std::vector<std::string> sockets_of_user() {
   std::set<std::string> found;
   std::ifstream table("/proc/net/unix");
@@ -93,7 +140,9 @@ std::vector<std::string> sockets_of_user() {
     auto at = line.find(" /");
     struct stat status{};
     if (at == std::string::npos || ::lstat(line.c_str() + at + 1, &status) != 0) continue;
-    if (S_ISSOCK(status.st_mode) && status.st_uid == ::geteuid()) found.insert(line.substr(at + 1));
+    auto path = line.substr(at + 1);
+    bool is_reached = status.st_uid == ::geteuid() || ::access(path.c_str(), W_OK) == 0;
+    if (S_ISSOCK(status.st_mode) && is_reached && !is_harmless(path)) found.insert(std::move(path));
   }
   return {found.begin(), found.end()};
 }
@@ -111,6 +160,11 @@ std::vector<std::string> secret_paths(const std::string& root) {
 }
 
 std::string cache_folder() { return home_folder("XDG_CACHE_HOME", "/.cache"); }
+
+std::string project_cache(const std::string& root) {
+  auto cache = root + "/.coven/cache";
+  return is_there(root + "/.coven") && make_folder(cache, 0700) ? cache : std::string();
+}
 
 std::vector<std::string> absent_of(std::vector<std::string> guarded) {
   std::erase_if(guarded, is_there);

@@ -8,6 +8,11 @@ namespace cru {
 /// What a program may not change even where it may write: the guarded paths (base/guarded_paths.h) in `root`,
 /// except those that are hidden, and the same of git's for each of its worktrees.
 std::vector<std::string> guarded_in(const std::string& root);
+/// Folders below `root` that have a `.git`: repositories, submodules, worktrees. The nearest first; what is
+/// deeper or later than a bounded search comes to is not found.
+std::vector<std::string> nested_repositories(const std::string& root);
+/// What of git's may not be changed in a folder that has a `.git`.
+std::vector<std::string> guarded_in_repository(const std::string& folder);
 /// What is in `folder` but not in `closed`: of a folder above a closed path what is in it, and so on. For
 /// Landlock, which knows no "all but": nothing new can be made beside a closed path. Links are left out.
 std::vector<std::string> entries_but(const std::string& folder, const std::vector<std::string>& closed);
@@ -17,13 +22,18 @@ std::vector<std::string> entries_but(const std::string& folder, const std::vecto
 std::vector<std::string> hidden_paths(const std::string& root);
 /// Where other programs of the user listen that would do anything for whoever asks.
 std::vector<std::string> user_sockets(const std::string& root);
-/// Every socket file of the user's that is open now, wherever it is: a terminal's, an editor's.
+/// Every socket file that is open now and that the user may write to, wherever it is and whoever listens: a
+/// terminal's, an editor's, a manager of containers that gives its group a root shell. Not those that every
+/// program uses to write to the log or to look up names.
 std::vector<std::string> sockets_of_user();
 /// Those of them that are files to be read, and are there.
 std::vector<std::string> secret_paths(const std::string& root);
 
-/// Where programs may keep what they can make again; empty if there is no home.
+/// Where programs keep what they can make again; empty if there is no home. What is in it people execute
+/// later: it is not written.
 std::string cache_folder();
+/// That of the project's confined programs, made where it is missing; empty without a project.
+std::string project_cache(const std::string& root);
 
 /// Those of the paths that are not there: no mount can guard them.
 std::vector<std::string> absent_of(std::vector<std::string> guarded);

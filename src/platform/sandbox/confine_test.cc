@@ -1,14 +1,19 @@
 #include "platform/sandbox/confine.h"
+#include "platform/sandbox/confine_paths.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 
@@ -119,10 +124,34 @@ TEST_P(Confined, ReadOnlyWritesNowhereButItsTemporaryFolder) {
   EXPECT_FALSE(fs::exists(temporary)) << "it is removed";
 }
 
+TEST_P(Confined, KeepsTheSettingsOfRepositoriesWithinTheProject) {
+  auto repository = root + "/vendor/lib/.git";
+  fs::create_directories(repository + "/hooks");
+  for (auto name : {"/config", "/HEAD"}) EXPECT_TRUE(write_file(repository + name, "theirs"));
+  for (auto script : {"echo x > vendor/lib/.git/config", "echo x > vendor/lib/.git/hooks/pre-commit"})
+    EXPECT_FALSE(runs({}, script)) << script;
+  EXPECT_TRUE(runs({}, "echo x > vendor/lib/.git/HEAD")) << "it commits there";
+  (void)run({}, "echo /tmp > vendor/lib/.git/commondir");
+  EXPECT_FALSE(fs::exists(repository + "/commondir")) << "one that is made is set aside";
+}
+
+TEST_P(Confined, ASuperuserHasNoDisksAndNoKernelToSet) {
+  if (!GetParam() || ::geteuid() != 0) GTEST_SKIP() << "for a superuser with mounts of his own";
+  EXPECT_FALSE(runs({},
+                    "cat /proc/sys/kernel/core_pattern > /tmp/x; cat /proc/sys/kernel/core_pattern > "
+                    "/proc/sys/kernel/core_pattern"));
+  EXPECT_FALSE(runs({}, "test -w /proc/sysrq-trigger"));
+  EXPECT_TRUE(runs({}, "test -z \"$(find /dev -type b)\""));
+  EXPECT_FALSE(runs({}, "mknod src/disk b 8 0"));
+  EXPECT_TRUE(runs({}, "echo x > /dev/null && head -c 1 /dev/urandom > /dev/null && test -d /dev/pts"));
+}
+
 TEST_P(Confined, OtherwiseWritesOnlyBelowTheProject) {
   EXPECT_TRUE(
       runs({}, "echo x > src/a && echo x > src/new && mkdir src/d && mv src/new src/d/ && rm -r src/d"));
   EXPECT_TRUE(runs({}, "echo x > \"$XDG_CACHE_HOME/x\""));
+  EXPECT_FALSE(fs::exists(folder / "cache/x")) << "people execute what is in theirs";
+  EXPECT_TRUE(fs::exists(root + "/.coven/cache/x")) << "the project's own is there the next time";
   for (auto script : {"echo x > ../outside", "echo x > ../new", "rm ../outside", "mv src ../src",
                       "ln ../outside src/l", "ln -s ../../outside src/s && echo x > src/s"})
     EXPECT_FALSE(runs({}, script)) << script;
@@ -259,6 +288,32 @@ TEST(ParseConfine, RefusesWhatIsNoProject) {
   EXPECT_FALSE(parse({"--", "true"}));
   EXPECT_FALSE(parse({"--root", "/tmp", "--"}));
   EXPECT_EQ(parse({"--rot", "/tmp", "--", "true"}).error().field, "--rot");
+}
+
+TEST(NestedRepositories, AreFoundTheNearestFirstAndWithinBounds) {
+  TemporaryFolder folder;
+  for (auto path : {"/.git", "/a/b/.git", "/z/.git", "/node_modules/m/.git", "/.coven/worktrees/w/.git",
+                    "/1/2/3/4/5/6/7/.git"})
+    fs::create_directories(folder.path() + path);
+  EXPECT_TRUE(write_file(folder.path() + "/a/.git", "gitdir: ../.git/modules/a\n"));
+  fs::create_directory_symlink(folder.path() + "/z", folder.path() + "/link");
+  auto at = [&](const char* path) { return folder.path() + path; };
+  EXPECT_EQ(nested_repositories(folder.path()), (std::vector<std::string>{at("/a"), at("/z"), at("/a/b")}));
+}
+
+TEST(SocketsOfUser, AreThoseThatTheUserMayWriteToWhoeverListens) {
+  TemporaryFolder folder;
+  auto path = folder / "socket";
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof address.sun_path);
+  std::ranges::copy(path, address.sun_path);
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(socket.get(), 1), 0);
+  if (::geteuid() == 0) ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+  auto found = sockets_of_user();
+  EXPECT_NE(std::ranges::find(found, path), found.end());
 }
 
 }  // namespace

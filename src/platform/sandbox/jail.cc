@@ -62,7 +62,7 @@ constexpr std::array path_lists = {
     PathList{"writable", [](Jail& jail) -> Paths& { return jail.view.writable; }},
     PathList{"hidden", [](Jail& jail) -> Paths& { return jail.view.hidden; }},
     PathList{"shown", [](Jail& jail) -> Paths& { return jail.view.shown; }},
-    PathList{"kept", [](Jail& jail) -> Paths& { return jail.view.kept; }},
+    PathList{"kept", [](Jail& jail) -> Paths& { return jail.view.immovable; }},
     PathList{"readonly", [](Jail& jail) -> Paths& { return jail.view.readonly; }},
     PathList{"landlock_writable", [](Jail& jail) -> Paths& { return jail.files.writable; }},
     PathList{"landlock_unreadable", [](Jail& jail) -> Paths& { return jail.files.unreadable; }},
@@ -78,7 +78,7 @@ bool read_field(std::string_view name, const json::value& value, Jail& jail) {
   if (name == "namespaces") return read_flag(value, jail.namespaces);
   if (name == "network") return read_flag(value, jail.network);
   if (name == "landlock") return read_flag(value, jail.landlock);
-  if (name == "first") return read_binds(value, jail.view.first);
+  if (name == "first") return read_binds(value, jail.view.early_binds);
   if (name == "binds") return read_binds(value, jail.view.binds);
   for (const auto& list : path_lists)
     if (list.name == name) return read_paths(value, list.of(jail));
@@ -91,7 +91,7 @@ json::object to_json(const Jail& jail) {
   json::object out{{"namespaces", jail.namespaces}, {"network", jail.network}, {"landlock", jail.landlock}};
   auto copy = jail;
   for (const auto& list : path_lists) out[list.name] = json::value_from(list.of(copy));
-  out["first"] = binds_text(jail.view.first);
+  out["first"] = binds_text(jail.view.early_binds);
   out["binds"] = binds_text(jail.view.binds);
   return out;
 }
@@ -146,7 +146,7 @@ Result<JailMeans> means_from(std::string_view text) {
 }
 
 bool lock_in(const Jail& jail, int rules) {
-  (void)!drop_capabilities();
+  if (!drop_capabilities()) return false;
   rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;

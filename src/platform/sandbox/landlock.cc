@@ -82,8 +82,8 @@ Result<Fd> make_landlock(const LandlockWishes& wishes) {
   int version = landlock_version();
   Attributes attributes{.fs = write_rights(version)};
   if (!wishes.unreadable.empty()) attributes.fs |= LANDLOCK_ACCESS_FS_READ_FILE;
-  if (version >= 6) attributes.scoped = all_scopes;
-  size_t size = version >= 6 ? sizeof attributes : sizeof attributes.fs;
+  if (version >= landlock_with_scopes) attributes.scoped = all_scopes;
+  size_t size = version >= landlock_with_scopes ? sizeof attributes : sizeof attributes.fs;
   Fd rules(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));
   if (!rules) return fail(Code::cannot_execute, system_error(errno, "use Landlock").message);
   for (const auto& path : wishes.writable)
@@ -97,10 +97,12 @@ Result<Fd> make_landlock(const LandlockWishes& wishes) {
   return rules;
 }
 
-Fd make_landlock_scopes() {
-  if (landlock_version() < 6) return {};
+Result<Fd> make_landlock_scopes() {
+  if (landlock_version() < landlock_with_scopes) return Fd();
   Attributes attributes{.scoped = all_scopes};
-  return Fd(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
+  Fd rules(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
+  if (!rules) return fail(Code::cannot_execute, system_error(errno, "use Landlock").message);
+  return rules;
 }
 
 bool enter_landlock(int rules) {

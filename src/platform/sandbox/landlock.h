@@ -27,8 +27,10 @@ Result<> apply_landlock(const LandlockWishes& wishes);
 Result<Fd> make_landlock(const LandlockWishes& wishes);
 /// Rules that forbid nothing but signals and abstract sockets beyond the confined processes, so that a
 /// program can still mount what it likes in a namespace of its own. Empty where the kernel does not know
-/// them.
-Fd make_landlock_scopes();
+/// them. Errors: cannot_execute with the reason, errno as it was.
+Result<Fd> make_landlock_scopes();
+/// Since when the kernel knows them.
+inline constexpr int landlock_with_scopes = 6;
 /// Enters them. Only calls of the system: may be used between vfork and exec. False with errno.
 bool enter_landlock(int rules);
 

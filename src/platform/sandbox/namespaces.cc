@@ -121,6 +121,26 @@ bool make_all_readonly_but(const std::vector<std::string>& writable) {
   return good;
 }
 
+/// A superuser could read every disk by its device, so of them he sees none.
+bool make_small_dev() {
+  constexpr std::array<std::string_view, 7> devices = {"null",    "zero", "full", "random",
+                                                       "urandom", "tty",  "pts"};
+  std::vector<std::pair<Fd, std::string>> trees;
+  for (auto name : devices)
+    if (auto path = fmt::format("/dev/{}", name); ::access(path.c_str(), F_OK) == 0)
+      trees.emplace_back(clone_tree(path), path);
+  if (!mount_at("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC | MS_NODEV, "size=64k,mode=0755"))
+    return false;
+  for (const auto& [tree, path] : trees)
+    if (!make_place(tree, path, 4) || !put_tree(tree, path)) return false;
+  ::mkdir("/dev/shm", 01777);
+  for (auto [to, at] : {std::pair("/proc/self/fd", "/dev/fd"), std::pair("/proc/self/fd/0", "/dev/stdin"),
+                        std::pair("/proc/self/fd/1", "/dev/stdout"),
+                        std::pair("/proc/self/fd/2", "/dev/stderr"), std::pair("pts/ptmx", "/dev/ptmx")})
+    if (::symlink(to, at) != 0) return false;
+  return true;
+}
+
 /// We still stand on what is below the new mounts: the same folder must be entered anew.
 bool enter_folder_again() {
   struct stat before{}, after{};
@@ -147,14 +167,15 @@ bool put_binds(const std::vector<Bind>& binds, const std::vector<Fd>& sources) {
 bool arrange_mounts(const NamespaceWishes& wishes) {
   bool good = mount_at(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
   // Taken as they are now: what is bound may stand where something is hidden next.
-  auto first = sources_of(wishes.first), last = sources_of(wishes.binds);
-  good = good && put_binds(wishes.first, first) && make_all_readonly_but(wishes.writable) &&
+  auto first = sources_of(wishes.early_binds), last = sources_of(wishes.binds);
+  good = good && put_binds(wishes.early_binds, first) && make_all_readonly_but(wishes.writable) &&
          enter_folder_again();
-  for (const auto& path : wishes.kept) good = good && keep(path, false);
+  for (const auto& path : wishes.immovable) good = good && keep(path, false);
   for (const auto& path : wishes.readonly) good = good && keep(path, true);
   for (const auto& path : wishes.hidden) good = good && hide(path, wishes.shown);
   good = good && put_binds(wishes.binds, last);
   if (!wishes.shown.empty() || !wishes.binds.empty()) good = good && enter_folder_again();
+  if (::geteuid() == 0) good = good && make_small_dev();
   // Shared memory with others would be a way out, and a place to write.
   return good && mount_at("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
 }
@@ -197,7 +218,14 @@ bool finish_namespaces(const NamespaceWishes& wishes, unsigned uid, unsigned gid
   return arrange_mounts(wishes) && mount_own_proc();
 }
 
-bool mount_own_proc() { return mount_at("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr); }
+bool mount_own_proc() {
+  if (!mount_at("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr)) return false;
+  if (::geteuid() != 0) return true;
+  // A superuser could have the kernel run something for him, outside.
+  for (std::string path : {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"})
+    if (!keep(path, true)) return false;
+  return true;
+}
 
 bool drop_capabilities() {
   constexpr std::array kept = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID,

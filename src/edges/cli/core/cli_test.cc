@@ -69,9 +69,9 @@ TEST_F(Cli, ListsRunsAsATable) {
   EXPECT_EQ(ps.code, 0);
   EXPECT_EQ(ps.err, "");
   EXPECT_EQ(ps.out,
-            "RUN      STATUS     BADGE   PID  EXIT  LINES  SPENT  STARTED                   COMMAND\n"
-            "alpha-1  completed  done    7    0     2      -      2026-11-15T10:00:00.000Z  echo 'a b'\n"
-            "beta-1   failed     failed  8    1     0      -      -                         false\n");
+            "RUN      STATUS     BADGE   PID  EXIT  LINES  STARTED                   COMMAND\n"
+            "alpha-1  completed  done    7    0     2      2026-11-15T10:00:00.000Z  echo 'a b'\n"
+            "beta-1   failed     failed  8    1     0      -                         false\n");
   EXPECT_EQ(daemon.requests().back().target, "/agents?limit=5");
 }
 

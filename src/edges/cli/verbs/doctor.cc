@@ -16,6 +16,7 @@
 #include "platform/process/self.h"
 #include "platform/process/subprocess.h"
 #include "platform/sandbox/jail.h"
+#include "platform/sandbox/landlock.h"
 
 namespace cru::cli {
 namespace {
@@ -190,6 +191,12 @@ Check check_jail(const Context& context) {
   if (!means) return {"confinement", "warn", means.error().message};
   constexpr auto hint =
       "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or a container that permits them)";
+  if (means->namespaces && means->landlock < landlock_with_scopes)
+    return {
+        "confinement", "warn",
+        "namespaces; but this kernel's Landlock is too old to keep agents from abstract sockets, by which "
+        "some programs (X servers above all) do what anybody asks",
+        "use Linux 6.12 or later"};
   if (means->namespaces)
     return {"confinement", "ok",
             fmt::format("namespaces{}{}{}", means->seccomp ? ", seccomp" : "",

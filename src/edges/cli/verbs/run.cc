@@ -24,7 +24,7 @@ namespace cru::cli {
 namespace {
 
 /// Those of --permit that let a confined program use something of the user's.
-std::vector<std::string> passages_in(const Args& args) {
+std::vector<std::string> permits_in(const Args& args) {
   std::vector<std::string> out;
   for (const auto& each : args.all("permit"))
     if (each == "ssh-agent" || each == "gpg" || each == "docker") out.push_back(each);
@@ -63,7 +63,7 @@ Result<json::object> request_body(const Args& args) {
   for (const char* name : {"worktree", "pty", "confine"})
     if (args.has(name)) body[name] = true;
   if (args.has("no-network")) body["network"] = false;
-  if (auto passages = passages_in(args); !passages.empty()) body["permit"] = json::value_from(passages);
+  if (auto permits = permits_in(args); !permits.empty()) body["permit"] = json::value_from(permits);
   if (args.has("no-stdin")) body["stdin"] = false;
   return body;
 }
@@ -121,7 +121,7 @@ Result<std::string> offer_backend(const Context& context, const std::string& tex
 /// The agent that the words name, if they do; empty where they are a command.
 Result<std::string> agent_of(Context& context, const Args& args) {
   const auto& words = args.all("words");
-  bool wants_agent = args.has("model") || passages_in(args).size() < args.all("permit").size();
+  bool wants_agent = args.has("model") || permits_in(args).size() < args.all("permit").size();
   constexpr std::array commands_only = {"id",  "backend", "worktree", "pty",     "no-stdin",
                                         "env", "cwd",     "raw",      "confine", "no-network"};
   for (const char* flag : commands_only)
