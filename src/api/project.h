@@ -25,6 +25,8 @@ struct Project {
   std::string mcp_socket() const { return door() + "/mcp.sock"; }
   std::string agents_socket() const { return door() + "/http.sock"; }
   std::string keeper_socket() const { return state() + "/keeper.sock"; }
+  /// Where agents ask the keeper for a daemon, and for nothing else.
+  std::string keeper_agents_socket() const { return door() + "/keeper.sock"; }
   std::string token_file() const { return state() + "/token"; }
   std::string url_file() const { return state() + "/url"; }
   /// Why the last start of the daemon failed; there only if it did.

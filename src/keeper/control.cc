@@ -28,15 +28,15 @@ std::string_view to_text(Pause pause) {
 
 }  // namespace
 
-void Keeper::on_accept() {
+void Keeper::on_accept(const Fd& listener, bool is_agents) {
   while (true) {
-    Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    Fd fd(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd && (errno == EMFILE || errno == ENFILE)) {  // it would be reported again at once, for ever
-      epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+      epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener.get(), nullptr);
       listen_at_ = now_ + 1s;
     }
     if (!fd) return;
-    Peer peer = peer_of(fd.get(), daemons_);
+    Peer peer = is_agents ? Peer::agent : peer_of(fd.get(), daemons_);
     if (peer == Peer::stranger) continue;
     uint64_t id = next_slot_++;
     watch(fd.get(), EPOLLIN, Kind::connection, id, false);

@@ -30,8 +30,8 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-inline bool connect_to_keeper(int fd, const fs::path& root) {
-  fs::path path = root / ".coven/keeper.sock";
+inline bool connect_to_keeper(int fd, const fs::path& root, const char* socket = ".coven/keeper.sock") {
+  fs::path path = root / socket;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   path.string().copy(address.sun_path, sizeof address.sun_path - 1);

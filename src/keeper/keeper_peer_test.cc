@@ -71,6 +71,16 @@ TEST_F(KeeperPeer, ADaemonThatItStartedIsTrustedAndItsChildrenAreNot) {
   EXPECT_NE(note("child-said").find(R"("error":"forbidden")"), std::string::npos) << note("child-said");
 }
 
+TEST_F(KeeperPeer, WhoeverComesByTheAgentsDoorMayOnlyAskForADaemon) {
+  Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_TRUE(connect_to_keeper(fd.get(), root_, ".coven/door/keeper.sock"));
+  Client confined(std::move(fd));
+  for (auto* op : {"hello", "stop", "recall"})
+    EXPECT_EQ(text_or(confined.ask({{"op", op}}), "error"), "forbidden") << op;
+  EXPECT_FALSE(confined.ask({{"op", "start_daemon"}}).contains("error"));
+  EXPECT_GT(pid_in("daemon-was-here"), 0);
+}
+
 TEST_F(KeeperPeer, AnAgentMayOnlyAskForADaemon) {
   start("victim", "read x");
   auto request = command("a", "");

@@ -89,21 +89,35 @@ bool Keeper::listen(std::string& error) {
   return open_door(error);
 }
 
-bool Keeper::open_door(std::string& error) {
-  listener_ = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!listener_) return error = why("descriptors"), false;
-  // Through the folder's descriptor: a socket's path may be 107 bytes at most, a project's may be longer.
-  std::string path = "/proc/self/fd/" + std::to_string(state_.folder.get()) + "/keeper.sock";
+/// Through the folder's descriptor: a socket's path may be 107 bytes at most, a project's may be longer.
+/// Empty, with errno, if it cannot be.
+Fd Keeper::listen_at(const std::string& name) const {
+  Fd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  std::string path = "/proc/self/fd/" + std::to_string(state_.folder.get()) + "/" + name;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof address.sun_path - 1);
-  unlinkat(state_.folder.get(), "keeper.sock", 0);
+  unlinkat(state_.folder.get(), name.c_str(), 0);
   mode_t before = umask(0177);
-  int bound = bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  int bound = listener ? bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) : -1;
   umask(before);
-  if (bound != 0 || ::listen(listener_.get(), 64) != 0) return error = why(".coven/keeper.sock"), false;
+  return bound == 0 && ::listen(listener.get(), 64) == 0 ? std::move(listener) : Fd();
+}
+
+bool Keeper::open_door(std::string& error) {
+  listener_ = listen_at("keeper.sock");
+  if (!listener_) return error = why(".coven/keeper.sock"), false;
   watch(listener_.get(), EPOLLIN, Kind::listener, 0, false);
+  open_agents_door();
   return true;
+}
+
+/// Where confined agents ask for a daemon, for they do not see the other one. Without it they wait until
+/// somebody else has started one.
+void Keeper::open_agents_door() {
+  mkdirat(state_.folder.get(), "door", 0700);
+  agents_listener_ = listen_at("door/keeper.sock");
+  if (agents_listener_) watch(agents_listener_.get(), EPOLLIN, Kind::agents_listener, 0, false);
 }
 
 void Keeper::watch(int fd, uint32_t events, Kind kind, uint64_t slot, bool known) {
@@ -129,6 +143,7 @@ void Keeper::serve() {
     } while (notices_ready());
   }
   unlinkat(state_.folder.get(), "keeper.sock", 0);
+  unlinkat(state_.folder.get(), "door/keeper.sock", 0);
   lock_.reset();  // before clients see their connection end: a successor may start at once
 }
 
@@ -150,7 +165,8 @@ int Keeper::wait_millis() const {
 void Keeper::dispatch(uint64_t tag, uint32_t events) {
   uint64_t slot = tag >> 8;
   auto kind = static_cast<Kind>(tag & 0xFF);
-  if (kind == Kind::listener) return on_accept();
+  if (kind == Kind::listener) return on_accept(listener_, false);
+  if (kind == Kind::agents_listener) return on_accept(agents_listener_, true);
   if (kind == Kind::signals) return on_signals();
   if (kind == Kind::removals) return on_removal();
   if (kind == Kind::connection) return on_connection(slot, events);
@@ -181,6 +197,7 @@ void Keeper::fire_timers() {
   if (listen_at_ <= now_) {
     listen_at_ = never;
     watch(listener_.get(), EPOLLIN, Kind::listener, 0, false);
+    if (agents_listener_) watch(agents_listener_.get(), EPOLLIN, Kind::agents_listener, 0, false);
   }
 }
 

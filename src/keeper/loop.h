@@ -36,7 +36,7 @@ class Keeper {
   static constexpr size_t read_size = 64 << 10;     // more leaves the cache: 256 KiB is a fifth slower
   static constexpr size_t max_killed_early = 1024;  // remembered
   static constexpr size_t max_memories = 256, max_memory_bytes = 64 << 10;
-  enum class Kind : uint8_t { listener, signals, connection, supervisor, out, err, input, removals };
+  enum class Kind : uint8_t { listener, signals, connection, supervisor, out, err, input, removals, agents_listener };
   struct Ended {
     ExitRecord record;
     int64_t marked = 0;
@@ -47,6 +47,8 @@ class Keeper {
   static Fd open_folder(const Fd& parent, const char* name);
   bool listen(std::string& error);
   bool open_door(std::string& error);
+  void open_agents_door();
+  Fd listen_at(const std::string& name) const;
   void watch(int fd, uint32_t events, Kind kind, uint64_t slot, bool known);
   void dispatch(uint64_t tag, uint32_t events);
   int wait_millis() const;
@@ -95,7 +97,7 @@ class Keeper {
   void commit_exits();
 
   // control.cc: clients
-  void on_accept();
+  void on_accept(const Fd& listener, bool is_agents);
   void on_connection(uint64_t id, uint32_t events);
   void serve_lines(Connection& connection);
   void flush_connections();
@@ -124,7 +126,7 @@ class Keeper {
 
   std::string timestamp() const;
 
-  Fd root_, exits_folder_, runs_lock_, epoll_, listener_, signals_;
+  Fd root_, exits_folder_, runs_lock_, epoll_, listener_, agents_listener_, signals_;
   StateFolder state_;  ///< `.coven`
   ServingLock lock_;
   RemovalWatch removals_;

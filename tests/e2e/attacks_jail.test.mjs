@@ -116,6 +116,17 @@ test("it reaches the daemon by the agents' door, as the run that it is; what it 
   assert.equal((await project.json("questions")).questions[0].status, "pending");
 });
 
+test("a confined run whose daemon has died has another one started, outside the jail", { skip }, async (t) => {
+  const project = await jailed(t);
+  const script = `echo ready; while [ ! -e go ]; do sleep 0.05; done; ${project.cru_bin} locks acquire made.cc >/dev/null; echo "lock $?"`;
+  assert.equal((await project.cru("run", "--id", "worker", "--detach", "--confine", "--", "sh", "-c", script)).code, 0);
+  await project.killDaemon();
+  writeFileSync(project.path("go"), "");
+  await waitFor(async () => existsSync(project.path(".coven/covend.sock")) && (await project.json("show", "worker")).status === "completed", { what: "it ends" });
+  assert.match((await project.cru("logs", "worker")).stdout, /^ready\nlock 0$/m);
+  assert.equal((await project.cru("run", "--id", "free", "--", "true")).code, 0, "the new daemon is not confined itself");
+});
+
 test("a confined agent does not choose where the jail of what it starts looks for the person's folders", { skip }, async (t) => {
   const project = await jailed(t);
   mkdirSync(join(project.home, ".ssh"), { recursive: true });

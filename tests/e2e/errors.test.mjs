@@ -70,8 +70,8 @@ test("on a full disk a run that waits says so, and a kill works", async (t) => {
   assert.match(waiting.waits_for, /disk is full/);
   assert.equal((await project.get("/agents")).json.agents[0].waits_for, waiting.waits_for);
   assert.equal((await project.get("/state")).json.agents[0].waits_for, waiting.waits_for);
-  assert.match((await project.cru("ps")).stdout, /^flood +running .*the disk is full/m);
-  assert.match((await project.cru("show", "flood")).stdout, /^ +waits +the disk is full: free some space, or: cru kill flood$/m);
+  assert.match((await project.inNamespace("ps")).stdout, /^flood +running .*the disk is full/m);
+  assert.match((await project.inNamespace("show", "flood")).stdout, /^ +waits +the disk is full: free some space, or: cru kill flood$/m);
   assert.match((await project.get("/version")).json.troubles.join(), /run flood waits: the disk is full/);
   // To the last byte: the daemon cannot write a thing.
   await waitFor(async () => { project.fill("more", 1 << 20); return (await project.post("/tasks/never/start", { argv: ["true"] })).status === 507; }, { what: "nothing can be recorded" });

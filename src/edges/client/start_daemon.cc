@@ -58,17 +58,18 @@ enum class Started { yes, died, late };
 
 /// Waits for the socket. `process` may be empty (started by the keeper).
 Started wait_for_socket(const api::Project& project, const Fd& process, BootTime deadline) {
+  // A confined run does not see the people's.
+  auto path = api::own_environment("CRU_RUN") ? project.agents_socket() : project.socket();
   FolderNotice changes(project.state(), FolderNotice::changed_modes);
   Duration nap = 2ms;
   while (system_clock().boot() < deadline) {
-    if (connect_unix(project.socket())) return Started::yes;
+    if (connect_unix(path)) return Started::yes;
     std::array<Awaited, 2> awaited = {{{.fd = changes.fd()}, {.fd = process.get()}}};
     // A socket is bound before it listens, and that tells nobody: hence the short, growing naps.
     wait_ready(awaited, nap);
     nap = std::min<Duration>(nap * 2, 50ms);
     changes.take();
-    if (process && awaited[1].is_readable)
-      return connect_unix(project.socket()) ? Started::yes : Started::died;
+    if (process && awaited[1].is_readable) return connect_unix(path) ? Started::yes : Started::died;
   }
   return Started::late;
 }
@@ -113,6 +114,7 @@ Result<> check_state(const api::Project& project) {
 Result<json::object> ask_keeper(const api::Project& project, const json::object& request) {
   auto unreachable = [](std::string why) { return fail(Code::daemon_unreachable, std::move(why)); };
   auto socket = connect_unix(project.keeper_socket());
+  if (!socket) socket = connect_unix(project.keeper_agents_socket());  // all that a confined run sees
   if (!socket) return unreachable("the keeper is not running");
   auto line = to_text(request) + "\n";
   if (send_now(*socket, line).bytes != line.size())

@@ -17,13 +17,16 @@ export const onSmallDisk = (Kind) => class extends Kind {
       return daemon;
     });
     // To the daemon we are in another namespace, so no process can show who we are: this place is paired with it.
-    const { pid } = this.daemon;
-    const { code, stdout, stderr } = await this.spawn(["-t", String(pid), "-U", "--preserve-credentials", "-m", `--wd=${this.root}`, cru_bin, "pair", "--json"], { argv0: "nsenter" }).ended;
+    const { code, stdout, stderr } = await this.inNamespace("pair", "--json");
     if (code !== 0) throw new Error(`cannot pair: ${stderr}`);
     this.key = undefined;
     const paired = await this.post("/pairings/redeem", { code: JSON.parse(stdout).code });
     this.key = paired.json.key;
     return this.daemon;
+  }
+  /// A verb of somebody who sees that disk.
+  inNamespace(...words) {
+    return this.spawn(["-t", String(this.daemon.pid), "-U", "--preserve-credentials", "-m", `--wd=${this.root}`, cru_bin, ...words], { argv0: "nsenter" }).ended;
   }
   path(...parts) { return join(this.inside && parts[0]?.startsWith(".coven/") ? this.inside : this.root, ...parts); }
   pidIn(name) {
