@@ -251,8 +251,10 @@ test("the demo's agents coordinate for real, through the daemon's death, and the
   demo.stdout.on("data", (part) => { said += part; });
   const url = await waitFor(() => /http:\/\/\S+#code=\S+/.exec(said)?.[0], { what: "the page's address" });
   const { page, complaints } = await openPage(url, t);
+  // The demo kills its daemon: a page whose files were just being fetched has to be loaded again, as a person would.
+  const link = page.getByTestId("link").getByText(/connected/);
+  await waitFor(() => link.waitFor({ timeout: 20_000 }).then(() => true, () => page.reload().then(() => false, () => false)), { what: "the page is connected" });
   await page.keyboard.press("3");
-  await page.getByTestId("link").getByText(/connected/).waitFor();
   await page.screenshot({ path: picture("demo-locks") });
   await page.keyboard.press("2");
   await page.getByRole("region", { name: "Work: done" }).locator(".task-what").getByText("Write the release note").waitFor();
