@@ -9,6 +9,8 @@
 #include "platform/files/files.h"
 #include "platform/files/log.h"
 #include "platform/files/own_mark.h"
+#include "platform/files/readiness.h"
+#include "platform/loop/clock.h"
 #include "platform/net/http/listen.h"
 
 namespace cru::daemon {
@@ -44,14 +46,27 @@ void note(const std::string& notes, uint16_t port, const std::string& root) {
   if (!written) log_error("cannot note the port", written.error(), {{"port", port}});
 }
 
+/// A daemon that was just killed has let go of the project before the kernel has closed all its sockets: the
+/// port that it had is free in a moment, and open pages look for us there.
+Result<Fd> listen_where_it_was(uint16_t port, Duration patience) {
+  constexpr Duration nap = 10ms;
+  auto deadline = system_clock().boot() + patience;
+  for (;;) {
+    auto bound = http::listen_loopback(port);
+    if (bound || bound.error().code != Code::conflict || system_clock().boot() >= deadline) return bound;
+    wait_ready({}, nap);
+  }
+}
+
 Result<Fd> listen_somewhere(const api::Project& project, const WantedPort& wanted, const std::string& notes) {
+  auto before = last_port(project);
   if (wanted.set) {
-    auto bound = http::listen_loopback(*wanted.set);
+    auto bound = listen_where_it_was(*wanted.set, *wanted.set == before ? wanted.patience : Duration(0));
     if (bound) return bound;
     log_error("cannot use the port that is set", bound.error(), {{"port", *wanted.set}});
   }
-  if (auto port = last_port(project); port != 0)
-    if (auto bound = http::listen_loopback(port)) return bound;
+  if (before != 0)
+    if (auto bound = listen_where_it_was(before, wanted.patience)) return bound;
   for (auto port = first_port; port < end_of_ports; ++port) {
     auto owner = owner_of(notes, port);
     if (!owner.empty() && owner != project.root) continue;

@@ -9,13 +9,15 @@
 
 #include "api/project.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "platform/files/fd.h"
 
 namespace cru::daemon {
 
 struct WantedPort {
-  std::optional<uint16_t> typed = {};  ///< with --port: taken, it is an error
-  std::optional<uint16_t> set = {};    ///< in the configuration: taken, another one does
+  std::optional<uint16_t> typed = {};           ///< with --port: taken, it is an error
+  std::optional<uint16_t> set = {};             ///< in the configuration: taken, another one does
+  Duration patience = std::chrono::seconds(2);  ///< how long the port that the project had is waited for
 };
 
 /// Listens for the project, and remembers the port. Tries, in this order: the port that was typed, and no

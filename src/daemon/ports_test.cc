@@ -78,20 +78,37 @@ TEST_F(Ports, ThatAreSetAndTakenAreReplacedAndTakenUpAgain) {
   auto taken = http::port_of(*other);
   auto a = project("a");
   undisturbed([&] {
-    auto found = start(a, {.typed = {}, .set = taken});
+    auto found = start(a, {.typed = {}, .set = taken, .patience = {}});
     EXPECT_NE(found, 0);
     EXPECT_NE(found, taken);
-    auto again = start(a, {.typed = {}, .set = taken});
+    auto again = start(a, {.typed = {}, .set = taken, .patience = {}});
     return std::vector<std::pair<uint16_t, uint16_t>>{{again, found}};
   });
   other->reset();
   EXPECT_EQ(start(a, {.typed = {}, .set = taken}), taken);
 }
 
+TEST_F(Ports, OfADaemonThatIsStillBeingKilledAreWaitedFor) {
+  for (bool is_set : {false, true}) {
+    auto dying = http::listen_loopback(0);
+    ASSERT_TRUE(dying);
+    auto port = http::port_of(*dying);
+    auto a = project(is_set ? "set" : "had", port);
+    std::thread end([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      dying->reset();
+    });
+    WantedPort wanted{.typed = {}, .set = {}, .patience = std::chrono::minutes(4)};
+    if (is_set) wanted.set = port;
+    EXPECT_EQ(start(a, wanted), port);
+    end.join();
+  }
+}
+
 TEST_F(Ports, ThatAreTypedMustBeFree) {
   auto other = http::listen_loopback(0);
   ASSERT_TRUE(other);
-  auto refused = listen_for(project("a"), {.typed = http::port_of(*other), .set = {}}, notes);
+  auto refused = listen_for(project("a"), {.typed = http::port_of(*other), .set = {}, .patience = {}}, notes);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::conflict);
 }
