@@ -1,5 +1,6 @@
 #include "daemon/ports.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -36,7 +36,17 @@ class Keeper {
   static constexpr size_t read_size = 64 << 10;     // more leaves the cache: 256 KiB is a fifth slower
   static constexpr size_t max_killed_early = 1024;  // remembered
   static constexpr size_t max_memories = 256, max_memory_bytes = 64 << 10;
-  enum class Kind : uint8_t { listener, signals, connection, supervisor, out, err, input, removals, agents_listener };
+  enum class Kind : uint8_t {
+    listener,
+    signals,
+    connection,
+    supervisor,
+    out,
+    err,
+    input,
+    removals,
+    agents_listener
+  };
   struct Ended {
     ExitRecord record;
     int64_t marked = 0;

@@ -186,36 +186,34 @@ Check check_jail(const Context& context) {
     return {"confinement", "warn", "`confine: off` is set in your configuration: agents may do what you may",
             "remove it, unless this machine cannot confine agents"};
   auto in_force = setting == "require" ? " (`confine: require`)" : "";
-  auto said = run_program({own_executable(), "confine", "--means"}, context.project.root, 10s);
-  auto means = said ? means_from(said->out) : Result<JailMeans>(fail(said.error()));
-  if (!means) return {"confinement", "warn", means.error().message};
+  auto means = try_jail();
   constexpr auto hint =
       "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or a container that permits them)";
-  if (means->namespaces && means->landlock < landlock_with_scopes)
+  if (means.namespaces && means.landlock < landlock_with_scopes)
     return {
         "confinement", "warn",
         "namespaces; but this kernel's Landlock is too old to keep agents from abstract sockets, by which "
         "some programs (X servers above all) do what anybody asks",
         "use Linux 6.12 or later"};
-  if (means->namespaces)
+  if (means.namespaces)
     return {"confinement", "ok",
-            fmt::format("namespaces{}{}{}", means->seccomp ? ", seccomp" : "",
-                        means->landlock > 0 ? fmt::format(", Landlock {}", means->landlock) : "", in_force)};
+            fmt::format("namespaces{}{}{}", means.seccomp ? ", seccomp" : "",
+                        means.landlock > 0 ? fmt::format(", Landlock {}", means.landlock) : "", in_force)};
   if (setting == "require")
     return {"confinement", "fail",
             fmt::format("no agent is started: `confine: require` is set in your configuration, and there are "
                         "no namespaces: {}",
-                        means->why_not),
+                        means.why_not),
             hint};
-  if (means->landlock > 0 && means->seccomp)
+  if (means.landlock > 0 && means.seccomp)
     return {"confinement", "warn",
             fmt::format("Landlock {} and seccomp only: {}. Agents can see other processes and all files that "
                         "you can read",
-                        means->landlock, means->why_not),
+                        means.landlock, means.why_not),
             hint};
   return {
       "confinement", "warn",
-      fmt::format("none: {}. Agents run only with `confine: off` in your own configuration", means->why_not),
+      fmt::format("none: {}. Agents run only with `confine: off` in your own configuration", means.why_not),
       hint};
 }
 
