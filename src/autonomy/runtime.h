@@ -222,9 +222,11 @@ class AgentRuntime {
   /// Places to think with the minds of one provider: who is slow keeps nobody from another's.
   struct Places {
     int64_t taken = 0;
-    std::deque<Completion<bool>::Handle> line;  ///< thoughts that wait
+    std::map<int64_t, Completion<bool>::Handle>
+        line;  ///< thoughts that wait, by the order of their beginning
   };
   std::map<std::string, Places> places_;  ///< by provider
+  int64_t last_ticket_ = 0;
   std::set<Body> walking_;
   Signal heard_;  ///< somebody can hear again
   bool is_pumping_ = false;

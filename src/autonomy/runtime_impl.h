@@ -17,7 +17,9 @@ struct AgentRuntime::Thought {
   std::string provider = {};  ///< whose place it has, or waits for
   std::string waiting = {};   ///< why its mind is not asked yet; empty if it is
   bool has_place = false;
-  int64_t seen = 0;                ///< the newest row of its conversation that it thinks about
+  int64_t ticket =
+      0;             ///< its place in the line: finding out whose mind it is may take one longer than another
+  int64_t seen = 0;  ///< the newest row of its conversation that it thinks about
   std::vector<std::string> known;  ///< who sent those rows: they can be answered
   bool was_asked = false;
   bool follows = false;  ///< it was begun by an earlier daemon

@@ -141,7 +141,7 @@ Task<bool> AgentRuntime::take_place(Body body, std::string id, int64_t thought,
   emit(waiting_event(at(body), current->waiting, wall()));
   loop_.spawn(report_waiting(body, id, thought, current));
   Completion<bool> turn;
-  places.line.push_back(turn.handle());
+  places.line.emplace(current->ticket, turn.handle());
   (void)co_await turn;  // the place is handed over
   current->has_place = true;
   if (!is_wanted(body, id, thought)) co_return false;
@@ -157,8 +157,8 @@ void AgentRuntime::give_back(Thought& current) {
     --places.taken;
     return;
   }
-  loop_.post([next = std::move(places.line.front())]() mutable { next.complete(true); });
-  places.line.pop_front();
+  loop_.post([next = std::move(places.line.begin()->second)]() mutable { next.complete(true); });
+  places.line.erase(places.line.begin());
 }
 
 Task<void> AgentRuntime::report_waiting(Body body, std::string id, int64_t thought,
@@ -175,6 +175,7 @@ Task<void> AgentRuntime::report_waiting(Body body, std::string id, int64_t thoug
 /// What its mind says. Whether that is still wanted is for the caller to see.
 Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t thought,
                                             std::shared_ptr<Thought> current) {
+  current->ticket = ++last_ticket_;
   // A program's run has this thought's name: it must not be found by nobody after a crash.
   auto written = co_await journal_.written();
   if (!written) co_return fail(std::move(written.error()));
