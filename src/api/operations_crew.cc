@@ -13,6 +13,7 @@ constexpr auto subagent_schema = R"({"type":"object","required":["task_id","agen
 "summary":{"type":"string"},"result":{"type":"string"},"truncated":{"type":"boolean"},"file":{"type":"string"},
 "tokens":{"type":"integer"},"cost_usd":{"type":["number","null"]},"duration_ms":{"type":["integer","null"]},
 "error_type":{"type":["string","null"]},"error_message":{"type":["string","null"]},
+"reflection":{"type":["object","null"]},
 "trace_id":{"type":"string"},"parent_chain":{"type":"array","items":{"type":"string"}},
 "run_id":{"type":["string","null"]},"spawned_at":{"type":"string"},"completed_at":{"type":["string","null"]},
 "message":{"type":"string"}}})";
@@ -145,6 +146,24 @@ void add_chats(std::vector<Operation>& table) {
        .reads_only = true,
        .idempotent = true,
        .reply = R"({"type":"object","required":["chats"],"properties":{"chats":{"type":"array"}}})"});
+  table.push_back(
+      {.name = "trace_chat",
+       .summary = "Shows who did what in a chat or an agent's run: spawn order, time, tokens, failures",
+       .routes = {{"GET", "/chats/{id}/trace"}},
+       .fields = {{.name = "id",
+                   .in = In::path,
+                   .required = true,
+                   .summary = "the chat id, a prefix of it, or a subagent's task id",
+                   .min = 1,
+                   .max = 128}},
+       .callers = person,
+       .reads_only = true,
+       .idempotent = true,
+       .reply = R"({"type":"object","required":["trace_id","session_id","status","spans"],"properties":{
+"trace_id":{"type":"string"},"session_id":{"type":"string"},"title":{"type":"string"},"status":{"type":"string"},
+"started_at":{"type":"string"},"duration_ms":{"type":"integer"},"tokens":{"type":"integer"},
+"cost_usd":{"type":["number","null"]},"agents":{"type":"integer"},"failed":{"type":"integer"},
+"spans":{"type":"array","items":{"type":"object"}}}})"});
   table.push_back({.name = "get_chat",
                    .summary = "Shows a chat with its entries, subagents and cost",
                    .routes = {{"GET", "/chats/{id}"}},

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
 #include "crew/conversation.h"
+#include "crew/reflection.h"
 
 namespace cru::crew {
 namespace {
@@ -82,7 +84,77 @@ Failure failure_at(const json::object& record, std::string_view key) {
   return {text(*object, "type"), text(*object, "message"), text(*object, "trace")};
 }
 
+json::array iterations_record(const std::vector<Iteration>& iterations) {
+  json::array all;
+  for (const auto& iteration : iterations) all.push_back(to_json(iteration));
+  return all;
+}
+std::vector<Iteration> iterations_at(const json::object& record, std::string_view key) {
+  std::vector<Iteration> all;
+  const auto* list = array_at(record, key);
+  for (const auto& item : list ? *list : json::array()) {
+    if (!item.is_object()) continue;
+    const auto& one = item.get_object();
+    Iteration iteration{.attempt = int_or(one, "attempt"),
+                        .passed = bool_or(one, "passed"),
+                        .critique = text(one, "critique"),
+                        .issues = texts(one, "issues"),
+                        .is_retried = bool_or(one, "retried"),
+                        .tokens = int_or(one, "tokens"),
+                        .took = Duration(int_or(one, "duration_ms"))};
+    if (const auto* score = one.if_contains("score"); score && score->is_number())
+      iteration.score = score->to_number<double>();
+    if (const auto* cost = one.if_contains("cost_usd"); cost && cost->is_number())
+      iteration.cost_usd = cost->to_number<double>();
+    all.push_back(std::move(iteration));
+  }
+  return all;
+}
+
+json::object reflection_record(const Reflection& reflection) {
+  return {{"enabled", reflection.enabled},
+          {"max_retries", reflection.max_retries},
+          {"criteria", json::value_from(reflection.criteria)}};
+}
+Reflection reflection_at(const json::object& record, std::string_view key) {
+  const auto* object = object_at(record, key);
+  if (!object) return {};
+  return {bool_or(*object, "enabled"), int_or(*object, "max_retries", 1), texts(*object, "criteria")};
+}
+
 }  // namespace
+
+json::object to_json(const Iteration& iteration) {
+  return {{"attempt", iteration.attempt},
+          {"passed", iteration.passed},
+          {"score", json_or_null(iteration.score)},
+          {"critique", iteration.critique},
+          {"issues", json::value_from(iteration.issues)},
+          {"retried", iteration.is_retried},
+          {"tokens", iteration.tokens},
+          {"cost_usd", json_or_null(iteration.cost_usd)},
+          {"duration_ms", iteration.took.count()}};
+}
+
+bool Subagent::is_partial() const {
+  return status == Status::completed && reflection.enabled && !iterations.empty() &&
+         std::ranges::none_of(iterations, &Iteration::passed);
+}
+
+json::value Subagent::reflection_json() const {
+  if (!reflection.enabled) return nullptr;
+  json::object out{{"outcome", nullptr},
+                   {"attempts", iterations.size()},
+                   {"best_attempt", nullptr},
+                   {"criteria", json::value_from(reflection.criteria)},
+                   {"max_retries", reflection.max_retries},
+                   {"iterations", iterations_record(iterations)}};
+  if (status == Status::completed && !iterations.empty()) {
+    out["outcome"] = is_partial() ? "partial" : "passed";
+    out["best_attempt"] = best_attempt(iterations, iterations.size());
+  }
+  return out;
+}
 
 std::string_view name(Kind kind) { return kind_names[static_cast<size_t>(kind)]; }
 std::string_view name(ChatStatus status) { return chat_status_names[static_cast<size_t>(status)]; }
@@ -183,6 +255,7 @@ json::object to_record(const Subagent& subagent) {
           {"parent_use", subagent.parent_use},
           {"agent", subagent.agent},
           {"task", subagent.task},
+          {"attempting", subagent.attempting},
           {"prompt", subagent.prompt},
           {"status", name(subagent.status)},
           {"depth", subagent.depth},
@@ -198,6 +271,8 @@ json::object to_record(const Subagent& subagent) {
           {"disallowed_tools", json::value_from(subagent.disallowed_tools)},
           {"max_turns", json_or_null(subagent.max_turns)},
           {"spent", spent_record(subagent.spent)},
+          {"reflection", reflection_record(subagent.reflection)},
+          {"iterations", iterations_record(subagent.iterations)},
           {"result", subagent.result},
           {"summary", subagent.summary},
           {"failure", failure_record(subagent.failure)},
@@ -218,6 +293,7 @@ Subagent subagent_from(const json::object& record) {
           .parent_use = text(record, "parent_use"),
           .agent = text(record, "agent"),
           .task = text(record, "task"),
+          .attempting = text(record, "attempting"),
           .prompt = text(record, "prompt"),
           .status = from<Status>(status_names, text_or(record, "status")),
           .depth = int_or(record, "depth"),
@@ -233,6 +309,8 @@ Subagent subagent_from(const json::object& record) {
           .disallowed_tools = texts(record, "disallowed_tools"),
           .max_turns = maybe_int(record, "max_turns"),
           .spent = spent_at(record, "spent"),
+          .reflection = reflection_at(record, "reflection"),
+          .iterations = iterations_at(record, "iterations"),
           .result = text(record, "result"),
           .summary = text(record, "summary"),
           .failure = failure_at(record, "failure"),
@@ -274,6 +352,7 @@ json::object to_json(const Subagent& subagent, const std::string& folder) {
           {"duration_ms", duration ? json::value(duration->count()) : json::value(nullptr)},
           {"error_type", json_or_null(subagent.failure.type)},
           {"error_message", json_or_null(subagent.failure.message)},
+          {"reflection", subagent.reflection_json()},
           {"trace_id", subagent.trace_id},
           {"parent_chain", json::value_from(subagent.parent_chain)},
           {"run_id", subagent.is_program ? json::value(subagent.name()) : json::value(nullptr)},

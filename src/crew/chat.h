@@ -63,6 +63,27 @@ struct Chat {
   std::optional<Time> ended_at = {};
 };
 
+/// What a definition asks of its agent: to judge its answer before its parent gets it.
+struct Reflection {
+  bool enabled = false;
+  int64_t max_retries = 1;
+  std::vector<std::string> criteria = {};
+};
+
+/// One attempt of an agent that reflects, and what it thought of it.
+struct Iteration {
+  int64_t attempt = 1;
+  bool passed = false;
+  std::optional<double> score = {};  ///< from 0 to 1; none if the attempt was not judged
+  std::string critique = {};
+  std::vector<std::string> issues = {};
+  bool is_retried = false;  ///< another attempt follows
+  int64_t tokens = 0;       ///< of the attempt and its evaluation
+  std::optional<double> cost_usd = {};
+  Duration took = {};
+};
+json::object to_json(const Iteration& iteration);
+
 enum class Status { queued, running, completed, failed, cancelled };
 std::string_view name(Status status);
 inline bool is_over(Status status) { return status != Status::queued && status != Status::running; }
@@ -74,6 +95,7 @@ struct Subagent {
   std::string parent_use = {};  ///< the tool use that did
   std::string agent = {};
   std::string task = {};
+  std::string attempting = {};  ///< what its parent was about when it spawned it, in a line
   std::string prompt = {};
   Status status = Status::queued;
   int64_t depth = 1;
@@ -85,7 +107,10 @@ struct Subagent {
   std::optional<int64_t> max_turns = {};
 
   Spent spent = {};
-  std::string result = {};   ///< its last words, whole
+  Reflection reflection = {};
+  std::vector<Iteration> iterations = {};
+
+  std::string result = {};   ///< its answer, whole
   std::string summary = {};  ///< their first 100 characters, on one line
   Failure failure = {};
   std::string trace_id = {};
@@ -102,6 +127,11 @@ struct Subagent {
   /// "code-reviewer-3f2a1c": its file's name without `.md`, its link, its run.
   std::string name() const { return agent + "-" + task_id; }
   std::optional<Duration> duration() const;
+  /// It has an answer, and none of its attempts met its criteria.
+  bool is_partial() const;
+  /// {"outcome": "passed", "partial" or null, "attempts", "best_attempt", "iterations": […]}; null for one
+  /// that does not reflect.
+  json::value reflection_json() const;
 };
 
 /// One entry of a thread: what the person, the agent or the tools said; or a note about the thread.

@@ -7,7 +7,9 @@
 
 #include "base/text.h"
 #include "crew/conversation.h"
+#include "crew/reflection.h"
 #include "crew/spawning.h"
+#include "crew/trace.h"
 
 namespace cru::crew {
 namespace {
@@ -125,7 +127,7 @@ std::string render_entry(const Chat* chat, const Entry& entry, const std::vector
     case Role::tool:
       if (!entry.message.text.empty())
         out =
-            fmt::format("## Reports ({})\n\n{}", clock_time(entry.at),
+            fmt::format("## {} ({})\n\n{}", chat ? "Reports" : "Evaluation", clock_time(entry.at),
                         fenced(bounded(entry.message.text, max_shown_result_bytes, "the subagents' files")));
       for (const auto& result : entry.message.results) out += describe_result(entry, result, subagents);
       break;
@@ -253,6 +255,12 @@ std::string subagent_frontmatter(const Subagent& subagent) {
   front.add("inherited", subagent.inherited ? "true" : "false");
   front.add_text("trace_id", subagent.trace_id);
   front.add("parent_chain", yaml_list(subagent.parent_chain));
+  if (subagent.reflection.enabled) {
+    front.add("reflection", subagent.status != Status::completed ? "null"
+                            : subagent.is_partial()              ? "partial"
+                                                                 : "passed");
+    front.add_number("reflection_attempts", static_cast<int64_t>(subagent.iterations.size()));
+  }
   if (!subagent.failure.type.empty()) {
     front.add_text("error_type", subagent.failure.type);
     front.add_text("error_message", subagent.failure.message);
@@ -262,16 +270,34 @@ std::string subagent_frontmatter(const Subagent& subagent) {
   return front.text();
 }
 
+/// The attempts of an agent that reflects, each with its criticism.
+std::string render_iterations(const Subagent& subagent) {
+  std::string out;
+  for (const auto& iteration : subagent.iterations) {
+    out += fmt::format("\n{}. {}{}, {} tokens, {}: {}\n", iteration.attempt,
+                       iteration.passed ? "passed" : "not passed",
+                       iteration.score ? fmt::format(" (score {:.2f})", *iteration.score) : "",
+                       iteration.tokens, format_duration(iteration.took),
+                       iteration.critique.empty() ? "no critique" : one_line(iteration.critique, 2000));
+    for (const auto& issue : iteration.issues) out += fmt::format("   - {}\n", one_line(issue, 1000));
+  }
+  return out.empty() ? out : "\n## Reflection\n" + out;
+}
+
 /// A failure has a report too: what was asked, what went wrong, where.
 std::string render_report(const Subagent& subagent) {
   if (subagent.status == Status::failed || subagent.status == Status::cancelled)
-    return fmt::format("## Summary\n\n{} {}: {} ({}, severity {})\n\n## Findings\n\n{}\n", subagent.agent,
+    return fmt::format("## Summary\n\n{} {}: {} ({}, severity {}; {})\n\n## Findings\n\n{}\n", subagent.agent,
                        name(subagent.status), subagent.failure.message, subagent.failure.type,
-                       severity(subagent.failure),
+                       severity(subagent.failure), attribution(subagent),
                        subagent.failure.trace.empty() ? "No stack trace." : fenced(subagent.failure.trace));
   if (!is_over(subagent.status)) return fmt::format("Status: {}.\n", name(subagent.status));
   auto report = read_report(subagent.result);
-  return fmt::format("## Summary\n\n{}\n\n## Findings\n\n{}\n", report.summary, report.findings);
+  return fmt::format("{}## Summary\n\n{}\n\n## Findings\n\n{}\n{}",
+                     subagent.is_partial() ? fmt::format("Partial success: {} {}.\n\n", subagent.agent,
+                                                         partial_success(subagent))
+                                           : "",
+                     report.summary, report.findings, render_iterations(subagent));
 }
 
 }  // namespace
@@ -316,6 +342,7 @@ json::object render_metadata(const Chat& chat, const std::vector<Subagent>& suba
                    {"cost_usd", json_or_null(subagent.spent.cost_usd)},
                    {"error_type", json_or_null(subagent.failure.type)},
                    {"error_message", json_or_null(subagent.failure.message)},
+                   {"reflection", subagent.reflection_json()},
                    {"trace_id", subagent.trace_id},
                    {"parent_chain", json::value_from(subagent.parent_chain)}});
   }

@@ -89,6 +89,19 @@ Result<Done> done_with(Tx& tx, const Once& once, const std::string& chat_id) {
 
 }  // namespace
 
+Task<Result<ChatView>> Crew::view_for_trace(std::string id) {
+  co_return co_await store_.read([id, now = loop_.clock().wall()](Reader& reader) -> Result<ChatView> {
+    auto subagent = find_subagent(reader, id);
+    auto chat = find_chat_by_prefix(reader, subagent ? subagent->chat_id : id);
+    if (!chat) return fail(std::move(chat.error()));
+    ChatView view;
+    view.seen_at = now;
+    view.subagents = subagents_of(reader, chat->id);
+    view.chat = *std::move(chat);
+    return view;
+  });
+}
+
 Task<Result<ChatView>> Crew::view(std::string chat_id, int64_t after, int64_t limit) {
   auto seen = co_await store_.read(
       [chat_id, after, limit](Reader& reader) { return look_at(reader, chat_id, after, limit); });

@@ -62,6 +62,7 @@ struct Crew::Thread {
   std::vector<std::string> tools = {}, disallowed_tools = {};
   std::optional<int64_t> max_turns = {};
   std::vector<std::string> chain = {};
+  Reflection reflection = {};
   bool is_primary = false;  ///< a chat's own
 };
 

@@ -225,25 +225,27 @@ Task<Result<Subagent>> Crew::prepare(const Place& place, const SpawnRequest& req
   if (!granted) co_return fail(std::move(granted.error()));
   auto model = choose_model(minds_.settings(), *definition, place.parent, request.model);
   if (!model) co_return fail(std::move(model.error()));
-  Subagent subagent{.task_id = fmt::format("{:06x}", random_.next() & 0xffffff),
-                    .chat_id = place.chat_id,
-                    .parent = place.thread,
-                    .parent_use = std::move(use),
-                    .agent = definition->name,
-                    .task = request.task,
-                    .prompt = definition->prompt,
-                    .depth = *depth,
-                    .model = model->model,
-                    .model_source = model->source,
-                    .model_override = request.model,
-                    .permissions = granted->granted,
-                    .requested = request.permissions.value_or(std::vector<std::string>()),
-                    .inherited = granted->inherited,
-                    .tools = definition->tools,
-                    .disallowed_tools = definition->disallowed_tools,
-                    .max_turns = definition->max_turns,
-                    .trace_id = new_trace_id(random_),
-                    .parent_chain = place.parent.chain};
+  Subagent subagent{
+      .task_id = fmt::format("{:06x}", random_.next() & 0xffffff),
+      .chat_id = place.chat_id,
+      .parent = place.thread,
+      .parent_use = std::move(use),
+      .agent = definition->name,
+      .task = request.task,
+      .prompt = definition->prompt,
+      .depth = *depth,
+      .model = model->model,
+      .model_source = model->source,
+      .model_override = request.model,
+      .permissions = granted->granted,
+      .requested = request.permissions.value_or(std::vector<std::string>()),
+      .inherited = granted->inherited,
+      .tools = definition->tools,
+      .disallowed_tools = definition->disallowed_tools,
+      .max_turns = definition->max_turns,
+      .reflection = {definition->enable_reflection, definition->max_retries, definition->reflection_criteria},
+      .trace_id = new_trace_id(random_),
+      .parent_chain = place.parent.chain};
   subagent.parent_chain.push_back(subagent.agent);
   // A mind that cannot be had is the subagent's failure, told in its file, and no refusal; but nothing begins
   // with what nobody has trusted.
@@ -291,8 +293,21 @@ void revive(Tx& tx, const std::string& chat_id) {
   write_chat(tx, *chat);
 }
 
+/// What the parent said when it used the tool that spawned this one; else what its chat is about.
+std::string attempted_by_parent(Tx& tx, const Subagent& subagent) {
+  if (!subagent.parent_use.empty())
+    for (const auto& entry : entries_of(tx, subagent.parent))
+      if (std::ranges::any_of(entry.message.uses,
+                              [&](const auto& use) { return use.id == subagent.parent_use; }) &&
+          !trim(entry.message.text).empty())
+        return title_of(trim(entry.message.text));
+  auto chat = find_chat(tx, subagent.chat_id);
+  return chat ? chat->title : std::string();
+}
+
 /// The subagent as its first row, with its task as its thread's first entry.
 void insert_subagent(Tx& tx, Subagent& subagent, int64_t position) {
+  subagent.attempting = attempted_by_parent(tx, subagent);
   while (find_subagent(tx, subagent.task_id)) subagent.task_id += "0";  // once in sixteen million
   subagent.spawned_at = tx.now();
   write_subagent(tx, subagent);

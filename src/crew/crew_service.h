@@ -12,6 +12,7 @@
 #include "crew/chat.h"
 #include "crew/external_tools.h"
 #include "crew/queue.h"
+#include "crew/reflection.h"
 #include "crew/spawning.h"
 #include "crew/workbench.h"
 #include "definitions/registry.h"
@@ -56,6 +57,7 @@ struct ChatView {
   bool more = false;
   int64_t queue_depth = 0;
   int64_t last_event = 0;
+  Time seen_at = {};
 };
 json::object to_json(const ChatView& view);
 
@@ -102,6 +104,9 @@ class Crew {
   Task<Result<ChatView>> end_chat(std::string chat_id);
   Task<Result<ChatView>> view(std::string chat_id, int64_t after, int64_t limit);
   Task<Result<std::vector<ChatView>>> list(std::string status, int64_t limit);
+  /// A chat by its id or the beginning of it, or by the task id of one of its subagents, without entries.
+  /// Errors: not_found.
+  Task<Result<ChatView>> view_for_trace(std::string id);
   /// The ids of chats that ended longer ago than `age`, removed unless `dry_run`.
   Task<Result<std::vector<std::string>>> prune(Duration age, bool dry_run);
 
@@ -191,6 +196,18 @@ class Crew {
   Task<Result<>> record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply,
                               Spent wasted, std::string run);
   Task<std::vector<minds::ToolSpec>> tools_for(const Thread& thread);
+
+  // reflecting.cc
+  /// The agent has had its say. Outcomes: its answer, the best of its attempts if it reflects; or nothing,
+  /// and another attempt follows.
+  Task<Result<std::optional<std::string>>> conclude(Thread& thread, ActiveThreadPtr active,
+                                                    std::vector<Entry> entries);
+  /// A further attempt has failed: the best of those before. Errors: `failure`, if there is none.
+  Task<Result<std::string>> keep_best(Thread thread, std::vector<Entry> entries, Error failure);
+  Task<Result<minds::Reply>> evaluate(const Thread& thread, ActiveThreadPtr active, std::string task,
+                                      std::string answer, int64_t attempt, minds::Listener& listener);
+  Task<Result<Subagent>> record_iteration(const Thread& thread, Iteration iteration, Verdict verdict,
+                                          Spent spent);
 
   // using_tools.cc
   static Result<> may_use(const Thread& thread, std::string_view name, const json::object& input);

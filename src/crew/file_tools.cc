@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "crew/bounded_text.h"
 #include "crew/off_limits.h"
 #include "crew/text_edit.h"

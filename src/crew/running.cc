@@ -7,6 +7,8 @@
 #include "crew/conversation.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
+#include "crew/reflection.h"
+#include "crew/trace.h"
 #include "inbox/question_table.h"
 #include "members/member_table.h"
 
@@ -26,10 +28,13 @@ void tell_end(Tx& tx, const Subagent& subagent) {
   data["duration_ms"] = duration ? duration->count() : 0;
   if (subagent.status == Status::completed) {
     data["summary"] = subagent.summary;
+    if (subagent.is_partial()) data["partial"] = partial_success(subagent);
   } else {
     data["error_type"] = subagent.failure.type;
     data["message"] = bounded(subagent.failure.message, 2000, "");
     data["severity"] = severity(subagent.failure);
+    data["parent_chain"] = json::value_from(subagent.parent_chain);
+    data["attempting"] = subagent.attempting;
   }
   data["trace_id"] = subagent.trace_id;
   tx.emit({fmt::format("subagent.{}", name(subagent.status)), subagent.chat_id, std::move(data)});
@@ -105,7 +110,8 @@ Task<void> Crew::run_subagent(std::string task_id) {
                 .tools = begun->tools,
                 .disallowed_tools = begun->disallowed_tools,
                 .max_turns = begun->max_turns,
-                .chain = begun->parent_chain};
+                .chain = begun->parent_chain,
+                .reflection = begun->reflection};
   // What a person started takes as long as it takes: nobody handed it on.
   if (begun->depth > 0) {
     self->began = loop_.clock().wall();
@@ -173,8 +179,15 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
     if (auto self = find_active(subagent.task_id); self && !self->stopped_because.empty() && !timed_out)
       subagent.failure.message += ": " + self->stopped_because;
     subagent.status = subagent.failure.type == "cancelled" ? Status::cancelled : Status::failed;
-    subagent.failure.trace += fmt::format("{}at {} (trace {})", subagent.failure.trace.empty() ? "" : "\n",
-                                          fmt::join(subagent.parent_chain, " → "), subagent.trace_id);
+    subagent.failure.trace +=
+        fmt::format("{}at {}", subagent.failure.trace.empty() ? "" : "\n", attribution(subagent));
+    log_warn("an agent's work has failed", {{"task_id", subagent.task_id},
+                                            {"agent", subagent.agent},
+                                            {"error_type", subagent.failure.type},
+                                            {"error", bounded(subagent.failure.message, 1000, "")},
+                                            {"parent_chain", chain_of(subagent)},
+                                            {"attempting", subagent.attempting},
+                                            {"trace_id", subagent.trace_id}});
   }
   // The file first: whoever hears of the end may read it.
   co_await write_subagent_file(subagent);

@@ -119,7 +119,10 @@ Task<Result<std::string>> Crew::converse(Thread thread, ActiveThreadPtr active) 
       case Next::nothing: {
         auto brought = co_await bring_reports(thread, active, turn_began(*entries));
         if (!brought) co_return fail(std::move(brought.error()));
-        if (!*brought) co_return entries->empty() ? std::string() : entries->back().message.text;
+        if (*brought) break;
+        auto answer = co_await conclude(thread, active, *std::move(entries));
+        if (!answer) co_return fail(std::move(answer.error()));
+        if (*answer) co_return **std::move(answer);
         break;
       }
       case Next::use_tools:
@@ -130,7 +133,9 @@ Task<Result<std::string>> Crew::converse(Thread thread, ActiveThreadPtr active) 
           co_return fail(minds::mind_failure(Code::timed_out, "turn_limit",
                                              fmt::format("reached the limit of {} replies", most),
                                              "give it a smaller task, or raise maxTurns in its definition"));
-        done = co_await think(thread, active, {*std::move(entries), std::move(noted), next_n});
+        done = co_await think(thread, active, {*entries, std::move(noted), next_n});
+        if (!done && thread.reflection.enabled && !active->stop.requested())
+          co_return co_await keep_best(std::move(thread), *std::move(entries), std::move(done.error()));
         break;
     }
     if (!done) co_return fail(std::move(done.error()));

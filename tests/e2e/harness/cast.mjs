@@ -11,8 +11,9 @@ export const spawning = (agent, task, more = {}) => ({ name: "spawn_agent", inpu
 export const running = (script) => ({ name: "run_command", input: { argv: ["sh", "-c", script] } });
 export const every_permission = ["FilesystemRead", "FilesystemWrite", "SemanticSearch", "DatabaseRead", "DatabaseWrite", "NetworkAccess", "ProcessSpawn"];
 
-/// Whose thought a request is: the harness' own prompts name the agent, the plain assistant's does not.
-export const thinker = ({ system }) => /^You are ([a-z0-9-]+)\./.exec(system)?.[1] ?? "assistant";
+/// Whose thought a request is: the harness' own prompts name the agent, the plain assistant's does not. "evaluation" is an
+/// agent's that judges its own answer.
+export const thinker = ({ system }) => /^You are ([a-z0-9-]+)\./.exec(system)?.[1] ?? (system.startsWith("You evaluate ") ? "evaluation" : "assistant");
 
 /// `parts`: {AGENT: reply, or replies by turn (the last for ever), or function of the request}. An agent without a part reports that it is done.
 export function play(server, parts) {

@@ -113,8 +113,22 @@ void TurnPrinter::subagent(std::string_view what, const json::object& data) {
     progress(fmt::format("{} Running {} agent...\n", style.paint("→", Colour::cyan), agent));
     if (!queued_.empty())
       progress(style.paint(fmt::format("    {} more in the queue", queued_.size()), Colour::dim) + "\n");
+  } else if (what == "reflected") {
+    auto verdict = bool_or(data, "passed")    ? std::string("meets its criteria")
+                   : bool_or(data, "retried") ? "does not meet its criteria; trying again"
+                                              : "does not meet its criteria";
+    auto critique =
+        bool_or(data, "passed") ? std::string() : truncate(safe_for_terminal(text_or(data, "critique")), 100);
+    progress(style.paint(fmt::format("    ↻ attempt {} {}{}{}", int_or(data, "attempt"), verdict,
+                                     critique.empty() ? "" : ": ", critique),
+                         Colour::dim) +
+             "\n");
   } else if (what == "completed") {
     progress(fmt::format("    {}\n", safe_for_terminal(text_or(data, "summary"))));
+    if (auto partial = text_or(data, "partial"); !partial.empty())
+      progress(
+          style.paint(fmt::format("    partial success: {}", safe_for_terminal(partial)), Colour::yellow) +
+          "\n");
   } else if (what == "failed" || what == "cancelled") {
     progress(failure_line(data, style));
     progress(style.paint(fmt::format("    {}", safe_for_terminal(text_or(data, "file"))), Colour::dim) +

@@ -9,6 +9,7 @@
 #include "edges/cli/chat/chat_minds.h"
 #include "edges/cli/chat/chat_texts.h"
 #include "edges/cli/chat/chat_turn.h"
+#include "edges/cli/chat/trace_text.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/verbs/all_commands.h"
 #include "platform/process/subprocess.h"
@@ -223,6 +224,23 @@ Result<int> open_chat_verb(Context& context, const Args& args) {
   return edit(editor, folder + "/session.md");
 }
 
+Result<int> trace_verb(Context& context, const Args& args) {
+  auto text = context.client().call_text("GET", chat_path(args.get("id")) + "/trace");
+  if (!text) {
+    auto error = text.error();
+    if (error.code == Code::not_found && error.hint.empty()) error.hint = "list them with: cru sessions list";
+    return fail(std::move(error));
+  }
+  if (context.json) {
+    context.print_json(*text);
+    return 0;
+  }
+  auto trace = parse_json(*text);
+  if (!trace || !trace->is_object()) return fail(Code::internal, "the daemon sent no trace");
+  context.print(trace_text(trace->get_object(), context.out));
+  return 0;
+}
+
 Result<int> prune_verb(Context& context, const Args& args) {
   auto age = parse_duration(args.get("older-than"));
   if (!age || *age % std::chrono::days(1) != Duration(0))
@@ -297,6 +315,14 @@ void add_sessions_commands(std::vector<Command>& table) {
                    .examples = {"cru sessions show 2026-11-15-login"},
                    .run = show_verb,
                    .reads = true});
+  table.push_back(
+      {.path = "sessions trace",
+       .group = "Agents",
+       .summary = "Shows as a tree who did what, when, at what cost, and what failed",
+       .arguments = {{.name = "id", .summary = "the session id or a prefix of it, or a subagent's task id"}},
+       .examples = {"cru sessions trace 2026-11-15-login", "cru sessions trace 3f2a1c --json"},
+       .run = trace_verb,
+       .reads = true});
   table.push_back(
       {.path = "sessions open",
        .group = "Agents",
