@@ -24,7 +24,7 @@ test("SA-49, SA-50: an answer that fails its own evaluation is improved, by the 
   assert.match(first.task, /Review the schema\.[^]*- names every table\n- gives a line number\n[^]*Looks fine\./);
   assert.match(second.task, /users:12 has no index/);
   assert.deepEqual(first.tools, [], "an evaluation has no tools");
-  assert.match(asked("reviewer")[1].task, /does not meet its criteria yet[^]*Critique: It names no table\.[^]*- no table is named/);
+  assert.match(asked("reviewer")[1].raw, /does not meet its criteria yet[^]*Critique: It names no table\.[^]*- no table is named/);
   const [result] = told(asked("assistant"));
   assert.match(result.text, /^---\n[^]*reflection: passed\nreflection_attempts: 2\n[^]*## Summary\n\nusers:12 has no index\.[^]*## Reflection\n\n1\. not passed \(score 0\.30\), 165 tokens, [^\n]*: It names no table\.\n {3}- no table is named\n\n2\. passed \(score 0\.90\), 275 tokens/);
   assert.doesNotMatch(result.text, /Partial success/);

@@ -41,7 +41,8 @@ class TraceTree {
   TraceTree(const json::object& trace, const Style& style)
       : trace_(trace), style_(style), whole_(std::max<int64_t>(int_or(trace, "duration_ms"), 1)) {
     const auto* spans = array_at(trace, "spans");
-    for (const auto& each : spans ? *spans : json::array()) {
+    if (!spans) return;
+    for (const auto& each : *spans) {
       if (!each.is_object()) continue;
       const auto& span = each.get_object();
       children_[std::string(text_or(span, "parent"))].push_back(&span);
@@ -88,7 +89,7 @@ class TraceTree {
                         time_words(int_or(span, "duration_ms")), short_count(int_or(span, "tokens")),
                         style_.paint(bar_of(span, status == "failed"), colour));
     auto id = std::string(text_or(span, "id"));
-    add_details(span, below + (children_.contains(id) ? "│    " : "     "));
+    add_details(span, below + (children_.contains(id) ? "│ " : "  "));
     add(id, below);
   }
 

@@ -20,10 +20,10 @@ TEST(TraceText, IsATreeInWhichAFailureSaysWhereItBelongs) {
   EXPECT_EQ(trace_text(value->get_object(), {}),
             "trace 7f3c9a  completed, 1 failed  4m12s  61.2k tok\n"
             "user\n"
-            "└─ ✓ lead           opus      4m12s   38.0k  ████████████████\n"
+            "└─ ✓ lead            opus      4m12s   38.0k  ████████████████\n"
             "   ├─ ✓ #1 explorer  haiku     41.0s    9.1k  ███\n"
-            "   │       ⏸ 2.0s waiting in the queue\n"
-            "   │       ↻ 2 attempts, none met its criteria\n"
+            "   │    ⏸ 2.0s waiting in the queue\n"
+            "   │    ↻ 2 attempts, none met its criteria\n"
             "   └─ ✗ #2 tester    sonnet    1m08s   14.1k          ▒▒▒▒\n"
             "        run_failed: ctest exited 8\n"
             "        while lead was attempting: verifying the login fix\n"
