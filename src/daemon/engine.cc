@@ -1,11 +1,15 @@
 #include "daemon/engine.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstdlib>
 #include <cstring>
 
 #include "autonomy/live_table.h"
 #include "crew/crew_table.h"
 #include "daemon/agent_gate.h"
+#include "daemon/fresh_config.h"
 #include "daemon/member_door.h"
 #include "daemon/project_content.h"
 #include "handoffs/memory_table.h"
@@ -13,7 +17,9 @@
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/files/trouble.h"
 #include "platform/process/self.h"
+#include "runs/adapters/configured.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
 #include "store/replies_table.h"
@@ -262,6 +268,9 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   api_.set_identify([this](const api::Operation& operation, api::Call call, json::object input) {
     return identify_member(members_, operation, std::move(call), std::move(input));
   });
+  api_.set_before([this](const api::Operation& operation) -> Task<void> {
+    if (uses_config(operation.name)) co_await refresh_config();
+  });
   sessions_.set_presence([this](const coordination::Session& session) { return is_present(session); });
   sessions_.when_ended([this] {
     members_.changed();
@@ -381,10 +390,44 @@ Task<void> Engine::apply_trust() {
     minds_.set_models(minds::default_settings());
     co_return;
   }
-  minds_.set_models(fresh->minds);
+  put_in_force(*std::move(fresh));
+}
+
+/// What needs no restart: backends, models and providers that are new.
+void Engine::put_in_force(Config fresh) {
+  auto waiting = keys_that_wait(config_, fresh);
+  const std::string key = "changed settings";
+  if (waiting.empty())
+    end_trouble(key);
+  else
+    tell_trouble(key, fmt::format("changed in the configuration, in force after cru daemon restart: {}",
+                                  fmt::join(waiting, ", ")));
+  runs::configured_backends() = fresh.backends;
+  config_.backends = std::move(fresh.backends);
+  minds_.set_models(fresh.minds);
   auto providers = std::move(config_.minds.providers);
-  config_.minds = std::move(fresh->minds);
+  providers.merge(fresh.minds.providers);
+  config_.minds = std::move(fresh.minds);
   config_.minds.providers = std::move(providers);
+}
+
+/// Whoever has just written the configuration can use it. A file that cannot be used changes nothing, and is
+/// told.
+Task<void> Engine::refresh_config() {
+  auto seen = co_await pool_.run([root = root_] { return look_at_config(root); });
+  if (seen == seen_config_) co_return;
+  auto fresh = co_await pool_.run(
+      [root = root_, check = trust::check_now(trust_.checks())] { return load_config(root, check); });
+  seen_config_ = std::move(seen);
+  const std::string key = "unusable configuration";
+  if (fresh) {
+    end_trouble(key);
+    put_in_force(*std::move(fresh));
+  } else {
+    tell_trouble(key,
+                 "the configuration was changed and cannot be used, so nothing of the change is in force: " +
+                     fresh.error().message);
+  }
 }
 
 Task<Result<json::object>> Engine::tell_config() {
