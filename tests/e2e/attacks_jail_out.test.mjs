@@ -179,3 +179,41 @@ for (const machine of [undefined, "without_namespaces"])
     ].join("\n"));
     assert.deepEqual(lines(result), ["chmod refused", "made so refused", "keys refused", "executable done"]);
   });
+
+for (const machine of [undefined, "without_namespaces"])
+  test(`${machine ? "without namespaces" : "with namespaces"} hooks and settings that git's configuration names are guarded`, { skip: !machine && skip }, async (t) => {
+    const project = await jailed(t, { machine });
+    mkdirSync(project.path(".husky/_"), { recursive: true });
+    writeFileSync(project.path("team.gitconfig"), "[alias]\n\tst = status\n");
+    project.own();
+    project.git("config", "core.hooksPath", ".husky/_");
+    project.git("config", "include.path", "../team.gitconfig");
+    const tries = { hook: "echo evil >.husky/_/pre-commit", "its folder": "mv .husky away", settings: "echo evil >>team.gitconfig", "in their place": "mv team.gitconfig away" };
+    const result = await inside(project, [...Object.entries(tries).map(([what, command]) => attempt(what, command)), attempt("work", "echo x >>README")].join("\n"));
+    assert.deepEqual(lines(result), [...Object.keys(tries).map((what) => `${what} refused`), "work done"]);
+  });
+
+test("a worktree that is added while a run is confined is not its to redirect", { skip }, async (t) => {
+  const project = await jailed(t);
+  const script = `while [ ! -e go ]; do sleep 0.05; done; ${attempt("commondir", "echo /tmp >.git/worktrees/late/commondir")}; ${attempt("another", "mkdir .git/worktrees/evil")}; ${attempt("git", "git status")}`;
+  assert.equal((await project.cru("run", "--id", "early", "--detach", "--confine", "--", "sh", "-c", script)).code, 0);
+  // git removes its folder of worktrees with the last of them: what was mounted there would go with it.
+  project.git("worktree", "add", "-q", ".coven/first");
+  project.git("worktree", "remove", ".coven/first");
+  project.git("worktree", "prune");
+  project.git("worktree", "add", "-q", ".coven/late");
+  writeFileSync(project.path("go"), "");
+  await waitFor(async () => (await project.json("show", "early")).status !== "running", { what: "it has tried" });
+  assert.deepEqual((await project.cru("logs", "early")).stdout.trim().split("\n"), ["commondir refused", "another refused", "git done"]);
+});
+
+test("the user's other terminals are not there, and a terminal of its own has its name", { skip }, async (t) => {
+  const project = await jailed(t);
+  // A terminal of the person's, whose number is known.
+  const other = project.spawn(["-qec", "tty; sleep 600", "/dev/null"], { argv0: "script", stdio: ["pipe", "pipe", "pipe"] });
+  const name = await waitFor(() => other.text.stdout.match(/\/dev\/pts\/\d+/)?.[0], { what: "a terminal" });
+  const look = [attempt("other", `echo evil >${name}`), "ls /dev/pts"].join("\n");
+  assert.deepEqual(lines(await inside(project, look)), ["other refused", "ptmx"]);
+  assert.match((await inside(project, "tty; script -qec tty /dev/null", { flags: ["--pty"] })).said, /^\/dev\/pts\/0\s+\/dev\/pts\/1\s*$/);
+  assert.doesNotMatch(other.text.stdout, /evil/);
+});
