@@ -66,7 +66,7 @@ for (const machine of [undefined, "without_namespaces"]) {
     const paths = ["vendor", "vendor/lib", "vendor/lib/.git", ".git", ".git/worktrees", ".git/worktrees/tree-of-a-person"];
     const result = await inside(project, [
       ...paths.map(swap), attempt("the project", `mv "$PWD" "$PWD-away"`),
-      attempt("exchange", `perl -e 'exit(syscall(316, -100, "vendor", -100, "README", 2) == 0 ? 0 : 1)'`),
+      attempt("exchange", `perl -e 'my ($one, $other) = ("vendor", "README"); exit(syscall(316, -100, $one, -100, $other, 2) == 0 ? 0 : 1)'`),
       attempt("commondir", "echo /tmp >.git/worktrees/tree-of-a-person/commondir"),
       attempt("work", "echo x >>README"), ...(machine ? [] : [attempt("beside", "echo x >vendor/lib/made && git -C vendor/lib add made")]),
     ].join("\n"));
