@@ -34,6 +34,7 @@ class KeeperFullDisk : public KeeperTest {
     KeeperTest::SetUp();
   }
   void TearDown() override {
+    umount2((root_ / ".coven/output").c_str(), MNT_DETACH);
     KeeperTest::TearDown();
     if (!mounts_ || geteuid() != 0) return;  // an ordinary user stays there, and misses nothing
     EXPECT_EQ(setns(mounts_.get(), CLONE_NEWNS), 0);
