@@ -155,10 +155,10 @@ Task<Result<>> check_run(crew::Crew& crew, const runs::Runs& runs, const api::Op
   co_return Result<>();
 }
 
-/// What may be run on the word of whoever calls; nothing if that is whatever the user may.
-Task<Result<std::optional<definitions::Permissions>>> rights_of(crew::Crew& crew,
-                                                                definitions::Permissions of_clients,
-                                                                api::Call call) {
+/// What an agent that calls may have run; nothing if that is whatever the user may.
+Task<Result<std::optional<definitions::Permissions>>> permissions_of(crew::Crew& crew,
+                                                                     definitions::Permissions of_clients,
+                                                                     api::Call call) {
   using Rights = std::optional<definitions::Permissions>;
   auto baseline = definitions::Permissions::baseline();
   if (call.granted) {
@@ -172,6 +172,21 @@ Task<Result<std::optional<definitions::Permissions>>> rights_of(crew::Crew& crew
   if (call.run_id.empty() || call.run_id.starts_with(autonomy::run_prefix)) co_return Rights(baseline);
   // A run that a person started by itself is no agent of the crew: it may what it can do without us.
   co_return co_await crew.permissions_of_run(std::move(call.run_id));
+}
+
+/// What may be run on the word of whoever calls.
+Task<Result<api::RightsToRun>> rights_of(crew::Crew& crew, runs::Runs& runs,
+                                         definitions::Permissions of_clients, api::Call call) {
+  auto run_id = call.run_id;
+  auto permissions = co_await permissions_of(crew, of_clients, std::move(call));
+  if (!permissions) co_return fail(std::move(permissions.error()));
+  api::RightsToRun rights{.permissions = *permissions, .jail = {}};
+  if (run_id.empty()) co_return rights;
+  auto run = co_await runs.find(run_id);
+  if (run) rights.jail = run->jail;
+  // Whoever has permissions of its own need not be a run.
+  if (!run && !rights.permissions) co_return fail(std::move(run.error()));
+  co_return rights;
 }
 
 /// CRU_GIT_LIMIT_MS is for tests, whose machine may be slower than the end of a session should wait.
@@ -310,7 +325,7 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_sessions(api_, sessions_, api::badges_of_agents(store_, clock));
   api::bind_locks(api_, locks_);
   api::bind_work(api_, work_, [this](api::Call call) {
-    return rights_of(crew_, config_.client_permissions, std::move(call));
+    return rights_of(crew_, runs_, config_.client_permissions, std::move(call));
   });
   api::bind_handoffs(api_, handoffs_, memories_);
   api::bind_guardrails(api_, pool_, sessions_, root_, trust_.checks());
