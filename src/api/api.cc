@@ -79,6 +79,7 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
   if (found == handlers_.end())
     co_return fail(Code::internal, fmt::format("{} has no handler", operation.name));
   const auto& bound = found->second;
+  if (before_) co_await before_(operation);
   if (operation.is_coordination) {
     auto reply = co_await coordinate(operation, bound, std::move(call), *checked);
     // To an agent a full disk is one way in which the database is gone; the message says which.

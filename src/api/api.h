@@ -98,6 +98,9 @@ class Api {
   using Identify =
       std::function<Task<Result<Call>>(const Operation& operation, Call call, json::object input)>;
   void set_identify(Identify identify) { identify_ = std::move(identify); }
+  /// Awaited before a row is carried out, for whoever has to look at something first.
+  using Before = std::function<Task<void>(const Operation& operation)>;
+  void set_before(Before before) { before_ = std::move(before); }
   /// While this says why, only what reads is carried out; nothing lets everything through again.
   void set_reading_only(std::optional<Error> why) { reading_only_ = std::move(why); }
   /// Rows without a handler: a test holds that there are none.
@@ -128,6 +131,7 @@ class Api {
   Store& store_;
   Gate gate_;
   Identify identify_;
+  Before before_;
   std::optional<Error> reading_only_;
   std::unordered_map<std::string_view, Bound> handlers_;
   std::unordered_set<std::string> under_way_;  ///< keys of requests that are being carried out

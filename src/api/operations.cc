@@ -22,7 +22,7 @@ constexpr auto runs_schema =
 constexpr auto question_schema =
     R"({"type":"object","required":["id","task_id","prompt","status"],"properties":{
 "id":{"type":"string"},"task_id":{"type":"string"},"kind":{"enum":["question","permission"]},"prompt":{"type":"string"},
-"options":{"type":"array","items":{"type":"string"}},"status":{"enum":["pending","answered","expired"]},
+"options":{"type":"array","items":{"type":"string"}},"questions":{"type":"array"},"status":{"enum":["pending","answered","expired"]},
 "response":{"type":["string","null"]},"delivered":{"type":"boolean"},"delivery_error":{"type":["string","null"]},
 "asked_at":{"type":"string"},"answered_at":{"type":["string","null"]},"member":{"type":["string","null"]},
 "withdrawn_because":{"type":["string","null"]}}})";
@@ -365,16 +365,17 @@ std::vector<Operation> make_table() {
        .routes = {{"POST", "/questions/{id}/answer"}},
        .fields =
            {{.name = "id", .in = In::path, .required = true, .summary = "the question's id", .is_id = true},
-            {.name = "answer",
-             .required = true,
-             .summary = "the answer: free text or an option",
-             .max = 65536},
+            {.name = "answer", .summary = "the answer: free text or an option", .max = 65536},
+            {.name = "answers",
+             .type = Type::text_list,
+             .summary = "of several questions that are asked at once: one answer for each, in order",
+             .max = 64},
             {.name = "only_options",
              .type = Type::boolean,
              .summary = "refuse an answer that is not one of the options",
              .fallback = "false"}},
        .callers = person,
-       .cli = {.verb = "questions answer", .arguments = {"id", "answer"}},
+       .cli = {.verb = "questions answer", .arguments = {"id", "answers"}},
        .reply = R"({"type":"object","required":["question_id","task_id","status","delivered","message"]})"});
   table.push_back(
       {.name = "ask",

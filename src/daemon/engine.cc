@@ -1,11 +1,15 @@
 #include "daemon/engine.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstdlib>
 #include <cstring>
 
 #include "autonomy/live_table.h"
 #include "crew/crew_table.h"
 #include "daemon/agent_gate.h"
+#include "daemon/fresh_config.h"
 #include "daemon/member_door.h"
 #include "daemon/project_content.h"
 #include "handoffs/memory_table.h"
@@ -13,7 +17,9 @@
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
+#include "platform/files/trouble.h"
 #include "platform/process/self.h"
+#include "runs/adapters/configured.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
 #include "store/replies_table.h"
@@ -149,10 +155,10 @@ Task<Result<>> check_run(crew::Crew& crew, const runs::Runs& runs, const api::Op
   co_return Result<>();
 }
 
-/// What may be run on the word of whoever calls; nothing if that is whatever the user may.
-Task<Result<std::optional<definitions::Permissions>>> rights_of(crew::Crew& crew,
-                                                                definitions::Permissions of_clients,
-                                                                api::Call call) {
+/// What an agent that calls may have run; nothing if that is whatever the user may.
+Task<Result<std::optional<definitions::Permissions>>> permissions_of(crew::Crew& crew,
+                                                                     definitions::Permissions of_clients,
+                                                                     api::Call call) {
   using Rights = std::optional<definitions::Permissions>;
   auto baseline = definitions::Permissions::baseline();
   if (call.granted) {
@@ -166,6 +172,21 @@ Task<Result<std::optional<definitions::Permissions>>> rights_of(crew::Crew& crew
   if (call.run_id.empty() || call.run_id.starts_with(autonomy::run_prefix)) co_return Rights(baseline);
   // A run that a person started by itself is no agent of the crew: it may what it can do without us.
   co_return co_await crew.permissions_of_run(std::move(call.run_id));
+}
+
+/// What may be run on the word of whoever calls.
+Task<Result<api::RightsToRun>> rights_of(crew::Crew& crew, runs::Runs& runs,
+                                         definitions::Permissions of_clients, api::Call call) {
+  auto run_id = call.run_id;
+  auto permissions = co_await permissions_of(crew, of_clients, std::move(call));
+  if (!permissions) co_return fail(std::move(permissions.error()));
+  api::RightsToRun rights{.permissions = *permissions, .jail = {}};
+  if (run_id.empty()) co_return rights;
+  auto run = co_await runs.find(run_id);
+  if (run) rights.jail = run->jail;
+  // Whoever has permissions of its own need not be a run.
+  if (!run && !rights.permissions) co_return fail(std::move(run.error()));
+  co_return rights;
 }
 
 /// CRU_GIT_LIMIT_MS is for tests, whose machine may be slower than the end of a session should wait.
@@ -262,6 +283,9 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   api_.set_identify([this](const api::Operation& operation, api::Call call, json::object input) {
     return identify_member(members_, operation, std::move(call), std::move(input));
   });
+  api_.set_before([this](const api::Operation& operation) -> Task<void> {
+    if (uses_config(operation.name)) co_await refresh_config();
+  });
   sessions_.set_presence([this](const coordination::Session& session) { return is_present(session); });
   sessions_.when_ended([this] {
     members_.changed();
@@ -301,7 +325,7 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_sessions(api_, sessions_, api::badges_of_agents(store_, clock));
   api::bind_locks(api_, locks_);
   api::bind_work(api_, work_, [this](api::Call call) {
-    return rights_of(crew_, config_.client_permissions, std::move(call));
+    return rights_of(crew_, runs_, config_.client_permissions, std::move(call));
   });
   api::bind_handoffs(api_, handoffs_, memories_);
   api::bind_guardrails(api_, pool_, sessions_, root_, trust_.checks());
@@ -381,10 +405,44 @@ Task<void> Engine::apply_trust() {
     minds_.set_models(minds::default_settings());
     co_return;
   }
-  minds_.set_models(fresh->minds);
+  put_in_force(*std::move(fresh));
+}
+
+/// What needs no restart: backends, models and providers that are new.
+void Engine::put_in_force(Config fresh) {
+  auto waiting = keys_that_wait(config_, fresh);
+  const std::string key = "changed settings";
+  if (waiting.empty())
+    end_trouble(key);
+  else
+    tell_trouble(key, fmt::format("changed in the configuration, in force after cru daemon restart: {}",
+                                  fmt::join(waiting, ", ")));
+  runs::configured_backends() = fresh.backends;
+  config_.backends = std::move(fresh.backends);
+  minds_.set_models(fresh.minds);
   auto providers = std::move(config_.minds.providers);
-  config_.minds = std::move(fresh->minds);
+  providers.merge(fresh.minds.providers);
+  config_.minds = std::move(fresh.minds);
   config_.minds.providers = std::move(providers);
+}
+
+/// Whoever has just written the configuration can use it. A file that cannot be used changes nothing, and is
+/// told.
+Task<void> Engine::refresh_config() {
+  auto seen = co_await pool_.run([root = root_] { return look_at_config(root); });
+  if (seen == seen_config_) co_return;
+  auto fresh = co_await pool_.run(
+      [root = root_, check = trust::check_now(trust_.checks())] { return load_config(root, check); });
+  seen_config_ = std::move(seen);
+  const std::string key = "unusable configuration";
+  if (fresh) {
+    end_trouble(key);
+    put_in_force(*std::move(fresh));
+  } else {
+    tell_trouble(key,
+                 "the configuration was changed and cannot be used, so nothing of the change is in force: " +
+                     fresh.error().message);
+  }
 }
 
 Task<Result<json::object>> Engine::tell_config() {

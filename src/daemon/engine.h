@@ -14,6 +14,7 @@
 #include "inbox/inbox_service.h"
 #include "members/members_service.h"
 #include "pairings/pairings_service.h"
+#include "platform/files/file_status.h"
 #include "platform/loop/pool.h"
 #include "runs/keeper_client.h"
 #include "runs/output.h"
@@ -48,6 +49,8 @@ class Engine {
   bool is_present(const coordination::Session& session) const;
   Task<void> keep_tidy();
   Task<void> apply_trust();
+  Task<void> refresh_config();
+  void put_in_force(Config fresh);
   Task<void> recover_rooms(bool fresh_database);
   Task<Result<>> recover_all(bool fresh_database);
   Task<Result<json::object>> tell_config();
@@ -56,7 +59,9 @@ class Engine {
   Store& store_;
   Pool& pool_;
   const std::string root_;
-  Config config_;  ///< what of its models has been trusted since the start is added
+  Config config_;  ///< in force: with the backends and models that the files have by now
+  std::optional<std::vector<FileStatus>> seen_config_ =
+      {};  ///< the files as they were when they were read last
   runs::KeeperClient keeper_;
   std::unique_ptr<runs::Output> output_;
   std::unique_ptr<runs::Worktrees> worktrees_;

@@ -80,11 +80,11 @@ Task<Result<Question>> Inbox::wait_for_delivery(std::string id, Duration limit) 
   });
 }
 
-Task<Result<Question>> Inbox::answer(std::string id, std::string text, FreeText free_text) {
-  auto answered = co_await store_.write([id, text, free_text](Tx& tx) -> Result<Question> {
+Task<Result<Question>> Inbox::answer(std::string id, std::vector<std::string> texts, FreeText free_text) {
+  auto answered = co_await store_.write([id, texts, free_text](Tx& tx) -> Result<Question> {
     auto found = find_or_fail(tx, id);
     if (!found) return found;
-    auto decided = inbox::answer(*std::move(found), text, tx.now(), free_text);
+    auto decided = inbox::answer(*std::move(found), texts, tx.now(), free_text);
     if (!decided) return decided;
     update(tx, *decided);
     tx.emit({"question.answered", decided->task_id, to_json(*decided)});

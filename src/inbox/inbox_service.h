@@ -25,7 +25,8 @@ class Inbox {
   /// The question once it is no longer pending, or as it is when `limit` has passed.
   Task<Result<Question>> wait_for_answer(std::string id, Duration limit);
   /// Errors: not_found, and those of the rule.
-  Task<Result<Question>> answer(std::string id, std::string text, FreeText free_text = FreeText::allowed);
+  Task<Result<Question>> answer(std::string id, std::vector<std::string> texts,
+                                FreeText free_text = FreeText::allowed);
   /// Records that the agent got the answer, or why it did not.
   Task<Result<Question>> mark_delivery(std::string id, std::string error);
   Task<Result<std::vector<Question>>> undelivered();

@@ -23,7 +23,7 @@ class InboxTest : public StoreFixture {
     return thread->await([&] { return inbox.ask(question); });
   }
   Result<Question> answer(std::string id, std::string text) {
-    return thread->await([&] { return inbox.answer(id, text); });
+    return thread->await([&] { return inbox.answer(id, {text}); });
   }
   Result<Question> find(std::string id) {
     return thread->await([&] { return inbox.find(id); });

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
-#include "base/text.h"
+#include "base/choice.h"
+#include "inbox/parts.h"
 
 namespace cru::inbox {
 
@@ -25,27 +25,13 @@ Status status_from(std::string_view name) {
 
 namespace {
 
-std::optional<std::string> pick_option(const std::vector<std::string>& options, std::string_view text) {
-  for (const auto& option : options)
-    if (equal_ignoring_case(option, text)) return option;
-  size_t number = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && number >= 1 && number <= options.size())
-    return options[number - 1];
-  return {};
+std::string_view without_newline(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+  return text;
 }
 
-}  // namespace
-
-Result<Question> answer(Question question, std::string_view text, Time now, FreeText free_text) {
-  if (question.status == Status::answered)
-    return fail(Code::already_answered, fmt::format("question {} was already answered: {}", question.id,
-                                                    question.response.value_or("")));
-  if (question.status == Status::expired)
-    return fail(Code::conflict,
-                fmt::format("question {} was {}", question.id, describe_withdrawal(question)));
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
-  auto picked = pick_option(question.options, text);
+Result<std::string> answer_one(const Question& question, std::string_view text, FreeText free_text) {
+  auto picked = choose_one(question.options, text);
   if (question.kind == Kind::permission && !picked && !text.starts_with("deny:"))
     return fail(Code::invalid_argument, "answer a permission request with allow, deny or \"deny: reason\"",
                 "answer");
@@ -54,7 +40,37 @@ Result<Question> answer(Question question, std::string_view text, Time now, Free
     return fail(Code::invalid_argument,
                 fmt::format("\"{}\" is not one of the options: {}", text, fmt::join(question.options, ", ")),
                 "answer", "to answer in your own words, add --free-text");
-  question.response = picked ? *picked : std::string(text);
+  return picked ? *picked : std::string(text);
+}
+
+Result<std::string> to_response(const Question& question, const std::vector<std::string>& texts,
+                                FreeText free_text) {
+  auto parts = parts_of(question);
+  if (parts.empty() && texts.size() != 1)
+    return fail(Code::invalid_argument,
+                fmt::format("one question is asked, and {} answers were given", texts.size()), "answer",
+                "quote an answer of several words");
+  if (parts.empty()) return answer_one(question, without_newline(texts[0]), free_text);
+  std::vector<std::string> trimmed;
+  for (const auto& text : texts) trimmed.emplace_back(without_newline(text));
+  auto answers = answer_parts(parts, std::move(trimmed), free_text);
+  if (!answers) return fail(std::move(answers.error()));
+  return fmt::format("{}", fmt::join(*answers, "\n"));
+}
+
+}  // namespace
+
+Result<Question> answer(Question question, const std::vector<std::string>& texts, Time now,
+                        FreeText free_text) {
+  if (question.status == Status::answered)
+    return fail(Code::already_answered, fmt::format("question {} was already answered: {}", question.id,
+                                                    question.response.value_or("")));
+  if (question.status == Status::expired)
+    return fail(Code::conflict,
+                fmt::format("question {} was {}", question.id, describe_withdrawal(question)));
+  auto response = to_response(question, texts, free_text);
+  if (!response) return fail(std::move(response.error()));
+  question.response = *std::move(response);
   question.status = Status::answered;
   question.answered_at = now;
   return question;
@@ -100,6 +116,7 @@ json::object to_json(const Question& question) {
           {"kind", name(question.kind)},
           {"prompt", question.prompt},
           {"options", std::move(options)},
+          {"questions", to_json(parts_of(question))},
           {"status", name(question.status)},
           {"response", json_or_null(question.response)},
           {"delivered", question.delivered},

@@ -32,8 +32,8 @@ struct Question {
   std::string delivery_error = {};
   Time asked_at = {};
   std::optional<Time> answered_at = {};
-  /// What the asking backend needs to form its reply (JSON text); empty for `cru ask`, which fetches its
-  /// answer.
+  /// What the asking backend needs to form its reply (a JSON object, in which `parts` are read here too);
+  /// empty for `cru ask`, which fetches its answer.
   std::string reply_context = {};
   std::string member = {};             ///< who asked
   std::string withdrawn_because = {};  ///< of one that expired: what became of its asker
@@ -42,12 +42,13 @@ struct Question {
 /// Whether an answer may stand beside the options of its question.
 enum class FreeText { allowed, refused };
 
-/// What of `text` is the answer:
+/// What of `texts` is the answer; one text, unless several questions are asked at once (parts.h), whose
+/// answers become the lines of one response:
 ///  - an option, by its text (in any case) or its number from 1: that option;
 ///  - for a permission: "allow", "deny" or "deny: reason", and nothing else;
 ///  - otherwise the text itself, unless options are offered and free text is refused.
 /// Errors: already_answered; conflict (expired: its asker has ended); invalid_argument.
-Result<Question> answer(Question question, std::string_view text, Time now,
+Result<Question> answer(Question question, const std::vector<std::string>& texts, Time now,
                         FreeText free_text = FreeText::allowed);
 
 /// The asker has ended, and `why`: nobody is left to hear an answer.
@@ -58,7 +59,7 @@ std::string describe_withdrawal(const Question& question);
 /// How long at least one of these was open between two times.
 Duration time_open(const std::vector<Question>& questions, Time from, Time to);
 
-/// The wire form; `reply_context` stays inside.
+/// The wire form; of `reply_context` only the parts are in it, as `questions`.
 json::object to_json(const Question& question);
 
 }  // namespace cru::inbox

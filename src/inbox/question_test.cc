@@ -16,7 +16,7 @@ Question a_permission() {
   return question;
 }
 std::string taken(const Question& question, std::string_view text) {
-  auto answered = answer(question, text, noon);
+  auto answered = answer(question, {std::string(text)}, noon);
   return answered ? answered->response.value_or("none") : std::string(name(answered.error().code));
 }
 
@@ -38,7 +38,7 @@ TEST(Answer, MayBeBesideTheOptions) {
 
 TEST(Answer, MayBeHeldToTheOptions) {
   auto held = [](const Question& question, std::string_view text) {
-    return answer(question, text, noon, FreeText::refused);
+    return answer(question, {std::string(text)}, noon, FreeText::refused);
   };
   auto question = a_question({"SQLite", "Postgres"});
   EXPECT_EQ(held(question, "postgres")->response, "Postgres");
@@ -65,7 +65,7 @@ TEST(Answer, ToAPermissionIsAllowOrDenyAndNothingElse) {
 }
 
 TEST(Answer, IsRecordedWithItsTime) {
-  auto answered = answer(a_question(), "yes", noon);
+  auto answered = answer(a_question(), {"yes"}, noon);
   ASSERT_TRUE(answered);
   EXPECT_EQ(answered->status, Status::answered);
   EXPECT_EQ(answered->answered_at, noon);
@@ -73,8 +73,8 @@ TEST(Answer, IsRecordedWithItsTime) {
 }
 
 TEST(Answer, IsGivenOnce) {
-  auto answered = *answer(a_question(), "yes", noon);
-  auto again = answer(answered, "no", noon);
+  auto answered = *answer(a_question(), {"yes"}, noon);
+  auto again = answer(answered, {"no"}, noon);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, Code::already_answered);
   EXPECT_EQ(again.error().message, "question q1 was already answered: yes");
@@ -86,7 +86,7 @@ TEST(Answer, ComesTooLateForAnEndedRun) {
 
 TEST(Expire, TouchesOnlyWhatIsPending) {
   EXPECT_EQ(expire(a_question(), "its run was killed", noon).status, Status::expired);
-  auto answered = *answer(a_question(), "yes", noon);
+  auto answered = *answer(a_question(), {"yes"}, noon);
   auto kept = expire(answered, "its run was killed", noon + 1s);
   EXPECT_EQ(kept.status, Status::answered);
   EXPECT_EQ(kept.answered_at, noon);
@@ -100,7 +100,7 @@ TEST(QuestionJson, KeepsTheReplyContextInside) {
   EXPECT_TRUE(record.at("response").is_null());
   EXPECT_TRUE(record.at("answered_at").is_null());
   EXPECT_EQ(record.at("status"), json::value("pending"));
-  EXPECT_EQ(to_json(*answer(question, "", noon)).at("response"), json::value(""));
+  EXPECT_EQ(to_json(*answer(question, {""}, noon)).at("response"), json::value(""));
 }
 
 TEST(QuestionNames, LeadBack) {

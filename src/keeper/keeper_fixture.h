@@ -162,11 +162,9 @@ class KeeperTest : public testing::Test {
             {"grace_ms", 300}};
   }
   json::object start(std::string uid, std::string script) { return daemon_->ask(command(uid, script)); }
-  /// The project as the keeper sees it.
-  virtual fs::path seen_root() const { return root_; }
   std::vector<LogRecord> records(const std::string& uid) {
     std::vector<LogRecord> result;
-    Fd fd(open((seen_root() / (".coven/output/task-" + uid + ".jsonl")).c_str(), O_RDONLY));
+    Fd fd(open((root_ / (".coven/output/task-" + uid + ".jsonl")).c_str(), O_RDONLY));
     auto page = read_lines(fd.get(), 0, 1000000, 1 << 30);
     EXPECT_EQ(page->damaged, 0);
     for (const auto& line : page->lines) result.push_back(*decode_line(page->json(line)));

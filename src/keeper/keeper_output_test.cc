@@ -27,16 +27,27 @@ class KeeperFullDisk : public KeeperTest {
     int status = -1;
     waitpid(probe, &status, 0);
     if (status != 0) GTEST_SKIP() << "this machine allows no mount namespace";
+    // In the same namespaces as the keeper: it trusts nobody else.
+    folder_ = Fd(open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    mounts_ = Fd(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+    ASSERT_TRUE(enter_namespace());
     KeeperTest::SetUp();
+  }
+  void TearDown() override {
+    umount2((root_ / ".coven/output").c_str(), MNT_DETACH);
+    KeeperTest::TearDown();
+    if (!mounts_ || geteuid() != 0) return;  // an ordinary user stays there, and misses nothing
+    EXPECT_EQ(setns(mounts_.get(), CLONE_NEWNS), 0);
+    EXPECT_EQ(fchdir(folder_.get()), 0);
   }
   bool prepare_keeper() override {
     fs::path disk = root_ / ".coven/output";
     if (!open_state_folder(root_.string(), ".coven") || !fs::create_directories(disk)) return false;
-    return enter_namespace() && mount("cru", disk.c_str(), "tmpfs", 0, "size=1m,mode=700") == 0;
+    return mount("cru", disk.c_str(), "tmpfs", 0, "size=1m,mode=700") == 0;
   }
-  fs::path seen_root() const override { return "/proc/" + std::to_string(pid_) + "/root" + root_.string(); }
 
  private:
+  Fd folder_, mounts_;
   static bool say(const char* path, const std::string& text) {
     Fd fd(open(path, O_WRONLY | O_CLOEXEC));
     return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -131,7 +142,7 @@ TEST_F(KeeperOutput, LosesNothingOfALotOfOutput) {
 }
 
 TEST_F(KeeperFullDisk, StopsAllRunsAndLosesNothing) {
-  std::ofstream(seen_root() / ".coven/output/ballast") << std::string(800000, 'x');
+  std::ofstream(root_ / ".coven/output/ballast") << std::string(800000, 'x');
   start("b", "read x; echo other; read x");
   start("a", "seq 1 6000; printf tail; read x");
   EXPECT_EQ(text_or(daemon_->notice("paused", "a"), "reason"), "disk_full");
@@ -141,7 +152,7 @@ TEST_F(KeeperFullDisk, StopsAllRunsAndLosesNothing) {
   for (const auto& run : hello["runs"].as_array())
     EXPECT_LE(int_or(run.as_object(), "last_seq"),
               static_cast<int64_t>(records(std::string(text_or(run.as_object(), "uid"))).size()));
-  fs::remove(seen_root() / ".coven/output/ballast");
+  fs::remove(root_ / ".coven/output/ballast");
   daemon_->notice("resumed", "a");
   daemon_->notice("resumed", "b");
   daemon_->ask({{"op", "write"}, {"uid", "a"}, {"delivery", "1"}, {"data", to_base64("\n")}});

@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <limits>
+#include <string>
+#include <string_view>
 
 #include "keeper/tree.h"
 #include "platform/files/fd.h"
@@ -38,6 +40,19 @@ Walk walk_up(pid_t peer) {
   return Walk::outside;
 }
 
+/// Whether a process has the same users, mounts and processes as this one. Whoever has not is confined, maybe
+/// by another project's daemon, or is in a container; what cannot be read is not the same.
+bool shares_namespaces(pid_t pid) {
+  auto place = [](const std::string& process, std::string_view kind) {
+    char text[64];
+    auto size = readlink(("/proc/" + process + "/ns/" + std::string(kind)).c_str(), text, sizeof text);
+    return size > 0 ? std::string(text, static_cast<size_t>(size)) : std::string();
+  };
+  for (std::string_view kind : {"user", "mnt", "pid"})
+    if (auto own = place("self", kind); own.empty() || own != place(std::to_string(pid), kind)) return false;
+  return true;
+}
+
 /// Whether the very process that connected is alive, so that what /proc said of its pid was about it. Kernels
 /// that cannot tell are believed.
 bool still_there(int socket) {
@@ -60,7 +75,8 @@ Peer peer_of(int socket, const std::set<pid_t>& daemons) {
   auto found = Walk::parent_gone;
   for (int attempt = 0; found == Walk::parent_gone && attempt < 100; ++attempt) found = walk_up(peer.pid);
   bool ours = found == Walk::below && daemons.contains(peer.pid);
-  return (ours || found == Walk::outside) && still_there(socket) ? Peer::trusted : Peer::agent;
+  bool may_be = (ours || found == Walk::outside) && shares_namespaces(peer.pid);
+  return may_be && still_there(socket) ? Peer::trusted : Peer::agent;
 }
 
 }  // namespace cru

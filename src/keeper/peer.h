@@ -15,8 +15,8 @@ enum class Peer : uint8_t {
 };
 
 /// Outcomes: agent for whatever descends from this process (every run does: its orphans are re-parented here)
-/// except one of `daemons` itself, and for a process that is gone or cannot be seen; trusted for the rest of
-/// this user's and root's.
+/// except one of `daemons` itself, for a process that is gone or cannot be seen, and for one in other
+/// namespaces than ours, as another project's agents are; trusted for the rest of this user's and root's.
 Peer peer_of(int socket, const std::set<pid_t>& daemons);
 
 }  // namespace cru

@@ -160,7 +160,7 @@ void Keeper::hello(const Asker& asker, const json::object& request) {
                  {"version", CRU_VERSION},
                  {"pid", getpid()},
                  {"boot_id", boot_id_},
-                 {"features", {"jail", "memory"}},
+                 {"features", {"jail-2", "memory"}},
                  {"remembers", memory_.size()},
                  {"runs", std::move(runs)}});
 }

@@ -34,6 +34,7 @@ struct Plan {
   const SpawnRequest* request = nullptr;
   int in = -1, out = -1, err = -1;  // the child's ends; -1 is /dev/null
   std::string terminal;             // path of the pty's other end
+  int controller = -1;              // our end of it, where it is made in the jail
   pid_t parent = 0;
   int rules = -1;      // of Landlock
   int host_proc = -1;  // /proc as the keeper sees it
@@ -138,15 +139,21 @@ bool make_pipe(Fd& read_end, Fd& write_end, int keeper_flags_on_read) {
   return fcntl(keeper_flags_on_read ? ends[0] : ends[1], F_SETFL, O_NONBLOCK) == 0;
 }
 
-bool make_pty(const SpawnRequest& request, Spawned& spawned, Plan& plan) {
+/// The keeper's end of a new terminal; the plan names the other. Nothing, with errno.
+Fd make_terminal(const SpawnRequest& request, Plan& plan) {
   Fd controller(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
   char path[64];
   if (!controller || grantpt(controller.get()) != 0 || unlockpt(controller.get()) != 0 ||
       ptsname_r(controller.get(), path, sizeof path) != 0)
-    return false;
+    return Fd();
   winsize size{request.rows, request.cols, 0, 0};
   ioctl(controller.get(), TIOCSWINSZ, &size);
   plan.terminal = path;
+  return controller;
+}
+
+bool take_terminal(Fd controller, Spawned& spawned) {
+  if (!controller) return false;
   spawned.in = Fd(fcntl(controller.get(), F_DUPFD_CLOEXEC, 3));
   spawned.out = std::move(controller);
   return bool(spawned.in);
@@ -166,6 +173,11 @@ pid_t start_program(Plan& plan) {
   if (plan.failed_step < 0) return pid;
   waitpid(pid, nullptr, 0);
   return 0;
+}
+
+/// With mounts of its own it has terminals of its own too: the supervisor makes it, and hands it out.
+bool makes_own_terminal(const SpawnRequest& request) {
+  return request.pty && request.jail && request.jail->namespaces;
 }
 
 /// The supervisor's process. In a jail it is the first of the jail's own: it ends, and all ends.
@@ -189,6 +201,10 @@ bool build_jail(Plan& plan, const Jail& jail, const Ids& ids) {
       (void)!write(fd, plan.oom.data(), plan.oom.size());  // inherited: the program cannot write it from here
       close(fd);
     }
+    if (makes_own_terminal(*plan.request)) {
+      plan.controller = make_terminal(*plan.request, plan).release();
+      if (plan.controller < 0) return failed(pty_);
+    }
     // What the program could take from us, descriptors above all, is outside of its jail.
     if (prctl(PR_SET_DUMPABLE, 0) != 0) return failed(jail_);
   }
@@ -209,7 +225,7 @@ bool build_jail(Plan& plan, const Jail& jail, const Ids& ids) {
     _exit(127);
   }
   pid_t outside = plan.host_pid[0] ? atoi(plan.host_pid) : program;
-  supervise(plan.request->custody, keeper, program, outside);
+  supervise(plan.request->custody, keeper, program, outside, plan.controller);
 }
 
 /// False if it says nothing, and does not end either. A program may stop its supervisor with its first
@@ -240,7 +256,8 @@ std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request) {
   Spawned spawned;
   Fd in, out, err;
   if (request.pty) {
-    if (!make_pty(request, spawned, plan)) return failed(pty_);
+    if (!makes_own_terminal(request) && !take_terminal(make_terminal(request, plan), spawned))
+      return failed(pty_);
   } else if (!request.outlives) {
     if (request.stdin_pipe && !make_pipe(in, spawned.in, false)) return failed(pipe_);
     if (!make_pipe(spawned.out, out, true) || !make_pipe(spawned.err, err, true)) return failed(pipe_);
@@ -269,7 +286,13 @@ std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request) {
   theirs.reset();
   SupervisorReport report{.number = fork_, .error = ECHILD};  // what holds if it dies without a word
   if (await_report(spawned, request.patience)) {
-    (void)!recv(spawned.orders.get(), &report, sizeof report, 0);
+    int terminal = -1;
+    (void)receive_report(spawned.orders.get(), report, terminal);
+    bool is_complete = take_terminal(Fd(terminal), spawned) || !makes_own_terminal(request);
+    if (!is_complete && report.kind == SupervisorReport::Kind::started) {
+      report = {.number = pty_, .error = EMFILE};
+      kill(spawned.supervisor, SIGKILL);
+    }
   } else {
     report.error = ETIMEDOUT;
     kill(spawned.supervisor, SIGKILL);  // and its program, if it has one, with it

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "platform/process/descendants.h"
 
@@ -30,6 +31,23 @@ BootTime boot_now() {
 
 void report_to(int keeper, const SupervisorReport& report) {
   (void)!send(keeper, &report, sizeof report, MSG_NOSIGNAL);
+}
+
+/// The same, with a descriptor.
+void report_with(int keeper, SupervisorReport report, int terminal) {
+  iovec part{&report, sizeof report};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof terminal)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof terminal);
+  std::memcpy(CMSG_DATA(header), &terminal, sizeof terminal);
+  (void)!sendmsg(keeper, &message, MSG_NOSIGNAL);
 }
 
 /// Closes everything but these, of which none is -1: the program's pipes above all.
@@ -151,11 +169,29 @@ void report_failed_start(int keeper, int step, int error) {
   report_to(keeper, {.kind = SupervisorReport::Kind::failed, .number = step, .error = error});
 }
 
-void supervise(const Custody& custody, int keeper, pid_t program, pid_t outside) {
+bool receive_report(int supervisor, SupervisorReport& report, int& terminal) {
+  SupervisorReport received;
+  iovec part{&received, sizeof received};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof terminal)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got = recvmsg(supervisor, &message, MSG_CMSG_CLOEXEC);
+  if (cmsghdr* header = CMSG_FIRSTHDR(&message);
+      got >= 0 && header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof terminal))
+    std::memcpy(&terminal, CMSG_DATA(header), sizeof terminal);
+  if (got != sizeof received) return false;
+  report = received;
+  return true;
+}
+
+void supervise(const Custody& custody, int keeper, pid_t program, pid_t outside, int terminal) {
   SupervisorReport started{.kind = SupervisorReport::Kind::started, .number = outside};
   ProcessStat stat;
   if (read_stat(program, stat)) started.start_time = stat.start_time;
-  report_to(keeper, started);
+  terminal < 0 ? report_to(keeper, started) : report_with(keeper, started, terminal);
   close_all_but({keeper, custody.runs_lock, custody.exits_folder});
   sigset_t child;
   sigemptyset(&child);

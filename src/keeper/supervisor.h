@@ -49,7 +49,10 @@ struct Custody {
 void become_supervisor();
 void report_failed_start(int keeper, int step, int error);
 /// Its life, once the program runs. `keeper` is its end of the connection; `outside` is the program's pid as
-/// the keeper sees it, which is another in a jail.
-[[noreturn]] void supervise(const Custody& custody, int keeper, pid_t program, pid_t outside);
+/// the keeper sees it, which is another in a jail. `terminal`, the keeper's end of one that was made in the
+/// jail, goes to the keeper; or it is -1.
+[[noreturn]] void supervise(const Custody& custody, int keeper, pid_t program, pid_t outside, int terminal);
+/// In the keeper: the first report, with the terminal that may come with it. False if there is none.
+bool receive_report(int supervisor, SupervisorReport& report, int& terminal);
 
 }  // namespace cru

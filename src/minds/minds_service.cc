@@ -184,6 +184,7 @@ const Settings& Minds::settings() const { return state_->settings; }
 void Minds::set_models(const Settings& settings) {
   auto& own = state_->settings;
   own.models = settings.models;
+  for (const auto& [name, provider] : settings.providers) own.providers.try_emplace(name, provider);
   own.default_model = settings.default_model;
   own.waiting_models = settings.waiting_models;
   own.default_waits = settings.default_waits;

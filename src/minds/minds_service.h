@@ -42,7 +42,8 @@ class Minds {
   Minds(Loop& loop, Pool& pool, runs::Runs& runs, Random& random, Settings settings, Options options);
   ~Minds();
   const Settings& settings() const;
-  /// Takes over the models and the default, and what of them waits; the providers stay.
+  /// Takes over the models and the default, and what of them waits, and providers that are new; those that
+  /// there are stay as they are.
   void set_models(const Settings& settings);
   /// Errors: invalid_argument for an unknown model; mind_failure("not_configured") with how to mend it;
   /// untrusted_content for a model or a script of the project that waits.

@@ -38,12 +38,24 @@ std::string tell(const ProgramEvent& event) {
   return {};
 }
 
+/// "Which DB? Which port?": what Claude Code asks; its options are in the inbox.
+std::string questions_in(const json::object& input) {
+  std::string all;
+  if (const auto* questions = array_at(input, "questions"))
+    for (const auto& each : *questions)
+      if (const auto* question = each.if_object())
+        all += fmt::format("{}{}", all.empty() ? "" : " ", text_or(*question, "question"));
+  return all;
+}
+
 }  // namespace
 
 std::string tool_in_words(std::string_view tool, const json::object& input) {
   for (auto key : {"command", "file_path", "path", "url", "pattern", "query", "prompt", "description"})
     if (auto text = text_or(input, key); !text.empty()) return fmt::format("→ {}: {}", tool, in_a_line(text));
   if (input.empty()) return fmt::format("→ {}", tool);
+  if (auto asked = questions_in(input); !asked.empty())
+    return fmt::format("→ {}: {}", tool, in_a_line(asked));
   return fmt::format("→ {}: {}", tool, in_a_line(to_text(input)));
 }
 

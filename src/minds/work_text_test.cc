@@ -29,6 +29,15 @@ TEST(WorkText, TellsWhatClaudeSaysAndDoes) {
       (Words{"I look.\nThen I build.\n→ Bash: make test …", "→ Read: a.cc", "✓ done: 107 tokens, $0.0463"}));
 }
 
+TEST(WorkText, TellsWhatClaudeAsksWithoutItsOptions) {
+  EXPECT_EQ(
+      told(
+          ProviderKind::claude,
+          {R"({"type":"assistant","message":{"content":[{"type":"tool_use","name":"AskUserQuestion","input":{"questions":[)"
+           R"({"question":"Which DB?","options":[{"label":"a"}]},{"question":"Which port?","options":[]}]}}]}})"}),
+      Words{"→ AskUserQuestion: Which DB? Which port?"});
+}
+
 TEST(WorkText, TellsThatClaudeIsNotLoggedIn) {
   auto words = told(
       ProviderKind::claude,

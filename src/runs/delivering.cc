@@ -23,9 +23,9 @@ Task<Result<inbox::Question>> Runs::ask(std::string key, std::string task_id, st
                                  .member = running->first.member});
 }
 
-Task<Result<inbox::Question>> Runs::answer(std::string question_id, std::string text,
+Task<Result<inbox::Question>> Runs::answer(std::string question_id, std::vector<std::string> texts,
                                            inbox::FreeText free_text) {
-  auto answered = co_await inbox_.answer(std::move(question_id), std::move(text), free_text);
+  auto answered = co_await inbox_.answer(std::move(question_id), std::move(texts), free_text);
   if (!answered) co_return answered;
   co_return co_await deliver(*std::move(answered));
 }
@@ -38,7 +38,7 @@ Task<Result<inbox::Question>> Runs::respond(std::string task_id, std::string tex
   if (pending->empty())
     co_return fail(Code::not_found, fmt::format("run {} has no pending question", task_id), "id",
                    fmt::format("to write to its standard input: cru send {} TEXT", task_id));
-  co_return co_await answer(pending->front().id, std::move(text));
+  co_return co_await answer(pending->front().id, std::vector{std::move(text)});
 }
 
 Task<Result<inbox::Question>> Runs::deliver(inbox::Question question) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/guarded_paths.h"
+#include "platform/sandbox/confine_paths.h"
 
 namespace cru::runs {
 namespace {
@@ -18,6 +19,8 @@ bool is_in(const Paths& list, const std::string& name) { return std::ranges::fin
 bool is_worktree(const JailPlaces& places) {
   return places.folder.starts_with(places.root + "/.coven/worktrees/");
 }
+
+void add(Paths& into, const Paths& more) { into.insert(into.end(), more.begin(), more.end()); }
 
 bool is_folder(const std::string& entry) { return entry.ends_with('/'); }
 std::string name_of(const std::string& entry) {
@@ -63,6 +66,10 @@ ProgramEntries sort_entries(const JailPlaces& places, const std::string& own) {
   return out;
 }
 
+/// Codex writes a new login beside the old one and renames it, and fails where that is a mount point: the old
+/// login would be used up, and the new one lost.
+bool is_replaced(const std::string& entry) { return entry == "auth.json"; }
+
 /// What a program makes for itself in its own folder.
 void add_program_folder(const JailPlaces& places, JailPlan& plan) {
   const auto& program = places.program;
@@ -83,9 +90,27 @@ void add_program_folder(const JailPlaces& places, JailPlan& plan) {
     plan.jail.view.binds.push_back({real_place(places, name_of(entry)), program.path + name, writable});
   };
   for (const auto& entry : entries.own) plan.make_folders.push_back(own + "/" + name_of(entry));
-  for (const auto& entry : entries.shared) bind(entry, true);
+  for (const auto& entry : entries.shared) {
+    if (!is_replaced(entry)) {
+      bind(entry, true);
+      continue;
+    }
+    plan.make_copies.push_back({real_place(places, entry), own + "/" + entry, false});
+    plan.returned.push_back({own + "/" + entry, real_place(places, entry), false});
+  }
   for (const auto& entry : entries.readonly) bind(entry, false);
   plan.make_copies.insert(plan.make_copies.end(), entries.copies.begin(), entries.copies.end());
+}
+
+/// Of what git keeps of worktrees, a run in one of them writes its own, except what says where git's settings
+/// are.
+void add_own_git(const JailPlaces& places, JailPlan& plan) {
+  if (places.own_git.empty()) return;
+  plan.jail.view.binds.push_back({places.own_git, places.own_git, true});
+  for (auto name : worktree_settings) {
+    auto path = places.own_git + "/" + std::string(name);
+    plan.jail.view.binds.push_back({path, path, false});
+  }
 }
 
 /// Its own /tmp, in which what stands in everybody's and is needed is seen.
@@ -99,8 +124,8 @@ void add_temporary(const JailPlaces& places, JailPlan& plan) {
     for (const auto& path : places.needed) {
       if (!is_or_is_below(path, shared) || path == shared) continue;
       plan.make_folders.push_back(own + path.substr(shared.size()));
-      view.early_binds.push_back({path, path, true});
-      if (path != places.root && !is_or_is_below(places.root, path)) view.readonly.push_back(path);
+      // What contains the project is bound before it: only the project may be written.
+      view.early_binds.push_back({path, path, is_or_is_below(path, places.root)});
     }
   }
   plan.environment["TMPDIR"] = "/tmp";
@@ -137,8 +162,6 @@ void add_permits(const JailRights& rights, const JailPlaces& places, JailPlan& p
     }
   }
 }
-
-void add(Paths& into, const Paths& more) { into.insert(into.end(), more.begin(), more.end()); }
 
 /// What is not to be read, wherever the rights are enforced.
 Paths unreadable_for(const JailRights& rights, const JailPlaces& places) {
@@ -322,8 +345,10 @@ JailPlan plan_jail(const JailRights& rights, const JailPlaces& places, const Jai
   if (rights.may_write) {
     view.writable.push_back(places.root);
     add_cache(places, plan);
-    view.immovable = {places.root + "/.git"};
-    view.readonly.insert(view.readonly.end(), places.guarded.begin(), places.guarded.end());
+    view.immovable = places.above_guarded;
+    view.links = places.guarded_links;
+    add(view.readonly, places.guarded);
+    add_own_git(places, plan);
   } else if (is_or_is_below(places.root, "/tmp") || is_or_is_below(places.root, "/var/tmp")) {
     view.readonly.push_back(places.root);
   }

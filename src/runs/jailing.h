@@ -49,6 +49,9 @@ struct JailPlaces {
   std::vector<std::string> secrets;                     ///< never seen: our state, chats, keys
   std::vector<std::string> ssh_folders, gnupg_folders;  ///< seen if it is permitted
   std::vector<std::string> guarded;                     ///< what is not written although the project is
+  std::vector<std::string> above_guarded;               ///< folders that may be written and not moved
+  std::vector<std::string> guarded_links;               ///< symbolic, on the way to what is guarded
+  std::string own_git;  ///< what git keeps of the worktree where it works, among others' that are guarded
   std::vector<std::string>
       open;  ///< each entry of the project that is not guarded and has nothing guarded below
   std::vector<std::string> sockets;  ///< of the user's other programs, by where they listen

@@ -15,6 +15,7 @@
 #include "platform/process/self.h"
 #include "platform/process/subprocess.h"
 #include "platform/sandbox/confine_paths.h"
+#include "platform/sandbox/guarding.h"
 #include "runs/placeholders.h"
 
 namespace cru::runs {
@@ -189,13 +190,52 @@ class FileJails final : public Jails {
                 "~/.config/crucible/config.yaml");
   }
 
-  static std::vector<std::string> open_entries(const std::string& root, const std::string& folder,
-                                               std::vector<std::string> closed) {
-    closed.push_back(root + "/.coven");
-    auto open = entries_but(root, closed);
-    if (folder.starts_with(root + "/.coven/worktrees/"))
+  static std::vector<std::string> open_entries(const JailPlaces& places) {
+    auto closed = places.guarded;
+    closed.insert(closed.end(), places.guarded_links.begin(), places.guarded_links.end());
+    closed.push_back(places.root + "/.coven");
+    auto open = entries_but(places.root, closed);
+    auto add = [&](const std::string& folder) {
       for (auto& path : entries_but(folder, closed)) open.push_back(std::move(path));
+    };
+    if (places.folder.starts_with(places.root + "/.coven/worktrees/")) add(places.folder);
+    if (places.own_git.empty()) return open;
+    for (auto name : worktree_settings) closed.push_back(fmt::format("{}/{}", places.own_git, name));
+    add(places.own_git);
     return open;
+  }
+
+  /// What may not be written although the project is, and what has to be kept in its place for that. Errors:
+  /// cannot_execute, where it cannot be.
+  static Result<> add_guarded(const JailRequest& request, JailPlaces& places) {
+    std::vector<std::string> paths;
+    auto collect = [&](std::vector<std::string> more) {
+      for (auto& path : more) paths.push_back(std::move(path));
+    };
+    collect(guarded_in(places.root));
+    if (places.folder != places.root) collect(guarded_in(places.folder));
+    for (const auto& repository : request.nested) collect(guarded_in_repository(repository));
+    auto kept = guard(paths, {places.root});
+    if (!kept.trouble.empty())
+      return fail(Code::cannot_execute,
+                  fmt::format("an agent cannot be kept from changing a guarded path: {}", kept.trouble), {},
+                  "remove the link, or make what it leads to");
+    auto secrets = places.secrets;
+    for (const auto* more : {&places.ssh_folders, &places.gnupg_folders})
+      secrets.insert(secrets.end(), more->begin(), more->end());
+    auto hidden = guard_places(secrets, {places.root});
+    kept.folders.merge(hidden.folders);
+    kept.links.merge(hidden.links);
+    places.guarded.assign(kept.readonly.begin(), kept.readonly.end());
+    places.above_guarded.assign(kept.folders.begin(), kept.folders.end());
+    places.guarded_links.assign(kept.links.begin(), kept.links.end());
+    places.own_git = own_git_folder(places.root, places.folder);
+    if (places.own_git.empty()) return {};
+    // What is missing cannot be guarded; empty it says nothing.
+    for (auto name : worktree_settings)
+      if (auto path = fmt::format("{}/{}", places.own_git, name); !file_status(path))
+        if (auto made = create_passing_file(path, "", 0644); !made) return made;
+    return {};
   }
 
   /// What the user keeps to himself, by this environment.
@@ -241,8 +281,8 @@ class FileJails final : public Jails {
     if (!runtime.empty()) places.gpg_sockets = runtime + "/gnupg";
   }
 
-  static JailPlaces places_of(const std::string& root, const std::string& own, const JailRequest& request,
-                              const JailMeans& can) {
+  static Result<JailPlaces> places_of(const std::string& root, const std::string& own,
+                                      const JailRequest& request, const JailMeans& can) {
     const auto& environment = request.environment;
     JailPlaces places;
     places.root = root;
@@ -255,14 +295,9 @@ class FileJails final : public Jails {
     places.own_cache = root + "/.coven/cache";
     places.secrets = {root + "/.coven", root + "/.crucible/sessions"};
     for (const auto* each : {&request.own_environment, &environment}) add_secrets(*each, places);
-    auto guard = [&](std::vector<std::string> more) {
-      for (auto& path : more) places.guarded.push_back(std::move(path));
-    };
-    guard(guarded_in(root));
-    if (places.folder != root) guard(guarded_in(places.folder));
-    for (const auto& repository : request.nested) guard(guarded_in_repository(repository));
-    if (!can.namespaces && request.rights.may_write)
-      places.open = open_entries(root, places.folder, places.guarded);
+    if (request.rights.may_write)
+      if (auto done = add_guarded(request, places); !done) return fail(std::move(done.error()));
+    if (!can.namespaces && request.rights.may_write) places.open = open_entries(places);
     places.needed = needed_by(request, places);
     add_sockets(environment, places);
     places.program = folder_of_program(request.program, environment, places.folder, root);
@@ -287,7 +322,9 @@ class FileJails final : public Jails {
   static Result<JailPlan> lay_out(const std::string& root, const std::string& own, const JailRequest& request,
                                   const JailMeans& can) {
     if (auto made = make_folder(own, 0700); !made) return fail(std::move(made.error()));
-    auto places = places_of(root, own, request, can);
+    auto found = places_of(root, own, request, can);
+    if (!found) return fail(std::move(found.error()));
+    const auto& places = *found;
     auto plan = plan_jail(request.rights, places, can);
     if (!places.program.path.empty())
       if (auto made = make_folder(places.program.path, 0700); !made) return fail(std::move(made.error()));

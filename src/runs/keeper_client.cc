@@ -214,7 +214,7 @@ Task<KeeperClient::Reply> KeeperClient::hello() {
                return each.is_string() && each.get_string() == feature;
              });
     };
-    builds_jails_ = has("jail");
+    builds_jails_ = has("jail-2");
     remembers_ = has("memory");
     for (const auto& [key, text] : memory_) loop_.spawn(send_memory(key, text));
   }

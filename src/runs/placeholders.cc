@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -25,14 +26,14 @@ struct Placeholder {
   std::string_view content;
 };
 constexpr std::array placeholders = {
-    Placeholder{".claude", true, ""},
-    Placeholder{".codex", true, ""},
-    Placeholder{".gemini", true, ""},
+    Placeholder{".claude", true, ""}, Placeholder{".codex", true, ""}, Placeholder{".gemini", true, ""},
     Placeholder{".crucible", true, ""},
     Placeholder{".mcp.json", true,
                 ""},  // a folder: git adds none, as it would a file; Claude Code leaves it out
-    Placeholder{".git/hooks", true, ""},
-    Placeholder{".git/modules", true, ""},
+    Placeholder{".git/hooks", true, ""}, Placeholder{".git/modules", true, ""},
+    // git removes the folder with the last worktree, and leaves one that is locked where it is.
+    Placeholder{".git/worktrees", true, ""}, Placeholder{".git/worktrees/cru-placeholder", true, ""},
+    Placeholder{".git/worktrees/cru-placeholder/locked", false, "held while agents are confined\n"},
     Placeholder{".git/config.worktree", false, ""},
     Placeholder{".git/commondir", false, ".\n"},  // git's own folder, which it is without the file too
 };
@@ -125,10 +126,14 @@ void Placeholders::take_over(std::set<std::string> uids) {
   if (holders_.empty()) return remove_all();
   std::vector<Missing> missing;
   std::error_code error;
+  auto is_made_first = [&](const fs::path& folder) {
+    return std::ranges::any_of(missing, [&](const Missing& each) { return each.path == folder; });
+  };
   for (const auto& path : recorded(root_))
     for (const auto& each : placeholders)
       if (path.ends_with(fmt::format("/{}", each.path)) && !fs::exists(fs::symlink_status(path, error)) &&
-          fs::is_directory(fs::path(path).parent_path(), error))
+          (fs::is_directory(fs::path(path).parent_path(), error) ||
+           is_made_first(fs::path(path).parent_path())))
         missing.push_back({path, each});
   if (auto made = make(missing); !made) log_error("cannot hold the place of guarded paths", made.error());
 }
@@ -136,7 +141,7 @@ void Placeholders::take_over(std::set<std::string> uids) {
 void Placeholders::remove_all() {
   auto made = recorded(root_);
   if (made.empty()) return;
-  for (const auto& path : made)
+  for (const auto& path : std::views::reverse(made))  // what is in a folder goes before it
     for (const auto& each : placeholders)
       if (path.ends_with(fmt::format("/{}", each.path))) remove(path, each);
   (void)remove_file(record_of(root_));

@@ -137,7 +137,7 @@ class Runs {
   Task<Result<inbox::Question>> ask(std::string key, std::string task_id, std::string prompt,
                                     std::vector<std::string> options);
   /// Records the answer, then delivers it: the reply says whether the agent has it.
-  Task<Result<inbox::Question>> answer(std::string question_id, std::string text,
+  Task<Result<inbox::Question>> answer(std::string question_id, std::vector<std::string> texts,
                                        inbox::FreeText free_text = inbox::FreeText::allowed);
   /// Answers the run's oldest pending question. Errors: not_found when there is none.
   Task<Result<inbox::Question>> respond(std::string task_id, std::string text);

@@ -8,6 +8,7 @@
 #include "members/member_table.h"
 #include "platform/files/log.h"
 #include "runs/active_run.h"
+#include "runs/adapters/configured.h"
 #include "store/once.h"
 
 namespace cru::runs {
@@ -88,13 +89,14 @@ Result<Launch> Runs::prepare(StartRequest& request) const {
   const Adapter* adapter = &command_adapter();
   if (!request.backend.empty()) adapter = find_adapter(request.backend);
   if (!adapter) {
-    auto configured = options_.backends.find(request.backend);
-    if (configured == options_.backends.end())
+    const auto& known = configured_backends() ? *configured_backends() : options_.backends;
+    auto found = known.find(request.backend);
+    if (found == known.end())
       return fail(
           Code::invalid_argument, fmt::format("unknown backend: {}", request.backend), "backend",
           "use claude, codex or gemini, or define it under `backends` in ~/.config/crucible/config.yaml");
     adapter = &command_adapter();
-    auto argv = configured->second;
+    auto argv = found->second;
     argv.insert(argv.end(), request.argv.begin(), request.argv.end());
     if (!request.task.empty()) argv.push_back(request.task);
     request.argv = std::move(argv);

@@ -192,18 +192,22 @@ struct Busy {
   ~Busy() { flag = false; }
 };
 
-/// "2 of 3 members could not be started: reviewer: …; tester: …"
-std::string say_failures(std::string_view event, const json::array& agents) {
-  std::string all;
+/// "2 of 3 members could not be started: reviewer: …; tester: …", and what to do.
+void say_failures(std::string_view event, const json::array& agents, json::object& reply) {
+  std::string all, hints;
   int failed = 0;
   for (const auto& each : agents) {
     const auto& agent = each.get_object();
     if (text_or(agent, "status") != "failed") continue;
     ++failed;
     all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", text_or(agent, "name"), text_or(agent, "error"));
+    if (auto hint = text_or(agent, "hint"); !hint.empty() && hints.find(hint) == std::string::npos)
+      hints += fmt::format("{}\n", hint);
   }
-  return fmt::format("{} of {} members could not be {}: {}", failed, agents.size(),
-                     event == "team.up" ? "started" : "stopped", all);
+  bool is_up = event == "team.up";
+  reply["message"] = fmt::format("{} of {} members could not be {}: {}", failed, agents.size(),
+                                 is_up ? "started" : "stopped", all);
+  reply["hint"] = fmt::format("{}then, for the rest: cru teams {}", hints, is_up ? "up" : "down");
 }
 
 std::unexpected<Error> busy_error() {
@@ -261,6 +265,7 @@ Task<json::object> Teams::Impl::start(Team team, Member member, std::string task
   auto failed = [&reply](const Error& error) {
     reply["status"] = "failed";
     reply["error"] = error.message;
+    if (!error.hint.empty()) reply["hint"] = error.hint;
     return std::move(reply);
   };
   auto registered = co_await sessions.register_session(
@@ -297,7 +302,7 @@ Task<Result<Done>> Teams::Impl::report(std::string event, ReadTeam read, json::a
   co_return co_await store.write([=](Tx& tx) -> Result<Done> {
     json::object reply{
         {"success", success}, {"team", read.team->team}, {"file", read.file}, {"agents", agents}};
-    if (!success) reply["message"] = say_failures(event, agents);
+    if (!success) say_failures(event, agents, reply);
     tx.emit({event, read.team->team, reply});
     return Done{.reply = std::move(reply)};
   });

@@ -14,12 +14,18 @@ class RunVerifier final : public Verifier {
     bool is_known = false;
     if (resumed) is_known = (co_await runs_.find(job.run)).has_value();
     if (!is_known) {
+      if (job.jail && !runs_.confines())
+        co_return Verdict{.error =
+                              "whoever submitted the verify command is confined, and nothing can be confined "
+                              "while `confine: off` is set"};
       runs::StartRequest request;
       request.id = job.run;
       request.argv = job.argv;
       request.cwd = job.cwd;
       request.has_stdin = false;
       request.confinement = job.confinement;
+      request.jail = job.jail;
+      request.is_by_confined = job.jail.has_value();
       auto started = co_await runs_.start(std::move(request));
       if (!started)
         co_return Verdict{

@@ -13,7 +13,8 @@ struct Verification {
   std::vector<std::string> argv;  ///< no shell
   std::string cwd = {};           ///< the project's root if empty
   std::optional<runs::Confinement> confinement = {};
-  Duration limit = 30min;  ///< then it is killed
+  std::optional<runs::JailRights> jail = {};  ///< of its submitter
+  Duration limit = 30min;                     ///< then it is killed
   /// Asked once it has begun: it may have been cancelled while there was nothing to kill yet.
   std::function<Task<bool>()> is_wanted = {};
 };

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "runs/confinement.h"
+#include "runs/jail_rights.h"
 #include "sessions/who.h"
 
 namespace cru::coordination {
@@ -37,10 +38,12 @@ struct Work {
   std::optional<Deadline> deadline = {};
   std::vector<std::string> verify = {};
   bool is_verify_damaged = false;  ///< there is one that cannot be read: nothing can prove the work any more
-  /// What the verify command may do: what whoever submitted it may. None: it was a person.
+  /// What the verify command may do: what whoever submitted it may. Neither: it was a person.
   std::optional<runs::Confinement> confinement = {};
-  std::string verify_run = {};      ///< the run that is verifying, or did
-  std::string verify_context = {};  ///< what its end needs to know, as JSON text
+  std::optional<runs::JailRights> jail = {};  ///< of a run that is confined itself
+  bool is_submitter_unknown = false;          ///< an older record: nobody knows what the command may do
+  std::string verify_run = {};                ///< the run that is verifying, or did
+  std::string verify_context = {};            ///< what its end needs to know, as JSON text
   std::string claimed_by = {}, claimed_by_session = {}, claimed_by_member = {};
   Duration lease_length = 30min;
   std::optional<Deadline> lease = {};

@@ -13,6 +13,10 @@ namespace {
 constexpr std::string_view not_claimed = "task_not_found_or_not_claimed_by_agent";
 constexpr const char* unreadable_verify =
     "the work's verify command cannot be read, because its record is damaged";
+constexpr const char* unknown_submitter =
+    "the work was submitted to an older version, which did not keep how its submitter was confined; its "
+    "verify "
+    "command is not run: submit it again";
 constexpr std::string_view verifying_key = "verifying";  ///< marks a reply that is still to come
 
 Done refusal(const std::string& task_id, std::string_view reason, std::string message, int status) {
@@ -110,9 +114,10 @@ Result<Done> complete_item(Tx& tx, WorkChanges& changes, const Session& session,
   if (!completion.result.is_null()) work.result = to_text(completion.result);
   work.evidence.clear();
   if (completion.success) note_changes(tx, session, claimer);
-  if (completion.success && work.is_verify_damaged) {
+  if (completion.success && (work.is_verify_damaged || work.is_submitter_unknown)) {
     work.accepted_success = true;
-    record_outcome(changes, work, false, unreadable_verify, false);
+    record_outcome(changes, work, false, work.is_verify_damaged ? unreadable_verify : unknown_submitter,
+                   false);
     return outcome(work);
   }
   if (completion.success && !work.verify.empty()) {
@@ -181,11 +186,12 @@ Task<void> WorkQueue::Impl::verify(std::string task_id, std::shared_ptr<Verifyin
           .argv = work->verify,
           .cwd = std::string(text_or(context_of(*work), "cwd")),
           .confinement = work->confinement,
+          .jail = work->jail,
           .limit = options.verify_limit,
           .is_wanted = [this, task_id, run = work->verify_run] { return is_verifying(task_id, run); }};
       Verdict verdict;
-      if (work->is_verify_damaged)
-        verdict.error = unreadable_verify;
+      if (work->is_verify_damaged || work->is_submitter_unknown)
+        verdict.error = work->is_verify_damaged ? unreadable_verify : unknown_submitter;
       else if (work->status == WorkStatus::running)
         verdict = co_await verifier->verify(std::move(job), resumed);
       resumed = true;  // a second look must not run it again

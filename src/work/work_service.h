@@ -35,6 +35,7 @@ class WorkQueue {
     std::optional<Time> deadline = {};
     std::vector<std::string> verify = {};
     std::optional<runs::Confinement> confinement = {};  ///< of the verify command
+    std::optional<runs::JailRights> jail = {};          ///< the same, where the submitter is in a jail
   };
   /// An own id again with the same content is the same item. A dependency that has failed already applies the
   /// policy at once; then the reply also has `status` and `message`.

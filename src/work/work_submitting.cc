@@ -52,6 +52,7 @@ Work to_work(const WorkQueue::Submission& submission, const std::string& made_up
   work.backoff = submission.backoff;
   work.verify = submission.verify;
   work.confinement = submission.confinement;
+  work.jail = submission.jail;
   if (!submission.task_id.empty()) work.content = digest(submission);
   return work;
 }

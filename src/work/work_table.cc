@@ -62,7 +62,9 @@ std::vector<std::string> texts(const std::vector<Row>& rows) {
 
 std::string verify_text(const Work& work) {
   if (work.verify.empty()) return {};
-  json::object text{{"argv", json::value_from(work.verify)}, {"confined", work.confinement.has_value()}};
+  json::object text{{"argv", json::value_from(work.verify)},
+                    {"confined", work.confinement.has_value()},
+                    {"jail", runs::to_record(work.jail)}};
   if (work.confinement) {
     text["write"] = work.confinement->may_write;
     text["network"] = work.confinement->may_use_network;
@@ -70,8 +72,9 @@ std::string verify_text(const Work& work) {
   return to_text(text);
 }
 
-/// A list alone was written before it was kept who had submitted it: it may only read. One that is damaged is
-/// no command at all, for half a command is another; and it is not none, for then nothing would be proved.
+/// Without `jail` it was written before it was kept how its submitter was confined: it is not run. One that
+/// is damaged is no command at all, for half a command is another; and it is not none, for then nothing would
+/// be proved.
 void read_verify(const Row& row, size_t column, Work& work) {
   auto value = parse_json(row.text(column));
   const auto* object = value ? value->if_object() : nullptr;
@@ -83,10 +86,11 @@ void read_verify(const Row& row, size_t column, Work& work) {
     return;
   }
   for (const auto& word : *argv) work.verify.emplace_back(word.get_string());
-  if (!object)
-    work.confinement.emplace();
-  else if (bool_or(*object, "confined", true))
-    work.confinement = {bool_or(*object, "write"), bool_or(*object, "network")};
+  const auto* jail = object ? object->if_contains("jail") : nullptr;
+  work.is_submitter_unknown = !jail || !jail->is_string();
+  if (!object || bool_or(*object, "confined", true))
+    work.confinement = {object && bool_or(*object, "write"), object && bool_or(*object, "network")};
+  if (!work.is_submitter_unknown) work.jail = runs::rights_from_record(std::string(jail->get_string()));
 }
 
 Work to_work(Reader& reader, const Row& row) {

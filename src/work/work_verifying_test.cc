@@ -94,6 +94,29 @@ TEST_F(WorkVerifyingTest, ADamagedCommandIsNotRunAndCompletesNothing) {
   EXPECT_TRUE(verifier->jobs.empty());
 }
 
+TEST_F(WorkVerifyingTest, ACommandOfAConfinedRunKeepsItsJail) {
+  runs::JailRights jail{.may_write = true, .may_use_network = false, .permits = {}};
+  ASSERT_TRUE(submit({.task_id = "b", .priority = 1, .verify = {"true"}, .jail = jail}));
+  ASSERT_EQ(claim_id("bob"), "b");
+  auto reply = completing(who("bob"), {.task_id = "b", .success = true});
+  ASSERT_TRUE(is_verifying());
+  EXPECT_EQ(verifier->jobs[0].jail, jail);
+}
+
+TEST_F(WorkVerifyingTest, ACommandIsNotRunIfNobodyKnowsHowItsSubmitterWasConfined) {
+  for (const char* old : {R"('["make","test"]')", R"('{"argv":["make","test"],"confined":false}')"}) {
+    auto id = fmt::format("w{}", std::hash<std::string_view>()(old));
+    ASSERT_TRUE(submit({.task_id = id, .priority = 1, .verify = {"make", "test"}}));
+    ASSERT_EQ(claim_id("bob"), id);
+    auto sql = fmt::format("UPDATE work_queue SET verify = {} WHERE task_id = ?", old);
+    ASSERT_TRUE(write([&](Tx& tx) -> Result<int64_t> { return tx.exec(sql, id); }));
+    auto reply = completing(who("bob"), {.task_id = id, .success = true}).get();
+    EXPECT_EQ(text(reply, "reason"), "verification_failed") << old;
+    EXPECT_EQ(status(id), "failed") << old;
+  }
+  EXPECT_TRUE(verifier->jobs.empty());
+}
+
 TEST_F(WorkVerifyingTest, ASecondCompletionJoinsAndARepeatedRequestGetsTheSameReply) {
   auto first = completing(who("ann", "r1"), {.task_id = "a", .success = true});
   ASSERT_TRUE(is_verifying());

@@ -144,7 +144,7 @@ async function adopt(project) {
 // ---- a state folder that came in an archive
 
 const verifying = (command) => `UPDATE work_queue SET status = 'running', completed_at = NULL, attempts = 1, claimed_by_session = NULL, lease_wall = NULL, verify_run = 'verify-brought-1',
-  verify_context = '{}', verify = '${JSON.stringify({ argv: command, confined: false })}' WHERE task_id = 'work-claimed'`;
+  verify_context = '{}', verify = '${JSON.stringify({ argv: command, confined: false, jail: "" })}' WHERE task_id = 'work-claimed'`;
 
 test("a .coven that came in an archive is refused in one sentence, and nothing of it counts until a person adopts it", async (t) => {
   const project = withDatabase(t, "SELECT 1");

@@ -2,7 +2,9 @@
 // CRU_TEST_CLAUDE and CRU_TEST_CODEX.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import http from "node:http";
 import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { waitFor } from "./harness.mjs";
 import { report } from "./harness/cast.mjs";
@@ -79,6 +81,38 @@ test("Codex works in the jail: a shell command, an edit, a commit, our tools", n
   assertHeld(project, `${seen}${ended.said}`);
   assert.ok(existsSync(project.path("own.txt")), seen);
   assert.ok(existsSync(join(project.home, ".codex/sessions")));
+});
+
+/// Where a login is refreshed: gives each a new one, and remembers what it was asked.
+async function loginServer(t, reply) {
+  const asked = [], server = http.createServer(async (request, response) => {
+    asked.push({ url: request.url, body: await text(request) });
+    response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(reply));
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  t.after(() => server.close());
+  return { asked, url: `http://127.0.0.1:${server.address().port}` };
+}
+const token = (claims) => ["{\"alg\":\"none\"}", JSON.stringify(claims), "signature"].map((part) => Buffer.from(part).toString("base64url")).join(".");
+
+// Claude Code cannot be asked the same: the address of its token server is part of the program (CLAUDE_CODE_CUSTOM_OAUTH_URL takes three
+// addresses of its maker's and no other, and the local one is left out of what is published). jail_minds has a stand-in that writes as it does.
+test("Codex refreshes its login in the jail, and the person has the new one", needs_codex, async (t) => {
+  const claims = (exp) => ({ exp, email: "ann@example.com", "https://api.openai.com/auth": { chatgpt_plan_type: "pro", chatgpt_account_id: "account-1", chatgpt_user_id: "user-1" } });
+  const day = 86400, now = Math.floor(Date.now() / 1000), fresh = token(claims(now + day));
+  const { asked, url } = await loginServer(t, { id_token: fresh, access_token: fresh, refresh_token: "refresh-new" });
+  const plans = {}, model = await plannedModel(plans, t), project = await jailedProject(t, model);
+  plans.login = [{ text: "all done" }];
+  const auth = join(project.home, ".codex/auth.json"), config = join(project.home, ".codex/config.toml"), old = token(claims(now - day));
+  writeFileSync(auth, JSON.stringify({ OPENAI_API_KEY: null, auth_mode: "chatgpt", tokens: { id_token: old, access_token: old, refresh_token: "refresh-old", account_id: "account-1" }, last_refresh: "2020-01-01T00:00:00Z" }), { mode: 0o600 });
+  writeFileSync(config, readFileSync(config, "utf8").replace(/^.*env_key.*$/m, "requires_openai_auth = true"));
+  project.real_env.CODEX_REFRESH_TOKEN_URL_OVERRIDE = `${url}/oauth/token`;
+  const ended = await run(project, "codex", "login");
+  assert.equal(asked.length, 1, ended.said.slice(-3000));
+  assert.equal(JSON.parse(asked[0].body).refresh_token, "refresh-old");
+  const { tokens } = await waitFor(() => { const login = JSON.parse(readFileSync(auth, "utf8")); return login.tokens.refresh_token !== "refresh-old" && login; }, { what: "the new login is the person's" });
+  assert.deepEqual([tokens.refresh_token, tokens.access_token], ["refresh-new", fresh]);
+  assert.equal(ended.status, "completed", ended.said.slice(-3000));
 });
 
 // As minds of the crew, with namespaces and without. Then there are no unix sockets, and our tools are reached over HTTP.

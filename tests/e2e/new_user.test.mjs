@@ -83,7 +83,7 @@ test("a task alone is no command: what can have been meant is said, and nothing 
   const project = await Project.started({}, t);
   const { code, stderr } = await project.cru("run", "fix the bug");
   assert.equal(code, 3, stderr);
-  assert.match(stderr, /cru run --backend \w+ 'fix the bug'\n/);
+  assert.match(stderr, /cru run \w+ 'fix the bug'\n/);
   assert.deepEqual((await project.get("/agents")).json.agents, []);
 });
 
@@ -94,12 +94,22 @@ test("outside a project the verbs that look say so, and create nothing", async (
     await project.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  for (const words of [["ps"], ["logs", "x"], ["crew"], ["questions"], ["notes"]]) {
-    const { code, stderr } = await project.cru(...words, { cwd: folder });
-    assert.equal(code, 3, `${words}: ${stderr}`);
-    assert.match(stderr, /is not in a project/);
+  const looking = ["ps", "crew", "logs x", "show x", "wait x", "kill x", "restart x", "rm x", "send x y", "attach x", "events",
+    "questions", "questions list", "questions show x", "questions answer x y", "work", "work list", "work claim", "work show x", "work why x", "work cancel x",
+    "locks", "locks list", "locks release a", "handoffs", "handoffs show x", "memory", "memory recall x", "teams", "teams validate", "teams up", "teams down",
+    "peers", "peers cleanup", "guardrails ls", "agents", "agents list", "agents show explorer", "agents validate", "chats", "sessions", "sessions show x",
+    "sessions prune", "notes", "notes search x", "notes status", "notes index", "trust", "untrust", "config", "config path", "open", "pair", "pair list",
+    "world", "live", "live show x", "say hello", "daemon restart"];
+  for (const line of looking) {
+    const { code, stderr } = await project.cru(...line.split(" "), { cwd: folder });
+    assert.equal(code, 3, `${line}: ${stderr}`);
+    assert.match(stderr, /is not in a project/, line);
+    assert.deepEqual(readdirSync(folder), [], line);
   }
-  assert.deepEqual(readdirSync(folder), []);
+  for (const line of ["doctor", "hooks status", "daemon status", "version"]) {
+    await project.cru(...line.split(" "), { cwd: folder });
+    assert.deepEqual(readdirSync(folder), [], line);
+  }
   mkdirSync(join(folder, ".git"));
   assert.equal((await project.cru("doctor", { cwd: folder })).code, 0);
   assert.deepEqual(readdirSync(folder), [".git"], "doctor only looks");

@@ -145,6 +145,22 @@ test("a team goes up as runs that others can discover, and down again", async (t
   await noneLeft(project);
 });
 
+test("a team that comes up in part says who started and who did not and why, and a second up starts the rest", async (t) => {
+  const project = await Project.started({ user_config: "backends:\n  here: {argv: [sh, -c, 'exec sleep 300']}\n  gone: {argv: [no-such-program-here]}\n" }, t);
+  const team = (backend) => `team: half\nagents:\n  - {name: one, role: worker, capabilities: [a], description: first, backend: here}\n  - {name: two, role: worker, capabilities: [b], description: second, backend: ${backend}}\n`;
+  writeFileSync(project.path("teams.yaml"), team("gone"));
+  await project.trust();
+  const up = await project.cru("teams", "up");
+  assert.equal(up.code, 1, JSON.stringify(up));
+  assert.match(up.stdout, /^started one \(run one\)\ntwo failed: .*no-such-program-here.*\n$/);
+  assert.match(up.stderr, /1 of 2 members could not be started: two: .*no-such-program-here[^]*cru teams up\n/);
+  writeFileSync(project.path("teams.yaml"), team("here"));
+  await project.trust();
+  const rest = await project.cru("teams", "up");
+  assert.equal(rest.code, 0, JSON.stringify(rest));
+  assert.equal(rest.stdout, "one is already running (run one)\nstarted two (run two)\n");
+});
+
 test("an agent may not bring a team up: that is a person's", async (t) => {
   const project = await Project.started({}, t);
   writeFileSync(project.path("teams.yaml"), good);

@@ -207,7 +207,7 @@ class LongWork {
     question.asked_at = clock_.wall();
     EXPECT_TRUE(co_await daemon_->inbox.ask(question));
     co_await loop_.sleep(answered - asked);
-    EXPECT_TRUE(co_await daemon_->inbox.answer(id, "that one"));
+    EXPECT_TRUE(co_await daemon_->inbox.answer(id, {"that one"}));
   }
 
   SimRandom random_;

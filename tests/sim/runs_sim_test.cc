@@ -139,7 +139,7 @@ class World {
     auto pending = co_await daemon_->inbox.list("", true);
     if (!pending || pending->empty()) co_return;
     auto id = pending->front().id;
-    auto answered = co_await daemon_->runs.answer(id, "yes");
+    auto answered = co_await daemon_->runs.answer(id, {"yes"});
     if (answered) promises_.answers[id] = "yes";
   }
 

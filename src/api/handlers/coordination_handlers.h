@@ -29,9 +29,13 @@ Result<Reply> to_reply(Result<Done> done);
 using AddBadges = std::function<Task<Result<>>(json::object& reply)>;
 void bind_sessions(Api& api, coordination::Sessions& sessions, AddBadges add_badges = {});
 void bind_locks(Api& api, coordination::Locks& locks);
-/// What whoever calls may have run for it. Nothing: whatever the user may, for it is a person or a command of
+/// What whoever calls may have run for it. Neither: whatever the user may, for it is a person or a command of
 /// his.
-using CallerRights = std::function<Task<Result<std::optional<definitions::Permissions>>>(Call call)>;
+struct RightsToRun {
+  std::optional<definitions::Permissions> permissions;
+  std::optional<runs::JailRights> jail;  ///< of the run that calls
+};
+using CallerRights = std::function<Task<Result<RightsToRun>>(Call call)>;
 void bind_work(Api& api, coordination::WorkQueue& work, CallerRights rights);
 void bind_handoffs(Api& api, coordination::Handoffs& handoffs, coordination::Memories& memories);
 /// Own rules are read from `root`/.crucible/guardrails.yaml and the user's file when they have changed. Of

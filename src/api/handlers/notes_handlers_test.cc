@@ -327,7 +327,7 @@ TEST_F(NotesTest, AQuestionIsAskedOnceAnsweredByAPersonAndReadByItsAsker) {
   auto again = to_text(json::object{{"question_id", id}, {"wait_seconds", 20}});
   EXPECT_EQ(text_or(call(by("bob"), "ask_user", again), "error"), "not_found") << "another session's";
   EXPECT_EQ(text_or(call(by("an:na@x", "", "other"), "ask_user", again), "error"), "not_found");
-  ASSERT_TRUE(thread->await([&] { return inbox.answer(id, "2"); }));
+  ASSERT_TRUE(thread->await([&] { return inbox.answer(id, {"2"}); }));
   auto answered = call(by("an:na@x"), "ask_user", again);
   EXPECT_EQ(text_or(answered, "status"), "answered");
   EXPECT_EQ(text_or(answered, "response"), "b");
@@ -342,7 +342,7 @@ TEST_F(NotesTest, AskingWaitsForTheAnswer) {
         auto seen = self->store->events().last();  // before the list: what is asked meanwhile is past it
         auto pending = co_await self->inbox.list("", true);
         if (pending && !pending->empty()) {
-          (void)co_await self->inbox.answer((*pending)[0].id, "yes");
+          (void)co_await self->inbox.answer((*pending)[0].id, {"yes"});
           co_return;
         }
         (void)co_await self->store->events().wait_past(seen, 1h);

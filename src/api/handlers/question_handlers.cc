@@ -53,15 +53,35 @@ Result<Reply> describe_answer(Result<inbox::Question> answered) {
   return Reply(std::move(reply));
 }
 
+/// Whether these texts have become the answer that the question has.
+bool is_answered_with(inbox::Question question, const std::vector<std::string>& texts,
+                      inbox::FreeText free_text) {
+  if (question.status != inbox::Status::answered) return false;
+  auto known = std::exchange(question.response, std::nullopt);
+  question.status = inbox::Status::pending;
+  auto same = inbox::answer(std::move(question), texts, {}, free_text);
+  return same && same->response == known;
+}
+
 /// A repeated request whose first reply was lost finds its own words there.
 Task<Result<Reply>> answer_question(runs::Runs& runs, inbox::Inbox& inbox, Once once, std::string id,
-                                    std::string answer, inbox::FreeText free_text) {
+                                    std::vector<std::string> texts, inbox::FreeText free_text) {
+  if (texts.empty())
+    co_return fail(Code::invalid_argument, "answer is required", "answer",
+                   "several questions that are asked at once take a list, answers");
   if (once.is_repeat) {
     auto known = co_await inbox.find(id);
-    if (known && known->status == inbox::Status::answered && known->response == answer)
+    if (known && is_answered_with(*known, texts, free_text))
       co_return describe_answer(co_await inbox.wait_for_delivery(std::move(id), 2s));
   }
-  co_return describe_answer(co_await runs.answer(std::move(id), std::move(answer), free_text));
+  co_return describe_answer(co_await runs.answer(std::move(id), std::move(texts), free_text));
+}
+
+std::vector<std::string> texts_in(const json::object& in, std::string_view field) {
+  std::vector<std::string> texts;
+  if (const auto* list = array_at(in, field))
+    for (const auto& each : *list) texts.emplace_back(each.as_string());
+  return texts;
 }
 
 Task<Result<Reply>> respond(runs::Runs& runs, std::string id, std::string response) {
@@ -91,7 +111,9 @@ void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox) {
       "answer_question",
       [&runs, &inbox](const Call& call, const json::object& in) {
         auto free_text = bool_or(in, "only_options") ? inbox::FreeText::refused : inbox::FreeText::allowed;
-        return answer_question(runs, inbox, call.once, text(in, "id"), text(in, "answer"), free_text);
+        auto texts = texts_in(in, "answers");
+        if (in.contains("answer")) texts.insert(texts.begin(), text(in, "answer"));
+        return answer_question(runs, inbox, call.once, text(in, "id"), std::move(texts), free_text);
       },
       AfterCrash::finds_out);
   api.bind("respond", [&runs](const Call&, const json::object& in) {
@@ -100,10 +122,7 @@ void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox) {
   api.bind("ask", [&runs](const Call& call, const json::object& in) {
     // An agent asks for itself, whatever it says.
     auto task_id = call.run_id.empty() ? text(in, "task_id") : call.run_id;
-    std::vector<std::string> options;
-    if (const auto* list = array_at(in, "options"))
-      for (const auto& option : *list) options.emplace_back(option.as_string());
-    return ask(runs, call.request_id, std::move(task_id), text(in, "prompt"), std::move(options));
+    return ask(runs, call.request_id, std::move(task_id), text(in, "prompt"), texts_in(in, "options"));
   });
 }
 

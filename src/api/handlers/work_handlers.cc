@@ -36,16 +36,30 @@ Result<WorkQueue::Submission> submission_from(const json::object& input) {
   return submission;
 }
 
-/// What an agent has verified runs with that agent's rights, whoever claims the work and whenever it is done.
-Result<std::optional<runs::Confinement>> confinement_of(const std::optional<Permissions>& granted) {
-  if (!granted) return std::optional<runs::Confinement>();
+/// What an agent has verified runs with that agent's rights, whoever claims the work and whenever it is done:
+/// in a jail like its own, where it has one.
+Result<> add_rights(const RightsToRun& rights, WorkQueue::Submission& submission) {
+  const auto& granted = rights.permissions;
+  submission.jail = rights.jail;
+  if (rights.jail && !rights.jail->is_known)
+    return fail(Code::forbidden,
+                "permission denied: nobody knows how this run is confined, its record was lost", "verify",
+                "submit the work without a verify command, or ask the user to submit it");
+  if (!granted) return {};
   if (!granted->has(Permission::process_spawn))
     return fail(Code::forbidden,
                 fmt::format("permission denied: a verify command needs ProcessSpawn; this agent has: {}",
                             granted->in_words()),
                 "verify", "submit the work without a verify command, or ask the user to submit it");
-  return std::optional(runs::Confinement{.may_write = granted->has(Permission::filesystem_write),
-                                         .may_use_network = granted->has(Permission::network_access)});
+  bool may_write = granted->has(Permission::filesystem_write);
+  bool may_use_network = granted->has(Permission::network_access);
+  if (!rights.jail) {
+    submission.confinement = {.may_write = may_write, .may_use_network = may_use_network};
+    return {};
+  }
+  submission.jail->may_write = submission.jail->may_write && may_write;
+  submission.jail->may_use_network = submission.jail->may_use_network && may_use_network;
+  return {};
 }
 
 Task<Result<Reply>> submit_work(WorkQueue& work, CallerRights rights, Call call, Result<Who> who,
@@ -55,9 +69,8 @@ Task<Result<Reply>> submit_work(WorkQueue& work, CallerRights rights, Call call,
   if (!submission->verify.empty()) {
     auto granted = co_await rights(std::move(call));
     if (!granted) co_return fail(std::move(granted.error()));
-    auto confinement = confinement_of(*granted);
-    if (!confinement) co_return fail(std::move(confinement.error()));
-    submission->confinement = *confinement;
+    auto added = add_rights(*granted, *submission);
+    if (!added) co_return fail(std::move(added.error()));
   }
   co_return to_reply(co_await work.submit(*std::move(who), *std::move(submission)));
 }

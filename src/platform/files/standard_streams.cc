@@ -1,5 +1,7 @@
 #include "platform/files/standard_streams.h"
 
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +29,20 @@ std::string read_in(int fd, size_t limit) {
   while (count < 0 && errno == EINTR);
   bytes.resize(count > 0 ? static_cast<size_t>(count) : 0);
   return bytes;
+}
+
+bool has_input(int fd) {
+  int waiting = 0;
+  return ::ioctl(fd, FIONREAD, &waiting) == 0 && waiting > 0;
+}
+
+InputKind input_kind(int fd) {
+  if (::isatty(fd)) return InputKind::terminal;
+  struct stat status;
+  if (::fstat(fd, &status) != 0) return InputKind::other;
+  if (S_ISREG(status.st_mode)) return InputKind::file;
+  if (S_ISFIFO(status.st_mode)) return InputKind::pipe;
+  return S_ISSOCK(status.st_mode) ? InputKind::socket : InputKind::other;
 }
 
 }  // namespace cru

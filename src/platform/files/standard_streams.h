@@ -15,4 +15,11 @@ void write_out(int fd, std::string_view text);
 /// read.
 std::string read_in(int fd, size_t limit = 4096);
 
+/// What a descriptor is, for whoever decides whether to read from it: `other` is a device such as /dev/null,
+/// or nothing at all.
+enum class InputKind { terminal, file, pipe, socket, other };
+InputKind input_kind(int fd);
+/// Whether bytes wait to be read, without taking any.
+bool has_input(int fd);
+
 }  // namespace cru

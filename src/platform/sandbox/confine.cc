@@ -20,7 +20,9 @@
 #include "base/guarded_paths.h"
 #include "platform/files/files.h"
 #include "platform/process/descendants.h"
+#include "platform/sandbox/call_filter.h"
 #include "platform/sandbox/confine_paths.h"
+#include "platform/sandbox/guarding.h"
 #include "platform/sandbox/jail.h"
 #include "platform/sandbox/landlock.h"
 #include "platform/sandbox/namespaces.h"
@@ -76,12 +78,20 @@ LandlockWishes landlock_wishes(const ConfineRequest& request, const std::string&
     wishes.readable.push_back(cache);
   }
   // Without mounts nothing can be closed in a folder that is open.
-  auto closed = all_guarded(request);
+  auto guarded = guard(all_guarded(request), {request.root});
+  std::vector<std::string> closed(guarded.readonly.begin(), guarded.readonly.end());
+  closed.insert(closed.end(), guarded.links.begin(), guarded.links.end());
+  auto open = [&](const std::string& folder) {
+    for (auto& path : entries_but(folder, closed)) wishes.writable.push_back(std::move(path));
+  };
+  if (!request.folder.empty()) {
+    open(request.folder);
+    auto own = own_git_folder(request.root, request.folder);
+    for (auto name : worktree_settings) closed.push_back(fmt::format("{}/{}", own, name));
+    if (!own.empty()) open(own);
+  }
   closed.push_back(request.root + "/.coven");
-  for (auto& path : entries_but(request.root, closed)) wishes.writable.push_back(std::move(path));
-  if (request.folder.empty()) return wishes;
-  for (auto& path : entries_but(request.folder, all_guarded(request)))
-    wishes.writable.push_back(std::move(path));
+  open(request.root);
   return wishes;
 }
 
@@ -103,6 +113,8 @@ int become(const ConfineRequest& request, const std::string& temporary, Namespac
                   confined.error().message +
                       "; without it, commands require the permissions FilesystemWrite and NetworkAccess",
                   cannot_confine);
+  if (!filter_calls(spaces.mounts) && must)
+    return refuse(request, system_error(errno, "filter system calls").message, cannot_confine);
   if (request.no_network)
     if (auto closed = refuse_sockets(spaces.network); !closed)
       return refuse(request, closed.error().message, cannot_confine);
@@ -160,13 +172,26 @@ int watch(pid_t child, bool leashed) {
   return exit_code_of(status);
 }
 
+/// A worktree's own part of what git keeps of them, which is guarded as a whole.
+void add_own_git(const ConfineRequest& request, std::vector<Bind>& binds) {
+  auto own = request.folder.empty() ? std::string() : own_git_folder(request.root, request.folder);
+  if (own.empty()) return;
+  binds.push_back({own, own, true});
+  for (auto name : worktree_settings)
+    if (auto path = fmt::format("{}/{}", own, name); ::access(path.c_str(), F_OK) == 0)
+      binds.push_back({path, path, false});
+}
+
 std::vector<std::string> shown_of(const ConfineRequest& request) {
   if (request.folder.empty()) return {};
   return {request.folder};
 }
 
+std::vector<std::string> listed(const std::set<std::string>& paths) { return {paths.begin(), paths.end()}; }
+
 int confine(const ConfineRequest& request, const std::string& temporary) {
-  auto guarded = all_guarded(request);
+  auto guarded = guard(all_guarded(request), {request.root});
+  if (!guarded.trouble.empty()) return refuse(request, guarded.trouble, cannot_confine);
   std::vector<std::string> writable = {temporary};
   std::vector<Bind> binds;
   if (!request.read_only) {
@@ -174,13 +199,15 @@ int confine(const ConfineRequest& request, const std::string& temporary) {
     bool is_apart = !cache.empty() && !is_or_is_below(request.root, cache);
     if (is_apart && !own.empty() && make_folder(cache, 0700)) binds.push_back({own, cache, true});
     writable.push_back(request.root);
+    add_own_git(request, binds);
   }
   auto spaces = enter_namespaces({.empty_network = request.no_network,
                                   .writable = std::move(writable),
                                   .hidden = hidden_paths(request.root),
                                   .shown = shown_of(request),
-                                  .immovable = {request.root + "/.git"},
-                                  .readonly = std::move(guarded),
+                                  .immovable = listed(guarded.folders),
+                                  .links = listed(guarded.links),
+                                  .readonly = listed(guarded.readonly),
                                   .binds = std::move(binds)});
   // Without a namespace orphans would leave us, and be taken for a person's.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

@@ -14,6 +14,7 @@
 
 #include "base/guarded_paths.h"
 #include "platform/files/files.h"
+#include "platform/sandbox/git_settings.h"
 
 namespace cru {
 namespace {
@@ -68,11 +69,21 @@ std::vector<std::string> guarded_in_repository(const std::string& folder) {
   }
   for (auto each : guarded_paths())
     if (each.starts_with(".git/")) paths.push_back(fmt::format("{}/{}", folder, each));
-  for (fs::directory_iterator at(folder + "/.git/worktrees", error), end; !error && at != end;
-       at.increment(error))
-    for (auto name : {"config.worktree", "commondir", "gitdir"})
-      paths.push_back((at->path() / name).string());
+  for (auto& path : paths_in_git_settings(folder)) paths.push_back(std::move(path));
+  // As a whole: one may be added while somebody is confined.
+  paths.push_back(folder + "/.git/worktrees");
   return paths;
+}
+
+std::string own_git_folder(const std::string& root, const std::string& folder) {
+  constexpr std::string_view key = "gitdir: ";
+  if (folder == root) return {};
+  std::error_code error;
+  if (!fs::is_regular_file(fs::symlink_status(folder + "/.git", error))) return {};
+  auto text = read_file(folder + "/.git", 8192);
+  if (!text || !text->starts_with(key)) return {};
+  auto place = fs::canonical(text->substr(key.size(), text->find('\n') - key.size()), error);
+  return !error && place.parent_path() == root + "/.git/worktrees" ? place.string() : std::string();
 }
 
 std::vector<std::string> nested_repositories(const std::string& root) {

@@ -1,18 +1,25 @@
 #pragma once
 /// Which paths a confined program may not change, and which it never sees. For `cru confine`.
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cru {
 
 /// What a program may not change even where it may write: the guarded paths (base/guarded_paths.h) in `root`,
-/// except those that are hidden, and the same of git's for each of its worktrees.
+/// except those that are hidden, and what git keeps of its worktrees.
 std::vector<std::string> guarded_in(const std::string& root);
 /// Folders below `root` that have a `.git`: repositories, submodules, worktrees. The nearest first; what is
 /// deeper or later than a bounded search comes to is not found.
 std::vector<std::string> nested_repositories(const std::string& root);
 /// What of git's may not be changed in a folder that has a `.git`.
 std::vector<std::string> guarded_in_repository(const std::string& folder);
+/// Where git keeps what is of the worktree `folder` of the repository at `root`; empty if it is none. The
+/// others' are guarded as a whole, and here what names git's settings.
+std::string own_git_folder(const std::string& root, const std::string& folder);
+inline constexpr std::array<std::string_view, 3> worktree_settings = {"config.worktree", "commondir",
+                                                                      "gitdir"};
 /// What is in `folder` but not in `closed`: of a folder above a closed path what is in it, and so on. For
 /// Landlock, which knows no "all but": nothing new can be made beside a closed path. Links are left out.
 std::vector<std::string> entries_but(const std::string& folder, const std::vector<std::string>& closed);

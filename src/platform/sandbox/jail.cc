@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "platform/sandbox/call_filter.h"
 #include "platform/sandbox/socket_filter.h"
 
 namespace cru {
@@ -63,6 +64,7 @@ constexpr std::array path_lists = {
     PathList{"hidden", [](Jail& jail) -> Paths& { return jail.view.hidden; }},
     PathList{"shown", [](Jail& jail) -> Paths& { return jail.view.shown; }},
     PathList{"kept", [](Jail& jail) -> Paths& { return jail.view.immovable; }},
+    PathList{"links", [](Jail& jail) -> Paths& { return jail.view.links; }},
     PathList{"readonly", [](Jail& jail) -> Paths& { return jail.view.readonly; }},
     PathList{"landlock_writable", [](Jail& jail) -> Paths& { return jail.files.writable; }},
     PathList{"landlock_unreadable", [](Jail& jail) -> Paths& { return jail.files.unreadable; }},
@@ -151,6 +153,7 @@ bool lock_in(const Jail& jail, int rules) {
   ::setrlimit(RLIMIT_CORE, &no_core);
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   if (rules >= 0 && !enter_landlock(rules)) return false;
+  if (!filter_calls(jail.namespaces)) return false;
   // With mounts of its own the sockets of others are not there. Without, they can only be refused as such.
   if (!jail.namespaces) return filter_sockets(jail.network);
   return jail.network || filter_sockets(true);

@@ -1,6 +1,8 @@
 #include "platform/sandbox/jail.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +32,51 @@ TEST(Jail, WithoutNamespacesHasNoUnixSocketsAndWithoutANetworkNone) {
   EXPECT_EQ(sockets_in(jail), 1 | 4);
   jail.network = false;
   EXPECT_EQ(sockets_in(jail), 4);
+}
+
+/// Whether what a process tries once it is locked in is refused.
+bool is_refused(bool has_namespaces, bool (*attempt)()) {
+  pid_t child = ::fork();
+  if (child == 0) {
+    Jail jail;
+    jail.namespaces = has_namespaces;
+    ::_exit(!lock_in(jail, -1) ? 99 : attempt() ? 1 : 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2) << status;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(Jail, HasNoNamespacesOfItsOwn) {
+  for (bool has_namespaces : {true, false}) {
+    EXPECT_TRUE(is_refused(has_namespaces, [] { return ::unshare(CLONE_NEWUSER) == 0; }));
+    EXPECT_FALSE(is_refused(has_namespaces, [] { return ::unshare(CLONE_FILES) == 0; }));
+    EXPECT_FALSE(is_refused(has_namespaces, [] { return ::fork() >= 0; }));
+  }
+}
+
+TEST(Jail, WithoutNamespacesReachesNoLimitsOfOthersButItsOwn) {
+  constexpr auto set_others = [] {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+           ::prlimit(::getppid(), RLIMIT_NOFILE, &limit, nullptr) == 0;
+  };
+  constexpr auto read_others = [] {
+    rlimit limit{};
+    return ::prlimit(::getppid(), RLIMIT_NOFILE, nullptr, &limit) == 0;
+  };
+  constexpr auto set_own = [] {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+  };
+  EXPECT_TRUE(is_refused(false, set_others));
+  EXPECT_FALSE(is_refused(false, set_own));
+  EXPECT_FALSE(is_refused(true, read_others));
+  EXPECT_TRUE(is_refused(false, [] { return ::setpriority(PRIO_USER, 0, 0) == 0; }));
+  EXPECT_TRUE(
+      is_refused(false, [] { return ::setpriority(PRIO_PROCESS, static_cast<id_t>(::getppid()), 0) == 0; }));
+  EXPECT_FALSE(is_refused(false, [] { return ::setpriority(PRIO_PROCESS, 0, 19) == 0; }));
 }
 
 TEST(Jail, IsReadAsItWasWritten) {

@@ -111,6 +111,14 @@ bool keep(const std::string& path, bool readonly) {
   return tree && (!readonly || make_readonly(tree.get(), "", AT_EMPTY_PATH)) && put_tree(tree, path);
 }
 
+/// The same for a link, not for what it leads to.
+bool keep_link(const std::string& path) {
+  Fd tree(static_cast<int>(::syscall(SYS_open_tree, AT_FDCWD, path.c_str(),
+                                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW)));
+  return tree &&
+         ::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, path.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0;
+}
+
 /// Copies of the writable trees are taken as they are, put back upon a world that is read-only.
 bool make_all_readonly_but(const std::vector<std::string>& writable) {
   std::vector<std::pair<Fd, std::string>> trees;
@@ -123,8 +131,7 @@ bool make_all_readonly_but(const std::vector<std::string>& writable) {
 
 /// A superuser could read every disk by its device, so of them he sees none.
 bool make_small_dev() {
-  constexpr std::array<std::string_view, 7> devices = {"null",    "zero", "full", "random",
-                                                       "urandom", "tty",  "pts"};
+  constexpr std::array<std::string_view, 6> devices = {"null", "zero", "full", "random", "urandom", "tty"};
   std::vector<std::pair<Fd, std::string>> trees;
   for (auto name : devices)
     if (auto path = fmt::format("/dev/{}", name); ::access(path.c_str(), F_OK) == 0)
@@ -134,6 +141,7 @@ bool make_small_dev() {
   for (const auto& [tree, path] : trees)
     if (!make_place(tree, path, 4) || !put_tree(tree, path)) return false;
   ::mkdir("/dev/shm", 01777);
+  ::mkdir("/dev/pts", 0755);
   for (auto [to, at] : {std::pair("/proc/self/fd", "/dev/fd"), std::pair("/proc/self/fd/0", "/dev/stdin"),
                         std::pair("/proc/self/fd/1", "/dev/stdout"),
                         std::pair("/proc/self/fd/2", "/dev/stderr"), std::pair("pts/ptmx", "/dev/ptmx")})
@@ -171,11 +179,15 @@ bool arrange_mounts(const NamespaceWishes& wishes) {
   good = good && put_binds(wishes.early_binds, first) && make_all_readonly_but(wishes.writable) &&
          enter_folder_again();
   for (const auto& path : wishes.immovable) good = good && keep(path, false);
+  for (const auto& path : wishes.links) good = good && keep_link(path);
   for (const auto& path : wishes.readonly) good = good && keep(path, true);
   for (const auto& path : wishes.hidden) good = good && hide(path, wishes.shown);
   good = good && put_binds(wishes.binds, last);
   if (!wishes.shown.empty() || !wishes.binds.empty()) good = good && enter_folder_again();
   if (::geteuid() == 0) good = good && make_small_dev();
+  // The user's other terminals are not there to be read: it has those that are made in here.
+  good = good && mount_at("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+                          "newinstance,ptmxmode=0666,mode=0620");
   // Shared memory with others would be a way out, and a place to write.
   return good && mount_at("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
 }
@@ -213,9 +225,13 @@ int fork_into_namespaces(bool empty_network) {
 }
 
 bool finish_namespaces(const NamespaceWishes& wishes, unsigned uid, unsigned gid) {
-  if (is_unmapped() && !map_own_ids(uid, gid)) return false;
+  bool has_own_users = is_unmapped();
+  if (has_own_users && !map_own_ids(uid, gid)) return false;
   if (wishes.empty_network) raise_loopback();
-  return arrange_mounts(wishes) && mount_own_proc();
+  if (!arrange_mounts(wishes) || !mount_own_proc()) return false;
+  // Nobody in here can make further ones. The call filter refuses it as well, where this cannot be set.
+  if (has_own_users) (void)write_text("/proc/sys/user/max_user_namespaces", "0");
+  return true;
 }
 
 bool mount_own_proc() {

@@ -17,11 +17,12 @@ struct NamespaceWishes {
   std::vector<Bind> early_binds = {};  ///< before all the rest, which is looked for through them
   /// Everything else is mounted read-only, which also keeps modes, owners and times as they are.
   std::vector<std::string> writable;
-  std::vector<std::string> hidden;     ///< seen as empty folders, or as nothing to read
-  std::vector<std::string> shown;      ///< what is in hidden folders and is seen all the same
-  std::vector<std::string> immovable;  ///< cannot be moved away
-  std::vector<std::string> readonly;   ///< with all below; those inside `immovable` after those
-  std::vector<Bind> binds = {};        ///< one after another, upon all the above; `from` as it was before
+  std::vector<std::string> hidden;      ///< seen as empty folders, or as nothing to read
+  std::vector<std::string> shown;       ///< what is in hidden folders and is seen all the same
+  std::vector<std::string> immovable;   ///< cannot be moved away
+  std::vector<std::string> links = {};  ///< symbolic ones that cannot be replaced
+  std::vector<std::string> readonly;    ///< with all below; those inside `immovable` after those
+  std::vector<Bind> binds = {};         ///< one after another, upon all the above; `from` as it was before
 };
 
 /// What was to be had; the kernel or its administrator may refuse any of it.

@@ -1,4 +1,5 @@
 #include "runs/adapters/adapters.h"
+#include "inbox/parts.h"
 
 #include <gtest/gtest.h>
 
@@ -85,21 +86,26 @@ TEST(ClaudeAdapter, AnythingButAllowDenies) {
   EXPECT_EQ(behavior(""), R"({"behavior":"deny","message":"denied by the user"})");
 }
 
-TEST(ClaudeAdapter, SeveralQuestionsTakeOneLineEachOrAnObject) {
+TEST(ClaudeAdapter, SeveralQuestionsAreToldEachWithItsOptions) {
   auto line =
       R"({"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"AskUserQuestion",
-          "input":{"questions":[{"question":"DB?","options":[{"label":"a"}]},{"question":"Port?","options":[]}]}}})";
+          "input":{"questions":[{"question":"DB?","multiSelect":true,"options":[{"label":"a","description":"small"},
+          {"label":"b"}]},{"question":"Port?","options":[]}]}}})";
   auto asked = claude_adapter().read_line(1, line);
   ASSERT_TRUE(asked);
-  EXPECT_EQ(asked->prompt, "DB?\n  1) a\nPort?\n(answer with one line for each question, in this order)");
+  EXPECT_EQ(asked->prompt, "1. DB?\n   1) a\n   2) b\n2. Port?");
   EXPECT_TRUE(asked->options.empty()) << "a choice for one question says nothing of the other";
+  inbox::Question question{.id = "q", .task_id = "t", .run_uid = "u", .prompt = asked->prompt};
+  question.reply_context = asked->reply_context;
+  EXPECT_EQ(
+      to_text(inbox::to_json(inbox::parts_of(question))),
+      R"([{"prompt":"DB?","options":[{"label":"a","description":"small"},{"label":"b","description":""}],"takes_several":true},)"
+      R"({"prompt":"Port?","options":[],"takes_several":false}])");
   auto answers = [&](std::string_view text) {
     auto reply = parse_json(claude_adapter().reply(asked->reply_context, text));
     return to_text(reply->at("response").at("response").at("updatedInput").at("answers"));
   };
-  EXPECT_EQ(answers("SQLite\n5432"), R"({"DB?":"SQLite","Port?":"5432"})");
-  EXPECT_EQ(answers("1\n1"), R"({"DB?":"a","Port?":"1"})") << "a number chooses where there is a choice";
-  EXPECT_EQ(answers("SQLite"), R"({"DB?":"SQLite","Port?":""})");
+  EXPECT_EQ(answers("a, b\n5432"), R"({"DB?":"a, b","Port?":"5432"})");
   EXPECT_EQ(answers(R"({"Port?":"1","DB?":"x"})"), R"({"Port?":"1","DB?":"x"})");
 }
 

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "inbox/parts.h"
 #include "runs/adapters/adapters.h"
 
 namespace cru::runs {
@@ -19,22 +19,26 @@ std::vector<std::string> labels_of(const json::object& question) {
   return labels;
 }
 
-/// A single question and its labels to choose from. Several are one prompt that shows the labels of each:
-/// "Which DB?\n  1) SQLite\n  2) Postgres\nWhich port?".
-void read_questions(const json::object& input, Asked& asked) {
+inbox::Part part_of(const json::object& question) {
+  inbox::Part part{.prompt = std::string(text_or(question, "question")),
+                   .options = labels_of(question),
+                   .takes_several = bool_or(question, "multiSelect")};
+  if (const auto* options = array_at(question, "options"))
+    for (const auto& option : *options)
+      if (const auto* object = option.if_object())
+        part.descriptions.emplace_back(text_or(*object, "description"));
+  return part;
+}
+
+/// The questions that are asked at once; of a single one, the labels are its options.
+std::vector<inbox::Part> read_questions(const json::object& input, Asked& asked) {
+  std::vector<inbox::Part> parts;
   const auto* questions = array_at(input, "questions");
-  if (!questions) return;
-  for (const auto& item : *questions) {
-    const auto* question = item.if_object();
-    if (!question) continue;
-    if (!asked.prompt.empty()) asked.prompt += "\n";
-    asked.prompt += text_or(*question, "question");
-    auto labels = labels_of(*question);
-    if (questions->size() == 1) asked.options = std::move(labels);
-    for (size_t i = 0; questions->size() > 1 && i < labels.size(); ++i)
-      asked.prompt += fmt::format("\n  {}) {}", i + 1, labels[i]);
-  }
-  if (questions->size() > 1) asked.prompt += "\n(answer with one line for each question, in this order)";
+  for (const auto& item : questions ? *questions : json::array())
+    if (const auto* question = item.if_object()) parts.push_back(part_of(*question));
+  asked.prompt = inbox::prompt_of(parts);
+  if (parts.size() == 1) asked.options = parts[0].options;
+  return parts;
 }
 
 /// "Bash: touch file" says more than a JSON dump; the whole input stays in the reply's context.
@@ -42,14 +46,6 @@ std::string describe_tool(std::string_view tool, const json::object& input) {
   for (auto key : {"command", "file_path", "path", "url", "pattern", "query"})
     if (auto text = text_or(input, key); !text.empty()) return fmt::format("Allow {}: {}", tool, text);
   return fmt::format("Allow {}: {}", tool, cut_with_ellipsis(to_text(input), 2000));
-}
-
-/// The label whose number was given; else what was given.
-std::string chosen(const std::vector<std::string>& labels, std::string_view given) {
-  size_t number = 0;
-  auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), number);
-  bool is_number = error == std::errc() && end == given.data() + given.size();
-  return is_number && number >= 1 && number <= labels.size() ? labels[number - 1] : std::string(given);
 }
 
 /// One answer a question: a JSON object from question to answer, or one line for each in order.
@@ -60,7 +56,7 @@ json::object to_answers(const json::array& questions, std::string_view answer) {
     const auto* question = item.if_object();
     if (!question) continue;
     auto end = questions.size() > 1 ? answer.find('\n') : std::string_view::npos;
-    answers[text_or(*question, "question")] = chosen(labels_of(*question), trim(answer.substr(0, end)));
+    answers[text_or(*question, "question")] = trim(answer.substr(0, end));
     answer = end == std::string_view::npos ? std::string_view() : answer.substr(end + 1);
   }
   return answers;
@@ -145,15 +141,15 @@ class ClaudeAdapter final : public Adapter {
     auto tool = text_or(*request, "tool_name");
     if (!input || request_id.empty()) return {};
     Asked asked{.key = std::string(request_id), .prompt = {}, .options = {}, .reply_context = {}};
-    asked.reply_context = to_text(
-        json::object{{"form", "claude"}, {"request_id", request_id}, {"tool", tool}, {"input", *input}});
+    json::object context{{"form", "claude"}, {"request_id", request_id}, {"tool", tool}, {"input", *input}};
     if (tool == "AskUserQuestion") {
-      read_questions(*input, asked);
+      context[inbox::parts_field] = inbox::to_json(read_questions(*input, asked));
     } else {
       asked.kind = inbox::Kind::permission;
       asked.prompt = describe_tool(tool, *input);
       asked.options = {"allow", "deny"};
     }
+    asked.reply_context = to_text(context);
     return asked;
   }
 

@@ -44,6 +44,10 @@ export function bytesOf(lines, stream) {
 /// Talks to the daemon of the project in `root`, whoever has started it.
 export class Client {
   constructor(root) {
+    this.moveTo(root);
+  }
+  /// Where the project is from now on.
+  moveTo(root) {
     this.root = root;
     this.socket = join(root, ".coven/covend.sock");
   }

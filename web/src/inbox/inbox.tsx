@@ -8,9 +8,37 @@ import { files_to_trust } from "../trust/model.ts";
 import { TrustCard } from "../trust/trust_card.tsx";
 import { Lines } from "../ui/lines.tsx";
 import { answer, questions } from "./model.ts";
-import type { Question } from "./wire.ts";
+import { answersOf, descriptionOf, partsToAnswer, toggled } from "./state.ts";
+import type { Part, Question } from "./wire.ts";
 
 type OpenAsker = (question: Question) => void;
+
+/// Several questions that are asked at once: each with its options and a line for other words, sent together.
+function PartsForm({ parts, sending, send }: { parts: Part[]; sending: boolean; send: (answers: string[]) => void }) {
+  const [chosen, setChosen] = useState<string[][]>([]);
+  const [typed, setTyped] = useState<string[]>([]);
+  const answers = answersOf(parts, chosen, typed);
+  const put = <T,>(list: T[], n: number, value: T): T[] => parts.map((_, at) => (at === n ? value : list[at]) as T);
+  return (
+    <form class="card-parts" onSubmit={(event) => { event.preventDefault(); if (answers) send(answers); }}>
+      {parts.map((part, n) => (
+        <fieldset class="card-part" key={n} disabled={sending}>
+          <legend class="card-prompt">{parts.length > 1 && `${n + 1}. `}<Lines text={part.prompt} /></legend>
+          {part.options.map(({ label, description }, at) => (
+            <label class="card-choice" key={at}>
+              <input type={part.takes_several ? "checkbox" : "radio"} name={`part-${n}`} checked={(chosen[n] ?? []).includes(label)}
+                onChange={() => setChosen(put(chosen, n, toggled(part, chosen[n] ?? [], label)))} />
+              <span>{at + 1}) {safeText(label)}{description && <small> — {safeText(description)}</small>}</span>
+            </label>
+          ))}
+          <input class="card-words" aria-label={`Answer to: ${part.prompt}`} placeholder={part.options.length ? "Or type an answer" : "Your answer"}
+            value={typed[n] ?? ""} onInput={(event) => setTyped(put(typed, n, event.currentTarget.value))} />
+        </fieldset>
+      ))}
+      <button type="submit" class="button" disabled={sending || !answers}>{parts.length > 1 ? "Send all answers" : "Send"}</button>
+    </form>
+  );
+}
 
 function Card({ question, openAsker }: { question: Question; openAsker: OpenAsker }) {
   const [text, setText] = useState("");
@@ -18,11 +46,12 @@ function Card({ question, openAsker }: { question: Question; openAsker: OpenAske
   const [error, setError] = useState("");
   const permission = question.kind === "permission";
   const options = question.options?.length || !permission ? question.options ?? [] : ["allow", "deny"];
-  const send = async (choice: string) => {
+  const parts = partsToAnswer(question);
+  const send = async (...answers: string[]) => {
     setSending(true);
     setError("");
     try {
-      const reply = await answer(question.id, choice);
+      const reply = await answer(question.id, answers);
       if (!reply.delivered) setError(`The answer was saved but not delivered: ${reply.delivery_error ?? "the run is not reading its input"}`);
     } catch (error) {
       if (error instanceof CallFailed && error.status === 409 && !/withdrawn/.test(error.message)) setError("This question has already been answered.");
@@ -38,19 +67,21 @@ function Card({ question, openAsker }: { question: Question; openAsker: OpenAske
         <button type="button" class="plain" onClick={() => openAsker(question)}>{question.task_id}</button>
         <span>{permission ? "asks for permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
       </p>
-      <p class="card-prompt"><Lines text={question.prompt} /></p>
-      {options.length > 0 && (
-        <div class="card-options" role="group" aria-label="Options">
-          {options.map((option) => (
-            <button type="button" class="button" key={option} disabled={sending} onClick={() => send(option)}>{safeText(option)}</button>
-          ))}
-        </div>
-      )}
-      <form class="card-form" onSubmit={(event) => { event.preventDefault(); if (text.trim()) void send(permission ? `deny: ${text}` : text); }}>
-        <input aria-label={`Answer to ${question.task_id}`} placeholder={permission ? "Deny with a reason" : options.length ? "Or type an answer" : "Your answer"}
-          value={text} disabled={sending} onInput={(event) => setText(event.currentTarget.value)} />
-        <button type="submit" class="button is-quiet" disabled={sending || !text.trim()}>{permission ? "Deny" : "Send"}</button>
-      </form>
+      {parts.length ? <PartsForm parts={parts} sending={sending} send={(answers) => void send(...answers)} /> : <>
+        <p class="card-prompt"><Lines text={question.prompt} /></p>
+        {options.length > 0 && (
+          <div class="card-options" role="group" aria-label="Options">
+            {options.map((option) => (
+              <button type="button" class="button" key={option} disabled={sending} onClick={() => send(option)}>{safeText(option)}{descriptionOf(question, option) && <small class="card-about"> — {safeText(descriptionOf(question, option))}</small>}</button>
+            ))}
+          </div>
+        )}
+        <form class="card-form" onSubmit={(event) => { event.preventDefault(); if (text.trim()) void send(permission ? `deny: ${text}` : text); }}>
+          <input aria-label={`Answer to ${question.task_id}`} placeholder={permission ? "Deny with a reason" : options.length ? "Or type an answer" : "Your answer"}
+            value={text} disabled={sending} onInput={(event) => setText(event.currentTarget.value)} />
+          <button type="submit" class="button is-quiet" disabled={sending || !text.trim()}>{permission ? "Deny" : "Send"}</button>
+        </form>
+      </>}
       {error && <p class="error" role="alert">{error}</p>}
     </li>
   );

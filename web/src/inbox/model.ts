@@ -12,5 +12,5 @@ export function applyQuestionEvents(events: readonly LogEvent[]): void {
   known.value = applyQuestions(known.peek(), events);
 }
 
-export const answer = (id: string, text: string) =>
-  post<{ delivered: boolean; delivery_error?: string | null }>(`/questions/${encodeURIComponent(id)}/answer`, { answer: text });
+export const answer = (id: string, answers: string[]) =>
+  post<{ delivered: boolean; delivery_error?: string | null }>(`/questions/${encodeURIComponent(id)}/answer`, { answers });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { event } from "../base/event_fixture.ts";
-import { applyQuestions, pending } from "./state.ts";
-import type { Question } from "./wire.ts";
+import { answersOf, applyQuestions, descriptionOf, partsToAnswer, pending, toggled } from "./state.ts";
+import type { Part, Question } from "./wire.ts";
 
 const none: ReadonlyMap<string, Question> = new Map();
 
@@ -21,4 +21,30 @@ test("a question is pending until it is answered, also one that was sent again w
 
 test("other events do not change the questions", () => {
   assert.equal(applyQuestions(none, [event("agent.started", {}, "a")]), none);
+});
+
+const part = (prompt: string, labels: string[], takes_several = false, description = ""): Part => ({ prompt, takes_several, options: labels.map((label) => ({ label, description })) });
+const asks = (...questions: Part[]): Question => ({ id: "q", task_id: "a", prompt: "?", status: "pending", questions });
+
+test("several questions and several options are answered in a form; one option of one question is a button", () => {
+  assert.equal(partsToAnswer(asks()).length, 0);
+  assert.equal(partsToAnswer(asks(part("DB?", ["a", "b"]))).length, 0, "buttons do");
+  assert.equal(partsToAnswer(asks(part("DB?", ["a", "b"], true))).length, 1);
+  assert.equal(descriptionOf(asks(part("DB?", ["a"], false, "a file")), "a"), "a file");
+  assert.equal(descriptionOf(asks(), "a"), "");
+  assert.equal(partsToAnswer(asks(part("DB?", ["a"]), part("Port?", []))).length, 2);
+});
+
+test("an option replaces another, unless several may be chosen", () => {
+  assert.deepEqual(toggled(part("?", ["a", "b"]), ["a"], "b"), ["b"]);
+  const several = part("?", ["a", "b", "c"], true);
+  assert.deepEqual(toggled(several, ["c"], "a"), ["a", "c"]);
+  assert.deepEqual(toggled(several, ["a", "c"], "a"), ["c"]);
+});
+
+test("there is an answer for each question or none is sent; what is typed goes before what is chosen", () => {
+  const parts = [part("DB?", ["a", "b"], true), part("Port?", [])];
+  assert.equal(answersOf(parts, [["a"]], []), null);
+  assert.deepEqual(answersOf(parts, [["a", "b"]], ["", " 80 "]), ["a, b", "80"]);
+  assert.deepEqual(answersOf(parts, [["a"], []], ["neither", "80"]), ["neither", "80"]);
 });

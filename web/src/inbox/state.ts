@@ -1,6 +1,6 @@
 // How events change the questions to the user. Pure.
 import type { LogEvent } from "../base/event.ts";
-import type { Question } from "./wire.ts";
+import type { Part, Question } from "./wire.ts";
 
 const isPending = (question: Question): boolean => question.status === "pending";
 export const isQuestionEvent = (event: LogEvent): boolean => event.type.includes("question");
@@ -27,4 +27,27 @@ function applyOne(questions: Map<string, Question>, event: LogEvent): void {
 /// The unanswered questions, oldest first.
 export function pending(questions: ReadonlyMap<string, Question>): Question[] {
   return [...questions.values()].filter(isPending).sort((a, b) => (a.asked_at ?? "").localeCompare(b.asked_at ?? ""));
+}
+
+/// What is answered in a form: several questions, or several options of one. Otherwise none, and the options are buttons.
+export function partsToAnswer(question: Question): Part[] {
+  const parts = question.questions ?? [];
+  return parts.length > 1 || parts.some(({ takes_several }) => takes_several) ? parts : [];
+}
+
+/// What the asker says of an option of its only question.
+export const descriptionOf = (question: Question, label: string): string =>
+  question.questions?.[0]?.options.find((option) => option.label === label)?.description ?? "";
+
+/// The choice after a click on an option: the only one, or one more or less of several, in the order of the options.
+export function toggled(part: Part, chosen: readonly string[], label: string): string[] {
+  if (!part.takes_several) return [label];
+  const next = chosen.includes(label) ? chosen.filter((each) => each !== label) : [...chosen, label];
+  return part.options.map((option) => option.label).filter((each) => next.includes(each));
+}
+
+/// The answer to each part: what is typed, else what is chosen; null while one has neither.
+export function answersOf(parts: readonly Part[], chosen: readonly (readonly string[])[], typed: readonly string[]): string[] | null {
+  const answers = parts.map((_, n) => typed[n]?.trim() || (chosen[n] ?? []).join(", "));
+  return answers.every(Boolean) ? answers : null;
 }

@@ -1,11 +1,20 @@
 // A question, as sent by GET /questions and in the data of events.
 
+/// One of the things that a question asks at once, with its own options.
+export interface Part {
+  prompt: string;
+  options: { label: string; description: string }[];
+  takes_several: boolean;
+}
+
 export interface Question {
   id: string;
   task_id: string;
   kind?: "question" | "permission";
   prompt: string;
   options?: string[];
+  /// What Claude Code asks, each with its options; empty for other askers.
+  questions?: Part[];
   status: "pending" | "answered" | "expired";
   response?: string | null;
   delivered?: boolean;

@@ -232,7 +232,7 @@ Result<> choose_project(Context& context, const Globals& globals) {
 bool is_project(const api::Project& project, const Globals& globals) {
   if (!globals.project.empty() || !api::own_environment("CRU_PROJECT").value_or("").empty()) return true;
   std::error_code error;
-  for (const char* marker : {".crucible", ".coven", ".git"})
+  for (const char* marker : {".crucible", ".coven", ".git", "teams.yaml"})
     if (std::filesystem::exists(std::filesystem::symlink_status(project.root + "/" + marker, error)))
       return true;
   return false;

@@ -328,7 +328,7 @@ TEST_F(Cli, ATaskAloneIsNoCommandAndSaysWhatWasMeant) {
   auto offered = cru({"run", "fix the bug's cause"});
   EXPECT_EQ(offered.code, 3);
   EXPECT_NE(offered.err.find("is neither an agent nor a program"), std::string::npos) << offered.err;
-  EXPECT_NE(offered.err.find("cru run --backend "), std::string::npos) << offered.err;
+  EXPECT_NE(offered.err.find("task: cru run "), std::string::npos) << offered.err;
   EXPECT_NE(offered.err.find("cru chat -m 'fix the bug'\\''s cause'"), std::string::npos) << offered.err;
   EXPECT_EQ(offered.err.find("cru run -- "), std::string::npos) << offered.err;
   auto command = cru({"run", "--id", "x", "sh -c true"});
@@ -348,7 +348,7 @@ TEST_F(Cli, ABackendMayNeedNoTask) {
   EXPECT_FALSE(parse_json(daemon.requests().back().body)->as_object().contains("task"));
   auto refused = cru({"run", "--backend", "claude", "--detach"});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_NE(refused.err.find("cru run --backend claude \"TASK\""), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("cru run claude \"TASK\""), std::string::npos) << refused.err;
 }
 
 /// Two runs that ask: one once, one twice.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view global_options = R"(Global options:
   --json          print only the daemon's JSON
-  --project DIR   the project; default: the one that contains the current directory
+  --project DIR   the project; default: the one around the current directory
   --no-color      disable colours; the variable NO_COLOR does the same
   -h, --help      show this help
 )";
@@ -32,9 +32,56 @@ std::string usage_of(const Command& command) {
   return out;
 }
 
+constexpr size_t page_width = 80;
+
+/// Words on lines of at most 80 columns; the first line begins at column `at`, the others behind `indent`.
+std::string wrapped(std::string_view text, size_t at, size_t indent) {
+  std::string out;
+  for (bool begins = true; !text.empty();) {
+    auto word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    auto width = display_width(word);
+    if (!begins && at + 1 + width > page_width) {
+      out += "\n" + std::string(indent, ' ');
+      at = indent;
+      begins = true;
+    }
+    out += (begins ? "" : " ") + std::string(word);
+    at += width + (begins ? 0 : 1);
+    begins = false;
+  }
+  return out;
+}
+
+/// A paragraph may go over several lines of the source; lines that are indented stay as they are.
+std::string paragraphs(std::string_view text) {
+  std::string out, words;
+  auto flush = [&] {
+    if (!words.empty()) out += wrapped(words, 0, 0) + "\n";
+    words.clear();
+  };
+  while (!text.empty()) {
+    auto row = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), row.size() + 1));
+    if (row.empty() || row.starts_with(' ')) {
+      flush();
+      out += std::string(row) + "\n";
+    } else {
+      words += (words.empty() ? "" : " ") + std::string(row);
+    }
+  }
+  flush();
+  return out;
+}
+
+/// A left side that is too wide for its column has the right side below it.
 std::string line(const std::string& left, const std::string& right, size_t width) {
+  constexpr size_t widest = 30;
+  width = std::min(width, widest);
   auto have = display_width(left);
-  return fmt::format("  {}{}  {}\n", left, std::string(have < width ? width - have : 0, ' '), right);
+  auto begin = have > width ? fmt::format("  {}\n{}", left, std::string(width + 4, ' '))
+                            : fmt::format("  {}{}  ", left, std::string(width - have, ' '));
+  return begin + wrapped(right, width + 4, width + 4) + "\n";
 }
 
 std::string lines_of(const std::vector<const Command*>& list) {
@@ -119,8 +166,8 @@ std::set<std::string> paths_of(std::string_view verbs) {
 }
 
 std::string overview_line(std::string_view verbs, std::string_view purpose) {
-  constexpr size_t width = 36;
-  // A long list of verbs has its purpose right behind it: the column stays narrow.
+  // A long list of verbs has its purpose below it: the column stays narrow.
+  constexpr size_t width = 18;
   return line(std::string(verbs), std::string(purpose), width);
 }
 
@@ -151,16 +198,17 @@ std::string help_overview(std::span<const Command> commands) {
         out += overview_line(command.path, command.summary);
   }
   out +=
-      "\nEvery command has --help, --json, --project DIR and --no-color. A noun alone lists: cru locks.\n"
-      "Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 denied, 5 daemon unreachable,\n"
-      "6 the run failed, 7 timeout, 8 waits for your trust, 130 interrupted.\n";
+      "\nEvery command has --help, --json, --project DIR and --no-color.\n"
+      "A noun alone lists: cru locks. Exit codes: 0 success, 1 failure, 2 usage error,\n"
+      "3 not found, 4 denied, 5 daemon unreachable, 6 the run failed, 7 timeout,\n"
+      "8 waits for your trust, 130 interrupted.\n";
   return out;
 }
 
 std::string help_short() {
   return "cru supervises a crew of AI agents on this machine.\n\n"
          "  cru run -- COMMAND…                  run a command; it survives this terminal\n"
-         "  cru run --backend claude \"TASK\"      give an agent a task\n"
+         "  cru run claude \"TASK\"                give an agent a task\n"
          "  cru ps                               list runs\n"
          "  cru logs -f ID                       follow the output of a run\n"
          "  cru questions                        list questions that need your answer\n"
@@ -169,9 +217,9 @@ std::string help_short() {
 }
 
 std::string help_for(std::span<const Command> commands, const Command& command) {
-  auto out = fmt::format("{}\n\nUsage: {}\n", command.summary, usage_of(command));
-  if (command.path == "run") out += "       cru run [options] --backend NAME [TASK]\n";
-  if (!command.details.empty()) out += fmt::format("\n{}\n", command.details);
+  auto out = fmt::format("{}\n\nUsage: {}\n", wrapped(command.summary, 0, 0), usage_of(command));
+  if (command.path == "run") out += "       cru run [options] BACKEND [TASK]\n";
+  if (!command.details.empty()) out += "\n" + paragraphs(command.details);
   std::vector<std::pair<std::string, std::string>> rows;
   for (const auto& argument : command.arguments)
     if (!argument.summary.empty()) rows.emplace_back(to_upper(argument.name), argument.summary);

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "api/operation.h"
+#include "edges/cli/core/asking.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
 #include "edges/cli/core/sentences.h"
@@ -105,6 +106,8 @@ std::string nothing_of(const Operation& operation) {
   if (operation.name == "discover_agents") return "no other agents";
   if (operation.name == "list_teams") return "no members";
   if (operation.name == "check_locks") return "no locks";
+  if (operation.name == "list_crew")
+    return "nobody is at work here now; those that have ended: cru crew --all";
   return fmt::format("no {}", operation.cli.list == "agents" ? "runs" : operation.cli.list);
 }
 
@@ -118,6 +121,17 @@ void leave_out_unused(std::vector<std::string_view>& columns, const json::array&
              return value && !value->is_null();
            });
   });
+}
+
+/// Several that are asked at once are one row.
+void shorten_questions(json::array& rows) {
+  for (auto& row : rows) {
+    if (!row.is_object()) continue;
+    auto& question = row.get_object();
+    auto prompt = asked_in_short(question), options = options_in_short(question);
+    question["prompt"] = std::move(prompt);
+    question["options"] = std::move(options);
+  }
 }
 
 /// Names only what the verb has.
@@ -142,6 +156,8 @@ Result<int> show_reply(Context& context, const Operation& operation, const std::
     return 0;
   }
   auto& object = value->get_object();
+  // Of a team, those that were started are told beside those that were not.
+  if (refused && object.contains("agents")) context.print(sentence_of(operation.name, object, context.out));
   if (refused) return context.show(refusal_of(object));
   if (operation.cli.list.empty()) {
     if (auto* found = object.find("success"); found != object.end()) object.stable_erase(found);
@@ -158,6 +174,7 @@ Result<int> show_reply(Context& context, const Operation& operation, const std::
     for (auto& row : *rows)
       if (row.is_object()) row.get_object()["id"] = std::string(text_or(row.get_object(), "task_id"));
   }
+  if (rows && operation.name == "list_questions") shorten_questions(*rows);
   if (rows && operation.name == "list_runs") leave_out_unused(columns, *rows);
   if (!rows || rows->empty())
     context.note(nothing_of(operation));

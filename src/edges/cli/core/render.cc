@@ -8,6 +8,7 @@
 
 #include "base/plain_words.h"
 #include "base/text.h"
+#include "edges/cli/core/columns.h"
 
 namespace cru::cli {
 namespace {
@@ -52,6 +53,24 @@ constexpr size_t max_name_columns = 40;
 bool is_name_field(std::string_view field) {
   return is_one_of(field,
                    {"name", "parent", "agent_id", "agent_name", "written_by", "locked_by", "claimed_by"});
+}
+
+std::vector<size_t> natural_widths(const Cells& cells, size_t columns) {
+  std::vector<size_t> widths(columns);
+  for (const auto& line : cells)
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], display_width(line[i]));
+  return widths;
+}
+
+/// On a terminal as many as fit into it; 0: not shown.
+std::vector<size_t> column_widths(std::span<const std::string_view> fields, Cells& cells,
+                                  const Style& style) {
+  auto widths = natural_widths(cells, fields.size());
+  size_t all = 2 * (widths.size() - 1);
+  for (size_t width : widths) all += width;
+  if (!style.tty || all <= style.width) return widths;
+  shorten_ids(fields, cells);
+  return fit_columns(fields, cells, style.width);
 }
 
 std::string padded(const std::string& text, size_t width) {
@@ -114,7 +133,7 @@ std::string cell(std::string_view field, const json::value& value, const Style& 
 }
 
 std::string table(std::span<const std::string_view> columns, const json::array& rows, const Style& style) {
-  std::vector<std::vector<std::string>> cells(1);
+  Cells cells(1);
   // A column is a field, and behind a space its title where it is not the usual one.
   std::vector<std::string_view> fields;
   for (auto column : columns) {
@@ -136,23 +155,23 @@ std::string table(std::span<const std::string_view> columns, const json::array& 
       if (is_name_field(column)) line.back() = truncate(line.back(), max_name_columns);
     }
   }
-  std::vector<size_t> widths(columns.size());
-  for (const auto& line : cells)
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], display_width(line[i]));
+  auto widths = column_widths(fields, cells, style);
   std::string out;
   for (size_t number = 0; number < cells.size(); ++number) {
     std::string text;
     size_t used = 0;
     for (size_t i = 0; i < columns.size(); ++i) {
-      bool last = i + 1 == columns.size();
+      if (widths[i] == 0) continue;
       size_t left = style.width > used ? style.width - used : 1;
-      auto shown = style.tty ? truncate(cells[number][i], left) : cells[number][i];
-      auto filled = last ? shown : padded(shown, std::min(widths[i], style.tty ? left : widths[i]));
+      auto shown = style.tty ? truncate(cells[number][i], std::min(left, widths[i])) : cells[number][i];
+      auto filled = padded(shown, widths[i]);
       bool is_status = fields[i] == "status" || fields[i] == "badge";
       auto colour = number == 0 ? Colour::bold : is_status ? status_colour(cells[number][i]) : Colour::none;
-      text += style.paint(filled, colour);
-      if (!last) text += "  ";
-      used += display_width(filled) + 2;
+      bool is_last = std::all_of(widths.begin() + static_cast<std::ptrdiff_t>(i) + 1, widths.end(),
+                                 [](size_t width) { return width == 0; });
+      text += style.paint(is_last ? shown : filled, colour);
+      if (!is_last) text += "  ";
+      used += widths[i] + 2;
       if (style.tty && used >= style.width) break;
     }
     while (text.ends_with(' ')) text.pop_back();

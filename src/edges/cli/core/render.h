@@ -26,8 +26,8 @@ struct Style {
 std::string relative_time(Time time, Time now);
 /// A field's value in one line: times by the style, lists joined, null as "-".
 std::string cell(std::string_view field, const json::value& value, const Style& style);
-/// `rows` under a header line; a column is a field, or "field TITLE". The last column takes what room is
-/// left, on a terminal only.
+/// `rows` under a header line; a column is a field, or "field TITLE". On a terminal, columns give way until
+/// the others fit (columns.h).
 std::string table(std::span<const std::string_view> columns, const json::array& rows, const Style& style);
 /// One record, a field a line; null fields are left out.
 std::string record(const json::object& object, const Style& style);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "edges/cli/core/asking.h"
 
 namespace cru::cli {
 namespace {
@@ -130,28 +131,29 @@ std::string cleaned_up(const json::object& reply, const Style&) {
                      how_many(int_or(reply, "work_requeued"), "work item"));
 }
 
+/// Several answers are lines of one.
+std::string answer_in_short(const json::object& reply) {
+  std::string text(text_or(reply, "response"));
+  for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 3) text.replace(at, 1, " / ");
+  return safe_for_terminal(text);
+}
+
 std::string answered(const json::object& reply, const Style&) {
-  return fmt::format("answered {} with \"{}\": {}\n", said(reply, "task_id"), said(reply, "response"),
+  return fmt::format("answered {} with \"{}\": {}\n", said(reply, "task_id"), answer_in_short(reply),
                      said(reply, "message"));
 }
 
 std::string question_page(const json::object& question, const Style& style) {
-  auto out = fmt::format("{} asks: {}\n", said(question, "task_id"),
-                         safe_for_terminal(text_or(question, "prompt"), Newlines::keep));
-  int number = 0;
-  if (const auto* options = array_at(question, "options"))
-    for (const auto& option : *options)
-      if (option.is_string())
-        out += fmt::format("  {}) {}\n", ++number, safe_for_terminal(option.get_string()));
+  auto out = fmt::format("{} asks: {}", said(question, "task_id"), asked_text(question));
   Details details(style);
   auto status = said(question, "status");
   details.add("status", style.paint(status, status_colour(status)));
   details.add("asked", shown(question, "asked_at", style));
-  if (has(question, "response")) details.add("answer", said(question, "response"));
+  if (has(question, "response")) details.add("answer", answer_in_short(question));
   if (has(question, "delivery_error")) details.add("not delivered", said(question, "delivery_error"));
   if (has(question, "withdrawn_because")) details.add("withdrawn", said(question, "withdrawn_because"));
   if (status == "pending")
-    details.add("to answer", fmt::format("cru questions answer {} ANSWER", said(question, "id")));
+    details.add("to answer", fmt::format("cru questions answer {}", said(question, "id")));
   return out + details.text();
 }
 
@@ -167,11 +169,14 @@ std::string team_changed(const json::object& reply, const Style&) {
       out += fmt::format("{} is already running", name);
     else if (status == "down")
       out += fmt::format("{} was not running", name);
+    else if (status == "failed")
+      out += fmt::format("{} failed: {}", name, said(agent, "error"));
     else if (status == "waiting")
       out += fmt::format("{} waits: {}", name, said(agent, "message"));
     else
       out += fmt::format("{} {}", status, name);
-    if (auto run = said(agent, "task_id"); !run.empty()) out += fmt::format(" (run {})", run);
+    if (auto run = said(agent, "task_id"); !run.empty() && status != "failed")
+      out += fmt::format(" (run {})", run);
     out += "\n";
   }
   return out;
@@ -247,6 +252,14 @@ std::string why_of(const json::object& run) {
   return why;
 }
 
+/// "54074 tokens, $0.27"; empty where nothing is known.
+std::string spent_by(const json::object& run) {
+  auto spent = said(run, "spent");
+  if (!has(run, "tokens")) return spent;
+  auto tokens = how_many(int_or(run, "tokens"), "token");
+  return spent.starts_with('$') ? fmt::format("{}, {}", tokens, spent) : tokens;
+}
+
 /// "is running", "has failed", "was killed".
 std::string_view verb_for(std::string_view status) {
   if (status == "killed") return "was";
@@ -262,7 +275,7 @@ bool is_on_page(std::string_view field) {
                            "last_seq",     "created_at",     "started_at",     "ended_at",
                            "pty",          "kill_requested", "trace_id",       "pending_questions",
                            "badge",        "badge_since",    "badge_evidence", "member",
-                           "waits_for"});
+                           "waits_for",    "tokens",         "cost_usd",       "spent"});
 }
 
 using Sentence = std::string (*)(const json::object&, const Style&);
@@ -316,6 +329,7 @@ std::string run_page(const json::object& run, const Style& style) {
     if (has(run, field)) details.add(name, shown(run, field, style));
   details.add("output", fmt::format("{}: cru logs {}", how_many(int_or(run, "last_seq"), "line"),
                                     said(run, "task_id")));
+  details.add("spent", spent_by(run));
   if (auto pending = int_or(run, "pending_questions"); pending > 0)
     details.add("needs you", fmt::format("{}: cru questions", how_many(pending, "question")));
   for (const auto& [key, value] : run)

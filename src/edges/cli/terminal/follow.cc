@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "edges/cli/core/asking.h"
 #include "edges/cli/core/ids.h"
 #include "edges/cli/terminal/question_watch.h"
 #include "platform/files/readiness.h"
@@ -110,21 +111,18 @@ class Follower {
   bool show_question(const json::object& question) {
     printer_.finish();
     std::string id(text_or(question, "id"));
-    auto text = fmt::format("{} {}\n", context_.err.paint("?", Colour::cyan),
-                            safe_for_terminal(text_or(question, "prompt"), Newlines::keep));
-    size_t number = 0;
-    if (const auto* options = array_at(question, "options"))
-      for (const auto& option : *options)
-        if (option.is_string())
-          text += fmt::format("  {}) {}\n", ++number, safe_for_terminal(option.get_string()));
-    text += fmt::format("  → cru questions answer {} …\n", id);
-    write_out(standard_error, text);
-    return !is_terminal(standard_input) || ask_here(id);
+    bool asks_here = is_terminal(standard_input);
+    bool one_by_one = asks_here && parts_in(question).size() > 1;
+    auto text = one_by_one ? fmt::format("{} questions\n", parts_in(question).size()) : asked_text(question);
+    write_out(standard_error, fmt::format("{} {}  → cru questions answer {}\n",
+                                          context_.err.paint("?", Colour::cyan), text, id));
+    return !asks_here || ask_here(id, question);
   }
 
-  /// Reads the answer from the terminal, unless it is given elsewhere first.
-  bool ask_here(const std::string& id) {
-    write_out(standard_error, "answer: ");
+  /// Reads the answers from the terminal, unless they are given elsewhere first.
+  bool ask_here(const std::string& id, const json::object& question) {
+    AnswerSheet sheet(question);
+    write_out(standard_error, sheet.prompt());
     for (;;) {
       std::array<Awaited, 2> awaited = {{{.fd = standard_input}, {.fd = signals_.fd()}}};
       auto waited = wait_ready(awaited, 1s);
@@ -134,14 +132,16 @@ class Follower {
         return signal == 0 || go_on_after(signal);
       }
       if (waited == Waited::ready) {
-        auto answer = read_in(standard_input);
-        if (answer.empty()) return true;
-        while (answer.ends_with('\n')) answer.pop_back();
-        auto sent = client_.post(question_path(id) + "/answer", {{"answer", answer}, {"only_options", true}});
+        auto typed = read_in(standard_input);
+        if (typed.empty()) return true;
+        take_lines(sheet, typed);
+        if (!sheet.is_complete()) continue;
+        auto sent = client_.post(question_path(id) + "/answer", sheet.body());
         if (sent) return true;
         context_.show(sent.error());
         if (sent.error().code != Code::invalid_argument) return true;
-        write_out(standard_error, "answer: ");
+        sheet = AnswerSheet(question);
+        write_out(standard_error, sheet.prompt());
         continue;
       }
       auto now = client_.get(question_path(id));
@@ -150,6 +150,16 @@ class Follower {
                   fmt::format("\ncru: the question was {} by another client\n", text_or(*now, "status")));
         return true;
       }
+    }
+  }
+
+  /// Of a terminal, which gives whole lines: what is typed ahead may be several.
+  static void take_lines(AnswerSheet& sheet, std::string_view typed) {
+    while (!typed.empty() && !sheet.is_complete()) {
+      auto line = typed.substr(0, typed.find('\n'));
+      typed.remove_prefix(std::min(typed.size(), line.size() + 1));
+      write_out(standard_error, sheet.take(line));
+      if (!sheet.is_complete()) write_out(standard_error, sheet.prompt());
     }
   }
 

@@ -44,6 +44,21 @@ void add_chats(std::vector<Command>& table) {
   }
 }
 
+/// Verbs that look at, or act on, what has to be there already: a folder that is no project does not become
+/// one.
+void mark_those_that_begin_nothing(std::vector<Command>& table) {
+  constexpr std::array<std::string_view, 15> paths = {"agents show",    "agents validate",
+                                                      "daemon restart", "guardrails",
+                                                      "locks release",  "notes index",
+                                                      "open",           "pair",
+                                                      "peers cleanup",  "say",
+                                                      "teams down",     "teams up",
+                                                      "trust",          "untrust",
+                                                      "work claim"};
+  for (auto& command : table)
+    if (std::ranges::find(paths, command.path) != paths.end()) command.reads = true;
+}
+
 }  // namespace
 
 const std::vector<Command>& all_commands() {
@@ -66,6 +81,7 @@ const std::vector<Command>& all_commands() {
     add_trust_commands(out);
     add_other_commands(out);
     add_generic_commands(out);
+    mark_those_that_begin_nothing(out);
     add_bare_nouns(out);
     add_chats(out);
     return out;

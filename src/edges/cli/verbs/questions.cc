@@ -2,7 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <iostream>
 
+#include "base/text.h"
+#include "edges/cli/core/asking.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/ids.h"
 #include "edges/cli/core/operation_commands.h"
@@ -61,9 +65,87 @@ Result<int> ask_verb(Context& context, const Args& args) {
   return wait_for_answer(context, std::string(text_or(*asked, "id")), args.number("timeout"));
 }
 
+/// `--answer 2=443`, in the order of the questions; those that are left out are empty, and the daemon says
+/// so.
+Result<json::array> numbered_answers(const std::vector<std::string>& given) {
+  constexpr size_t most = 64;
+  json::array answers;
+  for (const auto& each : given) {
+    auto equals = each.find('=');
+    size_t number = 0;
+    auto [end, error] = std::from_chars(each.data(), each.data() + std::min(equals, each.size()), number);
+    if (equals == std::string::npos || error != std::errc() || end != each.data() + equals || number < 1 ||
+        number > most)
+      return fail(Code::invalid_argument,
+                  fmt::format("questions answer: --answer takes N=TEXT, the number of the question and its "
+                              "answer, not \"{}\"",
+                              each),
+                  "answer", "for example: --answer 1=SQLite --answer 2=443");
+    while (answers.size() < number) answers.emplace_back("");
+    answers[number - 1] = each.substr(equals + 1);
+  }
+  return answers;
+}
+
+/// Asks at the terminal, one after another. Empty when the input ends first.
+json::object answers_from_terminal(const Context& context, const json::object& question) {
+  auto asks = safe_for_terminal(text_or(question, "task_id")) + " asks: ";
+  auto parts = parts_in(question).size();
+  context.print(asks + (parts == 1 ? asked_text(question) : fmt::format("{} questions\n", parts)));
+  AnswerSheet sheet(question);
+  while (!sheet.is_complete()) {
+    context.print(sheet.prompt());
+    std::string line;
+    if (!std::getline(std::cin, line)) return {};
+    context.print(sheet.take(line));
+  }
+  return sheet.body();
+}
+
+/// What is asked, for somebody who gave no answer and cannot be asked.
+Error no_answer_given(const json::object& question) {
+  auto parts = parts_in(question).size();
+  std::string text(asked_text(question));
+  while (text.ends_with('\n')) text.pop_back();
+  auto id = text_or(question, "id");
+  return {Code::invalid_argument,
+          fmt::format("questions answer: no answer given. {} asks: {}", text_or(question, "task_id"), text),
+          "answer",
+          parts == 1
+              ? fmt::format("cru questions answer {} ANSWER", id)
+              : fmt::format("one answer for each, in order: cru questions answer {} ANSWER ANSWER …", id)};
+}
+
 Result<int> answer_verb(Context& context, const Args& args) {
   auto input = row_input("answer_question", args);
+  input.erase("answer");  // of the row it is the one text; here it is typed with a number
   input["only_options"] = !args.has("free-text");
+  if (args.has("answer") && args.has("answers"))
+    return fail(Code::invalid_argument,
+                "questions answer: give the answers in order, or with --answer, not both", "answer");
+  if (args.has("answer")) {
+    auto answers = numbered_answers(args.all("answer"));
+    if (!answers) return fail(answers.error());
+    input["answers"] = *std::move(answers);
+  }
+  if (!input.contains("answers")) {
+    auto text = call_row(context, "get_question", {{"id", args.get("id")}});
+    if (!text) return fail(text.error());
+    auto question = parse_json(*text);
+    if (!question || !question->is_object())
+      return fail(Code::internal, "unexpected reply from the daemon: not a question");
+    const auto& asked = question->get_object();
+    if (text_or(asked, "status") == "pending") {
+      if (!context.can_ask() || context.json) return fail(no_answer_given(asked));
+      auto body = answers_from_terminal(context, asked);
+      if (body.empty()) return fail(Code::invalid_argument, "questions answer: no answer given", "answer");
+      input["answers"] = body["answers"];
+      input["only_options"] = body["only_options"];
+    } else {
+      input["answers"] = json::array{""};  // the daemon says what has become of it
+    }
+    input["id"] = text_or(asked, "id");
+  }
   return run_row(context, "answer_question", std::move(input));
 }
 
@@ -88,14 +170,30 @@ void add_question_commands(std::vector<Command>& table) {
   std::erase_if(show.flags, [](const Flag& flag) { return flag.name == "wait-seconds"; });
   table.push_back(std::move(show));
   auto answer = generic_command("answer_question");
-  std::erase_if(answer.flags, [](const Flag& flag) { return flag.name == "only-options"; });
+  std::erase_if(answer.flags,
+                [](const Flag& flag) { return flag.name == "only-options" || flag.name == "answer"; });
   answer.arguments.front().summary = "the question's id, or the run that asks";
+  answer.arguments.back() = {.name = "answers",
+                             .summary = "the answer; of several questions, one for each; none: you are asked",
+                             .required = false,
+                             .rest = true};
+  answer.flags.push_back({.name = "answer",
+                          .letter = 'a',
+                          .kind = Kind::text,
+                          .value = "N=TEXT",
+                          .summary = "the answer to the question with this number",
+                          .repeats = true});
   answer.flags.push_back({.name = "free-text", .summary = "send the answer even if it is not an option"});
   answer.examples = {"cru questions answer nightly yes", "cru questions answer q1 2",
+                     "cru questions answer q1 Postgres 443",
+                     "cru questions answer q1 --answer 2=443 --answer 1=2",
                      "cru questions answer q1 --free-text \"neither: use the old one\""};
   answer.details =
-      "Specify an option by its text or by its number, starting at 1. The name of a run stands for its "
-      "only\npending question.";
+      "Specify an option by its text or by its number, starting at 1. The name of a run stands for its only "
+      "pending question. Where several questions are asked at once, give one answer for each, in order, or "
+      "name the question with --answer; one text with semicolons between the answers does it too. A question "
+      "that takes several options takes them separated by commas. Without an answer, you are asked at the "
+      "terminal, one question after another.";
   answer.run = answer_verb;
   table.push_back(std::move(answer));
   table.push_back({.path = "ask",

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "base/plain_words.h"
@@ -16,6 +15,7 @@
 #include "edges/cli/verbs/all_commands.h"
 #include "edges/cli/verbs/live.h"
 #include "edges/cli/verbs/run_environment.h"
+#include "edges/cli/verbs/run_task.h"
 #include "platform/files/file_status.h"
 #include "platform/process/self.h"
 #include "platform/terminal/terminal.h"
@@ -31,29 +31,25 @@ std::vector<std::string> permits_in(const Args& args) {
   return out;
 }
 
-std::vector<std::string> command_words(const Args& args) {
-  auto words = args.all("words");
-  for (const auto& word : args.all("command")) words.push_back(word);
-  return words;
-}
+/// What is to be run.
+struct Meant {
+  enum class Kind { agent, backend, command };
+  Kind kind = Kind::command;
+  std::string name = {};                ///< of the agent or the backend
+  std::vector<std::string> words = {};  ///< its task, if there is one; or the command
+};
 
-Result<json::object> request_body(const Args& args) {
-  auto backend = args.get("backend");
-  auto words = command_words(args);
+Result<json::object> request_body(const Args& args, const Meant& meant,
+                                  const std::optional<std::string>& task) {
   json::object body;
-  if (!backend.empty()) {
-    if (words.size() > 1)
-      return fail(Code::invalid_argument, "a backend takes one task", "task",
-                  fmt::format("cru run --backend {} \"TASK\"", backend));
-    body["backend"] = backend;
-    if (!words.empty()) body["task"] = words[0];
-  } else if (words.empty()) {
-    return fail(Code::invalid_argument, "nothing to run", "command",
-                "cru run AGENT \"TASK\"\ncru run -- COMMAND…\ncru run --backend claude \"TASK\"");
+  bool is_backend = meant.kind == Meant::Kind::backend;
+  if (is_backend) {
+    body["backend"] = meant.name;
+    if (task) body["task"] = *task;
   } else {
-    body["argv"] = json::value_from(words);
+    body["argv"] = json::value_from(meant.words);
   }
-  auto variables = environment_for(backend, args);
+  auto variables = environment_for(is_backend ? meant.name : "", args);
   if (!variables) return fail(variables.error());
   body["env"] = *std::move(variables);
   std::error_code error;
@@ -100,7 +96,7 @@ Error what_was_meant(const std::string& text) {
   auto quoted = as_shell_word(text);
   std::string first(trim(text).substr(0, trim(text).find(' ')));
   auto hint = fmt::format(
-      "to give an agent CLI this task: cru run --backend {} {}\n"
+      "to give an agent CLI this task: cru run {} {}\n"
       "to discuss it with an agent: cru chat -m {}",
       usual_backend(), quoted, quoted);
   if (is_program(first)) hint = fmt::format("to run this command: cru run -- {}\n{}", trim(text), hint);
@@ -118,36 +114,115 @@ Result<std::string> offer_backend(const Context& context, const std::string& tex
   return fail(what_was_meant(text));
 }
 
-/// The agent that the words name, if they do; empty where they are a command.
-Result<std::string> agent_of(Context& context, const Args& args) {
-  const auto& words = args.all("words");
-  bool wants_agent = args.has("model") || permits_in(args).size() < args.all("permit").size();
-  constexpr std::array commands_only = {"id",  "backend", "worktree", "pty",     "no-stdin",
-                                        "env", "cwd",     "raw",      "confine", "no-network"};
-  for (const char* flag : commands_only)
-    if (args.has(flag) && wants_agent)
-      return fail(Code::invalid_argument, fmt::format("run: --{} applies to commands, not to agents", flag),
-                  flag);
-    else if (args.has(flag))
-      return "";
-  if (words.empty() || args.has("command")) {
-    if (!wants_agent) return "";
-    return fail(Code::invalid_argument, "run: --model and --permit apply only to agents", "model",
-                "cru run AGENT \"TASK\"");
+bool is_agent_cli(std::string_view name) { return is_one_of(name, {"claude", "codex", "gemini"}); }
+
+/// Whether the word names a backend: one that is built in, or one of the configuration.
+bool is_backend(Context& context, const std::string& word) {
+  if (is_agent_cli(word)) return true;
+  auto config = context.client().get("/config");
+  const auto* settings = config ? array_at(*config, "settings") : nullptr;
+  auto key = fmt::format("backends.{}.argv", word);
+  for (const auto& setting : settings ? *settings : json::array())
+    if (setting.is_object() && text_or(setting.get_object(), "key") == key) return true;
+  return false;
+}
+
+/// The option that says that no agent of a definition is meant; empty if there is none.
+std::string option_of_commands(const Args& args) {
+  for (const char* flag : {"id", "worktree", "pty", "env", "cwd", "raw", "confine", "no-network"})
+    if (args.has(flag)) return flag;
+  return "";
+}
+
+std::unexpected<Error> not_for_agents(const std::string& flag) {
+  return fail(Code::invalid_argument,
+              fmt::format("run: --{} applies to commands and backends, not to agents", flag), flag);
+}
+
+/// More than a task behind a name: the words as one, and as the program's.
+std::unexpected<Error> takes_one_task(const std::string& name, std::string_view what,
+                                      const std::vector<std::string>& rest) {
+  std::string task, words;
+  for (const auto& word : rest) {
+    task += (task.empty() ? "" : " ") + word;
+    words += " " + as_shell_word(word);
   }
-  bool fits = words.size() == 2, runs = is_program(words[0]);
-  if (!wants_agent && runs && !fits) return "";
-  auto found = context.client().get("/definitions/" + percent_encode(words[0]));
-  if (found && !fits)
-    return fail(Code::invalid_argument, fmt::format("run: {} is an agent and takes one task", words[0]),
-                "task", fmt::format("cru run {} \"TASK\"", words[0]));
-  if (found) return words[0];
-  bool unknown = found.error().code == Code::not_found || found.error().code == Code::invalid_argument;
-  if (!unknown || wants_agent) return fail(found.error());
-  if (runs) return "";
-  return fail(Code::not_found, fmt::format("\"{}\" is neither an agent nor a program", words[0]), "agent",
+  auto hint = fmt::format("cru run {} {}", name, rest.empty() ? "\"TASK\"" : as_shell_word(task));
+  if (is_program(name)) hint += fmt::format("\nto run the program itself: cru run -- {}{}", name, words);
+  return fail(Code::invalid_argument, fmt::format("run: {} is {} and takes one task", name, what), "task",
+              std::move(hint));
+}
+
+/// What a name in first place means: a definition before a backend, a backend before a program.
+Result<Meant> meaning_of_name(Context& context, const Args& args, bool wants_agent) {
+  auto words = args.all("words");
+  auto first = words.front();
+  std::vector<std::string> rest(words.begin() + 1, words.end());
+  bool fits = std::ranges::count_if(rest, [](const auto& word) { return word != "-"; }) <= 1;
+  bool runs = is_program(first), is_cli = is_agent_cli(first);
+  Meant command{.words = words};
+  // A path is a program, and so is what has a terminal of its own.
+  if (!wants_agent && (first.contains('/') || args.has("pty") || (runs && !is_cli && !fits))) return command;
+  auto found = context.client().get("/definitions/" + percent_encode(first));
+  auto flag = option_of_commands(args);
+  if (found && !flag.empty() && (!runs || is_cli)) return not_for_agents(flag);
+  if (found && flag.empty()) {
+    if (!fits) return takes_one_task(first, "an agent", rest);
+    return Meant{Meant::Kind::agent, first, std::move(rest)};
+  }
+  bool unknown =
+      !found && (found.error().code == Code::not_found || found.error().code == Code::invalid_argument);
+  if (!found && (!unknown || wants_agent)) return fail(found.error());
+  if (is_backend(context, first)) {
+    if (!fits) return takes_one_task(first, "a backend", rest);
+    context.note(fmt::format("running the backend {}{}", first,
+                             runs ? fmt::format(" (for the plain program: cru run -- {})", first) : ""));
+    return Meant{Meant::Kind::backend, first, std::move(rest)};
+  }
+  if (runs || found) return command;
+  return fail(Code::not_found, fmt::format("\"{}\" is neither an agent nor a program", first),
+              "agent",
               fmt::format("agents: {}\n{}programs: not found on PATH", found.error().message,
                           found.error().hint.empty() ? "" : found.error().hint + "\n"));
+}
+
+Result<Meant> meaning_of(Context& context, const Args& args) {
+  auto words = args.all("words");
+  const auto& command = args.all("command");
+  bool wants_agent = args.has("model") || permits_in(args).size() < args.all("permit").size();
+  auto flag = args.has("backend") ? "backend" : option_of_commands(args);
+  if (wants_agent && !flag.empty()) return not_for_agents(flag);
+  if (wants_agent && (words.empty() || !command.empty()))
+    return fail(Code::invalid_argument, "run: --model and --permit apply only to agents", "model",
+                "cru run AGENT \"TASK\"");
+  if (!words.empty() && command.empty() && !args.has("backend"))
+    return meaning_of_name(context, args, wants_agent);
+  words.insert(words.end(), command.begin(), command.end());
+  if (args.has("backend")) {
+    if (std::ranges::count_if(words, [](const auto& word) { return word != "-"; }) > 1)
+      return fail(Code::invalid_argument, "a backend takes one task", "task",
+                  fmt::format("cru run --backend {} \"TASK\"", args.get("backend")));
+    return Meant{Meant::Kind::backend, args.get("backend"), std::move(words)};
+  }
+  if (words.empty())
+    return fail(Code::invalid_argument, "nothing to run", "command",
+                "cru run AGENT \"TASK\"\ncru run claude \"TASK\"\ncru run -- COMMAND…");
+  return Meant{Meant::Kind::command, "", std::move(words)};
+}
+
+/// What was typed, and what comes on standard input.
+Result<std::optional<std::string>> task_for(const Context& context, const Args& args, const Meant& meant) {
+  bool takes_input = !args.has("no-stdin") && !args.has("pty");
+  bool is_cli = is_agent_cli(meant.name);
+  if (!takes_input || meant.kind == Meant::Kind::command)
+    return meant.words.empty() ? std::nullopt : std::optional(meant.words[0]);
+  TaskRules rules;
+  // A backend of the configuration may be a whole command: it gets what is typed, and `-` if that is typed.
+  if (meant.kind == Meant::Kind::backend && !is_cli &&
+      std::ranges::find(meant.words, "-") == meant.words.end())
+    return meant.words.empty() ? std::nullopt : std::optional(meant.words[0]);
+  if (meant.name == "claude" && meant.kind == Meant::Kind::backend) rules.limit = 512 * 1024;
+  return task_of(context, meant.words, rules);
 }
 
 Result<int> run_verb(Context& context, const Args& args) {
@@ -159,10 +234,13 @@ Result<int> run_verb(Context& context, const Args& args) {
     chosen.add("backend", *std::move(backend));
     return run_verb(context, chosen);
   }
-  auto agent = agent_of(context, args);
-  if (!agent) return fail(agent.error());
-  if (!agent->empty()) return run_agent(context, args, *agent, args.all("words")[1]);
-  auto body = request_body(args);
+  auto meant = meaning_of(context, args);
+  if (!meant) return fail(meant.error());
+  auto task = task_for(context, args, *meant);
+  if (!task) return fail(task.error());
+  if (meant->kind == Meant::Kind::agent && !*task) return takes_one_task(meant->name, "an agent", {});
+  if (meant->kind == Meant::Kind::agent) return run_agent(context, args, meant->name, **task);
+  auto body = request_body(args, *meant, *task);
   if (!body) return fail(body.error());
   if (auto size = terminal_size(standard_output); size && args.has("pty")) {
     (*body)["rows"] = size->rows;
@@ -177,11 +255,16 @@ Result<int> run_verb(Context& context, const Args& args) {
   auto target = id.empty() ? "/tasks" : fmt::format("/tasks/{}/start", percent_encode(id));
   auto text = client.call_text("POST", target, to_text(*body), 60s);
   if (!text && text.error().field == "task" && text.error().hint.empty())
-    text.error().hint = fmt::format("cru run --backend {} \"TASK\"", args.get("backend"));
+    text.error().hint =
+        fmt::format("cru run {0} \"TASK\"\nto run the program itself, at this terminal: cru run --pty -- {0}",
+                    meant->name);
+  for (const auto& trouble : client.troubles())
+    if (!text || trouble.starts_with("changed in the configuration")) context.note(trouble);
   if (!text) return fail(text.error());
   auto run = parse_json(*text);
   if (!run || !run->is_object()) return fail(Code::internal, "unexpected reply from the daemon: not a run");
   id = text_or(run->get_object(), "task_id", id);
+  if (meant->kind == Meant::Kind::command) note_unread_input(context, id);
   if (args.has("detach")) {
     if (context.json)
       context.print_json(*text);
@@ -209,8 +292,8 @@ void add_run_commands(std::vector<Command>& table) {
       .group = "Runs",
       .summary = "Runs an agent, a command or an agent CLI under supervision",
       .arguments = {{.name = "words",
-                     .summary =
-                         "an agent and its task, a command, or a task for the backend, if that needs one",
+                     .summary = "an agent or a backend and its task, or a command; - reads the task from "
+                                "standard input",
                      .required = false,
                      .rest = true},
                     {.name = "command", .summary = "the command", .required = false, .behind_dashes = true}},
@@ -237,15 +320,25 @@ void add_run_commands(std::vector<Command>& table) {
                  .value = "DIR",
                  .summary = "working directory; default: the current one"},
                 {.name = "raw", .summary = "print the exact bytes, including all escape sequences"}},
-      .examples = {"cru run tester \"cover the login fix\"", "cru run -- make test",
-                   "cru run --id nightly --detach -- ./nightly.sh --all",
-                   "cru run --backend claude --worktree \"fix the login bug\"", "cru run --backend tests"},
+      .examples = {"cru run tester \"cover the login fix\"", "cru run claude \"fix the login bug\"",
+                   "git diff | cru run code-reviewer \"review this\"", "cru run claude - < task.md",
+                   "cru run -- make test", "cru run --id nightly --detach -- ./nightly.sh --all",
+                   "cru run --backend codex --worktree \"fix the login bug\"", "cru run --backend tests"},
       .run = run_verb,
       .details =
-          "Without --detach, prints the output and exits with 0, or with 6 if the run failed. The "
-          "first\nCtrl-C stops the run; the second returns without waiting. The run depends neither on "
-          "this\ncommand nor on the daemon; see cru ps, cru logs and cru show. The report of an agent is "
-          "stored in\n.crucible/sessions; see cru sessions show."};
+          "A name in first place is an agent of that name, else a backend, else a program; behind -- "
+          "everything is the command.\n\n"
+          "Standard input: agents and claude, codex and gemini read their task from a file or a pipe if none "
+          "is "
+          "given, and get it as context below the task if one is. A pipe in which nothing comes is not "
+          "waited "
+          "for (2 s with a task, 10 s without); - waits for its end. In a loop that reads its lines from "
+          "standard input, add < /dev/null. A command gets nothing of it; see cru send.\n\n"
+          "Without --detach, prints the output and exits with 0, or with 6 if the run failed. The first "
+          "Ctrl-C "
+          "stops the run; the second returns without waiting. The run depends neither on this command nor on "
+          "the daemon; see cru ps, cru logs and cru show. The report of an agent is stored in "
+          ".crucible/sessions; see cru sessions show."};
   for (auto& flag :
        mind_flags("for agents: grant this permission, beyond its definition's; for confined runs: allow "
                   "ssh-agent, gpg or docker"))

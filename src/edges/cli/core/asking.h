@@ -1,0 +1,47 @@
+#pragma once
+/// Asking: a question as a person reads it, and the answers that a person types, one after another. Pure:
+/// text in, text out; everything shown is made safe for a terminal.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace cru::cli {
+
+/// One thing that is asked. A question has one of these, or several that are asked at once.
+struct AskedPart {
+  std::string prompt;
+  std::vector<std::string> options = {};
+  std::vector<std::string> descriptions = {};
+  bool takes_several = false;
+};
+/// Never none.
+std::vector<AskedPart> parts_in(const json::object& question);
+/// All that is asked, every option with its number.
+std::string asked_text(const json::object& question);
+/// In one line, for a table.
+std::string asked_in_short(const json::object& question);
+std::string options_in_short(const json::object& question);
+
+/// The answers to a question, line by line.
+class AnswerSheet {
+ public:
+  explicit AnswerSheet(const json::object& question);
+  bool is_complete() const { return answers_.size() == parts_.size(); }
+  /// What to print before the next line is read. Of several parts it is the part with its options.
+  std::string prompt() const;
+  /// Takes a line. What to say to it if it is no answer; empty if it is one.
+  std::string take(std::string_view line);
+  /// What answers the question, once it is complete.
+  json::object body() const;
+
+ private:
+  std::vector<AskedPart> parts_;
+  bool is_permission_;
+  std::vector<std::string> answers_ = {};
+  std::string in_own_words_ = {};  ///< not offered: whether it is meant has been asked
+  bool has_free_text_ = false;
+};
+
+}  // namespace cru::cli

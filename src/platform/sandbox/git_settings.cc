@@ -1,0 +1,92 @@
+#include "platform/sandbox/git_settings.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <sstream>
+
+#include "platform/files/files.h"
+
+namespace cru {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int deepest_include = 10;  // as git's own
+constexpr size_t max_settings = 1u << 20;
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+std::string trimmed(const std::string& text) {
+  auto from = text.find_first_not_of(" \t\r"), to = text.find_last_not_of(" \t\r");
+  return from == std::string::npos ? std::string() : text.substr(from, to - from + 1);
+}
+
+/// Without quotes and what comes after a comment's sign.
+std::string value_of(const std::string& text) {
+  std::string out;
+  bool is_quoted = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"') {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted && (text[at] == '#' || text[at] == ';')) {
+      break;
+    } else {
+      if (text[at] == '\\' && at + 1 < text.size()) ++at;
+      out += text[at];
+    }
+  }
+  return trimmed(out);
+}
+
+/// git's way with paths: `~/` is the home folder, and what is relative is so to `folder`.
+std::string place_of(const std::string& path, const fs::path& folder) {
+  const char* home = ::getenv("HOME");
+  if (path.starts_with("~/") && home) return std::string(home) + path.substr(1);
+  return (folder / path).lexically_normal().string();
+}
+
+void look(const fs::path& file, const std::string& folder, int depth, std::vector<std::string>& into) {
+  auto text = depth <= deepest_include ? read_file(file.string(), max_settings) : fail(Code::internal, "");
+  if (!text) return;
+  std::istringstream lines(*text);
+  std::string section;
+  for (std::string line; std::getline(lines, line);) {
+    while (line.ends_with('\\')) {
+      std::string more;
+      line.pop_back();
+      if (!std::getline(lines, more)) break;
+      line += more;
+    }
+    line = trimmed(line);
+    if (line.starts_with('[')) {
+      section = lower(line.substr(1, line.find_first_of(" \t\"].", 1) - 1));
+      auto end = line.find(']');
+      line = end == std::string::npos ? std::string() : trimmed(line.substr(end + 1));
+    }
+    auto equals = line.find('=');
+    if (equals == std::string::npos) continue;
+    auto key = lower(trimmed(line.substr(0, equals))), value = value_of(line.substr(equals + 1));
+    if (value.empty()) continue;
+    if (section == "core" && key == "hookspath") into.push_back(place_of(value, folder));
+    if ((section == "include" || section == "includeif") && key == "path") {
+      into.push_back(place_of(value, file.parent_path()));
+      look(into.back(), folder, depth + 1, into);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> paths_in_git_settings(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const auto* name : {"config", "config.worktree"}) look(folder + "/.git/" + name, folder, 0, paths);
+  return paths;
+}
+
+}  // namespace cru
