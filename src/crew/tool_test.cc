@@ -164,5 +164,33 @@ TEST(KeptOutput, IsUtf8WhereverItIsCut) {
   }
 }
 
+TEST(NeedsApproval, APermissionCoversItsToolsAndACommandCountsAsWhateverItCouldDo) {
+  using definitions::Permission;
+  Permissions all = Permissions::all(), reads{Permission::process_spawn};
+  auto is_tool = [](const std::string& name) { return name == "submit_work"; };
+  auto gated = [&](std::string_view name, std::vector<std::string> required, const Permissions& granted) {
+    const auto* tool = find_tool(name);
+    Action action{.name = name,
+                  .needs = tool ? tool->needs : std::optional(Permission::database_write),
+                  .reads_only = tool && tool->reads_only};
+    return needs_approval(action, granted, required, is_tool);
+  };
+  EXPECT_TRUE(gated("write_file", {"FilesystemWrite"}, all));
+  EXPECT_FALSE(gated("read_file", {"FilesystemWrite"}, all));
+  EXPECT_TRUE(gated("run_command", {"FilesystemWrite"}, all)) << "a shell writes too";
+  EXPECT_FALSE(gated("run_command", {"FilesystemWrite"}, reads));
+  EXPECT_TRUE(gated("run_command", {"NetworkAccess"}, all));
+  EXPECT_TRUE(gated("run_command", {"Bash(git push:*)"}, reads)) << "part of a tool counts as all of it";
+  EXPECT_TRUE(gated("submit_work", {"DatabaseWrite"}, all));
+  EXPECT_TRUE(gated("submit_work", {"submit_work"}, all));
+  EXPECT_FALSE(gated("write_file", {"submit_work"}, all));
+  EXPECT_TRUE(gated("edit_file", {"*"}, all));
+  EXPECT_FALSE(gated("read_note", {"*"}, all));
+  EXPECT_TRUE(gated("spawn_agent", {"Task"}, all));
+  EXPECT_TRUE(gated("write_file", {"write_flie"}, all)) << "a slip does not open the gate";
+  EXPECT_FALSE(gated("request_approval", {"*", "request_approval"}, all)) << "asking is no action";
+  EXPECT_FALSE(gated("write_file", {}, all));
+}
+
 }  // namespace
 }  // namespace cru::crew

@@ -296,9 +296,6 @@ class FieldReader {
   void warn_of_no_effect(const YamlNode& root) {
     if (out_.enable_reflection)
       warn(member(root, "enable_reflection")->line, "enable_reflection", "has no effect yet");
-    if (!out_.requires_approval.empty())
-      warn(member(root, "requires_approval")->line, "requires_approval",
-           "approvals are not available yet, so the agent is refused");
   }
 
   /// A list of texts, or one text: cut at its commas, or as it is.
