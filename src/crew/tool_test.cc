@@ -22,7 +22,7 @@ Error refusal(std::string_view tool, std::string_view input) {
 }
 
 TEST(Tools, HaveSchemasThatCloseTheirInput) {
-  EXPECT_EQ(tools().size(), 11u);
+  EXPECT_EQ(tools().size(), 12u);
   for (const auto& tool : tools()) {
     auto schema = parse_json(tool.schema);
     ASSERT_TRUE(schema) << tool.name;

@@ -44,7 +44,7 @@ test("SA-53: what a definition lists waits for a person, who sees what, why and 
   const page = await cru(crew, "show", "A-1");
   assert.match(page, /careful wants to create notes\/made\.txt[^]*reversible[^]*I do it now\.[^]*user → careful[^]*\+made/);
   assert.match((await crew.cru("crew")).stdout, /careful +model +needs you/);
-  assert.match((await crew.cru("crew", "--json")).stdout, /"approval A-1: create notes\/made\.txt"/);
+  assert.match((await crew.cru("crew", "--json")).stdout, /approval A-1: create notes\/made\.txt/);
   assert.match(await cru(crew, "approve", "A-1"), /approved by a person/);
   await chat.idle();
   assert.equal(readFileSync(crew.path("notes/made.txt"), "utf8"), "made\n");

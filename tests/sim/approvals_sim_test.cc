@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "crew_world.h"
 #include "sim_disk.h"
 #include "sim_seeds.h"
@@ -41,6 +43,7 @@ class World {
   explicit World(uint64_t seed)
       : random_(seed), loop_(clock_), disk_(loop_, random_), world_(loop_, clock_, random_) {
     CRU_ASSERT(write_file(root_ / "worker.yaml", script));
+    std::filesystem::create_directory(root_ / "agents");
     CRU_ASSERT(write_file(root_ / "agents/careful.md", definition));
     policy_.timeout = {Duration(1000 + static_cast<int64_t>(random_.pick(4000)))};
     policy_.on_timeout = random_.chance(50) ? approvals::OnTimeout::approve : approvals::OnTimeout::abort;
