@@ -14,6 +14,7 @@ const rooms = {
   pairings: [],
   trust: [],
   inbox: ["members"],
+  approvals: [],
   runs: ["members", "inbox"],
   notes: [],
   minds: ["runs", "trust"],
@@ -25,9 +26,9 @@ const rooms = {
   handoffs: ["members", "sessions"],
   guardrails: [],
   teams: ["members", "sessions", "runs", "trust"],
-  crew: ["members", "trust", "definitions", "minds", "notes", "inbox", "runs"],
+  crew: ["members", "trust", "definitions", "minds", "notes", "inbox", "approvals", "runs"],
   autonomy: ["members", "trust", "definitions", "minds", "world"],
-  roster: ["members", "inbox", "runs", "sessions", "crew", "autonomy"],
+  roster: ["members", "inbox", "approvals", "runs", "sessions", "crew", "autonomy"],
   auto_mode: ["definitions", "autonomy", "minds", "world"],
 };
 const below = ["base", "platform", "store"];

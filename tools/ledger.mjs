@@ -16,6 +16,8 @@ import { fileURLToPath } from "node:url";
 
 // What is finished: whole areas, or an area up to a scenario.
 const finished = { EX: 99, CO: 99, SA: 48, RT: 99 };
+// Finished ahead of what comes before them in their area.
+const finished_apart = ["SA-53", "SA-54", "SA-55", "SA-56", "SA-57"];
 
 const ids = "[A-Z]{2}-\\d\\d(?:, [A-Z]{2}-\\d\\d)*";
 const title_mark = new RegExp(`^(${ids}): \\S`);
@@ -211,7 +213,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     console.error("ledger: node tools/ledger.mjs [--results FOLDER | --self-test]");
     process.exit(2);
   }
-  const is_finished = (id) => Number(id.split("-")[1]) <= (finished[id.split("-")[0]] ?? 0);
+  const is_finished = (id) => finished_apart.includes(id) || Number(id.split("-")[1]) <= (finished[id.split("-")[0]] ?? 0);
   const ledger = check(resolve(dirname(fileURLToPath(import.meta.url)), ".."), folder, is_finished);
   print(ledger, is_finished);
   const how = folder ? "held against what was run" : "marks only; `make test` holds them against what was run";

@@ -419,6 +419,7 @@ std::vector<Operation> make_table() {
   add_minds(table);
   add_crew(table);
   add_trust(table);
+  add_approvals(table);
   add_live(table);
   return table;
 }

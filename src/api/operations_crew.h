@@ -9,5 +9,6 @@ void add_notes(std::vector<Operation>& table);
 void add_minds(std::vector<Operation>& table);
 void add_crew(std::vector<Operation>& table);
 void add_trust(std::vector<Operation>& table);
+void add_approvals(std::vector<Operation>& table);
 
 }  // namespace cru::api

@@ -122,7 +122,7 @@ Task<Result<std::shared_ptr<Nature>>> AgentRuntime::nature_of(NewAgent wanted) {
       definition.error().field = "definition";
       co_return fail(std::move(definition.error()));
     }
-    if (auto good = definitions::may_begin(*definition); !good) co_return fail(std::move(good.error()));
+    if (auto good = definitions::may_live(*definition); !good) co_return fail(std::move(good.error()));
     nature->definition = definition->name;
     nature->persona = definition->prompt;
     if (nature->name.empty()) nature->name = definition->name;

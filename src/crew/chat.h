@@ -53,6 +53,7 @@ struct Chat {
   std::string model = {}, model_source = {}, model_version = {}, provider = {};
   Permissions permissions = {};
   std::vector<std::string> tools = {}, disallowed_tools = {};
+  std::vector<std::string> requires_approval = {};
   std::optional<int64_t> max_turns = {};
   std::string resume = {};  ///< of a mind that is a program
 
@@ -104,6 +105,8 @@ struct Subagent {
   std::vector<std::string> requested = {};  ///< what the spawn asked for; empty: it inherited
   bool inherited = true;
   std::vector<std::string> tools = {}, disallowed_tools = {};
+  std::vector<std::string> requires_approval = {};  ///< its own, and its parent's
+  std::vector<std::string> approvals = {};          ///< what became of those that it asked for, a line each
   std::optional<int64_t> max_turns = {};
 
   Spent spent = {};

@@ -261,6 +261,7 @@ std::string subagent_frontmatter(const Subagent& subagent) {
                                                                  : "passed");
     front.add_number("reflection_attempts", static_cast<int64_t>(subagent.iterations.size()));
   }
+  if (!subagent.approvals.empty()) front.add("approvals", yaml_list(subagent.approvals));
   if (!subagent.failure.type.empty()) {
     front.add_text("error_type", subagent.failure.type);
     front.add_text("error_message", subagent.failure.message);
@@ -318,7 +319,10 @@ std::string render_result(const Subagent& subagent, size_t most) {
                  fmt::format("{}/{}.md", chat_folder(subagent.chat_id), subagent.name()));
 }
 
-json::object render_metadata(const Chat& chat, const std::vector<Subagent>& subagents, int64_t queue_depth) {
+json::object render_metadata(const Chat& chat, const std::vector<Subagent>& subagents, int64_t queue_depth,
+                             const std::vector<approvals::Approval>& asked) {
+  json::array audit;
+  for (const auto& approval : asked) audit.push_back(to_audit(approval));
   Spent total = chat.spent;
   json::array all;
   for (const auto& subagent : subagents) {
@@ -368,6 +372,7 @@ json::object render_metadata(const Chat& chat, const std::vector<Subagent>& suba
                         ? json::value(nullptr)
                         : json::value{{"type", chat.failure.type}, {"message", chat.failure.message}}},
           {"trace_id", chat.trace_id},
+          {"approvals", std::move(audit)},
           {"subagents", std::move(all)}};
 }
 

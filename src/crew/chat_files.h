@@ -4,6 +4,7 @@
 /// written anew, and `entries` there says how far the file has come.
 #include <map>
 
+#include "approvals/approval.h"
 #include "crew/chat.h"
 
 namespace cru::crew {
@@ -25,7 +26,8 @@ std::string end_line(const Subagent& subagent);
 std::string render_result(const Subagent& subagent, size_t most);
 
 /// metadata.json.
-json::object render_metadata(const Chat& chat, const std::vector<Subagent>& subagents, int64_t queue_depth);
+json::object render_metadata(const Chat& chat, const std::vector<Subagent>& subagents, int64_t queue_depth,
+                             const std::vector<approvals::Approval>& asked = {});
 
 /// JSON over several lines, for people and for git.
 std::string to_lines(const json::value& value);

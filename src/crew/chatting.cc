@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "approvals/approval_table.h"
 #include "crew/bounded_text.h"
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
@@ -154,12 +155,13 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
     auto found = (co_await registry_.look()).find_enabled(wanted.agent);
     if (!found) co_return fail(std::move(found.error()));
     definition = *std::move(found);
-    if (auto good = definitions::may_begin(definition); !good) co_return fail(std::move(good.error()));
   }
   auto model = choose_model(minds_.settings(), definition, {}, wanted.model);
   if (!model) co_return fail(std::move(model.error()));
   auto choice = co_await minds_.choose(model->model);
   if (!choice) co_return fail(std::move(choice.error()));
+  if (auto held = check_mind(definition.name, definition.requires_approval, *choice); !held)
+    co_return fail(std::move(held.error()));
   auto title = wanted.title.empty() ? wanted.message : wanted.title;
   Chat chat{.id = {},
             .title = title_of(title),
@@ -171,6 +173,7 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
             .permissions = definition.permissions | *more | Permissions::baseline(),
             .tools = definition.tools,
             .disallowed_tools = definition.disallowed_tools,
+            .requires_approval = definition.requires_approval,
             .max_turns = definition.max_turns,
             .trace_id = new_trace_id(random_)};
   if (chat.title.empty()) chat.title = "chat";
@@ -305,6 +308,7 @@ Task<Result<std::vector<std::string>>> Crew::remove_chats(Duration age, bool dry
       auto now = find_chat(tx, id);  // somebody may have gone on with it
       if (!now || now->status == ChatStatus::active || now->turn_running) return false;
       drop_chat(tx, id);
+      approvals::drop_of_chat(tx, id);
       tx.emit({"chat.pruned", id, {{"chat_id", id}}});
       return true;
     });

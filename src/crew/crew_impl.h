@@ -60,6 +60,8 @@ struct Crew::Thread {
   int64_t depth = 0;
   Permissions permissions = {};
   std::vector<std::string> tools = {}, disallowed_tools = {};
+  std::vector<std::string> requires_approval = {};
+  std::string task = {};  ///< what it is there for
   std::optional<int64_t> max_turns = {};
   std::vector<std::string> chain = {};
   Reflection reflection = {};
@@ -100,6 +102,18 @@ std::string title_of(std::string_view text);
 void take_word(Tx& tx, Chat& chat, const std::string& text);
 /// The same to a chat that is there. Errors: not_found; conflict while a turn is running.
 Result<Chat> begin_turn(Tx& tx, const std::string& chat_id, const std::string& text);
+
+/// An error as the agent reads it.
+std::string in_words(const Error& error);
+
+/// Who must ask for approval thinks with a mind whose tools are ours. Errors: forbidden, for a program.
+Result<> check_mind(const std::string& agent, const std::vector<std::string>& required,
+                    const minds::Choice& choice);
+/// In its thread, and where it has an outcome in the subagent's record.
+void note_approval(Tx& tx, const std::string& thread, const std::string& chat_id,
+                   const approvals::Approval& approval);
+/// The result of what was carried out, beginning with what a person changed of it.
+std::string acknowledge(const approvals::Approval& approval, std::string result);
 
 /// "00-<trace>-<span>-01".
 std::string traceparent(const std::string& trace_id, Random& random);

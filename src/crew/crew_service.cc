@@ -2,6 +2,7 @@
 #include "crew/crew_service.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 
@@ -18,7 +19,7 @@ namespace cru::crew {
 
 Crew::Crew(Loop& loop, Store& store, Pool& pool, Random& random, definitions::Registry& registry,
            minds::Minds& minds, Workbench& workbench, ExternalTools& external_tools, inbox::Inbox& inbox,
-           Options options)
+           approvals::Approvals& approvals, Options options)
     : loop_(loop),
       store_(store),
       pool_(pool),
@@ -28,6 +29,7 @@ Crew::Crew(Loop& loop, Store& store, Pool& pool, Random& random, definitions::Re
       workbench_(workbench),
       external_tools_(external_tools),
       inbox_(inbox),
+      approvals_(approvals),
       options_(std::move(options)),
       queue_({options_.max_concurrent,
               [this](const std::string& provider) {
@@ -91,7 +93,7 @@ Error cancelled() {
 namespace {
 
 Parent parent_from(const Chat& chat) {
-  return {chat.agent, 0, chat.permissions, chat.model, {"user", chat.agent}};
+  return {chat.agent, 0, chat.permissions, chat.model, {"user", chat.agent}, chat.requires_approval};
 }
 
 }  // namespace
@@ -116,7 +118,8 @@ Task<Result<Crew::Place>> Crew::place_of(Spawner spawner, std::string task) {
   if (!found) co_return fail(std::move(found.error()));
   if (found->subagent) {
     const auto& self = *found->subagent;
-    place.parent = {self.agent, self.depth, self.permissions, self.model, self.parent_chain};
+    place.parent = {self.agent, self.depth,        self.permissions,
+                    self.model, self.parent_chain, self.requires_approval};
     place.chat_id = self.chat_id;
     place.thread = self.task_id;
     place.member = members::kept_member_id(self.task_id);
@@ -173,6 +176,12 @@ Task<Result<ToolCall>> Crew::command_of(std::string run_id, json::object input) 
                 .own_chat = {},
                 .name = "run_command",
                 .input = std::move(input)};
+  const auto& required =
+      found->subagent ? found->subagent->requires_approval : found->chat->requires_approval;
+  // Nobody would be asked: who must ask thinks with a model whose tools are ours.
+  if (!required.empty())
+    co_return fail(Code::forbidden,
+                   fmt::format("agent {} requires approval for {}", call.agent, fmt::join(required, ", ")));
   if (!is_listed)
     co_return fail(Code::forbidden,
                    fmt::format("run_command is not among the tools of agent {}", call.agent));
@@ -220,7 +229,6 @@ Task<Result<Subagent>> Crew::prepare(const Place& place, const SpawnRequest& req
   auto catalog = co_await registry_.look();
   auto definition = catalog.find_enabled(request.agent);
   if (!definition) co_return fail(std::move(definition.error()));
-  if (auto good = definitions::may_begin(*definition); !good) co_return fail(std::move(good.error()));
   auto granted = grant(*definition, place.parent, request.permissions);
   if (!granted) co_return fail(std::move(granted.error()));
   auto model = choose_model(minds_.settings(), *definition, place.parent, request.model);
@@ -242,6 +250,7 @@ Task<Result<Subagent>> Crew::prepare(const Place& place, const SpawnRequest& req
       .inherited = granted->inherited,
       .tools = definition->tools,
       .disallowed_tools = definition->disallowed_tools,
+      .requires_approval = child_approvals(*definition, place.parent),
       .max_turns = definition->max_turns,
       .reflection = {definition->enable_reflection, definition->max_retries, definition->reflection_criteria},
       .trace_id = new_trace_id(random_),
@@ -254,6 +263,8 @@ Task<Result<Subagent>> Crew::prepare(const Place& place, const SpawnRequest& req
   if (choice) {
     subagent.provider = choice->provider.name;
     subagent.is_program = choice->mind->is_program();
+    if (auto held = check_mind(subagent.agent, subagent.requires_approval, *choice); !held)
+      co_return fail(std::move(held.error()));
   }
   co_return subagent;
 }

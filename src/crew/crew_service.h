@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "approvals/approvals_service.h"
 #include "base/id.h"
 #include "base/once.h"
 #include "crew/accounts.h"
@@ -83,7 +84,7 @@ class Crew {
  public:
   Crew(Loop& loop, Store& store, Pool& pool, Random& random, definitions::Registry& registry,
        minds::Minds& minds, Workbench& workbench, ExternalTools& external_tools, inbox::Inbox& inbox,
-       Options options);
+       approvals::Approvals& approvals, Options options);
   ~Crew();
 
   /// Finds out which threads `recover` will go on with. They count as at work from here on.
@@ -133,6 +134,10 @@ class Crew {
   Task<Result<std::string>> latest_of(Spawner spawner);
   /// Whether this is a chat of the one who asks. A person's are all.
   Task<Result<bool>> is_of(Spawner spawner, std::string chat_id);
+
+  /// What the action of an approval would do with this input, by the agent that asked for it. Errors: those
+  /// of the tool's schema and the tool's own.
+  Task<Result<approvals::Proposal>> examine(approvals::Approval approval, json::object input);
 
   /// What a parent gets of it, bounded.
   std::string result_of(const Subagent& subagent) const;
@@ -213,13 +218,27 @@ class Crew {
   static Result<> may_use(const Thread& thread, std::string_view name, const json::object& input);
   Task<Result<>> use_tools(const Thread& thread, ActiveThreadPtr active, Entry asked);
   Task<minds::ToolResult> use_tool(const Thread& thread, ActiveThreadPtr active, minds::ToolUse use,
-                                   bool was_begun);
-  Task<Result<std::string>> carry_out(const Thread& thread, ActiveThreadPtr active,
-                                      const minds::ToolUse& use);
+                                   std::string said, bool was_begun);
+  /// `approved`: the digest of what a person approved; empty where no approval is needed.
+  Task<Result<std::string>> carry_out(const Thread& thread, ActiveThreadPtr active, const minds::ToolUse& use,
+                                      std::string approved);
   Task<minds::ToolResult> spawn_result(ActiveThreadPtr active, std::string thread, std::string use_id);
-  Task<Result<Subagent>> queue_spawn_of(const Thread& thread, const minds::ToolUse& use);
+  Task<Result<Subagent>> queue_spawn_of(const Thread& thread, ActiveThreadPtr active, minds::ToolUse use,
+                                        std::string said);
   Task<Result<>> queue_spawns(const Thread& thread, ActiveThreadPtr active, const Entry& asked,
                               const std::set<std::string>& answered);
+
+  // approving.cc
+  bool is_gated(const Thread& thread, const std::string& name) const;
+  Task<Result<approvals::Proposal>> propose(const Thread& thread, std::string name, json::object input);
+  approvals::Request request_for(const Thread& thread, const minds::ToolUse& use, std::string said,
+                                 approvals::Proposal proposal) const;
+  Task<Result<approvals::Approval>> ask_approval(approvals::Request request);
+  Task<Result<approvals::Approval>> wait_for_approval(const Thread& thread, ActiveThreadPtr active,
+                                                      minds::ToolUse use, std::string said);
+  Task<void> explain(const Thread& thread, ActiveThreadPtr active, approvals::Approval approval);
+  Task<minds::ToolResult> request_approval(const Thread& thread, ActiveThreadPtr active, minds::ToolUse use);
+  Task<minds::ToolResult> refuse_use(const Thread& thread, std::string use_id, Error error);
 
   // writing_files.cc
   /// Brings the files of a chat up to date in the background; one writer a chat at a time.
@@ -241,6 +260,7 @@ class Crew {
   Workbench& workbench_;
   ExternalTools& external_tools_;
   inbox::Inbox& inbox_;
+  approvals::Approvals& approvals_;
   const Options options_;
   Queue queue_;
   std::map<std::string, ActiveThreadPtr> active_;  ///< by thread, while it runs

@@ -13,6 +13,16 @@ class ExternalTools {
   virtual std::vector<minds::ToolSpec> specs(const Permissions& granted) const = 0;
   virtual bool has(const std::string& name) const = 0;
   virtual bool reads_only(const std::string& name) const = 0;
+  /// The permission that it needs, if any.
+  virtual std::optional<definitions::Permission> needs(const std::string& name) const {
+    (void)name;
+    return {};
+  }
+  /// JSON Schema of its input.
+  virtual json::object schema(const std::string& name) const {
+    (void)name;
+    return {};
+  }
   /// Checks the permission itself. Errors: forbidden, and the tools' own.
   virtual Task<Result<std::string>> call(ToolCall call) = 0;
   /// A chat or a subagent has ended, and that is recorded: whatever it held is freed.

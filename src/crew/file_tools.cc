@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "crew/bounded_text.h"
 #include "crew/off_limits.h"
+#include "crew/proposing.h"
 #include "crew/text_edit.h"
 #include "platform/files/beneath.h"
 
@@ -210,7 +211,71 @@ Result<Opened> find_writable(const FileToolOptions& options, const json::object&
   return opened;
 }
 
+/// All of a file that is to be changed. Errors: not_found; too_large.
+Result<std::string> read_whole(const BeneathFile& file, const std::string& path) {
+  if (file.state.size > max_edited_bytes)
+    return fail(Code::too_large, fmt::format("{} is larger than {} bytes", path, max_edited_bytes), "path");
+  return read_at(file.fd, 0, max_edited_bytes);
+}
+
+Result<FileChange> plan_write(const json::object& input, const FileToolOptions& options) {
+  auto opened = find_writable(options, input);
+  if (!opened) return fail(opened.error());
+  FileChange change{.path = opened->path,
+                    .before = {},
+                    .after = std::string(text_or(input, "content")),
+                    .state = {},
+                    .done = {}};
+  auto file = opened->project.open_file(opened->path);
+  if (!file && file.error().code != Code::not_found) return fail(file.error());
+  if (file) {
+    auto before = read_whole(*file, opened->path);
+    if (!before) return fail(before.error());
+    change.before = *std::move(before);
+    change.state = file->state;
+  }
+  change.done =
+      fmt::format("{} {} ({} bytes)", file ? "replaced" : "created", change.path, change.after.size());
+  return change;
+}
+
+Result<FileChange> plan_edit(const json::object& input, const FileToolOptions& options) {
+  auto opened = find_writable(options, input);
+  if (!opened) return fail(opened.error());
+  auto file = opened->project.open_file(opened->path);
+  if (!file) return fail(file.error());
+  auto text = read_whole(*file, opened->path);
+  if (!text) return fail(text.error());
+  if (text->contains('\0')) return refuse_binary(opened->path, file->state.size);
+  auto edited = edit_text(*text, text_or(input, "old"), text_or(input, "new"), bool_or(input, "all"));
+  if (!edited) return fail(edited.error());
+  if (edited->text.size() > static_cast<size_t>(max_edited_bytes))
+    return fail(Code::too_large,
+                fmt::format("{} would be larger than {} bytes", opened->path, max_edited_bytes), "new");
+  auto done = fmt::format("edited {}: {} replaced, {}line {}", opened->path, edited->replaced,
+                          edited->replaced > 1 ? "first in " : "", edited->line);
+  return FileChange{opened->path, *std::move(text), std::move(edited->text), file->state, std::move(done)};
+}
+
+/// Makes the change, if that is the one that was approved.
+Result<std::string> make_change(std::string_view name, const json::object& input,
+                                const FileToolOptions& options) {
+  auto change = plan_change(name, input, options);
+  if (!change) return fail(change.error());
+  if (!options.approved.empty())
+    if (auto same = check_approved(propose_change(name, input, *change, options.root), options.approved);
+        !same)
+      return fail(same.error());
+  auto project = Beneath::open(options.root);
+  if (!project) return fail(project.error());
+  auto written = project->replace(change->path, change->after, change->state);
+  if (!written) return fail(written.error());
+  return std::move(change->done);
+}
+
 Result<std::string> write_text(const json::object& input, const FileToolOptions& options) {
+  if (!options.approved.empty()) return make_change("write_file", input, options);
+  // Whatever was there is replaced, however large.
   auto opened = find_writable(options, input);
   if (!opened) return fail(opened.error());
   auto content = text_or(input, "content");
@@ -219,29 +284,12 @@ Result<std::string> write_text(const json::object& input, const FileToolOptions&
   return fmt::format("{} {} ({} bytes)", *is_new ? "created" : "replaced", opened->path, content.size());
 }
 
-Result<std::string> edit_file(const json::object& input, const FileToolOptions& options) {
-  auto opened = find_writable(options, input);
-  if (!opened) return fail(opened.error());
-  auto file = opened->project.open_file(opened->path);
-  if (!file) return fail(file.error());
-  if (file->state.size > max_edited_bytes)
-    return fail(Code::too_large, fmt::format("{} is larger than {} bytes", opened->path, max_edited_bytes),
-                "path");
-  auto text = read_at(file->fd, 0, max_edited_bytes);
-  if (!text) return fail(text.error());
-  if (text->contains('\0')) return refuse_binary(opened->path, file->state.size);
-  auto edited = edit_text(*text, text_or(input, "old"), text_or(input, "new"), bool_or(input, "all"));
-  if (!edited) return fail(edited.error());
-  if (edited->text.size() > static_cast<size_t>(max_edited_bytes))
-    return fail(Code::too_large,
-                fmt::format("{} would be larger than {} bytes", opened->path, max_edited_bytes), "new");
-  auto written = opened->project.replace(opened->path, edited->text, file->state);
-  if (!written) return fail(written.error());
-  return fmt::format("edited {}: {} replaced, {}line {}", opened->path, edited->replaced,
-                     edited->replaced > 1 ? "first in " : "", edited->line);
-}
-
 }  // namespace
+
+Result<FileChange> plan_change(std::string_view name, const json::object& input,
+                               const FileToolOptions& options) {
+  return name == "edit_file" ? plan_edit(input, options) : plan_write(input, options);
+}
 
 bool matches_pattern(const std::string& pattern, const std::string& path) {
   if (!pattern.contains('/')) return ::fnmatch(pattern.c_str(), path.c_str() + (path.rfind('/') + 1), 0) == 0;
@@ -257,7 +305,7 @@ Result<std::string> use_file_tool(std::string_view name, const json::object& inp
   if (name == "read_file") return read_text(input, options);
   if (name == "list_files") return list_files(input, options);
   if (name == "write_file") return write_text(input, options);
-  if (name == "edit_file") return edit_file(input, options);
+  if (name == "edit_file") return make_change(name, input, options);
   return fail(Code::not_found, fmt::format("unknown file tool: {}", name), "name");
 }
 

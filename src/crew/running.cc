@@ -109,6 +109,8 @@ Task<void> Crew::run_subagent(std::string task_id) {
                 .permissions = begun->permissions,
                 .tools = begun->tools,
                 .disallowed_tools = begun->disallowed_tools,
+                .requires_approval = begun->requires_approval,
+                .task = begun->task,
                 .max_turns = begun->max_turns,
                 .chain = begun->parent_chain,
                 .reflection = begun->reflection};
@@ -191,15 +193,18 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
   }
   // The file first: whoever hears of the end may read it.
   co_await write_subagent_file(subagent);
-  auto recorded = co_await write_with_retry(loop_, store_, [subagent](Tx& tx) -> Result<> {
-    write_subagent(tx, subagent);
-    forget_tools(tx, subagent.task_id);
-    note_end(tx, subagent);
-    tell_end(tx, subagent);
-    members::end_member(tx, members::kept_member_id(subagent.task_id), name(subagent.status));
-    end_chat_of(tx, subagent);
-    return {};
-  });
+  auto recorded =
+      co_await write_with_retry(loop_, store_, [subagent, at = approvals_.now()](Tx& tx) -> Result<> {
+        write_subagent(tx, subagent);
+        forget_tools(tx, subagent.task_id);
+        approvals::Approvals::withdraw_of(tx, subagent.task_id, "its agent has ended", at);
+        note_end(tx, subagent);
+        tell_end(tx, subagent);
+        members::end_member(tx, members::kept_member_id(subagent.task_id), name(subagent.status));
+        end_chat_of(tx, subagent);
+        return {};
+      });
+  approvals_.notify();
   if (!recorded)
     log_error("cannot record the end of a subagent", recorded.error(),
               {{"task_id", subagent.task_id}, {"trace_id", subagent.trace_id}});
@@ -252,6 +257,8 @@ Task<void> Crew::run_turn(std::string chat_id) {
                 .permissions = chat->permissions,
                 .tools = chat->tools,
                 .disallowed_tools = chat->disallowed_tools,
+                .requires_approval = chat->requires_approval,
+                .task = chat->title,
                 .max_turns = chat->max_turns,
                 .chain = {"user", chat->agent},
                 .is_primary = true};
@@ -281,22 +288,25 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
   co_await wait_for_files(chat_id);
   auto self = find_active(chat_id);
   auto wasted = self ? self->wasted : Spent();
-  auto recorded = co_await write_with_retry(loop_, store_, [chat_id, failure, wasted](Tx& tx) -> Result<> {
-    auto chat = find_chat(tx, chat_id);
-    if (!chat) return {};
-    chat->turn_running = false;
-    chat->spent.add(wasted);
-    chat->failure = failure;
-    write_chat(tx, *chat);
-    json::object data{{"chat_id", chat_id}, {"turn", "idle"}};
-    if (!failure.type.empty())
-      data["error"] = json::object{{"type", failure.type},
-                                   {"message", failure.message},
-                                   {"severity", severity(failure)},
-                                   {"trace_id", chat->trace_id}};
-    tx.emit({"chat.turn", chat_id, std::move(data)});
-    return {};
-  });
+  auto recorded = co_await write_with_retry(
+      loop_, store_, [chat_id, failure, wasted, at = approvals_.now()](Tx& tx) -> Result<> {
+        auto chat = find_chat(tx, chat_id);
+        if (!chat) return {};
+        approvals::Approvals::withdraw_of(tx, chat_id, "the turn of its chat is over", at);
+        chat->turn_running = false;
+        chat->spent.add(wasted);
+        chat->failure = failure;
+        write_chat(tx, *chat);
+        json::object data{{"chat_id", chat_id}, {"turn", "idle"}};
+        if (!failure.type.empty())
+          data["error"] = json::object{{"type", failure.type},
+                                       {"message", failure.message},
+                                       {"severity", severity(failure)},
+                                       {"trace_id", chat->trace_id}};
+        tx.emit({"chat.turn", chat_id, std::move(data)});
+        return {};
+      });
+  approvals_.notify();
   if (!recorded) log_error("cannot record the end of a turn", recorded.error(), {{"chat", chat_id}});
   active_.erase(chat_id);
   forget_account_at_rest(chat_id);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace cru::crew {
@@ -62,6 +64,13 @@ Result<Grant> grant(const definitions::Definition& definition, const Parent& par
   if (parent.depth < 0) return Grant{definition.permissions | *wanted | Permissions::baseline(), false};
   if (!requested) return Grant{parents, true};
   return Grant{*wanted | Permissions::baseline(), false};
+}
+
+std::vector<std::string> child_approvals(const definitions::Definition& definition, const Parent& parent) {
+  auto all = parent.requires_approval;
+  for (const auto& entry : definition.requires_approval)
+    if (std::ranges::find(all, entry) == all.end()) all.push_back(entry);
+  return all;
 }
 
 Result<ModelChoice> choose_model(const minds::Settings& settings, const definitions::Definition& definition,

@@ -18,6 +18,7 @@ struct Parent {
   Permissions permissions;
   std::string model;
   std::vector<std::string> chain = {};  ///< "user", …, the parent itself
+  std::vector<std::string> requires_approval = {};
 };
 
 /// The child's depth. Errors: forbidden "Maximum agent depth (2) exceeded: …".
@@ -33,6 +34,10 @@ struct Grant {
 /// definition needs one that the parent lacks.
 Result<Grant> grant(const definitions::Definition& definition, const Parent& parent,
                     const std::optional<std::vector<std::string>>& requested);
+
+/// What a child needs approval for: whatever its definition says, and whatever its parent does. Spawning is
+/// no way around a person.
+std::vector<std::string> child_approvals(const definitions::Definition& definition, const Parent& parent);
 
 struct ModelChoice {
   std::string model;

@@ -147,6 +147,8 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, SoFar s
   auto run_id = run_of_reply(thread.run_id, entries);
   auto choice = co_await minds_.choose(thread.model);
   if (!choice) co_return fail(std::move(choice.error()));
+  if (auto held = check_mind(thread.agent, thread.requires_approval, *choice); !held)
+    co_return fail(std::move(held.error()));
   auto tools = co_await tools_for(thread);
   minds::Request request{.model = choice->model,
                          .agent = thread.agent,

@@ -100,6 +100,15 @@ constexpr std::array table = {
 "permissions":{"type":"array","maxItems":16,"items":{"type":"string","minLength":1,"maxLength":64},"description":"the permissions to grant, at most your own; default: all of yours"},
 "model":{"type":"string","minLength":1,"maxLength":64,"description":"use this model instead of the agent's own"}}})",
          .needs = {}},
+    Tool{.name = "request_approval",
+         .description = "Asks a person for approval before you do something sensitive that cannot be taken "
+                        "back, and waits. It fails if the person denies it or nobody answers in time.",
+         .schema =
+             R"({"type":"object","additionalProperties":false,"required":["action","reason"],"properties":{
+"action":{"type":"string","minLength":1,"maxLength":4096,"description":"what you are going to do, precisely"},
+"reason":{"type":"string","minLength":1,"maxLength":4096,"description":"why it is necessary, and what it affects"}}})",
+         .needs = {},
+         .reads_only = true},
     Tool{.name = "list_agents",
          .description = "Lists the agents that spawn_agent can delegate to, with their descriptions.",
          .schema = R"({"type":"object","additionalProperties":false,"properties":{}})",
@@ -228,8 +237,38 @@ bool is_among(const Tool& tool, const std::vector<std::string>& tools,
   if (is_baseline) return true;
   auto named = [&](const std::string& listed) { return means(listed, tool); };
   if (std::ranges::any_of(disallowed, named)) return false;
-  return tools.empty() || tool.name == "list_agents" || tool.name == "get_agent" ||
-         std::ranges::any_of(tools, named);
+  return tools.empty() || tool.name == "request_approval" || tool.name == "list_agents" ||
+         tool.name == "get_agent" || std::ranges::any_of(tools, named);
+}
+
+namespace {
+
+/// What a command can do with its agent's permissions, as an entry of a list.
+bool is_command_covered(definitions::Permission permission, const definitions::Permissions& granted) {
+  if (permission == Permission::filesystem_write || permission == Permission::network_access)
+    return granted.has(permission);
+  return permission == Permission::process_spawn;
+}
+
+}  // namespace
+
+bool needs_approval(const Action& action, const definitions::Permissions& granted,
+                    const std::vector<std::string>& required,
+                    const std::function<bool(const std::string& name)>& is_tool) {
+  // Asking is no action.
+  if (action.name == "request_approval" || action.name == "ask_user") return false;
+  return std::ranges::any_of(required, [&](const std::string& entry) {
+    auto listed = entry.substr(0, entry.find('('));
+    if (listed == action.name) return true;
+    auto permission = definitions::permission_from(listed);
+    if (!permission) permission = definitions::permission_of_tool(listed);
+    if (permission)
+      return action.name == "run_command" ? is_command_covered(*permission, granted)
+                                          : action.needs == *permission;
+    if (listed == "Task" || listed == "Agent") return action.name == "spawn_agent";
+    bool is_another = find_tool(listed) != nullptr || is_tool(listed);
+    return !is_another && !action.reads_only;
+  });
 }
 
 }  // namespace cru::crew

@@ -22,7 +22,7 @@ Error refusal(std::string_view tool, std::string_view input) {
 }
 
 TEST(Tools, HaveSchemasThatCloseTheirInput) {
-  EXPECT_EQ(tools().size(), 11u);
+  EXPECT_EQ(tools().size(), 12u);
   for (const auto& tool : tools()) {
     auto schema = parse_json(tool.schema);
     ASSERT_TRUE(schema) << tool.name;
@@ -162,6 +162,34 @@ TEST(KeptOutput, IsUtf8WhereverItIsCut) {
     EXPECT_EQ(kept.text().find("\xEF\xBF\xBD"), std::string::npos) << limit;
     EXPECT_EQ(kept.total(), 25000);
   }
+}
+
+TEST(NeedsApproval, APermissionCoversItsToolsAndACommandCountsAsWhateverItCouldDo) {
+  using definitions::Permission;
+  Permissions all = Permissions::all(), reads{Permission::process_spawn};
+  auto is_tool = [](const std::string& name) { return name == "submit_work"; };
+  auto gated = [&](std::string_view name, std::vector<std::string> required, const Permissions& granted) {
+    const auto* tool = find_tool(name);
+    Action action{.name = name,
+                  .needs = tool ? tool->needs : std::optional(Permission::database_write),
+                  .reads_only = tool && tool->reads_only};
+    return needs_approval(action, granted, required, is_tool);
+  };
+  EXPECT_TRUE(gated("write_file", {"FilesystemWrite"}, all));
+  EXPECT_FALSE(gated("read_file", {"FilesystemWrite"}, all));
+  EXPECT_TRUE(gated("run_command", {"FilesystemWrite"}, all)) << "a shell writes too";
+  EXPECT_FALSE(gated("run_command", {"FilesystemWrite"}, reads));
+  EXPECT_TRUE(gated("run_command", {"NetworkAccess"}, all));
+  EXPECT_TRUE(gated("run_command", {"Bash(git push:*)"}, reads)) << "part of a tool counts as all of it";
+  EXPECT_TRUE(gated("submit_work", {"DatabaseWrite"}, all));
+  EXPECT_TRUE(gated("submit_work", {"submit_work"}, all));
+  EXPECT_FALSE(gated("write_file", {"submit_work"}, all));
+  EXPECT_TRUE(gated("edit_file", {"*"}, all));
+  EXPECT_FALSE(gated("read_note", {"*"}, all));
+  EXPECT_TRUE(gated("spawn_agent", {"Task"}, all));
+  EXPECT_TRUE(gated("write_file", {"write_flie"}, all)) << "a slip does not open the gate";
+  EXPECT_FALSE(gated("request_approval", {"*", "request_approval"}, all)) << "asking is no action";
+  EXPECT_FALSE(gated("write_file", {}, all));
 }
 
 }  // namespace

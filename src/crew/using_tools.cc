@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "approvals/approval_table.h"
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
@@ -18,12 +19,14 @@ bool is_repeatable(const std::string& name, const ExternalTools& others) {
   return !others.has(name) || others.reads_only(name);
 }
 
-/// An error as the agent reads it.
-std::string in_words(const Error& error) {
-  std::string text = fmt::format("{}: {}", cru::name(error.code), error.message);
-  if (!error.field.empty()) text += fmt::format(" (field {})", error.field);
-  if (!error.hint.empty()) text += "\n" + error.hint;
-  return text;
+Result<> use_approval(Tx& tx, const std::string& thread, const std::string& chat_id,
+                      const approvals::Approval& approval, const Moment& at) {
+  auto now = approvals::find(tx, approval.id);
+  if (!now) return fail(Code::not_found, "the approval was deleted");
+  auto used = approvals::Approvals::take(tx, *std::move(now), approvals::Use{approval.digest}, at);
+  if (!used) return fail(std::move(used.error()));
+  note_approval(tx, thread, chat_id, *used);
+  return {};
 }
 
 SpawnRequest request_from(const json::object& input) {
@@ -41,6 +44,13 @@ SpawnRequest request_from(const json::object& input) {
 
 }  // namespace
 
+std::string in_words(const Error& error) {
+  std::string text = fmt::format("{}: {}", cru::name(error.code), error.message);
+  if (!error.field.empty()) text += fmt::format(" (field {})", error.field);
+  if (!error.hint.empty()) text += "\n" + error.hint;
+  return text;
+}
+
 /// The gate, for what this thread's agent may use: its permissions, and its definition's own lists.
 Result<> Crew::may_use(const Thread& thread, std::string_view name, const json::object& input) {
   const auto* tool = find_tool(name);
@@ -50,12 +60,22 @@ Result<> Crew::may_use(const Thread& thread, std::string_view name, const json::
   return check_call(*tool, thread.permissions, input);
 }
 
-Task<Result<Subagent>> Crew::queue_spawn_of(const Thread& thread, const minds::ToolUse& use) {
-  Parent parent{thread.agent, thread.depth, thread.permissions, thread.model, thread.chain};
+Task<Result<Subagent>> Crew::queue_spawn_of(const Thread& thread, ActiveThreadPtr active, minds::ToolUse use,
+                                            std::string said) {
+  Parent parent{thread.agent, thread.depth, thread.permissions,
+                thread.model, thread.chain, thread.requires_approval};
   // First of all: whatever tools its definition lists, what holds a subagent back is its depth (SA-27).
   if (auto depth = child_depth(parent); !depth) co_return fail(std::move(depth.error()));
   if (auto allowed = may_use(thread, spawn_tool, use.input); !allowed)
     co_return fail(std::move(allowed.error()));
+  if (is_gated(thread, use.name)) {
+    auto given = co_await wait_for_approval(thread, active, use, std::move(said));
+    if (given)
+      given =
+          co_await approvals_.decide(given->id, approvals::Use{given->digest});  // once, whatever comes of it
+    if (!given) co_return fail(std::move(given.error()));
+    use.input = given->proposal().input;
+  }
   Place place{.parent = std::move(parent),
               .chat_id = thread.chat_id,
               .thread = thread.id,
@@ -81,14 +101,8 @@ Task<Result<>> Crew::queue_spawns(const Thread& thread, ActiveThreadPtr active, 
         });
     if (!child) co_return fail(std::move(child.error()));
     if (*child) continue;  // spawned before the daemon died
-    auto spawned = co_await queue_spawn_of(thread, use);
-    if (spawned) continue;
-    minds::ToolResult refusal{use.id, in_words(spawned.error()), true};
-    auto kept = co_await write_with_retry(loop_, store_, [thread = thread.id, refusal](Tx& tx) -> Result<> {
-      end_tool(tx, thread, refusal);
-      return {};
-    });
-    if (!kept) co_return kept;
+    auto spawned = co_await queue_spawn_of(thread, active, use, asked.message.text);
+    if (!spawned) (void)co_await refuse_use(thread, use.id, std::move(spawned.error()));
   }
   co_return Result<>();
 }
@@ -132,7 +146,8 @@ Task<Result<>> Crew::use_tools(const Thread& thread, ActiveThreadPtr active, Ent
     else if (use.name == spawn_tool)
       answers.results.push_back(co_await spawn_result(active, thread.id, use.id));
     else
-      answers.results.push_back(co_await use_tool(thread, active, use, record != records->end()));
+      answers.results.push_back(
+          co_await use_tool(thread, active, use, asked.message.text, record != records->end()));
   }
   co_return co_await write_with_retry(
       loop_, store_, [id = thread.id, chat_id = thread.chat_id, answers](Tx& tx) -> Result<> {
@@ -143,29 +158,44 @@ Task<Result<>> Crew::use_tools(const Thread& thread, ActiveThreadPtr active, Ent
 }
 
 Task<minds::ToolResult> Crew::use_tool(const Thread& thread, ActiveThreadPtr active, minds::ToolUse use,
-                                       bool was_begun) {
+                                       std::string said, bool was_begun) {
   if (active->stop.requested()) co_return minds::ToolResult{use.id, "cancelled before it started", true};
-  bool repeatable = is_repeatable(use.name, external_tools_);
+  if (use.name == "request_approval" && may_use(thread, use.name, use.input))
+    co_return co_await request_approval(thread, active, std::move(use));
+  bool gated = is_gated(thread, use.name);
+  bool repeatable = is_repeatable(use.name, external_tools_) && !gated;
   if (was_begun && !repeatable)
     co_return minds::ToolResult{
         use.id,
         "the daemon was restarted during this call, so its outcome is unknown: check before you repeat it",
         true};
+  std::optional<approvals::Approval> approval;
+  if (gated) {
+    auto given = co_await wait_for_approval(thread, active, use, std::move(said));
+    if (!given) co_return co_await refuse_use(thread, use.id, std::move(given.error()));
+    use.input = given->proposal().input;
+    approval = *std::move(given);
+  }
   json::object told{{"chat_id", thread.chat_id},
                     {"task_id", thread.is_primary ? json::value(nullptr) : json::value(thread.id)},
                     {"agent", thread.agent},
                     {"name", use.name},
                     {"summary", bounded(to_text(use.input), 300, "")}};
-  auto begun =
-      co_await write_with_retry(loop_, store_, [thread, repeatable, id = use.id, told](Tx& tx) -> Result<> {
+  auto begun = co_await write_with_retry(
+      loop_, store_,
+      [thread, repeatable, id = use.id, told, approval, at = approvals_.now()](Tx& tx) -> Result<> {
+        // Its one use, recorded before it begins: whatever happens now, it is not used again.
+        if (approval)
+          if (auto used = use_approval(tx, thread.id, thread.chat_id, *approval, at); !used) return used;
         if (!repeatable) begin_tool(tx, thread.id, id);
         tx.emit({thread.is_primary ? "chat.tool" : "subagent.tool", thread.chat_id, told});
         return {};
       });
   if (!begun) co_return minds::ToolResult{use.id, in_words(begun.error()), true};
-  auto text = co_await carry_out(thread, active, use);
+  auto text = co_await carry_out(thread, active, use, approval ? approval->digest : std::string());
   bool failed = !text;
   minds::ToolResult result{use.id, failed ? in_words(text.error()) : *std::move(text), failed};
+  if (approval) result.text = acknowledge(*approval, std::move(result.text));
   result.text = bounded(std::move(result.text), options_.result_limit, "");
   if (repeatable) co_return result;
   auto kept = co_await write_with_retry(loop_, store_, [id = thread.id, result](Tx& tx) -> Result<> {
@@ -179,7 +209,7 @@ Task<minds::ToolResult> Crew::use_tool(const Thread& thread, ActiveThreadPtr act
 }
 
 Task<Result<std::string>> Crew::carry_out(const Thread& thread, ActiveThreadPtr active,
-                                          const minds::ToolUse& use) {
+                                          const minds::ToolUse& use, std::string approved) {
   if (auto allowed = may_use(thread, use.name, use.input); !allowed)
     co_return fail(std::move(allowed.error()));
   ToolCall call{.agent = thread.agent,
@@ -188,7 +218,8 @@ Task<Result<std::string>> Crew::carry_out(const Thread& thread, ActiveThreadPtr 
                 .granted = thread.permissions,
                 .own_chat = thread.depth == 0 ? thread.chat_id : std::string(),
                 .name = use.name,
-                .input = use.input};
+                .input = use.input,
+                .approved = std::move(approved)};
   if (external_tools_.has(use.name)) co_return co_await external_tools_.call(std::move(call));
   if (use.name != "list_agents" && use.name != "get_agent")
     co_return co_await workbench_.call(std::move(call), active->stop);

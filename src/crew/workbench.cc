@@ -8,6 +8,7 @@
 #include "crew/bounded_text.h"
 #include "crew/command_tool.h"
 #include "crew/file_tools.h"
+#include "crew/proposing.h"
 
 namespace cru::crew {
 namespace {
@@ -57,6 +58,14 @@ Command command_from(const ToolCall& call, const WorkbenchOptions& options) {
   command.environment["CRU_TASK_ID"] = fmt::format("{}-{}", call.agent, call.task_id);
   if (!call.traceparent.empty()) command.environment["TRACEPARENT"] = call.traceparent;
   return command;
+}
+
+CommandProposal how_it_runs(const ToolCall& call, const WorkbenchOptions& options) {
+  auto command = command_from(call, options);
+  return {.root = options.root,
+          .environment = std::move(command.environment),
+          .may_write = command.may_write,
+          .may_use_network = command.may_use_network};
 }
 
 std::unexpected<Error> refuse_unknown(const std::string& name) {
@@ -115,15 +124,39 @@ Task<Result<std::string>> Workbench::call(ToolCall call, Stop& stop) {
   if (call.name == "read_note") co_return co_await state.read_note(std::move(call.input));
   if (call.name == "list_notes") co_return co_await state.list_notes(std::move(call.input));
   if (call.name == "semantic_search") co_return co_await state.search(std::move(call.input));
+  if (call.name == "run_command" && !call.approved.empty()) {
+    auto approved = call.approved;
+    auto now = co_await propose(call);
+    if (!now) co_return fail(std::move(now.error()));
+    if (auto same = check_approved(*now, approved); !same) co_return fail(std::move(same.error()));
+  }
   if (call.name == "run_command")
     co_return co_await state.commands.run(command_from(call, state.options), stop);
   if (call.name.ends_with("_file") || call.name == "list_files")
     co_return co_await state.pool.run(
         [name = call.name, input = std::move(call.input),
-         options = FileToolOptions{state.options.root, state.options.result_limit, call.own_chat}] {
-          return use_file_tool(name, input, options);
-        });
+         options = FileToolOptions{state.options.root, state.options.result_limit, call.own_chat,
+                                   call.approved}] { return use_file_tool(name, input, options); });
   co_return fail(Code::not_found, fmt::format("{} is not implemented here", call.name), "name");
+}
+
+Task<Result<Proposal>> Workbench::propose(ToolCall call) {
+  auto& state = *state_;
+  const auto* tool = find_tool(call.name);
+  if (!tool) co_return refuse_unknown(call.name);
+  if (auto allowed = check_call(*tool, call.granted, call.input); !allowed) co_return fail(allowed.error());
+  if (call.name == "run_command")
+    co_return co_await state.pool.run(
+        [input = call.input, how = how_it_runs(call, state.options)] { return propose_command(input, how); });
+  if (call.name == "write_file" || call.name == "edit_file")
+    co_return co_await state.pool.run(
+        [name = call.name, input = call.input,
+         options = FileToolOptions{.root = state.options.root}]() -> Result<Proposal> {
+          auto change = plan_change(name, input, options);
+          if (!change) return fail(std::move(change.error()));
+          return propose_change(name, input, *change, options.root);
+        });
+  co_return propose_call(call.name, call.input, state.options.root, false);
 }
 
 }  // namespace cru::crew

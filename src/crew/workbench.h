@@ -3,6 +3,7 @@
 /// else. Every call passes the gate (crew/tool.h) here, at the last moment before it is carried out.
 #include <memory>
 
+#include "approvals/proposal.h"
 #include "crew/tool.h"
 #include "notes/notes_service.h"
 #include "platform/loop/pool.h"
@@ -26,6 +27,7 @@ struct ToolCall {
   std::string own_chat;  ///< the chat whose folder it may read: a primary's own
   std::string name;
   json::object input;
+  std::string approved = {};  ///< the digest of what a person approved: nothing else is carried out
 };
 
 using definitions::Permissions;
@@ -38,6 +40,8 @@ class Workbench {
   /// fails is a result that says so, not an error.
   /// Errors: those of the gate; not_found for an unknown tool, and the tools' own.
   Task<Result<std::string>> call(ToolCall call, Stop& stop);
+  /// What the call would do now. Errors: those of the gate, and the tools' own.
+  Task<Result<approvals::Proposal>> propose(ToolCall call);
 
  private:
   struct State;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "approvals/approval_table.h"
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
@@ -18,6 +19,7 @@ struct Rows {
   Chat chat;
   std::vector<Subagent> subagents;
   std::vector<Entry> entries;
+  std::vector<approvals::Approval> approvals;
 };
 
 Result<> write_chat_files(const std::string& root, const Rows& rows, int64_t queue_depth) {
@@ -30,7 +32,7 @@ Result<> write_chat_files(const std::string& root, const Rows& rows, int64_t que
   if (!now || text != *now)
     if (auto written = write_file(session, text); !written) return written;
   // For people and for git: one member a line.
-  auto metadata = to_lines(render_metadata(rows.chat, rows.subagents, queue_depth));
+  auto metadata = to_lines(render_metadata(rows.chat, rows.subagents, queue_depth, rows.approvals));
   auto file = folder + "/metadata.json";
   if (auto old = read_file(file); old && *old == metadata) return {};
   return write_file(file, metadata);
@@ -54,7 +56,8 @@ Task<void> Crew::write_chat_folder(std::string chat_id) {
     auto rows = co_await store_.read([chat_id, have](Reader& reader) -> Result<Rows> {
       auto chat = find_chat(reader, chat_id);
       if (!chat) return fail(Code::not_found, "the chat was deleted");
-      return Rows{*std::move(chat), subagents_of(reader, chat_id), entries_of(reader, chat_id, have)};
+      return Rows{*std::move(chat), subagents_of(reader, chat_id), entries_of(reader, chat_id, have),
+                  approvals::list_of_chat(reader, chat_id)};
     });
     if (!rows) break;
     auto written =

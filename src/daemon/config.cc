@@ -58,6 +58,7 @@ void ConfigReader::read(const YamlNode& root) {
               {"models", [this](auto& node, auto& path) { models(node, path); }},
               {"providers", [this](auto& node, auto& path) { providers(node, path); }},
               {"crew", [this](auto& node, auto& path) { crew(node, path); }},
+              {"approvals", [this](auto& node, auto& path) { approvals(node, path); }},
               {"live", [this](auto& node, auto& path) { live(node, path); }},
           });
 }

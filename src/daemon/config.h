@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "approvals/policy.h"
 #include "autonomy/life.h"
 #include "base/json.h"
 #include "base/result.h"
@@ -45,6 +46,7 @@ struct Config {
   int64_t max_calls = 100;
   definitions::Permissions client_permissions = definitions::Permissions::baseline();
   definitions::Permissions chat_permissions = definitions::Permissions::baseline();
+  approvals::Policy approvals;  ///< from the user's own file only
   /// Live agents.
   struct Live {
     autonomy::Pace pace;

@@ -34,6 +34,12 @@ class ConfigReader {
   void result_limit(const YamlNode& node, const std::string& path);
   void permissions(const YamlNode& node, const std::string& path, definitions::Permissions& into);
 
+  // config_approvals.cc
+  void approvals(const YamlNode& node, const std::string& path);
+  void approval_timeout(const YamlNode& node, const std::string& path, approvals::Timeout& into);
+  void on_timeout(const YamlNode& node, const std::string& path, approvals::OnTimeout& into);
+  void approval_rules(const YamlNode& node, const std::string& path);
+
   // config_live.cc
   void live(const YamlNode& node, const std::string& path);
   void duration_within(const YamlNode& node, const std::string& path, Duration least, Duration most,

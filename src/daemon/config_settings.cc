@@ -67,6 +67,26 @@ void add_provider(Settings& out, const minds::Provider& provider) {
   if (!provider.argv.empty()) out.add(key + ".argv", json::value_from(provider.argv));
 }
 
+json::value timeout_of(const approvals::Timeout& timeout) {
+  return timeout.after ? json::value(format_duration(*timeout.after)) : json::value("none");
+}
+
+void add_approvals(Settings& out, const approvals::Policy& policy) {
+  out.add("approvals.timeout", timeout_of(policy.timeout));
+  out.add("approvals.on_timeout", json::value(approvals::name(policy.on_timeout)));
+  json::array rules;
+  for (const auto& rule : policy.rules) {
+    json::object told;
+    if (!rule.agent.empty()) told["agent"] = rule.agent;
+    if (!rule.action.empty()) told["action"] = rule.action;
+    if (rule.timeout) told["timeout"] = timeout_of(*rule.timeout);
+    if (rule.on_timeout) told["on_timeout"] = approvals::name(*rule.on_timeout);
+    if (rule.can_be_undone) told["can_be_undone"] = true;
+    rules.push_back(std::move(told));
+  }
+  out.add("approvals.rules", json::value(std::move(rules)));
+}
+
 void add_live(Settings& out, const Config::Live& live) {
   out.add("live.idle_time", live.pace.idle);
   out.add("live.listening_time", live.pace.listening);
@@ -110,6 +130,7 @@ json::array settings_of(const Config& config) {
   out.add("crew.max_model_calls", json::value(config.max_calls));
   out.add("crew.client_permissions", json::value_from(config.client_permissions.names()));
   out.add("crew.chat_permissions", json::value_from(config.chat_permissions.names()));
+  add_approvals(out, config.approvals);
   add_live(out, config.live);
   for (const auto& [name, model] : config.minds.models) add_model(out, model);
   for (const auto& [name, provider] : config.minds.providers) add_provider(out, provider);

@@ -57,6 +57,16 @@ bool CoordinationTools::reads_only(const std::string& name) const {
   return row && row->reads_only;
 }
 
+std::optional<definitions::Permission> CoordinationTools::needs(const std::string& name) const {
+  const auto* row = find_row(name);
+  return row ? needed_for(*row) : std::nullopt;
+}
+
+json::object CoordinationTools::schema(const std::string& name) const {
+  const auto* row = find_row(name);
+  return row ? api::input_schema(*row) : json::object();
+}
+
 Task<Result<std::string>> CoordinationTools::call(crew::ToolCall call) {
   const auto* row = find_row(call.name);
   if (!row) co_return fail(Code::not_found, fmt::format("unknown tool: {}", call.name));

@@ -13,6 +13,8 @@ class CoordinationTools final : public crew::ExternalTools {
   std::vector<minds::ToolSpec> specs(const crew::Permissions& granted) const override;
   bool has(const std::string& name) const override;
   bool reads_only(const std::string& name) const override;
+  std::optional<definitions::Permission> needs(const std::string& name) const override;
+  json::object schema(const std::string& name) const override;
   Task<Result<std::string>> call(crew::ToolCall call) override;
   Task<void> thread_ended(std::string thread) override;
 

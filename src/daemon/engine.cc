@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "approvals/approval_table.h"
 #include "autonomy/live_table.h"
 #include "crew/crew_table.h"
 #include "daemon/agent_gate.h"
@@ -200,11 +201,12 @@ Duration git_limit() {
 
 std::vector<Migration> all_migrations() {
   std::vector<Migration> all;
-  for (auto room : {event_migrations(), pairings::migrations(), members::migrations(), inbox::migrations(),
-                    runs::migrations(), reply_migrations(), coordination::session_migrations(),
-                    coordination::fencing_migrations(), coordination::lock_migrations(),
-                    coordination::work_migrations(), coordination::handoff_migrations(),
-                    coordination::memory_migrations(), crew::migrations(), autonomy::migrations()})
+  for (auto room :
+       {event_migrations(), pairings::migrations(), members::migrations(), inbox::migrations(),
+        approvals::migrations(), runs::migrations(), reply_migrations(), coordination::session_migrations(),
+        coordination::fencing_migrations(), coordination::lock_migrations(), coordination::work_migrations(),
+        coordination::handoff_migrations(), coordination::memory_migrations(), crew::migrations(),
+        autonomy::migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }
@@ -228,6 +230,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                           const std::vector<std::string>& named) { return content_to_trust(folders, named); },
               .apply = [this] { return apply_trust(); }}),
       inbox_(loop, store),
+      approvals_(loop, store, config.approvals),
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
             to_options(project, config, program, *jails_)),
       retention_(loop, store, *output_, *worktrees_, runs_.purging(),
@@ -265,6 +268,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       endings_(loop, sessions_),
       coordination_tools_(api_, endings_),
       crew_(loop, store, pool, system_random(), registry_, minds_, workbench_, coordination_tools_, inbox_,
+            approvals_,
             {.root = project.root,
              .max_concurrent = config.max_concurrent,
              .delegation_timeout = config.delegation_timeout,
@@ -285,6 +289,9 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   });
   api_.set_before([this](const api::Operation& operation) -> Task<void> {
     if (uses_config(operation.name)) co_await refresh_config();
+  });
+  approvals_.set_examine([this](const approvals::Approval& approval, json::object input) {
+    return crew_.examine(approval, std::move(input));
   });
   sessions_.set_presence([this](const coordination::Session& session) { return is_present(session); });
   sessions_.when_ended([this] {
@@ -322,6 +329,7 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_roster(api_, store_, clock);
   api::bind_pairings(api_, pairings_, facts_url);
   api::bind_questions(api_, runs_, inbox_);
+  api::bind_approvals(api_, approvals_);
   api::bind_sessions(api_, sessions_, api::badges_of_agents(store_, clock));
   api::bind_locks(api_, locks_);
   api::bind_work(api_, work_, [this](api::Call call) {
@@ -383,6 +391,7 @@ Task<Result<>> Engine::recover_all(bool fresh_database) {
   if (!recovered) co_return recovered;
   auto cleaned = co_await retention_.clean_orphans(fresh_database);
   if (!cleaned) co_return cleaned;
+  if (recovered = co_await approvals_.recover(); !recovered) co_return recovered;
   if (recovered = co_await crew_.recover(); !recovered) co_return recovered;
   if (recovered = co_await live_.recover(); !recovered) co_return recovered;
   loop_.spawn(registry_.start());

@@ -9,6 +9,7 @@
 #include "api/handlers/handlers.h"
 #include "api/handlers/live_handlers.h"
 #include "api/project.h"
+#include "approvals/approvals_service.h"
 #include "daemon/config.h"
 #include "daemon/coordination_tools.h"
 #include "inbox/inbox_service.h"
@@ -69,6 +70,7 @@ class Engine {
   pairings::Pairings pairings_;
   trust::Trust trust_;
   inbox::Inbox inbox_;
+  approvals::Approvals approvals_;
   runs::Runs runs_;
   runs::Retention retention_;
   std::unique_ptr<coordination::Paths> paths_;

@@ -121,15 +121,12 @@ json::object to_json(const Problem& problem) {
           {"severity", problem.is_error ? "error" : "warning"}};
 }
 
-Result<> may_begin(const Definition& definition) {
+Result<> may_live(const Definition& definition) {
   if (definition.requires_approval.empty()) return {};
-  return fail(
-      Code::forbidden,
-      fmt::format("agent {} requires approval for {}, and approvals are not available yet", definition.name,
-                  fmt::join(definition.requires_approval, ", ")),
-      "requires_approval",
-      fmt::format("remove requires_approval from {}, and the permissions that it should not use freely",
-                  definition.path));
+  return fail(Code::forbidden,
+              fmt::format("agent {} requires approval for {}, and live agents cannot ask for approvals",
+                          definition.name, fmt::join(definition.requires_approval, ", ")),
+              "requires_approval", fmt::format("talk to it with: cru chat {}", definition.name));
 }
 
 json::object to_json(const Definition& definition, bool with_prompt) {

@@ -68,10 +68,9 @@ struct Parsed {
 /// `stem` is the file's name without `.md`: what the name is compared with (a difference warns).
 Parsed parse_definition(std::string_view text, std::string path, std::string_view stem, Source source);
 
-/// Whether an agent may begin with what this says. Errors: forbidden, field `requires_approval`: it counts on
-/// approvals, and nobody would ask for them. Until there are approvals, no agent works without those that its
-/// definition demands.
-Result<> may_begin(const Definition& definition);
+/// Whether it may be a live agent. Errors: forbidden, field `requires_approval`: approvals are asked for where
+/// tools are used, in chats and by subagents, and nobody would ask here.
+Result<> may_live(const Definition& definition);
 
 /// The fields of the requirement, `source`, `path`, `enabled`; the prompt if asked for.
 json::object to_json(const Definition& definition, bool with_prompt);

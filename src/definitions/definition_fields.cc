@@ -92,7 +92,6 @@ class FieldReader {
     for (auto& entry : entries(root, "reflection_criteria", false))
       out_.reflection_criteria.push_back(std::move(entry.text));
     read_approvals(root);
-    warn_of_no_effect(root);
     for (auto& entry : entries(root, "disallowedTools"))
       out_.disallowed_tools.push_back(std::move(entry.text));
     if (const auto* color = text_of(root, "color")) out_.color = color->text;
@@ -290,13 +289,6 @@ class FieldReader {
               fmt::format("did you mean {}?", meant));
       out_.requires_approval.push_back(std::move(text));
     }
-  }
-
-  /// They are understood, and nobody acts on them yet: who counts on them must know.
-  void warn_of_no_effect(const YamlNode& root) {
-    if (!out_.requires_approval.empty())
-      warn(member(root, "requires_approval")->line, "requires_approval",
-           "approvals are not available yet, so the agent is refused");
   }
 
   /// A list of texts, or one text: cut at its commas, or as it is.

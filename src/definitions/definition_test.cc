@@ -111,26 +111,16 @@ TEST(Definition, SaysTheLineThatAClaudeFileWithoutToolsNeeds) {
             "SemanticSearch, DatabaseRead, DatabaseWrite, NetworkAccess, ProcessSpawn])");
 }
 
-TEST(Definition, WarnsOfFieldsThatHaveNoEffectYet) {
-  auto parsed = with("enable_reflection: true\nrequires_approval: [FilesystemWrite]");
-  ASSERT_TRUE(parsed.definition);
-  EXPECT_EQ(
-      told(parsed),
-      "reviewer.md:5: warning: enable_reflection: has no effect yet\n"
-      "reviewer.md:6: warning: requires_approval: approvals are not available yet, so the agent is refused");
-  EXPECT_EQ(told(with("enable_reflection: false\nrequires_approval: []")), "") << "that is what happens";
-}
-
-TEST(Definition, OneThatDemandsApprovalsDoesNotBeginWithoutThem) {
-  auto refused = may_begin(*with("requires_approval: [FilesystemWrite, run_command]").definition);
+TEST(Definition, OneThatDemandsApprovalsIsNoLiveAgent) {
+  auto refused = may_live(*with("requires_approval: [FilesystemWrite, run_command]").definition);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::forbidden);
   EXPECT_EQ(refused.error().field, "requires_approval");
   EXPECT_EQ(
       refused.error().message,
-      "agent reviewer requires approval for FilesystemWrite, run_command, and approvals are not available "
-      "yet");
-  EXPECT_TRUE(may_begin(*with("requires_approval: []").definition));
+      "agent reviewer requires approval for FilesystemWrite, run_command, and live agents cannot ask for "
+      "approvals");
+  EXPECT_TRUE(may_live(*with("requires_approval: []").definition));
 }
 
 TEST(Definition, NamesEachRequiredFieldThatIsMissingOrEmpty) {

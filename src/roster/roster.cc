@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "approvals/approval_table.h"
 #include "autonomy/live_table.h"
 #include "base/plain_words.h"
 #include "base/text.h"
@@ -188,7 +189,7 @@ Entry entry_of(Reader& reader, Member member, const Asked& asked, Time now) {
   entry.doing = who.doing;
   Facts facts{.started_at = who.started_at};
   if (auto waits = asked.find(who.id); waits != asked.end())
-    facts.asked = Facts::Asked{waits->second.prompt, waits->second.asked_at};
+    facts.asked = Facts::Asked{waits->second.what, waits->second.since};
   if (who.ended_at) facts.ended = Facts::Ended{who.end_reason, *who.ended_at, who.left_behind};
   add_run(reader, facts, entry);
   add_session(reader, facts, entry);
@@ -233,7 +234,7 @@ bool needs_somebody(const Entry& entry, Time now) {
 
 /// Whoever waits for an answer is listed, however many others there are.
 void add_askers(Reader& reader, std::vector<Member>& listed, const Asked& asked) {
-  for (const auto& [id, question] : asked) {
+  for (const auto& [id, waits] : asked) {
     if (std::ranges::any_of(listed, [&](const Member& one) { return one.id == id; })) continue;
     if (auto asker = members::find_member(reader, id); asker && !asker->is_ended())
       listed.push_back(*std::move(asker));
@@ -244,9 +245,13 @@ void add_askers(Reader& reader, std::vector<Member>& listed, const Asked& asked)
 
 Asked list_asked(Reader& reader) {
   Asked asked;
-  for (auto& question : inbox::list(reader, "", true)) {
-    auto member = question.member;
-    asked.emplace(std::move(member), std::move(question));
+  for (auto& question : inbox::list(reader, "", true))
+    asked.emplace(question.member, Waiting{std::move(question.prompt), question.asked_at});
+  for (auto& approval : approvals::list(reader, true)) {
+    Waiting waits{fmt::format("approval {}: {}", approval.id, approval.proposal().what),
+                  approval.requested_at};
+    auto [known, is_new] = asked.try_emplace(approval.request.member, waits);
+    if (!is_new && waits.since < known->second.since) known->second = std::move(waits);
   }
   asked.erase("");
   return asked;

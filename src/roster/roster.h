@@ -43,8 +43,12 @@ struct Page {
 /// those that ended within the last hour and failed or left something behind, also without `with_ended`.
 Page list(Reader& reader, const Query& query, Time now);
 
-/// The oldest question that waits for an answer, by who asked.
-using Asked = std::map<std::string, inbox::Question>;
+/// The oldest question or approval that waits for a person, by who asked.
+struct Waiting {
+  std::string what;
+  Time since;
+};
+using Asked = std::map<std::string, Waiting>;
 Asked list_asked(Reader& reader);
 /// Of those of them that there are.
 std::map<std::string, members::Badge> badges_of(Reader& reader, const std::vector<std::string>& ids,

@@ -1,5 +1,7 @@
 #include "roster/roster.h"
 
+#include "approvals/approval_table.h"
+#include "approvals/approvals_service.h"
 #include "autonomy/live_table.h"
 #include "crew/crew_table.h"
 #include "inbox/inbox_service.h"
@@ -17,7 +19,7 @@ using members::Member;
 
 std::vector<Migration> roster_migrations() {
   std::vector<Migration> all;
-  for (auto room : {members::migrations(), inbox::migrations(), runs::migrations(),
+  for (auto room : {members::migrations(), inbox::migrations(), approvals::migrations(), runs::migrations(),
                     coordination::session_migrations(), crew::migrations(), autonomy::migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
@@ -98,6 +100,22 @@ TEST_F(RosterTest, WhoeverWaitsForAnAnswerComesFirst) {
   });
   EXPECT_EQ(lines(), (Lines{"coder: needs you (asked: Which port?)", "build: using a tool (make all)"}));
   EXPECT_EQ(lines({.limit = 1}).front(), "coder: needs you (asked: Which port?)");
+}
+
+TEST_F(RosterTest, AnApprovalThatWaitsNeedsYouUntilItIsDecided) {
+  auto asked =
+      write([at = Moment{clock.wall(), clock.boot_id(), clock.boot()}](Tx& tx) -> Result<std::string> {
+        add_run(tx, "coder", Kind::claude);
+        approvals::Request request{.thread = "uid-coder", .use = "u", .member = "m-coder", .agent = "coder"};
+        request.proposal.what = "edit a.cc";
+        return approvals::Approvals::request(tx, request, at).id;
+      });
+  EXPECT_EQ(lines(), (Lines{"coder: needs you (asked: approval A-1: edit a.cc)"}));
+  ASSERT_TRUE(write([at = Moment{clock.wall(), clock.boot_id(), clock.boot()}](Tx& tx) -> Result<int> {
+    EXPECT_TRUE(approvals::Approvals::take(tx, *approvals::find(tx, "A-1"), approvals::Deny{"no"}, at));
+    return 0;
+  }));
+  EXPECT_EQ(lines().front().find("needs you"), std::string::npos);
 }
 
 TEST_F(RosterTest, WhoEndedBadlyIsToldOfFirstForAnHour) {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/moment.h"
 #include "base/once.h"
 #include "base/result.h"
-#include "base/time.h"
 #include "members/member.h"
 
 namespace cru::coordination {
@@ -39,25 +39,6 @@ bool is_agent_id(std::string_view text);
 Result<> check_agent_id(std::string_view text);
 using members::session_id_from;
 
-/// One instant on both clocks. Within one boot the boot clock decides, so a jump of the wall clock ends
-/// nothing early or late; across boots the wall clock is all there is.
-struct Moment {
-  Time wall = {};
-  std::string boot_id = {};
-  BootTime boot = {};
-};
-/// When something is over, kept in three columns.
-using Deadline = Moment;
-
-inline Deadline after(const Moment& now, Duration delay) {
-  return {now.wall + delay, now.boot_id, now.boot + delay};
-}
-/// Negative if `then` has passed.
-inline Duration until(const Moment& then, const Moment& now) {
-  return then.boot_id == now.boot_id ? then.boot - now.boot : then.wall - now.wall;
-}
-inline bool passed(const Deadline& deadline, const Moment& now) {
-  return until(deadline, now) <= Duration(0);
-}
+using cru::after, cru::Deadline, cru::Moment, cru::passed, cru::until;
 
 }  // namespace cru::coordination

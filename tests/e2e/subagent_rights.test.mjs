@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { cast, every_permission, filed, report, running, spawning, told } from "./harness/cast.mjs";
+import { codeOf } from "./harness.mjs";
+import { cast, every_permission, filed, report, running, served, spawning, told } from "./harness/cast.mjs";
 
 const baseline = ["FilesystemRead", "SemanticSearch"];
 const sorted = (list) => [...list].sort();
@@ -146,21 +147,15 @@ test("SA-27: the depth error is the same for an agent whose definition lists its
   }
 });
 
-test("an agent that requires approvals is refused until there are approvals, whoever starts it", async (t) => {
-  const { crew, asked } = await cast(t, { assistant: [{ text: "x", tools: [spawning("careful", "write it")] }, { text: "done" }], careful: { text: report("never") } },
-    { agents: { careful: { permissions: ["FilesystemRead"], requires_approval: ["FilesystemWrite"] } } });
-  await crew.chat({ message: "go", permissions: ["all"] });
-  const [refusal] = told(asked("assistant"));
-  assert.equal(refusal.is_error, true);
-  assert.match(refusal.text, /agent careful requires approval for FilesystemWrite, and approvals are not available yet \(field requires_approval\)/);
-  const ran = await crew.cru("run", "careful", "write it");
-  assert.notEqual(ran.code, 0);
-  assert.match(ran.stderr, /requires approval for FilesystemWrite/);
-  for (const [path, body] of [["/chats", { agent: "careful", message: "hello" }], ["/live", { definition: "careful" }]]) {
-    const { status, json } = await crew.post(path, body);
-    assert.deepEqual([status, (json.error ?? json).code ?? json.error], [403, "forbidden"], `${path}: ${JSON.stringify(json)}`);
-  }
-  assert.equal(asked("careful").length, 0, "it has never thought");
+test("an agent that requires approvals is refused where nobody could hold its tools back: as a program, and as a live agent", async (t) => {
+  const { crew } = await cast(t, { careful: { text: report("never") } }, { agents: { careful: { permissions: ["FilesystemRead"], requires_approval: ["FilesystemWrite"] } },
+    models: { sonnet: served(), program: { provider: "claude" } }, standin: {} });
+  const live = await crew.post("/live", { definition: "careful" });
+  assert.deepEqual([live.status, codeOf(live.json)], [403, "forbidden"], live.text);
+  const chat = await crew.post("/chats", { agent: "careful", model: "program", message: "hello" });
+  assert.deepEqual([chat.status, codeOf(chat.json)], [403, "forbidden"], chat.text);
+  assert.match(chat.text, /agent careful requires approval for FilesystemWrite, and claude uses tools of its own/);
+  assert.deepEqual(crew.starts("claude"), [], "it has never begun");
 });
 
 test("SA-58: every spawn has a trace id of its own, in its file, its events and the metadata", async (t) => {

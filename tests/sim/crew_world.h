@@ -2,6 +2,7 @@
 /// A daemon with a crew, and a tool that leaves marks: what the simulations of chats and subagents share.
 #include <fmt/format.h>
 
+#include "approvals/approval_table.h"
 #include "crew/crew_service.h"
 #include "crew/crew_table.h"
 #include "platform/files/files.h"
@@ -13,7 +14,7 @@
 namespace cru::sim {
 
 inline std::vector<Migration> crew_migrations() {
-  return with_runs({reply_migrations(), crew::migrations()});
+  return with_runs({reply_migrations(), approvals::migrations(), crew::migrations()});
 }
 
 /// A tool that leaves a mark on the world, which no crash takes away.
@@ -57,11 +58,12 @@ struct CrewDaemon : SimRuns {
   minds::Minds minds;
   crew::Workbench workbench;
   Marks marks;
+  approvals::Approvals approvals;
   crew::Crew crew;
 
   CrewDaemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened,
              const std::string& root, std::map<std::string, int>& made, int64_t max_concurrent,
-             Duration delegation_timeout = 1h)
+             Duration delegation_timeout = 1h, approvals::Policy policy = {})
       : SimRuns(loop, world, random, std::move(opened), root),
         pool(loop, 0),
         registry(loop, *store, pool, {root + "/agents", root + "/none", root, root},
@@ -75,7 +77,8 @@ struct CrewDaemon : SimRuns {
                .trusted = trust::trust_everything()}),
         workbench(loop, pool, notes, {.root = root, .program = {}, .environment = {}}),
         marks(loop, random, made),
-        crew(loop, *store, pool, random, registry, minds, workbench, marks, inbox,
+        approvals(loop, *store, std::move(policy)),
+        crew(loop, *store, pool, random, registry, minds, workbench, marks, inbox, approvals,
              {.root = root,
               .max_concurrent = max_concurrent,
               .delegation_timeout = delegation_timeout,

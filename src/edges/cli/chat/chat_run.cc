@@ -64,7 +64,7 @@ class AgentRun {
 
   bool take(std::string_view type, const json::object& data) {
     if (type == "log.truncated") return !over_by_now();
-    if (type == "chat.waiting") printer_.take(type, data);
+    if (type == "chat.waiting" || type.starts_with("approval.")) printer_.take(type, data);
     if (!type.starts_with("subagent.") || text_or(data, "task_id") != id_) return true;
     bool ended = is_over(type.substr(9));
     if (!ended || type == "subagent.completed") printer_.take(type, data);

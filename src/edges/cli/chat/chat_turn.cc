@@ -48,6 +48,8 @@ void TurnPrinter::take(std::string_view type, const json::object& data) {
                  fmt::format("  waiting {:.0f} s: {}", wait, safe_for_terminal(text_or(data, "why"))),
                  Colour::dim) +
              "\n");
+  } else if (type.starts_with("approval.")) {
+    approval(type.substr(9), data);
   } else if (type == "chat.turn") {
     turn(data);
   } else if (type.starts_with("subagent.")) {
@@ -152,6 +154,21 @@ void TurnPrinter::tool(const json::object& data, bool of_subagent) {
   }
   if (context_.err.tty) what = truncate(what, context_.err.width > 2 ? context_.err.width - 1 : 1);
   progress(context_.err.paint(what, Colour::dim) + "\n");
+}
+
+void TurnPrinter::approval(std::string_view what, const json::object& data) {
+  auto id = safe_for_terminal(text_or(data, "id"));
+  const auto& style = options_.progress_fd == standard_output ? context_.out : context_.err;
+  if (what == "requested") {
+    progress(fmt::format("{} {} needs your approval {} to {}\n", style.paint("⚑", Colour::yellow),
+                         safe_for_terminal(text_or(data, "agent")), style.paint(id, Colour::bold),
+                         safe_for_terminal(text_or(data, "what"))));
+    progress(style.paint(fmt::format("    cru approvals show {}", id), Colour::dim) + "\n");
+  } else if (what == "approved" || what == "denied" || what == "expired" || what == "withdrawn") {
+    progress(
+        style.paint(fmt::format("    {} {}", id, safe_for_terminal(text_or(data, "outcome"))), Colour::dim) +
+        "\n");
+  }
 }
 
 void TurnPrinter::turn(const json::object& data) {

@@ -41,6 +41,7 @@ class TurnPrinter {
   void entry(const json::object& data);
   void subagent(std::string_view what, const json::object& data);
   void tool(const json::object& data, bool of_subagent);
+  void approval(std::string_view what, const json::object& data);
   void turn(const json::object& data);
   void show(std::string_view text);
   void progress(const std::string& text);

@@ -198,7 +198,8 @@ const Field* named_field(const Operation& operation) {
 /// What the path's id names; empty for what cannot be listed.
 std::optional<Named> named_by(const Operation& operation) {
   auto path = operation.routes.front().path;
-  if (path.starts_with("/world") || path.starts_with("/pairings")) return {};
+  if (path.starts_with("/world") || path.starts_with("/approvals") || path.starts_with("/pairings"))
+    return {};
   if (path.starts_with("/live")) return Named::live;
   if (path.starts_with("/questions")) return Named::question;
   if (path.starts_with("/pairings")) return Named::pairing;
@@ -253,10 +254,11 @@ std::string summary_of(const Field& field) {
 Command make_command(const Operation& operation) {
   Command command;
   command.path = operation.cli.verb;
-  command.group = operation.cli.verb.starts_with("questions") ? "Questions"
-                  : operation.cli.verb.starts_with("pair")    ? "cru"
-                  : operation.is_coordination                 ? "Coordination"
-                                                              : "Runs";
+  command.group = operation.cli.verb.starts_with("questions") || operation.cli.verb.starts_with("approvals")
+                      ? "Questions"
+                  : operation.cli.verb.starts_with("pair") ? "cru"
+                  : operation.is_coordination              ? "Coordination"
+                                                           : "Runs";
   command.summary = operation.summary;
   // What is named by an id has to be there already.
   command.reads = operation.reads_only || named_field(operation);

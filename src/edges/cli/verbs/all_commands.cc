@@ -73,6 +73,7 @@ const std::vector<Command>& all_commands() {
     add_ending_commands(out);
     add_event_commands(out);
     add_question_commands(out);
+    add_approval_commands(out);
     add_coordination_commands(out);
     add_hooks_commands(out);
     add_notes_commands(out);

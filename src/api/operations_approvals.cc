@@ -1,0 +1,107 @@
+// Approvals: what agents may do only if a person says so. All of these rows are a person's, reading too.
+#include "api/operations_crew.h"
+
+namespace cru::api {
+namespace {
+
+constexpr auto approval_schema = R"({"type":"object","required":["id","status","tool","what"],"properties":{
+"id":{"type":"string"},"status":{"enum":["pending","held","asking","approved","denied","expired","withdrawn"]},
+"tool":{"type":"string"},"what":{"type":"string"},"reason":{"type":["string","null"]},"impact":{"type":"string"},
+"reversible":{"type":"boolean"},"undo":{"enum":["reversible","irreversible","unknown"]},"undo_why":{"type":"string"},
+"confirm":{"type":"boolean"},"agent":{"type":"string"},"member":{"type":["string","null"]},
+"task_id":{"type":["string","null"]},"chat_id":{"type":["string","null"]},"task":{"type":["string","null"]},
+"parent_chain":{"type":"array","items":{"type":"string"}},"input":{"type":"object"},"schema":{"type":["object","null"]},
+"folder":{"type":"string"},"executable":{"type":["string","null"]},"files":{"type":"array"},
+"preview":{"type":"object","properties":{"kind":{"enum":["diff","command","statement","text"]},"text":{"type":"string"},
+"is_cut":{"type":"boolean"}}},"digest":{"type":"string"},"checked":{"enum":["at execution","at answer"]},
+"requested_at":{"type":"string"},"expires_at":{"type":["string","null"]},"seconds_left":{"type":["number","null"]},
+"timeout_seconds":{"type":["number","null"]},"on_timeout":{"enum":["abort","approve"]},
+"outcome":{"type":["string","null"]},"decided_by":{"type":["string","null"]},"decided_at":{"type":["string","null"]},
+"decision_reason":{"type":["string","null"]},"used_at":{"type":["string","null"]},"changes":{"type":"array"},
+"context":{"type":"array"},"replaces":{"type":["string","null"]}}})";
+
+constexpr Field approval_id{
+    .name = "id", .in = In::path, .required = true, .summary = "the approval's id", .is_id = true};
+
+}  // namespace
+
+void add_approvals(std::vector<Operation>& table) {
+  table.push_back({.name = "list_approvals",
+                   .summary = "Lists approvals, oldest first",
+                   .routes = {{"GET", "/approvals"}},
+                   .fields = {{.name = "pending",
+                               .type = Type::boolean,
+                               .in = In::query,
+                               .summary = "only those that wait for a decision",
+                               .fallback = "false"},
+                              {.name = "limit",
+                               .type = Type::integer,
+                               .in = In::query,
+                               .summary = "at most this many, the newest",
+                               .min = 1,
+                               .max = 1000,
+                               .fallback = "200"}},
+                   .callers = person,
+                   .reads_only = true,
+                   .cli = {.verb = "approvals list",
+                           .list = "approvals",
+                           .columns = {"id", "agent", "status", "requested_at", "what", "undo", "outcome"}},
+                   .reply = R"({"type":"object","properties":{"approvals":{"type":"array"}}})"});
+  table.push_back({.name = "show_approval",
+                   .summary = "Shows an approval with everything that it covers",
+                   .routes = {{"GET", "/approvals/{id}"}},
+                   .fields = {approval_id,
+                              {.name = "wait_seconds",
+                               .type = Type::integer,
+                               .in = In::query,
+                               .summary = "wait up to this long for a decision",
+                               .max = 60}},
+                   .callers = person,
+                   .reads_only = true,
+                   .cli = {.verb = "approvals show", .arguments = {"id"}},
+                   .reply = approval_schema});
+  table.push_back({.name = "approve",
+                   .summary = "Approves an action, once, exactly as it was shown or with changes",
+                   .routes = {{"POST", "/approvals/{id}/approve"}},
+                   .fields = {approval_id,
+                              {.name = "set",
+                               .type = Type::text_map,
+                               .summary = "fields of the input to change first: FIELD=VALUE",
+                               .max = 64},
+                              {.name = "confirm",
+                               .summary = "the approval's id again, for what cannot be undone",
+                               .max = 64}},
+                   .callers = person,
+                   .cli = {.verb = "approvals approve", .arguments = {"id"}},
+                   .reply = approval_schema});
+  table.push_back({.name = "deny",
+                   .summary = "Denies an action; the agent is told the reason and goes on without it",
+                   .routes = {{"POST", "/approvals/{id}/deny"}},
+                   .fields = {approval_id,
+                              {.name = "reason", .summary = "why, for the agent and the audit", .max = 4096}},
+                   .callers = person,
+                   .cli = {.verb = "approvals deny", .arguments = {"id", "reason"}},
+                   .reply = approval_schema});
+  table.push_back(
+      {.name = "ask_context",
+       .summary = "Asks the agent about an action before deciding; the clock stops until it has answered",
+       .routes = {{"POST", "/approvals/{id}/ask"}},
+       .fields = {approval_id,
+                  {.name = "question", .required = true, .summary = "the question", .min = 1, .max = 4096}},
+       .callers = person,
+       .cli = {.verb = "approvals ask", .arguments = {"id", "question"}},
+       .reply = approval_schema});
+  table.push_back({.name = "hold",
+                   .summary = "Stops the clock of an approval, or starts it again",
+                   .routes = {{"POST", "/approvals/{id}/hold"}},
+                   .fields = {approval_id,
+                              {.name = "release",
+                               .type = Type::boolean,
+                               .summary = "start the clock again",
+                               .fallback = "false"}},
+                   .callers = person,
+                   .cli = {.verb = "approvals hold", .arguments = {"id"}},
+                   .reply = approval_schema});
+}
+
+}  // namespace cru::api

@@ -1,0 +1,110 @@
+#include "approvals/approval_table.h"
+
+#include <fmt/format.h>
+
+namespace cru::approvals {
+namespace {
+
+constexpr Migration all_migrations[] = {{"approvals", 1, R"(
+CREATE TABLE approvals(
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, use_id TEXT NOT NULL, chat_id TEXT NOT NULL,
+  state TEXT NOT NULL, is_open INTEGER NOT NULL, is_used INTEGER NOT NULL, data TEXT NOT NULL);
+CREATE INDEX approvals_of_use ON approvals(thread, use_id);
+CREATE INDEX approvals_of_chat ON approvals(chat_id);
+CREATE INDEX approvals_open ON approvals(seq) WHERE is_open = 1;
+)"}};
+
+std::string id_of(int64_t seq) { return fmt::format("A-{}", seq); }
+
+std::vector<Approval> to_approvals(const std::vector<Row>& rows) {
+  std::vector<Approval> found;
+  for (const auto& row : rows) {
+    auto value = parse_json(row.text(1));
+    if (!value || !value->is_object()) {
+      row.is_damaged(1, "is not an approval");
+      continue;
+    }
+    auto approval = approval_from(value->get_object());
+    approval.id = id_of(row.integer(0));  // what the row says counts
+    found.push_back(std::move(approval));
+  }
+  return found;
+}
+
+std::optional<Approval> first(std::vector<Approval> all) {
+  if (all.empty()) return {};
+  return std::move(all.front());
+}
+
+std::optional<int64_t> seq_of(std::string_view id) {
+  int64_t seq = 0;
+  if (!id.starts_with("A-") || id.size() > 20) return {};
+  for (char c : id.substr(2)) {
+    if (c < '0' || c > '9') return {};
+    seq = seq * 10 + (c - '0');
+  }
+  // Another spelling of the number is not its id.
+  if (id_of(seq) != id) return {};
+  return seq;
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() { return all_migrations; }
+
+Approval add(Tx& tx, Request request, const Moment& now) {
+  tx.exec(
+      "INSERT INTO approvals(thread, use_id, chat_id, state, is_open, is_used, data)"
+      " VALUES(?, ?, ?, 'pending', 1, 0, '{}')",
+      request.thread, request.use, request.chat_id);
+  auto seq = tx.row("SELECT max(seq) FROM approvals")->integer(0);
+  auto approval = ask_for(id_of(seq), std::move(request), now);
+  update(tx, approval);
+  return approval;
+}
+
+void update(Tx& tx, const Approval& approval) {
+  tx.exec("UPDATE approvals SET state = ?, is_open = ?, is_used = ?, data = ? WHERE seq = ?",
+          name(approval.state), is_open(approval.state), approval.used_at.has_value(),
+          to_text(to_record(approval)), seq_of(approval.id).value_or(0));
+}
+
+std::optional<Approval> find(Reader& reader, std::string_view id) {
+  auto seq = seq_of(id);
+  if (!seq) return {};
+  return first(to_approvals(reader.rows("SELECT seq, data FROM approvals WHERE seq = ?", *seq)));
+}
+
+std::optional<Approval> find_of_use(Reader& reader, std::string_view thread, std::string_view use) {
+  return first(to_approvals(
+      reader.rows("SELECT seq, data FROM approvals WHERE thread = ? AND use_id = ? ORDER BY seq DESC LIMIT 1",
+                  thread, use)));
+}
+
+std::vector<Approval> list(Reader& reader, bool open_only, int64_t limit) {
+  if (open_only)
+    return to_approvals(
+        reader.rows("SELECT seq, data FROM approvals WHERE is_open = 1 ORDER BY seq LIMIT ?", limit));
+  // The newest there are, told oldest first.
+  return to_approvals(reader.rows(
+      "SELECT seq, data FROM (SELECT seq, data FROM approvals ORDER BY seq DESC LIMIT ?) ORDER BY seq",
+      limit));
+}
+
+std::vector<Approval> unfinished_of(Reader& reader, std::string_view thread) {
+  return to_approvals(
+      reader.rows("SELECT seq, data FROM approvals WHERE thread = ? AND is_used = 0 AND"
+                  " (is_open = 1 OR state = 'approved') ORDER BY seq",
+                  thread));
+}
+
+std::vector<Approval> list_of_chat(Reader& reader, std::string_view chat_id) {
+  return to_approvals(
+      reader.rows("SELECT seq, data FROM approvals WHERE chat_id = ? ORDER BY seq LIMIT 1000", chat_id));
+}
+
+void drop_of_chat(Tx& tx, std::string_view chat_id) {
+  tx.exec("DELETE FROM approvals WHERE chat_id = ?", chat_id);
+}
+
+}  // namespace cru::approvals

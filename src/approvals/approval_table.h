@@ -1,0 +1,25 @@
+#pragma once
+/// The table of approvals.
+#include <span>
+
+#include "approvals/approval.h"
+#include "store/store.h"
+
+namespace cru::approvals {
+
+std::span<const Migration> migrations();
+
+/// Adds one that nobody had: its id is the next, and is never given again.
+Approval add(Tx& tx, Request request, const Moment& now);
+void update(Tx& tx, const Approval& approval);
+std::optional<Approval> find(Reader& reader, std::string_view id);
+/// The newest for this tool use.
+std::optional<Approval> find_of_use(Reader& reader, std::string_view thread, std::string_view use);
+/// Oldest first; `open_only`: those that wait for a person.
+std::vector<Approval> list(Reader& reader, bool open_only, int64_t limit = 1000);
+/// Those of a thread that wait, or were approved and not used yet.
+std::vector<Approval> unfinished_of(Reader& reader, std::string_view thread);
+std::vector<Approval> list_of_chat(Reader& reader, std::string_view chat_id);
+void drop_of_chat(Tx& tx, std::string_view chat_id);
+
+}  // namespace cru::approvals

@@ -1,0 +1,176 @@
+#include "approvals/approvals_service.h"
+
+#include <fmt/format.h>
+
+#include "approvals/approval_table.h"
+#include "base/text.h"
+#include "platform/files/log.h"
+#include "store/retry.h"
+
+namespace cru::approvals {
+namespace {
+
+/// Far more than agents that can be at work at once.
+constexpr int64_t most_open = 100'000;
+
+Result<Approval> find_or_fail(Reader& reader, const std::string& id) {
+  auto found = approvals::find(reader, id);
+  if (!found)
+    return fail(Code::not_found, fmt::format("approval not found: {}", truncate(safe_for_terminal(id), 64)),
+                "id", "see: cru approvals list");
+  return *std::move(found);
+}
+
+/// Where it is told: its chat, or the run.
+std::string entity_of(const Approval& approval) {
+  return approval.request.chat_id.empty() ? approval.request.task_id : approval.request.chat_id;
+}
+
+}  // namespace
+
+Approval Approvals::request(Tx& tx, Request request, const Moment& now) {
+  auto approval = add(tx, std::move(request), now);
+  tx.emit({"approval.requested", entity_of(approval), to_summary(approval)});
+  return approval;
+}
+
+Result<Approval> Approvals::take(Tx& tx, Approval approval, const Input& input, const Moment& now) {
+  auto taken = step(std::move(approval), input, now);
+  if (!taken) return fail(std::move(taken.error()));
+  if (taken->event.empty()) return std::move(taken->approval);
+  update(tx, taken->approval);
+  auto told = to_summary(taken->approval);
+  if (!taken->approval.changes.empty())
+    told["changes"] = truncate(describe_changes(taken->approval.changes), 2000);
+  if (taken->event.starts_with("approval.context")) {
+    const auto& last = taken->approval.context.back();
+    told["question"] = last.question;
+    told["answer"] = json_or_null(last.answer);
+  }
+  tx.emit({taken->event, entity_of(taken->approval), std::move(told)});
+  return std::move(taken->approval);
+}
+
+void Approvals::withdraw_of(Tx& tx, std::string_view thread, const std::string& why, const Moment& now) {
+  for (auto& approval : unfinished_of(tx, thread)) (void)take(tx, std::move(approval), Withdraw{why}, now);
+}
+
+Task<Result<Approval>> Approvals::find(std::string id) {
+  co_return co_await store_.read([id](Reader& reader) { return find_or_fail(reader, id); });
+}
+
+Task<Result<std::vector<Approval>>> Approvals::list(bool open_only, int64_t limit) {
+  co_return co_await store_.read([open_only, limit](Reader& reader) -> Result<std::vector<Approval>> {
+    return approvals::list(reader, open_only, limit);
+  });
+}
+
+Task<Result<Approval>> Approvals::wait_while(std::string id, State state, size_t exchanges, Duration limit,
+                                             std::function<bool()> is_over) {
+  auto until = loop_.clock().boot() + limit;
+  for (;;) {
+    auto seen = version_;
+    auto found = co_await find(id);
+    auto left = until - loop_.clock().boot();
+    bool has_changed = !found || found->state != state || found->context.size() != exchanges;
+    if (has_changed || left <= Duration(0) || (is_over && is_over())) co_return found;
+    if (seen == version_) co_await changed_.wait(left);
+  }
+}
+
+Task<Result<Approval>> Approvals::decide(std::string id, Input input) {
+  auto decided = co_await store_.write([id, input, at = now()](Tx& tx) -> Result<Approval> {
+    auto found = find_or_fail(tx, id);
+    if (!found) return found;
+    return take(tx, *std::move(found), input, at);
+  });
+  if (decided) notify();
+  co_return decided;
+}
+
+Task<Result<Approval>> Approvals::approve(std::string id, std::string confirm, json::object set) {
+  if (set.empty()) co_return co_await decide(std::move(id), Approve{std::move(confirm), {}});
+  auto found = co_await find(id);
+  if (!found) co_return found;
+  if (!found->request.checked_at_execution || !examine_)
+    co_return fail(Code::invalid_argument, "the input of this action cannot be changed", "set",
+                   "deny it, and say what to do instead");
+  auto schema = parse_json(found->request.schema);
+  auto input = apply_set(found->proposal().input, set,
+                         schema && schema->is_object() ? schema->get_object() : json::object());
+  if (!input) co_return fail(std::move(input.error()));
+  auto changed = co_await examine_(*found, *input);
+  if (!changed) co_return fail(std::move(changed.error()));
+  // Looked at on the same terms as before.
+  auto terms = found->request;
+  terms.proposal = *std::move(changed);
+  terms = on_terms(policy_, std::move(terms), std::string(text_or(*input, "action")));
+  co_return co_await decide(std::move(id), Approve{std::move(confirm), std::move(terms.proposal)});
+}
+
+Task<Result<>> Approvals::recover() {
+  auto done = co_await pass_time(true);
+  if (done) loop_.spawn(let_time_pass());
+  co_return done;
+}
+
+Task<Result<>> Approvals::pass_time(bool is_restart) {
+  co_return co_await write_with_retry(loop_, store_, [at = now(), is_restart](Tx& tx) -> Result<> {
+    for (auto& approval : approvals::list(tx, true, most_open)) {
+      if (is_restart) {
+        auto begun = take(tx, std::move(approval), Restart{}, at);
+        if (!begun) continue;
+        approval = *std::move(begun);
+      }
+      (void)take(tx, std::move(approval), TimePasses{}, at);
+    }
+    return {};
+  });
+}
+
+/// Sleeps until the first is due, or something changes: nothing polls.
+Task<void> Approvals::let_time_pass() {
+  for (;;) {
+    auto seen = version_;
+    auto open = co_await list(true, most_open);
+    std::optional<Duration> next;
+    if (!open) next = 1s;  // the store will be there again
+    for (const auto& approval : open ? *open : std::vector<Approval>()) {
+      if (approval.state != State::pending || !approval.deadline) continue;
+      auto left = std::max<Duration>(until(*approval.deadline, now()), Duration(0));
+      next = std::min(next.value_or(left), left);
+    }
+    if (open && next && *next <= Duration(0)) {
+      if (auto passed = co_await pass_time(false); !passed)
+        log_error("cannot let an approval expire", passed.error());
+      notify();
+      continue;
+    }
+    if (seen != version_) continue;
+    co_await changed_.wait(next.value_or(Duration(0)));
+  }
+}
+
+Result<json::object> apply_set(json::object input, const json::object& set, const json::object& schema) {
+  const auto* properties = object_at(schema, "properties");
+  for (const auto& [key, value] : set) {
+    const auto* property = properties ? object_at(*properties, key) : nullptr;
+    if (!property)
+      return fail(Code::invalid_argument,
+                  fmt::format("{} is not a field of this action", truncate(safe_for_terminal(key), 64)),
+                  "set", "see: cru approvals show ID --json");
+    auto type = text_or(*property, "type");
+    if (type == "string" || !value.is_string()) {
+      input[key] = value;
+      continue;
+    }
+    auto parsed = parse_json(std::string_view(value.get_string()));
+    if (!parsed)
+      return fail(Code::invalid_argument, fmt::format("{} must be JSON of the type {}", key, type), "set",
+                  fmt::format("for example {}={}", key, type == "array" ? "[\"one\",\"two\"]" : "1"));
+    input[key] = *std::move(parsed);
+  }
+  return input;
+}
+
+}  // namespace cru::approvals

@@ -1,0 +1,27 @@
+#include "approvals/policy.h"
+
+namespace cru::approvals {
+
+Request on_terms(const Policy& policy, Request request, const std::string& action) {
+  std::optional<Timeout> timeout;
+  std::optional<OnTimeout> on_timeout;
+  bool can_be_undone = false;
+  for (const auto& rule : policy.rules) {
+    bool is_agent = rule.agent.empty() || rule.agent == request.agent;
+    bool is_action = rule.action.empty() || rule.action == request.proposal.tool ||
+                     (!action.empty() && rule.action == action);
+    if (!is_agent || !is_action) continue;
+    if (!timeout) timeout = rule.timeout;
+    if (!on_timeout) on_timeout = rule.on_timeout;
+    can_be_undone = can_be_undone || rule.can_be_undone;
+  }
+  request.timeout = timeout.value_or(policy.timeout).after;
+  request.on_timeout = on_timeout.value_or(policy.on_timeout);
+  if (can_be_undone && request.proposal.undo == Undo::unknown) {
+    request.proposal.undo = Undo::reversible;
+    request.proposal.undo_why = "your own configuration says so";
+  }
+  return request;
+}
+
+}  // namespace cru::approvals

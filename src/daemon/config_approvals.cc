@@ -1,0 +1,52 @@
+// How long approvals wait, and what happens then: the section `approvals`, of the user's own file only.
+#include <fmt/format.h>
+
+#include "daemon/config_reader.h"
+
+namespace cru::daemon {
+
+void ConfigReader::approval_timeout(const YamlNode& node, const std::string& path, approvals::Timeout& into) {
+  if (node.kind == YamlNode::Kind::scalar && node.text == "none") {
+    into.after.reset();
+    return;
+  }
+  auto value = into.after.value_or(300s);
+  auto before = problems.size();
+  duration_within(node, path, 1s, std::chrono::days(365), value);
+  if (problems.size() == before) into.after = value;
+}
+
+void ConfigReader::on_timeout(const YamlNode& node, const std::string& path, approvals::OnTimeout& into) {
+  std::string word(approvals::name(into));
+  choice(node, path, {"abort", "approve"}, word);
+  into = word == "approve" ? approvals::OnTimeout::approve : approvals::OnTimeout::abort;
+}
+
+void ConfigReader::approval_rules(const YamlNode& node, const std::string& path) {
+  if (node.kind != YamlNode::Kind::list) return problem(node, path, "must be a list of rules");
+  std::vector<approvals::PolicyRule> rules;
+  for (const auto& item : node.items) {
+    auto at = fmt::format("{}[{}]", path, rules.size());
+    auto& rule = rules.emplace_back();
+    section(
+        item, at,
+        {{"agent", [&](auto& n, auto& p) { text(n, p, rule.agent); }},
+         {"action", [&](auto& n, auto& p) { text(n, p, rule.action); }},
+         {"timeout", [&](auto& n, auto& p) { approval_timeout(n, p, rule.timeout.emplace()); }},
+         {"on_timeout",
+          [&](auto& n, auto& p) { on_timeout(n, p, rule.on_timeout.emplace(approvals::OnTimeout::abort)); }},
+         {"can_be_undone", [&](auto& n, auto& p) { boolean(n, p, rule.can_be_undone); }}});
+  }
+  config_.approvals.rules = std::move(rules);
+}
+
+void ConfigReader::approvals(const YamlNode& node, const std::string& path) {
+  // Whoever could set these could approve by waiting.
+  if (!is_from_user(node, path)) return;
+  section(node, path,
+          {{"timeout", [this](auto& n, auto& p) { approval_timeout(n, p, config_.approvals.timeout); }},
+           {"on_timeout", [this](auto& n, auto& p) { on_timeout(n, p, config_.approvals.on_timeout); }},
+           {"rules", [this](auto& n, auto& p) { approval_rules(n, p); }}});
+}
+
+}  // namespace cru::daemon
