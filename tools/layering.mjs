@@ -28,7 +28,7 @@ const rooms = {
   crew: ["members", "trust", "definitions", "minds", "notes", "inbox", "runs"],
   autonomy: ["members", "trust", "definitions", "minds", "world"],
   roster: ["members", "inbox", "runs", "sessions", "crew", "autonomy"],
-  auto_mode: ["definitions", "autonomy", "minds", "world"],
+  auto_mode: ["members", "trust", "definitions", "minds", "world", "autonomy"],
 };
 const below = ["base", "platform", "store"];
 const all = [...below, ...Object.keys(rooms), "api", "edges", "daemon", "keeper"];

@@ -419,6 +419,7 @@ std::vector<Operation> make_table() {
   add_crew(table);
   add_trust(table);
   add_live(table);
+  add_auto_mode(table);
   return table;
 }
 
