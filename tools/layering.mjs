@@ -29,7 +29,7 @@ const rooms = {
   crew: ["members", "trust", "definitions", "minds", "notes", "inbox", "approvals", "runs"],
   autonomy: ["members", "trust", "definitions", "minds", "world"],
   roster: ["members", "inbox", "approvals", "runs", "sessions", "crew", "autonomy"],
-  auto_mode: ["definitions", "autonomy", "minds", "world"],
+  auto_mode: ["members", "trust", "definitions", "minds", "world", "autonomy"],
 };
 const below = ["base", "platform", "store"];
 const all = [...below, ...Object.keys(rooms), "api", "edges", "daemon", "keeper"];

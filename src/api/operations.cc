@@ -421,6 +421,7 @@ std::vector<Operation> make_table() {
   add_trust(table);
   add_approvals(table);
   add_live(table);
+  add_auto_mode(table);
   return table;
 }
 

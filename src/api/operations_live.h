@@ -5,5 +5,7 @@
 namespace cru::api {
 
 void add_live(std::vector<Operation>& table);
+/// Their conversations without people.
+void add_auto_mode(std::vector<Operation>& table);
 
 }  // namespace cru::api

@@ -14,10 +14,14 @@ constexpr int64_t rows_between_prunings = 200;
 }  // namespace
 
 void AgentRuntime::tell(Body body, const Input& input) {
+  bool was_speaking = at(body).life.state == State::speaking;
   auto effects = step(at(body).life, input, options_.pace, boot());
   for (const auto& effect : effects) std::visit([&](const auto& one) { apply(body, one); }, effect);
   if (!effects.empty()) save(body);
   arm(body);
+  const auto& life = at(body).life;
+  if (director_ && life.is_directed && was_speaking && life.state != State::speaking)
+    director_->has_spoken(std::string(at(body).id()));
 }
 
 void AgentRuntime::save(Body body) {
@@ -166,7 +170,7 @@ void AgentRuntime::apply(Body body, const effect::Walk& effect) {
 }
 
 /// Sets it going; false if there is no way.
-bool AgentRuntime::walk(Body body, world::Tile to, Nearness nearness) {
+bool AgentRuntime::walk(Body body, world::Tile to, Nearness nearness, std::optional<world::Tile> face) {
   auto& agent = at(body);
   auto now = wall();
   auto from = agent.tile;
@@ -201,7 +205,8 @@ bool AgentRuntime::walk(Body body, world::Tile to, Nearness nearness) {
     bus_.set_place(body, agent.tile);
   }
   const auto& path = agent.walk->path;
-  agent.facing = world::direction_to(path[path.size() - 2], path.back());
+  auto last_step = world::direction_to(path[path.size() - 2], path.back());
+  agent.facing = face ? world::direction_to(path.back(), *face) : last_step;
   agent.life.is_walking = true;
   walking_.insert(body);
   slots_[body].arrives = boot() + (agent.walk->ends_at() - now);
@@ -218,6 +223,12 @@ void AgentRuntime::arrive(Body body) {
   walking_.erase(body);
   bus_.set_place(body, at(body).tile);
   tell(body, Arrived{});
+  if (auto home = homes_.find(body); home != homes_.end()) {
+    auto [tile, facing] = home->second;
+    homes_.erase(home);
+    if (at(body).tile == tile) set_facing(body, facing);
+  }
+  if (director_ && at(body).life.is_directed) director_->arrived(std::string(at(body).id()));
 }
 
 void AgentRuntime::apply(Body body, const effect::Hold& hold) {

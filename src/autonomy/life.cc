@@ -11,6 +11,7 @@ class Step {
 
   void operator()(const Heard&) {
     CRU_ASSERT(can_hear(life_));
+    if (life_.is_directed) return;
     life_.rests_until = never;
     if (life_.state == State::listening) return;  // acknowledged with the rest, when its time has come
     if (life_.state == State::thinking) {
@@ -22,7 +23,7 @@ class Step {
 
   void operator()(const Overheard&) {
     CRU_ASSERT(can_hear(life_));
-    if (life_.state != State::idle) return;  // it hears that beside what it does
+    if (life_.is_directed || life_.state != State::idle) return;  // it hears that beside what it does
     auto due = life_.due;
     enter(State::listening, pace_.listening);
     life_.rests_until = due;
@@ -30,6 +31,10 @@ class Step {
 
   void operator()(const Due&) {
     if (now_ < life_.due) return;
+    if (life_.is_directed && life_.state != State::speaking) {
+      life_.due = never;
+      return;
+    }
     switch (life_.state) {
       case State::idle:
         return think();
@@ -75,7 +80,43 @@ class Step {
     if (life_.unsaid) say(*std::exchange(life_.unsaid, {}));
   }
 
+  void operator()(const Directed&) {
+    if (std::exchange(life_.is_directed, true)) return;
+    life_.failures = life_.interruptions = 0;
+    life_.rests_until = never;
+    if (life_.state == State::thinking) forget();
+    life_.held.reset();
+    if (life_.state != State::idle) rest();
+    life_.due = never;
+  }
+  void operator()(const Prompted&) {
+    if (!life_.is_directed || life_.state == State::speaking || life_.state == State::thinking) return;
+    enter(State::thinking, {});
+    life_.due = never;
+    ++life_.thought;
+  }
+  void operator()(const Released& released) {
+    if (!std::exchange(life_.is_directed, false)) return;
+    life_.failures = 0;
+    life_.held.reset();
+    life_.unsaid.reset();
+    bool has_home = !released.home.to.is_nowhere();
+    if (life_.state == State::speaking) {
+      if (has_home) life_.held = std::make_unique<Move>(released.home);
+      return;
+    }
+    if (life_.state != State::idle) rest();
+    life_.due = now_ + pace_.idle;
+    if (has_home) add(effect::Walk{released.home});
+  }
+
   void operator()(const Woken&) {
+    if (life_.is_directed) {
+      // Whoever directs it begins the turn again.
+      if (life_.state != State::idle) rest();
+      life_.due = never;
+      return;
+    }
     switch (life_.state) {
       case State::idle:
         life_.due = now_ + pace_.idle;
@@ -136,6 +177,7 @@ class Step {
   }
   void rest() {
     enter(State::idle, pause());
+    if (life_.is_directed) life_.due = never;
     if (life_.held) add(effect::Walk{*std::exchange(life_.held, {})});
   }
   /// As if nothing had been said.

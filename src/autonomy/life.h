@@ -36,6 +36,8 @@ struct Life {
   std::unique_ptr<Speak> unsaid;  ///< decided on the way: said on arrival
   /// While it listens only to what was said to others: when it would have thought by itself.
   BootTime rests_until = never;
+  /// Somebody else decides what it says and when (directing.cc): it hears, and does not think by itself.
+  bool is_directed = false;
 };
 
 /// Somebody spoke, or something else concerns it. Not told while it speaks: it hears that afterwards.
@@ -62,7 +64,16 @@ struct AskedToMove {
 struct Arrived {};
 /// After a restart: goes on from the state it was found in.
 struct Woken {};
-using Input = std::variant<Heard, Overheard, Due, Asked, Decided, Failed, AskedToMove, Arrived, Woken>;
+/// From now on it is directed. What it is doing by itself ends.
+struct Directed {};
+/// Of one that is directed: it thinks, and what it decides is told by whoever directs it.
+struct Prompted {};
+/// It is its own again, and goes where it belongs, once it has said what it is saying.
+struct Released {
+  Move home;
+};
+using Input = std::variant<Heard, Overheard, Due, Asked, Decided, Failed, AskedToMove, Arrived, Woken,
+                           Directed, Prompted, Released>;
 
 namespace effect {
 struct Changed {

@@ -107,7 +107,12 @@ NewEvent moved_event(const LiveAgent& agent) {
   auto data = world::to_json(*agent.walk);
   data["x"] = agent.tile.col;
   data["y"] = agent.tile.row;
+  data["direction"] = world::name(agent.facing);
   return of_agent("agent_moved", agent, agent.walk->t0, std::move(data));
+}
+
+NewEvent faced_event(const LiveAgent& agent, Time now) {
+  return of_agent("agent_faced", agent, now, {{"direction", world::name(agent.facing)}});
 }
 
 NewEvent task_event(std::string type, const LiveAgent& agent, const LiveTask& task, Time now) {

@@ -14,6 +14,8 @@ NewEvent joined_event(json::object view);
 NewEvent removed_event(const LiveAgent& agent, std::string reason, Time now);
 NewEvent state_event(const LiveAgent& agent, State from, State to, Reception reception, Time now);
 NewEvent moved_event(const LiveAgent& agent);
+/// It stands, and has turned.
+NewEvent faced_event(const LiveAgent& agent, Time now);
 NewEvent task_event(std::string type, const LiveAgent& agent, const LiveTask& task, Time now);
 NewEvent held_event(const LiveAgent& agent, const Move& move, std::string reason, Time now);
 NewEvent stuck_event(const LiveAgent& agent, std::string reason, Time now);

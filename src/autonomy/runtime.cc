@@ -228,6 +228,8 @@ Task<Result<json::object>> AgentRuntime::terminate(std::string id, std::string r
   slot = {};
   free_bodies_.push_back(body);
   heard_.notify();
+  homes_.erase(body);
+  if (director_) director_->left(id);
   co_return co_await promise(std::move(once), {{"agent_id", id}});
 }
 
@@ -318,6 +320,7 @@ Task<Result<json::object>> AgentRuntime::snapshot() {
                        {"hearing", options_.hearing},
                        {"version", space_version_},
                        {"warning", json_or_null(options_.layout_warning)}};
+  if (director_) picture["auto_mode"] = director_->picture();
   co_return co_await shown(std::move(picture));
 }
 
@@ -354,6 +357,7 @@ Task<Result<>> AgentRuntime::recover() {
     agent->nature = row.nature;
     agent->life.state = row.state;
     agent->life.thought = row.thought;
+    agent->life.is_directed = directed_.contains(row.nature->id);
     if (row.held) agent->life.held = std::make_unique<Move>(Move{*row.held, ""});
     agent->since = row.since;
     agent->facing = row.facing;
@@ -373,7 +377,7 @@ Task<Result<>> AgentRuntime::recover() {
     if (auto body = body_of(task.agent_id); body != world::nobody)
       at(body).tasks.push_back({task.task_id, task.task_name, task.status, task.created_at});
   for (const auto& [id, body] : bodies_) {
-    slots_[body].resumes = at(body).life.state == State::thinking;
+    slots_[body].resumes = at(body).life.state == State::thinking && !at(body).life.is_directed;
     tell(body, Woken{});
   }
   // Whoever was connected to the last daemon has to come again.

@@ -52,6 +52,26 @@ struct Words {
   bool to_everybody = false;
 };
 
+/// Whoever directs agents: decides what they say and where they go, in their minds' place (directing.cc).
+/// Called when the runtime has done what it was doing, so it may be asked for more at once.
+class Director {
+ public:
+  virtual ~Director() = default;
+  virtual void arrived(const std::string& agent_id) = 0;
+  virtual void has_spoken(const std::string& agent_id) = 0;
+  virtual void left(const std::string& agent_id) = 0;
+  /// What clients are told of it in a snapshot.
+  virtual json::object picture() const = 0;
+};
+
+/// Where an agent is, and where it belongs.
+struct Standing {
+  std::string name;
+  world::Tile tile, home;
+  world::Direction facing = world::Direction::down, home_facing = world::Direction::down;
+  bool is_walking = false, is_speaking = false;
+};
+
 /// Whatever takes a `Once` keeps its reply in the transaction of its change.
 
 class AgentRuntime {
@@ -113,6 +133,31 @@ class AgentRuntime {
   /// those who live. How many rows.
   Task<Result<int64_t>> purge(Duration keep);
 
+  // Directing: nothing happens where the agent is not here.
+  void set_director(Director* director) { director_ = director; }
+  /// Before `recover`: those who are directed since an earlier daemon.
+  void expect_directed(std::vector<std::string> ids) { directed_ = {ids.begin(), ids.end()}; }
+  /// False if it is not here.
+  bool direct(std::string_view id);
+  void prompt(std::string_view id);
+  /// Sets it going to the nearest free tile beside one of `beside`, to face `face` there. False if it stays:
+  /// it is there already, or there is no way; then it turns to `face` at once.
+  bool approach(std::string_view id, const std::vector<world::Tile>& beside, world::Tile face);
+  void turn(std::string_view id, world::Tile to);
+  /// It stands, and says this; `to` is the one it is meant for, or empty.
+  void speak(std::string_view id, std::string text, std::string to);
+  /// Words that it did not say aloud, as the last that are known of it.
+  void note_words(std::string_view id, std::string text);
+  /// What it was prompted for comes to nothing.
+  void give_up(std::string_view id);
+  void release(std::string_view id, world::Tile home, world::Direction facing);
+  std::optional<Standing> standing(std::string_view id) const;
+  const world::Floor& floor() const { return floor_; }
+  /// Written in order with everything else of the world; see Journal.
+  void record(Journal::Write write) { journal_.add(std::move(write)); }
+  Task<Result<>> recorded() { return journal_.written(); }
+  Result<> check_record() const { return journal_.check(); }
+
   size_t size() const { return bodies_.size(); }
   /// Whether it is here and does anything but idle.
   bool is_at_work(std::string_view id) const;
@@ -152,8 +197,9 @@ class AgentRuntime {
   void apply(Body body, const effect::Hold& effect);
   void apply(Body body, const effect::Complete& effect);
   enum class Nearness { exact, or_beside, beside };
-  bool walk(Body body, world::Tile to, Nearness nearness);
+  bool walk(Body body, world::Tile to, Nearness nearness, std::optional<world::Tile> face = {});
   void arrive(Body body);
+  void set_facing(Body body, world::Direction facing);
   void save(Body body);
   void emit(NewEvent event);
   Utterance utterance(const LiveAgent& agent, const Speak& words) const;
@@ -206,6 +252,9 @@ class AgentRuntime {
   definitions::Registry& registry_;
   minds::Minds& minds_;
   const RuntimeOptions options_;
+  Director* director_ = nullptr;
+  std::set<std::string, std::less<>> directed_;                     ///< by whom an earlier daemon left
+  std::map<Body, std::pair<world::Tile, world::Direction>> homes_;  ///< of those on their way back
   world::Floor floor_;
   Bus bus_;
   Journal journal_;

@@ -60,6 +60,7 @@ void ConfigReader::read(const YamlNode& root) {
               {"crew", [this](auto& node, auto& path) { crew(node, path); }},
               {"approvals", [this](auto& node, auto& path) { approvals(node, path); }},
               {"live", [this](auto& node, auto& path) { live(node, path); }},
+              {"auto_mode", [this](auto& node, auto& path) { auto_mode(node, path); }},
           });
 }
 
@@ -205,6 +206,18 @@ Result<Config> load_config(const std::string& project_root, const trust::Check& 
   if (const char* level = std::getenv("CRU_LOG_LEVEL"); level && *level) {
     config->log_level = level;
     config->origins["daemon.log_level"] = "CRU_LOG_LEVEL";
+  }
+  // As the requirement has it: what is no duration is told, and the default is kept.
+  constexpr auto* duration_name = "PIXEL_AGENTS_AUTO_MODE_DURATION_MS";
+  if (const char* duration = std::getenv(duration_name); duration && *duration) {
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(duration, duration + std::strlen(duration), value);
+    if (error != std::errc() || *end != '\0' || value < 1 || value > 86'400'000) {
+      config->warnings.push_back(fmt::format("{} must be from 1 to 86400000; it is not used", duration_name));
+    } else {
+      config->auto_mode.duration = Duration(value);
+      config->origins["auto_mode.duration"] = duration_name;
+    }
   }
   return config;
 }

@@ -57,6 +57,13 @@ struct Config {
     Duration history_time = std::chrono::days(30);
   };
   Live live;
+  /// Conversations between them.
+  struct AutoMode {
+    Duration duration = 5min;
+    std::string keyword = "[CONVERSATION_END]";
+    std::string on_restart = "resume";  ///< or "end"
+  };
+  AutoMode auto_mode;
   std::vector<std::string> warnings;
   std::map<std::string, std::string> origins;  ///< key to "FILE:LINE" or a variable; absent: the default
 };

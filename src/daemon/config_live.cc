@@ -53,4 +53,24 @@ void ConfigReader::live(const YamlNode& node, const std::string& path) {
            {"history_time", time(1h, std::chrono::days(3650), config_.live.history_time)}});
 }
 
+void ConfigReader::auto_mode(const YamlNode& node, const std::string& path) {
+  auto& mode = config_.auto_mode;
+  section(
+      node, path,
+      {{"duration", [&, this](auto& n, auto& p) { duration_within(n, p, 1ms, 24h, mode.duration); }},
+       {"keyword", [this](auto& n, auto& p) { keyword(n, p); }},
+       {"on_restart", [&, this](auto& n, auto& p) { choice(n, p, {"resume", "end"}, mode.on_restart); }}});
+}
+
+/// One that could stand in any sentence, or is nothing, would end every conversation or none.
+void ConfigReader::keyword(const YamlNode& node, const std::string& path) {
+  std::string value;
+  auto before = problems.size();
+  text(node, path, value);
+  if (problems.size() != before) return;
+  if (value.size() < 4 || value.size() > 64 || value.contains(' ') || value.contains('\n'))
+    return problem(node, path, "must be a text of 4 to 64 bytes without blanks");
+  config_.auto_mode.keyword = value;
+}
+
 }  // namespace cru::daemon

@@ -42,6 +42,8 @@ class ConfigReader {
 
   // config_live.cc
   void live(const YamlNode& node, const std::string& path);
+  void auto_mode(const YamlNode& node, const std::string& path);
+  void keyword(const YamlNode& node, const std::string& path);
   void duration_within(const YamlNode& node, const std::string& path, Duration least, Duration most,
                        Duration& into);
 

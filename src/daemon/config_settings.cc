@@ -132,6 +132,9 @@ json::array settings_of(const Config& config) {
   out.add("crew.chat_permissions", json::value_from(config.chat_permissions.names()));
   add_approvals(out, config.approvals);
   add_live(out, config.live);
+  out.add("auto_mode.duration", config.auto_mode.duration);
+  out.add("auto_mode.keyword", json::value(config.auto_mode.keyword));
+  out.add("auto_mode.on_restart", json::value(config.auto_mode.on_restart));
   for (const auto& [name, model] : config.minds.models) add_model(out, model);
   for (const auto& [name, provider] : config.minds.providers) add_provider(out, provider);
   return std::move(out.rows);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "approvals/approval_table.h"
+#include "auto_mode/auto_table.h"
 #include "autonomy/live_table.h"
 #include "crew/crew_table.h"
 #include "daemon/agent_gate.h"
@@ -206,7 +207,7 @@ std::vector<Migration> all_migrations() {
         approvals::migrations(), runs::migrations(), reply_migrations(), coordination::session_migrations(),
         coordination::fencing_migrations(), coordination::lock_migrations(), coordination::work_migrations(),
         coordination::handoff_migrations(), coordination::memory_migrations(), crew::migrations(),
-        autonomy::migrations()})
+        autonomy::migrations(), auto_mode::migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }
@@ -280,6 +281,13 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                                 std::string text) { return runs_.remember(std::move(key), std::move(text)); },
              .recall = [this] { return runs_.recall(); }}),
       live_(loop, store, system_random(), registry_, minds_, live_options(project.root, config)),
+      auto_mode_(loop, store, pool, system_random(), registry_, minds_, live_,
+                 {.root = project.root,
+                  .limit = config.auto_mode.duration,
+                  .keyword = config.auto_mode.keyword,
+                  .resumes = config.auto_mode.on_restart == "resume",
+                  .scripted_delay = config.live.instinct,
+                  .think_timeout = config.live.pace.think_timeout}),
       recovery_moved_(loop) {
   api_.set_gate([this](const api::Operation& operation, std::string run_id) {
     return check_run(crew_, runs_, operation, std::move(run_id));
@@ -350,6 +358,7 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_subagents(api_, crew_);
   api::bind_chats(api_, crew_);
   api::bind_live(api_, live_);
+  api::bind_auto_mode(api_, auto_mode_);
   api::bind_config(api_, [this] { return tell_config(); });
   CRU_ASSERT(api_.unbound().empty());
 }
@@ -393,7 +402,9 @@ Task<Result<>> Engine::recover_all(bool fresh_database) {
   if (!cleaned) co_return cleaned;
   if (recovered = co_await approvals_.recover(); !recovered) co_return recovered;
   if (recovered = co_await crew_.recover(); !recovered) co_return recovered;
+  if (recovered = co_await auto_mode_.expect(); !recovered) co_return recovered;
   if (recovered = co_await live_.recover(); !recovered) co_return recovered;
+  if (recovered = co_await auto_mode_.recover(); !recovered) co_return recovered;
   loop_.spawn(registry_.start());
   loop_.spawn(trust_.start());
   loop_.spawn(notes_.start());
@@ -467,11 +478,14 @@ Task<void> Engine::keep_tidy() {
       auto sessions = co_await sessions_.purge(config_.keep_records);
       auto work = co_await work_.purge(config_.keep_records);
       auto live = co_await live_.purge(config_.keep_records);
+      auto talks = co_await auto_mode_.purge(config_.keep_records);
       auto members = co_await members_.purge(config_.keep_records);
       if (!members) log_error("purge of members failed", members.error());
       if (!sessions || !work) log_error("purge failed", sessions ? work.error() : sessions.error());
       if (!live) log_error("purge of live agents failed", live.error());
-      more = sessions && work && live && (*sessions || *work || *live || (members && *members));
+      if (!talks) log_error("purge of conversations failed", talks.error());
+      more = sessions && work && live &&
+             (*sessions || *work || *live || (members && *members) || (talks && *talks));
     }
     co_await loop_.sleep(1h);
   }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "api/api.h"
+#include "api/handlers/auto_mode_handlers.h"
 #include "api/handlers/coordination_handlers.h"
 #include "api/handlers/crew_handlers.h"
 #include "api/handlers/handlers.h"
@@ -90,6 +91,7 @@ class Engine {
   CoordinationTools coordination_tools_;
   crew::Crew crew_;
   autonomy::AgentRuntime live_;
+  auto_mode::AutoMode auto_mode_;
   Signal recovery_moved_;
   std::optional<Result<>> recovered_;
   bool is_open_early_ = false;

@@ -26,7 +26,7 @@ class Pages {
  public:
   explicit Pages(const json::object& world) : world_(world) {
     add_page();
-    for (auto member : {"layout", "hearing", "version", "warning"})
+    for (auto member : {"layout", "hearing", "version", "warning", "auto_mode"})
       if (const auto* value = world_.if_contains(member); value && !value->is_null())
         pages_.back().members[member] = *value;
     for (auto list : lists) pages_.back().lists[list];

@@ -14,7 +14,7 @@ export const named_tools = [
 /// Agents, notes and subagents, for hosts that have none of their own.
 export const crew_tools = ["list_agents", "get_agent", "spawn_agent", "get_subagent", "list_notes", "read_note", "semantic_search"];
 /// The world of the live agents.
-export const live_tools = ["list_live_agents", "say"];
+export const live_tools = ["list_live_agents", "say", "get_auto_mode"];
 export const all_tools = [...named_tools, ...crew_tools, ...live_tools, "cancel_work", "list_work", "why_work"].sort();
 
 async function crewTools(call, project) {

@@ -1,6 +1,7 @@
 // Draws the map: tiles, walls and furniture as boxes, agents and people as discs with a glyph and a name, and speech
 // bubbles. A frame is drawn only when something has changed, while somebody walks or a bubble fades, and if it is visible.
 import { glyphs } from "../ui/states.ts";
+import { placeBubbles, type Box } from "./bubbles.ts";
 import { bodyAt, sceneAt, type Body, type Scene, type Spoken } from "./scene.ts";
 import type { World } from "./state.ts";
 import type { Furniture, Layout, Tile } from "./wire.ts";
@@ -148,7 +149,7 @@ export class WorldCanvas {
     context.setTransform(scale, 0, 0, scale, 0, 0);
     if (state.target_tile) this.#drawTarget(context, state.target_tile);
     for (const body of [...this.#scene.bodies].sort((a, b) => a.y - b.y)) this.#drawBody(context, body, body.id === state.selected);
-    for (const bubble of this.#scene.bubbles) this.#drawBubble(context, bubble, width);
+    this.#drawBubbles(context, width, height);
     const { next } = this.#scene;
     if (next === 0) this.redraw();
     else if (next !== null) this.#timer = setTimeout(this.#again, next);
@@ -207,6 +208,7 @@ export class WorldCanvas {
     context.lineWidth = is_selected ? 3 : body.has_error ? 2.5 : 1;
     context.strokeStyle = is_selected ? this.#colours.ink : body.has_error ? this.#colours.error : this.#colours.paper;
     context.stroke();
+    this.#drawFacing(context, body, x, y, radius, is_selected);
     context.textAlign = "center";
     context.textBaseline = "middle";
     if (tile >= named_from) {
@@ -224,16 +226,31 @@ export class WorldCanvas {
     context.fillText(body.name, x, y + radius + 2);
   }
 
-  #drawBubble(context: CanvasRenderingContext2D, bubble: Spoken, width: number): void {
+  /// A nose on the side to which it faces.
+  #drawFacing(context: CanvasRenderingContext2D, body: Body, x: number, y: number, radius: number, is_selected: boolean): void {
+    const [dx, dy] = ({ down: [0, 1], left: [-1, 0], right: [1, 0], up: [0, -1] } as const)[body.direction];
+    context.beginPath();
+    context.moveTo(x + dx * radius * 1.45, y + dy * radius * 1.45);
+    context.lineTo(x + dx * radius * 0.9 - dy * radius * 0.5, y + dy * radius * 0.9 + dx * radius * 0.5);
+    context.lineTo(x + dx * radius * 0.9 + dy * radius * 0.5, y + dy * radius * 0.9 - dx * radius * 0.5);
+    context.closePath();
+    context.fillStyle = is_selected ? this.#colours.ink : this.#colours[body.state];
+    context.fill();
+  }
+
+  #drawBubbles(context: CanvasRenderingContext2D, width: number, height: number): void {
     const tile = this.#tile, line_height = 14, room = 8;
     context.font = `12px ${this.#font}`;
-    const lines = wrap(bubble.text, 170, (text) => context.measureText(text).width);
-    const across = Math.max(...lines.map((line) => context.measureText(line).width)) + 2 * room;
-    const down = lines.length * line_height + room;
-    const x = (bubble.x + 0.5) * tile;
-    const left = Math.max(2, Math.min(width - across - 2, x - across / 2));
-    // Above the disc, or below it if there is no room.
-    const top = bubble.y * tile - down - 4 >= 2 ? bubble.y * tile - down - 4 : (bubble.y + 1.5) * tile;
+    const texts = this.#scene.bubbles.map((bubble) => wrap(bubble.text, 170, (text) => context.measureText(text).width));
+    const boxes = placeBubbles(this.#scene.bubbles.map((bubble, i) => ({
+      width: Math.max(...texts[i]!.map((line) => context.measureText(line).width)) + 2 * room, height: texts[i]!.length * line_height + room,
+      x: (bubble.x + 0.5) * tile, head: bubble.y * tile, foot: (bubble.y + 1.45) * tile,
+    })), width, height);
+    boxes.forEach((box, i) => { if (box) this.#drawBubble(context, this.#scene.bubbles[i]!, texts[i]!, box); });
+  }
+
+  #drawBubble(context: CanvasRenderingContext2D, bubble: Spoken, lines: string[], { left, top, width: across, height: down }: Box): void {
+    const line_height = 14, room = 8;
     context.globalAlpha = bubble.opacity;
     context.fillStyle = this.#colours.paper;
     context.strokeStyle = this.#colours.soft;

@@ -1,11 +1,12 @@
 // Signals and actions for the world of the live agents. The socket is open while something of the world is shown, and
 // continues from its cursor when that happens again.
 import { batch, computed, effect, signal } from "@preact/signals";
-import { post, tokenOfTab } from "../base/api.ts";
+import { get, post, tokenOfTab } from "../base/api.ts";
 import type { Link } from "../base/connection.ts";
 import { view } from "../base/views.ts";
 import { WorldSocket } from "./socket.ts";
 import { agentsByName, applyWorld, empty_world, recipientsOf, type Recipients, type World } from "./state.ts";
+import { withLines, type AutoLine } from "./auto_mode.ts";
 import type { Tile, WorldMessage } from "./wire.ts";
 
 export const world = signal<World>(empty_world);
@@ -13,6 +14,9 @@ export const world_link = signal<Link>({ kind: "connecting" });
 export const agents_by_name = computed(() => agentsByName(world.value.agents));
 export const selected = signal<string | null>(null);
 export const selected_agent = computed(() => (selected.value ? world.value.agents.get(selected.value) ?? null : null));
+/// The agent under the pointer on the map.
+export const hovered = signal<string | null>(null);
+export const auto_mode = computed(() => world.value.auto);
 /// The tile that was clicked as the target of a movement.
 export const target_tile = signal<Tile | null>(null);
 
@@ -66,7 +70,24 @@ const socket = new WorldSocket({
   onOpen: () => { if (has_joined.peek()) join(world.peek().users.get(own_user_id)?.position).catch(() => { has_joined.value = false; }); },
 });
 
+/// What was said before the page was there, or while it was away.
+async function readConversation(): Promise<void> {
+  const { conversationId, messages } = await get<{ conversationId?: string; messages?: { agent_id: string; name: string; text: string; at_ms: number }[] }>("/auto/conversation?limit=400");
+  const known = world.peek();
+  if (!messages || conversationId !== known.auto.conversation) return;
+  const total = Math.max(messages.length, known.auto.lines.at(-1)?.number ?? 0);
+  const lines = messages.map(({ agent_id, name, text, at_ms }, i): AutoLine => ({ number: total - messages.length + i + 1, agent_id, name, text, at_ms }));
+  world.value = { ...known, auto: withLines(known.auto, lines) };
+}
+
 export function startWorld(): void {
+  let conversation = "";
+  effect(() => {
+    const { loaded, auto } = world.value;
+    if (!loaded || !auto.conversation || auto.conversation === conversation) return;
+    conversation = auto.conversation;
+    readConversation().catch(() => { conversation = ""; });
+  });
   effect(() => (view.value === "world" || is_body_shown.value ? socket.start() : socket.stop()));
 }
 
@@ -88,6 +109,17 @@ export const terminate = (agent_id: string) => socket.request("agent_terminate_r
 export const assignTask = (agent_id: string, task_name: string) => socket.request("assign_task", { agent_id, task_name });
 /// Returns true if the agent is speaking, and will move when it has finished.
 export const moveAgent = async (agent_id: string, { x, y }: Tile): Promise<boolean> => (await socket.request("move_agent", { agent_id, x, y })).held === true;
+
+export interface AutoWishes {
+  agentCount?: number;
+  topic?: string;
+  timeoutMs?: number;
+  interactionPattern?: string;
+  models?: string[];
+}
+export const startAuto = (wishes: AutoWishes = {}) => socket.request("startAutoMode", { ...wishes });
+export const stopAuto = () => socket.request("stopAutoMode");
+export const sayAuto = (text: string) => socket.request("sayAutoMode", { text });
 
 export type Audience = { kind: "near" } | { kind: "everybody" } | { kind: "one"; id: string };
 /// Returns the recipients.

@@ -1,5 +1,5 @@
 // Validates what the socket sends: a field of the wrong type is treated as missing. Pure.
-import type { Layout, LiveAgent, LiveState, Tile, Walk, WorldUser } from "./wire.ts";
+import type { Direction, Layout, LiveAgent, LiveState, Tile, Walk, WorldUser } from "./wire.ts";
 
 const max_text_length = 8000;
 const max_tiles = 256;  // in each direction; the daemon allows 64
@@ -33,6 +33,9 @@ export function readAgent(value: unknown): LiveAgent | null {
   // While an agent walks, its position is the destination; the walk tells where it is now.
   return { ...agent, name: text(agent.name) || agent.agent_id, state: readState(agent.state), position: walk?.path.at(-1) ?? readTile(agent.position), walk };
 }
+
+const directions: readonly string[] = ["down", "left", "right", "up"];
+export const readDirection = (value: unknown): Direction | null => (typeof value === "string" && directions.includes(value) ? value as Direction : null);
 
 export function readUser(value: unknown): WorldUser | null {
   const user = value as WorldUser | null;

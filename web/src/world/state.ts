@@ -1,7 +1,8 @@
 // How messages of the socket change the world. Pure: the time of arrival is an argument. Whatever draws the world asks
 // `positionAt` where somebody is.
 import { safeText } from "../base/safe_text.ts";
-import { isNumber, readAgent, readLayout, readState, readTile, readUser, readWalk, text, texts } from "./reading.ts";
+import { applyAutoMode, no_auto_mode, readAutoMode, type AutoMode } from "./auto_mode.ts";
+import { isNumber, readAgent, readDirection, readLayout, readState, readTile, readUser, readWalk, text, texts } from "./reading.ts";
 import type { Direction, Layout, LiveAgent, Seat, Tile, Walk, WorldMessage, WorldUser } from "./wire.ts";
 
 /// One item of the activity list: something that was said or happened.
@@ -57,6 +58,7 @@ export interface World {
   agents: ReadonlyMap<string, AgentRow>;
   users: ReadonlyMap<string, UserRow>;
   activities: readonly Activity[];
+  auto: AutoMode;
   /// The id of the last event received; a new connection continues after it.
   cursor: number;
   /// The daemon's clock minus this machine's.
@@ -66,7 +68,7 @@ export interface World {
 }
 
 export const empty_world: World = {
-  loaded: false, space_id: "office", layout: null, warning: "", seats: [], agents: new Map(), users: new Map(), activities: [], cursor: 0, offset: 0, incoming_snapshot: null,
+  loaded: false, space_id: "office", layout: null, warning: "", seats: [], agents: new Map(), users: new Map(), activities: [], auto: no_auto_mode, cursor: 0, offset: 0, incoming_snapshot: null,
 };
 
 const max_activities = 100;
@@ -108,6 +110,7 @@ function applyOne(world: Draft, message: WorldMessage, local_ms: number): void {
   // A reconnection may repeat messages.
   if (message.seq <= world.cursor) return;
   world.cursor = message.seq;
+  world.auto = applyAutoMode(world.auto, message);
   const change = changes[message.type];
   if (change) change(world, message, local_ms);
 }
@@ -118,7 +121,7 @@ function applySnapshotPage(world: Draft, message: WorldMessage): void {
   const pages = isNumber(message.pages) ? message.pages : 1;
   if (page > 1 && !world.incoming_snapshot) return;  // the first page was lost with an earlier connection
   const base: World = page === 1
-    ? { ...empty_world, space_id: text(message.space_id) || "office", layout: readLayout(message.layout), warning: text(message.warning) }
+    ? { ...empty_world, space_id: text(message.space_id) || "office", layout: readLayout(message.layout), warning: text(message.warning), auto: readAutoMode(message.auto_mode ?? {}, world.auto) }
     : world.incoming_snapshot!;
   const incoming_snapshot: World = {
     ...base, cursor: isNumber(message.seq) ? message.seq : 0,
@@ -200,8 +203,12 @@ const changes: Record<string, Change> = {
   agent_moved: ofAgent((agent, message) => {
     const walk = readWalk(message);
     const end = readTile(message) ?? walk?.path.at(-1) ?? agent.position ?? null;
-    return { walk, position: end };
+    return { walk, position: end, direction: readDirection(message.direction) ?? (walk ? positionOnWalk(walk, Infinity).direction : agent.direction ?? "down") };
   }),
+  agent_faced: ofAgent((agent, message) => ({ direction: readDirection(message.direction) ?? agent.direction ?? "down" })),
+  agentMessage(world, message, local_ms) {
+    ofAgent(() => ({ last_message: text(message.text), bubble: { text: text(message.text), at: local_ms } }))(world, { ...message, agent_id: message.id }, local_ms);
+  },
   agent_speech(world, message, local_ms) {
     addActivity(world, message, "said", local_ms, text(message.content), recipientsIn(world, message));
     ofAgent(() => ({ last_message: text(message.content), bubble: { text: text(message.content), at: local_ms } }))(world, message, local_ms);
@@ -283,7 +290,7 @@ export function positionAt(body: Pick<LiveAgent, "position" | "direction" | "wal
   if (body.walk) {
     const place = positionOnWalk(body.walk, server_ms, facing);
     if (place.is_walking || !body.position) return place;
-    return { ...body.position, direction: place.direction, is_walking: false };
+    return { ...body.position, direction: body.direction ?? place.direction, is_walking: false };
   }
   return body.position ? { ...body.position, direction: facing, is_walking: false } : null;
 }

@@ -4,6 +4,7 @@ import { LinkState } from "../ui/link_state.tsx";
 import { useSending } from "../ui/sending.ts";
 import { Sheet } from "../ui/sheet.tsx";
 import { ActivityList } from "./activity_list.tsx";
+import { AutoButton, AutoPanel } from "./auto_panel.tsx";
 import { LiveAgentCard } from "./live_agent_card.tsx";
 import { has_joined, join, leave, selected, selected_agent, world, world_link } from "./model.ts";
 import { SayForm } from "./say_form.tsx";
@@ -14,6 +15,7 @@ import { WorldMap } from "./world_map.tsx";
 export function WorldPane() {
   const [is_spawning, spawn] = useState(false);
   const [warning, setWarning] = useState("");
+  const [auto_error, setAutoError] = useState("");
   const { is_sending, error, send } = useSending();
   const { loaded, agents, warning: layout_warning } = world.value;
   const is_unreachable = world_link.value.kind === "disconnected" && !loaded;
@@ -23,11 +25,13 @@ export function WorldPane() {
     <Sheet title="World" count={`${agents.size} live`} loaded={loaded} error={is_unreachable ? "the daemon does not respond; retrying" : ""} is_empty={false} empty=""
       actions={(
         <>
+          <AutoButton failed={setAutoError} />
           <LinkState at={world_link.value} id="world-link" />
           <button type="button" class="button" disabled={is_sending} onClick={() => { void send(() => (has_joined.value ? leave() : join())); }}>{has_joined.value ? "Leave" : "Join"}</button>
           <button type="button" class="button" aria-expanded={is_spawning} onClick={() => { setWarning(""); spawn(!is_spawning); }}>Spawn</button>
         </>
       )}>
+      {auto_error && <p class="error" role="alert">{safeText(auto_error)}</p>}
       {error && <p class="error" role="alert">{safeText(error)}</p>}
       {is_spawning && <SpawnLiveForm done={(text) => { setWarning(text); spawn(false); }} />}
       {layout_warning && <p class="notice" role="note">{safeText(layout_warning)}</p>}
@@ -44,6 +48,7 @@ export function WorldPane() {
           <WorldMap />
           <SayForm />
           <div class="world-foot">
+            <AutoPanel />
             {chosen && <LiveAgentCard key={chosen.agent_id} agent={chosen} actions={<button type="button" class="button is-small" onClick={() => { selected.value = null; }}>Close</button>} />}
             <section aria-label="Recent activity" class="life"><h3 class="heading">Activity</h3><ActivityList /></section>
           </div>

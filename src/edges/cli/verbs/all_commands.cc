@@ -78,6 +78,7 @@ const std::vector<Command>& all_commands() {
     add_hooks_commands(out);
     add_notes_commands(out);
     add_live_commands(out);
+    add_auto_commands(out);
     add_daemon_commands(out);
     add_trust_commands(out);
     add_other_commands(out);

@@ -23,6 +23,7 @@ void add_handoff_commands(std::vector<Command>& table);
 void add_hooks_commands(std::vector<Command>& table);
 void add_notes_commands(std::vector<Command>& table);
 void add_live_commands(std::vector<Command>& table);
+void add_auto_commands(std::vector<Command>& table);
 void add_daemon_commands(std::vector<Command>& table);
 void add_trust_commands(std::vector<Command>& table);
 void add_other_commands(std::vector<Command>& table);

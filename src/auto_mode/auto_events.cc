@@ -1,0 +1,91 @@
+#include "auto_mode/auto_events.h"
+
+#include <algorithm>
+
+namespace cru::auto_mode {
+namespace {
+
+template <class F>
+json::array each(const AutoModeState& state, F field) {
+  json::array out;
+  for (const auto& member : state.cast) out.emplace_back(member.*field);
+  return out;
+}
+
+NewEvent of_conversation(std::string_view type, const AutoModeState& state, json::object data) {
+  data["conversationId"] = state.id;
+  return {"live." + std::string(type), state.id, std::move(data)};
+}
+
+int64_t ends_at(const AutoModeState& state) { return to_millis(state.started_at + state.limit); }
+
+}  // namespace
+
+std::string model_name(const AutoModeState& state) {
+  std::vector<std::string> names;
+  for (const auto& member : state.cast)
+    if (!std::ranges::count(names, member.mind)) names.push_back(member.mind);
+  std::string out;
+  for (const auto& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+NewEvent started_event(const AutoModeState& state) {
+  return of_conversation("auto_mode_started", state,
+                         {{"agentIds", each(state, &CastMember::agent_id)},
+                          {"interactionPattern", name(state.pattern)},
+                          {"personaNames", each(state, &CastMember::name)},
+                          {"roles", each(state, &CastMember::role)},
+                          {"modelName", model_name(state)},
+                          {"topic", state.topic},
+                          {"prompt", state.prompt},
+                          {"startedAtMs", to_millis(state.started_at)},
+                          {"durationMs", state.limit.count()},
+                          {"endsAtMs", ends_at(state)}});
+}
+
+NewEvent turn_event(const AutoModeState& state) {
+  return of_conversation("auto_mode_turn_changed", state,
+                         {{"respondingAgentId", state.cast[state.responder].agent_id},
+                          {"allAgentIds", each(state, &CastMember::agent_id)},
+                          {"turn", state.turn}});
+}
+
+NewEvent message_event(const AutoModeState& state, const Line& line) {
+  json::object data{{"text", line.text},     {"name", line.name},     {"turn", line.turn},
+                    {"number", state.lines}, {"tokens", line.tokens}, {"atMs", to_millis(line.at)}};
+  if (line.agent_id.empty()) return of_conversation("auto_mode_person_spoke", state, std::move(data));
+  data["agent_id"] = line.agent_id;
+  data["conversationId"] = state.id;
+  return {"live.agent_message", line.agent_id, std::move(data)};
+}
+
+NewEvent limit_event(const AutoModeState& state) {
+  return of_conversation("auto_mode_timeout_set", state,
+                         {{"durationMs", state.limit.count()}, {"endsAtMs", ends_at(state)}});
+}
+
+NewEvent ended_event(const AutoModeState& state) {
+  return of_conversation("auto_mode_ended", state,
+                         {{"reason", name(state.ending.value_or(Ending::user))},
+                          {"detail", state.detail},
+                          {"turns", state.spoken},
+                          {"tokens", state.tokens}});
+}
+
+json::object picture_of(const AutoModeState& state) {
+  if (state.cast.empty()) return {{"active", false}};
+  auto out = started_event(state).data;
+  out["active"] = state.is_active();
+  out["respondingAgentId"] =
+      state.is_active() ? json::value(state.cast[state.responder].agent_id) : json::value();
+  out["turn"] = state.turn;
+  out["lines"] = state.lines;
+  out["tokens"] = state.tokens;
+  out["reason"] = state.ending ? json::value(name(*state.ending)) : json::value();
+  out["detail"] = json_or_null(state.detail);
+  out["endedAtMs"] = state.ending ? json::value(to_millis(state.ended_at)) : json::value();
+  return out;
+}
+
+}  // namespace cru::auto_mode

@@ -1,0 +1,190 @@
+#include "auto_mode/auto_table.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cru::auto_mode {
+namespace {
+
+constexpr std::string_view schema = R"(
+CREATE TABLE IF NOT EXISTS auto_conversations (
+  id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, ended_at INTEGER, state TEXT NOT NULL,
+  has_file INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS auto_conversations_by_start ON auto_conversations (started_at);
+CREATE TABLE IF NOT EXISTS auto_lines (
+  conversation TEXT NOT NULL, number INTEGER NOT NULL, turn INTEGER NOT NULL, agent_id TEXT NOT NULL,
+  name TEXT NOT NULL, text TEXT NOT NULL, at INTEGER NOT NULL, tokens INTEGER NOT NULL,
+  PRIMARY KEY (conversation, number)) WITHOUT ROWID;
+)";
+constexpr std::array<Migration, 1> auto_steps{{{"auto_mode", 1, schema}}};
+
+constexpr std::array<std::string_view, 3> phase_names{"preparing", "speaking", "over"};
+
+json::object to_json(const CastMember& member) {
+  return {{"agent_id", member.agent_id},
+          {"name", member.name},
+          {"role", member.role},
+          {"character", member.character},
+          {"mind", member.mind},
+          {"home", {member.home.col, member.home.row}},
+          {"home_facing", world::name(member.home_facing)}};
+}
+
+CastMember member_from(const json::object& value) {
+  CastMember member;
+  member.agent_id = text_or(value, "agent_id");
+  member.name = text_or(value, "name");
+  member.role = text_or(value, "role");
+  member.character = text_or(value, "character");
+  member.mind = text_or(value, "mind", "scripted");
+  if (const auto* home = array_at(value, "home");
+      home && home->size() == 2 && home->at(0).is_int64() && home->at(1).is_int64())
+    member.home = {static_cast<int16_t>(home->at(0).get_int64()),
+                   static_cast<int16_t>(home->at(1).get_int64())};
+  member.home_facing = world::direction_from(text_or(value, "home_facing")).value_or(world::Direction::down);
+  return member;
+}
+
+Line line_from(const json::object& value) {
+  return {int_or(value, "turn"),
+          std::string(text_or(value, "agent_id")),
+          std::string(text_or(value, "name")),
+          std::string(text_or(value, "text")),
+          from_millis(int_or(value, "at_ms")),
+          int_or(value, "tokens")};
+}
+
+std::optional<Kept> kept_from(const std::optional<Row>& row) {
+  if (!row) return {};
+  auto parsed = parse_json(row->text(0));
+  if (!parsed || !parsed->is_object()) return {};
+  auto state = state_from(parsed->get_object());
+  if (!state) return {};
+  return Kept{*std::move(state), row->integer(1) != 0};
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() { return auto_steps; }
+
+json::object to_json(const Line& line) {
+  return {{"turn", line.turn},    {"agent_id", line.agent_id}, {"name", line.name},
+          {"text", line.text},    {"at", to_rfc3339(line.at)}, {"at_ms", to_millis(line.at)},
+          {"tokens", line.tokens}};
+}
+
+json::object to_json(const AutoModeState& state) {
+  json::array cast, recent;
+  for (const auto& member : state.cast) cast.push_back(to_json(member));
+  for (const auto& line : state.recent) recent.push_back(to_json(line));
+  json::object out{{"id", state.id},
+                   {"topic", state.topic},
+                   {"prompt", state.prompt},
+                   {"keyword", state.keyword},
+                   {"pattern", name(state.pattern)},
+                   {"cast", std::move(cast)},
+                   {"seed", state.seed},
+                   {"started_at_ms", to_millis(state.started_at)},
+                   {"limit_ms", state.limit.count()},
+                   {"phase", phase_names[static_cast<size_t>(state.phase)]},
+                   {"turn", state.turn},
+                   {"responder", state.responder},
+                   {"repeats", state.repeats},
+                   {"recent", std::move(recent)},
+                   {"lines", state.lines},
+                   {"spoken", state.spoken},
+                   {"tokens", state.tokens},
+                   {"detail", state.detail},
+                   {"ended_at_ms", to_millis(state.ended_at)}};
+  if (state.speaker) out["speaker"] = *state.speaker;
+  if (state.ending) out["ending"] = name(*state.ending);
+  return out;
+}
+
+std::optional<AutoModeState> state_from(const json::object& value) {
+  AutoModeState state;
+  if (const auto* cast = array_at(value, "cast"))
+    for (const auto& member : *cast)
+      if (member.is_object()) state.cast.push_back(member_from(member.get_object()));
+  if (state.cast.size() < min_agents) return {};
+  state.id = text_or(value, "id");
+  state.topic = text_or(value, "topic");
+  state.prompt = text_or(value, "prompt");
+  state.keyword = text_or(value, "keyword");
+  state.pattern = pattern_from(text_or(value, "pattern")).value_or(default_pattern);
+  state.seed = static_cast<uint64_t>(int_or(value, "seed"));
+  state.started_at = from_millis(int_or(value, "started_at_ms"));
+  state.limit = Duration(int_or(value, "limit_ms"));
+  auto phase = std::ranges::find(phase_names, text_or(value, "phase")) - phase_names.begin();
+  state.phase = static_cast<Phase>(std::min<ptrdiff_t>(phase, 2));
+  state.turn = int_or(value, "turn");
+  auto who = [&](std::string_view key) {
+    return static_cast<size_t>(int_or(value, key)) % state.cast.size();
+  };
+  state.responder = who("responder");
+  if (value.contains("speaker")) state.speaker = who("speaker");
+  state.repeats = static_cast<int32_t>(int_or(value, "repeats"));
+  if (const auto* recent = array_at(value, "recent"))
+    for (const auto& line : *recent)
+      if (line.is_object()) state.recent.push_back(line_from(line.get_object()));
+  state.lines = int_or(value, "lines");
+  state.spoken = int_or(value, "spoken");
+  state.tokens = int_or(value, "tokens");
+  state.ending = ending_from(text_or(value, "ending"));
+  state.detail = text_or(value, "detail");
+  state.ended_at = from_millis(int_or(value, "ended_at_ms"));
+  return state;
+}
+
+void write_conversation(Tx& tx, const AutoModeState& state) {
+  tx.exec(
+      "INSERT INTO auto_conversations (id, started_at, ended_at, state, has_file) VALUES (?,?,?,?,0)"
+      " ON CONFLICT (id) DO UPDATE SET ended_at = excluded.ended_at, state = excluded.state, has_file = 0",
+      state.id, state.started_at, state.ending ? std::optional<Time>(state.ended_at) : std::nullopt,
+      to_text(to_json(state)));
+}
+
+void mark_file(Tx& tx, std::string_view id) {
+  tx.exec("UPDATE auto_conversations SET has_file = 1 WHERE id = ?", id);
+}
+
+void insert_line(Tx& tx, std::string_view conversation, int64_t number, const Line& line) {
+  tx.exec(
+      "INSERT OR REPLACE INTO auto_lines (conversation, number, turn, agent_id, name, text, at, tokens)"
+      " VALUES (?,?,?,?,?,?,?,?)",
+      conversation, number, line.turn, line.agent_id, line.name, line.text, line.at, line.tokens);
+}
+
+std::optional<Kept> find_conversation(Reader& reader, std::string_view id) {
+  return kept_from(reader.row("SELECT state, has_file FROM auto_conversations WHERE id = ?", id));
+}
+
+std::optional<Kept> last_conversation(Reader& reader) {
+  return kept_from(
+      reader.row("SELECT state, has_file FROM auto_conversations ORDER BY ended_at IS NOT NULL, started_at "
+                 "DESC LIMIT 1"));
+}
+
+std::vector<Line> lines_of(Reader& reader, std::string_view conversation, int64_t limit) {
+  std::vector<Line> out;
+  for (const auto& row : reader.rows("SELECT turn, agent_id, name, text, at, tokens FROM auto_lines"
+                                     " WHERE conversation = ? ORDER BY number DESC LIMIT ?",
+                                     conversation, limit))
+    out.push_back({row.integer(0), row.text(1), row.text(2), row.text(3), row.time(4), row.integer(5)});
+  std::ranges::reverse(out);
+  return out;
+}
+
+int64_t purge_conversations(Tx& tx, Time before, int64_t limit) {
+  auto old = tx.row("SELECT id FROM auto_conversations WHERE ended_at < ? LIMIT 1", before);
+  if (!old) return 0;
+  auto id = old->text(0);
+  auto gone = tx.exec(
+      "DELETE FROM auto_lines WHERE conversation = ?1 AND number IN"
+      " (SELECT number FROM auto_lines WHERE conversation = ?1 LIMIT ?2)",
+      id, limit);
+  if (gone < limit) gone += tx.exec("DELETE FROM auto_conversations WHERE id = ?", id);
+  return gone;
+}
+
+}  // namespace cru::auto_mode

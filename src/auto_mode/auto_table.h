@@ -1,0 +1,36 @@
+#pragma once
+/// Tables of auto mode: conversations, each with its whole state, and what was said in them.
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "auto_mode/conversation.h"
+#include "base/json.h"
+#include "store/store.h"
+
+namespace cru::auto_mode {
+
+std::span<const Migration> migrations();
+
+json::object to_json(const AutoModeState& state);
+/// What is missing or of the wrong kind reads as its default; without a cast there is none.
+std::optional<AutoModeState> state_from(const json::object& value);
+json::object to_json(const Line& line);
+
+struct Kept {
+  AutoModeState state;
+  bool has_file = false;  ///< its transcript was written
+};
+/// The transcript has to be written again.
+void write_conversation(Tx& tx, const AutoModeState& state);
+void mark_file(Tx& tx, std::string_view id);
+void insert_line(Tx& tx, std::string_view conversation, int64_t number, const Line& line);
+std::optional<Kept> find_conversation(Reader& reader, std::string_view id);
+/// The one that began last.
+std::optional<Kept> last_conversation(Reader& reader);
+/// Oldest first, the newest `limit`.
+std::vector<Line> lines_of(Reader& reader, std::string_view conversation, int64_t limit);
+/// Of those that ended before: at most `limit`; how many.
+int64_t purge_conversations(Tx& tx, Time before, int64_t limit);
+
+}  // namespace cru::auto_mode

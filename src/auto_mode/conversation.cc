@@ -1,0 +1,191 @@
+#include "auto_mode/conversation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "autonomy/decision.h"
+#include "base/text.h"
+
+namespace cru::auto_mode {
+namespace {
+
+constexpr std::array<std::string_view, 6> ending_names{"keyword",    "timer",       "user",
+                                                       "agent_exit", "no_progress", "restart"};
+constexpr Duration first_pause = 2s;
+
+class ConversationStep {
+ public:
+  ConversationStep(AutoModeState& state, Now now) : state_(state), now_(now) {}
+  std::vector<Effect> effects;
+
+  void operator()(const Begin&) {
+    state_.started_at = now_.wall;
+    state_.deadline = now_.boot + state_.limit;
+    add(effect::SetTimer{});
+    take_turn(0);
+  }
+
+  void operator()(const Arrived& arrived) {
+    if (state_.phase != Phase::preparing || responder().agent_id != arrived.agent_id) return;
+    state_.has_arrived = true;
+    speak_when_ready();
+  }
+
+  void operator()(const Replied& replied) {
+    if (!is_wanted(replied.turn)) return;
+    state_.tokens += replied.tokens;
+    if (replied.text.empty() && !replied.has_keyword)
+      return (*this)(MindFailed{replied.turn, "the reply was empty"});
+    Line line{state_.turn,      responder().agent_id,
+              responder().name, autonomy::cut_words(replied.text, max_line_bytes),
+              now_.wall,        replied.tokens};
+    if (replied.has_keyword) {
+      // At once: what it has said counts, on the way or not.
+      if (!line.text.empty()) {
+        if (state_.has_arrived) add(effect::Speak{line, last_speaker()});
+        note(line);
+      }
+      return end(Ending::keyword, fmt::format("{} ended the conversation", responder().name));
+    }
+    state_.reply = std::move(line);
+    speak_when_ready();
+  }
+
+  void operator()(const MindFailed& failed) {
+    if (!is_wanted(failed.turn)) return;
+    if (++state_.failures >= max_failures)
+      return end(Ending::agent_exit, fmt::format("{} could not answer: {}", responder().name, failed.why));
+    add(effect::Ask{state_.turn, first_pause * (1 << (state_.failures - 1))});
+  }
+
+  void operator()(const HasSpoken& spoken) {
+    if (state_.phase != Phase::speaking || responder().agent_id != spoken.agent_id) return;
+    if (state_.repeats >= max_repeats)
+      return end(Ending::no_progress, fmt::format("{} repeated what was said before", responder().name));
+    next_turn();
+  }
+
+  void operator()(const TimeUp&) {
+    if (now_.boot < state_.deadline) return add(effect::SetTimer{});
+    end(Ending::timer, fmt::format("the limit of {} was reached", format_duration(state_.limit)));
+  }
+
+  void operator()(const StopAsked& stop) { end(Ending::user, fmt::format("stopped by {}", stop.by)); }
+
+  void operator()(const AgentLeft& left) {
+    auto found = std::ranges::find(state_.cast, left.agent_id, &CastMember::agent_id);
+    if (found != state_.cast.end()) end(Ending::agent_exit, fmt::format("{} left", found->name));
+  }
+
+  void operator()(const LimitSet& set) {
+    state_.deadline += set.limit - state_.limit;
+    state_.limit = set.limit;
+    add(effect::LimitChanged{});
+    add(effect::SetTimer{});
+  }
+
+  void operator()(const PersonSpoke& person) {
+    note({state_.turn, {}, person.name, autonomy::cut_words(person.text, max_line_bytes), now_.wall, 0});
+  }
+
+  void operator()(const Resumed&) {
+    add(effect::SetTimer{});
+    if (now_.boot >= state_.deadline) return (*this)(TimeUp{});
+    if (state_.phase == Phase::speaking) return next_turn();  // what it said is kept
+    take_turn(state_.responder);
+  }
+
+  void operator()(const Interrupted&) { end(Ending::restart, "the daemon was restarted"); }
+
+ private:
+  CastMember& responder() { return state_.cast[state_.responder]; }
+  std::string last_speaker() const { return state_.speaker ? state_.cast[*state_.speaker].agent_id : ""; }
+  void add(Effect effect) { effects.push_back(std::move(effect)); }
+  bool is_wanted(int64_t turn) const {
+    return state_.phase == Phase::preparing && turn == state_.turn && !state_.reply;
+  }
+
+  void take_turn(size_t who) {
+    state_.phase = Phase::preparing;
+    state_.responder = who;
+    ++state_.turn;  // also one that is taken again: an answer of before the restart is not wanted
+    state_.has_arrived = false;
+    state_.reply.reset();
+    state_.failures = 0;
+    add(effect::TurnChanged{});
+    add(effect::Ask{state_.turn});
+    add(effect::Approach{});
+  }
+
+  void next_turn() {
+    state_.speaker = state_.responder;
+    take_turn((state_.responder + 1) % state_.cast.size());
+  }
+
+  void speak_when_ready() {
+    if (!state_.has_arrived || !state_.reply) return;
+    auto line = *std::exchange(state_.reply, std::nullopt);
+    line.at = now_.wall;
+    state_.phase = Phase::speaking;
+    bool is_repeat = std::ranges::any_of(state_.recent, [&](const Line& earlier) {
+      return !earlier.agent_id.empty() && says_the_same(earlier.text, line.text);
+    });
+    state_.repeats = is_repeat ? state_.repeats + 1 : 0;
+    add(effect::Speak{line, last_speaker()});
+    note(std::move(line));
+  }
+
+  void note(Line line) {
+    add(effect::Said{line});
+    ++state_.lines;
+    if (!line.agent_id.empty()) ++state_.spoken;
+    state_.recent.push_back(std::move(line));
+    if (state_.recent.size() > max_recent) state_.recent.erase(state_.recent.begin());
+  }
+
+  void end(Ending why, std::string detail) {
+    if (state_.phase == Phase::preparing) add(effect::Cancel{state_.turn});
+    state_.phase = Phase::over;
+    state_.reply.reset();
+    state_.ending = why;
+    state_.detail = std::move(detail);
+    state_.ended_at = now_.wall;
+    add(effect::Ended{});
+  }
+
+  AutoModeState& state_;
+  const Now now_;
+};
+
+std::string letters_of(std::string_view text) {
+  std::string out;
+  for (char c : text)
+    if (is_upper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+        static_cast<unsigned char>(c) >= 0x80)
+      out += to_lower(c);
+  return out;
+}
+
+}  // namespace
+
+std::string_view name(Ending ending) { return ending_names[static_cast<size_t>(ending)]; }
+
+std::optional<Ending> ending_from(std::string_view name) {
+  for (size_t i = 0; i < ending_names.size(); ++i)
+    if (ending_names[i] == name) return static_cast<Ending>(i);
+  return {};
+}
+
+bool says_the_same(std::string_view a, std::string_view b) { return letters_of(a) == letters_of(b); }
+
+std::vector<Effect> step(AutoModeState& state, const Input& input, Now now) {
+  bool is_first = std::holds_alternative<Begin>(input) && state.turn == 0 && !state.ending;
+  if (!state.is_active() && !is_first) return {};
+  ConversationStep step(state, now);
+  std::visit(step, input);
+  return std::move(step.effects);
+}
+
+}  // namespace cru::auto_mode

@@ -1,0 +1,163 @@
+// The second half of the topics.
+#include "auto_mode/topics.h"
+
+namespace cru::auto_mode {
+namespace {
+
+constexpr Topic second_pool[] = {
+    {"memory",
+     "Would you take a medicine that lets you forget one painful memory for good? Ask what a person is made "
+     "of before you answer.",
+     {"Pain that teaches nothing any more is only pain.",
+      "Nobody calls it a loss when a fever leaves; why should terror be kept?",
+      "People who cannot forget are not wiser, they are stuck."},
+     {"Take out one stone, and you do not know which wall stood on it.",
+      "Whoever forgets what was done to him cannot testify.",
+      "The one who decides to forget is not the one who will have forgotten."},
+     {"Which of your worst days would you not give back?",
+      "Should somebody be allowed to forget what he did to another?"},
+     "softening a memory is medicine, and erasing it should be left for those who cannot live with it"},
+    {"tests-first",
+     "Is writing the test before the code a discipline that everybody should learn, or a ritual that suits "
+     "some minds? Bring a program in which it would have failed.",
+     {"A test that was never red has proved nothing.",
+      "Whoever must call the code before it exists gives it a shape that can be called.",
+      "The suite is a by-product of thinking, and costs nothing extra."},
+     {"When the problem is unknown, the first test freezes the first guess.",
+      "Nobody has ever designed a good algorithm by making one example after the other pass.",
+      "Tests that know too much of the inside make every change twice as expensive."},
+     {"What is the last design that a test has changed for you?",
+      "How would you write the test first for something that must feel right?"},
+     "one should explore freely, throw that away, and write down as a red test whatever was learned"},
+    {"museum-objects",
+     "Should museums give back what was taken in colonial times, even if it would be kept worse at home? "
+     "Speak of one object and its people.",
+     {"What was taken by force is not made yours by glass and good light.",
+      "A mask that was made to dance is not preserved by standing still.",
+      "To say that others cannot keep their own things is how the taking began."},
+     {"In a great museum a child can see five continents in one afternoon.",
+      "Borders have moved, and the people to give it back to are not easily named.",
+      "What is destroyed after its return is lost to everybody."},
+     {"Would a perfect copy do, and who should get the copy?",
+      "Who speaks for an object whose makers have no state?"},
+     "ownership should go back at once, and the place of keeping should be for the owners to decide"},
+    {"voting-age",
+     "Should sixteen-year-olds be allowed to vote? Find the argument that does not also exclude many adults.",
+     {"They will live longest with what is decided, and are not asked.",
+      "Whoever votes first at home and in school keeps the habit for life.",
+      "If judgement were the test, many would lose the vote at sixty."},
+     {"We do not let them sign a contract, and for reasons.",
+      "At sixteen most repeat their parents, so some households would have more votes.",
+      "A right without duties teaches that it is worth little."},
+     {"What would politicians promise if a tenth of the voters were in school?",
+      "Is there an age at which one should stop voting?"},
+     "one could begin with the elections of one's own town, where the young know what they speak of"},
+    {"perfect-translation",
+     "If machines translate every language perfectly, should we still learn foreign languages? Say what is "
+     "lost that no translation can carry.",
+     {"A language is a second way to divide the world, and one feels that only from inside.",
+      "Whoever has struggled for a word is patient with strangers.",
+      "One does not fall in love through an interpreter."},
+     {"A thousand hours of grammar could have been a thousand hours of conversation.",
+      "Most people never get further than ordering soup.",
+      "Translation gives the small languages readers that they never had."},
+     {"Is there a word that you think in because your own language has none?",
+      "Would your answer be the same for Latin?"},
+     "machines can have the errands, and people should learn one foreign language for its own sake"},
+    {"zoo",
+     "Can a good zoo be justified, or is every cage a wrong that we have become used to? Take the animal's "
+     "side for at least one sentence.",
+     {"Some species are alive only because somebody kept the last twelve of them.",
+      "A child that has looked at an elephant gives money for elephants.",
+      "In the wild most animals die young, hungry and afraid."},
+     {"The tiger walks eight steps and turns, all day, for our education.",
+      "Films show more of an animal's life than any cage.",
+      "Few of the animals that are bred are of kinds that will ever be released."},
+     {"How large would the cage have to be for you to stop calling it a cage?",
+      "If the animals could choose each morning, how many would stay?"},
+     "zoos should become refuges that keep those who cannot go back, and show the rest by other means"},
+    {"rewrite",
+     "When is it right to throw an old program away and write it anew? Defend the old code as if you had "
+     "written it.",
+     {"After enough patches every change costs more than it would in a new house.",
+      "The new people can only own what they have understood by building it.",
+      "The world for which it was written does not exist any more."},
+     {"Every ugly line is a customer who once telephoned.",
+      "The rewrite is compared with the old program's present, and delivered into its future.",
+      "Whoever could not keep the first one clean will not keep the second one clean."},
+     {"What exactly would be impossible in the old program, not only unpleasant?",
+      "Which part would you rewrite if you had only two weeks?"},
+     "one should replace it piece by piece behind a stable seam, and stop whenever that has become good "
+     "enough"},
+    {"universal-income",
+     "What would people do with their days if everybody received enough money to live? Argue from what "
+     "people "
+     "you know would do.",
+     {"Nobody negotiates well who must eat tomorrow.",
+      "Most who were given money in trials worked as before, and slept better.",
+      "Much of the most useful work is not paid at all today."},
+     {"Work gives a day its shape, and not everybody can make a shape of his own.",
+      "The price of rent would know of it before the tenants do.",
+      "A promise to everybody is the easiest one to cut in a bad year."},
+     {"Who would still clean at night, and what would one have to pay for it?",
+      "What would you yourself stop doing on the first morning?"},
+     "a floor that nobody falls through is right, and it should be built together with work that is worth "
+     "having"},
+    {"social-media",
+     "Has social media made public debate better or worse, counted over everybody and not only over the "
+     "loudest? Look for people who had no voice before.",
+     {"A woman in a village can tell of an injustice, and ten thousand read it by evening.",
+      "Experts who were never invited now answer in public, for nothing.",
+      "Old newspapers lied too, and nobody could reply."},
+     {"What spreads is what makes angry, and that is built in.",
+      "One speaks to strangers as nobody would across a table.",
+      "Attention that is sold by the second cannot be spent on thought."},
+     {"What have you changed your mind about because of something you read there?",
+      "Would it be the same if nothing could be shared without a comment of one's own?"},
+     "the voices are a gain and the amplifier is the fault, so the amplifier should be in the reader's "
+     "hands"},
+    {"mars-colony",
+     "Would it be fair to raise children on Mars who never chose to be there? Compare it with every other "
+     "place that children are born in.",
+     {"No child has ever chosen its place, and most are glad to have been born.",
+      "Those who founded cities in deserts were asked the same.",
+      "A child of Mars would be the first to call it home, and that is a gift too."},
+     {"There is no stepping outside, not once, not for a minute.",
+      "Whoever is born at such a gravity may never be able to come back.",
+      "A society in which one mistake kills everybody cannot afford freedom."},
+     {"What would you have to be able to promise such a child?",
+      "Is a child on an oil rig, in a submarine, in a bunker a different case?"},
+     "nobody should be born there before there is a way back and a life that is more than an experiment"},
+    {"boredom",
+     "Do we need boredom in order to have ideas, or is that a story told by people who were never really "
+     "bored? Remember a particular afternoon.",
+     {"An idea needs a quiet room, and we have filled all rooms.",
+      "Children who have nothing to do invent a country by evening.",
+      "The best thought of the week comes in the shower, where there is no screen."},
+     {"Most bored people are not inventing anything, they are suffering.",
+      "Ideas come to those who work at something, and rest is not boredom.",
+      "Prisons are full of boredom, and not of poems."},
+     {"When were you last bored for a whole hour, and what came of it?",
+      "Is it boredom that helps, or only the lack of interruptions?"},
+     "what helps is free attention with a question in it, and boredom is merely its poorest form"},
+    {"cities",
+     "Should private cars be banned from the centres of large cities? Speak for the shopkeeper, the nurse on "
+     "night duty and the child.",
+     {"Half of the street is a store room for empty machines.",
+      "Wherever it was tried, the shops feared it first and defended it afterwards.",
+      "A child that can cross the street alone has gained a city."},
+     {"The nurse who ends at three in the morning finds no train.",
+      "The centre becomes a stage for visitors, and those who work there move away.",
+      "Those who cannot walk far are told that they are free to stay at home."},
+     {"Who in your own town would be worse off, by name?",
+      "What would have to be there on the day before the ban?"},
+     "cars should go step by step, after the night bus has come and with exceptions for those who need them"},
+};
+static_assert(std::size(second_pool) == 12);
+
+}  // namespace
+
+std::span<const Topic> more_topics();
+std::span<const Topic> more_topics() { return second_pool; }
+
+}  // namespace cru::auto_mode

@@ -1,0 +1,233 @@
+// What is said: the keyword in a stream, topics, personas, prompts, the scripted dialogue, the transcript.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "auto_mode/dialogue.h"
+#include "auto_mode/interaction_pattern.h"
+#include "auto_mode/keyword.h"
+#include "auto_mode/prompts.h"
+#include "auto_mode/topics.h"
+#include "auto_mode/transcript.h"
+#include "base/text.h"
+
+namespace cru::auto_mode {
+namespace {
+
+AutoModeState talk_about(const Topic& topic, size_t agents, uint64_t seed) {
+  AutoModeState state;
+  state.id = "2026-11-17-auto-x-000001";
+  state.topic = topic.name;
+  state.prompt = topic.prompt;
+  state.keyword = default_keyword;
+  state.limit = 5min;
+  state.seed = seed;
+  for (size_t i = 0; i < agents; ++i) {
+    CastMember member;
+    member.agent_id = "agent_00" + std::to_string(i + 1);
+    member.name = personas()[i].name;
+    member.role = personas()[i].role;
+    member.character = personas()[i].character;
+    member.mind = "scripted";
+    state.cast.push_back(std::move(member));
+  }
+  return state;
+}
+
+/// Lets the scripted mind talk to its end; what was said.
+std::vector<std::string> played(AutoModeState& state, int most = 40) {
+  std::vector<std::string> words;
+  step(state, Begin{}, {});
+  while (state.is_active() && most-- > 0) {
+    KeywordScanner scanner(state.keyword);
+    (void)scanner.add(scripted_words(state));
+    words.push_back(scanner.text());
+    auto id = state.cast[state.responder].agent_id;
+    step(state, Arrived{id}, {});
+    step(state, Replied{state.turn, scanner.text(), scanner.has_keyword(), 1}, {});
+    step(state, HasSpoken{id}, {});
+  }
+  return words;
+}
+
+TEST(KeywordTest, AM_04_IsFoundWhereverTheStreamIsCutAndIsNotShown) {
+  const std::string whole = "We agree. [CONVERSATION_END] And more.";
+  for (size_t first = 0; first <= whole.size(); ++first)
+    for (size_t second = first; second <= whole.size(); second += 3) {
+      KeywordScanner scanner{std::string(default_keyword)};
+      (void)scanner.add(std::string_view(whole).substr(0, first));
+      (void)scanner.add(std::string_view(whole).substr(first, second - first));
+      (void)scanner.add(std::string_view(whole).substr(second));
+      ASSERT_TRUE(scanner.has_keyword()) << first << " " << second;
+      ASSERT_EQ(scanner.text(), "We agree.");
+    }
+  KeywordScanner letters{std::string(default_keyword)};
+  for (char c : whole) (void)letters.add(std::string_view(&c, 1));
+  EXPECT_EQ(letters.text(), "We agree.");
+}
+
+TEST(KeywordTest, AM_04_IsConfigurableAndWhatIsNearlyItIsShown) {
+  KeywordScanner scanner("<<DONE>>");
+  EXPECT_FALSE(scanner.add("[CONVERSATION_END] <<DONE> <<DON"));
+  EXPECT_EQ(scanner.text(), "[CONVERSATION_END] <<DONE> <<DON");
+  EXPECT_TRUE(scanner.add("E>>"));
+  EXPECT_EQ(scanner.text(), "[CONVERSATION_END] <<DONE>");
+}
+
+TEST(TopicsTest, AM_10_ThePoolIsLargeAndAsksForDebate) {
+  std::set<std::string_view> names, prompts;
+  for (const auto& topic : topics()) {
+    names.insert(topic.name);
+    prompts.insert(topic.prompt);
+    EXPECT_TRUE(topic.prompt.contains('?')) << topic.name;
+    EXPECT_GT(topic.prompt.size(), 80u) << topic.name << ": a question alone invites a quick answer";
+    for (auto part : topic.claims) EXPECT_TRUE(part.ends_with('.') || part.ends_with('?')) << part;
+    for (auto part : topic.objections) EXPECT_TRUE(part.ends_with('.') || part.ends_with('?')) << part;
+    for (auto part : topic.questions) EXPECT_TRUE(part.ends_with('?')) << part;
+  }
+  EXPECT_GE(names.size(), 24u);
+  EXPECT_EQ(prompts.size(), names.size());
+}
+
+TEST(TopicsTest, AM_10_EveryOneIsDrawn) {
+  std::set<std::string_view> drawn;
+  for (uint64_t chance = 0; chance < 1000; ++chance) drawn.insert(draw_topic(chance * 2654435761u).name);
+  EXPECT_EQ(drawn.size(), topics().size());
+}
+
+TEST(CastTest, AM_01_EverybodyHasARoleOfItsOwn) {
+  std::set<std::string_view> names, roles, characters;
+  for (const auto& persona : personas()) {
+    names.insert(persona.name);
+    roles.insert(persona.role);
+    characters.insert(persona.character);
+  }
+  EXPECT_EQ(names.size(), max_agents);
+  EXPECT_EQ(roles.size(), max_agents);
+  EXPECT_EQ(characters.size(), max_agents);
+}
+
+TEST(PromptsTest, AM_09_TheInstructionIsPrependedToTheFirstAgentsInput) {
+  auto state = talk_about(topics()[0], 2, 1);
+  step(state, Begin{}, {});
+  auto input = user_prompt(state);
+  EXPECT_TRUE(input.starts_with(system_instruction(state.keyword)));
+  EXPECT_TRUE(input.ends_with(topics()[0].prompt));
+  for (auto* word : {"Explore the topic deeply", "follow-up questions", "Debate constructively",
+                     "genuinely exhausted", "[CONVERSATION_END]"})
+    EXPECT_TRUE(input.contains(word)) << word;
+}
+
+TEST(PromptsTest, AM_02_TheNextOneIsGivenTheResponseWordForWord) {
+  auto state = talk_about(topics()[0], 2, 1);
+  step(state, Begin{}, {});
+  step(state, Arrived{"agent_001"}, {});
+  step(state, Replied{state.turn, "I think so.\n\nTwo paragraphs.", false, 1}, {});
+  step(state, HasSpoken{"agent_001"}, {});
+  EXPECT_EQ(user_prompt(state), "I think so.\n\nTwo paragraphs.");
+  step(state, PersonSpoke{"player_0", "And cats?"}, {});
+  EXPECT_EQ(user_prompt(state),
+            "I think so.\n\nTwo paragraphs.\n\nplayer_0, a person who listens, says: And cats?");
+  EXPECT_TRUE(system_prompt(state).starts_with("You are Bertrand, the skeptic."));
+}
+
+TEST(PromptsTest, HoweverLongTheyTalkThePromptIsBounded) {
+  auto state = talk_about(topics()[0], 3, 1);
+  step(state, Begin{}, {});
+  for (int i = 0; i < 50; ++i) {
+    auto id = state.cast[state.responder].agent_id;
+    step(state, Arrived{id}, {});
+    step(state, Replied{state.turn, std::to_string(i) + std::string(9000, 'y'), false, 1}, {});
+    step(state, HasSpoken{id}, {});
+  }
+  EXPECT_LT(system_prompt(state).size(), 12'000u);
+  EXPECT_LE(user_prompt(state).size(), max_line_bytes);
+}
+
+TEST(DialogueTest, IsADebateWithAnEndOnEveryTopicAndForAnyNumber) {
+  for (const auto& topic : topics())
+    for (size_t agents = min_agents; agents <= max_agents; ++agents)
+      for (uint64_t seed : {0u, 1u, 7u, 12'345u}) {
+        auto state = talk_about(topic, agents, seed);
+        auto words = played(state);
+        ASSERT_EQ(state.ending, Ending::keyword) << topic.name << ", " << agents;
+        ASSERT_GE(words.size(), 8u);
+        std::string all;
+        for (const auto& line : words) all += line + "\n";
+        for (auto part : topic.claims) EXPECT_TRUE(all.contains(part));
+        for (auto part : topic.objections) EXPECT_TRUE(all.contains(part));
+        EXPECT_TRUE(all.contains(topic.middle));
+        EXPECT_FALSE(all.contains(default_keyword));
+        EXPECT_FALSE(all.contains("{}"));
+        std::set<std::string> distinct(words.begin(), words.end());
+        EXPECT_EQ(distinct.size(), words.size());
+      }
+}
+
+TEST(DialogueTest, TheSameSeedSaysTheSameAndAnotherOneSomethingElse) {
+  auto a = talk_about(topics()[3], 2, 99), b = a, c = talk_about(topics()[3], 2, 1234);
+  EXPECT_EQ(played(a), played(b));
+  EXPECT_NE(played(b = talk_about(topics()[3], 2, 99)), played(c));
+}
+
+TEST(DialogueTest, ATopicOfOnesOwnIsTalkedAboutToo) {
+  Topic own{"own", "Should cats vote?", {}, {}, {}, {}};
+  auto state = talk_about(own, 2, 5);
+  EXPECT_GE(played(state).size(), 8u);
+  EXPECT_EQ(state.ending, Ending::keyword);
+}
+
+TEST(TranscriptTest, SaysWhoSaidWhatWhenAndWhatItCost) {
+  auto state = talk_about(topics()[1], 2, 5);
+  step(state, PersonSpoke{"player_0", "# hello"}, {});
+  (void)played(state);
+  std::vector<Line> lines = state.recent;
+  lines.push_back({9, {}, "player_0", "# hello\n- a list", from_millis(0), 0});
+  auto text = render_transcript(state, lines);
+  EXPECT_TRUE(text.starts_with("---\nsession_id: \"2026-11-17-auto-x-000001\"\n"));
+  for (auto* part :
+       {"ended_by: keyword", "agents: [\"Ada\", \"Bertrand\"]", "### Ada (",
+        "*turn 1, `agent_001`, 1 tokens*", "*a person*", "\\# hello\n\\- a list", "## How it ended"})
+    EXPECT_TRUE(text.contains(part)) << part << "\n" << text;
+  EXPECT_EQ(
+      conversation_id(from_millis(1'800'000'000'000), "Should every desk have a plant on it?", 0xabcdef),
+      "2027-01-15-auto-should-every-desk-have-a-abcdef");
+}
+
+// Patterns
+
+const world::Layout& office() { return world::default_layout(); }
+
+TEST(PatternTest, AM_14_TheDefaultIsWalkToAgent) {
+  EXPECT_EQ(AutoModeState().pattern, InteractionPattern::walk_to_agent);
+  EXPECT_EQ(name(default_pattern), "walk-to-agent");
+  for (auto* known : {"walk-to-agent", "stay-at-desk", "meet-at-table"})
+    EXPECT_EQ(name(*pattern_from(known)), known);
+  EXPECT_FALSE(pattern_from("dance"));
+}
+
+TEST(PatternTest, AM_11_TheResponderGoesToTheOneWhoSpoke) {
+  Scene scene{office(), {3, 4}, {10, 5}};
+  auto go = [&](InteractionPattern pattern) { return destination(pattern_table(), pattern, scene); };
+  EXPECT_EQ(go(InteractionPattern::walk_to_agent), Destination{scene.speaker});
+  EXPECT_TRUE(go(InteractionPattern::stay_at_desk).empty());
+  EXPECT_EQ(go(InteractionPattern::meet_at_table).size(), 6u) << "the built-in office has a table of 3 by 2";
+  scene.speaker = world::nowhere;
+  EXPECT_TRUE(go(InteractionPattern::walk_to_agent).empty()) << "the first one has nobody to go to";
+}
+
+TEST(PatternTest, AM_15_AFourthPatternIsOneMoreRowAndChangesNoOther) {
+  constexpr auto fourth = static_cast<InteractionPattern>(3);
+  auto by_the_door = [](const Scene& scene) -> Destination {
+    return {{static_cast<int16_t>(scene.layout.cols - 1), 0}};
+  };
+  std::vector<PatternRow> table(pattern_table().begin(), pattern_table().end());
+  table.push_back({fourth, "by-the-door", by_the_door});
+  Scene scene{office(), {3, 4}, {10, 5}};
+  EXPECT_EQ(destination(table, fourth, scene), (Destination{{static_cast<int16_t>(office().cols - 1), 0}}));
+  for (const auto& row : pattern_table())
+    EXPECT_EQ(destination(table, row.pattern, scene), destination(pattern_table(), row.pattern, scene));
+}
+
+}  // namespace
+}  // namespace cru::auto_mode

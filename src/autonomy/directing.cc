@@ -1,0 +1,102 @@
+// Agents that are directed: what they say and where they go is decided elsewhere (auto mode), and carried out
+// here by the same rules as what they decide themselves: nobody speaks while it walks, or moves while it
+// speaks.
+#include <algorithm>
+
+#include "autonomy/runtime_impl.h"
+
+namespace cru::autonomy {
+
+bool AgentRuntime::direct(std::string_view id) {
+  auto body = body_of(id);
+  if (body == world::nobody) return false;
+  homes_.erase(body);
+  tell(body, Directed{});
+  return true;
+}
+
+void AgentRuntime::prompt(std::string_view id) {
+  if (auto body = body_of(id); body != world::nobody) tell(body, Prompted{});
+}
+
+bool AgentRuntime::approach(std::string_view id, const std::vector<world::Tile>& beside, world::Tile face) {
+  auto body = body_of(id);
+  if (body == world::nobody) return false;
+  auto from = at(body).tile;
+  auto is_beside = [&](world::Tile tile) { return world::steps_between(from, tile) == 1; };
+  if (from.is_nowhere() || at(body).life.state == State::speaking || std::ranges::any_of(beside, is_beside)) {
+    turn(id, face);
+    return at(body).walk != nullptr;
+  }
+  auto nearest = beside;
+  std::ranges::sort(nearest, {},
+                    [&](world::Tile tile) { return std::pair(world::steps_between(from, tile), tile); });
+  for (auto tile : nearest)
+    if (walk(body, tile, Nearness::beside, face)) return true;
+  turn(id, face);
+  return at(body).walk != nullptr;
+}
+
+void AgentRuntime::turn(std::string_view id, world::Tile to) {
+  auto body = body_of(id);
+  if (body == world::nobody || to.is_nowhere() || at(body).tile.is_nowhere() || at(body).tile == to) return;
+  set_facing(body, world::direction_to(at(body).tile, to));
+}
+
+void AgentRuntime::set_facing(Body body, world::Direction facing) {
+  if (at(body).facing == facing) return;
+  at(body).facing = facing;
+  emit(faced_event(at(body), wall()));
+  save(body);
+}
+
+void AgentRuntime::speak(std::string_view id, std::string text, std::string to) {
+  auto body = body_of(id);
+  if (body == world::nobody) return;
+  tell(body, Prompted{});  // unless it thinks already
+  tell(body, Decided{at(body).life.thought, Speak{std::move(text), std::move(to)}});
+}
+
+void AgentRuntime::note_words(std::string_view id, std::string text) {
+  auto body = body_of(id);
+  if (body == world::nobody) return;
+  at(body).last_message = std::move(text);
+  save(body);
+}
+
+void AgentRuntime::give_up(std::string_view id) {
+  if (auto body = body_of(id); body != world::nobody && at(body).life.is_directed)
+    tell(body, Failed{at(body).life.thought});
+}
+
+void AgentRuntime::release(std::string_view id, world::Tile home, world::Direction facing) {
+  auto body = body_of(id);
+  if (body == world::nobody || !at(body).life.is_directed) return;
+  bool is_home = at(body).tile == home && !at(body).walk;
+  homes_[body] = {home, facing};
+  tell(body, Released{{home, "back to its seat"}});
+  if (!is_home) return;
+  homes_.erase(body);
+  set_facing(body, facing);
+}
+
+std::optional<Standing> AgentRuntime::standing(std::string_view id) const {
+  auto body = body_of(id);
+  if (body == world::nobody) return {};
+  const auto& agent = at(body);
+  Standing out{.name = agent.nature->name,
+               .tile = agent.tile,
+               .home = agent.tile,
+               .facing = agent.facing,
+               .home_facing = agent.facing,
+               .is_walking = agent.walk != nullptr,
+               .is_speaking = agent.life.state == State::speaking};
+  for (const auto& seat : floor_.seats())
+    if (seat.uid == agent.seat) {
+      out.home = seat.at;
+      out.home_facing = seat.facing;
+    }
+  return out;
+}
+
+}  // namespace cru::autonomy

@@ -1,0 +1,177 @@
+// Auto mode in a simulated world: conversations between scripted agents, stopped, timed out, left and
+// interrupted by crashes at any step. Whatever happens, every conversation that began ends exactly once,
+// nothing that was told is lost or said twice, and everybody is at their seat afterwards.
+#include "auto_mode/auto_mode_service.h"
+#include "auto_mode/auto_table.h"
+#include "live_world.h"
+
+namespace cru::sim {
+namespace {
+
+std::vector<Migration> auto_migrations() {
+  return with_runs({autonomy::migrations(), auto_mode::migrations()});
+}
+
+/// Nobody wanders by itself, so that one can see who is seated.
+autonomy::RuntimeOptions quiet() {
+  autonomy::RuntimeOptions options;
+  options.pace.idle = 24h;
+  return options;
+}
+
+struct AutoDaemon : LiveDaemon {
+  auto_mode::AutoMode mode;
+  AutoDaemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened,
+             const std::string& root, auto_mode::Options options)
+      : LiveDaemon(loop, world, random, std::move(opened), root, {}, quiet()),
+        mode(loop, *store, pool, random, registry, minds, live, std::move(options)) {}
+};
+
+class AutoWorld {
+ public:
+  explicit AutoWorld(uint64_t seed)
+      : random_(seed), loop_(clock_), disk_(loop_, random_), world_(loop_, clock_, random_) {}
+  ~AutoWorld() {
+    loop_.drop_tasks();
+    daemon_.reset();
+  }
+
+  /// A conversation with the given number of crashes, one after so many milliseconds each; then a look.
+  void live(const std::vector<int64_t>& crashes, bool resumes) {
+    resumes_ = resumes;
+    boot();
+    for (auto after : crashes) {
+      loop_.run_until([this] { return is_over_; }, Duration(after));
+      if (is_over_) break;
+      disk_.stop_midway();
+      loop_.drop_tasks();
+      daemon_.reset();
+      if (random_.chance(30)) disk_.fs.lose_power(random_), world_.lose_power();
+      boot();
+    }
+    loop_.run_until([this] { return is_over_; }, 2h);
+    EXPECT_TRUE(is_over_) << "a conversation goes on after two hours";
+  }
+
+ private:
+  void boot() {
+    daemon_ = std::make_unique<AutoDaemon>(loop_, world_, random_, disk_.open_store(auto_migrations()),
+                                           root_.path(),
+                                           auto_mode::Options{.root = root_.path(), .resumes = resumes_});
+    loop_.spawn(work());
+  }
+
+  Task<void> work() {
+    auto& mode = daemon_->mode;
+    if (!co_await mode.expect()) co_return;
+    if (!co_await daemon_->live.recover()) co_return;
+    if (!co_await mode.recover()) co_return;
+    if (!has_begun_) {
+      auto began =
+          co_await mode.start({.agents = 2 + static_cast<int64_t>(random_.pick(3)),
+                               .topic = {},
+                               .limit = random_.chance(30) ? std::optional<Duration>(40s) : std::nullopt,
+                               .minds = {},
+                               .definitions = {}});
+      if (began) {
+        has_begun_ = true;
+        id_ = began->at("conversationId").as_string();
+      } else if (began.error().code != Code::conflict) {
+        co_return;
+      }
+    }
+    if (random_.chance(30)) {
+      co_await loop_.sleep(Duration(static_cast<int64_t>(random_.pick(60'000))));
+      (void)co_await mode.stop("the simulation");
+    } else if (random_.chance(20)) {
+      co_await loop_.sleep(Duration(static_cast<int64_t>(random_.pick(30'000))));
+      auto status = co_await mode.status();
+      if (status && bool_or(*status, "active"))
+        (void)co_await daemon_->live.terminate(std::string(status->at("agentIds").at(0).as_string()),
+                                               "the simulation");
+    }
+    for (;;) {
+      auto status = co_await mode.status();
+      if (status && !bool_or(*status, "active")) break;
+      co_await loop_.sleep(1s);
+    }
+    co_await loop_.sleep(60s);  // the way home
+    co_await check();
+    is_over_ = true;
+  }
+
+  Task<void> check() {
+    auto shown = co_await daemon_->mode.show({}, 1000);
+    EXPECT_TRUE(shown);
+    if (!shown) co_return;
+    if (!id_.empty()) EXPECT_EQ(shown->at("conversationId").as_string(), std::string_view(id_));
+    EXPECT_FALSE(shown->at("reason").is_null());
+    std::set<std::string> said;
+    for (const auto& line : shown->at("messages").as_array())
+      EXPECT_TRUE(said.insert(std::string(line.at("text").as_string())).second) << "said twice: " << line;
+    auto ends = co_await daemon_->store->read([](Reader& reader) -> Result<int64_t> {
+      auto row = reader.row("SELECT count(*) FROM events WHERE type = 'live.auto_mode_ended'");
+      return row ? row->integer(0) : 0;
+    });
+    auto starts = co_await daemon_->store->read([](Reader& reader) -> Result<int64_t> {
+      auto row = reader.row("SELECT count(*) FROM events WHERE type = 'live.auto_mode_started'");
+      return row ? row->integer(0) : 0;
+    });
+    EXPECT_EQ(ends.value_or(-1), starts.value_or(-2)) << "one end for each beginning";
+    auto messages = co_await daemon_->store->read([](Reader& reader) -> Result<int64_t> {
+      auto row = reader.row("SELECT count(*) FROM events WHERE type = 'live.agent_message'");
+      return row ? row->integer(0) : 0;
+    });
+    EXPECT_GE(messages.value_or(-1), static_cast<int64_t>(said.size())) << "what is kept was told";
+    auto world = co_await daemon_->live.snapshot();
+    EXPECT_TRUE(world);
+    std::map<std::string, std::string> seats;
+    for (const auto& seat : world->at("seats").as_array())
+      seats[std::string(seat.at("uid").as_string())] =
+          to_text(json::object{{"x", seat.at("seatCol")}, {"y", seat.at("seatRow")}});
+    for (const auto& agent : world->at("agents").as_array()) {
+      EXPECT_EQ(agent.at("state").as_string(), "idle") << agent;
+      EXPECT_TRUE(agent.at("walk").is_null()) << agent;
+      EXPECT_EQ(to_text(agent.at("position")), seats[std::string(agent.at("seat").as_string())]) << agent;
+    }
+  }
+
+  SimRandom random_;
+  SimClock clock_;
+  SimLoop loop_;
+  SimDisk disk_;
+  SimWorld world_;
+  TemporaryFolder root_;
+  std::unique_ptr<AutoDaemon> daemon_;
+  bool resumes_ = true, has_begun_ = false, is_over_ = false;
+  std::string id_;
+};
+
+struct CrashingConversation {
+  uint64_t seed;
+  explicit CrashingConversation(uint64_t number) : seed(number) {}
+  void live() const {
+    SimRandom random(seed * 31 + 7);
+    std::vector<int64_t> crashes;
+    for (auto left = random.pick(5); left > 0; --left)
+      crashes.push_back(static_cast<int64_t>(random.pick(20'000)));
+    AutoWorld(seed).live(crashes, random.chance(70));
+  }
+};
+
+TEST(AutoModeSim, ConversationsEndOnceWhateverInterruptsThem) {
+  live_through_seeds<CrashingConversation>(100);
+}
+
+/// A crash every 0.3 seconds of the first half minute, which has every phase in it.
+TEST(AutoModeSim, ARestartAtEveryStep) {
+  if (number_from("CRU_SIM_SEED", 1) != 1) GTEST_SKIP();
+  for (int64_t after = 0; after < 30'000; after += 300) {
+    AutoWorld world(static_cast<uint64_t>(after) + 1);
+    world.live({after}, after % 600 == 0);
+    if (::testing::Test::HasFailure()) FAIL() << "after " << after << " ms";
+  }
+}
+
+}  // namespace
+}  // namespace cru::sim
