@@ -19,7 +19,6 @@
 #include "platform/files/log.h"
 #include "platform/files/trouble.h"
 #include "platform/process/self.h"
-#include "runs/adapters/configured.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
 #include "store/replies_table.h"
@@ -417,7 +416,7 @@ void Engine::put_in_force(Config fresh) {
   else
     tell_trouble(key, fmt::format("changed in the configuration, in force after cru daemon restart: {}",
                                   fmt::join(waiting, ", ")));
-  runs::configured_backends() = fresh.backends;
+  runs_.set_backends(fresh.backends);
   config_.backends = std::move(fresh.backends);
   minds_.set_models(fresh.minds);
   auto providers = std::move(config_.minds.providers);
