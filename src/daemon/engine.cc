@@ -21,7 +21,6 @@
 #include "platform/files/log.h"
 #include "platform/files/trouble.h"
 #include "platform/process/self.h"
-#include "runs/adapters/configured.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
 #include "store/replies_table.h"
@@ -415,9 +414,10 @@ Task<Result<>> Engine::recover_all(bool fresh_database) {
 
 /// Models that are trusted by now are thought with at once: nobody restarts a daemon for that.
 Task<void> Engine::apply_trust() {
-  auto fresh = co_await pool_.run(
-      [root = root_, check = trust::check_now(trust_.checks())] { return load_config(root, check); });
+  auto read = co_await read_config();
   registry_.look_again();
+  if (!read) co_return;
+  auto& fresh = *read;
   if (!fresh) {
     // It may have been taken away: what cannot be checked does not count.
     log_error("cannot read the configuration after a change of trust; the built-in models are in force",
@@ -426,6 +426,17 @@ Task<void> Engine::apply_trust() {
     co_return;
   }
   put_in_force(*std::move(fresh));
+}
+
+/// The configuration as it is now. Nothing if one that was asked for later has been read before it: that one
+/// is in force, and what was trusted or written earlier must not replace it.
+Task<std::optional<Result<Config>>> Engine::read_config() {
+  auto reading = ++config_readings_;
+  auto fresh = co_await pool_.run(
+      [root = root_, check = trust::check_now(trust_.checks())] { return load_config(root, check); });
+  if (reading < config_reading_in_force_) co_return std::nullopt;
+  config_reading_in_force_ = reading;
+  co_return std::optional(std::move(fresh));
 }
 
 /// What needs no restart: backends, models and providers that are new.
@@ -437,7 +448,7 @@ void Engine::put_in_force(Config fresh) {
   else
     tell_trouble(key, fmt::format("changed in the configuration, in force after cru daemon restart: {}",
                                   fmt::join(waiting, ", ")));
-  runs::configured_backends() = fresh.backends;
+  runs_.set_backends(fresh.backends);
   config_.backends = std::move(fresh.backends);
   minds_.set_models(fresh.minds);
   auto providers = std::move(config_.minds.providers);
@@ -451,8 +462,9 @@ void Engine::put_in_force(Config fresh) {
 Task<void> Engine::refresh_config() {
   auto seen = co_await pool_.run([root = root_] { return look_at_config(root); });
   if (seen == seen_config_) co_return;
-  auto fresh = co_await pool_.run(
-      [root = root_, check = trust::check_now(trust_.checks())] { return load_config(root, check); });
+  auto read = co_await read_config();
+  if (!read) co_return;
+  auto& fresh = *read;
   seen_config_ = std::move(seen);
   const std::string key = "unusable configuration";
   if (fresh) {

@@ -52,6 +52,7 @@ class Engine {
   Task<void> keep_tidy();
   Task<void> apply_trust();
   Task<void> refresh_config();
+  Task<std::optional<Result<Config>>> read_config();
   void put_in_force(Config fresh);
   Task<void> recover_rooms(bool fresh_database);
   Task<Result<>> recover_all(bool fresh_database);
@@ -62,8 +63,9 @@ class Engine {
   Pool& pool_;
   const std::string root_;
   Config config_;  ///< in force: with the backends and models that the files have by now
-  std::optional<std::vector<FileStatus>> seen_config_ =
-      {};  ///< the files as they were when they were read last
+  /// The files as they were when they were read last.
+  std::optional<std::vector<FileStatus>> seen_config_ = {};
+  int64_t config_readings_ = 0, config_reading_in_force_ = 0;  ///< by number, in the order of asking
   runs::KeeperClient keeper_;
   std::unique_ptr<runs::Output> output_;
   std::unique_ptr<runs::Worktrees> worktrees_;

@@ -1,6 +1,8 @@
 #include "daemon/fresh_config.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 
@@ -16,6 +18,13 @@ std::map<std::string, std::string> values_of(const Config& config) {
   return out;
 }
 
+/// "house" of "providers.house.base_url"; empty for other keys.
+std::string provider_in(const std::string& key) {
+  constexpr std::string_view prefix = "providers.";
+  if (!key.starts_with(prefix)) return {};
+  return key.substr(prefix.size(), key.find('.', prefix.size()) - prefix.size());
+}
+
 }  // namespace
 
 std::vector<FileStatus> look_at_config(const std::string& project_root) {
@@ -26,9 +35,7 @@ std::vector<FileStatus> look_at_config(const std::string& project_root) {
 }
 
 bool uses_config(std::string_view operation) {
-  return is_one_of(operation, {"version", "get_config", "start_run", "team_up", "spawn_agent", "start_chat",
-                               "send_message", "list_agents", "get_agent", "validate_agents", "list_minds",
-                               "spawn_live_agent"});
+  return std::ranges::find(users_of_config, operation) != users_of_config.end();
 }
 
 std::vector<std::string> keys_that_wait(const Config& in_force, const Config& fresh) {
@@ -37,13 +44,19 @@ std::vector<std::string> keys_that_wait(const Config& in_force, const Config& fr
   comparable.minds.models = in_force.minds.models;
   comparable.minds.default_model = in_force.minds.default_model;
   auto before = values_of(in_force), now = values_of(comparable);
-  std::vector<std::string> keys;
+  std::set<std::string> keys;
   for (const auto& [key, value] : now) {
-    auto name = key.starts_with("providers.") ? key.substr(10, key.find('.', 10) - 10) : std::string();
-    if (!name.empty() && !in_force.minds.providers.contains(name)) continue;
-    if (auto found = before.find(key); found == before.end() || found->second != value) keys.push_back(key);
+    auto provider = provider_in(key);
+    if (!provider.empty() && !in_force.minds.providers.contains(provider)) continue;
+    if (auto found = before.find(key); found == before.end() || found->second != value) keys.insert(key);
   }
-  return keys;
+  for (const auto& [key, value] : before) {
+    if (now.contains(key)) continue;
+    auto provider = provider_in(key);
+    bool is_removed = !provider.empty() && !fresh.minds.providers.contains(provider);
+    keys.insert(is_removed ? "providers." + provider : key);
+  }
+  return {keys.begin(), keys.end()};
 }
 
 }  // namespace cru::daemon

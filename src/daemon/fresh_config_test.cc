@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "api/operation.h"
+#include "base/text.h"
+
 namespace cru::daemon {
 namespace {
 
@@ -23,8 +26,21 @@ TEST(FreshConfig, EverythingElseWaitsForOne) {
   EXPECT_EQ(keys_that_wait(in_force, fresh), (Keys{"confine", "runs.kill_grace"}));
 }
 
-TEST(FreshConfig, IsLookedAtWhereItIsUsed) {
-  EXPECT_TRUE(uses_config("start_run"));
+TEST(FreshConfig, AProviderThatIsGoneIsThereUntilARestart) {
+  Config in_force;
+  auto fresh = in_force;
+  in_force.minds.providers["here"] = {.name = "here", .base_url = "http://localhost:1"};
+  EXPECT_EQ(keys_that_wait(in_force, fresh), Keys{"providers.here"});
+  fresh.minds.providers["here"] = {.name = "here", .base_url = "http://localhost:2"};
+  EXPECT_EQ(keys_that_wait(in_force, fresh), Keys{"providers.here.base_url"});
+}
+
+TEST(FreshConfig, IsLookedAtBeforeEveryRowThatNamesABackendOrAModel) {
+  for (auto name : users_of_config) EXPECT_TRUE(api::find_operation(name)) << name << " is no operation";
+  for (const auto& operation : api::operations())
+    for (const auto& field : operation.fields)
+      if (is_one_of(field.name, {"backend", "cli_backend", "model"}))
+        EXPECT_TRUE(uses_config(operation.name)) << operation.name;
   EXPECT_FALSE(uses_config("list_runs"));
 }
 

@@ -73,6 +73,22 @@ class Again : public StoreFixture {
   std::unique_ptr<Runs> runs;
 };
 
+TEST_F(Again, BackendsThatAreSetAnewAreThoseOfTheNextStart) {
+  StartRequest request;
+  request.cwd = "/tmp";
+  request.backend = "lint";
+  ASSERT_FALSE(start(request));
+  thread->on_loop([&] {
+    runs->set_backends({{"lint", {"make", "lint"}}});
+    return true;
+  });
+  auto started = start(request);
+  ASSERT_TRUE(started) << started.error().message;
+  EXPECT_EQ(started->argv, (std::vector<std::string>{"make", "lint"}));
+  request.backend = "tests";
+  EXPECT_FALSE(start(request)) << "it is no longer defined";
+}
+
 TEST_F(Again, ARunThatHasEndedIsRemovedWithItsQuestionsAndItsOutput) {
   ASSERT_TRUE(start(a_command("build")));
   auto asked = thread->await([&] { return runs->ask("k", "build", "Ship it?", {}); });

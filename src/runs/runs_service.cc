@@ -80,7 +80,8 @@ Runs::Runs(Loop& loop, Store& store, inbox::Inbox& inbox, Keeper& keeper, Output
       output_(output),
       worktrees_(worktrees),
       random_(random),
-      options_(std::move(options)) {
+      options_(std::move(options)),
+      backends_(options_.backends) {
   keeper_.set_notices({
       .grew = [this](Growth growth) { note_growth(growth); },
       .exited =

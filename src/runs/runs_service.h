@@ -23,13 +23,15 @@
 
 namespace cru::runs {
 
+/// Commands by name, for `--backend NAME`, beyond the built-in ones.
+using Backends = std::map<std::string, std::vector<std::string>>;
+
 struct Options {
   std::string root;
   Duration kill_grace = 10s;
   int64_t output_limit = int64_t(2) << 30;
   int64_t min_free_disk = int64_t(256) << 20;
-  /// Commands by name, for `--backend NAME`, beyond the built-in ones.
-  std::map<std::string, std::vector<std::string>> backends;
+  Backends backends;  ///< until they are set anew
   /// What every run inherits; the allow-listed part of our own environment.
   std::map<std::string, std::string> environment;
   std::string program = {};  ///< of cru, for runs that are confined
@@ -162,6 +164,8 @@ class Runs {
   std::set<std::string>& purging() { return purging_; }
   /// Whether agents that are programs are confined here.
   bool confines() const { return options_.confines; }
+  /// For runs that are started from now on.
+  void set_backends(Backends backends) { backends_ = std::move(backends); }
   /// Where the daemon is reached over TCP.
   void set_url(std::string url) { url_ = std::move(url); }
   /// The same, if that is the only way for a confined run here: it may have no unix socket. Else empty.
@@ -254,6 +258,7 @@ class Runs {
   Worktrees& worktrees_;
   Random& random_;
   const Options options_;
+  Backends backends_;
   std::string url_;
   std::map<std::string, ActiveRunPtr> active_;  ///< by uid
   std::set<std::string> purging_;

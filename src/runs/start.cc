@@ -8,7 +8,6 @@
 #include "members/member_table.h"
 #include "platform/files/log.h"
 #include "runs/active_run.h"
-#include "runs/adapters/configured.h"
 #include "store/once.h"
 
 namespace cru::runs {
@@ -89,9 +88,8 @@ Result<Launch> Runs::prepare(StartRequest& request) const {
   const Adapter* adapter = &command_adapter();
   if (!request.backend.empty()) adapter = find_adapter(request.backend);
   if (!adapter) {
-    const auto& known = configured_backends() ? *configured_backends() : options_.backends;
-    auto found = known.find(request.backend);
-    if (found == known.end())
+    auto found = backends_.find(request.backend);
+    if (found == backends_.end())
       return fail(
           Code::invalid_argument, fmt::format("unknown backend: {}", request.backend), "backend",
           "use claude, codex or gemini, or define it under `backends` in ~/.config/crucible/config.yaml");
