@@ -7,7 +7,8 @@ const below = ["base", "ui"];
 const capabilities = {
   members: [],
   trust: [],
-  inbox: ["trust"],                             // what waits for trust needs the user, too
+  approvals: ["trust"],                         // both show differences
+  inbox: ["trust", "approvals"],                // what waits for trust or for an approval needs the user, too
   runs: [],
   locks: [],
   work: [],

@@ -101,6 +101,9 @@ class Stepper {
   }
   Result<Step> operator()(const AskContext& input) {
     if (!is_open(approval_.state)) return is_over(approval_);
+    if (!approval_.request.checked_at_execution)
+      return fail(Code::conflict, "a program cannot be asked while it waits for its permission", "id",
+                  "deny it with your question as the reason");
     if (approval_.state == State::asking)
       return fail(Code::conflict, "the agent has not answered the question before yet", "id",
                   fmt::format("wait for it: cru approvals show {}", approval_.id));

@@ -233,6 +233,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       approvals_(loop, store, config.approvals),
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
             to_options(project, config, program, *jails_)),
+      permission_requests_(loop, store, pool, approvals_, runs_),
       retention_(loop, store, *output_, *worktrees_, runs_.purging(),
                  {config.keep_records, config.keep_events, config.max_events}),
       paths_(coordination::file_paths(project.root, pool)),
@@ -404,6 +405,7 @@ Task<Result<>> Engine::recover_all(bool fresh_database) {
   if (recovered = co_await auto_mode_.expect(); !recovered) co_return recovered;
   if (recovered = co_await live_.recover(); !recovered) co_return recovered;
   if (recovered = co_await auto_mode_.recover(); !recovered) co_return recovered;
+  loop_.spawn(permission_requests_.follow());
   loop_.spawn(registry_.start());
   loop_.spawn(trust_.start());
   loop_.spawn(notes_.start());

@@ -13,6 +13,7 @@
 #include "approvals/approvals_service.h"
 #include "daemon/config.h"
 #include "daemon/coordination_tools.h"
+#include "daemon/permission_requests.h"
 #include "inbox/inbox_service.h"
 #include "members/members_service.h"
 #include "pairings/pairings_service.h"
@@ -75,6 +76,7 @@ class Engine {
   inbox::Inbox inbox_;
   approvals::Approvals approvals_;
   runs::Runs runs_;
+  PermissionRequests permission_requests_;
   runs::Retention retention_;
   std::unique_ptr<coordination::Paths> paths_;
   members::Members members_;

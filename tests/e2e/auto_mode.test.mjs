@@ -21,7 +21,7 @@ const allHome = (live, ids) => waitFor(async () => {
   });
 }, { what: "everybody is back at the seat and idle" });
 
-test("AM-01 AM-09 AM-14: starting spawns two agents with distinct roles; the first is told the instruction and a topic of the pool", async (t) => {
+test("AM-01, AM-09, AM-14: starting spawns two agents with distinct roles; the first is told the instruction and a topic of the pool", async (t) => {
   const minds = await talkers(t, ["I think that"]);
   const live = await startedAuto({ minds }, t);
   const [socket, other] = [await live.connect(), await live.connect()];
@@ -42,7 +42,7 @@ test("AM-01 AM-09 AM-14: starting spawns two agents with distinct roles; the fir
   await socket.must("autoModeState", { type: "stopAutoMode" });
 });
 
-test("AM-02 AM-03: each response goes word for word to the next in the rotation, and all are told agentMessage", async (t) => {
+test("AM-02, AM-03: each response goes word for word to the next in the rotation, and all are told agentMessage", async (t) => {
   const minds = await talkers(t, ["First words.\n\nIn two paragraphs.", "Second words.", "Third words.", "More words."]);
   const live = await startedAuto({ minds }, t);
   const [socket, other] = [await live.connect(), await live.connect()];
@@ -61,7 +61,7 @@ test("AM-02 AM-03: each response goes word for word to the next in the rotation,
   assert.deepEqual(socket.problems(), []);
 });
 
-test("AM-04 AM-13: the keyword ends it at once, across the pieces of a stream; it is shown nowhere, and all go home", async (t) => {
+test("AM-04, AM-13: the keyword ends it at once, across the pieces of a stream; it is shown nowhere, and all go home", async (t) => {
   const silent = gate();
   const minds = await talkers(t, ["Let us begin.", { text: "We agree. [CONVERSATION_END] And I go on and on.", piece: 3, midway: () => silent.wait }]);
   minds.server.script((() => {
@@ -92,7 +92,7 @@ test("AM-04: another keyword may be configured", async (t) => {
   assert.deepEqual(socket.of("agentMessage").map(({ text }) => text), ["Nothing. [CONVERSATION_END]", "Now."]);
 });
 
-test("AM-05 AM-06 AM-13: without a keyword the timer of the environment ends it, and the agents idle at their seats", async (t) => {
+test("AM-05, AM-06, AM-13: without a keyword the timer of the environment ends it, and the agents idle at their seats", async (t) => {
   const minds = await talkers(t, ["I go on."]);
   const live = await startedAuto({ minds, env: { PIXEL_AGENTS_AUTO_MODE_DURATION_MS: "4000" } }, t);
   const socket = await live.connect();
@@ -184,7 +184,7 @@ test("AM-10: topics are drawn at random from the pool, or given", async (t) => {
   await socket.must("autoModeState", { type: "stopAutoMode" });
 });
 
-test("AM-11 AM-13: the responder walks beside the speaker, faces it, and only then speaks; afterwards both go back", async (t) => {
+test("AM-11, AM-13: the responder walks beside the speaker, faces it, and only then speaks; afterwards both go back", async (t) => {
   const live = await startedAuto({}, t);
   const socket = await live.connect();
   const { agentIds } = await begin(socket);
@@ -220,7 +220,7 @@ test("AM-12: where there is no way to the other, it stays, and the conversation 
   await socket.must("autoModeState", { type: "stopAutoMode" });
 });
 
-test("AM-14 AM-15: the pattern is told, and each keeps to its own: stay-at-desk moves nobody, meet-at-table leads to the table", async (t) => {
+test("AM-14, AM-15: the pattern is told, and each keeps to its own: stay-at-desk moves nobody, meet-at-table leads to the table", async (t) => {
   const live = await startedAuto({}, t);
   const socket = await live.connect();
   const still = await begin(socket, { interactionPattern: "stay-at-desk" });

@@ -12,7 +12,7 @@ const enough = 60;
 /// Everything that the list shows, without output: GET /events can name types, but not leave one out.
 export const listed_types = [
   ...["starting", "started", "completed", "failed", "killed", "question", "purged"].map((name) => `agent.${name}`),
-  ...["question", "session", "lock", "work", "handoff", "memory", "team", "member", "pairing", "subagent", "definitions", "trust"].map((name) => `${name}.*`),
+  ...["question", "session", "lock", "work", "handoff", "memory", "team", "member", "pairing", "subagent", "definitions", "trust", "approval"].map((name) => `${name}.*`),
   ...["started", "entry", "waiting", "tool", "turn", "ended", "pruned"].map((name) => `chat.${name}`),
   ...["agent_joined", "agent_removed", "agent_spoke", "agent_broadcast", "task_assigned", "task_completed", "user_joined", "user_left"].map((name) => `live.${name}`),
 ].join(",");

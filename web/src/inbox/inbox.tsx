@@ -1,4 +1,7 @@
 import { useState } from "preact/hooks";
+import { ApprovalCard } from "../approvals/approval_card.tsx";
+import { approvals } from "../approvals/model.ts";
+import type { Approval } from "../approvals/wire.ts";
 import { CallFailed } from "../base/api.ts";
 import { now } from "../base/clock.ts";
 import { loaded } from "../base/connection.ts";
@@ -11,7 +14,10 @@ import { answer, questions } from "./model.ts";
 import { answersOf, descriptionOf, partsToAnswer, toggled } from "./state.ts";
 import type { Part, Question } from "./wire.ts";
 
-type OpenAsker = (question: Question) => void;
+type OpenAsker = (asker: { member?: string | null; task_id: string }) => void;
+const askerOf = ({ member, task_id }: Approval) => ({ member, task_id: task_id ?? "" });
+/// A permission that is shown as an approval is not shown twice.
+const isShownAsApproval = (question: Question) => question.kind === "permission" && approvals.value.some(({ checked, task_id }) => checked === "at answer" && task_id === question.task_id);
 
 /// Several questions that are asked at once: each with its options and a line for other words, sent together.
 function PartsForm({ parts, sending, send }: { parts: Part[]; sending: boolean; send: (answers: string[]) => void }) {
@@ -89,13 +95,15 @@ function Card({ question, openAsker }: { question: Question; openAsker: OpenAske
 
 /// The questions to the user. `openAsker` shows who asks.
 export function Inbox({ openAsker }: { openAsker: OpenAsker }) {
+  const asked = questions.value.filter((question) => !isShownAsApproval(question));
   return (
     <section class="inbox" aria-label="Questions for you">
       <h2 class="heading">Questions for you</h2>
       <TrustCard />
-      {questions.value.length
-        ? <ul class="cards">{questions.value.map((question) => <Card key={question.id} question={question} openAsker={openAsker} />)}</ul>
-        : !files_to_trust.value.length && <p class="hint">{loaded.value ? "Nothing needs you." : "Loading…"}</p>}
+      {approvals.value.length > 0 && <ul class="cards">{approvals.value.map((approval) => <ApprovalCard key={approval.id} approval={approval} open={() => openAsker(askerOf(approval))} />)}</ul>}
+      {asked.length
+        ? <ul class="cards">{asked.map((question) => <Card key={question.id} question={question} openAsker={openAsker} />)}</ul>
+        : !files_to_trust.value.length && !approvals.value.length && <p class="hint">{loaded.value ? "Nothing needs you." : "Loading…"}</p>}
     </section>
   );
 }

@@ -1,4 +1,5 @@
 // Describes events of all capabilities. Pure.
+import { describeApproval } from "../approvals/texts.ts";
 import type { LogEvent } from "../base/event.ts";
 import { safeText } from "../base/safe_text.ts";
 import { describeCrew } from "../crew/texts.ts";
@@ -23,6 +24,7 @@ const kinds: Record<string, { describe: (event: LogEvent) => string; subject?: s
   subagent: { describe: describeCrew, subject: "agent" },
   definitions: { describe: describeDefinitions },
   trust: { describe: describeTrust },
+  approval: { describe: describeApproval, subject: "agent" },
   live: { describe: describeLive, subject: "name" },
 };
 const kindOf = (event: LogEvent) => kinds[event.type.split(".")[0] ?? ""];

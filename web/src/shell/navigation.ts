@@ -19,7 +19,7 @@ export function openEventSubject(event: LogEvent): void {
 }
 
 /// Shows who asked a question.
-export const openAsker = (question: Question): void => open(question.member ? { by: "member", id: question.member } : { by: "run", id: question.task_id });
+export const openAsker = (question: Pick<Question, "member" | "task_id">): void => open(question.member ? { by: "member", id: question.member } : { by: "run", id: question.task_id });
 
 /// The address that was last applied or shown. The browser reports a change of the address only later; until then, the new one
 /// is not overwritten.

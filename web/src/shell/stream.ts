@@ -6,6 +6,7 @@ import type { LogEvent } from "../base/event.ts";
 import { readHistory } from "../base/event_history.ts";
 import { appendEvents, empty_log, withHistory, type EventLog } from "../base/event_log.ts";
 import { view } from "../base/views.ts";
+import { applyApprovalEvents, readApprovals } from "../approvals/model.ts";
 import { applyCrewEvents, crewReconnected, readCrew, readCrewIfFailed } from "../crew/model.ts";
 import { applyDefinitionEvents, readDefinitions, readDefinitionsIfFailed } from "../definitions/model.ts";
 import { applyHandoffEvents, handoff_list } from "../handoffs/model.ts";
@@ -47,6 +48,7 @@ function flush(): void {
     applyCrewEvents(events);
     applyDefinitionEvents(events);
     applyTrustEvents(events);
+    applyApprovalEvents(events);
     if (events.some((event) => event.type === "state.snapshot")) loaded.value = true;
     applyOutputEvents(events);
   });
@@ -54,6 +56,7 @@ function flush(): void {
     readLists();
     readDefinitions();
     readTrust();
+    readApprovals();
     readCrew();
     void readMembers();
   } else keepFresh(events);

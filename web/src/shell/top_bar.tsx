@@ -4,6 +4,7 @@ import { duration, oneLine } from "../base/text.ts";
 import { addressOf, view, views, type View } from "../base/views.ts";
 import { definitions } from "../definitions/model.ts";
 import { chains } from "../handoffs/model.ts";
+import { approvals } from "../approvals/model.ts";
 import { questions } from "../inbox/model.ts";
 import { locks } from "../locks/model.ts";
 import { present } from "../members/model.ts";
@@ -32,18 +33,20 @@ function Views() {
 }
 
 export function TopBar() {
-  const waiting = questions.value;
+  const first = approvals.value[0];
+  const waiting = questions.value.filter((question) => question.kind !== "permission" || !approvals.value.some(({ checked, task_id }) => checked === "at answer" && task_id === question.task_id));
+  const count = waiting.length + approvals.value.length;
   return (
     <header class="top">
       <h1 class="mark">cru {project.value && <span class="project" title={oneLine(project.value)}>{projectName(project.value)}</span>}</h1>
       <Views />
       <span class="spacer" />
-      {waiting.length > 0 && (
+      {count > 0 && (
         <button class="flag" type="button" onClick={() => {
-          openAsker(waiting[0]!);
-          document.getElementById(`question-${waiting[0]!.id}`)?.querySelector<HTMLElement>("button,input")?.focus();
+          if (!first) openAsker(waiting[0]!);
+          document.getElementById(first ? `approval-${first.id}` : `question-${waiting[0]!.id}`)?.querySelector<HTMLElement>("button,input")?.focus();
         }}>
-          <span aria-hidden="true">⚑</span> {waiting.length} {waiting.length === 1 ? "needs" : "need"} you
+          <span aria-hidden="true">⚑</span> {count} {count === 1 ? "needs" : "need"} you
         </button>
       )}
       <LinkState at={link.value} id="link" title={`last message from the daemon ${duration(now.value - last_message_at.value)} ago`} />

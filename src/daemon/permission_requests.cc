@@ -1,0 +1,235 @@
+#include "daemon/permission_requests.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "approvals/approval_table.h"
+#include "base/text.h"
+#include "crew/proposing.h"
+#include "crew/text_edit.h"
+#include "inbox/question_table.h"
+#include "platform/files/files.h"
+#include "platform/files/log.h"
+#include "runs/run_table.h"
+
+namespace cru::daemon {
+namespace {
+
+using approvals::Approval;
+using approvals::Approvals;
+using approvals::Proposal;
+using approvals::State;
+
+constexpr size_t max_file_bytes = 8u << 20;
+
+/// What Write and Edit of Claude Code would make of their file; none if that cannot be told.
+std::optional<crew::FileChange> planned(const std::string& tool, const json::object& input,
+                                        const std::string& folder) {
+  std::string path(text_or(input, "file_path"));
+  if (path.empty() || path.contains('\0')) return {};
+  if (!path.starts_with('/')) path = folder + "/" + path;
+  std::error_code error;
+  crew::FileChange change{.path = path, .before = {}, .after = {}, .state = {}, .done = {}};
+  if (auto real = std::filesystem::weakly_canonical(path, error); !error) change.path = real.string();
+  if (std::filesystem::exists(change.path, error)) {
+    if (!std::filesystem::is_regular_file(change.path, error)) return {};
+    auto before = read_file(change.path, max_file_bytes);
+    if (!before) return {};
+    change.before = *std::move(before);
+  }
+  if (tool == "Write") {
+    change.after = text_or(input, "content");
+    return change;
+  }
+  if (!change.before) return {};
+  auto edited = crew::edit_text(*change.before, text_or(input, "old_string"), text_or(input, "new_string"),
+                                bool_or(input, "replace_all"));
+  if (!edited) return {};
+  change.after = std::move(edited->text);
+  return change;
+}
+
+/// The text of a decision as the program's question takes it.
+std::string answer_of(const Approval& approval) {
+  if (approval.state == State::approved) return "allow";
+  if (approval.state == State::denied && !approval.decision_reason.empty())
+    return "deny: " + approval.decision_reason;
+  return "deny: " + describe_outcome(approval);
+}
+
+/// The person has answered the question itself, or nobody can any more.
+Result<> close_with_question(Tx& tx, const std::string& id, const Moment& at) {
+  auto approval = approvals::find(tx, id);
+  if (!approval || !is_open(approval->state)) return {};
+  auto question = inbox::find(tx, approval->request.use);
+  if (question && question->status == inbox::Status::pending) return {};
+  if (!question || question->status != inbox::Status::answered) {
+    auto why = question ? inbox::describe_withdrawal(*question) : std::string("its run was removed");
+    (void)Approvals::take(tx, *std::move(approval), approvals::Withdraw{why}, at);
+    return {};
+  }
+  auto response = question->response.value_or("");
+  if (response != "allow") {
+    auto reason =
+        response.starts_with("deny:") ? std::string(trim(std::string_view(response).substr(5))) : "";
+    (void)Approvals::take(tx, *std::move(approval), approvals::Deny{reason}, at);
+    return {};
+  }
+  auto digest = approval->digest;
+  auto given = Approvals::take(tx, *approval, approvals::Approve{.confirm = id}, at);
+  if (given)
+    (void)Approvals::take(tx, *std::move(given), approvals::Use{digest}, at);
+  else
+    (void)Approvals::take(tx, *std::move(approval), approvals::Withdraw{"it was allowed as a question"}, at);
+  return {};
+}
+
+}  // namespace
+
+Proposal propose_permission(const std::string& reply_context, const std::string& prompt,
+                            const std::string& folder) {
+  auto parsed = parse_json(reply_context);
+  const auto* context = parsed ? parsed->if_object() : nullptr;
+  const auto* given = context ? object_at(*context, "input") : nullptr;
+  std::string tool(context ? text_or(*context, "tool") : "");
+  json::object input = given ? *given : json::object{{"prompt", prompt}};
+  if (tool.empty()) tool = "permission";
+  if (tool == "Write" || tool == "Edit")
+    if (auto change = planned(tool, input, folder)) {
+      auto proposal = crew::propose_change(tool, input, *change, folder);
+      if (tool == "Edit") proposal.what = "edit " + change->path;
+      return proposal;
+    }
+  Proposal proposal = crew::propose_call(tool, input, folder, false);
+  if (auto command = text_or(input, "command"); !command.empty()) {
+    proposal.preview = approvals::shown("command", fmt::format("in {}\n$ {}\n", folder, command));
+    proposal.what = "run " + truncate(first_line(command), 160);
+    proposal.impact = "The program runs a shell command.";
+    proposal.undo_why = "nobody knows what the command does";
+  } else {
+    proposal.impact = fmt::format("The program uses its tool {}.", tool);
+  }
+  return proposal;
+}
+
+struct PermissionRequests::Asked {
+  inbox::Question question;
+  std::optional<Approval> approval;  ///< the newest for it
+  std::string folder, task;
+};
+
+Task<void> PermissionRequests::follow() {
+  EventFilter filter{.entity = {}, .types = {"agent.question", "question.*", "approval.*"}};
+  for (int64_t cursor = store_.events().last();;) {
+    if (auto kept = co_await keep_in_step(); !kept) {
+      log_error("cannot keep permissions and approvals in step", kept.error());
+      co_await loop_.sleep(1s);
+      continue;
+    }
+    for (bool news = false; !news;) {
+      auto page = co_await store_.events().read(cursor, filter, 256);
+      news = !page || !page->events.empty();
+      cursor = page ? page->scanned : store_.events().last();
+      if (!news && !page->more) (void)co_await store_.events().wait_past(cursor, 1h);
+    }
+  }
+}
+
+Task<Result<>> PermissionRequests::keep_in_step() {
+  struct Now {
+    std::vector<Asked> asked;
+    std::vector<std::string> open;  ///< approvals whose question is not pending any more
+  };
+  auto now = co_await store_.read([](Reader& reader) -> Result<Now> {
+    Now found;
+    for (auto& question : inbox::list(reader, "", true)) {
+      if (question.kind != inbox::Kind::permission) continue;
+      Asked asked{.question = std::move(question), .approval = {}, .folder = {}, .task = {}};
+      asked.approval = approvals::find_of_use(reader, asked.question.run_uid, asked.question.id);
+      if (auto run = runs::find(reader, asked.question.task_id))
+        asked.folder = run->worktree, asked.task = run->task;
+      found.asked.push_back(std::move(asked));
+    }
+    for (const auto& approval : approvals::list(reader, true)) {
+      if (approval.request.checked_at_execution) continue;
+      auto question = inbox::find(reader, approval.request.use);
+      if (!question || question->status != inbox::Status::pending) found.open.push_back(approval.id);
+    }
+    return found;
+  });
+  if (!now) co_return fail(std::move(now.error()));
+  for (const auto& id : now->open) {
+    auto closed = co_await store_.write(
+        [id, at = approvals_.now()](Tx& tx) { return close_with_question(tx, id, at); });
+    if (!closed) co_return closed;
+    approvals_.notify();
+  }
+  for (auto& asked : now->asked)
+    if (!answering_.contains(asked.question.id))
+      if (auto carried = co_await carry(std::move(asked)); !carried) co_return carried;
+  co_return Result<>();
+}
+
+/// One question that waits: asks for its approval, or hands on what was decided.
+Task<Result<>> PermissionRequests::carry(Asked asked) {
+  if (asked.approval && is_open(asked.approval->state)) co_return Result<>();
+  bool is_given = asked.approval && asked.approval->state == State::approved && !asked.approval->used_at;
+  bool is_new = !asked.approval || asked.approval->state == State::withdrawn;
+  if (is_new || is_given) {
+    auto proposal =
+        co_await pool_.run([context = asked.question.reply_context, prompt = asked.question.prompt,
+                            folder = asked.folder] { return propose_permission(context, prompt, folder); });
+    if (is_new) co_return co_await ask(std::move(asked), std::move(proposal));
+    // Checked when it is answered: what happens then is the program's.
+    approvals::Input next = approvals::Use{asked.approval->digest};
+    bool is_same = digest_of(proposal) == asked.approval->digest;
+    if (!is_same)
+      next = approvals::Withdraw{"something changed after it was approved: " +
+                                 difference(asked.approval->proposal(), proposal)};
+    auto taken = co_await approvals_.decide(asked.approval->id, std::move(next));
+    if (!taken || !is_same) co_return Result<>();  // its event brings us back
+    asked.approval = *std::move(taken);
+  }
+  answering_.insert(asked.question.id);
+  loop_.spawn(answer(asked.question.id, answer_of(*asked.approval)));
+  co_return Result<>();
+}
+
+Task<Result<>> PermissionRequests::ask(Asked asked, Proposal proposal) {
+  const auto& question = asked.question;
+  approvals::Request request{.thread = question.run_uid,
+                             .use = question.id,
+                             .chat_id = {},
+                             .task_id = question.task_id,
+                             .member = question.member,
+                             .agent = question.task_id,
+                             .chain = {"user", question.task_id},
+                             .task = std::string(first_line(asked.task)),
+                             .reason = {},
+                             .schema = {},
+                             .proposal = std::move(proposal),
+                             .checked_at_execution = false,
+                             .replaces = asked.approval ? asked.approval->id : std::string()};
+  request = on_terms(approvals_.policy(), std::move(request));
+  auto done = co_await store_.write([request, at = approvals_.now()](Tx& tx) -> Result<> {
+    auto waits = inbox::find(tx, request.use);
+    auto newest = approvals::find_of_use(tx, request.thread, request.use);
+    bool is_known = newest && newest->id != request.replaces;
+    if (waits && waits->status == inbox::Status::pending && !is_known)
+      (void)Approvals::request(tx, request, at);
+    return {};
+  });
+  approvals_.notify();
+  co_return done;
+}
+
+Task<void> PermissionRequests::answer(std::string question, std::string text) {
+  // Answered meanwhile is answered; whoever could not write it is asked again by the next event.
+  auto answered = co_await runs_.answer(question, std::move(text), inbox::FreeText::allowed);
+  if (!answered && answered.error().code != Code::already_answered)
+    log_error("cannot hand on a decision", answered.error(), {{"question", question}});
+  answering_.erase(question);
+}
+
+}  // namespace cru::daemon

@@ -1,0 +1,40 @@
+#pragma once
+/// PermissionRequests: what a program of a run asks permission for (Claude Code's tools) is an approval, too.
+/// The question stays, and carries the decision to the program; this keeps the two in step, whichever is
+/// decided first. Everything is derived from the rows, so it goes on where an earlier daemon stopped.
+#include <set>
+
+#include "approvals/approvals_service.h"
+#include "platform/loop/pool.h"
+#include "runs/runs_service.h"
+
+namespace cru::daemon {
+
+class PermissionRequests {
+ public:
+  PermissionRequests(Loop& loop, Store& store, Pool& pool, approvals::Approvals& approvals, runs::Runs& runs)
+      : loop_(loop), store_(store), pool_(pool), approvals_(approvals), runs_(runs) {}
+
+  /// Never ends.
+  Task<void> follow();
+
+ private:
+  struct Asked;
+  Task<Result<>> keep_in_step();
+  Task<Result<>> carry(Asked asked);
+  Task<Result<>> ask(Asked asked, approvals::Proposal proposal);
+  Task<void> answer(std::string question, std::string text);
+
+  Loop& loop_;
+  Store& store_;
+  Pool& pool_;
+  approvals::Approvals& approvals_;
+  runs::Runs& runs_;
+  std::set<std::string> answering_;  ///< questions whose answer is under way
+};
+
+/// What the program's tool would do, as far as that can be told from outside. Blocks: for the pool.
+approvals::Proposal propose_permission(const std::string& reply_context, const std::string& prompt,
+                                       const std::string& folder);
+
+}  // namespace cru::daemon

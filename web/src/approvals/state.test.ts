@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { changesOf, fieldsOf, mayApprove, timeLeft } from "./state.ts";
+import type { Approval } from "./wire.ts";
+
+const approval = { id: "A-7", status: "pending", reversible: false, on_timeout: "abort", expires_at: "2026-11-15T10:05:00.000Z", seconds_left: 300,
+  input: { path: "a.txt", argv: ["ls"] }, schema: { properties: { path: { type: "string", description: "where" }, argv: { type: "array" }, lines: { type: "integer" } } } } as unknown as Approval;
+
+test("the form has every field of the schema, and only what was changed is sent", () => {
+  assert.deepEqual(fieldsOf(approval).map(({ name, text }) => [name, text]), [["path", "a.txt"], ["argv", '["ls"]'], ["lines", ""]]);
+  assert.deepEqual(changesOf(approval, { path: "a.txt", argv: '["ls","-l"]', lines: "", other: "x" }), { argv: '["ls","-l"]' });
+  assert.deepEqual(fieldsOf({ ...approval, schema: null }), []);
+});
+
+test("what cannot be undone needs its id typed", () => {
+  assert.deepEqual([mayApprove(approval, ""), mayApprove(approval, "A-8"), mayApprove(approval, " A-7 ")], [false, false, true]);
+  assert.ok(mayApprove({ ...approval, reversible: true }, ""));
+});
+
+test("the time left is counted down, and stands still where the clock does", () => {
+  assert.match(timeLeft(approval, Date.parse("2026-11-15T10:04:00.000Z")), /^1.*left, then it expires$/);
+  assert.match(timeLeft({ ...approval, on_timeout: "approve" }, Date.parse("2026-11-15T11:00:00.000Z")), /^0.*left, then it is approved$/);
+  assert.match(timeLeft({ ...approval, status: "held" }, 0), /stands still/);
+  assert.match(timeLeft({ ...approval, seconds_left: null, expires_at: null }, 0), /without a limit/);
+});

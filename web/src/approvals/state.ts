@@ -1,0 +1,30 @@
+// What is shown of an approval, and what a form has changed of its input. Pure.
+import { duration } from "../base/text.ts";
+import type { Approval } from "./wire.ts";
+
+const asText = (value: unknown): string => (typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value));
+
+export interface InputField { name: string; text: string; hint: string }
+
+/// The fields of the tool's schema with what the agent has put into them, as text.
+export function fieldsOf({ schema, input }: Approval): InputField[] {
+  return Object.entries(schema?.properties ?? {}).map(([name, { description = "" }]) => ({ name, text: asText(input[name]), hint: description }));
+}
+
+/// What differs from the agent's input: the `set` of an approval.
+export function changesOf(approval: Approval, typed: Readonly<Record<string, string>>): Record<string, string> {
+  const before = Object.fromEntries(fieldsOf(approval).map(({ name, text }) => [name, text]));
+  return Object.fromEntries(Object.entries(typed).filter(([name, text]) => name in before && before[name] !== text));
+}
+
+/// How long it waits, at this time.
+export function timeLeft({ status, expires_at, seconds_left, on_timeout }: Approval, now: number): string {
+  if (status === "asking") return "the agent was asked; the clock stands still";
+  if (status === "held") return "held; the clock stands still";
+  if (seconds_left === null || !expires_at) return "it waits without a limit";
+  const left = Math.max(0, Date.parse(expires_at) - now);
+  return `${duration(left)} left, then it ${on_timeout === "approve" ? "is approved" : "expires"}`;
+}
+
+/// Whether it may be approved as it stands: what cannot be undone needs its id typed.
+export const mayApprove = (approval: Approval, typed_id: string): boolean => approval.reversible || typed_id.trim() === approval.id;

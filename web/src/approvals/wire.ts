@@ -1,0 +1,28 @@
+// An approval, as sent by GET /approvals/{id}.
+
+export interface Approval {
+  id: string;
+  status: "pending" | "held" | "asking" | "approved" | "denied" | "expired" | "withdrawn";
+  tool: string;
+  what: string;
+  reason: string | null;
+  impact: string;
+  reversible: boolean;
+  undo_why: string;
+  agent: string;
+  member: string | null;
+  task_id: string | null;
+  chat_id: string | null;
+  task: string | null;
+  parent_chain: string[];
+  preview: { kind: "diff" | "command" | "statement" | "text"; text: string; is_cut: boolean };
+  input: Record<string, unknown>;
+  schema: { properties?: Record<string, { type?: string; description?: string }> } | null;
+  checked: "at execution" | "at answer";
+  expires_at: string | null;
+  seconds_left: number | null;
+  on_timeout: "abort" | "approve";
+  context: { question: string; answer: string | null }[];
+  replaces: string | null;
+}
+export interface ApprovalList { approvals: { id: string }[] }
