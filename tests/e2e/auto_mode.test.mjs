@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { cru_bin, waitFor } from "./harness.mjs";
+import { cru_bin, noneLeft, waitFor } from "./harness.mjs";
 import { begin, ended, models, startedAuto, talkers } from "./harness/auto.mjs";
 import { gate } from "./harness/live.mjs";
 
@@ -21,7 +21,7 @@ const allHome = (live, ids) => waitFor(async () => {
   });
 }, { what: "everybody is back at the seat and idle" });
 
-test("AM-01 AM-09 AM-14: starting spawns two agents with distinct roles; the first is told the instruction and a topic of the pool", async (t) => {
+test("AM-01, AM-09, AM-14: starting spawns two agents with distinct roles; the first is told the instruction and a topic of the pool", async (t) => {
   const minds = await talkers(t, ["I think that"]);
   const live = await startedAuto({ minds }, t);
   const [socket, other] = [await live.connect(), await live.connect()];
@@ -42,7 +42,7 @@ test("AM-01 AM-09 AM-14: starting spawns two agents with distinct roles; the fir
   await socket.must("autoModeState", { type: "stopAutoMode" });
 });
 
-test("AM-02 AM-03: each response goes word for word to the next in the rotation, and all are told agentMessage", async (t) => {
+test("AM-02, AM-03: each response goes word for word to the next in the rotation, and all are told agentMessage", async (t) => {
   const minds = await talkers(t, ["First words.\n\nIn two paragraphs.", "Second words.", "Third words.", "More words."]);
   const live = await startedAuto({ minds }, t);
   const [socket, other] = [await live.connect(), await live.connect()];
@@ -61,7 +61,7 @@ test("AM-02 AM-03: each response goes word for word to the next in the rotation,
   assert.deepEqual(socket.problems(), []);
 });
 
-test("AM-04 AM-13: the keyword ends it at once, across the pieces of a stream; it is shown nowhere, and all go home", async (t) => {
+test("AM-04, AM-13: the keyword ends it at once, across the pieces of a stream; it is shown nowhere, and all go home", async (t) => {
   const silent = gate();
   const minds = await talkers(t, ["Let us begin.", { text: "We agree. [CONVERSATION_END] And I go on and on.", piece: 3, midway: () => silent.wait }]);
   minds.server.script((() => {
@@ -92,7 +92,7 @@ test("AM-04: another keyword may be configured", async (t) => {
   assert.deepEqual(socket.of("agentMessage").map(({ text }) => text), ["Nothing. [CONVERSATION_END]", "Now."]);
 });
 
-test("AM-05 AM-06 AM-13: without a keyword the timer of the environment ends it, and the agents idle at their seats", async (t) => {
+test("AM-05, AM-06, AM-13: without a keyword the timer of the environment ends it, and the agents idle at their seats", async (t) => {
   const minds = await talkers(t, ["I go on."]);
   const live = await startedAuto({ minds, env: { PIXEL_AGENTS_AUTO_MODE_DURATION_MS: "4000" } }, t);
   const socket = await live.connect();
@@ -184,7 +184,7 @@ test("AM-10: topics are drawn at random from the pool, or given", async (t) => {
   await socket.must("autoModeState", { type: "stopAutoMode" });
 });
 
-test("AM-11 AM-13: the responder walks beside the speaker, faces it, and only then speaks; afterwards both go back", async (t) => {
+test("AM-11, AM-13: the responder walks beside the speaker, faces it, and only then speaks; afterwards both go back", async (t) => {
   const live = await startedAuto({}, t);
   const socket = await live.connect();
   const { agentIds } = await begin(socket);
@@ -220,7 +220,7 @@ test("AM-12: where there is no way to the other, it stays, and the conversation 
   await socket.must("autoModeState", { type: "stopAutoMode" });
 });
 
-test("AM-14 AM-15: the pattern is told, and each keeps to its own: stay-at-desk moves nobody, meet-at-table leads to the table", async (t) => {
+test("AM-14, AM-15: the pattern is told, and each keeps to its own: stay-at-desk moves nobody, meet-at-table leads to the table", async (t) => {
   const live = await startedAuto({}, t);
   const socket = await live.connect();
   const still = await begin(socket, { interactionPattern: "stay-at-desk" });
@@ -281,6 +281,20 @@ test("a client that comes late sees the true state, and a run may only look", as
   await socket.must("autoModeState", { type: "stopAutoMode" });
   const after = await (await live.connect()).snapshot();
   assert.deepEqual([after.auto_mode.active, after.auto_mode.reason], [false, "user"]);
+});
+
+test("programs are minds too, mixed with the scripted one; stopping ends the program in the middle of its turn", async (t) => {
+  const live = await startedAuto({ standin: { replies: [{ when: "taking part in a conversation", steps: [{ say: "Claude begins." }] }, { steps: [{ hang: true }] }] } }, t);
+  const socket = await live.connect();
+  const { agentIds, modelName } = await begin(socket, { models: ["claude", "scripted"] });
+  assert.equal(modelName, "claude, scripted");
+  await socket.until(() => socket.of("agentMessage").length >= 2);
+  assert.deepEqual(socket.of("agentMessage").slice(0, 2).map(({ id }) => id), agentIds);
+  assert.equal(socket.of("agentMessage")[0].text, "Claude begins.");
+  await waitFor(() => live.starts("claude").length >= 2, { what: "the program is asked again" });
+  await socket.must("autoModeState", { type: "stopAutoMode" });
+  await noneLeft(live, "after it was stopped");
+  assert.equal((await ended(socket)).reason, "user");
 });
 
 for (const [on_restart, outcome] of [["resume", "goes on"], ["end", "ends with a reason"]]) {

@@ -21,7 +21,7 @@ async function look(page) {
 
 const quick = "live: {idle_time: 1h, min_speech_time: 100ms, speech_per_character: 1ms, scripted_delay: 20ms}\n";
 
-test("AM-07 AM-08: the Auto button starts and stops, shows topic, cast and countdown, and keeps to the server in every tab", async (t) => {
+test("AM-07, AM-08: the Auto button starts and stops, shows topic, cast and countdown, and keeps to the server in every tab", async (t) => {
   const project = await Project.started({ config: "live: {idle_time: 1h, min_speech_time: 2s, speech_per_character: 30ms}\n" }, t);
   const at = await open(await project.link(), t);
   const { page } = at;
