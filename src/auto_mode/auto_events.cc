@@ -53,7 +53,7 @@ NewEvent turn_event(const AutoModeState& state) {
 
 NewEvent message_event(const AutoModeState& state, const Line& line) {
   json::object data{{"text", line.text},     {"name", line.name},     {"turn", line.turn},
-                    {"number", state.lines}, {"tokens", line.tokens}, {"atMs", to_millis(line.at)}};
+                    {"number", line.number}, {"tokens", line.tokens}, {"atMs", to_millis(line.at)}};
   if (line.agent_id.empty()) return of_conversation("auto_mode_person_spoke", state, std::move(data));
   data["agent_id"] = line.agent_id;
   data["conversationId"] = state.id;

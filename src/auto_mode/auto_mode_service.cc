@@ -246,9 +246,8 @@ void AutoMode::apply(const effect::Cancel&) {
 }
 
 void AutoMode::apply(const effect::Said& said) {
-  live_.record([id = state_.id, number = state_.lines, line = said.line,
-                event = message_event(state_, said.line)](Tx& tx) {
-    insert_line(tx, id, number, line);
+  live_.record([id = state_.id, line = said.line, event = message_event(state_, said.line)](Tx& tx) {
+    insert_line(tx, id, line);
     tx.emit(event);
   });
   if (!said.line.agent_id.empty()) live_.note_words(said.line.agent_id, said.line.text);

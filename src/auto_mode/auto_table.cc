@@ -51,7 +51,8 @@ Line line_from(const json::object& value) {
           std::string(text_or(value, "name")),
           std::string(text_or(value, "text")),
           from_millis(int_or(value, "at_ms")),
-          int_or(value, "tokens")};
+          int_or(value, "tokens"),
+          int_or(value, "number")};
 }
 
 std::optional<Kept> kept_from(const std::optional<Row>& row) {
@@ -68,9 +69,9 @@ std::optional<Kept> kept_from(const std::optional<Row>& row) {
 std::span<const Migration> migrations() { return auto_steps; }
 
 json::object to_json(const Line& line) {
-  return {{"turn", line.turn},    {"agent_id", line.agent_id}, {"name", line.name},
-          {"text", line.text},    {"at", to_rfc3339(line.at)}, {"at_ms", to_millis(line.at)},
-          {"tokens", line.tokens}};
+  return {{"turn", line.turn},     {"agent_id", line.agent_id}, {"name", line.name},
+          {"text", line.text},     {"at", to_rfc3339(line.at)}, {"at_ms", to_millis(line.at)},
+          {"tokens", line.tokens}, {"number", line.number}};
 }
 
 json::object to_json(const AutoModeState& state) {
@@ -94,6 +95,8 @@ json::object to_json(const AutoModeState& state) {
                    {"lines", state.lines},
                    {"spoken", state.spoken},
                    {"tokens", state.tokens},
+                   {"prompted", state.prompted},
+                   {"fresh_from", state.fresh_from},
                    {"detail", state.detail},
                    {"ended_at_ms", to_millis(state.ended_at)}};
   if (state.speaker) out["speaker"] = *state.speaker;
@@ -130,6 +133,8 @@ std::optional<AutoModeState> state_from(const json::object& value) {
   state.lines = int_or(value, "lines");
   state.spoken = int_or(value, "spoken");
   state.tokens = int_or(value, "tokens");
+  state.prompted = int_or(value, "prompted");
+  state.fresh_from = int_or(value, "fresh_from");
   state.ending = ending_from(text_or(value, "ending"));
   state.detail = text_or(value, "detail");
   state.ended_at = from_millis(int_or(value, "ended_at_ms"));
@@ -148,11 +153,11 @@ void mark_file(Tx& tx, std::string_view id) {
   tx.exec("UPDATE auto_conversations SET has_file = 1 WHERE id = ?", id);
 }
 
-void insert_line(Tx& tx, std::string_view conversation, int64_t number, const Line& line) {
+void insert_line(Tx& tx, std::string_view conversation, const Line& line) {
   tx.exec(
       "INSERT OR REPLACE INTO auto_lines (conversation, number, turn, agent_id, name, text, at, tokens)"
       " VALUES (?,?,?,?,?,?,?,?)",
-      conversation, number, line.turn, line.agent_id, line.name, line.text, line.at, line.tokens);
+      conversation, line.number, line.turn, line.agent_id, line.name, line.text, line.at, line.tokens);
 }
 
 std::optional<Kept> find_conversation(Reader& reader, std::string_view id) {
@@ -167,10 +172,11 @@ std::optional<Kept> last_conversation(Reader& reader) {
 
 std::vector<Line> lines_of(Reader& reader, std::string_view conversation, int64_t limit) {
   std::vector<Line> out;
-  for (const auto& row : reader.rows("SELECT turn, agent_id, name, text, at, tokens FROM auto_lines"
+  for (const auto& row : reader.rows("SELECT turn, agent_id, name, text, at, tokens, number FROM auto_lines"
                                      " WHERE conversation = ? ORDER BY number DESC LIMIT ?",
                                      conversation, limit))
-    out.push_back({row.integer(0), row.text(1), row.text(2), row.text(3), row.time(4), row.integer(5)});
+    out.push_back(
+        {row.integer(0), row.text(1), row.text(2), row.text(3), row.time(4), row.integer(5), row.integer(6)});
   std::ranges::reverse(out);
   return out;
 }

@@ -24,7 +24,7 @@ struct Kept {
 /// The transcript has to be written again.
 void write_conversation(Tx& tx, const AutoModeState& state);
 void mark_file(Tx& tx, std::string_view id);
-void insert_line(Tx& tx, std::string_view conversation, int64_t number, const Line& line);
+void insert_line(Tx& tx, std::string_view conversation, const Line& line);
 std::optional<Kept> find_conversation(Reader& reader, std::string_view id);
 /// The one that began last.
 std::optional<Kept> last_conversation(Reader& reader);

@@ -114,6 +114,7 @@ class ConversationStep {
     state_.has_arrived = false;
     state_.reply.reset();
     state_.failures = 0;
+    state_.prompted = state_.lines;
     add(effect::TurnChanged{});
     add(effect::Ask{state_.turn});
     add(effect::Approach{});
@@ -121,6 +122,7 @@ class ConversationStep {
 
   void next_turn() {
     state_.speaker = state_.responder;
+    state_.fresh_from = state_.prompted;
     take_turn((state_.responder + 1) % state_.cast.size());
   }
 
@@ -138,8 +140,8 @@ class ConversationStep {
   }
 
   void note(Line line) {
+    line.number = ++state_.lines;
     add(effect::Said{line});
-    ++state_.lines;
     if (!line.agent_id.empty()) ++state_.spoken;
     state_.recent.push_back(std::move(line));
     if (state_.recent.size() > max_recent) state_.recent.erase(state_.recent.begin());

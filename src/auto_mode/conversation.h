@@ -23,6 +23,7 @@ struct Line {
   std::string agent_id, name, text;
   Time at{};
   int64_t tokens = 0;
+  int64_t number = 0;  ///< within the conversation, from 1
 };
 
 /// The responder walks and thinks; it speaks; it is over.
@@ -53,6 +54,9 @@ struct AutoModeState {
   int64_t lines = 0;         ///< of everybody
   int64_t spoken = 0;        ///< of the cast
   int64_t tokens = 0;
+  int64_t prompted = 0;  ///< lines that there were when the responder was asked
+  int64_t fresh_from =
+      0;  ///< and when the one before it was: what people said since is news to the responder
   std::optional<Ending> ending;
   std::string detail;  ///< of its end, in words
   Time ended_at{};

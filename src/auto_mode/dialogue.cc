@@ -136,8 +136,9 @@ std::string scripted_words(const AutoModeState& state) {
   bool is_first = state.spoken == 0;
   // A person who spoke since is answered first.
   std::string out;
-  if (!state.recent.empty() && state.recent.back().agent_id.empty())
-    out = fmt::format("{}, thank you for joining in; I will keep that in mind.", state.recent.back().name);
+  for (const auto& line : state.recent)
+    if (line.agent_id.empty() && line.number > state.fresh_from)
+      out = fmt::format("{}, thank you for joining in; I will keep that in mind.", line.name);
   auto say = [&](const Phrases& phrases) { append(out, pick(phrases, state, before)); };
   switch (plan.beat) {
     case Beat::claim:

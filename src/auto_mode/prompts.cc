@@ -12,7 +12,7 @@ namespace {
 constexpr size_t max_remembered = 12;         // lines
 constexpr size_t max_remembered_bytes = 600;  // of each
 
-/// The last line of an agent, and how many lines of people came after it.
+/// The last line of an agent; the end if there is none.
 size_t last_of_agent(const std::vector<Line>& lines) {
   for (size_t i = lines.size(); i > 0; --i)
     if (!lines[i - 1].agent_id.empty()) return i - 1;
@@ -53,9 +53,9 @@ std::string user_prompt(const AutoModeState& state) {
   auto out = last < state.recent.size()
                  ? state.recent[last].text
                  : fmt::format("{}\n\n{}", system_instruction(state.keyword), state.prompt);
-  auto next = last < state.recent.size() ? last + 1 : 0;
-  for (auto i = next; i < state.recent.size(); ++i)
-    out += fmt::format("\n\n{}, a person who listens, says: {}", state.recent[i].name, state.recent[i].text);
+  for (const auto& line : state.recent)
+    if (line.agent_id.empty() && line.number > state.fresh_from)
+      out += fmt::format("\n\n{}, a person who listens, says: {}", line.name, line.text);
   return out;
 }
 

@@ -131,6 +131,21 @@ TEST(PromptsTest, AM_02_TheNextOneIsGivenTheResponseWordForWord) {
   EXPECT_TRUE(system_prompt(state).starts_with("You are Bertrand, the skeptic."));
 }
 
+TEST(PromptsTest, APersonsWordsReachTheNextOneThoughAnotherWasThinkingMeanwhile) {
+  auto state = talk_about(topics()[0], 3, 1);
+  step(state, Begin{}, {});
+  step(state, PersonSpoke{"player_0", "And cats?"}, {});
+  step(state, Replied{state.turn, "I have thought.", false, 1}, {});
+  step(state, Arrived{"agent_001"}, {});
+  step(state, HasSpoken{"agent_001"}, {});
+  EXPECT_EQ(user_prompt(state), "I have thought.\n\nplayer_0, a person who listens, says: And cats?");
+  EXPECT_TRUE(scripted_words(state).starts_with("player_0, thank you for joining in"));
+  step(state, Replied{state.turn, "Cats too.", false, 1}, {});
+  step(state, Arrived{"agent_002"}, {});
+  step(state, HasSpoken{"agent_002"}, {});
+  EXPECT_EQ(user_prompt(state), "Cats too.") << "once is enough";
+}
+
 TEST(PromptsTest, HoweverLongTheyTalkThePromptIsBounded) {
   auto state = talk_about(topics()[0], 3, 1);
   step(state, Begin{}, {});
@@ -182,7 +197,7 @@ TEST(TranscriptTest, SaysWhoSaidWhatWhenAndWhatItCost) {
   step(state, PersonSpoke{"player_0", "# hello"}, {});
   (void)played(state);
   std::vector<Line> lines = state.recent;
-  lines.push_back({9, {}, "player_0", "# hello\n- a list", from_millis(0), 0});
+  lines.push_back({9, {}, "player_0", "# hello\n- a list", from_millis(0), 0, 99});
   auto text = render_transcript(state, lines);
   EXPECT_TRUE(text.starts_with("---\nsession_id: \"2026-11-17-auto-x-000001\"\n"));
   for (auto* part :

@@ -75,6 +75,7 @@ void AgentRuntime::release(std::string_view id, world::Tile home, world::Directi
   bool is_home = at(body).tile == home && !at(body).walk;
   homes_[body] = {home, facing};
   tell(body, Released{{home, "back to its seat"}});
+  save(body);  // where it goes when it has finished speaking is kept, too
   if (!is_home) return;
   homes_.erase(body);
   set_facing(body, facing);

@@ -249,5 +249,67 @@ TEST(Life, TakesNoIllegalWayInAMillionRandomInputs) {
         EXPECT_GT(taken[static_cast<size_t>(from)][static_cast<size_t>(to)], 0u) << name(from) << name(to);
 }
 
+// Those who are directed (auto mode).
+
+TEST_F(LifeTest, WhoIsDirectedHearsButDoesNotThinkByItself) {
+  tell(Woken{});
+  tell(Directed{});
+  EXPECT_EQ(life_.due, never);
+  EXPECT_TRUE(tell(Heard{}).empty());
+  EXPECT_TRUE(tell(Overheard{}).empty());
+  now_ += 1h;
+  EXPECT_TRUE(tell(Due{}).empty());
+  EXPECT_EQ(life_.state, State::idle);
+}
+
+TEST_F(LifeTest, WhoIsDirectedSaysWhatItIsToldTo) {
+  tell(Directed{});
+  EXPECT_FALSE(find<effect::Think>(tell(Prompted{}))) << "its own mind is not asked";
+  EXPECT_EQ(life_.state, State::thinking);
+  EXPECT_TRUE(tell(Prompted{}).empty());
+  EXPECT_TRUE(find<effect::Say>(tell(Decided{life_.thought, Speak{"hello", "agent_002"}})));
+  EXPECT_EQ(life_.state, State::speaking);
+  wait();
+  EXPECT_EQ(life_.state, State::idle);
+  EXPECT_EQ(life_.due, never);
+}
+
+TEST_F(LifeTest, DirectingEndsWhatItDoesByItself) {
+  think();
+  auto effects = tell(Directed{});
+  EXPECT_TRUE(find<effect::Forget>(effects));
+  EXPECT_EQ(life_.state, State::idle);
+  EXPECT_TRUE(tell(Directed{}).empty()) << "twice is once";
+}
+
+TEST_F(LifeTest, WhoIsReleasedGoesHomeAndLivesOn) {
+  tell(Directed{});
+  tell(Prompted{});
+  auto effects = tell(Released{{{3, 4}, ""}});
+  EXPECT_EQ(life_.state, State::idle);
+  ASSERT_TRUE(find<effect::Walk>(effects));
+  EXPECT_EQ(find<effect::Walk>(effects)->move.to, (world::Tile{3, 4}));
+  EXPECT_EQ(life_.due, now_ + pace.idle);
+  EXPECT_TRUE(tell(Released{{{3, 4}, ""}}).empty());
+}
+
+TEST_F(LifeTest, WhoIsReleasedWhileItSpeaksFinishesItsWordsFirst) {
+  tell(Directed{});
+  tell(Prompted{});
+  tell(Decided{life_.thought, Speak{"goodbye", ""}});
+  auto effects = tell(Released{{{3, 4}, ""}});
+  EXPECT_FALSE(find<effect::Walk>(effects)) << "nobody moves while it speaks";
+  EXPECT_FALSE(find<effect::Hold>(effects)) << "nobody asked for it";
+  EXPECT_TRUE(find<effect::Walk>(wait()));
+}
+
+TEST_F(LifeTest, AfterARestartWhoIsDirectedWaitsForItsTurn) {
+  life_.state = State::thinking;
+  life_.is_directed = true;
+  EXPECT_FALSE(find<effect::Think>(tell(Woken{})));
+  EXPECT_EQ(life_.state, State::idle);
+  EXPECT_EQ(life_.due, never);
+}
+
 }  // namespace
 }  // namespace cru::autonomy

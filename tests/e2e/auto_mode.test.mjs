@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { cru_bin, waitFor } from "./harness.mjs";
+import { cru_bin, noneLeft, waitFor } from "./harness.mjs";
 import { begin, ended, models, startedAuto, talkers } from "./harness/auto.mjs";
 import { gate } from "./harness/live.mjs";
 
@@ -281,6 +281,20 @@ test("a client that comes late sees the true state, and a run may only look", as
   await socket.must("autoModeState", { type: "stopAutoMode" });
   const after = await (await live.connect()).snapshot();
   assert.deepEqual([after.auto_mode.active, after.auto_mode.reason], [false, "user"]);
+});
+
+test("programs are minds too, mixed with the scripted one; stopping ends the program in the middle of its turn", async (t) => {
+  const live = await startedAuto({ standin: { replies: [{ when: "taking part in a conversation", steps: [{ say: "Claude begins." }] }, { steps: [{ hang: true }] }] } }, t);
+  const socket = await live.connect();
+  const { agentIds, modelName } = await begin(socket, { models: ["claude", "scripted"] });
+  assert.equal(modelName, "claude, scripted");
+  await socket.until(() => socket.of("agentMessage").length >= 2);
+  assert.deepEqual(socket.of("agentMessage").slice(0, 2).map(({ id }) => id), agentIds);
+  assert.equal(socket.of("agentMessage")[0].text, "Claude begins.");
+  await waitFor(() => live.starts("claude").length >= 2, { what: "the program is asked again" });
+  await socket.must("autoModeState", { type: "stopAutoMode" });
+  await noneLeft(live, "after it was stopped");
+  assert.equal((await ended(socket)).reason, "user");
 });
 
 for (const [on_restart, outcome] of [["resume", "goes on"], ["end", "ends with a reason"]]) {

@@ -42,9 +42,16 @@ TEST(Deltas, TellOfEventsInTheClientsWords) {
           DeltaRow{
               "live.agent_moved",
               R"({"agent_id":"a","x":3,"y":2,"path":[{"x":1,"y":2},{"x":3,"y":2}],"t0":"…Z","t0_ms":5,"speed":3,
-                   "position":{"x":1,"y":2}})",
+                   "direction":"right","position":{"x":1,"y":2}})",
               R"({"type":"agent_moved","seq":7,"agent_id":"a","x":3,"y":2,"path":[{"x":1,"y":2},{"x":3,"y":2}],
-                   "t0":"…Z","t0_ms":5,"speed":3})"},
+                   "t0":"…Z","t0_ms":5,"speed":3,"direction":"right"})"},
+          DeltaRow{"live.agent_faced", R"({"agent_id":"a","direction":"up","position":null})",
+                   R"({"type":"agent_faced","seq":7,"agent_id":"a","direction":"up"})"},
+          DeltaRow{
+              "live.agent_message",
+              R"({"agent_id":"a","text":"hm","name":"Ada","turn":2,"number":3,"tokens":1,"atMs":5,"conversationId":"c"})",
+              R"({"type":"agentMessage","seq":7,"id":"a","text":"hm","name":"Ada","turn":2,"number":3,"tokens":1,
+                   "atMs":5,"conversationId":"c"})"},
           DeltaRow{"live.task_assigned", R"({"agent_id":"a","task_id":"t","task_name":"n","position":null})",
                    R"({"type":"task_assigned","seq":7,"agent_id":"a","task_id":"t","task_name":"n"})"},
           DeltaRow{
@@ -159,6 +166,13 @@ TEST(Subscriptions, PassTheRosterWhereverItIsAndTypesAlone) {
   auto types = subscription(R"({"types":["agent_state_update","agent_moved"],"agents":["a"]})");
   EXPECT_TRUE(types.passes(delta("live.agent_state_changed", state_of_a)));
   EXPECT_FALSE(types.passes(delta("live.agent_moved", walk_of_b)));
+}
+
+TEST(Subscriptions, AlwaysPassThatAutoModeBeganOrEnded) {
+  auto ended =
+      delta("live.auto_mode_ended", R"({"reason":"timer","detail":"","turns":3,"conversationId":"c"})");
+  EXPECT_TRUE(subscription(R"({"agents":["z"]})").passes(ended));
+  EXPECT_FALSE(subscription(R"({"types":["agent_moved"]})").passes(ended));
 }
 
 TEST(Subscriptions, AreRefusedNamingTheField) {

@@ -102,6 +102,7 @@ export async function everyTool(client, project) {
   await crewTools(call, project);
   assert.deepEqual((await call("list_live_agents")).agents, []);
   assert.equal((await call("say", { content: "is anybody here?" })).recipient_count, 0);
+  assert.equal((await call("get_auto_mode")).active, false);
   assert.deepEqual([...used].sort(), all_tools, "every tool was called");
 }
 

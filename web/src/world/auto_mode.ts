@@ -75,7 +75,8 @@ export function applyAutoMode(auto: AutoMode, message: WorldMessage): AutoMode {
 
 /// "3:41" until the end, by the daemon's time.
 export function countdownText(auto: AutoMode, server_ms: number): string {
-  const left = Math.max(0, Math.ceil((auto.ends_at_ms - server_ms) / 1000));
+  // This machine's idea of the time may be a second old.
+  const left = Math.max(0, Math.ceil(Math.min(auto.ends_at_ms - server_ms, auto.duration_ms) / 1000));
   return `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
 }
 

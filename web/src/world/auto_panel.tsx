@@ -90,7 +90,7 @@ export function AutoPanel() {
         <span class="spacer" />
         {auto.is_active && <span class="badge is-speaking" data-testid="auto-countdown">{countdownText(auto, now.value + world.value.offset)}</span>}
       </header>
-      {auto.is_active && <p class="faint">{safeText(auto.prompt)}</p>}
+      {auto.is_active && auto.prompt !== auto.topic && <p class="faint">{safeText(auto.prompt)}</p>}
       {!auto.is_active && auto.reason && <p class="notice" role="status" data-testid="auto-ended">{`The conversation about ${safeText(auto.topic)} is over: ${safeText(endText(auto))}.`}</p>}
       {auto.is_active && (
         <ul class="auto-cast" aria-label="Cast">

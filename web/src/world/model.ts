@@ -72,11 +72,10 @@ const socket = new WorldSocket({
 
 /// What was said before the page was there, or while it was away.
 async function readConversation(): Promise<void> {
-  const { conversationId, messages } = await get<{ conversationId?: string; messages?: { agent_id: string; name: string; text: string; at_ms: number }[] }>("/auto/conversation?limit=400");
+  const { conversationId, messages } = await get<{ conversationId?: string; messages?: { agent_id: string; name: string; text: string; at_ms: number; number: number }[] }>("/auto/conversation?limit=400");
   const known = world.peek();
   if (!messages || conversationId !== known.auto.conversation) return;
-  const total = Math.max(messages.length, known.auto.lines.at(-1)?.number ?? 0);
-  const lines = messages.map(({ agent_id, name, text, at_ms }, i): AutoLine => ({ number: total - messages.length + i + 1, agent_id, name, text, at_ms }));
+  const lines = messages.map(({ number, agent_id, name, text, at_ms }): AutoLine => ({ number, agent_id, name, text, at_ms }));
   world.value = { ...known, auto: withLines(known.auto, lines) };
 }
 

@@ -71,5 +71,5 @@ export const fieldOf = (path: string): string => path.replace(/\[\d+\]/g, "").sp
 export function describeLive({ data }: LogEvent): string {
   const text = (key: string) => (typeof data[key] === "string" ? (data[key] as string) : "");
   const agent = data.agent as { name?: string; role?: string } | undefined;
-  return oneLine(text("content") || text("message") || [text("task_name"), text("result") || text("status")].filter(Boolean).join(": ") || text("reason") || [agent?.name, agent?.role].filter(Boolean).join(", "), 200);
+  return oneLine(text("content") || text("message") || text("text") || text("topic") || [text("task_name"), text("result") || text("status")].filter(Boolean).join(": ") || text("reason") || [agent?.name, agent?.role].filter(Boolean).join(", "), 200);
 }
