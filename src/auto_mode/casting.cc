@@ -58,7 +58,7 @@ Task<Result<std::vector<CastMember>>> AutoMode::assemble(Wanted wanted, size_t c
         definition.error().field = "definitions";
         co_return fail(std::move(definition.error()));
       }
-      if (auto good = definitions::may_begin(*definition); !good) co_return fail(std::move(good.error()));
+      if (auto good = definitions::may_live(*definition); !good) co_return fail(std::move(good.error()));
       if (std::ranges::count(cast, definition->name, &CastMember::name))
         co_return fail(Code::invalid_argument, fmt::format("{} is named twice", definition->name),
                        "definitions", "the roles must be distinct");
