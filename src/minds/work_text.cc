@@ -48,6 +48,16 @@ std::string questions_in(const json::object& input) {
   return all;
 }
 
+/// "a.cc, b.cc": what Codex changes.
+std::string files_in(const json::object& input) {
+  std::string all;
+  if (const auto* changes = array_at(input, "changes"))
+    for (const auto& each : *changes)
+      if (const auto* change = each.if_object())
+        all += fmt::format("{}{}", all.empty() ? "" : ", ", text_or(*change, "path"));
+  return all;
+}
+
 }  // namespace
 
 std::string tool_in_words(std::string_view tool, const json::object& input) {
@@ -56,6 +66,7 @@ std::string tool_in_words(std::string_view tool, const json::object& input) {
   if (input.empty()) return fmt::format("→ {}", tool);
   if (auto asked = questions_in(input); !asked.empty())
     return fmt::format("→ {}: {}", tool, in_a_line(asked));
+  if (auto files = files_in(input); !files.empty()) return fmt::format("→ {}: {}", tool, in_a_line(files));
   return fmt::format("→ {}: {}", tool, in_a_line(to_text(input)));
 }
 

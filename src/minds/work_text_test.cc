@@ -38,6 +38,13 @@ TEST(WorkText, TellsWhatClaudeAsksWithoutItsOptions) {
       Words{"→ AskUserQuestion: Which DB? Which port?"});
 }
 
+TEST(WorkText, TellsWhichFilesCodexChanges) {
+  EXPECT_EQ(
+      told(ProviderKind::codex, {R"({"type":"item.completed","item":{"type":"file_change","changes":[)"
+                                 R"({"path":"/p/a.cc","kind":"add"},{"path":"/p/b.cc","kind":"update"}]}})"}),
+      Words{"→ file_change: /p/a.cc, /p/b.cc"});
+}
+
 TEST(WorkText, TellsThatClaudeIsNotLoggedIn) {
   auto words = told(
       ProviderKind::claude,

@@ -85,6 +85,9 @@ test("a command is still a command, and what is neither is told so", async (t) =
   const neither = await made.cru("run", "testr", "do it");
   assert.equal(neither.code, 3);
   assert.match(neither.stderr, /"testr" is neither an agent nor a program[^]*tester[^]*PATH/);
+  const mistyped = await made.cru("run", "cluade", "fix the bug");
+  assert.equal(mistyped.code, 3);
+  assert.match(mistyped.stderr, /did you mean: cru run claude 'fix the bug'\n/);
   const taskless = await made.cru("run", "tester");
   assert.equal(taskless.code, 2);
   assert.match(taskless.stderr, /takes one task/);

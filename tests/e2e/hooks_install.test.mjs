@@ -30,6 +30,7 @@ for (const [what, text] of Object.entries(odd)) {
     assert.ok(!existsSync(servers(project)));
     const done = await project.cru("hooks", "install");
     assert.equal(done.code, 0, JSON.stringify(done));
+    assert.match(done.stderr, /installed; agents that you start from now on are connected/);
     const after = JSON.parse(readFileSync(settings(project), "utf8"));
     const before = JSON.parse(text);
     for (const key of Object.keys(before).filter((key) => key !== "hooks")) assert.deepEqual(after[key], before[key], key);

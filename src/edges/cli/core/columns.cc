@@ -12,11 +12,11 @@ namespace {
 constexpr size_t gap = 2;
 
 /// Fields that are left out, the first one first.
-constexpr std::array<std::string_view, 29> gives_way = {
-    "pid",       "last_seq",  "bytes",  "line",     "score",       "base",       "head", "file_count",
-    "position",  "attempts",  "parent", "waiters",  "locked_at",   "agent_type", "mind", "kind",
-    "exit_code", "subagents", "agent",  "response", "permissions", "event_type", "tags", "capabilities",
-    "task_type", "role",      "model",  "spent",    "priority"};
+constexpr std::array<std::string_view, 28> gives_way = {
+    "pid",        "last_seq", "bytes",        "line",      "score",   "base",      "head",
+    "file_count", "position", "attempts",     "parent",    "waiters", "locked_at", "agent_type",
+    "mind",       "kind",     "exit_code",    "subagents", "agent",   "response",  "permissions",
+    "event_type", "tags",     "capabilities", "task_type", "role",    "model",     "priority"};
 
 bool is_text(std::string_view field) {
   return is_one_of(field,
@@ -100,6 +100,8 @@ std::vector<size_t> fit_columns(std::span<const std::string_view> fields, const 
     fitting.leave_out(field);
   }
   if (fitting.fits(wide, long_name)) return fitting.share(wide, long_name);
+  if (fitting.fits(narrow, long_name)) return fitting.share(narrow, long_name);
+  fitting.leave_out("spent");  // a person asks for it: a text is cut before
   if (fitting.fits(narrow, long_name)) return fitting.share(narrow, long_name);
   if (!fitting.fits(narrow, short_name) && std::ranges::find(fields, "badge") != fields.end())
     fitting.leave_out("status");  // the badge tells it in one word

@@ -57,6 +57,7 @@ TEST(Columns, WhatAPersonNeedsStaysOnANarrowTerminal) {
       EXPECT_NE(text.find(need), std::string::npos) << width << ": " << need << "\n" << text;
     EXPECT_EQ(text.find("PID"), std::string::npos) << text;
   }
+  EXPECT_NE(shown(80).find("$0.31"), std::string::npos) << shown(80);
   EXPECT_NE(shown(200).find("PID"), std::string::npos);
 }
 

@@ -103,15 +103,17 @@ std::string relative_time(Time time, Time now) {
   bool past = distance >= Duration(0);
   auto seconds = std::abs(distance.count()) / 1000;
   if (seconds < 1) return "now";
+  // What is to come is rounded: a lock that was taken for two hours has not one hour left a second later.
+  auto in = [&](int64_t unit) { return (seconds + (past ? 0 : unit / 2)) / unit; };
   std::string size;
   if (seconds < 60)
     size = fmt::format("{}s", seconds);
-  else if (seconds < 3600)
-    size = fmt::format("{}m", seconds / 60);
-  else if (seconds < 48 * 3600)
-    size = fmt::format("{}h", seconds / 3600);
+  else if (in(60) < 60)
+    size = fmt::format("{}m", in(60));
+  else if (in(3600) < 48)
+    size = fmt::format("{}h", in(3600));
   else
-    size = fmt::format("{}d", seconds / 86400);
+    size = fmt::format("{}d", in(86400));
   return past ? size + " ago" : "in " + size;
 }
 

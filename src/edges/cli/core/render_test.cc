@@ -15,6 +15,10 @@ TEST(Render, TellsTimesRelativelyOnATerminalOnly) {
   EXPECT_EQ(cell("started_at", at, {.now = noon}), to_rfc3339(noon - 3min));
   EXPECT_EQ(relative_time(noon + 5s, noon), "in 5s");
   EXPECT_EQ(relative_time(noon, noon), "now");
+  EXPECT_EQ(relative_time(noon + 2h - 1s, noon), "in 2h") << "what is to come is rounded";
+  EXPECT_EQ(relative_time(noon + 1h - 1s, noon), "in 1h");
+  EXPECT_EQ(relative_time(noon + 80s, noon), "in 1m");
+  EXPECT_EQ(relative_time(noon - 2h + 1s, noon), "1h ago") << "what has been is not";
 }
 
 TEST(Render, CutsATableToTheTerminal) {

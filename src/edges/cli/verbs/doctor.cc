@@ -96,8 +96,8 @@ Check check_keeper(const api::Project& project) {
   if (hello) {
     const auto* runs = array_at(*hello, "runs");
     return {"keeper", "ok",
-            fmt::format("version {}, pid {}, {} runs", text_or(*hello, "version"), int_or(*hello, "pid"),
-                        runs ? runs->size() : 0)};
+            fmt::format("version {}, pid {}, {} run{}", text_or(*hello, "version"), int_or(*hello, "pid"),
+                        runs ? runs->size() : 0, runs && runs->size() == 1 ? "" : "s")};
   }
   if (hello.error().message == "the keeper is not running")
     return {"keeper", "ok", "not running; started by the first run"};

@@ -1,6 +1,8 @@
 // hooks install, uninstall, status; and `hook`, which the hosts call (see edges/hooks/hook.h).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <array>
 
 #include "base/text.h"
@@ -87,6 +89,9 @@ Result<int> change_verb(Context& context, const Args& args, bool add) {
   if (context.json)
     context.print_json(to_text(json::object{{"dry_run", dry_run}, {"changes", std::move(shown)}}));
   if (dry_run) context.note("nothing was written");
+  if (!dry_run && std::ranges::any_of(changes, [](const auto& change) { return !change.diff.empty(); }))
+    context.note(add ? "installed; agents that you start from now on are connected"
+                     : "removed; agents that you start from now on are not connected");
   if (add && !dry_run)
     for (const auto& target : *list)
       for (const auto& text : {hooks::remark_on(target), trust_text(target)})

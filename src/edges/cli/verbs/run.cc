@@ -116,15 +116,29 @@ Result<std::string> offer_backend(const Context& context, const std::string& tex
 
 bool is_agent_cli(std::string_view name) { return is_one_of(name, {"claude", "codex", "gemini"}); }
 
-/// Whether the word names a backend: one that is built in, or one of the configuration.
-bool is_backend(Context& context, const std::string& word) {
-  if (is_agent_cli(word)) return true;
+/// The backends of the configuration.
+std::vector<std::string> configured_backends(Context& context) {
+  constexpr std::string_view before = "backends.", behind = ".argv";
   auto config = context.client().get("/config");
   const auto* settings = config ? array_at(*config, "settings") : nullptr;
-  auto key = fmt::format("backends.{}.argv", word);
-  for (const auto& setting : settings ? *settings : json::array())
-    if (setting.is_object() && text_or(setting.get_object(), "key") == key) return true;
-  return false;
+  std::vector<std::string> names;
+  for (const auto& setting : settings ? *settings : json::array()) {
+    auto key = setting.is_object() ? text_or(setting.get_object(), "key") : std::string_view();
+    if (key.starts_with(before) && key.ends_with(behind))
+      names.emplace_back(key.substr(before.size(), key.size() - before.size() - behind.size()));
+  }
+  return names;
+}
+
+/// What was meant, if the name of a backend is mistyped. Of agents the daemon knows it.
+std::string mistyped_backend(const std::string& word, std::vector<std::string> backends,
+                             const std::vector<std::string>& rest) {
+  backends.insert(backends.end(), {"claude", "codex", "gemini"});
+  auto near = closest(word, backends);
+  if (near.empty()) return {};
+  std::string typed = "cru run " + near;
+  for (const auto& each : rest) typed += " " + as_shell_word(each);
+  return fmt::format("did you mean: {}\n", typed);
 }
 
 /// The option that says that no agent of a definition is meant; empty if there is none.
@@ -173,16 +187,17 @@ Result<Meant> meaning_of_name(Context& context, const Args& args, bool wants_age
   bool unknown =
       !found && (found.error().code == Code::not_found || found.error().code == Code::invalid_argument);
   if (!found && (!unknown || wants_agent)) return fail(found.error());
-  if (is_backend(context, first)) {
+  auto backends = is_cli ? std::vector<std::string>() : configured_backends(context);
+  if (is_cli || std::ranges::find(backends, first) != backends.end()) {
     if (!fits) return takes_one_task(first, "a backend", rest);
     context.note(fmt::format("running the backend {}{}", first,
                              runs ? fmt::format(" (for the plain program: cru run -- {})", first) : ""));
     return Meant{Meant::Kind::backend, first, std::move(rest)};
   }
   if (runs || found) return command;
-  return fail(Code::not_found, fmt::format("\"{}\" is neither an agent nor a program", first),
-              "agent",
-              fmt::format("agents: {}\n{}programs: not found on PATH", found.error().message,
+  return fail(Code::not_found, fmt::format("\"{}\" is neither an agent nor a program", first), "agent",
+              fmt::format("{}agents: {}\n{}programs: not found on PATH",
+                          mistyped_backend(first, std::move(backends), rest), found.error().message,
                           found.error().hint.empty() ? "" : found.error().hint + "\n"));
 }
 
