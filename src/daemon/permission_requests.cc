@@ -226,7 +226,7 @@ Task<Result<>> PermissionRequests::ask(Asked asked, Proposal proposal) {
 
 Task<void> PermissionRequests::answer(std::string question, std::string text) {
   // Answered meanwhile is answered; whoever could not write it is asked again by the next event.
-  auto answered = co_await runs_.answer(question, std::move(text), inbox::FreeText::allowed);
+  auto answered = co_await runs_.answer(question, {std::move(text)}, inbox::FreeText::allowed);
   if (!answered && answered.error().code != Code::already_answered)
     log_error("cannot hand on a decision", answered.error(), {{"question", question}});
   answering_.erase(question);
