@@ -68,8 +68,8 @@ struct Parsed {
 /// `stem` is the file's name without `.md`: what the name is compared with (a difference warns).
 Parsed parse_definition(std::string_view text, std::string path, std::string_view stem, Source source);
 
-/// Whether it may be a live agent. Errors: forbidden, field `requires_approval`: approvals are asked for where
-/// tools are used, in chats and by subagents, and nobody would ask here.
+/// Whether it may be a live agent. Errors: forbidden, field `requires_approval`: approvals are asked for
+/// where tools are used, in chats and by subagents, and nobody would ask here.
 Result<> may_live(const Definition& definition);
 
 /// The fields of the requirement, `source`, `path`, `enabled`; the prompt if asked for.

@@ -15,7 +15,8 @@ bool Listener::hears_direct(std::string_view sender) const {
 bool Listener::hears(std::string_view event_type, std::string_view data) const {
   if (caller == api::person) return true;
   auto begins = [&](std::string_view prefix) { return event_type.starts_with(prefix); };
-  if (begins("chat.") || begins("subagent.") || begins("pairing.") || begins("trust.") || begins("approval.")) return false;
+  if (begins("chat.") || begins("subagent.") || begins("pairing.") || begins("trust.") || begins("approval."))
+    return false;
   bool is_question = begins("agent.question") || begins("question.");
   if (!is_question && event_type != "live.agent_spoke") return true;
   auto parsed = parse_json(data);

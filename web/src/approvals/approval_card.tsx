@@ -8,7 +8,7 @@ import { changesOf, fieldsOf, mayApprove, timeLeft } from "./state.ts";
 import type { Approval } from "./wire.ts";
 
 function Shown({ preview, id }: { preview: Approval["preview"]; id: string }) {
-  const lines = preview.kind === "diff" ? diffLines(preview.text) : preview.text.replace(/\n$/, "").split("\n").map((text) => ({ kind: "same", text }));
+  const lines = preview.kind === "diff" && preview.text.startsWith("--- ") ? diffLines(preview.text) : preview.text.replace(/\n$/, "").split("\n").map((text) => ({ kind: "same", text }));
   return (
     <>
       <pre class="trust-diff" tabIndex={0} aria-label={`What ${id} would do`}>{lines.map(({ kind, text }, i) => <span key={i} class={`is-${kind}`}>{safeText(text)}{"\n"}</span>)}</pre>
