@@ -97,11 +97,9 @@ constexpr Phrases farewells{"I can put my name to that, {}.",
                             "Yes, {}. I would not have said so at the beginning.",
                             "I will go home with that, {}, and with one doubt."};
 
-/// One of them, by the seed; not the same for two lines in a row.
-std::string pick(const Phrases& phrases, const AutoModeState& state, const std::string& name) {
-  auto at =
-      (state.seed >> 3) + static_cast<uint64_t>(state.spoken) * 5 + static_cast<uint64_t>(state.spoken) / 4;
-  return fmt::format(fmt::runtime(phrases[at % phrases.size()]), name);
+/// One of them, by the seed; another one for the next number.
+std::string pick(const Phrases& phrases, const AutoModeState& state, size_t number, const std::string& name) {
+  return fmt::format(fmt::runtime(phrases[((state.seed >> 3) + number) % phrases.size()]), name);
 }
 
 std::string_view way_of_speaking(std::string_view role) {
@@ -139,30 +137,32 @@ std::string scripted_words(const AutoModeState& state) {
   for (const auto& line : state.recent)
     if (line.agent_id.empty() && line.number > state.fresh_from)
       out = fmt::format("{}, thank you for joining in; I will keep that in mind.", line.name);
-  auto say = [&](const Phrases& phrases) { append(out, pick(phrases, state, before)); };
+  auto say = [&](const Phrases& phrases, size_t number) {
+    append(out, pick(phrases, state, number, before));
+  };
   switch (plan.beat) {
     case Beat::claim:
-      say(is_first ? openings : plan.was_asked ? answers : for_again);
+      say(is_first ? openings : plan.was_asked ? answers : for_again, plan.number);
       append(out, way_of_speaking(self.role));
       append(out, topic.claims[plan.number]);
-      if (state.spoken % 3 == 2) say(asides);
+      if (state.spoken % 3 == 2) say(asides, static_cast<size_t>(state.spoken / 3));
       break;
     case Beat::objection:
-      say(plan.was_asked ? answers : against);
+      say(plan.was_asked ? answers : against, plan.number + (plan.was_asked ? 2 : 0));
       append(out, way_of_speaking(self.role));
       append(out, topic.objections[plan.number]);
-      if (state.spoken % 3 == 0) say(asides);
+      if (state.spoken % 3 == 0) say(asides, static_cast<size_t>(state.spoken / 3));
       break;
     case Beat::question:
-      say(asking);
+      say(asking, plan.number);
       append(out, topic.questions[plan.number]);
       break;
     case Beat::middle:
-      say(middles);
+      say(middles, 0);
       append(out, fmt::format("Could we say that {}?", topic.middle));
       break;
     case Beat::farewell:
-      say(farewells);
+      say(farewells, 0);
       append(out, fmt::format("What stays open for me is what {} asked: {}",
                               cast > 2 ? state.cast[2].name : state.cast[state.seed % 2 ? 1 : 0].name,
                               topic.questions[state.seed % 2 ? 0 : 1]));

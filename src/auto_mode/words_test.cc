@@ -1,6 +1,7 @@
 // What is said: the keyword in a stream, topics, personas, prompts, the scripted dialogue, the transcript.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "auto_mode/dialogue.h"
@@ -176,6 +177,10 @@ TEST(DialogueTest, IsADebateWithAnEndOnEveryTopicAndForAnyNumber) {
         EXPECT_FALSE(all.contains("{}"));
         std::set<std::string> distinct(words.begin(), words.end());
         EXPECT_EQ(distinct.size(), words.size());
+        std::map<size_t, std::set<std::string>> beginnings;
+        for (size_t i = 0; i < words.size(); ++i)
+          EXPECT_TRUE(beginnings[i % agents].insert(words[i].substr(0, words[i].find_first_of(".?"))).second)
+              << "the same beginning again: " << words[i];
       }
 }
 

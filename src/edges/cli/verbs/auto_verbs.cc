@@ -52,7 +52,7 @@ std::string conversation_page(const json::object& conversation) {
 }
 
 Result<int> show_auto(Context& context, const Args& args, std::string_view row,
-                       std::string (*page)(const json::object&)) {
+                      std::string (*page)(const json::object&)) {
   auto text = call_row(context, row, row_input(row, args));
   if (!text) return fail(text.error());
   if (context.json) {
