@@ -10,12 +10,19 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
+minds::Provider provider_at(std::string url) {
+  minds::Provider provider;
+  provider.name = "here";
+  provider.base_url = std::move(url);
+  return provider;
+}
+
 TEST(FreshConfig, BackendsModelsAndNewProvidersWaitForNoRestart) {
   Config in_force, fresh;
   fresh.backends["tests"] = {"make", "test"};
-  fresh.minds.models["local"] = {.name = "local", .provider = "here", .id = "qwen"};
+  fresh.minds.models["local"].provider = "here";
   fresh.minds.default_model = "local";
-  fresh.minds.providers["here"] = {.name = "here", .base_url = "http://localhost:1"};
+  fresh.minds.providers["here"] = provider_at("http://localhost:1");
   EXPECT_EQ(keys_that_wait(in_force, fresh), Keys{});
 }
 
@@ -29,9 +36,9 @@ TEST(FreshConfig, EverythingElseWaitsForOne) {
 TEST(FreshConfig, AProviderThatIsGoneIsThereUntilARestart) {
   Config in_force;
   auto fresh = in_force;
-  in_force.minds.providers["here"] = {.name = "here", .base_url = "http://localhost:1"};
+  in_force.minds.providers["here"] = provider_at("http://localhost:1");
   EXPECT_EQ(keys_that_wait(in_force, fresh), Keys{"providers.here"});
-  fresh.minds.providers["here"] = {.name = "here", .base_url = "http://localhost:2"};
+  fresh.minds.providers["here"] = provider_at("http://localhost:2");
   EXPECT_EQ(keys_that_wait(in_force, fresh), Keys{"providers.here.base_url"});
 }
 
