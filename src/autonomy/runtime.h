@@ -223,7 +223,7 @@ class AgentRuntime {
   void take(Body body, const Message& message);
   void take_words(Body body, const Message& message);
   void take_notice(Body body, const Message& message);
-  bool has_had_all(std::string_view id) const;
+  bool has_had(std::string_view id, int64_t number) const;
   Task<void> catch_up(Body body, std::string id, int64_t cursor);
 
   // thinking.cc

@@ -5,6 +5,7 @@
 
 #include "autonomy/runtime_impl.h"
 #include "base/id.h"
+#include "store/event_table.h"
 
 namespace cru::autonomy {
 
@@ -138,13 +139,28 @@ Task<Result<json::object>> AgentRuntime::say(Words words, Once once) {
   co_return co_await promise(std::move(once), std::move(reply));
 }
 
-/// Whether it has had all that was said up to now, taken or passed by.
-bool AgentRuntime::has_had_all(std::string_view id) const {
+/// Whether it has had all up to the event with this number, taken or passed by. What has happened since does
+/// not count: otherwise a receipt would go back to "queued" with every further event.
+bool AgentRuntime::has_had(std::string_view id, int64_t number) const {
   auto body = body_of(id);
-  return body != world::nobody && published_ >= store_.events().last() && bus_.lag(body) == 0;
+  return body != world::nobody && published_ >= number &&
+         (bus_.lag(body) == 0 || bus_.cursor(body) >= number);
 }
 
 namespace {
+
+/// The number of the event that told the message; of the last one if it cannot be found, for then nobody has
+/// missed it who has had all.
+int64_t event_of(Reader& reader, const Sent& sent) {
+  constexpr size_t most = 1024;
+  EventFilter filter{.entity = sent.sender, .types = {"live.agent_spoke"}};
+  auto page = read_events(reader, find_cursor(reader, sent.at), filter, most);
+  for (const auto& event : page.events)
+    if (auto data = parse_json(event.data);
+        data && data->is_object() && text_or(data->get_object(), "message_id") == sent.message_id)
+      return event.seq;
+  return read_bounds(reader).last;
+}
 
 /// People are no agents: nobody knows what they have read.
 std::vector<std::string> agents_among(const std::vector<std::string>& ids) {
@@ -156,17 +172,20 @@ std::vector<std::string> agents_among(const std::vector<std::string>& ids) {
 }  // namespace
 
 Task<Result<json::object>> AgentRuntime::message(std::string message_id) {
-  auto sent = co_await store_.read([message_id](Reader& reader) -> Result<Sent> {
+  using Told = std::pair<Sent, int64_t>;
+  auto told = co_await store_.read([message_id](Reader& reader) -> Result<Told> {
     auto found = find_sent(reader, message_id);
     if (!found) return fail(Code::not_found, "message not found", "message_id");
-    return *std::move(found);
+    auto number = event_of(reader, *found);
+    return Told(*std::move(found), number);
   });
-  if (!sent) co_return fail(std::move(sent.error()));
+  if (!told) co_return fail(std::move(told.error()));
+  const auto& [sent, number] = *told;
   // What became of it for those of whom there is no row. Before the rows are read, and these after all that
   // was taken is written: so that nobody who took it counts as one who did not.
   std::map<std::string, std::string> statuses;
-  for (const auto& id : agents_among(sent->recipients))
-    statuses[id] = body_of(id) == world::nobody ? "gone" : has_had_all(id) ? "ignored" : "queued";
+  for (const auto& id : agents_among(sent.recipients))
+    statuses[id] = body_of(id) == world::nobody ? "gone" : has_had(id, number) ? "ignored" : "queued";
   if (auto written = co_await journal_.written(); !written)
     for (auto& [id, status] : statuses) status = "queued";
   auto rows = co_await store_.read(
@@ -177,10 +196,10 @@ Task<Result<json::object>> AgentRuntime::message(std::string message_id) {
   json::array receipts;
   for (const auto& [id, status] : statuses) receipts.push_back({{"agent_id", id}, {"status", status}});
   co_return json::object{{"message_id", message_id},
-                         {"sender", sent->sender},
-                         {"content", sent->content},
-                         {"recipients", json::value_from(sent->recipients)},
-                         {"recipient_count", std::max(sent->recipients.size(), receipts.size())},
+                         {"sender", sent.sender},
+                         {"content", sent.content},
+                         {"recipients", json::value_from(sent.recipients)},
+                         {"recipient_count", std::max(sent.recipients.size(), receipts.size())},
                          {"receipts", std::move(receipts)}};
 }
 

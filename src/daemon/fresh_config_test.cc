@@ -20,10 +20,7 @@ minds::Provider provider_at(std::string url) {
 TEST(FreshConfig, BackendsModelsAndNewProvidersWaitForNoRestart) {
   Config in_force, fresh;
   fresh.backends["tests"] = {"make", "test"};
-  auto& model = fresh.minds.models["local"];
-  model.name = "local";
-  model.provider = "here";
-  model.id = "qwen";
+  fresh.minds.models["local"].provider = "here";
   fresh.minds.default_model = "local";
   fresh.minds.providers["here"] = provider_at("http://localhost:1");
   EXPECT_EQ(keys_that_wait(in_force, fresh), Keys{});

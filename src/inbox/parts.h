@@ -13,6 +13,9 @@ namespace cru::inbox {
 /// The field of a reply context that has the parts.
 inline constexpr std::string_view parts_field = "parts";
 
+/// In bytes, of all answers to a question together.
+inline constexpr size_t max_response = 64 * 1024;
+
 struct Part {
   std::string prompt;
   std::vector<std::string> options = {};

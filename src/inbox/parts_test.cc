@@ -46,6 +46,12 @@ TEST(Parts, MayBeAnsweredInOnesOwnWords) {
   EXPECT_EQ(given({"neither", "80\n81"}, FreeText::allowed), "neither\n80 81") << "a line for each";
 }
 
+TEST(Parts, AllAnswersTogetherHaveALimit) {
+  std::string half(max_response / 2, 'x');
+  EXPECT_EQ(given({half, "80"}, FreeText::allowed), half + "\n80");
+  EXPECT_EQ(given({half, half}, FreeText::allowed), "an answer has at most 64 KiB");
+}
+
 TEST(Parts, OneThatTakesSeveralOptionsTakesThemByCommas) {
   auto question = two_questions();
   std::vector<Part> parts{{.prompt = "Which?", .options = {"a", "b", "c"}, .takes_several = true}};

@@ -70,6 +70,9 @@ Result<Question> answer(Question question, const std::vector<std::string>& texts
                 fmt::format("question {} was {}", question.id, describe_withdrawal(question)));
   auto response = to_response(question, texts, free_text);
   if (!response) return fail(std::move(response.error()));
+  if (response->size() > max_response)
+    return fail(Code::too_large, fmt::format("an answer has at most {} KiB", max_response / 1024), "answer",
+                "save it in a file of the project and name the file in the answer");
   question.response = *std::move(response);
   question.status = Status::answered;
   question.answered_at = now;

@@ -87,8 +87,13 @@ test("RT-06: words said aloud are delivered and acknowledged, and said so; one t
   const { message_id } = await socket.must("message_accepted", say("hello"));
   for (const status of ["delivered", "acknowledged"]) await socket.waitFor((one) => one.type === "message_receipt" && one.message_id === message_id && one.agent_id === ada && one.status === status);
   await waitFor(async () => (await live.must(200, live.get(`/world/messages/${message_id}`))).receipts.find(({ agent_id }) => agent_id === deaf)?.status === "ignored", { what: "nobody waits for one who will never hear it" });
-  const { receipts } = await live.must(200, live.get(`/world/messages/${message_id}`));
-  assert.deepEqual(receipts, [{ agent_id: ada, status: "acknowledged" }, { agent_id: deaf, status: "ignored" }]);
+  // A receipt does not go back, whatever happens meanwhile.
+  for (let turn = 0; turn < 40; ++turn) {
+    const happening = Array.from({ length: 4 }, () => live.must(202, live.post("/world/broadcast", { data: { turn } })));
+    for (const { receipts } of await Promise.all(Array.from({ length: 8 }, () => live.must(200, live.get(`/world/messages/${message_id}`)))))
+      assert.deepEqual(receipts, [{ agent_id: ada, status: "acknowledged" }, { agent_id: deaf, status: "ignored" }]);
+    await Promise.all(happening);
+  }
 });
 
 test("RT-04, RT-05, RT-10: an agent that is woken by the bus is told who moved, what was broadcast and who left", async (t) => {
