@@ -71,13 +71,14 @@ std::vector<std::string> guarded_in_repository(const std::string& folder) {
   // is made anew has hooks and a configuration of its own.
   if (!fs::is_directory(fs::symlink_status(folder + "/.git", error)) && is_there(folder + "/.git"))
     paths.push_back(folder + "/.git");
-  auto git = common_git_folder(folder);
-  if (git.empty()) return paths;
-  for (auto each : guarded_paths())
-    if (each.starts_with(of_git)) paths.push_back(fmt::format("{}/{}", git, each.substr(of_git.size())));
+  for (const auto& git : std::set{common_git_folder(folder), own_git_place(folder)}) {
+    if (git.empty()) continue;
+    for (auto each : guarded_paths())
+      if (each.starts_with(of_git)) paths.push_back(fmt::format("{}/{}", git, each.substr(of_git.size())));
+    // As a whole: one may be added while somebody is confined.
+    paths.push_back(git + "/worktrees");
+  }
   for (auto& path : paths_in_git_settings(folder)) paths.push_back(std::move(path));
-  // As a whole: one may be added while somebody is confined.
-  paths.push_back(git + "/worktrees");
   return paths;
 }
 

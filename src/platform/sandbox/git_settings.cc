@@ -107,9 +107,14 @@ std::vector<std::string> settings_of_user() {
 
 }  // namespace
 
+std::string own_git_place(const std::string& folder) {
+  return folder_that(folder + "/.git", "gitdir: ", folder);
+}
+
 std::string common_git_folder(const std::string& folder) {
-  auto place = folder_that(folder + "/.git", "gitdir: ", folder);
-  if (place.empty()) return {};
+  auto place = own_git_place(folder);
+  std::error_code error;
+  if (place.empty() || !fs::is_regular_file(place + "/commondir", error)) return place;
   auto common = folder_that(place + "/commondir", "", place);
   return common.empty() ? place : common;
 }

@@ -5,6 +5,8 @@
 
 namespace cru {
 
+/// The `.git` of `folder`, or where such a file leads to, without links; empty if it is none. Blocks.
+std::string own_git_place(const std::string& folder);
 /// Where git keeps the settings, hooks and objects of what is checked out in `folder`, without links: its
 /// `.git`, or where such a file leads to, or of a worktree its repository's. Empty if it is none. Blocks.
 std::string common_git_folder(const std::string& folder);
