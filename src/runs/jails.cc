@@ -193,7 +193,8 @@ class FileJails final : public Jails {
   static std::vector<std::string> open_entries(const JailPlaces& places) {
     auto closed = places.guarded;
     closed.insert(closed.end(), places.guarded_links.begin(), places.guarded_links.end());
-    closed.push_back(places.root + "/.coven");
+    for (const auto* hidden : {&places.secrets, &places.ssh_folders, &places.gnupg_folders})
+      closed.insert(closed.end(), hidden->begin(), hidden->end());
     auto open = entries_but(places.root, closed);
     auto add = [&](const std::string& folder) {
       for (auto& path : entries_but(folder, closed)) open.push_back(std::move(path));
@@ -243,6 +244,8 @@ class FileJails final : public Jails {
     auto home = path_in(environment, "HOME");
     auto config = path_in(environment, "XDG_CONFIG_HOME", home + "/.config");
     auto state = path_in(environment, "XDG_STATE_HOME", home + "/.local/state");
+    // One that is made while a run is confined would be seen in it.
+    if (!home.empty()) (void)make_folder(config + "/crucible/keys", 0700);
     places.secrets.push_back(real(config + "/crucible/keys"));
     places.secrets.push_back(real(state + "/cru"));
     for (const auto& root : noted_projects(state + "/cru"))

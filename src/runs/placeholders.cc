@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/guarded_paths.h"
 #include "base/json.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
 #include "platform/files/passing_file.h"
+#include "platform/sandbox/git_settings.h"
 
 namespace cru::runs {
 namespace {
@@ -54,6 +56,18 @@ std::set<std::string> recorded(const std::string& root) {
   return made;
 }
 
+bool is_of_git(const Placeholder& each) { return each.path.starts_with(".git/"); }
+/// The end of its whole path: git's own folder may have another name.
+std::string_view end_of(const Placeholder& each) {
+  return is_of_git(each) ? each.path.substr(std::string_view(".git/").size()) : each.path;
+}
+/// Git's own folder, if what is in it has to be held. Submodules' are guarded as a whole.
+std::string git_to_hold(const std::string& folder, const std::string& root) {
+  auto git = common_git_folder(folder), whole = common_git_folder(root);
+  bool is_guarded = !whole.empty() && is_or_is_below(git, whole + "/modules");
+  return is_or_is_below(git, root) && !is_guarded ? git : std::string();
+}
+
 void remove(const std::string& path, const Placeholder& each) {
   std::error_code error;
   if (each.is_folder) {
@@ -77,13 +91,12 @@ struct Placeholders::Missing {
   std::string path;
   Placeholder what;
 
-  static void look(const std::string& folder, bool is_nested, std::vector<Missing>& into) {
+  static void look(const std::string& folder, const std::string& git, bool is_nested,
+                   std::vector<Missing>& into) {
     std::error_code error;
-    bool has_git = fs::is_directory(fs::symlink_status(folder + "/.git", error));
     for (const auto& each : placeholders) {
-      bool is_gits = each.path.starts_with(".git/");
-      if (is_gits ? !has_git : is_nested) continue;
-      auto path = fmt::format("{}/{}", folder, each.path);
+      if (is_of_git(each) ? git.empty() : is_nested) continue;
+      auto path = fmt::format("{}/{}", is_of_git(each) ? git : folder, end_of(each));
       if (!fs::exists(fs::symlink_status(path, error))) into.push_back({path, each});
     }
   }
@@ -108,8 +121,9 @@ Result<> Placeholders::hold(const std::string& uid, const std::string& folder,
   std::lock_guard lock(mutex_);
   holders_.insert(uid);
   std::vector<Missing> missing;
-  for (const auto& whole : std::set{root_, folder}) Missing::look(whole, false, missing);
-  for (const auto& nested : repositories) Missing::look(nested, true, missing);
+  for (const auto& whole : std::set{root_, folder})
+    Missing::look(whole, git_to_hold(whole, root_), false, missing);
+  for (const auto& nested : repositories) Missing::look(nested, git_to_hold(nested, root_), true, missing);
   return make(missing);
 }
 
@@ -131,7 +145,7 @@ void Placeholders::take_over(std::set<std::string> uids) {
   };
   for (const auto& path : recorded(root_))
     for (const auto& each : placeholders)
-      if (path.ends_with(fmt::format("/{}", each.path)) && !fs::exists(fs::symlink_status(path, error)) &&
+      if (path.ends_with(fmt::format("/{}", end_of(each))) && !fs::exists(fs::symlink_status(path, error)) &&
           (fs::is_directory(fs::path(path).parent_path(), error) ||
            is_made_first(fs::path(path).parent_path())))
         missing.push_back({path, each});
@@ -143,7 +157,7 @@ void Placeholders::remove_all() {
   if (made.empty()) return;
   for (const auto& path : std::views::reverse(made))  // what is in a folder goes before it
     for (const auto& each : placeholders)
-      if (path.ends_with(fmt::format("/{}", each.path))) remove(path, each);
+      if (path.ends_with(fmt::format("/{}", end_of(each)))) remove(path, each);
   (void)remove_file(record_of(root_));
 }
 

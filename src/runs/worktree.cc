@@ -93,7 +93,9 @@ class GitWorktrees final : public Worktrees {
     auto known = run_git(GitUse::looks, {"rev-parse", "--verify", "--quiet", "refs/heads/" + branch}, root);
     if (!known) return fail(known.error());
     std::vector<std::string> words{"worktree", "add", "--quiet", folder, branch};
-    if (known->exit_code != 0) words = {"worktree", "add", "--quiet", "-b", branch, folder, "HEAD"};
+    if (known->exit_code != 0)
+      // It writes no settings: a new file of them would not be guarded in the jails that there are.
+      words = {"worktree", "add", "--quiet", "--no-track", "-b", branch, folder, "HEAD"};
     auto added = run_git(GitUse::checks_out, words, root);
     if (!added) return fail(added.error());
     if (added->exit_code != 0)

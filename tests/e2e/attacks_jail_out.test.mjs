@@ -175,9 +175,9 @@ for (const machine of [undefined, "without_namespaces"])
     project.own();
     const result = await inside(project, [
       attempt("chmod", "cp /bin/true src/a && chmod 4755 src/a"), attempt("made so", `perl -MFcntl -e 'umask 0; sysopen(F, "src/b", O_CREAT|O_WRONLY, 04755) or die'`),
-      attempt("keys", "keyctl show || perl -e 'exit(syscall(250, 0, -3, 0) < 0)'"), attempt("executable", "chmod 755 src/a && src/a"),
+      attempt("by a ring", `${project.attacker} ring src/c`), attempt("keys", "keyctl show || perl -e 'exit(syscall(250, 0, -3, 0) < 0)'"), attempt("executable", "chmod 755 src/a && src/a"),
     ].join("\n"));
-    assert.deepEqual(lines(result), ["chmod refused", "made so refused", "keys refused", "executable done"]);
+    assert.deepEqual(lines(result), ["chmod refused", "made so refused", "by a ring refused", "keys refused", "executable done"]);
   });
 
 for (const machine of [undefined, "without_namespaces"])
@@ -216,4 +216,81 @@ test("the user's other terminals are not there, and a terminal of its own has it
   assert.deepEqual(lines(await inside(project, look)), ["other refused", "ptmx"]);
   assert.match((await inside(project, "tty; script -qec tty /dev/null", { flags: ["--pty"] })).said, /^\/dev\/pts\/0\s+\/dev\/pts\/1\s*$/);
   assert.doesNotMatch(other.text.stdout, /evil/);
+});
+
+for (const machine of [undefined, "without_namespaces"]) {
+  const where = machine ? "without namespaces" : "with namespaces";
+  test(`${where}, git's own folder is guarded wherever a file in its place leads to`, { skip: !machine && skip }, async (t) => {
+    const project = await jailed(t, { machine });
+    mkdirSync(project.path("vendor"));
+    project.own();
+    project.git("init", "-q", "--separate-git-dir", ".bare");
+    project.git("init", "-q", "--separate-git-dir", "vendor/lib.git", "vendor/lib");
+    const tries = {
+      hook: "mkdir -p .bare/hooks && echo evil >.bare/hooks/pre-commit", settings: "echo '#' >>.bare/config", commondir: "echo /tmp >.bare/commondir", "its folder": "mv .bare away", "the file": "echo 'gitdir: /tmp' >.git",
+      "another's settings": "echo '#' >>vendor/lib.git/config", "another's hook": "echo evil >vendor/lib.git/hooks/pre-commit",
+    };
+    const result = await inside(project, [...Object.entries(tries).map(([what, command]) => attempt(what, command)), attempt("work", machine ? "git status" : "git -c user.name=a -c user.email=a@b commit --allow-empty -qm inside")].join("\n"));
+    assert.deepEqual(lines(result), [...Object.keys(tries).map((what) => `${what} refused`), "work done"]);
+    const tree = await inside(project, [attempt("settings", "echo '#' >>$(git rev-parse --git-common-dir)/config"), attempt("work", machine ? "git status" : "git -c user.name=a -c user.email=a@b commit --allow-empty -qm inside")].join("\n"), { flags: ["--worktree"] });
+    assert.deepEqual(lines(tree), ["settings refused", "work done"]);
+    await waitFor(() => !existsSync(project.path(".bare/worktrees/cru-placeholder")), { what: "nothing is held any more" });
+  });
+
+  test(`${where}, hooks that git's configuration names are guarded in worktrees, and if the user names them for all repositories`, { skip: !machine && skip }, async (t) => {
+    const project = await jailed(t, { machine });
+    for (const folder of [".husky", ".githooks"]) {
+      mkdirSync(project.path(folder));
+      writeFileSync(project.path(folder, "theirs"), "");
+    }
+    writeFileSync(join(project.home, ".gitconfig"), "[core]\n\thooksPath = .githooks\n");
+    project.own();
+    project.git("add", "-A");
+    project.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "hooks");
+    assert.deepEqual(lines(await inside(project, attempt("for all", "echo evil >.githooks/pre-commit"))), ["for all refused"]);
+    project.git("config", "core.hooksPath", ".husky");
+    assert.deepEqual(lines(await inside(project, attempt("in a worktree", "echo evil >.husky/pre-commit"), { flags: ["--worktree"] })), ["in a worktree refused"]);
+  });
+
+  test(`${where}, the user's own settings and state are not written where the home folder is in the project`, { skip: !machine && skip }, async (t) => {
+    const project = new UserProject({ user_config: "confine: default\n", git: true });
+    t.after(() => project.close());
+    project.machine = machine;
+    const before = project.home;
+    project.home = project.path("home");
+    renameSync(before, project.home);
+    for (const [name, value] of Object.entries(project.env)) project.env[name] = String(value).replaceAll(before, project.home);
+    writeFileSync(join(project.home, ".gitconfig"), "");
+    mkdirSync(project.path("home/work"));
+    project.own();
+    await project.startDaemon();
+    const tries = {
+      settings: "echo 'confine: off' >>home/.config/crucible/config.yaml", "their folder": "mv home/.config home/away", git: "echo '#' >>home/.gitconfig", state: "echo x >$XDG_STATE_HOME/cru/made", "in it": "echo x >$XDG_STATE_HOME/cru/evil",
+    };
+    const result = await inside(project, [...Object.entries(tries).map(([what, command]) => attempt(what, command)), attempt("work", "echo x >home/work/made")].join("\n"));
+    assert.deepEqual(lines(result), [...Object.keys(tries).map((what) => `${what} refused`), "work done"]);
+  });
+}
+
+test("a repository that was found once stays guarded, however many folders an agent makes", { skip }, async (t) => {
+  const project = await jailed(t);
+  mkdirSync(project.path("src/vendor/lib"), { recursive: true });
+  project.own();
+  project.git("init", "-q", "src/vendor/lib");
+  const change = attempt("settings", "echo '#' >>src/vendor/lib/.git/config");
+  assert.deepEqual(lines(await inside(project, `${change}; mkdir src/0; cd src/0; seq 1100 | xargs mkdir`)), ["settings refused"]);
+  assert.deepEqual(lines(await inside(project, change)), ["settings refused"]);
+});
+
+test("keys that the user adds while a run is confined are not seen in it", { skip }, async (t) => {
+  const project = await jailed(t);
+  const keys = join(project.home, ".config/crucible/keys");
+  const script = `while [ ! -e go ]; do sleep 0.05; done; ${attempt("key", `cat ${keys}/late`)}`;
+  assert.equal((await project.cru("run", "--id", "early", "--detach", "--confine", "--", "sh", "-c", script)).code, 0);
+  mkdirSync(keys, { recursive: true });
+  writeFileSync(join(keys, "late"), "secret\n");
+  project.own();
+  writeFileSync(project.path("go"), "");
+  await waitFor(async () => (await project.json("show", "early")).status !== "running", { what: "it has tried" });
+  assert.deepEqual((await project.cru("logs", "early")).stdout.trim().split("\n"), ["key refused"]);
 });

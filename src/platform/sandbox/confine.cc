@@ -69,7 +69,9 @@ LandlockWishes landlock_wishes(const ConfineRequest& request, const std::string&
   if (!has_mounts && !request.folder.empty()) wishes.readable.push_back(request.folder);
   if (request.read_only) return wishes;
   if (has_mounts) {
-    if (auto cache = cache_folder(); !cache.empty()) wishes.writable.push_back(cache);
+    std::error_code error;
+    if (auto cache = std::filesystem::canonical(cache_folder(), error); !error)
+      wishes.writable.push_back(cache.string());
     wishes.writable.push_back(request.root);
     return wishes;
   }
@@ -81,6 +83,8 @@ LandlockWishes landlock_wishes(const ConfineRequest& request, const std::string&
   auto guarded = guard(all_guarded(request), {request.root});
   std::vector<std::string> closed(guarded.readonly.begin(), guarded.readonly.end());
   closed.insert(closed.end(), guarded.links.begin(), guarded.links.end());
+  for (auto& path : secret_paths(request.root))
+    if (path != request.root + "/.coven") closed.push_back(std::move(path));
   auto open = [&](const std::string& folder) {
     for (auto& path : entries_but(folder, closed)) wishes.writable.push_back(std::move(path));
   };
@@ -282,10 +286,13 @@ int confine_main(int argc, char** argv) {
   ::close_range(request->leashed ? leash + 1 : leash, ~0u, 0);
   ::signal(SIGPIPE, SIG_DFL);
   std::error_code error;
-  auto temporary = std::filesystem::temp_directory_path(error).string() + "/cru-command-XXXXXX";
+  auto everybodys = std::filesystem::temp_directory_path(error);
+  if (!error) everybodys = std::filesystem::canonical(everybodys, error);
+  auto temporary = everybodys.string() + "/cru-command-XXXXXX";
   if (error || !::mkdtemp(temporary.data()))
     return refuse(*request, system_error(errno, "make " + temporary).message, cannot_confine);
   auto absent = absent_of(all_guarded(*request));
+  std::erase_if(absent, [&](const auto& path) { return !is_or_is_below(path, request->root); });
   // Whoever enters the namespaces cannot remove the folder any more: it is a mount point there.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   pid_t warden = ::fork();

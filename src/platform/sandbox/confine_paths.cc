@@ -11,9 +11,11 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "base/guarded_paths.h"
 #include "platform/files/files.h"
+#include "platform/files/passing_file.h"
 #include "platform/sandbox/git_settings.h"
 
 namespace cru {
@@ -55,23 +57,28 @@ std::vector<std::string> guarded_in(const std::string& root) {
     if (!each.starts_with(".git/")) paths.push_back(fmt::format("{}/{}", root, each));
   }
   for (auto& path : guarded_in_repository(root)) paths.push_back(std::move(path));
+  // The user's own settings say whether anybody is confined; they are in the project if the home folder is.
+  if (auto config = home_folder("XDG_CONFIG_HOME", "/.config"); !config.empty())
+    paths.push_back(config + "/crucible");
   return paths;
 }
 
 std::vector<std::string> guarded_in_repository(const std::string& folder) {
+  constexpr std::string_view of_git = ".git/";
   std::vector<std::string> paths;
   std::error_code error;
-  // A worktree or a submodule: the file says where git finds its settings. A repository that is made anew has
-  // hooks and a configuration of its own.
-  if (!fs::is_directory(fs::symlink_status(folder + "/.git", error))) {
-    if (is_there(folder + "/.git")) paths.push_back(folder + "/.git");
-    return paths;
+  // A link, or the file of a worktree or a submodule: it says where git finds its settings. A repository that
+  // is made anew has hooks and a configuration of its own.
+  if (!fs::is_directory(fs::symlink_status(folder + "/.git", error)) && is_there(folder + "/.git"))
+    paths.push_back(folder + "/.git");
+  for (const auto& git : std::set{common_git_folder(folder), own_git_place(folder)}) {
+    if (git.empty()) continue;
+    for (auto each : guarded_paths())
+      if (each.starts_with(of_git)) paths.push_back(fmt::format("{}/{}", git, each.substr(of_git.size())));
+    // As a whole: one may be added while somebody is confined.
+    paths.push_back(git + "/worktrees");
   }
-  for (auto each : guarded_paths())
-    if (each.starts_with(".git/")) paths.push_back(fmt::format("{}/{}", folder, each));
   for (auto& path : paths_in_git_settings(folder)) paths.push_back(std::move(path));
-  // As a whole: one may be added while somebody is confined.
-  paths.push_back(folder + "/.git/worktrees");
   return paths;
 }
 
@@ -82,11 +89,15 @@ std::string own_git_folder(const std::string& root, const std::string& folder) {
   if (!fs::is_regular_file(fs::symlink_status(folder + "/.git", error))) return {};
   auto text = read_file(folder + "/.git", 8192);
   if (!text || !text->starts_with(key)) return {};
-  auto place = fs::canonical(text->substr(key.size(), text->find('\n') - key.size()), error);
-  return !error && place.parent_path() == root + "/.git/worktrees" ? place.string() : std::string();
+  auto place =
+      fs::canonical(fs::path(folder) / text->substr(key.size(), text->find('\n') - key.size()), error);
+  auto git = common_git_folder(root);
+  return !error && !git.empty() && place.parent_path() == git + "/worktrees" ? place.string() : std::string();
 }
 
-std::vector<std::string> nested_repositories(const std::string& root) {
+namespace {
+
+std::vector<std::string> search_repositories(const std::string& root) {
   constexpr size_t most_folders = 1000, most_found = 64;  // a few milliseconds
   constexpr int deepest = 6;
   std::vector<std::string> found, level{root};
@@ -106,6 +117,27 @@ std::vector<std::string> nested_repositories(const std::string& root) {
     std::ranges::sort(next);
     level = std::move(next);
   }
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> nested_repositories(const std::string& root) {
+  constexpr size_t most_known = 256;
+  auto found = search_repositories(root);
+  if (!is_there(root + "/.coven")) return found;
+  // A search that ends early, because somebody has made many folders, loses none that was found before.
+  auto record = root + "/.coven/repositories";
+  auto text = read_file(record, 1u << 20);
+  std::string known = text ? *text : std::string(), now;
+  std::istringstream lines(known);
+  for (std::string path; std::getline(lines, path);)
+    if (is_or_is_below(path, root) && is_there(path + "/.git") &&
+        std::ranges::find(found, path) == found.end())
+      found.push_back(path);
+  if (found.size() > most_known) found.resize(most_known);
+  for (const auto& path : found) now += path + "\n";
+  if (now != known) (void)replace_passing_file(record, now, 0600);
   return found;
 }
 

@@ -11,7 +11,8 @@ namespace cru {
 /// except those that are hidden, and what git keeps of its worktrees.
 std::vector<std::string> guarded_in(const std::string& root);
 /// Folders below `root` that have a `.git`: repositories, submodules, worktrees. The nearest first; what is
-/// deeper or later than a bounded search comes to is not found.
+/// deeper or later than a bounded search comes to is not found, unless it was before: a project remembers
+/// them.
 std::vector<std::string> nested_repositories(const std::string& root);
 /// What of git's may not be changed in a folder that has a `.git`.
 std::vector<std::string> guarded_in_repository(const std::string& folder);

@@ -301,6 +301,36 @@ TEST(NestedRepositories, AreFoundTheNearestFirstAndWithinBounds) {
   EXPECT_EQ(nested_repositories(folder.path()), (std::vector<std::string>{at("/a"), at("/z"), at("/a/b")}));
 }
 
+TEST(NestedRepositories, ThatWereFoundOnceAreKnownForAsLongAsTheyAreThere) {
+  TemporaryFolder folder;
+  for (auto path : {"/.coven", "/z/y/.git", "/z/gone/.git"}) fs::create_directories(folder.path() + path);
+  EXPECT_EQ(nested_repositories(folder.path()).size(), 2u);
+  for (int number = 0; number < 1000; ++number)
+    fs::create_directories(folder.path() + "/a/" + std::to_string(number));
+  fs::remove_all(folder.path() + "/z/gone");
+  EXPECT_EQ(nested_repositories(folder.path()), std::vector<std::string>{folder.path() + "/z/y"});
+}
+
+TEST(Landlock, AllowsNothingThroughALink) {
+  if (landlock_version() == 0) GTEST_SKIP() << "no Landlock here";
+  TemporaryFolder folder;
+  fs::create_directories(folder / "theirs/in");
+  fs::create_directory(folder / "own");
+  fs::create_directory_symlink(folder / "theirs", folder / "link");
+  pid_t child = ::fork();
+  if (child == 0) {
+    LandlockWishes wishes;
+    wishes.writable = {folder / "own", folder / "link", folder / "link/in"};
+    if (!apply_landlock(wishes)) ::_exit(99);
+    auto makes = [&](const char* path) { return ::mkdir((folder / path).c_str(), 0700) == 0; };
+    ::_exit((makes("own/a") ? 1 : 0) | (makes("theirs/a") ? 2 : 0) | (makes("theirs/in/a") ? 4 : 0));
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+}
+
 TEST(SocketsOfUser, AreThoseThatTheUserMayWriteToWhoeverListens) {
   TemporaryFolder folder;
   auto path = folder / "socket";

@@ -69,10 +69,11 @@ void FilterProgram::refuse_with_both(long call, int first, uint32_t first_mask, 
   answer(SECCOMP_RET_ALLOW);
 }
 
-void FilterProgram::refuse_value(long call, int argument, uint32_t value, int reason) {
-  begin(call, 4);
+void FilterProgram::refuse_either(long call, int argument, uint32_t value, uint32_t other, int reason) {
+  begin(call, 5);
   load(argument);
-  skip(BPF_JEQ, value, 0, 1);
+  skip(BPF_JEQ, value, 1, 0);
+  skip(BPF_JEQ, other, 0, 1);
   answer(refusal(reason));
   answer(SECCOMP_RET_ALLOW);
 }

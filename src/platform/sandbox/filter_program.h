@@ -24,8 +24,8 @@ class FilterProgram {
   void refuse_with(long call, int argument, uint32_t mask, int reason);
   /// If any of `first_mask` is in one argument and any of `mask` in another.
   void refuse_with_both(long call, int first, uint32_t first_mask, int argument, uint32_t mask, int reason);
-  /// If an argument is this value.
-  void refuse_value(long call, int argument, uint32_t value, int reason);
+  /// If an argument is one of two values.
+  void refuse_either(long call, int argument, uint32_t value, uint32_t other, int reason);
   /// Unless an argument, of which the low half counts, is 0: the caller itself.
   void refuse_for_others(long call, int argument, int reason);
   /// The same, if another argument, a pointer, is given too.

@@ -81,11 +81,53 @@ void look(const fs::path& file, const std::string& folder, int depth, std::vecto
   }
 }
 
+/// The folder at `path`, or that a file there names behind `key`; relative ones are so to `folder`.
+std::string folder_that(const fs::path& path, std::string_view key, const fs::path& folder) {
+  std::error_code error;
+  auto found = path;
+  if (!fs::is_directory(path, error)) {
+    auto text = read_file(path.string(), 8192);
+    if (!text || !text->starts_with(key)) return {};
+    found = folder / trimmed(text->substr(key.size(), text->find('\n') - key.size()));
+  }
+  found = fs::canonical(found, error);
+  return !error && fs::is_directory(found, error) ? found.string() : std::string();
+}
+
+/// For all of the user's repositories. A folder of hooks that they name is looked for in each.
+std::vector<std::string> settings_of_user() {
+  std::vector<std::string> files;
+  std::string home = ::getenv("HOME") ? ::getenv("HOME") : "";
+  std::string config = ::getenv("XDG_CONFIG_HOME") ? ::getenv("XDG_CONFIG_HOME") : "";
+  if (!config.starts_with('/') && home.starts_with('/')) config = home + "/.config";
+  if (home.starts_with('/')) files.push_back(home + "/.gitconfig");
+  if (config.starts_with('/')) files.push_back(config + "/git/config");
+  return files;
+}
+
 }  // namespace
+
+std::string own_git_place(const std::string& folder) {
+  return folder_that(folder + "/.git", "gitdir: ", folder);
+}
+
+std::string common_git_folder(const std::string& folder) {
+  auto place = own_git_place(folder);
+  std::error_code error;
+  if (place.empty() || !fs::is_regular_file(place + "/commondir", error)) return place;
+  auto common = folder_that(place + "/commondir", "", place);
+  return common.empty() ? place : common;
+}
 
 std::vector<std::string> paths_in_git_settings(const std::string& folder) {
   std::vector<std::string> paths;
-  for (const auto* name : {"config", "config.worktree"}) look(folder + "/.git/" + name, folder, 0, paths);
+  auto own = common_git_folder(folder);
+  if (own.empty()) return paths;
+  for (const auto* name : {"/config", "/config.worktree"}) look(own + name, folder, 0, paths);
+  for (const auto& file : settings_of_user()) {
+    paths.push_back(file);
+    look(file, folder, 0, paths);
+  }
   return paths;
 }
 

@@ -101,7 +101,7 @@ class Guarding {
       guard_.trouble = fmt::format("{} leads to {}, which contains what may be written", path, place);
       return;
     }
-    if (!is_below_root(place)) return;
+    if (!is_below_root(place) || is_guarded(place)) return;
     bool is_new = guard_.readonly.insert(place).second;
     std::error_code error;
     if (is_new && fs::is_directory(fs::symlink_status(place, error))) folders_to_search_.push_back(place);

@@ -104,9 +104,9 @@ bool hide(const std::string& path, const std::vector<std::string>& shown) {
   return good && mount_at(nullptr, path, nullptr, flags | MS_REMOUNT | MS_RDONLY, options);
 }
 
-/// Mounted upon itself: the kernel lets nobody move or remove a mount point.
+/// Mounted upon itself: the kernel lets nobody move or remove a mount point. False also if it has gone: then
+/// somebody could make it.
 bool keep(const std::string& path, bool readonly) {
-  if (::access(path.c_str(), F_OK) != 0) return true;
   auto tree = clone_tree(path);
   return tree && (!readonly || make_readonly(tree.get(), "", AT_EMPTY_PATH)) && put_tree(tree, path);
 }
@@ -239,7 +239,7 @@ bool mount_own_proc() {
   if (::geteuid() != 0) return true;
   // A superuser could have the kernel run something for him, outside.
   for (std::string path : {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"})
-    if (!keep(path, true)) return false;
+    if (::access(path.c_str(), F_OK) == 0 && !keep(path, true)) return false;
   return true;
 }
 
