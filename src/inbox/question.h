@@ -47,7 +47,7 @@ enum class FreeText { allowed, refused };
 ///  - an option, by its text (in any case) or its number from 1: that option;
 ///  - for a permission: "allow", "deny" or "deny: reason", and nothing else;
 ///  - otherwise the text itself, unless options are offered and free text is refused.
-/// Errors: already_answered; conflict (expired: its asker has ended); invalid_argument.
+/// Errors: already_answered; conflict (expired: its asker has ended); invalid_argument; too_large.
 Result<Question> answer(Question question, const std::vector<std::string>& texts, Time now,
                         FreeText free_text = FreeText::allowed);
 
