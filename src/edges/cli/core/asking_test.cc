@@ -15,7 +15,7 @@ json::object one_question() {
   return {{"prompt", "Ship it?"}, {"options", json::array{"yes", "no"}}, {"questions", json::array()}};
 }
 
-TEST(Asking, ShowsEveryOptionOfEveryQuestionWithItsNumber) {
+TEST(AskingAtTheTerminal, ShowsEveryOptionOfEveryQuestionWithItsNumber) {
   EXPECT_EQ(
       asked_text(two_questions()),
       "2 questions\n1. Which DB?\n   1) SQLite — one file\n   2) Postgres\n2. Which tests?\n   1) unit\n"
@@ -25,7 +25,7 @@ TEST(Asking, ShowsEveryOptionOfEveryQuestionWithItsNumber) {
   EXPECT_EQ(options_in_short(two_questions()), "1. SQLite, Postgres; 2. unit, e2e");
 }
 
-TEST(Asking, TakesOneAnswerAfterAnother) {
+TEST(AskingAtTheTerminal, TakesOneAnswerAfterAnother) {
   AnswerSheet sheet(two_questions());
   EXPECT_EQ(sheet.prompt(), "1 of 2: Which DB?\n  1) SQLite — one file\n  2) Postgres\nanswer 1: ");
   EXPECT_EQ(sheet.take("2"), "");
@@ -36,7 +36,7 @@ TEST(Asking, TakesOneAnswerAfterAnother) {
   EXPECT_EQ(to_text(sheet.body()), R"({"answers":["Postgres","e2e, unit"],"only_options":true})");
 }
 
-TEST(Asking, AnAnswerThatWasNotOfferedIsSentOnlyIfItIsMeant) {
+TEST(AskingAtTheTerminal, AnAnswerThatWasNotOfferedIsSentOnlyIfItIsMeant) {
   AnswerSheet sheet(one_question());
   EXPECT_EQ(sheet.prompt(), "answer: ");
   EXPECT_EQ(sheet.take("yse"), "\"yse\" is not one of the options. Send it in your own words? [y/N] ");
@@ -47,7 +47,7 @@ TEST(Asking, AnAnswerThatWasNotOfferedIsSentOnlyIfItIsMeant) {
   EXPECT_EQ(to_text(sheet.body()), R"({"answers":["later"],"only_options":false})");
 }
 
-TEST(Asking, APermissionTakesAReason) {
+TEST(AskingAtTheTerminal, APermissionTakesAReason) {
   json::object permission{{"kind", "permission"}, {"prompt", "Allow Bash: ls"}};
   permission["options"] = json::array{"allow", "deny"};
   AnswerSheet sheet(permission);

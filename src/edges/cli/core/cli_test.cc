@@ -370,10 +370,10 @@ TEST_F(Cli, ARunsOnlyQuestionIsAnsweredByItsName) {
   EXPECT_EQ(answered.out, "answered nightly with \"yes\": delivered\n");
   EXPECT_EQ(daemon.requests().back().target, "/questions/q-2/answer");
   EXPECT_EQ(parse_json(daemon.requests().back().body)->as_object(),
-            (json::object{{"answer", "yes"}, {"only_options", true}}));
+            (json::object{{"answers", json::array{"yes"}}, {"only_options", true}}));
   cru({"questions", "answer", "q-2", "perhaps", "--free-text"});
   EXPECT_EQ(parse_json(daemon.requests().back().body)->as_object(),
-            (json::object{{"answer", "perhaps"}, {"only_options", false}}));
+            (json::object{{"answers", json::array{"perhaps"}}, {"only_options", false}}));
   auto several = cru({"questions", "answer", "other", "yes"});
   EXPECT_EQ(several.code, 2);
   EXPECT_NE(several.err.find("q-3, q-4"), std::string::npos) << several.err;

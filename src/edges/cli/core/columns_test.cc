@@ -10,7 +10,7 @@
 namespace cru::cli {
 namespace {
 
-const Time midday = from_millis(1763208000000);
+const Time shown_at = from_millis(1763208000000);
 
 std::vector<std::string_view> ps_columns() {
   return {"task_id", "status", "badge", "pid", "exit_code", "last_seq", "spent", "started_at", "command"};
@@ -23,7 +23,7 @@ json::array runs() {
            {"exit_code", nullptr},
            {"last_seq", 48212},
            {"spent", "12.4k tok $0.31"},
-           {"started_at", to_rfc3339(midday - 3min)},
+           {"started_at", to_rfc3339(shown_at - 3min)},
            {"command", "claude: fix the login bug, and write tests for every case that you find"}},
           {{"task_id", "nightly"},
            {"status", "completed"},
@@ -31,11 +31,11 @@ json::array runs() {
            {"pid", 123457},
            {"exit_code", 0},
            {"last_seq", 3},
-           {"started_at", to_rfc3339(midday - 10h)},
+           {"started_at", to_rfc3339(shown_at - 10h)},
            {"command", "make"}}};
 }
 std::string shown(size_t width) {
-  return table(ps_columns(), runs(), {.tty = true, .width = width, .now = midday});
+  return table(ps_columns(), runs(), {.tty = true, .width = width, .now = shown_at});
 }
 
 size_t widest(std::string_view text) {

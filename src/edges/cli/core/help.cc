@@ -136,11 +136,11 @@ const std::vector<HelpGroup>& groups() {
         {"guardrails", "check a command against the rules"}}},
       {"Project",
        {{"notes search|list|read|index|status", "the project's markdown"},
-        {"hooks install|uninstall|status, mcp", "connect Claude Code, Codex or another MCP client"},
+        {"hooks install|uninstall|status, mcp", "connect Claude Code, Codex, MCP clients"},
         {"trust, untrust", "let in what the repository brings, or keep it out"}}},
       {"cru",
        {{"open, pair, pair redeem|list|revoke", "the web page; give another place your rights"},
-        {"daemon start|stop|restart|status|logs|run|adopt", "other commands start it by themselves"},
+        {"daemon start|stop|restart|status|logs|run|adopt", "it starts by itself"},
         {"config, config path, doctor", "settings, and what is wrong with them"},
         {"demo, completion, version", "a tour, shell completions, the version"}}},
   };
@@ -169,8 +169,11 @@ std::set<std::string> paths_of(std::string_view verbs) {
 }
 
 std::string overview_line(std::string_view verbs, std::string_view purpose) {
-  // A long list of verbs has its purpose below it: the column stays narrow.
+  // A long list of verbs has its purpose right behind it, or below it: the column stays narrow.
   constexpr size_t width = 18;
+  auto have = display_width(verbs);
+  if (have > width && have + 4 + display_width(purpose) <= page_width)
+    return fmt::format("  {}  {}\n", verbs, purpose);
   return line(std::string(verbs), std::string(purpose), width);
 }
 
@@ -201,10 +204,9 @@ std::string help_overview(std::span<const Command> commands) {
         out += overview_line(command.path, command.summary);
   }
   out +=
-      "\nEvery command has --help, --json, --project DIR and --no-color.\n"
-      "A noun alone lists: cru locks. Exit codes: 0 success, 1 failure, 2 usage error,\n"
-      "3 not found, 4 denied, 5 daemon unreachable, 6 the run failed, 7 timeout,\n"
-      "8 waits for your trust, 130 interrupted.\n";
+      "\nEvery command has --help, --json, --project DIR, --no-color. cru NOUN lists.\n"
+      "Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 denied, 5 daemon\n"
+      "unreachable, 6 the run failed, 7 timeout, 8 waits for trust, 130 interrupted.\n";
   return out;
 }
 

@@ -60,8 +60,8 @@ TEST(Sentences, ShowARunAsAPersonAsksForIt) {
             "  exit code  2\n"
             "  started    3m ago\n"
             "  output     1 line: cru logs nightly\n"
-            "  needs you  1 question: cru questions\n"
-            "  spent      2.6k tok\n");
+            "  spent      2.6k tok\n"
+            "  needs you  1 question: cru questions\n");
   run["status"] = "killed";
   EXPECT_TRUE(run_page(run, {}).starts_with("nightly was killed"));
   run["status"] = "running";

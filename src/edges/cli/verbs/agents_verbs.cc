@@ -267,7 +267,7 @@ void add_agents_commands(std::vector<Command>& table) {
                   .repeats = true},
                  {.name = "user", .summary = "create it for all your projects, not only this one"}},
        .examples = {"cru agents new release-notes --description \"Writes release notes\"",
-                    "cru agents new fixer --permit FilesystemWrite --permit ProcessSpawn --model opus"},
+                    "cru agents new fixer --permit FilesystemWrite --model opus"},
        .run = new_verb});
 }
 

@@ -169,8 +169,7 @@ void add_handoff_commands(std::vector<Command>& table) {
   table.push_back(std::move(show));
   auto write = generic_command("write_handoff");
   write.group = "Coordination";
-  write.examples = {
-      "cru handoffs write \"the parser is done\" --next-steps \"wire it up\" --relevant-files src/parser.cc"};
+  write.examples = {"cru handoffs write \"the parser is done\" --relevant-files src/parser.cc"};
   table.push_back(std::move(write));
 }
 
