@@ -29,7 +29,7 @@ TEST(Help, FitsATerminalOf80Columns) {
 
 TEST(Help, HasEveryVerbOnOneScreen) {
   auto page = help_overview(all_commands());
-  EXPECT_LE(std::ranges::count(page, '\n'), 44) << page;
+  EXPECT_LE(std::ranges::count(page, '\n'), 46) << page;
 }
 
 }  // namespace
