@@ -1,7 +1,7 @@
 // Ways out of the jail that were once open, each by a real process of an ordinary user.
 import assert from "node:assert/strict";
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { waitFor } from "./harness.mjs";
 import { giveAway, UserProject } from "./harness/ordinary_user.mjs";
@@ -57,17 +57,19 @@ for (const machine of [undefined, "without_namespaces"]) {
   const where = machine ? "without namespaces" : "with namespaces";
   test(`${where}, folders above guarded paths stay where they are`, { skip: !machine && skip }, async (t) => {
     const project = await jailed(t, { machine });
-    project.git("worktree", "add", "-q", "../tree-of-a-person");
-    t.after(() => rmSync(join(project.root, "../tree-of-a-person"), { recursive: true, force: true }));
+    // A name of its own: other suites may run on this machine at the same time.
+    const tree = `${basename(project.root)}-tree`;
+    project.git("worktree", "add", "-q", `../${tree}`);
+    t.after(() => rmSync(join(project.root, `../${tree}`), { recursive: true, force: true }));
     mkdirSync(project.path("vendor/lib"), { recursive: true });
     project.git("init", "-q", "vendor/lib");
     project.own();
     const swap = (path) => attempt(path, `mv ${path} ${path}-away && mkdir -p ${path}`);
-    const paths = ["vendor", "vendor/lib", "vendor/lib/.git", ".git", ".git/worktrees", ".git/worktrees/tree-of-a-person"];
+    const paths = ["vendor", "vendor/lib", "vendor/lib/.git", ".git", ".git/worktrees", `.git/worktrees/${tree}`];
     const result = await inside(project, [
       ...paths.map(swap), attempt("the project", `mv "$PWD" "$PWD-away"`),
       attempt("exchange", `perl -e 'my ($one, $other) = ("vendor", "README"); exit(syscall(316, -100, $one, -100, $other, 2) == 0 ? 0 : 1)'`),
-      attempt("commondir", "echo /tmp >.git/worktrees/tree-of-a-person/commondir"),
+      attempt("commondir", `echo /tmp >.git/worktrees/${tree}/commondir`),
       attempt("work", "echo x >>README"), ...(machine ? [] : [attempt("beside", "echo x >vendor/lib/made && git -C vendor/lib add made")]),
     ].join("\n"));
     assert.deepEqual(lines(result), [...paths.map((path) => `${path} refused`), "the project refused", "exchange refused", "commondir refused", "work done", ...(machine ? [] : ["beside done"])]);
