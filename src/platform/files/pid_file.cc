@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "platform/files/files.h"
@@ -229,9 +231,30 @@ std::string claim_to(const std::string& root, const std::string& kind) {
   return fmt::format("{}:{}:{}:{}", kind, status.st_dev, status.st_ino, root);
 }
 
+/// Whether the process is dead but for threads that have still to end: its locks go with the last of them.
+bool is_ending(pid_t pid) {
+  auto stat = read_file(fmt::format("/proc/{}/stat", pid), 4096);
+  if (!stat) return true;  // gone meanwhile
+  auto name_end = stat->rfind(") ");
+  return name_end != std::string::npos && stat->substr(name_end + 2).starts_with('Z');
+}
+
 }  // namespace
 
 Result<ServingLock> ServingLock::take(const std::string& root, const Fd& state, const std::string& kind) {
+  constexpr auto patience = std::chrono::seconds(5);
+  constexpr auto pause = std::chrono::milliseconds(5);
+  using Clock = std::chrono::steady_clock;
+  for (auto end = Clock::now() + patience;; std::this_thread::sleep_for(pause)) {
+    auto lock = take_once(root, state, kind);
+    if (lock || lock.error().code != Code::conflict || Clock::now() > end) return lock;
+    auto holder = server_of(root, kind);
+    if (holder && (holder->pid == 0 || !is_ending(holder->pid))) return lock;
+  }
+}
+
+Result<ServingLock> ServingLock::take_once(const std::string& root, const Fd& state,
+                                           const std::string& kind) {
   ServingLock lock;
   lock.kind_ = kind;
   auto what = claim_to(root, kind);

@@ -76,7 +76,8 @@ std::optional<PidFileHolder> claimant_of(const std::string& file, const std::str
 class ServingLock {
  public:
   /// `state` is the project's `.coven`, held open. Outcomes: those of PidFile::take. A claim that cannot be
-  /// noted, for want of a home, is gone without.
+  /// noted, for want of a home, is gone without. A holder that was killed and has threads that are still
+  /// ending is waited for.
   static Result<ServingLock> take(const std::string& root, const Fd& state, const std::string& kind);
   /// Whether the pid file is still there; `take_again` makes it again where it was removed.
   bool is_there(const Fd& state) const { return file_.is_at(state, kind_ + ".pid"); }
@@ -84,6 +85,8 @@ class ServingLock {
   void reset();
 
  private:
+  static Result<ServingLock> take_once(const std::string& root, const Fd& state, const std::string& kind);
+
   std::string kind_;
   PidFile file_;
   Claim claim_;

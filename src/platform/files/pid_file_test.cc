@@ -1,14 +1,18 @@
 #include "platform/files/pid_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
+#include <thread>
 
 #include "platform/files/beneath.h"
 #include "platform/files/family_lock.h"
@@ -93,6 +97,44 @@ TEST_F(PidFiles, IsFreeWhenItsHolderIsDeadThoughAChildOfItsLives) {
   ::kill(child, SIGKILL);
   ::close(ends[0]);
   ::close(ends[1]);
+}
+
+// After kill -9 the first thread may be gone while another still ends, and the kernel keeps the lock until
+// then.
+TEST_F(PidFiles, AProjectWhoseServerIsEndingIsWaitedFor) {
+  int ready[2], end[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  ASSERT_EQ(::pipe(end), 0);
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::close(end[1]);
+    static auto lock = ServingLock::take(folder_, held_, "x");
+    std::thread([fd = end[0]] {
+      char byte;
+      (void)!::read(fd, &byte, 1);
+      ::_exit(0);
+    }).detach();
+    (void)!::write(ready[1], lock ? "y" : "n", 1);
+    ::syscall(SYS_exit, 0);  // of this thread alone
+  }
+  ::close(end[0]);
+  char taken = 0;
+  ASSERT_EQ(::read(ready[0], &taken, 1), 1);
+  ASSERT_EQ(taken, 'y');
+  auto state = [&] { return read_file(fmt::format("/proc/{}/stat", child), 4096).value_or(""); };
+  while (!state().contains(") Z")) std::this_thread::yield();
+  std::atomic<bool> done = false;
+  Result<ServingLock> lock = fail(Code::internal, "not tried");
+  std::thread other([&] {
+    lock = ServingLock::take(folder_, held_, "x");
+    done = true;
+  });
+  EXPECT_FALSE(done);
+  ::close(end[1]);
+  other.join();
+  EXPECT_TRUE(lock) << lock.error().message;
+  ::waitpid(child, nullptr, 0);
+  for (int fd : {ready[0], ready[1]}) ::close(fd);
 }
 
 TEST_F(PidFiles, NothingButAPlainFileIsTaken) {
