@@ -11,6 +11,7 @@
 
 #include "base/guarded_paths.h"
 #include "base/json.h"
+#include "platform/files/beneath.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
 #include "platform/files/passing_file.h"
@@ -61,27 +62,54 @@ bool is_of_git(const Placeholder& each) { return each.path.starts_with(".git/");
 std::string_view end_of(const Placeholder& each) {
   return is_of_git(each) ? each.path.substr(std::string_view(".git/").size()) : each.path;
 }
+std::string real_path(const std::string& path) {
+  std::error_code error;
+  auto real = fs::weakly_canonical(path, error);
+  return error ? path : real.string();
+}
 /// Git's own folder, if what is in it has to be held. Submodules' are guarded as a whole.
 std::string git_to_hold(const std::string& folder, const std::string& root) {
-  auto git = common_git_folder(folder), whole = common_git_folder(root);
+  auto git = real_path(common_git_folder(folder)), whole = real_path(common_git_folder(root));
   bool is_guarded = !whole.empty() && is_or_is_below(git, whole + "/modules");
   return is_or_is_below(git, root) && !is_guarded ? git : std::string();
 }
 
+/// A name in a folder that is held open and was reached through no link: whoever is jailed already may put
+/// one anywhere above it meanwhile, and have us make or remove something elsewhere.
+struct HeldName {
+  Fd folder;
+  std::string path;
+
+  static Result<HeldName> at(const std::string& path) {
+    auto top = open_folder("/");
+    if (!top) return fail(std::move(top.error()));
+    auto above = fs::path(path).parent_path();
+    auto folder = open_beneath(*top, above.relative_path().string(), BeneathAs::place, BeneathLinks::refused);
+    if (!folder) return fail(system_error(folder.error().value(), "open " + above.string()));
+    auto held = fmt::format("/proc/self/fd/{}/{}", folder->get(), fs::path(path).filename().string());
+    return HeldName{*std::move(folder), std::move(held)};
+  }
+};
+
 void remove(const std::string& path, const Placeholder& each) {
+  auto name = HeldName::at(path);
+  if (!name) return;
   std::error_code error;
   if (each.is_folder) {
-    if (fs::is_directory(fs::symlink_status(path, error))) (void)remove_empty_folder(path);
-  } else if (auto text = read_file(path, max_record); text && *text == each.content) {
-    (void)remove_file(path);
+    if (fs::is_directory(fs::symlink_status(name->path, error))) (void)remove_empty_folder(name->path);
+  } else if (auto text = read_file(name->path, max_record); text && *text == each.content) {
+    (void)remove_file(name->path);
   }
 }
 
 /// Somebody else who made it in the same instant holds the place as well.
 Result<> make_one(const std::string& path, const Placeholder& each) {
-  auto made = each.is_folder ? make_single_folder(path, 0755) : create_passing_file(path, each.content, 0644);
+  auto name = HeldName::at(path);
+  if (!name) return fail(std::move(name.error()));
+  auto made = each.is_folder ? make_single_folder(name->path, 0755)
+                             : create_passing_file(name->path, each.content, 0644);
   std::error_code error;
-  if (made || fs::exists(fs::symlink_status(path, error))) return {};
+  if (made || fs::exists(fs::symlink_status(name->path, error))) return {};
   return made;
 }
 
@@ -121,7 +149,7 @@ Result<> Placeholders::hold(const std::string& uid, const std::string& folder,
   std::lock_guard lock(mutex_);
   holders_.insert(uid);
   std::vector<Missing> missing;
-  for (const auto& whole : std::set{root_, folder})
+  for (const auto& whole : std::set{real_path(root_), real_path(folder)})
     Missing::look(whole, git_to_hold(whole, root_), false, missing);
   for (const auto& nested : repositories) Missing::look(nested, git_to_hold(nested, root_), true, missing);
   return make(missing);

@@ -46,6 +46,23 @@ TEST_F(PlaceholdersTest, LeaveWhatPeopleMadeEmptyOrNot) {
   EXPECT_FALSE(is_there(".codex"));
 }
 
+// An agent that is confined already may replace a folder that it can write by a link to anywhere.
+TEST_F(PlaceholdersTest, AreNeitherMadeNorRemovedThroughALink) {
+  namespace fs = std::filesystem;
+  ASSERT_TRUE(make_folder(root / "nested/.git"));
+  ASSERT_TRUE(held.hold("one", root.path(), {root / "nested"}));
+  ASSERT_TRUE(is_there("nested/.git/hooks"));
+  TemporaryFolder elsewhere;
+  ASSERT_TRUE(make_folder(elsewhere / ".git/modules"));  // somebody's own, and empty
+  fs::rename(root / "nested", root / "moved");
+  fs::create_symlink(elsewhere.path(), root / "nested");
+  Placeholders next(root.path());
+  next.take_over({"one"});
+  EXPECT_FALSE(fs::exists(elsewhere / ".git/hooks"));
+  next.let_go("one");
+  EXPECT_TRUE(fs::exists(elsewhere / ".git/modules"));
+}
+
 TEST_F(PlaceholdersTest, ThatADeadDaemonLeftAreTakenOver) {
   ASSERT_TRUE(held.hold("one", root.path()));
   ASSERT_TRUE(held.hold("two", root.path()));

@@ -117,7 +117,8 @@ int become(const ConfineRequest& request, const std::string& temporary, Namespac
                   confined.error().message +
                       "; without it, commands require the permissions FilesystemWrite and NetworkAccess",
                   cannot_confine);
-  if (!filter_calls(spaces.mounts) && must)
+  // Mounts that hide and guard mean nothing to whoever may make others.
+  if (!filter_calls(spaces.mounts) && (must || spaces.mounts))
     return refuse(request, system_error(errno, "filter system calls").message, cannot_confine);
   if (request.no_network)
     if (auto closed = refuse_sockets(spaces.network); !closed)

@@ -14,13 +14,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int most_links = 40;                        // as many as the kernel follows
-constexpr size_t most_entries = 4000;                 // of all guarded folders, in which links are looked for
 constexpr std::string_view not_searched = "objects";  // of git: many, and never links
 
 class Guarding {
  public:
-  Guarding(const std::vector<std::string>& roots, bool with_content)
-      : roots_(roots), with_content_(with_content) {}
+  Guarding(const std::vector<std::string>& roots, bool with_content, size_t most_entries)
+      : roots_(roots), with_content_(with_content), most_entries_(most_entries) {}
 
   Guard all(const std::vector<std::string>& paths) {
     for (const auto& path : paths) walk(path);
@@ -110,7 +109,12 @@ class Guarding {
   void search(const std::string& folder) {
     std::error_code error;
     for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-      if (++entries_ > most_entries) return;
+      if (++entries_ > most_entries_) {
+        guard_.trouble = fmt::format(
+            "{} and other guarded folders have more than {} files, too many to find every link in them",
+            folder, most_entries_);
+        return folders_to_search_.clear();
+      }
       std::error_code gone;
       auto status = at->symlink_status(gone);
       if (fs::is_symlink(status)) walk(at->path().string());
@@ -121,6 +125,7 @@ class Guarding {
 
   const std::vector<std::string>& roots_;
   const bool with_content_;
+  const size_t most_entries_;
   Guard guard_;
   std::deque<std::string> folders_to_search_;
   std::vector<std::pair<std::string, std::string>> missing_;
@@ -129,12 +134,13 @@ class Guarding {
 
 }  // namespace
 
-Guard guard(const std::vector<std::string>& paths, const std::vector<std::string>& roots) {
-  return Guarding(roots, true).all(paths);
+Guard guard(const std::vector<std::string>& paths, const std::vector<std::string>& roots,
+            size_t most_entries) {
+  return Guarding(roots, true, most_entries).all(paths);
 }
 
 Guard guard_places(const std::vector<std::string>& paths, const std::vector<std::string>& roots) {
-  return Guarding(roots, false).all(paths);
+  return Guarding(roots, false, 0).all(paths);
 }
 
 }  // namespace cru

@@ -73,6 +73,12 @@ TEST_F(GuardingTest, ALinkToTheWholeOrToItselfIsTrouble) {
   EXPECT_NE(guarded("round").trouble, "");
 }
 
+TEST_F(GuardingTest, MoreThanCanBeLookedAtIsTrouble) {
+  for (auto name : {"hooks/a", "hooks/b", "hooks/c"}) file(name);
+  EXPECT_EQ(guard({root / "hooks"}, {root.path()}, 3).trouble, "");
+  EXPECT_NE(guard({root / "hooks"}, {root.path()}, 2).trouble.find("more than 2 files"), std::string::npos);
+}
+
 TEST_F(GuardingTest, OfWhatIsHiddenOnlyThePlaceIsKept) {
   file("other/.coven/token");
   auto kept = guard_places({root / "other/.coven"}, {root.path()});
