@@ -207,8 +207,10 @@ test("CO-13: a daemon that hangs does not hang the session", async (t) => {
   process.kill(pid, "SIGSTOP");
   t.after(() => { try { process.kill(pid, "SIGCONT"); } catch { /* gone */ } });
   await goesOn(project, "a hanging daemon");
-  assert.match(logged(project), /"event":"session-start".*timed out after 3000 ms/);
-  assert.match(logged(project), /"event":"session-end".*timed out after 950 ms/);
+  // On a busy machine the time may be over before the request is sent, which is said in other words.
+  const gaveUp = (event, limit) => new RegExp(`"event":"${event}","error":"(timed out after ${limit} ms|the daemon did not respond in time)"`);
+  assert.match(logged(project), gaveUp("session-start", 3000));
+  assert.match(logged(project), gaveUp("session-end", 950));
   process.kill(pid, "SIGCONT");
 });
 
