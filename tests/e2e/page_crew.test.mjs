@@ -16,7 +16,7 @@ const scripts = {
 
 /// A run, a session that holds something, a chat whose subagent is at work, a live agent.
 async function everybody(t) {
-  const crew = await Crew.started({ models: { lead: "lead", slow: "slow", quick: "quick" }, settings: { crew: { default_model: "lead" }, live: { idle_time: "1h" } }, scripts }, t);
+  const crew = await Crew.started({ models: { lead: "lead", slow: "slow", quick: "quick" }, settings: { crew: { default_model: "lead", delegation_timeout: "1h" }, live: { idle_time: "1h" } }, scripts }, t);
   await crew.sh("build", "echo compiling; while read -r line; do echo \"heard $line\"; done");
   const ada = new Agent(crew, "ada");
   await ada.ask("register_session", { capabilities: ["c++"], current_task: "the parser" });
