@@ -183,7 +183,8 @@ Task<Result<Approval>> Crew::ask_approval(approvals::Request request) {
             note_approval(tx, request.thread, request.chat_id, *old);
         }
         auto approval = Approvals::request(tx, request, at, ruling);
-        note_approval(tx, request.thread, request.chat_id, approval);
+        // What a rule has decided is noted with what comes of it.
+        if (is_open(approval.state)) note_approval(tx, request.thread, request.chat_id, approval);
         return approval;
       });
   approvals_.notify();

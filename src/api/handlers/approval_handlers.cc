@@ -1,6 +1,4 @@
 // Approvals: a person's word on what an agent wants to do.
-#include <fmt/format.h>
-
 #include "api/handlers/handlers.h"
 
 namespace cru::api {
@@ -51,23 +49,20 @@ std::optional<approvals::RuleRequest> rule_in(const json::object& in) {
   return rule_in(in, approvals::verdict_from(text(in, "verdict")).value_or(approvals::Verdict::ask));
 }
 
-/// Carries a decision out, and then makes the rule, which is looked at first: one that cannot be made decides
-/// nothing.
+/// Makes the rule, then decides: what the agent asks for next meets the rule already. Whatever cannot be
+/// decided leaves no rule behind.
 Task<Result<Reply>> decide_with_rule(Approvals& approvals, RuleBook& rules, std::string id,
                                      std::optional<approvals::RuleRequest> wanted,
                                      std::function<Task<Result<Approval>>()> decide) {
-  if (wanted) {
-    auto found = co_await approvals.find(id);
-    if (!found) co_return fail(std::move(found.error()));
-    if (auto rule = rules.propose(*found, *wanted); !rule) co_return fail(std::move(rule.error()));
-  }
+  if (!wanted) co_return as_reply(approvals, co_await decide());
+  auto found = co_await approvals.find(std::move(id));
+  if (!found) co_return fail(std::move(found.error()));
+  auto rule = co_await rules.make(*std::move(found), *std::move(wanted));
+  if (!rule) co_return fail(std::move(rule.error()));
   auto decided = co_await decide();
-  if (!decided || !wanted) co_return as_reply(approvals, std::move(decided));
-  auto rule = co_await rules.make(*decided, *wanted);
-  if (!rule) {
-    auto& error = rule.error();
-    error.message = fmt::format("{} is decided, but no rule was made: {}", decided->id, error.message);
-    co_return fail(std::move(error));
+  if (!decided) {
+    (void)co_await rules.revoke(rule->id);
+    co_return fail(std::move(decided.error()));
   }
   auto reply = to_json(*decided, approvals.now());
   reply["made_rule"] = to_json(*rule);
