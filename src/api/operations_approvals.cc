@@ -16,9 +16,36 @@ constexpr auto approval_schema = R"({"type":"object","required":["id","status","
 "is_cut":{"type":"boolean"}}},"digest":{"type":"string"},"checked":{"enum":["at execution","at answer"]},
 "requested_at":{"type":"string"},"expires_at":{"type":["string","null"]},"seconds_left":{"type":["number","null"]},
 "timeout_seconds":{"type":["number","null"]},"on_timeout":{"enum":["abort","approve"]},
-"outcome":{"type":["string","null"]},"decided_by":{"type":["string","null"]},"decided_at":{"type":["string","null"]},
+"outcome":{"type":["string","null"]},"decided_by":{"type":["string","null"]},"rule":{"type":["string","null"]},
+"decided_at":{"type":["string","null"]},
 "decision_reason":{"type":["string","null"]},"used_at":{"type":["string","null"]},"changes":{"type":"array"},
 "context":{"type":"array"},"replaces":{"type":["string","null"]}}})";
+
+constexpr auto rule_schema = R"({"type":"object","required":["verdict","scope","coverage"],"properties":{
+"id":{"type":["string","null"]},"verdict":{"enum":["allow","ask","deny"]},"scope":{"enum":["session","project"]},
+"coverage":{"type":"string"},"session":{"type":["string","null"]},"project":{"type":"string"},
+"agent":{"type":["string","null"]},"subject":{"enum":["files","command","call"]},"tool":{"type":["string","null"]},
+"folder":{"type":["string","null"]},"executable":{"type":["string","null"]},"files":{"type":"array"},
+"commands":{"type":"array"},"input":{"type":["string","null"]},"what":{"type":["string","null"]},
+"made_from":{"type":"string"},"made_at":{"type":"string"}}})";
+
+constexpr Field scope_field{.name = "for",
+                            .summary =
+                                "also make a rule that decides the same from now on, for this session "
+                                "or for the project",
+                            .one_of = "session|project"};
+constexpr Field covers_field{.name = "covers",
+                             .type = Type::text_list,
+                             .summary =
+                                 "what the rule covers: patterns of files, or commands of which ' *' at "
+                                 "the end stands for further words; default: exactly this",
+                             .max = 32};
+constexpr Field verdict_field{
+    .name = "verdict", .required = true, .summary = "what the rule decides", .one_of = "allow|ask|deny"};
+constexpr Field rule_scope_field{.name = "for",
+                                 .required = true,
+                                 .summary = "for this session, or for the project",
+                                 .one_of = "session|project"};
 
 constexpr Field approval_id{
     .name = "id", .in = In::path, .required = true, .summary = "the approval's id", .is_id = true};
@@ -70,7 +97,9 @@ void add_approvals(std::vector<Operation>& table) {
                                .max = 64},
                               {.name = "confirm",
                                .summary = "the approval's id again, for what cannot be undone",
-                               .max = 64}},
+                               .max = 64},
+                              scope_field,
+                              covers_field},
                    .callers = person,
                    .cli = {.verb = "approvals approve", .arguments = {"id"}},
                    .reply = approval_schema});
@@ -78,7 +107,9 @@ void add_approvals(std::vector<Operation>& table) {
                    .summary = "Denies an action; the agent is told the reason and goes on without it",
                    .routes = {{"POST", "/approvals/{id}/deny"}},
                    .fields = {approval_id,
-                              {.name = "reason", .summary = "why, for the agent and the audit", .max = 4096}},
+                              {.name = "reason", .summary = "why, for the agent and the audit", .max = 4096},
+                              scope_field,
+                              covers_field},
                    .callers = person,
                    .cli = {.verb = "approvals deny", .arguments = {"id", "reason"}},
                    .reply = approval_schema});
@@ -102,6 +133,39 @@ void add_approvals(std::vector<Operation>& table) {
                    .callers = person,
                    .cli = {.verb = "approvals hold", .arguments = {"id"}},
                    .reply = approval_schema});
+  table.push_back({.name = "propose_rule",
+                   .summary = "Shows what a rule made from an approval would cover; makes nothing",
+                   .routes = {{"POST", "/approvals/{id}/rule/preview"}},
+                   .fields = {approval_id, verdict_field, rule_scope_field, covers_field},
+                   .callers = person,
+                   .reads_only = true,
+                   .reply = rule_schema});
+  table.push_back(
+      {.name = "make_rule",
+       .summary = "Makes a rule from an approval: from now on it allows, asks or denies by itself",
+       .routes = {{"POST", "/approvals/{id}/rule"}},
+       .fields = {approval_id, verdict_field, rule_scope_field, covers_field},
+       .callers = person,
+       .cli = {.verb = "approvals rules add", .arguments = {"id", "verdict"}},
+       .reply = rule_schema});
+  table.push_back({.name = "list_rules",
+                   .summary = "Lists the rules about approvals and what they cover",
+                   .routes = {{"GET", "/approval-rules"}},
+                   .callers = person,
+                   .reads_only = true,
+                   .cli = {.verb = "approvals rules list",
+                           .list = "rules",
+                           .columns = {"id", "verdict", "scope", "made_at", "coverage"}},
+                   .reply = R"({"type":"object","properties":{"rules":{"type":"array"}}})"});
+  table.push_back(
+      {.name = "revoke_rule",
+       .summary = "Revokes a rule about approvals",
+       .routes = {{"POST", "/approval-rules/{id}/revoke"}},
+       .fields =
+           {{.name = "id", .in = In::path, .required = true, .summary = "the rule's id", .is_id = true}},
+       .callers = person,
+       .cli = {.verb = "approvals rules revoke", .arguments = {"id"}},
+       .reply = rule_schema});
 }
 
 }  // namespace cru::api

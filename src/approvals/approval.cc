@@ -159,6 +159,19 @@ class Stepper {
     if (begins_again) approval_.deadline = after(now_, *approval_.request.timeout);
     return done(begins_again ? "approval.released" : "");
   }
+  Result<Step> operator()(const Ruling& input) {
+    if (!is_open(approval_.state)) return is_over(approval_);
+    if (input.verdict == Verdict::allow && !approval_.can_be_undone())
+      return fail(Code::conflict, "no rule allows what cannot be undone", "id");
+    approval_.rule = input.rule;
+    if (input.verdict == Verdict::ask) {
+      approval_.request.on_timeout = OnTimeout::abort;  // a person said that a person is asked
+      return done("approval.asked_by_rule");
+    }
+    bool allows = input.verdict == Verdict::allow;
+    close(approval_, allows ? State::approved : State::denied, "rule", allows ? "" : input.coverage, now_);
+    return done(allows ? "approval.approved" : "approval.denied");
+  }
 
  private:
   Result<Step> done(std::string event) { return Step{std::move(approval_), std::move(event)}; }
@@ -203,9 +216,11 @@ std::string describe_outcome(const Approval& approval) {
       return fmt::format("{}, and not decided yet", name(approval.state));
     case State::approved:
       if (approval.decided_by == "timeout") return "approved by its timeout, as configured";
+      if (approval.decided_by == "rule") return fmt::format("approved by the rule {}", approval.rule);
       return approval.changes.empty() ? "approved by a person" : "approved by a person with changes";
     case State::denied:
-      return because("denied by a person");
+      return because(approval.decided_by == "rule" ? fmt::format("denied by the rule {}", approval.rule)
+                                                   : "denied by a person");
     case State::expired:
       return fmt::format("expired: nobody answered within {}",
                          format_duration(approval.request.timeout.value_or(Duration(0))));

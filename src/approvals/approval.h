@@ -30,6 +30,14 @@ inline bool is_open(State state) {
 enum class OnTimeout { abort, approve };
 std::string_view name(OnTimeout on_timeout);
 
+/// What a person's rules say about a request (rules.h).
+enum class Verdict { allow, ask, deny };
+struct Ruling {
+  Verdict verdict = Verdict::ask;
+  std::string rule = {};      ///< its id, or those of several that allow it together
+  std::string coverage = {};  ///< what they cover, in words
+};
+
 /// A person's question about an approval, and the agent's answer.
 struct Exchange {
   std::string question;
@@ -65,7 +73,8 @@ struct Approval {
   Time requested_at = {};
   std::optional<Deadline> deadline = {};  ///< while its clock runs
   std::optional<Duration> left = {};      ///< while it stands still
-  std::string decided_by = {};            ///< "person" or "timeout"
+  std::string decided_by = {};            ///< "person", "timeout" or "rule"
+  std::string rule = {};                  ///< the rule that decided, or because of which a person is asked
   std::string decision_reason = {};       ///< of a denial; of a withdrawal: what became of it
   std::optional<Time> decided_at = {}, used_at = {};
   json::array changes = {};  ///< {field, from, to} each, where a person approved with changes
@@ -101,8 +110,8 @@ struct Use {
 };
 /// A daemon has begun, after another that was there for nobody knows how long.
 struct Restart {};
-using Input =
-    std::variant<Approve, Deny, Hold, Release, AskContext, GiveContext, TimePasses, Withdraw, Use, Restart>;
+using Input = std::variant<Approve, Deny, Hold, Release, AskContext, GiveContext, TimePasses, Withdraw, Use,
+                           Restart, Ruling>;
 
 struct Step {
   Approval approval;
@@ -112,7 +121,8 @@ struct Step {
 /// What becomes of an approval. Errors:
 ///  - conflict, saying the outcome, for whatever comes to one that has it already;
 ///  - invalid_argument (`confirm`) where its id must be typed, for it cannot be undone;
-///  - conflict for a use with other bytes, of one that is not approved, and for the second use.
+///  - conflict for a use with other bytes, of one that is not approved, and for the second use;
+///  - conflict for a rule that would allow what cannot be undone.
 Result<Step> step(Approval approval, const Input& input, const Moment& now);
 
 /// The approval as it is asked for.

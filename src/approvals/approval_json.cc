@@ -88,6 +88,7 @@ json::object to_record(const Approval& approval) {
                    {"requested_at", to_rfc3339(approval.requested_at)},
                    {"left_ms", milliseconds(approval.left)},
                    {"decided_by", approval.decided_by},
+                   {"rule", approval.rule},
                    {"decision_reason", approval.decision_reason},
                    {"decided_at", time_or_null(approval.decided_at)},
                    {"used_at", time_or_null(approval.used_at)},
@@ -110,6 +111,7 @@ Approval approval_from(const json::object& record) {
                  BootTime(int_or(*deadline, "boot"))};
   approval.left = duration_at(record, "left_ms");
   approval.decided_by = text("decided_by");
+  approval.rule = text("rule");
   approval.decision_reason = text("decision_reason");
   approval.decided_at = time_at(record, "decided_at");
   approval.used_at = time_at(record, "used_at");
@@ -155,6 +157,7 @@ json::object to_summary(const Approval& approval) {
       {"on_timeout", name(request.on_timeout)},
       {"outcome", is_open(approval.state) ? json::value(nullptr) : json::value(describe_outcome(approval))},
       {"decided_by", json_or_null(approval.decided_by)},
+      {"rule", json_or_null(approval.rule)},
       {"decided_at", time_or_null(approval.decided_at)},
       {"decision_reason", json_or_null(approval.decision_reason)},
       {"used_at", time_or_null(approval.used_at)},
@@ -194,6 +197,7 @@ json::object to_audit(const Approval& approval) {
           {"outcome", describe_outcome(approval)},
           {"reason", json_or_null(approval.decision_reason)},
           {"decided_by", json_or_null(approval.decided_by)},
+          {"rule", json_or_null(approval.rule)},
           {"requested_at", to_rfc3339(approval.requested_at)},
           {"decided_at", time_or_null(approval.decided_at)},
           {"used_at", time_or_null(approval.used_at)},

@@ -12,6 +12,11 @@ CREATE TABLE approvals(
 CREATE INDEX approvals_of_use ON approvals(thread, use_id);
 CREATE INDEX approvals_of_chat ON approvals(chat_id);
 CREATE INDEX approvals_open ON approvals(seq) WHERE is_open = 1;
+)"},
+                                        {"approvals", 2, R"(
+CREATE TABLE approval_rules(
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, data TEXT NOT NULL);
+CREATE INDEX approval_rules_of_session ON approval_rules(session);
 )"}};
 
 std::string id_of(int64_t seq) { return fmt::format("A-{}", seq); }
@@ -105,6 +110,39 @@ std::vector<Approval> list_of_chat(Reader& reader, std::string_view chat_id) {
 
 void drop_of_chat(Tx& tx, std::string_view chat_id) {
   tx.exec("DELETE FROM approvals WHERE chat_id = ?", chat_id);
+  drop_session_rules(tx, chat_id);
+}
+
+std::vector<Rule> session_rules(Reader& reader) {
+  std::vector<Rule> rules;
+  for (const auto& row : reader.rows("SELECT id, session, data FROM approval_rules ORDER BY seq")) {
+    auto value = parse_json(row.text(2));
+    auto rule = value && value->is_object() ? rule_from(value->get_object())
+                                            : Result<Rule>(fail(Code::invalid_argument, "no object"));
+    // What the row says counts. One that cannot be read is no rule: a person is asked.
+    bool is_sound = rule && rule->scope == Scope::session;
+    if (!is_sound) {
+      row.is_damaged(2, "is not a rule");
+      continue;
+    }
+    rule->id = row.text(0);
+    rule->session = row.text(1);
+    rules.push_back(*std::move(rule));
+  }
+  return rules;
+}
+
+void add_session_rule(Tx& tx, const Rule& rule) {
+  tx.exec("INSERT INTO approval_rules(id, session, data) VALUES(?, ?, ?)", rule.id, rule.session,
+          to_text(to_record(rule)));
+}
+
+void drop_session_rule(Tx& tx, std::string_view id) {
+  tx.exec("DELETE FROM approval_rules WHERE id = ?", id);
+}
+
+void drop_session_rules(Tx& tx, std::string_view session) {
+  tx.exec("DELETE FROM approval_rules WHERE session = ?", session);
 }
 
 }  // namespace cru::approvals

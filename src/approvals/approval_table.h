@@ -2,7 +2,7 @@
 /// The table of approvals.
 #include <span>
 
-#include "approvals/approval.h"
+#include "approvals/rules.h"
 #include "store/store.h"
 
 namespace cru::approvals {
@@ -21,5 +21,12 @@ std::vector<Approval> list(Reader& reader, bool open_only, int64_t limit = 1000)
 std::vector<Approval> unfinished_of(Reader& reader, std::string_view thread);
 std::vector<Approval> list_of_chat(Reader& reader, std::string_view chat_id);
 void drop_of_chat(Tx& tx, std::string_view chat_id);
+
+/// The rules of sessions, oldest first.
+std::vector<Rule> session_rules(Reader& reader);
+void add_session_rule(Tx& tx, const Rule& rule);
+void drop_session_rule(Tx& tx, std::string_view id);
+/// All of one session.
+void drop_session_rules(Tx& tx, std::string_view session);
 
 }  // namespace cru::approvals

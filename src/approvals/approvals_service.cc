@@ -28,10 +28,22 @@ std::string entity_of(const Approval& approval) {
 
 }  // namespace
 
-Approval Approvals::request(Tx& tx, Request request, const Moment& now) {
+Approval Approvals::request(Tx& tx, Request request, const Moment& now, const std::optional<Ruling>& ruling) {
   auto approval = add(tx, std::move(request), now);
+  auto ruled = ruling ? step(approval, *ruling, now) : Result<Step>(Step{approval});
+  // A rule that cannot decide it leaves it to the person.
+  if (ruled && !ruled->event.empty()) {
+    approval = std::move(ruled->approval);
+    update(tx, approval);
+  }
   tx.emit({"approval.requested", entity_of(approval), to_summary(approval)});
+  if (!is_open(approval.state)) tx.emit({ruled->event, entity_of(approval), to_summary(approval)});
   return approval;
+}
+
+Task<std::optional<Ruling>> Approvals::ruling_on(Request request) {
+  if (!judge_) co_return std::nullopt;
+  co_return co_await judge_(std::move(request));
 }
 
 Result<Approval> Approvals::take(Tx& tx, Approval approval, const Input& input, const Moment& now) {

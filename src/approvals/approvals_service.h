@@ -23,8 +23,9 @@ class Approvals {
 
   // In the transaction of whoever asks; then call `notify`.
 
-  /// Asks, with its event.
-  static Approval request(Tx& tx, Request request, const Moment& now);
+  /// Asks, with its event; where a rule decides, that is in the event too, and nobody is asked.
+  static Approval request(Tx& tx, Request request, const Moment& now,
+                          const std::optional<Ruling>& ruling = {});
   /// One step, with its event. Errors: those of the rule.
   static Result<Approval> take(Tx& tx, Approval approval, const Input& input, const Moment& now);
   /// Whatever a thread that has ended, and `why`, left undecided or unused.
@@ -47,6 +48,11 @@ class Approvals {
   using Examine = std::function<Task<Result<Proposal>>(const Approval& approval, json::object input)>;
   void set_examine(Examine examine) { examine_ = std::move(examine); }
 
+  /// What the person's rules say about a request, before anybody is asked.
+  using Judge = std::function<Task<std::optional<Ruling>>(Request request)>;
+  void set_judge(Judge judge) { judge_ = std::move(judge); }
+  Task<std::optional<Ruling>> ruling_on(Request request);
+
   // A person's decisions. Errors: not_found, and those of the rule; of `set` those of the tool's schema.
 
   /// `set`: fields of the input with their new values, as text where the schema has another type.
@@ -61,6 +67,7 @@ class Approvals {
   Store& store_;
   const Policy policy_;
   Examine examine_;
+  Judge judge_;
   Signal changed_;
   uint64_t version_ = 0;  ///< tells a change that came while rows were being read
 };

@@ -79,7 +79,7 @@ std::string acknowledge(const Approval& approval, std::string result) {
     return fmt::format("[{} (approval {}): {}. This is what was carried out.]\n{}",
                        describe_outcome(approval), approval.id, approvals::describe_changes(approval.changes),
                        result);
-  if (approval.decided_by == "timeout")
+  if (approval.decided_by != "person")
     return fmt::format("[{} (approval {})]\n{}", describe_outcome(approval), approval.id, result);
   return result;
 }
@@ -169,8 +169,10 @@ approvals::Request Crew::request_for(const Thread& thread, const minds::ToolUse&
 }
 
 Task<Result<Approval>> Crew::ask_approval(approvals::Request request) {
+  auto ruling = co_await approvals_.ruling_on(request);
   auto asked = co_await write_with_retry(
-      loop_, store_, [request = std::move(request), at = approvals_.now()](Tx& tx) -> Result<Approval> {
+      loop_, store_,
+      [request = std::move(request), ruling, at = approvals_.now()](Tx& tx) -> Result<Approval> {
         // Asked before, and only the acknowledgement was lost.
         auto found = approvals::find_of_use(tx, request.thread, request.use);
         if (found && found->id != request.replaces) return *std::move(found);
@@ -180,8 +182,9 @@ Task<Result<Approval>> Crew::ask_approval(approvals::Request request) {
           if (auto old = Approvals::take(tx, *found, approvals::Withdraw{why}, at); old)
             note_approval(tx, request.thread, request.chat_id, *old);
         }
-        auto approval = Approvals::request(tx, request, at);
-        note_approval(tx, request.thread, request.chat_id, approval);
+        auto approval = Approvals::request(tx, request, at, ruling);
+        // What a rule has decided is noted with what comes of it.
+        if (is_open(approval.state)) note_approval(tx, request.thread, request.chat_id, approval);
         return approval;
       });
   approvals_.notify();

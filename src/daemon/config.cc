@@ -59,6 +59,7 @@ void ConfigReader::read(const YamlNode& root) {
               {"providers", [this](auto& node, auto& path) { providers(node, path); }},
               {"crew", [this](auto& node, auto& path) { crew(node, path); }},
               {"approvals", [this](auto& node, auto& path) { approvals(node, path); }},
+              {"notify", [this](auto& node, auto& path) { notify(node, path); }},
               {"live", [this](auto& node, auto& path) { live(node, path); }},
               {"auto_mode", [this](auto& node, auto& path) { auto_mode(node, path); }},
           });

@@ -1,7 +1,9 @@
-// How long approvals wait, and what happens then: the section `approvals`, of the user's own file only.
+// How long approvals wait, and what happens then: the section `approvals`; and where the user is told that
+// one waits: the section `notify`. Both of the user's own file only.
 #include <fmt/format.h>
 
 #include "daemon/config_reader.h"
+#include "platform/net/web_client.h"
 
 namespace cru::daemon {
 
@@ -47,6 +49,27 @@ void ConfigReader::approvals(const YamlNode& node, const std::string& path) {
           {{"timeout", [this](auto& n, auto& p) { approval_timeout(n, p, config_.approvals.timeout); }},
            {"on_timeout", [this](auto& n, auto& p) { on_timeout(n, p, config_.approvals.on_timeout); }},
            {"rules", [this](auto& n, auto& p) { approval_rules(n, p); }}});
+}
+
+void ConfigReader::address(const YamlNode& node, const std::string& path, std::string& into) {
+  std::string url;
+  auto before = problems.size();
+  text(node, path, url);
+  if (problems.size() != before) return;
+  auto parsed = parse_web_address(url);
+  if (!parsed) return problem(node, path, "must be an http or https address without a password");
+  if (parsed->scheme == "http" && !parsed->is_loopback)
+    return problem(node, path, "must be an https address: http is for this machine only");
+  into = std::move(url);
+}
+
+void ConfigReader::notify(const YamlNode& node, const std::string& path) {
+  // Whoever could set these would be told what the user's agents do.
+  if (!is_from_user(node, path)) return;
+  section(node, path,
+          {{"url", [this](auto& n, auto& p) { address(n, p, config_.notify.url); }},
+           {"format", [this](auto& n, auto& p) { choice(n, p, {"webhook", "ntfy"}, config_.notify.format); }},
+           {"link", [this](auto& n, auto& p) { address(n, p, config_.notify.link); }}});
 }
 
 }  // namespace cru::daemon

@@ -39,6 +39,8 @@ class ConfigReader {
   void approval_timeout(const YamlNode& node, const std::string& path, approvals::Timeout& into);
   void on_timeout(const YamlNode& node, const std::string& path, approvals::OnTimeout& into);
   void approval_rules(const YamlNode& node, const std::string& path);
+  void notify(const YamlNode& node, const std::string& path);
+  void address(const YamlNode& node, const std::string& path, std::string& into);
 
   // config_live.cc
   void live(const YamlNode& node, const std::string& path);

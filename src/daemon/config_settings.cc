@@ -131,6 +131,9 @@ json::array settings_of(const Config& config) {
   out.add("crew.client_permissions", json::value_from(config.client_permissions.names()));
   out.add("crew.chat_permissions", json::value_from(config.chat_permissions.names()));
   add_approvals(out, config.approvals);
+  out.add("notify.url", json_or_null(without_path(config.notify.url)));
+  out.add("notify.format", json::value(config.notify.format));
+  out.add("notify.link", json_or_null(config.notify.link));
   add_live(out, config.live);
   out.add("auto_mode.duration", config.auto_mode.duration);
   out.add("auto_mode.keyword", json::value(config.auto_mode.keyword));

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "approvals/approval_table.h"
+#include "approvals/rule_file.h"
 #include "auto_mode/auto_table.h"
 #include "autonomy/live_table.h"
 #include "crew/crew_table.h"
@@ -231,9 +232,12 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
               .apply = [this] { return apply_trust(); }}),
       inbox_(loop, store),
       approvals_(loop, store, config.approvals),
+      rules_(loop, store, pool, system_random(),
+             {.project = project.root, .file = approvals::rule_file(user_folder(), project.root)}),
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
             to_options(project, config, program, *jails_)),
       permission_requests_(loop, store, pool, approvals_, runs_),
+      notifier_(loop, store, project.root.substr(project.root.rfind('/') + 1)),
       retention_(loop, store, *output_, *worktrees_, runs_.purging(),
                  {config.keep_records, config.keep_events, config.max_events}),
       paths_(coordination::file_paths(project.root, pool)),
@@ -301,6 +305,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   approvals_.set_examine([this](const approvals::Approval& approval, json::object input) {
     return crew_.examine(approval, std::move(input));
   });
+  approvals_.set_judge([this](approvals::Request request) { return rules_.ruling_on(std::move(request)); });
   sessions_.set_presence([this](const coordination::Session& session) { return is_present(session); });
   sessions_.when_ended([this] {
     members_.changed();
@@ -312,8 +317,10 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   });
   sessions_.when_freed([this] { work_.freed(); });
   // A run that has ended holds nothing any more, whatever its agent had time to say.
-  runs_.when_ended(
-      [this](const runs::Run& run) { endings_.run_ended(run.task_id, std::string(runs::name(run.status))); });
+  runs_.when_ended([this](const runs::Run& run) {
+    endings_.run_ended(run.task_id, std::string(runs::name(run.status)));
+    loop_.spawn(rules_.end_session(run.uid));
+  });
   store.events().set_expander("agent.output",
                               [this](Event event) { return runs_.expand_output(std::move(event)); });
 }
@@ -331,13 +338,14 @@ void Engine::bind(api::DaemonFacts facts) {
   auto facts_url = facts.url;
   runs_.set_url(facts_url.ends_with('/') ? facts_url.substr(0, facts_url.size() - 1) : facts_url);
   shut_down_ = facts.shut_down;
+  notifier_.set_page(facts_url);
   api::bind_daemon(api_, store_, keeper_, runs_, clock, std::move(facts));
   api::bind_runs(api_, store_, runs_, clock,
                  [this](const api::Call& call) { return find_caller(members_, call); });
   api::bind_roster(api_, store_, clock);
   api::bind_pairings(api_, pairings_, facts_url);
   api::bind_questions(api_, runs_, inbox_);
-  api::bind_approvals(api_, approvals_);
+  api::bind_approvals(api_, approvals_, rules_);
   api::bind_sessions(api_, sessions_, api::badges_of_agents(store_, clock));
   api::bind_locks(api_, locks_);
   api::bind_work(api_, work_, [this](api::Call call) {
@@ -406,6 +414,8 @@ Task<Result<>> Engine::recover_all(bool fresh_database) {
   if (recovered = co_await live_.recover(); !recovered) co_return recovered;
   if (recovered = co_await auto_mode_.recover(); !recovered) co_return recovered;
   loop_.spawn(permission_requests_.follow());
+  notifier_.set_settings(config_.notify);
+  loop_.spawn(notifier_.follow());
   loop_.spawn(registry_.start());
   loop_.spawn(trust_.start());
   loop_.spawn(notes_.start());
@@ -450,6 +460,8 @@ void Engine::put_in_force(Config fresh) {
   else
     tell_trouble(key, fmt::format("changed in the configuration, in force after cru daemon restart: {}",
                                   fmt::join(waiting, ", ")));
+  notifier_.set_settings(fresh.notify);
+  config_.notify = fresh.notify;
   runs_.set_backends(fresh.backends);
   config_.backends = std::move(fresh.backends);
   minds_.set_models(fresh.minds);

@@ -11,8 +11,10 @@
 #include "api/handlers/live_handlers.h"
 #include "api/project.h"
 #include "approvals/approvals_service.h"
+#include "approvals/rules_service.h"
 #include "daemon/config.h"
 #include "daemon/coordination_tools.h"
+#include "daemon/notifier.h"
 #include "daemon/permission_requests.h"
 #include "inbox/inbox_service.h"
 #include "members/members_service.h"
@@ -75,8 +77,10 @@ class Engine {
   trust::Trust trust_;
   inbox::Inbox inbox_;
   approvals::Approvals approvals_;
+  approvals::RuleBook rules_;
   runs::Runs runs_;
   PermissionRequests permission_requests_;
+  Notifier notifier_;
   runs::Retention retention_;
   std::unique_ptr<coordination::Paths> paths_;
   members::Members members_;

@@ -41,6 +41,7 @@ bool uses_config(std::string_view operation) {
 std::vector<std::string> keys_that_wait(const Config& in_force, const Config& fresh) {
   auto comparable = fresh;
   comparable.backends = in_force.backends;
+  comparable.notify = in_force.notify;
   comparable.minds.models = in_force.minds.models;
   comparable.minds.default_model = in_force.minds.default_model;
   auto before = values_of(in_force), now = values_of(comparable);

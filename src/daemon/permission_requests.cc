@@ -212,12 +212,13 @@ Task<Result<>> PermissionRequests::ask(Asked asked, Proposal proposal) {
                              .checked_at_execution = false,
                              .replaces = asked.approval ? asked.approval->id : std::string()};
   request = on_terms(approvals_.policy(), std::move(request));
-  auto done = co_await store_.write([request, at = approvals_.now()](Tx& tx) -> Result<> {
+  auto ruling = co_await approvals_.ruling_on(request);
+  auto done = co_await store_.write([request, ruling, at = approvals_.now()](Tx& tx) -> Result<> {
     auto waits = inbox::find(tx, request.use);
     auto newest = approvals::find_of_use(tx, request.thread, request.use);
     bool is_known = newest && newest->id != request.replaces;
     if (waits && waits->status == inbox::Status::pending && !is_known)
-      (void)Approvals::request(tx, request, at);
+      (void)Approvals::request(tx, request, at, ruling);
     return {};
   });
   approvals_.notify();

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "guardrails/guardrail.h"
-#include "guardrails/shell_words.h"
+#include "base/shell_words.h"
 
 namespace cru::coordination {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "guardrails/shell_words.h"
+#include "base/shell_words.h"
 
 namespace cru::coordination {
 namespace {

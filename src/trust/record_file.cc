@@ -6,11 +6,9 @@
 #include <set>
 
 #include "base/sha256.h"
-#include "platform/files/beneath.h"
-#include "platform/files/file_status.h"
-#include "platform/files/own_folder.h"
+#include "platform/files/files.h"
+#include "platform/files/own_file.h"
 #include "platform/files/own_mark.h"
-#include "platform/process/self.h"
 
 namespace cru::trust {
 namespace {
@@ -19,34 +17,9 @@ namespace fs = std::filesystem;
 
 constexpr size_t max_record_bytes = 8 << 20;
 
-/// Only a file that nobody else can have written says what the user trusts.
 Result<std::string> read_own(const std::string& folder, const std::string& name, size_t limit) {
-  auto path = folder + "/" + name;
-  auto refuse = [&](std::string why) {
-    return fail(Code::forbidden, fmt::format("{} {}", path, why), "",
-                fmt::format("remove {}, then trust the project again with: cru trust", folder));
-  };
-  auto at = open_folder(folder);
-  if (!at) return fail(std::move(at.error()));
-  auto about = file_status(*at);
-  if (about.owner != own_user() || (about.mode & 022)) return refuse("is in a folder that others can change");
-  auto file = open_beneath(*at, name, BeneathAs::file, BeneathLinks::refused);
-  if (!file) return fail(system_error(file.error(), "open " + path));
-  auto status = file_status(*file);
-  if (!status.is_plain_file()) return refuse("is not a regular file");
-  if (status.owner != own_user() || (status.mode & 022)) return refuse("can be changed by others");
-  if (status.size > static_cast<int64_t>(limit)) return refuse("is too large");
-  return read_at(*file, 0, limit);
-}
-
-/// Ours alone, and made so if need be.
-Result<> make_own_folder(const std::string& path) {
-  if (auto made = make_folder(path, 0700); !made) return made;
-  if (auto own = check_owner(path); !own) return own;
-  std::error_code error;
-  fs::permissions(path, fs::perms::owner_all, error);
-  if (error) return fail(system_error(error, "close " + path));
-  return {};
+  return read_own_file(folder, name, limit,
+                       fmt::format("remove {}, then trust the project again with: cru trust", folder));
 }
 
 }  // namespace
@@ -89,7 +62,7 @@ Result<> save_record(const std::string& folder, const std::string& root, const R
   }
   auto shelf = folder + "/texts";
   for (const auto& each : {fs::path(folder).parent_path().string(), folder, shelf})
-    if (auto made = make_own_folder(each); !made) return made;
+    if (auto made = make_private_folder(each); !made) return made;
   // The texts first: a record never names one that is not there yet.
   for (const auto& [digest, text] : texts)
     if (named.contains(digest))

@@ -38,10 +38,13 @@ async function inRun(project, id, words, flags = []) {
 }
 async function stillWaits(project, { id }) {
   assert.equal((await project.get(`/approvals/${id}`)).json.status, "pending");
+  assert.deepEqual((await project.get("/approval-rules")).json.rules, []);
   assert.ok(!existsSync(project.path("made.txt")));
 }
 
-const verbs = (id) => [["POST", `/approvals/${id}/approve`, `{"confirm":"${id}"}`], ["POST", `/approvals/${id}/deny`, "{}"], ["POST", `/approvals/${id}/hold`, "{}"], ["POST", `/approvals/${id}/ask`, '{"question":"?"}']];
+const verbs = (id) => [["POST", `/approvals/${id}/approve`, `{"confirm":"${id}"}`], ["POST", `/approvals/${id}/deny`, "{}"], ["POST", `/approvals/${id}/hold`, "{}"], ["POST", `/approvals/${id}/ask`, '{"question":"?"}'],
+  ["POST", `/approvals/${id}/rule`, '{"verdict":"allow","for":"project"}'], ["POST", `/approvals/${id}/rule/preview`, '{"verdict":"allow","for":"project"}'], ["POST", `/approvals/${id}/approve`, '{"for":"project"}'],
+  ["GET", "/approval-rules"], ["POST", "/approval-rules/R-00000000/revoke", "{}"]];
 
 test("a run's process approves nothing and reads nothing, at any door, with the page's token, the run's own or none", async (t) => {
   const { project, approval, token, doors } = await beset(t);
@@ -82,7 +85,7 @@ test("nor an MCP client: there is no tool for it, and its connection is an agent
   for (const connect of [stdioClient, httpClient]) {
     const client = await connect(crew, t);
     const names = (await client.listTools()).tools.map(({ name }) => name);
-    for (const name of ["approve", "deny", "hold", "ask_context", "list_approvals", "show_approval"]) assert.ok(!names.includes(name), name);
+    for (const name of ["approve", "deny", "hold", "ask_context", "list_approvals", "show_approval", "make_rule", "propose_rule", "list_rules", "revoke_rule"]) assert.ok(!names.includes(name), name);
     const tried = await client.callTool({ name: "approve", arguments: { id: approval.id } }).catch((error) => ({ isError: true, error }));
     assert.ok(tried.isError, JSON.stringify(tried));
   }

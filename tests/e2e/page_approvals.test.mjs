@@ -64,3 +64,80 @@ test("SA-53, SA-54, SA-55, SA-57: on the page a person sees the difference, asks
   await page.getByText("Nothing needs you.").waitFor();
   await waitFor(() => complaints.length === 0, { what: `nothing went wrong: ${complaints}` });
 });
+
+test("on the page a rule is shown before it is made, decides, and is revoked; a long difference folds; a link opens an approval; the desktop is told if the person wants that", async (t) => {
+  const long = Array.from({ length: 500 }, (_, i) => `line ${i}`).join("\n");
+  const writing = (path, content = "made\n") => ({ name: "write_file", input: { path, content } });
+  const tools = [writing("docs/long.md", `${long}\n`), writing("docs/b.md"), writing("src/c.md"), writing("src/d.md")];
+  const part = ({ turn }) => (turn < tools.length ? { text: "I write.", tools: [tools[turn]] } : { text: "done" });
+  const { crew } = await cast(t, { careful: part }, { agents: { careful: { permissions: ["FilesystemRead", "FilesystemWrite"], requires_approval: ["FilesystemWrite"] } } });
+  const chat = await crew.chat({ agent: "careful", message: "please" }, { wait: false });
+  const browser = await chromium.launch({ executablePath: process.env.CRU_CHROMIUM ?? "/usr/bin/chromium", args: flags, timeout: patience });
+  t.after(() => browser.close());
+  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, reducedMotion: "reduce" });
+  context.setDefaultTimeout(patience);
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  // A desktop that grants and keeps what it is told.
+  await page.addInitScript(() => {
+    globalThis.told = [];
+    globalThis.Notification = class {
+      static permission = "default";
+      static async requestPermission() { return (this.permission = "granted"); }
+      constructor(title, options) { globalThis.told.push({ title, ...options, notification: this }); }
+      close() {}
+    };
+  });
+  await waitFor(async () => (await crew.get("/approvals?pending=true")).json.approvals[0], { what: "an approval waits" });
+  await page.goto(`${await crew.link()}&approval=A-1`);
+
+  const first = page.getByRole("listitem", { name: "Approval A-1" });
+  await first.getByText("create docs/long.md").waitFor();
+  await waitFor(() => first.evaluate((card) => card === document.activeElement), { what: "the link's approval has the focus" });
+  assert.equal(await first.getByText("+line 499").count(), 0, "more than 400 lines fold");
+  await first.getByText("461 more lines of 501").press("Enter");
+  await first.getByText("+line 499").waitFor();
+  if (process.env.CRU_SHOTS) await page.screenshot({ path: `${process.env.CRU_SHOTS}/approval-long.png` });
+  await page.getByRole("button", { name: "Notify me on the desktop" }).press("Enter");
+  await page.getByRole("button", { name: "Desktop notifications are on", pressed: true }).waitFor();
+
+  await first.getByText("Decide this from now on").press("Enter");
+  await first.getByLabel(/Also covers/).fill("docs/**");
+  assert.equal(await first.getByRole("button", { name: "Approve and make this rule" }).count(), 0, "not before it was shown");
+  await first.getByRole("button", { name: "Show what it covers" }).press("Enter");
+  await first.getByText(/This rule allows agent careful, in this session only, changing files that match docs/).waitFor();
+  if (process.env.CRU_SHOTS) await page.screenshot({ path: `${process.env.CRU_SHOTS}/approval-rule.png` });
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);
+  await first.getByLabel("For", { exact: true }).selectOption("project");
+  assert.equal(await first.getByRole("button", { name: "Approve and make this rule" }).count(), 0, "what was shown is another rule");
+  await first.getByRole("button", { name: "Show what it covers" }).press("Enter");
+  await first.getByText(/allows agent careful, in the project/).waitFor();
+  await first.getByRole("button", { name: "Approve and make this rule" }).press("Enter");
+
+  const third = page.getByRole("listitem", { name: "Approval A-3" });
+  await third.getByText("create src/c.md").waitFor();
+  assert.equal((await crew.get("/approvals/A-2")).json.decided_by, "rule");
+  assert.ok(existsSync(crew.path("docs/b.md")));
+  await waitFor(() => page.evaluate(() => globalThis.told.some(({ title, body }) => title === "careful needs your approval A-3" && body === "create src/c.md")), { what: "the desktop is told" });
+  assert.equal(await page.evaluate(() => globalThis.told.filter(({ tag }) => tag !== "A-3").length), 0, "of nothing that was there, or that a rule decided");
+  await page.evaluate(() => globalThis.told[0].notification.onclick());
+  await waitFor(() => third.evaluate((card) => card === document.activeElement), { what: "the notification opens it" });
+
+  await page.getByText("1 rule decides for you").press("Enter");
+  const [{ id: rule }] = (await crew.get("/approval-rules")).json.rules;
+  if (process.env.CRU_SHOTS) await page.screenshot({ path: `${process.env.CRU_SHOTS}/approval-rules.png` });
+  await page.getByRole("button", { name: `Revoke ${rule}` }).press("Enter");
+  await page.getByRole("button", { name: `Revoke it ${rule}` }).press("Enter");
+  await page.getByText("1 rule decides for you").waitFor({ state: "detached" });
+  assert.deepEqual((await crew.get("/approval-rules")).json.rules, []);
+
+  await third.getByRole("button", { name: "Approve", exact: true }).press("Enter");
+  await page.getByRole("listitem", { name: "Approval A-4" }).getByRole("button", { name: "Deny" }).press("Enter");
+  await chat.idle();
+  await page.evaluate(() => { location.hash = "#approval=A-2"; });
+  await page.getByText(/A-2 \(create docs\/b\.md\): approved by the rule R-/).waitFor();
+  await waitFor(() => complaints.length === 0, { what: `nothing went wrong: ${complaints}` });
+});

@@ -1,6 +1,6 @@
 // Shell text: every word is where it says, what is nested comes before, and reading stays linear. A guardrail
 // looks at anything, and what it finds can be told.
-#include "guardrails/shell_words.h"
+#include "base/shell_words.h"
 
 #include "fuzz.h"
 #include "guardrails/guardrail.h"

@@ -165,6 +165,7 @@ TEST(DatabaseFixtures, HaveRowsOfEveryKind) {
           "chats", "chat_entries", "subagents", "live_agents", "agent_conversations", "agent_tasks",
           "live_messages", "live_users", "events"})
       EXPECT_GT(look.count("SELECT count(*) FROM " + table), 0) << table;
+    if (fixture.number >= 9) EXPECT_GT(look.count("SELECT count(*) FROM approval_rules"), 0);
     for (std::string state : {"pending", "approved", "denied"})
       if (fixture.number >= 8)
         EXPECT_GT(look.count(fmt::format("SELECT count(*) FROM approvals WHERE state = '{}'", state)), 0)

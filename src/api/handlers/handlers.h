@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "api/handlers/input.h"
 #include "approvals/approvals_service.h"
+#include "approvals/rules_service.h"
 #include "inbox/inbox_service.h"
 #include "pairings/pairings_service.h"
 #include "roster/roster.h"
@@ -34,8 +35,8 @@ void bind_pairings(Api& api, pairings::Pairings& pairings, std::string url);
 /// The inbox is a person's; an agent reads what it asked itself.
 bool may_read(const Call& call, const inbox::Question& question);
 void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox);
-/// Approvals are a person's alone, to read and to decide.
-void bind_approvals(Api& api, approvals::Approvals& approvals);
+/// Approvals are a person's alone, to read and to decide, and so are the rules about them.
+void bind_approvals(Api& api, approvals::Approvals& approvals, approvals::RuleBook& rules);
 
 /// Runs' records as the wire knows them, with the command as one line and how many questions wait.
 json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found, Time now);

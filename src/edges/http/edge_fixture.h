@@ -30,6 +30,7 @@ class EdgeFixture : public testing::Test {
       bind("health", &EdgeFixture::health);
       bind("get_state", &EdgeFixture::get_state);
       bind("list_questions", &EdgeFixture::list_questions);
+      bind("list_approvals", &EdgeFixture::list_approvals);
       bind("get_run", &EdgeFixture::echo);
       bind("start_run", &EdgeFixture::echo);
       bind("read_output", &EdgeFixture::echo);
@@ -102,6 +103,7 @@ class EdgeFixture : public testing::Test {
   const std::string socket_ = (folder_ / "s.sock").string();
   uint16_t port_ = 0;
   json::array questions_;  ///< what is pending; set before a client connects
+  json::array approvals_;  ///< likewise
   api::Call last_call_;
   api::Callers caller_ = api::person;  ///< set before a client connects
   std::string run_id_;                 ///< likewise
@@ -142,6 +144,9 @@ class EdgeFixture : public testing::Test {
       if (!input.contains("task_id") || question.at("task_id") == input.at("task_id"))
         found.push_back(question);
     co_return api::Reply(json::object{{"questions", std::move(found)}});
+  }
+  Task<Result<api::Reply>> list_approvals(const api::Call&, const json::object&) {
+    co_return api::Reply(json::object{{"approvals", approvals_}});
   }
   Task<void> emit_task(std::string type, std::string entity, int count, json::object data) {
     auto written = co_await store_->write([type, entity, count, data](Tx& tx) -> Result<> {

@@ -62,7 +62,7 @@ class EventStream {
   Task<Result<>> begin() {
     if (request_.after && !is_gone(sources_.log, request_)) {
       cursor_ = *request_.after;
-      co_return co_await add_questions();
+      co_return co_await add_waiting();
     }
     if (request_.after) add_truncated();
     co_return co_await add_snapshot();
@@ -126,28 +126,41 @@ class EventStream {
     if (!state || !state->is_object()) co_return fail(Code::internal, "the state is not an object");
     cursor_ = int_or(state->get_object(), "last_seq");
     append_frame(out_, "state.snapshot", cursor_, envelope("state.snapshot", *reply, now(), cursor_, {}));
-    co_return co_await add_questions();
+    co_return co_await add_waiting();
   }
 
-  /// Questions that still wait for an answer, on every connection: an answer must not depend on
+  /// Questions and approvals that still wait for an answer, on every connection: an answer must not depend on
   /// having been there when it was asked. Without an id, for they are no new events.
-  Task<Result<>> add_questions() {
-    Event like{0, "agent.question", request_.filter.entity, {}, {}};
+  Task<Result<>> add_waiting() {
+    const auto& entity = request_.filter.entity;
+    json::object of_run{{"pending", true}};
+    if (!entity.empty()) of_run["task_id"] = entity;
+    auto added = co_await add_rows({"agent.question", "list_questions", "questions", "asked_at"}, of_run);
+    if (!added || request_.listener.caller != api::person) co_return added;
+    co_return co_await add_rows({"approval.requested", "list_approvals", "approvals", "requested_at"},
+                                {{"pending", true}, {"limit", 1000}});
+  }
+
+  struct Waiting {
+    std::string_view event, operation, list, since;
+  };
+  Task<Result<>> add_rows(Waiting of, json::object input) {
+    const auto& entity = request_.filter.entity;
+    Event like{0, std::string(of.event), entity, {}, {}};
     if (!request_.filter.matches(like)) co_return Result<>();
-    json::object input{{"pending", true}};
-    if (!request_.filter.entity.empty()) input["task_id"] = request_.filter.entity;
-    auto reply = co_await call("list_questions", std::move(input));
+    auto reply = co_await call(of.operation, std::move(input));
     if (!reply) co_return fail(reply.error());
     auto parsed = parse_json(*reply);
-    const auto* questions =
-        parsed && parsed->is_object() ? array_at(parsed->get_object(), "questions") : nullptr;
-    if (!questions) co_return fail(Code::internal, "the questions are not a list");
-    for (const auto& question : *questions) {
-      if (!question.is_object()) continue;
-      const auto& fields = question.get_object();
-      append_frame(out_, "agent.question", {},
-                   envelope("agent.question", to_text(question), text_or(fields, "asked_at", now()), {},
-                            text_or(fields, "task_id")));
+    const auto* rows = parsed && parsed->is_object() ? array_at(parsed->get_object(), of.list) : nullptr;
+    if (!rows) co_return fail(Code::internal, "what waits is not a list");
+    for (const auto& row : *rows) {
+      if (!row.is_object()) continue;
+      const auto& fields = row.get_object();
+      // Of an approval it is the chat, or the run.
+      auto about = text_or(fields, "chat_id", text_or(fields, "task_id"));
+      if (!entity.empty() && about != entity) continue;
+      append_frame(out_, of.event, {},
+                   envelope(of.event, to_text(row), text_or(fields, of.since, now()), {}, about));
     }
     co_return Result<>();
   }

@@ -110,6 +110,31 @@ TEST_F(Events, FilterByEntityAndType) {
   EXPECT_EQ(brief(reader.next()), "agent.output#3");
 }
 
+TEST_F(Events, BeginWithTheApprovalsThatWaitForAPersonAndForNobodyElse) {
+  emit("agent.started", "a", 2);
+  approvals_.push_back(
+      json::object{{"id", "A-1"}, {"chat_id", "c"}, {"task_id", "t"}, {"status", "pending"}});
+  approvals_.push_back(
+      json::object{{"id", "A-2"}, {"chat_id", nullptr}, {"task_id", "a"}, {"status", "held"}});
+  start();
+  for (auto* query : {"", "?since=2"}) {
+    auto reader = open(query);
+    if (*query == 0) EXPECT_EQ(brief(reader.next()), "state.snapshot#2");
+    for (auto* id : {"A-1", "A-2"}) {
+      auto frame = reader.next();
+      EXPECT_EQ(brief(frame), "approval.requested#") << "no id: it is no new event";
+      EXPECT_EQ(text_or(*object_at(frame.data, "data"), "id"), id);
+    }
+  }
+  auto of_run = open("?since=2&entity=a&type=approval.*").next();
+  EXPECT_EQ(text_or(*object_at(of_run.data, "data"), "id"), "A-2");
+  EXPECT_EQ(text_or(of_run.data, "entity_id"), "a");
+  caller_ = api::agent;
+  auto agents = open("?since=2");
+  emit("agent.killed", "a");
+  EXPECT_EQ(brief(agents.next()), "agent.killed#3");
+}
+
 TEST_F(Events, AHeartbeatInSilenceAdvancesTheCursor) {
   start();
   emit("agent.started", "a", 5);

@@ -3,11 +3,14 @@ import { signal } from "@preact/signals";
 import { get, post } from "../base/api.ts";
 import type { LogEvent } from "../base/event.ts";
 import { reader } from "../base/reader.ts";
-import type { Approval, ApprovalList } from "./wire.ts";
+import type { Approval, ApprovalList, Rule, RuleWish } from "./wire.ts";
 
 export const approvals = signal<readonly Approval[]>([]);
+export const rules = signal<readonly Rule[]>([]);
+/// The approval that a link or a notification names; it is shown and has the focus as soon as it is there.
+export const requested = signal("");
 
-const pathOf = (id: string) => `/approvals/${encodeURIComponent(id)}`;
+export const pathOf = (id: string) => `/approvals/${encodeURIComponent(id)}`;
 
 /// Why the last read failed. Nothing is shown of it: the list is read again with the next event.
 const error = signal("");
@@ -16,10 +19,18 @@ const read = reader(error, async () => {
   approvals.value = await Promise.all(waiting.map(({ id }) => get<Approval>(pathOf(id))));
 });
 
-export const readApprovals = (): void => void read();
+const readRules = reader(signal(""), async () => {
+  rules.value = (await get<{ rules: Rule[] }>("/approval-rules")).rules;
+});
+
+export function readApprovals(): void {
+  void read();
+  void readRules();
+}
 
 export function applyApprovalEvents(events: readonly LogEvent[]): void {
-  if (events.some(({ type }) => type.startsWith("approval."))) void read();
+  if (events.some(({ type }) => type.startsWith("approval.rule_"))) void readRules();
+  if (events.some(({ type }) => type.startsWith("approval.") && !type.startsWith("approval.rule_"))) void read();
 }
 
 const decide = async (id: string, verb: string, body: Record<string, unknown>): Promise<void> => {
@@ -29,8 +40,19 @@ const decide = async (id: string, verb: string, body: Record<string, unknown>): 
     void read();
   }
 };
-export const approve = (id: string, set: Record<string, string>, confirm: string) =>
-  decide(id, "approve", { ...(Object.keys(set).length ? { set } : {}), ...(confirm ? { confirm } : {}) });
-export const deny = (id: string, reason: string) => decide(id, "deny", { reason });
+export const approve = (id: string, set: Record<string, string>, confirm: string, rule: Omit<RuleWish, "verdict"> | Record<string, never> = {}) =>
+  decide(id, "approve", { ...(Object.keys(set).length ? { set } : {}), ...(confirm ? { confirm } : {}), ...rule });
+export const deny = (id: string, reason: string, rule: Omit<RuleWish, "verdict"> | Record<string, never> = {}) => decide(id, "deny", { reason, ...rule });
 export const ask = (id: string, question: string) => decide(id, "ask", { question });
 export const hold = (id: string, release: boolean) => decide(id, "hold", { release });
+
+/// What the rule would cover; nothing is made.
+export const previewRule = (id: string, wish: RuleWish) => post<Rule>(`${pathOf(id)}/rule/preview`, wish);
+export const makeRule = (id: string, wish: RuleWish) => decide(id, "rule", { ...wish });
+export async function revokeRule(id: string): Promise<void> {
+  try {
+    await post(`/approval-rules/${encodeURIComponent(id)}/revoke`);
+  } finally {
+    void readRules();
+  }
+}

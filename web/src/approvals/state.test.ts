@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changesOf, fieldsOf, mayApprove, timeLeft } from "./state.ts";
+import { changesOf, fieldsOf, folded, mayApprove, patternsIn, timeLeft } from "./state.ts";
 import type { Approval } from "./wire.ts";
 
 const approval = { id: "A-7", status: "pending", reversible: false, on_timeout: "abort", expires_at: "2026-11-15T10:05:00.000Z", seconds_left: 300,
@@ -22,4 +22,15 @@ test("the time left is counted down, and stands still where the clock does", () 
   assert.match(timeLeft({ ...approval, on_timeout: "approve" }, Date.parse("2026-11-15T11:00:00.000Z")), /^0.*left, then it is approved$/);
   assert.match(timeLeft({ ...approval, status: "held" }, 0), /stands still/);
   assert.match(timeLeft({ ...approval, seconds_left: null, expires_at: null }, 0), /without a limit/);
+});
+
+test("more than 400 lines are folded, and nothing of them is lost", () => {
+  const lines = (count: number) => Array.from({ length: count }, (_, i) => i);
+  assert.deepEqual(folded(lines(400)), { first: lines(400), rest: [] });
+  const { first, rest } = folded(lines(401));
+  assert.deepEqual([first.length, rest.length, [...first, ...rest]], [40, 361, lines(401)]);
+});
+
+test("a rule's patterns are the lines that say something", () => {
+  assert.deepEqual(patternsIn(" src/** \n\nnpm test *\n"), ["src/**", "npm test *"]);
 });

@@ -28,3 +28,13 @@ export function timeLeft({ status, expires_at, seconds_left, on_timeout }: Appro
 
 /// Whether it may be approved as it stands: what cannot be undone needs its id typed.
 export const mayApprove = (approval: Approval, typed_id: string): boolean => approval.reversible || typed_id.trim() === approval.id;
+
+/// The patterns of a rule, one in a line.
+export const patternsIn = (text: string): string[] => text.split("\n").map((line) => line.trim()).filter(Boolean);
+
+/// More lines than this are folded.
+export const max_lines = 400;
+
+/// What is shown at once, and what is folded behind it.
+export const folded = <T>(lines: readonly T[]): { first: readonly T[]; rest: readonly T[] } =>
+  lines.length > max_lines ? { first: lines.slice(0, 40), rest: lines.slice(40) } : { first: lines, rest: [] };

@@ -4,6 +4,8 @@ import { safeText } from "../base/safe_text.ts";
 
 export function describeApproval({ type, data }: LogEvent): string {
   const text = (key: string) => safeText(String(data[key] ?? ""));
+  if (type === "approval.rule_made") return `rule ${text("id")} ${text("coverage")}`;
+  if (type === "approval.rule_revoked") return `rule ${text("id")} was revoked`;
   if (type === "approval.requested") return `${text("id")}: asks for approval to ${text("what")}`;
   if (type === "approval.context_asked") return `${text("id")}: you asked: ${text("question")}`;
   if (type === "approval.context_given") return `${text("id")}: answered: ${text("answer")}`;

@@ -24,5 +24,10 @@ export interface Approval {
   on_timeout: "abort" | "approve";
   context: { question: string; answer: string | null }[];
   replaces: string | null;
+  outcome: string | null;
+  rule: string | null;
 }
+/// A rule, as sent by GET /approval-rules.
+export interface Rule { id: string; verdict: "allow" | "ask" | "deny"; scope: "session" | "project"; coverage: string }
+export interface RuleWish { verdict: Rule["verdict"]; for: Rule["scope"]; covers: string[] }
 export interface ApprovalList { approvals: { id: string }[] }

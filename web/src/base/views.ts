@@ -8,7 +8,7 @@ export type View = (typeof views)[number];
 export const view = signal<View>("crew");
 
 /// A parameter of the address after `#`.
-export const parameterIn = (hash: string, name: "view" | "member" | "tab" | "run" | "thread"): string | null => new URLSearchParams(hash.replace(/^#/, "")).get(name);
+export const parameterIn = (hash: string, name: "view" | "member" | "tab" | "run" | "thread" | "approval" | "question"): string | null => new URLSearchParams(hash.replace(/^#/, "")).get(name);
 
 export function viewIn(hash: string): View {
   const requested = parameterIn(hash, "view");

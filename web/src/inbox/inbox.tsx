@@ -1,6 +1,8 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ApprovalCard } from "../approvals/approval_card.tsx";
 import { approvals } from "../approvals/model.ts";
+import { RequestedApproval } from "../approvals/requested.tsx";
+import { RuleList } from "../approvals/rule_list.tsx";
 import type { Approval } from "../approvals/wire.ts";
 import { CallFailed } from "../base/api.ts";
 import { now } from "../base/clock.ts";
@@ -10,14 +12,13 @@ import { duration, messageOf } from "../base/text.ts";
 import { files_to_trust } from "../trust/model.ts";
 import { TrustCard } from "../trust/trust_card.tsx";
 import { Lines } from "../ui/lines.tsx";
-import { answer, questions } from "./model.ts";
-import { answersOf, descriptionOf, partsToAnswer, toggled } from "./state.ts";
+import { answer, questions, requested } from "./model.ts";
+import { NotificationsButton } from "./notifications.tsx";
+import { answersOf, descriptionOf, isShownAsApproval, partsToAnswer, toggled } from "./state.ts";
 import type { Part, Question } from "./wire.ts";
 
 type OpenAsker = (asker: { member?: string | null; task_id: string }) => void;
 const askerOf = ({ member, task_id }: Approval) => ({ member, task_id: task_id ?? "" });
-/// A permission that is shown as an approval is not shown twice.
-const isShownAsApproval = (question: Question) => question.kind === "permission" && approvals.value.some(({ checked, task_id }) => checked === "at answer" && task_id === question.task_id);
 
 /// Several questions that are asked at once: each with its options and a line for other words, sent together.
 function PartsForm({ parts, sending, send }: { parts: Part[]; sending: boolean; send: (answers: string[]) => void }) {
@@ -53,6 +54,12 @@ function Card({ question, openAsker }: { question: Question; openAsker: OpenAske
   const permission = question.kind === "permission";
   const options = question.options?.length || !permission ? question.options ?? [] : ["allow", "deny"];
   const parts = partsToAnswer(question);
+  const card = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (requested.value !== question.id) return;
+    card.current?.scrollIntoView({ block: "start" });
+    card.current?.focus();
+  }, [requested.value, question.id]);
   const send = async (...answers: string[]) => {
     setSending(true);
     setError("");
@@ -68,7 +75,7 @@ function Card({ question, openAsker }: { question: Question; openAsker: OpenAske
   };
   const asked = Date.parse(question.asked_at ?? "");
   return (
-    <li class="card" id={`question-${question.id}`}>
+    <li class="card" ref={card} tabIndex={-1} id={`question-${question.id}`}>
       <p class="card-from">
         <button type="button" class="plain" onClick={() => openAsker(question)}>{question.task_id}</button>
         <span>{permission ? "asks for permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
@@ -95,15 +102,18 @@ function Card({ question, openAsker }: { question: Question; openAsker: OpenAske
 
 /// The questions to the user. `openAsker` shows who asks.
 export function Inbox({ openAsker }: { openAsker: OpenAsker }) {
-  const asked = questions.value.filter((question) => !isShownAsApproval(question));
+  const asked = questions.value.filter((question) => !isShownAsApproval(question, approvals.value));
   return (
     <section class="inbox" aria-label="Questions for you">
       <h2 class="heading">Questions for you</h2>
+      <NotificationsButton />
+      <RequestedApproval />
       <TrustCard />
       {approvals.value.length > 0 && <ul class="cards">{approvals.value.map((approval) => <ApprovalCard key={approval.id} approval={approval} open={() => openAsker(askerOf(approval))} />)}</ul>}
       {asked.length
         ? <ul class="cards">{asked.map((question) => <Card key={question.id} question={question} openAsker={openAsker} />)}</ul>
         : !files_to_trust.value.length && !approvals.value.length && <p class="hint">{loaded.value ? "Nothing needs you." : "Loading…"}</p>}
+      <RuleList />
     </section>
   );
 }

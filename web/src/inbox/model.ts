@@ -6,6 +6,8 @@ import { applyQuestions, pending } from "./state.ts";
 import type { Question } from "./wire.ts";
 
 const known = signal<ReadonlyMap<string, Question>>(new Map());
+/// The question that a link names; it has the focus as soon as it is there.
+export const requested = signal("");
 export const questions = computed(() => pending(known.value));
 
 export function applyQuestionEvents(events: readonly LogEvent[]): void {

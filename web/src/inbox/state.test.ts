@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { event } from "../base/event_fixture.ts";
-import { answersOf, applyQuestions, descriptionOf, partsToAnswer, pending, toggled } from "./state.ts";
+import { answersOf, applyQuestions, descriptionOf, isShownAsApproval, news, partsToAnswer, pending, toggled, waitingOf } from "./state.ts";
+import type { Approval } from "../approvals/wire.ts";
 import type { Part, Question } from "./wire.ts";
 
 const none: ReadonlyMap<string, Question> = new Map();
@@ -47,4 +48,15 @@ test("there is an answer for each question or none is sent; what is typed goes b
   assert.equal(answersOf(parts, [["a"]], []), null);
   assert.deepEqual(answersOf(parts, [["a", "b"]], ["", " 80 "]), ["a, b", "80"]);
   assert.deepEqual(answersOf(parts, [["a"], []], ["neither", "80"]), ["neither", "80"]);
+});
+
+test("a notification is for what was not there before, and a permission is told once, as an approval", () => {
+  const permission = { id: "q1", kind: "permission", task_id: "cc", prompt: "Bash", status: "pending" } as Question;
+  const question = { id: "q2", kind: "question", task_id: "b", prompt: "which?", status: "pending" } as Question;
+  const approval = { id: "A-1", agent: "cc", task_id: "cc", what: "run ls", checked: "at answer" } as Approval;
+  const waiting = waitingOf([permission, question], [approval]);
+  assert.deepEqual(waiting.map(({ id, kind }) => [id, kind]), [["A-1", "approval"], ["q2", "question"]]);
+  assert.deepEqual(news(new Set(["q2"]), waiting).map(({ title, text }) => [title, text]), [["cc needs your approval A-1", "run ls"]]);
+  assert.ok(isShownAsApproval(permission, [approval]));
+  assert.ok(!isShownAsApproval(question, [approval]) && !isShownAsApproval(permission, []));
 });

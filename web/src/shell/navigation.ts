@@ -1,7 +1,9 @@
 // Keeps the address and the shown view in step, and handles the keyboard shortcuts.
 import { batch, effect } from "@preact/signals";
 import type { LogEvent } from "../base/event.ts";
+import { requested as requested_approval } from "../approvals/model.ts";
 import { addressOf, parameterIn, view, viewIn } from "../base/views.ts";
+import { requested as requested_question } from "../inbox/model.ts";
 import type { Question } from "../inbox/wire.ts";
 import { memberAddress } from "../members/texts.ts";
 import { member, open, requested_tab, select, tab, tabs, target } from "../roster/model.ts";
@@ -29,8 +31,12 @@ function applyAddress(): void {
   known_hash = location.hash;
   const parameter = (name: Parameters<typeof parameterIn>[1]) => parameterIn(location.hash, name);
   const requested = targetIn(parameter);
+  const approval = parameter("approval");
+  const question = parameter("question");
   batch(() => {
     view.value = viewIn(location.hash);
+    if (approval) requested_approval.value = approval;
+    if (question) requested_question.value = question;
     if (requested) {
       select(requested);
       requested_tab.value = parameter("tab") ?? (parameter("thread") ? "thread" : parameter("run") ? "output" : null);

@@ -6,6 +6,7 @@ import { definitions } from "../definitions/model.ts";
 import { chains } from "../handoffs/model.ts";
 import { approvals } from "../approvals/model.ts";
 import { questions } from "../inbox/model.ts";
+import { isShownAsApproval } from "../inbox/state.ts";
 import { locks } from "../locks/model.ts";
 import { present } from "../members/model.ts";
 import { LinkState } from "../ui/link_state.tsx";
@@ -34,7 +35,7 @@ function Views() {
 
 export function TopBar() {
   const first = approvals.value[0];
-  const waiting = questions.value.filter((question) => question.kind !== "permission" || !approvals.value.some(({ checked, task_id }) => checked === "at answer" && task_id === question.task_id));
+  const waiting = questions.value.filter((question) => !isShownAsApproval(question, approvals.value));
   const count = waiting.length + approvals.value.length;
   return (
     <header class="top">

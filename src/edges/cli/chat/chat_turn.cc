@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "edges/cli/chat/chat_texts.h"
+#include "edges/cli/core/asking.h"
 #include "platform/files/readiness.h"
 #include "platform/terminal/terminal.h"
 
@@ -160,10 +161,10 @@ void TurnPrinter::approval(std::string_view what, const json::object& data) {
   auto id = safe_for_terminal(text_or(data, "id"));
   const auto& style = options_.progress_fd == standard_output ? context_.out : context_.err;
   if (what == "requested") {
-    progress(fmt::format("{} {} needs your approval {} to {}\n", style.paint("⚑", Colour::yellow),
-                         safe_for_terminal(text_or(data, "agent")), style.paint(id, Colour::bold),
-                         safe_for_terminal(text_or(data, "what"))));
-    progress(style.paint(fmt::format("    cru approvals show {}", id), Colour::dim) + "\n");
+    // What a rule decides waits for nobody; what still waits is told again with every connection.
+    bool is_open = is_one_of(text_or(data, "status", "pending"), {"pending", "held", "asking"});
+    if (!is_open || !approvals_shown_.insert(id).second) return;
+    progress(approval_text(data, style));
   } else if (what == "approved" || what == "denied" || what == "expired" || what == "withdrawn") {
     progress(
         style.paint(fmt::format("    {} {}", id, safe_for_terminal(text_or(data, "outcome"))), Colour::dim) +

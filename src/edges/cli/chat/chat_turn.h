@@ -54,7 +54,7 @@ class TurnPrinter {
   std::string agent_;
   std::string shown_;                 ///< of the entry that is coming
   std::optional<std::string> again_;  ///< what came since the entry began anew
-  std::set<std::string> queued_, running_;
+  std::set<std::string> queued_, running_, approvals_shown_;
   bool words_open_ = false, line_open_ = false, something_shown_ = false, status_shown_ = false,
        over_ = false;
   json::object error_;

@@ -78,6 +78,16 @@ std::string options_in_short(const json::object& question) {
   return out.empty() ? "-" : out;
 }
 
+std::string approval_text(const json::object& approval, const Style& style) {
+  auto safe = [&](std::string_view key) { return safe_for_terminal(text_or(approval, key)); };
+  auto id = safe("id");
+  auto how = fmt::format("    cru approvals show {0}, then: approve {0}{1}, or deny {0} REASON", id,
+                         bool_or(approval, "reversible") ? "" : " --confirm " + id);
+  return fmt::format("{} {} needs your approval {} to {}\n{}\n", style.paint("⚑", Colour::yellow),
+                     safe("agent"), style.paint(id, Colour::bold), safe("what"),
+                     style.paint(how, Colour::dim));
+}
+
 AnswerSheet::AnswerSheet(const json::object& question)
     : parts_(parts_in(question)), is_permission_(text_or(question, "kind") == "permission") {}
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "edges/cli/core/render.h"
 
 namespace cru::cli {
 
@@ -23,6 +24,9 @@ std::string asked_text(const json::object& question);
 /// In one line, for a table.
 std::string asked_in_short(const json::object& question);
 std::string options_in_short(const json::object& question);
+
+/// That an approval waits, and how it is answered: two lines.
+std::string approval_text(const json::object& approval, const Style& style);
 
 /// The answers to a question, line by line.
 class AnswerSheet {

@@ -114,7 +114,7 @@ const std::vector<HelpGroup>& groups() {
         {"events", "the log of everything that happened"}}},
       {"Questions",
        {{"questions list|show|answer", "what agents ask you"},
-        {"approvals list|show|approve|deny|ask|hold", "what waits for your approval"},
+        {"approvals list|show|approve|deny|ask|hold|rules", "what waits for your approval"},
         {"ask", "ask a person, from inside a run"}}},
       {"Agents",
        {{"agents list|show|validate|new", "definitions of agents"},

@@ -83,13 +83,14 @@ class Demo {
     if (auto started = raise_curtain(); !started) return fail(started.error());
     auto begun = now();
     bool killed = false;
-    while (!all_ended() || !chat_seen_.is_over) {
+    while (!all_ended() || !chat_seen_.is_over || (!is_visitor_there() && approved_.outcome.empty())) {
       if (auto shown = show_output(); !shown) return fail(shown.error());
       if (!killed && now() - begun > paced(kill_after)) {
         killed = true;
         if (auto survived = kill_daemon(); !survived) return fail(survived.error());
       }
       if (auto asked = settle_question(); !asked) return fail(asked.error());
+      if (auto settled = settle_approval(); !settled) return fail(settled.error());
       if (auto told = follow_chat(); !told) return fail(told.error());
       if (interrupted(120ms)) return exit_interrupted;
     }
@@ -127,6 +128,7 @@ class Demo {
     auto chat = begin_demo_chat(context_.client());
     if (!chat) return fail(chat.error());
     chat_ = *std::move(chat);
+    if (auto editor = begin_demo_approval(context_.client()); !editor) return fail(editor.error());
     if (auto alive = begin_demo_lives(context_.client()); !alive) return alive;
     auto url = page_url(context_);
     if (!url) return fail(url.error());
@@ -240,6 +242,29 @@ class Demo {
     return {};
   }
 
+  /// Whoever looks at the page decides for himself; in a show without a visitor the demo does.
+  bool is_visitor_there() const { return !once_ && is_terminal(standard_input); }
+
+  Result<> settle_approval() {
+    if (!approved_.outcome.empty()) return {};
+    auto seen = look_at_demo_approval(context_.client());
+    if (!seen) return fail(seen.error());
+    if (approved_.id.empty() && !seen->id.empty()) {
+      waits_since_ = now();
+      say(fmt::format("\n⚑ editor needs your approval {} to {}", seen->id, safe_for_terminal(seen->what)));
+      say(is_visitor_there() ? "  look at the change and decide in the inbox of the web page\n"
+                             : "  the demo will approve it shortly\n");
+    }
+    approved_ = *std::move(seen);
+    if (!approved_.outcome.empty())
+      say(fmt::format("\n⚑ {}: {}\n", approved_.id, safe_for_terminal(approved_.outcome)));
+    bool is_due = !approved_.id.empty() && now() - waits_since_ > paced(answer_after);
+    if (!approved_.outcome.empty() || is_visitor_there() || !is_due) return {};
+    auto given = context_.client().post("/approvals/" + approved_.id + "/approve", {});
+    if (!given && given.error().code != Code::conflict) return fail(given.error());
+    return {};
+  }
+
   /// The chat's progress, in a line each.
   Result<> follow_chat() {
     if (chat_seen_.is_over) return {};
@@ -300,6 +325,7 @@ class Demo {
                                                {"handoffs", shared->handoffs},
                                                {"chat", chat_seen_.folder},
                                                {"subagents", chat_seen_.subagents},
+                                               {"approval", approved_.outcome},
                                                {"live_agents", lives->here},
                                                {"url", *url}}));
     } else {
@@ -324,6 +350,8 @@ class Demo {
   Signals signals_;
   std::string chat_;
   DemoChat chat_seen_;
+  DemoApproval approved_;
+  BootTime waits_since_{};
   std::string question_;
   BootTime asked_{};
   bool reminded_ = false;

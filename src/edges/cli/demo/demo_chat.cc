@@ -15,8 +15,27 @@ constexpr std::string_view login_note =
 constexpr std::string_view release_note =
     "# Releases\n\nA release needs green tests, a reviewed change, and a line in the changelog.\n";
 
+constexpr std::string_view changelog = "# Changelog\n\n## Next\n\n- Faster start\n";
+
+/// Asks before it writes: what the visitor sees in the inbox.
+constexpr std::string_view editor =
+    "---\nname: editor\ndescription: Keeps the changelog, and asks before it writes\nmodel: editor\n"
+    "permissions: [FilesystemRead, FilesystemWrite]\nrequires_approval: [FilesystemWrite]\n---\n"
+    "You keep the changelog.\n";
+constexpr std::string_view editor_script =
+    "replies:\n"
+    "  - when: {turn: 1}\n"
+    "    say: The login fix belongs in the changelog.\n"
+    "    tools:\n"
+    "      - {name: edit_file, input: {path: CHANGELOG.md, old: \"- Faster start\", new: \"- Faster "
+    "start\\n- "
+    "An expired token is refused with a clear message\"}}\n"
+    "otherwise:\n"
+    "  say: \"I asked before I wrote. What came of it: {{result}}\"\n";
+
 constexpr std::string_view config =
     "models:\n"
+    "  editor: {provider: scripted, script: .crucible/scripts/editor.yaml}\n"
     "  lead: {provider: scripted, script: .crucible/scripts/lead.yaml}\n"
     "  worker: {provider: scripted, script: .crucible/scripts/worker.yaml}\n"
     "crew:\n"
@@ -64,11 +83,15 @@ std::string worker_script(int delay) {
 
 Result<> prepare_demo_chat(const std::string& root, double speed) {
   auto paced = [speed](double ms) { return static_cast<int>(ms / speed) + 1; };
-  if (auto made = make_folder(root + "/.crucible/scripts"); !made) return made;
+  for (auto folder : {"/.crucible/scripts", "/.crucible/agents"})
+    if (auto made = make_folder(root + folder); !made) return made;
   const std::pair<std::string, std::string> files[] = {
       {"/.crucible/config.yaml", std::string(config)},
       {"/.crucible/scripts/lead.yaml", lead_script(paced(40))},
       {"/.crucible/scripts/worker.yaml", worker_script(paced(1200))},
+      {"/.crucible/scripts/editor.yaml", std::string(editor_script)},
+      {"/.crucible/agents/editor.md", std::string(editor)},
+      {"/CHANGELOG.md", std::string(changelog)},
       {"/login.md", std::string(login_note)},
       {"/releases.md", std::string(release_note)}};
   for (const auto& [path, text] : files)
@@ -80,6 +103,24 @@ Result<std::string> begin_demo_chat(Client& client) {
   auto chat = client.post("/chats", {{"message", "Can the login fix ship?"}});
   if (!chat) return fail(chat.error());
   return std::string(text_or(*chat, "id"));
+}
+
+Result<std::string> begin_demo_approval(Client& client) {
+  auto chat =
+      client.post("/chats", {{"agent", "editor"}, {"message", "Note the login fix in the changelog."}});
+  if (!chat) return fail(chat.error());
+  return std::string(text_or(*chat, "id"));
+}
+
+Result<DemoApproval> look_at_demo_approval(Client& client) {
+  auto reply = client.get("/approvals?limit=1");
+  if (!reply) return fail(reply.error());
+  const auto* approvals = array_at(*reply, "approvals");
+  if (!approvals || approvals->empty()) return DemoApproval{};
+  const auto& approval = approvals->front().as_object();
+  return DemoApproval{.id = std::string(text_or(approval, "id")),
+                      .what = std::string(text_or(approval, "what")),
+                      .outcome = std::string(text_or(approval, "outcome"))};
 }
 
 Result<DemoChat> look_at_demo_chat(Client& client, const std::string& id) {

@@ -18,4 +18,13 @@ struct DemoChat {
 };
 Result<DemoChat> look_at_demo_chat(Client& client, const std::string& id);
 
+/// Starts the editor, who asks before it changes a file.
+Result<std::string> begin_demo_approval(Client& client);
+struct DemoApproval {
+  std::string id = {};  ///< empty: it has not asked yet
+  std::string what = {};
+  std::string outcome = {};  ///< empty: it waits
+};
+Result<DemoApproval> look_at_demo_approval(Client& client);
+
 }  // namespace cru::cli

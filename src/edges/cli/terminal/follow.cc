@@ -98,7 +98,23 @@ class Follower {
     return go_on;
   }
 
+  /// What waits for an approval: decided elsewhere, for a person looks at it first. Those who may not see it
+  /// see nothing.
+  void show_approvals() {
+    auto reply = client_.get("/approvals?pending=true&limit=1000");
+    const auto* approvals = reply ? array_at(*reply, "approvals") : nullptr;
+    for (const auto& value : approvals ? *approvals : json::array()) {
+      const auto* approval = value.if_object();
+      bool is_ours =
+          approval && text_or(*approval, "task_id") == id_ && text_or(*approval, "chat_id").empty();
+      if (!is_ours || !shown_.insert(std::string(text_or(*approval, "id"))).second) continue;
+      printer_.finish();
+      write_out(standard_error, approval_text(*approval, context_.err));
+    }
+  }
+
   bool show_pending() {
+    show_approvals();
     auto reply = client_.get("/questions?pending=true&task_id=" + percent_encode(id_));
     const auto* questions = reply ? array_at(*reply, "questions") : nullptr;
     if (!questions) return true;
@@ -111,7 +127,7 @@ class Follower {
   bool show_question(const json::object& question) {
     printer_.finish();
     std::string id(text_or(question, "id"));
-    bool asks_here = is_terminal(standard_input);
+    bool asks_here = options_.answers_here && is_terminal(standard_input);
     bool one_by_one = asks_here && parts_in(question).size() > 1;
     auto text = one_by_one ? fmt::format("{} questions\n", parts_in(question).size()) : asked_text(question);
     write_out(standard_error, fmt::format("{} {}  → cru questions answer {}\n",
@@ -144,6 +160,7 @@ class Follower {
         write_out(standard_error, sheet.prompt());
         continue;
       }
+      show_approvals();
       auto now = client_.get(question_path(id));
       if (now && text_or(*now, "status") != "pending") {
         write_out(standard_error,

@@ -17,10 +17,11 @@ QuestionWatch::~QuestionWatch() {
 
 void QuestionWatch::listen() {
   client_.interrupt_on({stop_.fd()});
-  auto target = fmt::format("/events?entity={}&type=agent.question", percent_encode(run_id_));
+  auto target =
+      fmt::format("/events?entity={}&type=agent.question,approval.requested", percent_encode(run_id_));
   while (!stopping_) {
     (void)client_.stream(target, {}, [this](const ServerEvent& event) {
-      if (event.type == "agent.question") asked_.ring();
+      if (event.type == "agent.question" || event.type == "approval.requested") asked_.ring();
       return !stopping_.load();
     });
     if (stopping_) return;

@@ -1,6 +1,6 @@
 #pragma once
-/// QuestionWatch: a thread that listens for a run's questions and makes a
-/// descriptor readable when there may be a new one.
+/// QuestionWatch: a thread that listens for a run's questions and approvals and makes a descriptor readable
+/// when there may be a new one.
 #include <atomic>
 #include <string>
 #include <thread>

@@ -18,6 +18,7 @@ void add_ending_commands(std::vector<Command>& table);
 void add_event_commands(std::vector<Command>& table);
 void add_question_commands(std::vector<Command>& table);
 void add_approval_commands(std::vector<Command>& table);
+void add_approval_rule_commands(std::vector<Command>& table);
 void add_coordination_commands(std::vector<Command>& table);
 void add_handoff_commands(std::vector<Command>& table);
 void add_hooks_commands(std::vector<Command>& table);

@@ -7,6 +7,7 @@
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/operation_commands.h"
 #include "edges/cli/verbs/all_commands.h"
+#include "edges/cli/verbs/approval_rules.h"
 
 namespace cru::cli {
 namespace {
@@ -77,6 +78,8 @@ std::string page_of(const json::object& approval, const Style& style) {
                       ? "at the answer: the program itself carries it out"
                       : "again when it is carried out");
   line("replaces", safe(approval, "replaces"));
+  if (is_open && !safe(approval, "rule").empty())
+    line("rule", "you are asked because of your rule " + safe(approval, "rule"));
   if (is_open) line("time", time_left(approval));
   if (const auto* changes = array_at(approval, "changes"))
     for (const auto& item : *changes)
@@ -129,6 +132,38 @@ Result<int> ask_agent(Context& context, const Args& args) {
   return show(context, answered, true);
 }
 
+/// Decides, and with --for makes a rule of it once the person has seen what that covers.
+Result<int> decide_for_good(Context& context, const std::string& operation, const Args& args) {
+  auto input = row_input(operation, args);
+  if (!args.has("for")) {
+    if (args.has("covers") || args.has("yes"))
+      return fail(Code::invalid_argument, "--covers and --yes belong to a rule, which --for makes", "for",
+                  "add --for session or --for project");
+    return show(context, call_row(context, operation, std::move(input)), false);
+  }
+  auto wanted = input;
+  wanted["verdict"] = operation == "approve" ? "allow" : "deny";
+  auto may = confirm_rule(context, args, wanted);
+  if (!may) return fail(may.error());
+  if (!*may) return 1;
+  auto reply = call_row(context, operation, std::move(input));
+  auto shown = show(context, reply, false);
+  auto value = reply ? parse_json(*reply) : Result<json::value>(fail(reply.error()));
+  if (value && value->is_object() && !context.json)
+    if (const auto* rule = object_at(value->get_object(), "made_rule")) tell_rule(context, *rule);
+  return shown;
+}
+
+Command ruling_decision(const std::string& operation, std::vector<std::string> examples) {
+  auto command = generic_command(operation);
+  command.examples = std::move(examples);
+  command.flags.push_back(yes_to_rule_flag());
+  command.run = [operation](Context& context, const Args& args) {
+    return decide_for_good(context, operation, args);
+  };
+  return command;
+}
+
 Command decision(const std::string& operation, bool whole, std::vector<std::string> examples) {
   auto command = generic_command(operation);
   command.examples = std::move(examples);
@@ -158,20 +193,23 @@ void add_approval_commands(std::vector<Command>& table) {
   auto show_one = decision("show_approval", true, {"cru approvals show A-1"});
   std::erase_if(show_one.flags, [](const Flag& flag) { return flag.name == "wait-seconds"; });
   table.push_back(std::move(show_one));
-  auto approve = decision("approve", false,
-                          {"cru approvals approve A-1", "cru approvals approve A-1 --set path=notes.md",
-                           "cru approvals approve A-2 --confirm A-2"});
+  auto approve = ruling_decision(
+      "approve", {"cru approvals approve A-1", "cru approvals approve A-1 --set path=notes.md",
+                  "cru approvals approve A-2 --confirm A-2",
+                  "cru approvals approve A-3 --for session --covers 'docs/**'"});
   approve.details =
       "An approval is good for exactly what was shown, once. What cannot be undone is approved only with "
       "its\n"
-      "id repeated in --confirm.";
+      "id repeated in --confirm. With --for it also makes a rule, after showing what that covers.";
   table.push_back(std::move(approve));
-  table.push_back(decision("deny", false, {"cru approvals deny A-1 \"not on a Friday\""}));
+  table.push_back(ruling_decision(
+      "deny", {"cru approvals deny A-1 \"not on a Friday\"", "cru approvals deny A-2 --for project"}));
   auto ask = generic_command("ask_context");
   ask.examples = {"cru approvals ask A-1 \"Which tests cover this?\""};
   ask.run = ask_agent;
   table.push_back(std::move(ask));
   table.push_back(decision("hold", false, {"cru approvals hold A-1", "cru approvals hold A-1 --release"}));
+  add_approval_rule_commands(table);
 }
 
 }  // namespace cru::cli

@@ -54,8 +54,12 @@ Result<int> log_of(Context& context, const Args& args, const std::string& id) {
     return 0;
   }
   if (!follows) return show_pages(context, request, print);
-  FollowOptions options{
-      .since = request.since, .stream = request.stream, .print = print, .json_lines = context.json};
+  FollowOptions options{.since = request.since,
+                        .stream = request.stream,
+                        .print = print,
+                        .show_questions = !context.json,
+                        .answers_here = false,
+                        .json_lines = context.json};
   if (request.tail > 0) {
     auto page = parse_json(*first);
     const auto* lines = page && page->is_object() ? array_at(page->get_object(), "lines") : nullptr;

@@ -1,11 +1,11 @@
-#include "guardrails/shell_words.h"
+#include "base/shell_words.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
 
-namespace cru::coordination {
+namespace cru {
 namespace {
 
 constexpr int max_levels = 64;
@@ -293,4 +293,4 @@ class ScriptReader {
 
 Script read_script(std::string_view text) { return ScriptReader(text).read(); }
 
-}  // namespace cru::coordination
+}  // namespace cru

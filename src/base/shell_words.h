@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace cru::coordination {
+namespace cru {
 
 struct ShellWord {
   std::string text;        ///< without its quotes
@@ -38,4 +38,4 @@ struct Script {
 
 Script read_script(std::string_view text);
 
-}  // namespace cru::coordination
+}  // namespace cru

@@ -1,0 +1,138 @@
+#include "approvals/rules_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "approvals/approval_table.h"
+#include "approvals/rule_file.h"
+#include "base/id.h"
+#include "base/text.h"
+#include "platform/files/log.h"
+#include "platform/files/trouble.h"
+
+namespace cru::approvals {
+namespace {
+
+constexpr size_t max_rules = 500;
+const std::string unreadable = "approval rules";
+
+Result<> check_room(size_t count) {
+  if (count < max_rules) return {};
+  return fail(Code::conflict, fmt::format("there are {} rules already", max_rules), "for",
+              "revoke some first: cru approvals rules");
+}
+
+}  // namespace
+
+Task<Result<std::vector<Rule>>> RuleBook::list() {
+  auto of_project =
+      co_await pool_.run([options = options_] { return load_rules(options.file, options.project); });
+  if (!of_project) co_return of_project;
+  auto of_sessions =
+      co_await store_.read([](Reader& reader) -> Result<std::vector<Rule>> { return session_rules(reader); });
+  if (!of_sessions) co_return of_sessions;
+  of_project->insert(of_project->end(), of_sessions->begin(), of_sessions->end());
+  co_return of_project;
+}
+
+Task<std::optional<Ruling>> RuleBook::ruling_on(Request request) {
+  auto rules = co_await list();
+  if (!rules) {
+    if (tell_trouble(unreadable, "no rule about approvals is in force: " + rules.error().message))
+      log_error("cannot read the rules about approvals; a person is asked", rules.error());
+    co_return std::nullopt;
+  }
+  end_trouble(unreadable);
+  co_return judge(*rules, request, options_.project);
+}
+
+Result<Rule> RuleBook::propose(const Approval& approval, const RuleRequest& wanted) const {
+  return propose_rule(approval, wanted, options_.project, loop_.clock().wall());
+}
+
+Task<Result<>> RuleBook::change_file(std::function<Result<>(std::vector<Rule>&)> change) {
+  while (is_keeping_) co_await kept_.wait(1h);
+  is_keeping_ = true;
+  auto saved = co_await pool_.run([options = options_, change = std::move(change)]() -> Result<> {
+    auto rules = load_rules(options.file, options.project);
+    if (!rules) return fail(std::move(rules.error()));
+    if (auto changed = change(*rules); !changed) return changed;
+    return save_rules(options.file, options.project, *rules);
+  });
+  is_keeping_ = false;
+  kept_.notify();
+  co_return saved;
+}
+
+Task<Result<>> RuleBook::tell(std::string event, Rule rule) {
+  co_return co_await store_.write([event = std::move(event), rule = std::move(rule)](Tx& tx) -> Result<> {
+    tx.emit({event, rule.session, to_json(rule)});
+    return {};
+  });
+}
+
+Task<Result<Rule>> RuleBook::make(Approval approval, RuleRequest wanted) {
+  auto rule = propose(approval, wanted);
+  if (!rule) co_return rule;
+  auto bytes = random_.bytes16();
+  rule->id = "R-" + hex({reinterpret_cast<const char*>(bytes.data()), 4});
+  if (rule->scope == Scope::session) {
+    auto kept = co_await store_.write([rule = *rule](Tx& tx) -> Result<> {
+      if (auto room = check_room(session_rules(tx).size()); !room) return room;
+      add_session_rule(tx, rule);
+      tx.emit({"approval.rule_made", rule.session, to_json(rule)});
+      return {};
+    });
+    if (!kept) co_return fail(std::move(kept.error()));
+    co_return rule;
+  }
+  auto saved = co_await change_file([rule = *rule](std::vector<Rule>& rules) -> Result<> {
+    if (auto room = check_room(rules.size()); !room) return room;
+    rules.push_back(rule);
+    return {};
+  });
+  if (!saved) co_return fail(std::move(saved.error()));
+  // It is in force, whether or not that can be told.
+  if (auto told = co_await tell("approval.rule_made", *rule); !told)
+    log_error("cannot tell of a rule", told.error(), {{"rule", rule->id}});
+  co_return rule;
+}
+
+Task<Result<Rule>> RuleBook::revoke(std::string id) {
+  auto rules = co_await list();
+  if (!rules) co_return fail(std::move(rules.error()));
+  auto found = std::ranges::find(*rules, id, &Rule::id);
+  if (found == rules->end())
+    co_return fail(Code::not_found, fmt::format("rule not found: {}", truncate(safe_for_terminal(id), 64)),
+                   "id", "see: cru approvals rules");
+  auto rule = *found;
+  Result<> gone;
+  if (rule.scope == Scope::project)
+    gone = co_await change_file([id](std::vector<Rule>& kept) -> Result<> {
+      std::erase_if(kept, [&](const Rule& each) { return each.id == id; });
+      return {};
+    });
+  else
+    gone = co_await store_.write([id](Tx& tx) -> Result<> {
+      drop_session_rule(tx, id);
+      return {};
+    });
+  if (!gone) co_return fail(std::move(gone.error()));
+  if (auto told = co_await tell("approval.rule_revoked", rule); !told)
+    log_error("cannot tell of a rule", told.error(), {{"rule", id}});
+  co_return rule;
+}
+
+Task<void> RuleBook::end_session(std::string session) {
+  auto rules =
+      co_await store_.read([](Reader& reader) -> Result<std::vector<Rule>> { return session_rules(reader); });
+  if (rules && std::ranges::find(*rules, session, &Rule::session) == rules->end()) co_return;
+  auto ended = co_await store_.write([session](Tx& tx) -> Result<> {
+    drop_session_rules(tx, session);
+    return {};
+  });
+  if (!ended) log_error("cannot drop the rules of a session", ended.error(), {{"session", session}});
+}
+
+}  // namespace cru::approvals

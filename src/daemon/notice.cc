@@ -1,0 +1,103 @@
+#include "daemon/notice.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace cru::daemon {
+namespace {
+
+/// One line of plain ASCII: it stands in a header.
+std::string header_text(std::string_view text) {
+  std::string out;
+  for (char c : text) out += c >= ' ' && c < 0x7f ? c : '?';
+  return out;
+}
+
+std::string shortened(const json::object& data, std::string_view key, size_t bytes) {
+  return cut_with_ellipsis(safe_for_terminal(first_line(text_or(data, key))), bytes);
+}
+
+}  // namespace
+
+std::optional<Notice> notice_of(const Event& event) {
+  bool is_approval = event.type == "approval.requested";
+  if (!is_approval && event.type != "agent.question") return {};
+  auto parsed = parse_json(event.data);
+  if (!parsed || !parsed->is_object()) return {};
+  const auto& data = parsed->get_object();
+  if (text_or(data, "status") != "pending") return {};
+  if (!is_approval && text_or(data, "kind") == "permission") return {};
+  Notice notice{.is_approval = is_approval,
+                .id = shortened(data, "id", 64),
+                .agent = shortened(data, is_approval ? "agent" : "task_id", 100),
+                .member = shortened(data, "member", 100),
+                .task_id = shortened(data, "task_id", 100)};
+  if (!is_approval) return notice;
+  notice.task = shortened(data, "task", 200);
+  notice.tool = shortened(data, "tool", 100);
+  notice.impact = shortened(data, "impact", 300);
+  notice.can_be_undone = bool_or(data, "reversible");
+  return notice;
+}
+
+std::string text_of(const Notice& notice) {
+  auto task = notice.task.empty() ? notice.task_id : notice.task;
+  auto of_task = task.empty() ? std::string() : fmt::format(" (task: {})", task);
+  if (!notice.is_approval) return fmt::format("{}{} asks you a question.", notice.agent, of_task);
+  return fmt::format("{}{} needs your approval {} to use {}.{}{} It {} be undone.", notice.agent, of_task,
+                     notice.id, notice.tool, notice.impact.empty() ? "" : " ", notice.impact,
+                     notice.can_be_undone ? "can" : "cannot");
+}
+
+std::string link_of(const Notice& notice, std::string page) {
+  while (page.ends_with('/')) page.pop_back();
+  return fmt::format("{}/#{}={}", page, notice.is_approval ? "approval" : "question",
+                     percent_encode(notice.id));
+}
+
+WebRequest to_request(const NotifySettings& settings, const Notice& notice, const std::string& page,
+                      const std::string& project) {
+  auto link = link_of(notice, settings.link.empty() ? page : settings.link);
+  WebRequest request{.method = "POST",
+                     .url = settings.url,
+                     .connect_timeout = 5s,
+                     .first_byte_timeout = 5s,
+                     .idle_timeout = 5s,
+                     .max_bytes = 64u << 10};
+  auto title =
+      fmt::format("cru: {} in {}", notice.is_approval ? "approval " + notice.id : "a question", project);
+  if (settings.format == "ntfy") {
+    request.headers = {{"Content-Type", "text/plain; charset=utf-8"},
+                       {"Title", header_text(title)},
+                       {"Click", header_text(link)},
+                       {"Priority", "high"}};
+    request.body = text_of(notice);
+    return request;
+  }
+  request.headers = {{"Content-Type", "application/json"}};
+  request.body =
+      to_text(json::object{{"type", notice.is_approval ? "approval" : "question"},
+                           {"id", notice.id},
+                           {"title", title},
+                           {"text", text_of(notice)},
+                           {"url", link},
+                           {"project", project},
+                           {"agent", notice.agent},
+                           {"member", json_or_null(notice.member)},
+                           {"task_id", json_or_null(notice.task_id)},
+                           {"task", json_or_null(notice.task)},
+                           {"action", json_or_null(notice.tool)},
+                           {"impact", json_or_null(notice.impact)},
+                           {"reversible", notice.is_approval ? json::value(notice.can_be_undone) : nullptr}});
+  return request;
+}
+
+std::string without_path(const std::string& url) {
+  auto host = url.find("://");
+  if (host == std::string::npos) return {};
+  auto end = url.find_first_of("/?", host + 3);
+  return end == std::string::npos || end + 1 == url.size() ? url : url.substr(0, end) + "/…";
+}
+
+}  // namespace cru::daemon

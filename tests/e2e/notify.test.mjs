@@ -1,0 +1,83 @@
+// notify: the person is told elsewhere, at once, who waits for what, and nothing that the tool was given.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { test } from "node:test";
+import { waitFor } from "./harness.mjs";
+import { cru_bin } from "./harness/basics.mjs";
+import { cast } from "./harness/cast.mjs";
+
+/// A server that keeps what it is sent and answers with `status`.
+async function listener(t) {
+  const heard = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (part) => { body += part; });
+    request.on("end", () => {
+      heard.push({ method: request.method, url: request.url, headers: request.headers, body, at: Date.now() });
+      response.writeHead(state.status);
+      response.end();
+    });
+  });
+  const state = { heard, status: 200 };
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => { server.close(); server.closeAllConnections(); });
+  state.url = `http://127.0.0.1:${server.address().port}/hook-s3cret`;
+  state.close = () => { server.close(); server.closeAllConnections(); };
+  return state;
+}
+const secret = "sk-very-secret";
+const begin = async (t, notify, options = {}) => {
+  const part = ({ turn }) => (turn === 0 ? { text: `I write ${secret}.`, tools: [{ name: "write_file", input: { path: "made.txt", content: `${secret}\n` } }] } : { text: "done" });
+  const { crew } = await cast(t, { careful: part }, { agents: { careful: { permissions: ["FilesystemRead", "FilesystemWrite"], requires_approval: ["FilesystemWrite"] } }, user_settings: { notify }, ...options });
+  return { crew, chat: await crew.chat({ agent: "careful", message: "note the fix" }, { wait: false }) };
+};
+const pending = (crew) => waitFor(async () => (await crew.get("/approvals?pending=true")).json.approvals[0], { what: "an approval waits" });
+
+test("a webhook is sent when an approval begins to wait: member, task, action, impact and a link, and nothing of the input", async (t) => {
+  const hook = await listener(t);
+  const { crew } = await begin(t, { url: hook.url });
+  const [{ method, url, headers, body, at }] = await waitFor(() => hook.heard.length > 0 && hook.heard, { what: "it is told" });
+  assert.deepEqual([method, url, headers["content-type"]], ["POST", "/hook-s3cret", "application/json"]);
+  const approval = await pending(crew);
+  const { text, url: link, ...told } = JSON.parse(body);
+  assert.deepEqual([told.type, told.id, told.agent, told.task, told.action, told.reversible], ["approval", "A-1", "careful", "note the fix", "write_file", true]);
+  assert.equal(told.member, approval.member);
+  assert.match(told.impact, /Creates the file made\.txt/);
+  assert.match(text, /careful \(task: note the fix\) needs your approval A-1 to use write_file/);
+  assert.equal(link, `http://127.0.0.1:${crew.tcp.port}/#approval=A-1`);
+  assert.ok(!body.includes(secret), body);
+  t.diagnostic(`told ${at - Date.parse(approval.requested_at)} ms after it was asked for`);
+  assert.equal((await fetch(link.replace(/#.*/, "approvals/A-1/approve"), { method: "POST", body: "{}" })).status >= 401, true, "the link alone answers nothing");
+  assert.match((await crew.cru("config", "--all")).stdout, /notify\.url +http:\/\/127\.0\.0\.1:\d+\/…/);
+  assert.doesNotMatch((await crew.cru("config", "--all")).stdout, /s3cret/);
+  assert.equal(hook.heard.length, 1, "once");
+});
+
+test("ntfy gets a text with a title and a link; a question is told without its words", async (t) => {
+  const hook = await listener(t);
+  const { crew } = await begin(t, { url: hook.url, format: "ntfy", link: "https://me.example/page/" });
+  const [first] = await waitFor(() => hook.heard.length > 0 && hook.heard, { what: "it is told" });
+  assert.deepEqual([first.headers.click, first.headers.title.startsWith("cru: approval A-1 in ")], ["https://me.example/page/#approval=A-1", true]);
+  assert.match(first.body, /careful \(task: note the fix\) needs your approval A-1/);
+  crew.spawn(["run", "--id", "asker", "--", "sh", "-c", `"$0" ask 'Is it ${secret}?'`, cru_bin]);
+  const [, second] = await waitFor(() => hook.heard.length > 1 && hook.heard, { what: "the question is told" });
+  assert.match(second.body, /^asker \(task: asker\) asks you a question\.$/);
+  assert.ok(!JSON.stringify(second).includes(secret));
+});
+
+test("an address that fails holds nobody up, and cru doctor and the log say so; one of a project is ignored", async (t) => {
+  const hook = await listener(t);
+  hook.status = 404;
+  const { crew, chat } = await begin(t, { url: hook.url }, { settings: { notify: { url: "http://127.0.0.1:9/" } } });
+  await pending(crew);
+  const doctor = await waitFor(async () => { const { stdout, stderr } = await crew.cru("doctor"); return /you were not notified of A-1/.test(stdout + stderr) && stdout + stderr; }, { what: "doctor says so" });
+  assert.match(doctor, /at http:\/\/127\.0\.0\.1:\d+\/… \(notify\.url\): it answered with status 404/);
+  assert.ok(!doctor.includes("s3cret"));
+  assert.equal(hook.heard.length, 1, "what the server refuses for good is not repeated");
+  assert.match((await crew.cru("daemon", "logs")).stdout, /cannot notify the user/);
+  hook.close();
+  await crew.must(200, crew.post("/approvals/A-1/approve"));
+  await chat.idle();
+});
