@@ -161,14 +161,17 @@ std::string scripted_words(const AutoModeState& state) {
       say(middles, 0);
       append(out, fmt::format("Could we say that {}?", topic.middle));
       break;
-    case Beat::farewell:
+    case Beat::farewell: {
       say(farewells, 0);
+      // Of two, the second one asks first.
+      const auto& asker = state.cast[cast > 2 ? 2 : state.seed % 2];
       append(out, fmt::format("What stays open for me is what {} asked: {}",
-                              cast > 2 ? state.cast[2].name : state.cast[state.seed % 2 ? 1 : 0].name,
+                              asker.agent_id == self.agent_id ? std::string("I") : asker.name,
                               topic.questions[state.seed % 2 ? 0 : 1]));
       append(out, "But that is for another day.");
       append(out, state.keyword);
       break;
+    }
   }
   if (cast == 2 && plan.asks) append(out, topic.questions[state.spoken == 1 ? 0 : 1]);
   return out;
