@@ -5,6 +5,7 @@
 #include <array>
 
 #include "auto_mode/topics.h"
+#include "base/text.h"
 
 namespace cru::auto_mode {
 namespace {
@@ -115,6 +116,14 @@ std::string_view way_of_speaking(std::string_view role) {
   return {};
 }
 
+/// To a person's words, which the script cannot understand: it says so by taking them up as they are.
+std::string answer_to(const Line& line) {
+  auto words = std::string(trim(truncate(line.text, 120)));
+  return words.ends_with('?')
+             ? fmt::format("{} asks: \"{}\" Let us keep that question in view.", line.name, words)
+             : fmt::format("{} says: \"{}\" I take that along.", line.name, words);
+}
+
 void append(std::string& out, std::string_view more) {
   if (more.empty()) return;
   if (!out.empty()) out += ' ';
@@ -135,8 +144,7 @@ std::string scripted_words(const AutoModeState& state) {
   // A person who spoke since is answered first.
   std::string out;
   for (const auto& line : state.recent)
-    if (line.agent_id.empty() && line.number > state.fresh_from)
-      out = fmt::format("{}, thank you for joining in; I will keep that in mind.", line.name);
+    if (line.agent_id.empty() && line.number > state.fresh_from) out = answer_to(line);
   auto say = [&](const Phrases& phrases, size_t number) {
     append(out, pick(phrases, state, number, before));
   };

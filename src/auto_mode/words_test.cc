@@ -140,7 +140,7 @@ TEST(PromptsTest, APersonsWordsReachTheNextOneThoughAnotherWasThinkingMeanwhile)
   step(state, Arrived{"agent_001"}, {});
   step(state, HasSpoken{"agent_001"}, {});
   EXPECT_EQ(user_prompt(state), "I have thought.\n\nplayer_0, a person who listens, says: And cats?");
-  EXPECT_TRUE(scripted_words(state).starts_with("player_0, thank you for joining in"));
+  EXPECT_TRUE(scripted_words(state).starts_with("player_0 asks: \"And cats?\" "));
   step(state, Replied{state.turn, "Cats too.", false, 1}, {});
   step(state, Arrived{"agent_002"}, {});
   step(state, HasSpoken{"agent_002"}, {});

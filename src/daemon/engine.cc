@@ -143,8 +143,10 @@ Result<json::object> compare_config(const std::string& root, const Config& confi
 
 Task<Result<>> check_run(crew::Crew& crew, const runs::Runs& runs, const auto_mode::AutoMode& auto_mode,
                          const api::Operation& operation, std::string run_id) {
-  if (operation.name == "end_conversation" && !run_id.empty() && auto_mode.is_responding(run_id))
-    co_return Result<>();
+  if (operation.name == "end_conversation") {
+    if (!run_id.empty() && auto_mode.is_responding(run_id)) co_return Result<>();
+    co_return fail(Code::forbidden, "end_conversation is only for an agent of auto mode whose turn it is");
+  }
   // A live agent's mind only decides: whatever else it asks for, it may look.
   // Nor may one that cannot be told do more, or what runs confined on an agent's word.
   if (run_id.empty() || run_id.starts_with(autonomy::run_prefix) || runs.is_confined(run_id))

@@ -86,7 +86,7 @@ async function realTalkers(t, reply) {
 }
 const needs_both = { skip: needs_claude.skip || needs_codex.skip };
 const real = { models: ["sonnet", "gpt"], topic: "Should tools be shared?", timeoutMs: 3_600_000 };
-const seen = (model) => model.requests.map(({ text, system }) => `${system?.slice(-200)}\n> ${text.slice(-300)}`).join("\n---\n");
+const seen = (model) => model.requests.map(({ text, system }) => `${system?.slice(-200)}\n> ${text?.slice(-300)}`).join("\n---\n");
 
 test("a real Claude Code and a real Codex talk to each other, to the keyword", needs_both, async (t) => {
   const { live, model, socket } = await realTalkers(t, ({ text }) =>

@@ -124,7 +124,7 @@ test("a topic and a cast of one's own, and a word of a person in between", async
   await page.getByRole("button", { name: "Join in" }).click();
   await at.transcript.getByText("And dogs?").waitFor();
   await page.screenshot({ path: picture("auto-mode-four") });
-  await at.transcript.getByText("player_0, thank you for joining in").waitFor();
+  await at.transcript.getByText('player_0 asks: "And dogs?"').waitFor();
   await page.getByTestId("auto-ended").getByText(/the agents ended it/).waitFor();
   assert.deepEqual(at.complaints, []);
 });
