@@ -76,12 +76,18 @@ constexpr Phrases for_again{"I see the danger, {}, and still I would not give th
                             "That is fair, {}. Let me put the other weight on the scale.",
                             "You are right about the risk, {}, but not about its size.",
                             "I thought you would say that, {}. Consider this."};
+/// Of one who has not spoken yet.
+constexpr Phrases joining{"I have only listened so far, {}. Let me put something on the other side.",
+                          "Let me add something to that, {}.", "There is another side to it, {}.",
+                          "May I come in here, {}?"};
 constexpr Phrases against{"I am not there yet, {}.", "That sounds better than it is, {}.",
                           "I grant you the intention, {}. Now the consequence.",
                           "There is a case in which that fails, {}."};
-constexpr Phrases answers{"You ask for something concrete, {}, so here it is.",
-                          "A good question, {}. My answer is uncomfortable.", "I have asked myself that, {}.",
-                          "Let me answer that directly, {}."};
+/// What follows a question is a reason, seldom its answer.
+constexpr Phrases answers{"I have no quick answer to that, {}, but it leads me to this.",
+                          "That goes to the root of it, {}. I would begin here.",
+                          "I have asked myself that, {}, and I keep coming back to one thing.",
+                          "Let me come at that from another side, {}."};
 constexpr Phrases asking{
     "Before we go on, {}, something concrete.", "I notice that we all nod at a word that we use differently.",
     "I would like to understand that better, {}.", "Let me ask what nobody has asked yet."};
@@ -90,8 +96,8 @@ constexpr Phrases asides{"I say that as one who has been wrong about it before."
                          "If that is true, then the rest follows nearly by itself.",
                          "I would give it up for one good example to the contrary."};
 constexpr Phrases middles{"When I listen to both sides, I hear more agreement than the words admit.",
-                          "Let me try to say what has become of us.",
-                          "I have moved, and I think that you have moved too, {}.",
+                          "Let me try to say where we have come to.",
+                          "The longer I listen to you, {}, the closer the two sides come.",
                           "Perhaps we can write one sentence together."};
 constexpr Phrases farewells{"I can put my name to that, {}.",
                             "That is further than I expected us to come, {}.",
@@ -105,10 +111,10 @@ std::string pick(const Phrases& phrases, const AutoModeState& state, size_t numb
 
 std::string_view way_of_speaking(std::string_view role) {
   constexpr std::pair<std::string_view, std::string_view> ways[] = {
-      {"historian", "People stood before this more than once, and it went like this."},
-      {"engineer", "I try to picture what one would have to build."},
+      {"historian", "This was argued long before us, and one reason has stayed."},
+      {"engineer", "I ask what it comes to in practice."},
       {"storyteller", "Think of one person in the middle of it."},
-      {"mediator", "I hear two things in this at once."},
+      {"mediator", "Whatever we settle on, this must have a place in it."},
       {"economist", "Follow the incentives for a moment."},
   };
   for (auto [name, words] : ways)
@@ -141,6 +147,7 @@ std::string scripted_words(const AutoModeState& state) {
   std::string before =
       state.speaker ? state.cast[*state.speaker].name : state.cast[(state.responder + 1) % cast].name;
   bool is_first = state.spoken == 0;
+  bool is_new = static_cast<size_t>(state.spoken) < cast;
   // A person who spoke since is answered first.
   std::string out;
   for (const auto& line : state.recent)
@@ -150,7 +157,7 @@ std::string scripted_words(const AutoModeState& state) {
   };
   switch (plan.beat) {
     case Beat::claim:
-      say(is_first ? openings : plan.was_asked ? answers : for_again, plan.number);
+      say(is_first ? openings : plan.was_asked ? answers : is_new ? joining : for_again, plan.number);
       append(out, way_of_speaking(self.role));
       append(out, topic.claims[plan.number]);
       if (state.spoken % 3 == 2) say(asides, static_cast<size_t>(state.spoken / 3));
@@ -174,7 +181,9 @@ std::string scripted_words(const AutoModeState& state) {
       // Of two, the second one asks first.
       const auto& asker = state.cast[cast > 2 ? 2 : state.seed % 2];
       append(out, fmt::format("What stays open for me is what {} asked: {}",
-                              asker.agent_id == self.agent_id ? std::string("I") : asker.name,
+                              asker.name == self.name ? std::string("I")
+                              : asker.name == before  ? std::string("you")
+                                                      : asker.name,
                               topic.questions[state.seed % 2 ? 0 : 1]));
       append(out, "But that is for another day.");
       append(out, state.keyword);

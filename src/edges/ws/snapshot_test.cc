@@ -61,7 +61,7 @@ TEST(Snapshot, OfASmallWorldIsOneMessage) {
   ASSERT_EQ(pages.size(), 1u);
   EXPECT_EQ(pages[0], parse_json(R"({"type":"world_snapshot","seq":812,"page":1,"pages":1,"space_id":"office",
     "now":"2026-11-16T00:00:00.000Z","now_ms":5,"layout":{"version":1},"seats":[{"uid":"s"}],
-    "users":[{"user_id":"u"}],"request_id":"r","agents":[{"agent_id":"agent-0","role":")" +
+    "users":[{"user_id":"u"}],"conversations":[],"request_id":"r","agents":[{"agent_id":"agent-0","role":")" +
                                  std::string(500, 'r') + R"("},{"agent_id":"agent-1","role":")" +
                                  std::string(500, 'r') + R"("}]})")
                           ->as_object());
