@@ -5,18 +5,24 @@ namespace cru::api {
 namespace {
 
 constexpr auto state_schema = R"({"type":"object","required":["active"],"properties":{
-"active":{"type":"boolean"},"starting":{"type":"boolean"},"stopped":{"type":"boolean"},
+"active":{"type":"boolean"},"starting":{"type":"boolean"},"stopped":{"type":"boolean"},"beside":{"type":"boolean"},
 "conversationId":{"type":"string"},"topic":{"type":"string"},"prompt":{"type":"string"},
 "agentIds":{"type":"array","items":{"type":"string"}},"personaNames":{"type":"array","items":{"type":"string"}},
 "roles":{"type":"array","items":{"type":"string"}},"modelName":{"type":"string"},
 "interactionPattern":{"type":"string"},"respondingAgentId":{"type":["string","null"]},
 "turn":{"type":"integer"},"lines":{"type":"integer"},"tokens":{"type":"integer"},
 "startedAtMs":{"type":"integer"},"durationMs":{"type":"integer"},"endsAtMs":{"type":"integer"},
-"defaultDurationMs":{"type":"integer"},"reason":{"type":["string","null"]},"detail":{"type":["string","null"]},
+"endsWhen":{"type":["string","null"]},"defaultDurationMs":{"type":"integer"},"reason":{"type":["string","null"]},"detail":{"type":["string","null"]},
 "endedAtMs":{"type":["integer","null"]},"messages":{"type":"array","items":{"type":"object"}},
 "file":{"type":["string","null"]}}})";
 
 constexpr int64_t most_milliseconds = 86'400'000;
+constexpr int64_t most_of_a_budget = 1'000'000'000;
+
+/// Which conversation; in a query where nothing is changed.
+constexpr Field which(In in = In::body) {
+  return {.name = "id", .in = in, .summary = "the conversation's id; default: the main one", .max = 64};
+}
 
 }  // namespace
 
@@ -44,7 +50,26 @@ void add_auto_mode(std::vector<Operation>& table) {
                         "the minds, in turn: models or programs from the configuration; default: scripted",
                         8),
                   texts("definitions", "agent definitions that take part; others come from the built-in cast",
-                        8)},
+                        8),
+                  {.name = "beside",
+                   .type = Type::boolean,
+                   .summary = "start it also while another conversation goes on",
+                   .fallback = "false"},
+                  {.name = "max_turns",
+                   .type = Type::integer,
+                   .summary = "end it after so many messages of agents",
+                   .min = 1,
+                   .max = most_of_a_budget},
+                  {.name = "max_tokens",
+                   .type = Type::integer,
+                   .summary = "end it when so many tokens have been used",
+                   .min = 1,
+                   .max = most_of_a_budget},
+                  {.name = "until",
+                   .type = Type::any,
+                   .summary = "end it when this condition is met: {\"turns\":20}, {\"tokens\":5000}, "
+                              "{\"time_ms\":60000}, {\"text\":\"we agree\"}, {\"any\":[…]} or {\"all\":[…]}",
+                   .max = 4000}},
        .callers = person,
        .status = 201,
        .cli = {.verb = "auto start", .arguments = {"topic"}},
@@ -52,19 +77,22 @@ void add_auto_mode(std::vector<Operation>& table) {
   table.push_back({.name = "stop_auto_mode",
                    .summary = "Stops auto mode; the agents return to their seats",
                    .routes = {{"POST", "/auto/stop"}},
+                   .fields = {which()},
                    .callers = person,
                    .idempotent = true,
                    .cli = {.verb = "auto stop"},
                    .reply = state_schema});
   table.push_back({.name = "set_auto_mode_timeout",
-                   .summary = "Sets how long a conversation of auto mode may last, also the current one",
+                   .summary = "Sets how long conversations of auto mode may last, also the current one; with "
+                              "an id only that one",
                    .routes = {{"POST", "/auto/timeout"}},
                    .fields = {{.name = "duration_ms",
                                .type = Type::integer,
                                .required = true,
                                .summary = "milliseconds from the start of the conversation",
                                .min = 1,
-                               .max = most_milliseconds}},
+                               .max = most_milliseconds},
+                              which()},
                    .callers = person,
                    .idempotent = true,
                    .cli = {.verb = "auto timeout", .arguments = {"duration_ms"}},
@@ -79,7 +107,8 @@ void add_auto_mode(std::vector<Operation>& table) {
                    .min = 1,
                    .max = 64,
                    .fallback = R"("player_0")",
-                   .is_id = true}},
+                   .is_id = true},
+                  which()},
        .callers = person,
        .status = 202,
        .cli = {.verb = "auto say", .arguments = {"content"}},
@@ -87,14 +116,40 @@ void add_auto_mode(std::vector<Operation>& table) {
   table.push_back({.name = "get_auto_mode",
                    .summary = "Shows whether auto mode is active, with topic, agents, turn and time limit",
                    .routes = {{"GET", "/auto"}},
+                   .fields = {which(In::query)},
                    .callers = anyone,
                    .reads_only = true,
                    .idempotent = true,
                    .cli = {.verb = "auto status"},
                    .reply = state_schema,
                    .title = "Show auto mode"});
+  table.push_back({.name = "list_auto_conversations",
+                   .summary = "Lists conversations of auto mode: those that go on, then the newest",
+                   .routes = {{"GET", "/auto/conversations"}},
+                   .fields = {{.name = "active",
+                               .type = Type::boolean,
+                               .in = In::query,
+                               .summary = "only those that go on",
+                               .fallback = "false"},
+                              limit("20")},
+                   .callers = anyone,
+                   .reads_only = true,
+                   .idempotent = true,
+                   .cli = {.verb = "auto list"},
+                   .reply = R"({"type":"object","required":["conversations"],"properties":{
+"conversations":{"type":"array","items":{"type":"object"}}}})"});
+  table.push_back(
+      {.name = "end_conversation",
+       .summary = "Ends the conversation of auto mode in which it is your turn, once you have replied",
+       .routes = {{"POST", "/auto/end"}},
+       .fields = {{.name = "reason", .summary = "why the conversation is over, in a few words", .max = 1000}},
+       .callers = run,
+       .idempotent = true,
+       .reply = R"({"type":"object","required":["conversationId"],"properties":{
+"conversationId":{"type":"string"},"message":{"type":"string"}}})",
+       .title = "End the conversation"});
   table.push_back({.name = "get_auto_conversation",
-                   .summary = "Shows what was said in a conversation of auto mode; default: the last one",
+                   .summary = "Shows what was said in a conversation of auto mode; default: the main one",
                    .routes = {{"GET", "/auto/conversation"}},
                    .fields = {{.name = "id", .in = In::query, .summary = "the conversation's id", .max = 64},
                               limit("200")},

@@ -14,7 +14,16 @@ json::array each(const AutoModeState& state, F field) {
 
 NewEvent of_conversation(std::string_view type, const AutoModeState& state, json::object data) {
   data["conversationId"] = state.id;
+  if (state.is_beside) data["beside"] = true;
   return {"live." + std::string(type), state.id, std::move(data)};
+}
+
+/// What ends it besides what always does, in words; empty if there is nothing.
+std::string ends_when(const AutoModeState& state) {
+  std::string out;
+  for (const auto* condition : {&state.budget, &state.until})
+    if (*condition) out += (out.empty() ? "" : ", or ") + in_words(**condition);
+  return out;
 }
 
 int64_t ends_at(const AutoModeState& state) { return to_millis(state.started_at + state.limit); }
@@ -41,7 +50,8 @@ NewEvent started_event(const AutoModeState& state) {
                           {"prompt", state.prompt},
                           {"startedAtMs", to_millis(state.started_at)},
                           {"durationMs", state.limit.count()},
-                          {"endsAtMs", ends_at(state)}});
+                          {"endsAtMs", ends_at(state)},
+                          {"endsWhen", json_or_null(ends_when(state))}});
 }
 
 NewEvent turn_event(const AutoModeState& state) {
@@ -77,6 +87,7 @@ json::object picture_of(const AutoModeState& state) {
   if (state.cast.empty()) return {{"active", false}};
   auto out = started_event(state).data;
   out["active"] = state.is_active();
+  out["beside"] = state.is_beside;
   out["respondingAgentId"] =
       state.is_active() ? json::value(state.cast[state.responder].agent_id) : json::value();
   out["turn"] = state.turn;

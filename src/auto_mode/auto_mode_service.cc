@@ -2,19 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "auto_mode/auto_events.h"
 #include "auto_mode/topics.h"
 #include "auto_mode/transcript.h"
-#include "platform/files/files.h"
-#include "platform/files/log.h"
-#include "platform/files/own_folder.h"
 #include "store/once.h"
-#include "store/retry.h"
 
 namespace cru::auto_mode {
 namespace {
 
-constexpr int64_t max_lines = 10'000;
+constexpr int64_t max_recovered = 512;  ///< those that go on, and those whose agents may play again
 
 /// A flag while it is held.
 struct HeldFlag {
@@ -23,6 +21,26 @@ struct HeldFlag {
   HeldFlag(const HeldFlag&) = delete;
   ~HeldFlag() { flag = false; }
 };
+struct Counted {
+  size_t& count;
+  explicit Counted(size_t& c) : count(c) { ++count; }
+  Counted(const Counted&) = delete;
+  ~Counted() { --count; }
+};
+
+std::unexpected<Error> no_conversation(const std::string& id) {
+  return fail(Code::not_found, id.empty() ? "there was no conversation yet" : "conversation not found: " + id,
+              "id", id.empty() ? "start one: cru auto start" : "list them: cru auto list");
+}
+
+std::optional<EndCondition> budget_of(const Wanted& wanted) {
+  using Kind = EndCondition::Kind;
+  EndCondition budget;
+  if (wanted.max_turns) budget.parts.push_back({.kind = Kind::turns, .number = *wanted.max_turns});
+  if (wanted.max_tokens) budget.parts.push_back({.kind = Kind::tokens, .number = *wanted.max_tokens});
+  if (budget.parts.empty()) return {};
+  return budget;
+}
 
 }  // namespace
 
@@ -41,40 +59,51 @@ AutoMode::AutoMode(Loop& loop, Store& store, Pool& pool, Random& random, definit
 
 AutoMode::~AutoMode() {
   live_.set_director(nullptr);
-  if (timer_) loop_.cancel_timer(timer_);
+  for (const auto& [id, talk] : talks_)
+    if (talk->timer) loop_.cancel_timer(talk->timer);
 }
 
 Task<Result<>> AutoMode::expect() {
   auto kept = co_await store_.read(
-      [](Reader& reader) -> Result<std::optional<Kept>> { return last_conversation(reader); });
+      [](Reader& reader) -> Result<std::vector<Kept>> { return conversations(reader, max_recovered); });
   if (!kept) co_return fail(std::move(kept.error()));
-  if (!*kept) co_return Result<>();
-  state_ = std::move((*kept)->state);
-  has_file_ = (*kept)->has_file;
-  if (!state_.is_active()) co_return Result<>();
-  std::vector<std::string> ids;
-  for (const auto& member : state_.cast) ids.push_back(member.agent_id);
-  live_.expect_directed(std::move(ids));
+  std::vector<std::string> directed;
+  for (auto& one : *kept) {
+    auto talk = std::make_shared<Talk>(Talk{.state = std::move(one.state)});
+    if (!talk->state.is_beside && !main_) main_ = talk;
+    if (talk->state.is_active()) {
+      add(talk);
+      for (const auto& member : talk->state.cast) directed.push_back(member.agent_id);
+    } else {
+      keep_players(talk->state.cast);
+      if (!one.has_file) unwritten_.push_back(talk->state);
+    }
+  }
+  live_.expect_directed(std::move(directed));
   co_return Result<>();
 }
 
 Task<Result<>> AutoMode::recover() {
-  if (!state_.is_active()) {
-    if (!has_file_ && !state_.id.empty()) loop_.spawn(write_file(state_.id));
-    co_return Result<>();
+  for (auto& state : std::exchange(unwritten_, {})) {
+    loop_.spawn(write_file(state.id));
+    loop_.spawn(end_runs(std::move(state)));
   }
-  // The clock may have been set back meanwhile: never longer than the limit.
-  auto left = std::min<Duration>(state_.started_at + state_.limit - now().wall, state_.limit);
-  state_.deadline = now().boot + std::max<Duration>(left, Duration(0));
-  for (const auto& member : state_.cast)
-    if (!live_.standing(member.agent_id)) {
-      tell(AgentLeft{member.agent_id});
-      co_return Result<>();
-    }
-  if (options_.resumes)
-    tell(Resumed{});
-  else
-    tell(Interrupted{});
+  std::erase_if(players_, [this](const CastMember& player) { return !live_.standing(player.agent_id); });
+  auto going_on = talks_;  // those that end are taken out
+  for (const auto& [id, talk] : going_on) {
+    auto& state = talk->state;
+    // The clock may have been set back meanwhile: never longer than the limit.
+    auto left = std::min<Duration>(state.started_at + state.limit - now().wall, state.limit);
+    state.deadline = now().boot + std::max<Duration>(left, Duration(0));
+    auto gone = std::ranges::find_if(
+        state.cast, [this](const CastMember& member) { return !live_.standing(member.agent_id); });
+    if (gone != state.cast.end())
+      tell(talk, AgentLeft{gone->agent_id});
+    else if (options_.resumes)
+      tell(talk, Resumed{});
+    else
+      tell(talk, Interrupted{});
+  }
   co_return Result<>();
 }
 
@@ -85,12 +114,35 @@ Task<Result<json::object>> AutoMode::promise(Once once, json::object reply) {
   co_return reply;
 }
 
+/// The one that is meant; without an id null where there was none yet.
+Task<Result<AutoMode::TalkPtr>> AutoMode::find(std::string id) {
+  if (id.empty()) co_return main_;
+  if (auto found = talks_.find(id); found != talks_.end()) co_return found->second;
+  auto kept = co_await store_.read([id](Reader& reader) -> Result<AutoModeState> {
+    auto row = find_conversation(reader, id);
+    if (!row) return no_conversation(id);
+    return std::move(row->state);
+  });
+  if (!kept) co_return fail(std::move(kept.error()));
+  // It may have begun meanwhile, or be written a moment later than it ended.
+  if (auto found = talks_.find(id); found != talks_.end()) co_return found->second;
+  if (main_ && main_->state.id == id) co_return main_;
+  co_return std::make_shared<Talk>(Talk{.state = *std::move(kept)});
+}
+
 Task<Result<json::object>> AutoMode::start(Wanted wanted, Once once) {
-  if (is_starting_ || state_.is_active())
-    co_return fail(Code::conflict, "auto mode is already active", {}, "stop it first: cru auto stop");
+  bool is_beside = wanted.beside && is_main_busy();
+  if (!is_beside && is_main_busy())
+    co_return fail(Code::conflict, "auto mode is already active", {},
+                   "stop it first: cru auto stop; or start another one: cru auto start --beside");
+  if (talks_.size() + starting_ >= max_conversations)
+    co_return fail(Code::overloaded, fmt::format("{} conversations are going on already", max_conversations),
+                   {}, "stop one first: cru auto stop --id ID");
   if (auto good = live_.check_record(); !good) co_return fail(std::move(good.error()));
-  HeldFlag starting(is_starting_);
-  stopped_by_.clear();
+  Counted counted(starting_);
+  bool nobodys = false;
+  HeldFlag starting(is_beside ? nobodys : is_starting_main_);
+  if (!is_beside) stopped_by_.clear();
   auto count = static_cast<size_t>(
       wanted.agents.value_or(static_cast<int64_t>(std::max(wanted.definitions.size(), min_agents))));
   if (count < min_agents || count > max_agents || wanted.definitions.size() > count)
@@ -100,7 +152,8 @@ Task<Result<json::object>> AutoMode::start(Wanted wanted, Once once) {
                    "agent_count");
   auto cast = co_await assemble(wanted, count);
   if (!cast) co_return fail(std::move(cast.error()));
-  AutoModeState next;
+  auto talk = std::make_shared<Talk>();
+  auto& next = talk->state;
   const auto* topic = wanted.topic.empty() ? &draw_topic(random_.next()) : find_topic(wanted.topic);
   next.topic = topic ? std::string(topic->name) : wanted.topic;
   next.prompt = topic ? std::string(topic->prompt) : wanted.topic;
@@ -110,72 +163,92 @@ Task<Result<json::object>> AutoMode::start(Wanted wanted, Once once) {
   next.pattern = wanted.pattern;
   next.seed = random_.next() >> 1;
   next.cast = *std::move(cast);
-  state_ = std::move(next);
-  has_file_ = false;
-  for (const auto& member : state_.cast) (void)live_.direct(member.agent_id);
-  state_.started_at = now().wall;
-  live_.record([event = started_event(state_)](Tx& tx) { tx.emit(event); });
-  tell(Begin{});
+  next.is_beside = is_beside;
+  next.budget = budget_of(wanted);
+  next.until = wanted.until;
+  if (!is_beside) main_ = talk;
+  add(talk);
+  for (const auto& member : next.cast) (void)live_.direct(member.agent_id);
+  next.started_at = now().wall;
+  live_.record([event = started_event(next)](Tx& tx) { tx.emit(event); });
+  tell(talk, Begin{});
   // Somebody may have left, or changed their mind, while the others came.
-  for (const auto& member : state_.cast)
-    if (!live_.standing(member.agent_id)) tell(AgentLeft{member.agent_id});
-  if (!stopped_by_.empty()) tell(StopAsked{stopped_by_});
-  co_return co_await promise(std::move(once), picture());
+  for (const auto& member : next.cast)
+    if (!live_.standing(member.agent_id)) tell(talk, AgentLeft{member.agent_id});
+  if (!is_beside && !stopped_by_.empty()) tell(talk, StopAsked{stopped_by_});
+  co_return co_await promise(std::move(once), picture_of_talk(*talk));
 }
 
-Task<Result<json::object>> AutoMode::stop(std::string by, Once once) {
+Task<Result<json::object>> AutoMode::stop(std::string by, std::string id, Once once) {
+  auto talk = co_await find(id);
+  if (!talk) co_return fail(std::move(talk.error()));
   if (auto good = live_.check_record(); !good) co_return fail(std::move(good.error()));
-  bool was_active = state_.is_active() || is_starting_;
-  if (is_starting_ && !state_.is_active()) stopped_by_ = by;
-  tell(StopAsked{std::move(by)});
-  auto reply = picture();
+  bool is_starting = id.empty() && is_starting_main_ && !(*talk && (*talk)->state.is_active());
+  bool was_active = is_starting || (*talk && (*talk)->state.is_active());
+  if (is_starting) stopped_by_ = by;
+  if (*talk) tell(*talk, StopAsked{std::move(by)});
+  auto reply = *talk ? picture_of_talk(**talk) : picture();
   reply["stopped"] = was_active;
   co_return co_await promise(std::move(once), std::move(reply));
 }
 
-Task<Result<json::object>> AutoMode::set_limit(Duration limit) {
+Task<Result<json::object>> AutoMode::set_limit(Duration limit, std::string id) {
   if (limit < least_limit || limit > greatest_limit)
     co_return fail(Code::invalid_argument,
                    fmt::format("durationMs must be from {} to {}", least_limit.count(),
                                Duration(greatest_limit).count()),
                    "duration_ms");
+  auto talk = co_await find(id);
+  if (!talk) co_return fail(std::move(talk.error()));
+  if (!id.empty() && !(*talk)->state.is_active())
+    co_return fail(Code::conflict, fmt::format("the conversation {} is over", id), "id");
   if (auto good = live_.check_record(); !good) co_return fail(std::move(good.error()));
-  options_.limit = limit;
-  tell(LimitSet{limit});
-  auto reply = picture();
+  if (id.empty()) options_.limit = limit;
+  if (*talk) tell(*talk, LimitSet{limit});
+  auto reply = *talk ? picture_of_talk(**talk) : picture();
   reply["durationMs"] = limit.count();
   co_return co_await promise({}, std::move(reply));
 }
 
-Task<Result<json::object>> AutoMode::say(std::string name, std::string text, Once once) {
-  if (!state_.is_active())
+Task<Result<json::object>> AutoMode::say(std::string name, std::string text, std::string id, Once once) {
+  auto talk = co_await find(id);
+  if (!talk) co_return fail(std::move(talk.error()));
+  if (!*talk || !(*talk)->state.is_active())
     co_return fail(Code::conflict, "no conversation is going on", {}, "start one: cru auto start");
   if (auto good = live_.check_record(); !good) co_return fail(std::move(good.error()));
-  tell(PersonSpoke{std::move(name), std::move(text)});
-  co_return co_await promise(std::move(once), picture());
+  tell(*talk, PersonSpoke{std::move(name), std::move(text)});
+  co_return co_await promise(std::move(once), picture_of_talk(**talk));
 }
 
-Task<Result<json::object>> AutoMode::status() {
-  auto reply = picture();
+Task<Result<json::object>> AutoMode::status(std::string id) {
+  auto talk = co_await find(id);
+  if (!talk) co_return fail(std::move(talk.error()));
+  auto reply = *talk ? picture_of_talk(**talk) : picture();
   if (live_.check_record()) (void)co_await live_.recorded();
   co_return reply;
 }
 
+Task<Result<json::object>> AutoMode::list(bool active, int64_t limit) {
+  if (live_.check_record()) (void)co_await live_.recorded();
+  co_return co_await store_.read([active, limit](Reader& reader) -> Result<json::object> {
+    json::array out;
+    for (const auto& kept : conversations(reader, limit))
+      if (!active || kept.state.is_active()) out.push_back(picture_of(kept.state));
+    return json::object{{"conversations", std::move(out)}};
+  });
+}
+
 Task<Result<json::object>> AutoMode::show(std::string id, int64_t limit) {
-  if (id.empty()) id = state_.id;
+  if (id.empty() && main_) id = main_->state.id;
   if (live_.check_record()) (void)co_await live_.recorded();
   co_return co_await store_.read([id, limit](Reader& reader) -> Result<json::object> {
     auto kept = find_conversation(reader, id);
-    if (!kept)
-      return fail(Code::not_found,
-                  id.empty() ? "there was no conversation yet" : "conversation not found: " + id, "id",
-                  "start one: cru auto start");
+    if (!kept) return no_conversation(id);
     auto out = picture_of(kept->state);
     json::array messages;
     for (const auto& line : lines_of(reader, id, limit)) messages.push_back(to_json(line));
     out["messages"] = std::move(messages);
-    out["file"] = kept->has_file ? json::value(fmt::format("{}/{}", transcript_folder(id), transcript_file))
-                                 : json::value();
+    out["file"] = kept->has_file ? json::value(transcript_path(id)) : json::value();
     return out;
   });
 }
@@ -185,128 +258,38 @@ Task<Result<int64_t>> AutoMode::purge(Duration keep) {
       [keep](Tx& tx) -> Result<int64_t> { return purge_conversations(tx, tx.now() - keep, 500); });
 }
 
-json::object AutoMode::picture() const {
-  auto out = picture_of(state_);
-  out["starting"] = is_starting_ && !state_.is_active();
+json::object AutoMode::picture_of_talk(const Talk& talk) const {
+  auto out = picture_of(talk.state);
+  if (talk.state.is_beside) return out;
+  out["starting"] = is_starting_main_ && !talk.state.is_active();
   out["defaultDurationMs"] = options_.limit.count();
   return out;
 }
 
-void AutoMode::arrived(const std::string& agent_id) {
-  if (!state_.is_active() || state_.cast[state_.responder].agent_id != agent_id) return;
-  if (state_.speaker)
-    if (auto place = live_.standing(agent_id)) live_.turn(state_.cast[*state_.speaker].agent_id, place->tile);
-  tell(Arrived{agent_id});
-}
-void AutoMode::has_spoken(const std::string& agent_id) { tell(HasSpoken{agent_id}); }
-void AutoMode::left(const std::string& agent_id) { tell(AgentLeft{agent_id}); }
+json::object AutoMode::picture() const { return picture_of_talk(main_ ? *main_ : Talk()); }
 
-/// What an effect brings about at once is told after the others.
-void AutoMode::tell(Input input) {
-  inputs_.push_back(std::move(input));
-  if (is_telling_) return;
-  HeldFlag telling(is_telling_);
-  while (!inputs_.empty()) {
-    auto next = std::move(inputs_.front());
-    inputs_.pop_front();
-    auto effects = step(state_, next, now());
-    if (!effects.empty()) save();
-    for (const auto& effect : effects) std::visit([this](const auto& one) { apply(one); }, effect);
+json::array AutoMode::pictures_beside() const {
+  json::array out;
+  for (const auto& [id, talk] : talks_)
+    if (talk->state.is_beside) out.push_back(picture_of(talk->state));
+  return out;
+}
+
+bool AutoMode::is_responding(std::string_view run_id) const {
+  return std::ranges::any_of(talks_, [&](const auto& one) {
+    return run_id_of(one.second->state, one.second->state.failures) == run_id;
+  });
+}
+
+Task<Result<json::object>> AutoMode::end_after_reply(std::string run_id, std::string why) {
+  for (const auto& [id, talk] : talks_) {
+    if (run_id_of(talk->state, talk->state.failures) != run_id || talk->state.phase != Phase::preparing)
+      continue;
+    tell(talk, EndAsked{talk->state.turn, std::move(why)});
+    co_return json::object{{"conversationId", id},
+                           {"message", "The conversation ends with your reply. Say your last words now."}};
   }
-}
-
-void AutoMode::save() {
-  live_.record([state = state_](Tx& tx) { write_conversation(tx, state); });
-}
-
-void AutoMode::apply(const effect::TurnChanged&) {
-  live_.record([event = turn_event(state_)](Tx& tx) { tx.emit(event); });
-}
-
-void AutoMode::apply(const effect::Approach&) {
-  const auto& id = state_.cast[state_.responder].agent_id;
-  auto self = live_.standing(id);
-  if (!self) return;
-  std::optional<autonomy::Standing> speaker;
-  if (state_.speaker) speaker = live_.standing(state_.cast[*state_.speaker].agent_id);
-  Scene scene{live_.floor().layout(), self->tile, speaker ? speaker->tile : world::nowhere};
-  if (live_.approach(id, destination(pattern_table(), state_.pattern, scene), scene.speaker)) return;
-  arrived(id);
-}
-
-void AutoMode::apply(const effect::Ask& ask) {
-  live_.prompt(state_.cast[state_.responder].agent_id);
-  thought_ = std::make_shared<Thought>(state_.keyword);
-  loop_.spawn(this->ask(ask.turn, ask.after, thought_));
-}
-
-void AutoMode::apply(const effect::Cancel&) {
-  // From the loop: what ends there may look here again.
-  if (auto thought = std::exchange(thought_, nullptr)) loop_.post([thought] { thought->stop.request(); });
-}
-
-void AutoMode::apply(const effect::Said& said) {
-  live_.record([id = state_.id, line = said.line, event = message_event(state_, said.line)](Tx& tx) {
-    insert_line(tx, id, line);
-    tx.emit(event);
-  });
-  if (!said.line.agent_id.empty()) live_.note_words(said.line.agent_id, said.line.text);
-}
-
-void AutoMode::apply(const effect::Speak& speak) {
-  thought_.reset();
-  live_.speak(speak.line.agent_id, speak.line.text, speak.to);
-}
-
-void AutoMode::apply(const effect::SetTimer&) {
-  if (timer_) loop_.cancel_timer(timer_);
-  timer_ = loop_.set_timer(std::max<Duration>(state_.deadline - now().boot, Duration(0)), [this] {
-    timer_ = 0;
-    tell(TimeUp{});
-  });
-}
-
-void AutoMode::apply(const effect::LimitChanged&) {
-  live_.record([event = limit_event(state_)](Tx& tx) { tx.emit(event); });
-}
-
-void AutoMode::apply(const effect::Ended&) {
-  if (timer_) loop_.cancel_timer(std::exchange(timer_, 0));
-  log_info("auto mode ended", {{"conversation", state_.id},
-                               {"reason", std::string(name(state_.ending.value_or(Ending::user)))},
-                               {"detail", state_.detail}});
-  live_.record([event = ended_event(state_)](Tx& tx) { tx.emit(event); });
-  for (const auto& member : state_.cast) live_.release(member.agent_id, member.home, member.home_facing);
-  loop_.spawn(write_file(state_.id));
-}
-
-/// The transcript, from the rows: they are the truth, and a person may have edited the file.
-Task<void> AutoMode::write_file(std::string id) {
-  if (auto written = co_await live_.recorded(); !written) co_return;  // the next daemon writes it
-  struct Found {
-    AutoModeState state;
-    std::vector<Line> lines;
-  };
-  auto found = co_await store_.read([id](Reader& reader) -> Result<Found> {
-    auto kept = find_conversation(reader, id);
-    if (!kept) return fail(Code::not_found, "the conversation was deleted");
-    return Found{std::move(kept->state), lines_of(reader, id, max_lines)};
-  });
-  if (!found) co_return;
-  auto written = co_await pool_.run([root = options_.root, id, found = *std::move(found)]() -> Result<> {
-    auto folder = transcript_folder(id);
-    if (auto made = make_own_folder(root, folder); !made) return fail(made.error());
-    return cru::write_file(fmt::format("{}/{}/{}", root, folder, transcript_file),
-                           render_transcript(found.state, found.lines));
-  });
-  if (!written) {
-    log_error("cannot write the transcript of a conversation", written.error(), {{"conversation", id}});
-    co_return;
-  }
-  (void)co_await write_with_retry(loop_, store_, [id](Tx& tx) -> Result<> {
-    mark_file(tx, id);
-    return {};
-  });
+  co_return fail(Code::conflict, "it is not your turn in a conversation");
 }
 
 }  // namespace cru::auto_mode

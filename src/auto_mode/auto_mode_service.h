@@ -1,9 +1,14 @@
 #pragma once
 /// AutoMode: agents of the world that talk to each other about a topic. Assembles them, directs them
-/// (autonomy/directing.cc) as conversation.h decides, asks their minds, and keeps what was said. One
-/// conversation at a time. What anybody is told of was written before; after a restart it goes on, or ends.
+/// (autonomy/directing.cc) as conversation.h decides, asks their minds, and keeps what was said. Several
+/// conversations may go on at once, and an agent is in at most one: the main one, of which clients know that
+/// expect only one, and others beside it. What anybody is told of was written before; after a restart they go
+/// on, or end.
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
+#include <set>
 
 #include "auto_mode/auto_table.h"
 #include "auto_mode/conversation.h"
@@ -19,6 +24,7 @@ namespace cru::auto_mode {
 
 inline constexpr Duration default_limit = 5min;
 inline constexpr Duration least_limit = 1ms, greatest_limit = 24h;
+inline constexpr size_t max_conversations = 128;  ///< at once
 
 struct Options {
   std::string root;
@@ -27,6 +33,9 @@ struct Options {
   bool resumes = true;  ///< after a restart
   Duration scripted_delay = 600ms;
   Duration think_timeout = 120s;
+  int64_t max_concurrent_thoughts = 4;  ///< minds of one provider asked at a time; the scripted one always
+  /// Ends a run by its id, if there is one that is active.
+  std::function<Task<void>(std::string run_id)> end_run = {};
 };
 
 struct Wanted {
@@ -36,6 +45,9 @@ struct Wanted {
   InteractionPattern pattern = default_pattern;
   std::vector<std::string> minds;        ///< in turn; empty: scripted
   std::vector<std::string> definitions;  ///< whose names, roles and prompts are played first
+  bool beside = false;                   ///< also while another one goes on
+  std::optional<int64_t> max_turns = {}, max_tokens = {};
+  std::optional<EndCondition> until = {};
 };
 
 class AutoMode final : public autonomy::Director {
@@ -48,25 +60,37 @@ class AutoMode final : public autonomy::Director {
   Task<Result<>> expect();
   Task<Result<>> recover();
 
-  /// The picture of what has begun. Errors: conflict if one is going on; invalid_argument (agents,
-  /// cli_backend); not_found for a definition; untrusted_content; overloaded.
+  // Without an id, the main conversation is meant.
+
+  /// The picture of what has begun. Errors: conflict if one is going on and it is not to be beside it;
+  /// overloaded if too many are; invalid_argument (agents, cli_backend); not_found for a definition;
+  /// untrusted_content.
   Task<Result<json::object>> start(Wanted wanted, Once once = {});
-  /// {active, stopped, …}: stopping what does not go on is no error.
-  Task<Result<json::object>> stop(std::string by, Once once = {});
-  /// Of the one that goes on, and of those to come. Errors: invalid_argument.
-  Task<Result<json::object>> set_limit(Duration limit);
-  /// A person's own words, for whoever speaks next. Errors: conflict if nothing goes on.
-  Task<Result<json::object>> say(std::string name, std::string text, Once once = {});
-  Task<Result<json::object>> status();
-  /// {…, messages, file}, of the last one if `id` is empty. Errors: not_found.
+  /// {active, stopped, …}: stopping what does not go on is no error. Errors: not_found for an unknown id.
+  Task<Result<json::object>> stop(std::string by, std::string id = {}, Once once = {});
+  /// Of the one named; else of the main one, and of those to come. Errors: invalid_argument; not_found.
+  Task<Result<json::object>> set_limit(Duration limit, std::string id = {});
+  /// A person's own words, for whoever speaks next. Errors: conflict if it does not go on; not_found.
+  Task<Result<json::object>> say(std::string name, std::string text, std::string id = {}, Once once = {});
+  Task<Result<json::object>> status(std::string id = {});
+  /// {conversations}: those that go on, then the newest; only the former if `active`.
+  Task<Result<json::object>> list(bool active, int64_t limit);
+  /// {…, messages, file}. Errors: not_found.
   Task<Result<json::object>> show(std::string id, int64_t limit);
   Task<Result<int64_t>> purge(Duration keep);
+
+  /// Whether this run thinks for an agent whose turn it is.
+  bool is_responding(std::string_view run_id) const;
+  /// The tool end_conversation, used by such a run: it ends when the agent has said its last words. Errors:
+  /// conflict if it is not its turn.
+  Task<Result<json::object>> end_after_reply(std::string run_id, std::string why);
 
   // Of the director.
   void arrived(const std::string& agent_id) override;
   void has_spoken(const std::string& agent_id) override;
   void left(const std::string& agent_id) override;
   json::object picture() const override;
+  json::array pictures_beside() const override;
 
  private:
   struct Thought {
@@ -75,34 +99,69 @@ class AutoMode final : public autonomy::Director {
     KeywordScanner scanner;
     bool is_late = false;
   };
+  /// A conversation and what is under way for it.
+  struct Talk {
+    AutoModeState state;
+    std::deque<Input> inputs = {};
+    bool is_telling = false;
+    std::shared_ptr<Thought> thought = {};
+    std::set<std::string> without_tools = {};  ///< minds that refuse tools
+    Loop::TimerId timer = 0;
+  };
+  using TalkPtr = std::shared_ptr<Talk>;
   struct Hearing;
+  struct Heard {
+    int64_t tokens = 0;
+    std::optional<std::string> end_asked = {};
+  };
+  /// Places to think with the minds of one provider.
+  struct Places {
+    int64_t taken = 0;
+    std::deque<Completion<bool>::Handle> line = {};
+  };
+  struct Place;
 
   // auto_mode_service.cc
-  void tell(Input input);
-  void save();
-  void apply(const effect::TurnChanged& effect);
-  void apply(const effect::Approach& effect);
-  void apply(const effect::Ask& effect);
-  void apply(const effect::Cancel& effect);
-  void apply(const effect::Said& effect);
-  void apply(const effect::Speak& effect);
-  void apply(const effect::SetTimer& effect);
-  void apply(const effect::LimitChanged& effect);
-  void apply(const effect::Ended& effect);
   Task<Result<json::object>> promise(Once once, json::object reply);
-  Task<void> write_file(std::string id);
+  Task<Result<TalkPtr>> find(std::string id);
+  bool is_main_busy() const { return is_starting_main_ || (main_ && main_->state.is_active()); }
+  json::object picture_of_talk(const Talk& talk) const;
   Now now() const { return {loop_.clock().wall(), loop_.clock().boot()}; }
+
+  // talking.cc
+  void add(const TalkPtr& talk);
+  TalkPtr talk_of(const std::string& agent_id) const;
+  void tell(const TalkPtr& talk, Input input);
+  void save(const Talk& talk);
+  void apply(const TalkPtr& talk, const effect::TurnChanged& effect);
+  void apply(const TalkPtr& talk, const effect::Approach& effect);
+  void apply(const TalkPtr& talk, const effect::Ask& effect);
+  void apply(const TalkPtr& talk, const effect::Cancel& effect);
+  void apply(const TalkPtr& talk, const effect::Said& effect);
+  void apply(const TalkPtr& talk, const effect::Speak& effect);
+  void apply(const TalkPtr& talk, const effect::SetTimer& effect);
+  void apply(const TalkPtr& talk, const effect::LimitChanged& effect);
+  void apply(const TalkPtr& talk, const effect::Ended& effect);
+  Task<void> write_file(std::string id);
 
   // casting.cc
   Task<Result<std::vector<CastMember>>> assemble(Wanted wanted, size_t count);
+  Task<Result<std::vector<CastMember>>> choose_cast(Wanted wanted, size_t count);
   Task<Result<std::string>> find_mind(std::string wanted);
   Task<Result<CastMember>> bring(CastMember member, std::vector<std::string>& spawned);
+  void keep_players(const std::vector<CastMember>& cast);
+  std::set<std::string> names_in_use() const;
 
   // asking.cc
-  Task<void> ask(int64_t turn, Duration after, std::shared_ptr<Thought> thought);
-  Task<Result<int64_t>> hear_mind(int64_t turn, std::shared_ptr<Thought> thought);
-  bool is_current(const std::shared_ptr<Thought>& thought, int64_t turn) const;
-  void found_keyword(const std::shared_ptr<Thought>& thought, int64_t turn);
+  Task<void> ask(TalkPtr talk, int64_t turn, Duration after, std::shared_ptr<Thought> thought);
+  Task<Result<Heard>> hear_mind(TalkPtr talk, int64_t turn, std::shared_ptr<Thought> thought);
+  Task<Result<Heard>> think(TalkPtr talk, int64_t turn, std::shared_ptr<Thought> thought,
+                            minds::Choice choice);
+  Task<void> take_place(std::string provider);
+  void give_back_place(const std::string& provider);
+  Task<void> end_runs(AutoModeState state);
+  static bool is_current(const Talk& talk, const std::shared_ptr<Thought>& thought, int64_t turn);
+  void found_keyword(const TalkPtr& talk, const std::shared_ptr<Thought>& thought, int64_t turn);
 
   Loop& loop_;
   Store& store_;
@@ -112,15 +171,20 @@ class AutoMode final : public autonomy::Director {
   minds::Minds& minds_;
   autonomy::AgentRuntime& live_;
   Options options_;
-  AutoModeState state_;  ///< of the last one, if none goes on
-  bool has_file_ = true;
-  bool is_starting_ = false;
-  std::string stopped_by_;  ///< while it is starting
-  std::deque<Input> inputs_;
-  bool is_telling_ = false;
-  std::shared_ptr<Thought> thought_;
-  Loop::TimerId timer_ = 0;
+  TalkPtr main_;                          ///< the last main one, also when it is over; null if there was none
+  std::map<std::string, TalkPtr> talks_;  ///< those that go on, by id
+  std::map<std::string, TalkPtr> by_agent_;  ///< the same
+  std::vector<CastMember> players_;          ///< of earlier conversations, in none now
+  std::multiset<std::string> arriving_;      ///< names of those who are being brought
+  std::vector<AutoModeState> unwritten_;     ///< over, but an earlier daemon did not write their transcripts
+  bool is_starting_main_ = false;
+  size_t starting_ = 0;
+  std::string stopped_by_;  ///< while the main one is starting
+  std::map<std::string, Places> places_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
+
+/// The run that thinks for the responder, where its mind is a program: one for each time that it is asked.
+std::string run_id_of(const AutoModeState& state, int32_t failures);
 
 }  // namespace cru::auto_mode

@@ -26,6 +26,7 @@ json::object to_json(const CastMember& member) {
           {"role", member.role},
           {"character", member.character},
           {"mind", member.mind},
+          {"definition", member.definition},
           {"home", {member.home.col, member.home.row}},
           {"home_facing", world::name(member.home_facing)}};
 }
@@ -37,6 +38,7 @@ CastMember member_from(const json::object& value) {
   member.role = text_or(value, "role");
   member.character = text_or(value, "character");
   member.mind = text_or(value, "mind", "scripted");
+  member.definition = text_or(value, "definition");
   if (const auto* home = array_at(value, "home");
       home && home->size() == 2 && home->at(0).is_int64() && home->at(1).is_int64())
     member.home = {static_cast<int16_t>(home->at(0).get_int64()),
@@ -55,13 +57,12 @@ Line line_from(const json::object& value) {
           int_or(value, "number")};
 }
 
-std::optional<Kept> kept_from(const std::optional<Row>& row) {
-  if (!row) return {};
-  auto parsed = parse_json(row->text(0));
+std::optional<Kept> kept_from(const Row& row) {
+  auto parsed = parse_json(row.text(0));
   if (!parsed || !parsed->is_object()) return {};
   auto state = state_from(parsed->get_object());
   if (!state) return {};
-  return Kept{*std::move(state), row->integer(1) != 0};
+  return Kept{*std::move(state), row.integer(1) != 0};
 }
 
 }  // namespace
@@ -97,10 +98,14 @@ json::object to_json(const AutoModeState& state) {
                    {"tokens", state.tokens},
                    {"prompted", state.prompted},
                    {"fresh_from", state.fresh_from},
+                   {"beside", state.is_beside},
                    {"detail", state.detail},
                    {"ended_at_ms", to_millis(state.ended_at)}};
   if (state.speaker) out["speaker"] = *state.speaker;
   if (state.ending) out["ending"] = name(*state.ending);
+  if (state.budget) out["budget"] = to_kept_json(*state.budget);
+  if (state.until) out["until"] = to_kept_json(*state.until);
+  if (state.end_asked) out["end_asked"] = *state.end_asked;
   return out;
 }
 
@@ -135,6 +140,10 @@ std::optional<AutoModeState> state_from(const json::object& value) {
   state.tokens = int_or(value, "tokens");
   state.prompted = int_or(value, "prompted");
   state.fresh_from = int_or(value, "fresh_from");
+  state.is_beside = bool_or(value, "beside");
+  if (const auto* budget = value.if_contains("budget")) state.budget = condition_from_kept(*budget);
+  if (const auto* until = value.if_contains("until")) state.until = condition_from_kept(*until);
+  if (value.contains("end_asked")) state.end_asked = text_or(value, "end_asked");
   state.ending = ending_from(text_or(value, "ending"));
   state.detail = text_or(value, "detail");
   state.ended_at = from_millis(int_or(value, "ended_at_ms"));
@@ -161,13 +170,31 @@ void insert_line(Tx& tx, std::string_view conversation, const Line& line) {
 }
 
 std::optional<Kept> find_conversation(Reader& reader, std::string_view id) {
-  return kept_from(reader.row("SELECT state, has_file FROM auto_conversations WHERE id = ?", id));
+  auto row = reader.row("SELECT state, has_file FROM auto_conversations WHERE id = ?", id);
+  return row ? kept_from(*row) : std::nullopt;
 }
 
-std::optional<Kept> last_conversation(Reader& reader) {
-  return kept_from(
-      reader.row("SELECT state, has_file FROM auto_conversations ORDER BY ended_at IS NOT NULL, started_at "
-                 "DESC LIMIT 1"));
+std::vector<Kept> conversations(Reader& reader, int64_t limit) {
+  std::vector<Kept> out;
+  for (const auto& row :
+       reader.rows("SELECT state, has_file FROM auto_conversations ORDER BY ended_at IS NOT NULL, started_at "
+                   "DESC, id DESC LIMIT ?",
+                   limit))
+    if (auto kept = kept_from(row)) out.push_back(*std::move(kept));
+  return out;
+}
+
+Neighbours neighbours_of(Reader& reader, std::string_view id) {
+  auto one = [&](std::string_view sql) {
+    auto row = reader.row(sql, id);
+    return row ? row->text(0) : std::string();
+  };
+  return {one("SELECT b.id FROM auto_conversations AS a, auto_conversations AS b WHERE a.id = ? AND"
+              " b.ended_at IS NOT NULL AND (b.started_at, b.id) < (a.started_at, a.id)"
+              " ORDER BY b.started_at DESC, b.id DESC LIMIT 1"),
+          one("SELECT b.id FROM auto_conversations AS a, auto_conversations AS b WHERE a.id = ? AND"
+              " b.ended_at IS NOT NULL AND (b.started_at, b.id) > (a.started_at, a.id)"
+              " ORDER BY b.started_at, b.id LIMIT 1")};
 }
 
 std::vector<Line> lines_of(Reader& reader, std::string_view conversation, int64_t limit) {

@@ -26,8 +26,13 @@ void write_conversation(Tx& tx, const AutoModeState& state);
 void mark_file(Tx& tx, std::string_view id);
 void insert_line(Tx& tx, std::string_view conversation, const Line& line);
 std::optional<Kept> find_conversation(Reader& reader, std::string_view id);
-/// The one that began last.
-std::optional<Kept> last_conversation(Reader& reader);
+/// Those that go on first, then the newest first.
+std::vector<Kept> conversations(Reader& reader, int64_t limit);
+/// The conversations that have ended and began before and after it; empty where there is none.
+struct Neighbours {
+  std::string previous, next;
+};
+Neighbours neighbours_of(Reader& reader, std::string_view id);
 /// Oldest first, the newest `limit`.
 std::vector<Line> lines_of(Reader& reader, std::string_view conversation, int64_t limit);
 /// Of those that ended before: at most `limit`; how many.

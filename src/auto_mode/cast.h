@@ -22,6 +22,8 @@ std::span<const Persona> personas();
 struct CastMember {
   std::string agent_id, name, role, character;
   std::string mind;  ///< "scripted", or a model or program of the configuration
+  std::string definition =
+      {};            ///< the file that describes it, relative to the project; empty if there is none
   world::Tile home;  ///< where it goes back to
   world::Direction home_facing = world::Direction::down;
 };

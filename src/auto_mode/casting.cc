@@ -1,4 +1,4 @@
-// Who takes part: those of the last conversation who are still here, and whoever has to be spawned.
+// Who takes part: those of earlier conversations who are still here and free, and whoever has to be spawned.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@ namespace cru::auto_mode {
 namespace {
 
 constexpr size_t max_role_bytes = 256;
+constexpr size_t max_players = 2 * max_conversations * max_agents;
 
 }  // namespace
 
@@ -25,17 +26,35 @@ Task<Result<std::string>> AutoMode::find_mind(std::string wanted) {
   co_return wanted;
 }
 
-/// Puts it into the world, unless one of the last conversation is there under its name. What it does when
+/// The names of those who take part in a conversation now, or are about to.
+std::set<std::string> AutoMode::names_in_use() const {
+  std::set<std::string> names(arriving_.begin(), arriving_.end());
+  for (const auto& [id, talk] : talks_)
+    for (const auto& member : talk->state.cast) names.insert(member.name);
+  return names;
+}
+
+/// They may take part again.
+void AutoMode::keep_players(const std::vector<CastMember>& cast) {
+  for (const auto& member : cast)
+    if (!std::ranges::count(players_, member.agent_id, &CastMember::agent_id) &&
+        !by_agent_.contains(member.agent_id) && players_.size() < max_players)
+      players_.push_back(member);
+}
+
+/// Puts it into the world, unless one of an earlier conversation is free under its name. What it does when
 /// nobody directs it costs nothing: the mind is asked for the conversation only.
 Task<Result<CastMember>> AutoMode::bring(CastMember member, std::vector<std::string>& spawned) {
-  for (const auto& known : state_.cast)
-    if (auto standing = live_.standing(known.agent_id);
-        standing && known.name == member.name && known.role == member.role) {
-      member.agent_id = known.agent_id;
-      member.home = known.home;
-      member.home_facing = known.home_facing;
-      co_return member;
-    }
+  auto known = std::ranges::find_if(players_, [&](const CastMember& player) {
+    return player.name == member.name && player.role == member.role && live_.standing(player.agent_id);
+  });
+  if (known != players_.end()) {
+    member.agent_id = known->agent_id;
+    member.home = known->home;
+    member.home_facing = known->home_facing;
+    players_.erase(known);
+    co_return member;
+  }
   auto made =
       co_await live_.spawn({.name = member.name, .role = member.role, .backend = std::string(scripted_mind)});
   if (!made) co_return fail(std::move(made.error()));
@@ -48,7 +67,9 @@ Task<Result<CastMember>> AutoMode::bring(CastMember member, std::vector<std::str
   co_return member;
 }
 
-Task<Result<std::vector<CastMember>>> AutoMode::assemble(Wanted wanted, size_t count) {
+/// Those of the definitions, then personas. Beside another conversation those come first who are in none, and
+/// where all are, they have a number.
+Task<Result<std::vector<CastMember>>> AutoMode::choose_cast(Wanted wanted, size_t count) {
   std::vector<CastMember> cast;
   if (!wanted.definitions.empty()) {
     auto catalog = co_await registry_.look();
@@ -67,17 +88,43 @@ Task<Result<std::vector<CastMember>>> AutoMode::assemble(Wanted wanted, size_t c
                       .role = definition->description.substr(0, max_role_bytes),
                       .character = definition->prompt,
                       .mind = {},
+                      .definition = definition->path,
                       .home = {}});
     }
   }
-  for (const auto& persona : personas())
-    if (cast.size() < count && !std::ranges::count(cast, persona.name, &CastMember::name))
-      cast.push_back({.agent_id = {},
-                      .name = std::string(persona.name),
-                      .role = std::string(persona.role),
-                      .character = std::string(persona.character),
-                      .mind = {},
-                      .home = {}});
+  auto in_use = names_in_use();
+  for (int number = 1; cast.size() < count; ++number)
+    for (const auto& persona : personas()) {
+      auto name = number == 1 ? std::string(persona.name) : fmt::format("{} {}", persona.name, number);
+      bool is_played = in_use.contains(name) || std::ranges::count(cast, name, &CastMember::name) ||
+                       std::ranges::count(cast, persona.role, &CastMember::role);
+      if (cast.size() < count && !is_played)
+        cast.push_back({.agent_id = {},
+                        .name = std::move(name),
+                        .role = std::string(persona.role),
+                        .character = std::string(persona.character),
+                        .mind = {},
+                        .home = {}});
+    }
+  co_return cast;
+}
+
+Task<Result<std::vector<CastMember>>> AutoMode::assemble(Wanted wanted, size_t count) {
+  auto chosen = co_await choose_cast(wanted, count);
+  if (!chosen) co_return chosen;
+  auto cast = *std::move(chosen);
+  // Nobody else takes these names while they come.
+  struct Arriving {
+    std::multiset<std::string>& all;
+    std::vector<std::string> names = {};
+    ~Arriving() {
+      for (const auto& name : names) all.erase(all.find(name));
+    }
+  } arriving{arriving_};
+  for (const auto& member : cast) {
+    arriving_.insert(member.name);
+    arriving.names.push_back(member.name);
+  }
   for (size_t i = 0; i < cast.size(); ++i) {
     auto mind =
         co_await find_mind(wanted.minds.empty() ? std::string() : wanted.minds[i % wanted.minds.size()]);
@@ -85,13 +132,17 @@ Task<Result<std::vector<CastMember>>> AutoMode::assemble(Wanted wanted, size_t c
     cast[i].mind = *std::move(mind);
   }
   std::vector<std::string> spawned;
-  for (auto& member : cast) {
-    auto brought = co_await bring(member, spawned);
+  for (size_t i = 0; i < cast.size(); ++i) {
+    auto brought = co_await bring(cast[i], spawned);
     if (!brought) {
       for (const auto& id : spawned) (void)co_await live_.terminate(id, "auto mode could not start");
+      cast.resize(i);
+      std::erase_if(cast,
+                    [&](const CastMember& member) { return std::ranges::count(spawned, member.agent_id); });
+      keep_players(cast);
       co_return fail(std::move(brought.error()));
     }
-    member = *std::move(brought);
+    cast[i] = *std::move(brought);
   }
   co_return cast;
 }

@@ -11,9 +11,12 @@
 namespace cru::auto_mode {
 namespace {
 
-constexpr std::array<std::string_view, 6> ending_names{"keyword",    "timer",       "user",
-                                                       "agent_exit", "no_progress", "restart"};
+constexpr std::array<std::string_view, 9> ending_names{
+    "keyword", "timer", "user", "agent_exit", "no_progress", "restart", "tool", "budget", "condition"};
+constexpr size_t max_reason_bytes = 300;
 constexpr Duration first_pause = 2s;
+
+Duration elapsed(const AutoModeState& state, BootTime now) { return state.limit - (state.deadline - now); }
 
 class ConversationStep {
  public:
@@ -36,6 +39,8 @@ class ConversationStep {
   void operator()(const Replied& replied) {
     if (!is_wanted(replied.turn)) return;
     state_.tokens += replied.tokens;
+    if (replied.end_asked) note_wish(*replied.end_asked);
+    if (replied.text.empty() && !replied.has_keyword && state_.end_asked) return end_as_asked();
     if (replied.text.empty() && !replied.has_keyword)
       return (*this)(MindFailed{replied.turn, "the reply was empty"});
     Line line{state_.turn,      responder().agent_id,
@@ -55,6 +60,7 @@ class ConversationStep {
 
   void operator()(const MindFailed& failed) {
     if (!is_wanted(failed.turn)) return;
+    if (state_.end_asked) return end_as_asked();
     if (++state_.failures >= max_failures)
       return end(Ending::agent_exit, fmt::format("{} could not answer: {}", responder().name, failed.why));
     add(effect::Ask{state_.turn, first_pause * (1 << (state_.failures - 1))});
@@ -62,13 +68,18 @@ class ConversationStep {
 
   void operator()(const HasSpoken& spoken) {
     if (state_.phase != Phase::speaking || responder().agent_id != spoken.agent_id) return;
-    if (state_.repeats >= max_repeats)
-      return end(Ending::no_progress, fmt::format("{} repeated what was said before", responder().name));
-    next_turn();
+    finish_turn();
+  }
+
+  void operator()(const EndAsked& asked) {
+    if (is_wanted(asked.turn)) note_wish(asked.why);
   }
 
   void operator()(const TimeUp&) {
-    if (now_.boot < state_.deadline) return add(effect::SetTimer{});
+    if (now_.boot < state_.deadline) {
+      if (!end_if_met()) add(effect::SetTimer{});
+      return;
+    }
     end(Ending::timer, fmt::format("the limit of {} was reached", format_duration(state_.limit)));
   }
 
@@ -93,8 +104,8 @@ class ConversationStep {
   void operator()(const Resumed&) {
     add(effect::SetTimer{});
     if (now_.boot >= state_.deadline) return (*this)(TimeUp{});
-    if (state_.phase == Phase::speaking) return next_turn();  // what it said is kept
-    take_turn(state_.responder);
+    if (state_.phase == Phase::speaking) return finish_turn();  // what it said is kept
+    prepare();
   }
 
   void operator()(const Interrupted&) { end(Ending::restart, "the daemon was restarted"); }
@@ -108,16 +119,50 @@ class ConversationStep {
   }
 
   void take_turn(size_t who) {
-    state_.phase = Phase::preparing;
     state_.responder = who;
-    ++state_.turn;  // also one that is taken again: an answer of before the restart is not wanted
+    ++state_.turn;
+    state_.prompted = state_.lines;
+    prepare();
+  }
+
+  /// Also after a restart: a program that thinks for this turn since then is followed. What people have said
+  /// meanwhile it may not know, so that is told to the next one too.
+  void prepare() {
+    state_.phase = Phase::preparing;
     state_.has_arrived = false;
     state_.reply.reset();
+    state_.end_asked.reset();
     state_.failures = 0;
-    state_.prompted = state_.lines;
     add(effect::TurnChanged{});
     add(effect::Ask{state_.turn});
     add(effect::Approach{});
+  }
+
+  void note_wish(std::string_view why) {
+    if (!state_.end_asked) state_.end_asked = autonomy::cut_words(std::string(why), max_reason_bytes);
+  }
+  void end_as_asked() {
+    const auto& why = *state_.end_asked;
+    end(Ending::tool, why.empty() ? fmt::format("{} ended the conversation", responder().name)
+                                  : fmt::format("{} ended the conversation: {}", responder().name, why));
+  }
+
+  /// Ends it if its budget is used up or what it was to last until has happened.
+  bool end_if_met() {
+    Progress progress{state_.spoken, state_.tokens, elapsed(state_, now_.boot)};
+    if (state_.budget && is_met(*state_.budget, progress))
+      end(Ending::budget, fmt::format("the budget was used up: {}", in_words(*state_.budget)));
+    else if (state_.until && is_met(*state_.until, progress))
+      end(Ending::condition, fmt::format("it was to last until: {}", in_words(*state_.until)));
+    return !state_.is_active();
+  }
+
+  /// The responder has spoken: the next one, or the end.
+  void finish_turn() {
+    if (state_.end_asked) return end_as_asked();
+    if (state_.repeats >= max_repeats)
+      return end(Ending::no_progress, fmt::format("{} repeated what was said before", responder().name));
+    if (!end_if_met()) next_turn();
   }
 
   void next_turn() {
@@ -142,7 +187,10 @@ class ConversationStep {
   void note(Line line) {
     line.number = ++state_.lines;
     add(effect::Said{line});
-    if (!line.agent_id.empty()) ++state_.spoken;
+    if (!line.agent_id.empty()) {
+      ++state_.spoken;
+      if (state_.until) hear(*state_.until, line.text);
+    }
     state_.recent.push_back(std::move(line));
     if (state_.recent.size() > max_recent) state_.recent.erase(state_.recent.begin());
   }
@@ -181,6 +229,15 @@ std::optional<Ending> ending_from(std::string_view name) {
 }
 
 bool says_the_same(std::string_view a, std::string_view b) { return letters_of(a) == letters_of(b); }
+
+BootTime next_look(const AutoModeState& state, BootTime now) {
+  auto next = state.deadline;
+  auto passed = elapsed(state, now);
+  for (const auto* condition : {&state.budget, &state.until})
+    if (*condition)
+      if (auto time = next_time(**condition, passed)) next = std::min(next, now + (*time - passed));
+  return next;
+}
 
 std::vector<Effect> step(AutoModeState& state, const Input& input, Now now) {
   bool is_first = std::holds_alternative<Begin>(input) && state.turn == 0 && !state.ending;

@@ -7,13 +7,24 @@
 #include <vector>
 
 #include "auto_mode/cast.h"
+#include "auto_mode/end_condition.h"
 #include "auto_mode/interaction_pattern.h"
 #include "base/time.h"
 
 namespace cru::auto_mode {
 
-/// Why a conversation ended. The first four are the requirement's.
-enum class Ending : uint8_t { keyword, timer, user, agent_exit, no_progress, restart };
+/// Why a conversation ended. The first four are the requirement's, and hold whatever else is wished for.
+enum class Ending : uint8_t {
+  keyword,
+  timer,
+  user,
+  agent_exit,
+  no_progress,
+  restart,
+  tool,      ///< an agent used end_conversation
+  budget,    ///< its turns or tokens were used up
+  condition  ///< what it was to last until has happened
+};
 std::string_view name(Ending ending);
 std::optional<Ending> ending_from(std::string_view name);
 
@@ -38,6 +49,8 @@ struct AutoModeState {
   std::string id, topic, prompt, keyword;
   InteractionPattern pattern = default_pattern;
   std::vector<CastMember> cast;  ///< in the order of their turns
+  bool is_beside = false;        ///< began while another one went on, for clients that know of several
+  std::optional<EndCondition> budget, until;
   uint64_t seed = 0;
   Time started_at{};
   Duration limit{};
@@ -57,6 +70,8 @@ struct AutoModeState {
   int64_t prompted = 0;  ///< lines that there were when the responder was asked
   int64_t fresh_from =
       0;  ///< and when the one before it was: what people said since is news to the responder
+  /// The responder used end_conversation, and why: it ends when that one has said its last words.
+  std::optional<std::string> end_asked;
   std::optional<Ending> ending;
   std::string detail;  ///< of its end, in words
   Time ended_at{};
@@ -80,6 +95,12 @@ struct Replied {
   std::string text;  ///< without the keyword
   bool has_keyword = false;
   int64_t tokens = 0;
+  std::optional<std::string> end_asked = {};  ///< end_conversation was used in it, and why
+};
+/// The responder used end_conversation while it thinks.
+struct EndAsked {
+  int64_t turn;
+  std::string why;
 };
 struct MindFailed {
   int64_t turn;
@@ -101,12 +122,12 @@ struct LimitSet {
 struct PersonSpoke {
   std::string name, text;
 };
-/// After a restart: the turn is taken again.
+/// After a restart: the turn is prepared again.
 struct Resumed {};
 /// After a restart, where conversations are not to be resumed.
 struct Interrupted {};
 using Input = std::variant<Begin, Arrived, Replied, MindFailed, HasSpoken, TimeUp, StopAsked, AgentLeft,
-                           LimitSet, PersonSpoke, Resumed, Interrupted>;
+                           LimitSet, PersonSpoke, Resumed, Interrupted, EndAsked>;
 
 namespace effect {
 struct TurnChanged {};
@@ -141,6 +162,9 @@ using Effect = std::variant<effect::TurnChanged, effect::Approach, effect::Ask, 
 /// Carries the conversation on. One that is over does not change any more, whatever comes; answers and
 /// arrivals of other turns change nothing.
 std::vector<Effect> step(AutoModeState& state, const Input& input, Now now);
+
+/// When to look at the time again: at its limit, or when a condition may be met by time alone.
+BootTime next_look(const AutoModeState& state, BootTime now);
 
 /// Whether it says the same as before, but for case, blanks and punctuation.
 bool says_the_same(std::string_view a, std::string_view b);

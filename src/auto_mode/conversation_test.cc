@@ -181,6 +181,108 @@ TEST_F(ConversationTest, WhoSaysTheSameAgainMakesNoProgress) {
   EXPECT_EQ(state_.ending, Ending::no_progress);
 }
 
+EndCondition condition(std::string_view text) { return *condition_from(*parse_json(text)); }
+
+TEST_F(ConversationTest, ABudgetEndsItWhenItsLastWordsAreSpoken) {
+  state_.budget = condition(R"({"any":[{"turns":3},{"tokens":1000}]})");
+  tell(Begin{});
+  turn("one");
+  turn("two");
+  tell(Arrived{responder()});
+  reply("three");
+  ASSERT_TRUE(state_.is_active()) << "it is still speaking";
+  tell(HasSpoken{responder()});
+  EXPECT_EQ(state_.ending, Ending::budget);
+  EXPECT_EQ(state_.detail, "the budget was used up: any of (3 turns; 1000 tokens)");
+  EXPECT_EQ(state_.spoken, 3);
+}
+
+TEST_F(ConversationTest, TokensEndItToo) {
+  state_.budget = condition(R"({"tokens":20})");
+  tell(Begin{});
+  turn("one");
+  turn("two");
+  EXPECT_EQ(state_.ending, Ending::budget);
+}
+
+TEST_F(ConversationTest, AComposedConditionEndsItAlsoAfterARestart) {
+  state_.until = condition(R"({"all":[{"text":"we agree"},{"turns":3}]})");
+  tell(Begin{});
+  turn("I think that We Agree.");
+  ASSERT_TRUE(state_.is_active());
+  tell(PersonSpoke{"player_0", "hm"});
+  auto kept = state_from(to_json(state_));
+  kept->deadline = state_.deadline;
+  state_ = *kept;
+  tell(Resumed{});
+  turn("two");
+  ASSERT_TRUE(state_.is_active());
+  turn("three");
+  EXPECT_EQ(state_.ending, Ending::condition);
+}
+
+TEST_F(ConversationTest, WhatAPersonSaysMeetsNoCondition) {
+  state_.until = condition(R"({"text":"we agree"})");
+  tell(Begin{});
+  tell(PersonSpoke{"player_0", "we agree"});
+  turn("one");
+  EXPECT_TRUE(state_.is_active());
+}
+
+TEST_F(ConversationTest, ATimeOfAConditionIsLookedAtInTheMiddleOfATurn) {
+  state_.until = condition(R"({"all":[{"time_ms":60000},{"turns":1}]})");
+  tell(Begin{});
+  EXPECT_EQ(next_look(state_, boot_), boot_ + 1min);
+  turn("one");
+  boot_ += 1min;
+  auto effects = tell(TimeUp{});
+  EXPECT_EQ(state_.ending, Ending::condition);
+  EXPECT_EQ(count<effect::Cancel>(effects), 1u);
+}
+
+TEST_F(ConversationTest, WithoutTimesOfItsOwnOnlyTheLimitIsLookedAt) {
+  tell(Begin{});
+  EXPECT_EQ(next_look(state_, boot_ + 1min), state_.deadline);
+}
+
+TEST_F(ConversationTest, TheToolEndsItWhenTheLastWordsAreSpoken) {
+  tell(Begin{});
+  EXPECT_TRUE(tell(EndAsked{state_.turn + 1, "not now"}).empty());
+  tell(EndAsked{state_.turn, "all is said"});
+  tell(Arrived{responder()});
+  auto effects = reply("Goodbye.");
+  EXPECT_TRUE(first<effect::Speak>(effects));
+  ASSERT_TRUE(state_.is_active());
+  auto kept = state_from(to_json(state_));
+  tell(HasSpoken{responder()});
+  EXPECT_EQ(state_.ending, Ending::tool);
+  EXPECT_EQ(state_.detail, "Ada ended the conversation: all is said");
+  // A restart while it speaks does not lose it.
+  kept->deadline = state_.deadline;
+  step(*kept, Resumed{}, {now_, boot_});
+  EXPECT_EQ(kept->ending, Ending::tool);
+}
+
+TEST_F(ConversationTest, TheToolEndsItWithoutLastWordsTooAndIfTheMindFailsAfterwards) {
+  tell(Begin{});
+  auto failing = state_;
+  tell(Replied{state_.turn, "", false, 3, "done"});
+  EXPECT_EQ(state_.ending, Ending::tool);
+  EXPECT_EQ(state_.lines, 0);
+  step(failing, EndAsked{failing.turn, ""}, {now_, boot_});
+  step(failing, MindFailed{failing.turn, "no more turns"}, {now_, boot_});
+  EXPECT_EQ(failing.ending, Ending::tool);
+  EXPECT_EQ(failing.detail, "Ada ended the conversation");
+}
+
+TEST_F(ConversationTest, AskingForTheEndLastsForItsTurnOnly) {
+  tell(Begin{});
+  tell(EndAsked{state_.turn, "soon"});
+  tell(Resumed{});  // the turn is prepared again
+  turn("not over");
+  EXPECT_TRUE(state_.is_active());
+}
+
 TEST_F(ConversationTest, APersonsWordsAreKeptAndInterruptNobody) {
   tell(Begin{});
   auto effects = tell(PersonSpoke{"player_0", "What about wasps?"});
@@ -211,14 +313,15 @@ TEST_F(ConversationTest, ItsStateIsKeptWholeAndResumesWhereItWas) {
   EXPECT_EQ(responder(), "agent_001") << "what was said counts as said";
   EXPECT_TRUE(first<effect::Ask>(effects));
   EXPECT_EQ(state_.recent.size(), 2u);
-  // In the middle of a turn: it is taken again, and an answer from before is not wanted.
+  // In the middle of a turn: it is prepared again under its number, so that a program's run is found again.
   auto before = state_.turn;
   kept = state_from(to_json(state_));
   kept->deadline = state_.deadline;
   state_ = *kept;
-  tell(Resumed{});
+  effects = tell(Resumed{});
   EXPECT_EQ(responder(), "agent_001");
-  EXPECT_TRUE(tell(Replied{before, "from before", false, 0}).empty());
+  ASSERT_TRUE(first<effect::Ask>(effects));
+  EXPECT_EQ(first<effect::Ask>(effects)->turn, before);
 }
 
 TEST_F(ConversationTest, AfterARestartItEndsWhereThatIsConfiguredOrItsTimeIsOver) {
@@ -236,6 +339,9 @@ TEST(ConversationPropertyTest, TenThousandRacesOfTheEndingsHaveExactlyOneEnd) {
   for (uint64_t seed = 0; seed < 10'000; ++seed) {
     std::mt19937_64 random(seed);
     auto state = conversation_of(2 + random() % 7);
+    if (random() % 4 == 0) state.budget = condition(R"({"any":[{"turns":9},{"tokens":25}]})");
+    if (random() % 4 == 0)
+      state.until = condition(R"({"any":[{"time_ms":90000},{"all":[{"text":"words 7"},{"turns":2}]}]})");
     BootTime boot{1h};
     Time wall = from_millis(1'800'000'000'000);
     size_t ends = 0, after_end = 0, asked = 0;
@@ -263,7 +369,7 @@ TEST(ConversationPropertyTest, TenThousandRacesOfTheEndingsHaveExactlyOneEnd) {
       const auto& who = state.cast[random() % state.cast.size()].agent_id;
       const auto& responder = state.cast[state.responder].agent_id;
       auto turn = state.turn - static_cast<int64_t>(random() % 5 == 0);
-      switch (random() % 24) {
+      switch (random() % 26) {
         case 0:
           tell(StopAsked{"a person"});
           break;
@@ -293,6 +399,12 @@ TEST(ConversationPropertyTest, TenThousandRacesOfTheEndingsHaveExactlyOneEnd) {
           break;
         case 9:
           tell(Begin{});
+          break;
+        case 10:
+          tell(EndAsked{turn, "enough"});
+          break;
+        case 11:
+          tell(Replied{turn, random() % 2 ? "last words" : "", false, 3, "enough"});
           break;
         default:
           if (random() % 3 == 0)

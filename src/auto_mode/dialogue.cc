@@ -5,6 +5,7 @@
 #include <array>
 
 #include "auto_mode/topics.h"
+#include "base/text.h"
 
 namespace cru::auto_mode {
 namespace {
@@ -75,12 +76,18 @@ constexpr Phrases for_again{"I see the danger, {}, and still I would not give th
                             "That is fair, {}. Let me put the other weight on the scale.",
                             "You are right about the risk, {}, but not about its size.",
                             "I thought you would say that, {}. Consider this."};
+/// Of one who has not spoken yet.
+constexpr Phrases joining{"I have only listened so far, {}. Let me put something on the other side.",
+                          "Let me add something to that, {}.", "There is another side to it, {}.",
+                          "May I come in here, {}?"};
 constexpr Phrases against{"I am not there yet, {}.", "That sounds better than it is, {}.",
                           "I grant you the intention, {}. Now the consequence.",
                           "There is a case in which that fails, {}."};
-constexpr Phrases answers{"You ask for something concrete, {}, so here it is.",
-                          "A good question, {}. My answer is uncomfortable.", "I have asked myself that, {}.",
-                          "Let me answer that directly, {}."};
+/// What follows a question is a reason, seldom its answer.
+constexpr Phrases answers{"I have no quick answer to that, {}, but it leads me to this.",
+                          "That goes to the root of it, {}. I would begin here.",
+                          "I have asked myself that, {}, and I keep coming back to one thing.",
+                          "Let me come at that from another side, {}."};
 constexpr Phrases asking{
     "Before we go on, {}, something concrete.", "I notice that we all nod at a word that we use differently.",
     "I would like to understand that better, {}.", "Let me ask what nobody has asked yet."};
@@ -89,8 +96,8 @@ constexpr Phrases asides{"I say that as one who has been wrong about it before."
                          "If that is true, then the rest follows nearly by itself.",
                          "I would give it up for one good example to the contrary."};
 constexpr Phrases middles{"When I listen to both sides, I hear more agreement than the words admit.",
-                          "Let me try to say what has become of us.",
-                          "I have moved, and I think that you have moved too, {}.",
+                          "Let me try to say where we have come to.",
+                          "The longer I listen to you, {}, the closer the two sides come.",
                           "Perhaps we can write one sentence together."};
 constexpr Phrases farewells{"I can put my name to that, {}.",
                             "That is further than I expected us to come, {}.",
@@ -104,15 +111,23 @@ std::string pick(const Phrases& phrases, const AutoModeState& state, size_t numb
 
 std::string_view way_of_speaking(std::string_view role) {
   constexpr std::pair<std::string_view, std::string_view> ways[] = {
-      {"historian", "People stood before this more than once, and it went like this."},
-      {"engineer", "I try to picture what one would have to build."},
+      {"historian", "This was argued long before us, and one reason has stayed."},
+      {"engineer", "I ask what it comes to in practice."},
       {"storyteller", "Think of one person in the middle of it."},
-      {"mediator", "I hear two things in this at once."},
+      {"mediator", "Whatever we settle on, this must have a place in it."},
       {"economist", "Follow the incentives for a moment."},
   };
   for (auto [name, words] : ways)
     if (name == role) return words;
   return {};
+}
+
+/// To a person's words, which the script cannot understand: it says so by taking them up as they are.
+std::string answer_to(const Line& line) {
+  auto words = std::string(trim(truncate(line.text, 120)));
+  return words.ends_with('?')
+             ? fmt::format("{} asks: \"{}\" Let us keep that question in view.", line.name, words)
+             : fmt::format("{} says: \"{}\" I take that along.", line.name, words);
 }
 
 void append(std::string& out, std::string_view more) {
@@ -132,17 +147,17 @@ std::string scripted_words(const AutoModeState& state) {
   std::string before =
       state.speaker ? state.cast[*state.speaker].name : state.cast[(state.responder + 1) % cast].name;
   bool is_first = state.spoken == 0;
+  bool is_new = static_cast<size_t>(state.spoken) < cast;
   // A person who spoke since is answered first.
   std::string out;
   for (const auto& line : state.recent)
-    if (line.agent_id.empty() && line.number > state.fresh_from)
-      out = fmt::format("{}, thank you for joining in; I will keep that in mind.", line.name);
+    if (line.agent_id.empty() && line.number > state.fresh_from) out = answer_to(line);
   auto say = [&](const Phrases& phrases, size_t number) {
     append(out, pick(phrases, state, number, before));
   };
   switch (plan.beat) {
     case Beat::claim:
-      say(is_first ? openings : plan.was_asked ? answers : for_again, plan.number);
+      say(is_first ? openings : plan.was_asked ? answers : is_new ? joining : for_again, plan.number);
       append(out, way_of_speaking(self.role));
       append(out, topic.claims[plan.number]);
       if (state.spoken % 3 == 2) say(asides, static_cast<size_t>(state.spoken / 3));
@@ -161,14 +176,19 @@ std::string scripted_words(const AutoModeState& state) {
       say(middles, 0);
       append(out, fmt::format("Could we say that {}?", topic.middle));
       break;
-    case Beat::farewell:
+    case Beat::farewell: {
       say(farewells, 0);
+      // Of two, the second one asks first.
+      const auto& asker = state.cast[cast > 2 ? 2 : state.seed % 2];
       append(out, fmt::format("What stays open for me is what {} asked: {}",
-                              cast > 2 ? state.cast[2].name : state.cast[state.seed % 2 ? 1 : 0].name,
+                              asker.name == self.name ? std::string("I")
+                              : asker.name == before  ? std::string("you")
+                                                      : asker.name,
                               topic.questions[state.seed % 2 ? 0 : 1]));
       append(out, "But that is for another day.");
       append(out, state.keyword);
       break;
+    }
   }
   if (cast == 2 && plan.asks) append(out, topic.questions[state.spoken == 1 ? 0 : 1]);
   return out;

@@ -36,6 +36,8 @@ std::string system_prompt(const AutoModeState& state) {
   const auto& self = state.cast[state.responder];
   auto out = fmt::format("You are {}, the {}. {}\n\n{}\n\nThe topic: {}\n", self.name, self.role,
                          self.character, system_instruction(state.keyword), state.prompt);
+  if (self.mind != scripted_mind)
+    out += "\nInstead of the keyword you may use the tool end_conversation, if you have it.\n";
   out += "\nWith you are:";
   for (const auto& other : state.cast)
     if (other.agent_id != self.agent_id) out += fmt::format(" {} ({}).", other.name, other.role);

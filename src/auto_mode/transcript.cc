@@ -25,9 +25,36 @@ std::string as_paragraphs(std::string_view text) {
   return out;
 }
 
+std::string link_to(std::string_view id) { return id.empty() ? std::string() : fmt::format("[[{}]]", id); }
+
+/// In the frontmatter.
+std::string front_link(std::string_view id) { return id.empty() ? "null" : in_quotes(link_to(id)); }
+/// In the list of links.
+std::string shown_link(std::string_view id) { return id.empty() ? "none" : link_to(id); }
+
+/// Who it is, with a link to the file that describes it where there is one in the project.
+std::string who(const CastMember& member) {
+  auto name = fmt::format("**{}**", member.name);
+  const auto& file = member.definition;
+  bool is_in_project = !file.empty() && !file.starts_with('~') && !file.starts_with("builtin:");
+  // From .crucible/conversations to the project's root.
+  return is_in_project ? fmt::format("[{}](<../../{}>)", name, file) : name;
+}
+
+constexpr std::string_view front_names[] = {"previous: ", "next: "};
+constexpr std::string_view list_names[] = {"- Previous conversation: ", "- Next conversation: "};
+
+/// `text` with the first line that begins so after `from` ended in another way.
+void replace_line(std::string& text, size_t from, std::string_view beginning, std::string_view end) {
+  auto at = text.find("\n" + std::string(beginning), from);
+  if (at == std::string::npos) return;
+  at += 1 + beginning.size();
+  text.replace(at, std::min(text.find('\n', at), text.size()) - at, end);
+}
+
 }  // namespace
 
-std::string transcript_folder(std::string_view id) { return fmt::format(".crucible/sessions/{}", id); }
+std::string transcript_path(std::string_view id) { return fmt::format("{}/{}.md", transcripts_folder, id); }
 
 std::string conversation_id(Time now, std::string_view topic, uint64_t chance) {
   std::string slug;
@@ -43,7 +70,21 @@ std::string conversation_id(Time now, std::string_view topic, uint64_t chance) {
                      chance & 0xffffff);
 }
 
-std::string render_transcript(const AutoModeState& state, const std::vector<Line>& lines) {
+std::string with_link(std::string_view text, Neighbour which, std::string_view id) {
+  std::string out(text);
+  auto index = static_cast<size_t>(which);
+  auto front_end = out.find("\n---", 3);
+  if (!out.starts_with("---\n") || front_end == std::string::npos) return out;
+  if (auto at = out.find("\n" + std::string(front_names[index])); at < front_end)
+    replace_line(out, 0, front_names[index], front_link(id));
+  // No line that was said begins so: the list of links is the last part.
+  if (auto links = out.rfind("\n## Links\n"); links != std::string::npos)
+    replace_line(out, links, list_names[index], shown_link(id));
+  return out;
+}
+
+std::string render_transcript(const AutoModeState& state, const std::vector<Line>& lines,
+                              std::string_view previous, std::string_view next) {
   std::string out = "---\n";
   auto add = [&](std::string_view key, std::string_view value) {
     out += fmt::format("{}: {}\n", key, value);
@@ -59,10 +100,13 @@ std::string render_transcript(const AutoModeState& state, const std::vector<Line
   for (const auto& member : state.cast) agents += (agents.empty() ? "" : ", ") + in_quotes(member.name);
   add("agents", "[" + agents + "]");
   add("tokens", std::to_string(state.tokens));
-  out += fmt::format("---\n\n# {}\n\n{}\n\n## Who takes part\n\n", as_paragraphs(state.topic),
-                     as_paragraphs(state.prompt));
+  add("previous", front_link(previous));
+  add("next", front_link(next));
+  out += fmt::format("---\n\n# {}\n", as_paragraphs(state.topic));
+  if (state.prompt != state.topic) out += fmt::format("\n{}\n", as_paragraphs(state.prompt));
+  out += "\n## Who takes part\n\n";
   for (const auto& member : state.cast)
-    out += fmt::format("- **{}**, {} (`{}`, mind `{}`)\n", member.name, member.role, member.agent_id,
+    out += fmt::format("- {}, {} (live agent `{}`, mind `{}`)\n", who(member), member.role, member.agent_id,
                        member.mind);
   out += "\n## What was said\n";
   for (const auto& line : lines) {
@@ -75,6 +119,8 @@ std::string render_transcript(const AutoModeState& state, const std::vector<Line
   }
   if (state.ending)
     out += fmt::format("\n## How it ended\n\n{}: {}.\n", name(*state.ending), as_paragraphs(state.detail));
+  out += "\n## Links\n\n";
+  out += fmt::format("{}{}\n{}{}\n", list_names[0], shown_link(previous), list_names[1], shown_link(next));
   return out;
 }
 

@@ -140,7 +140,7 @@ TEST(PromptsTest, APersonsWordsReachTheNextOneThoughAnotherWasThinkingMeanwhile)
   step(state, Arrived{"agent_001"}, {});
   step(state, HasSpoken{"agent_001"}, {});
   EXPECT_EQ(user_prompt(state), "I have thought.\n\nplayer_0, a person who listens, says: And cats?");
-  EXPECT_TRUE(scripted_words(state).starts_with("player_0, thank you for joining in"));
+  EXPECT_TRUE(scripted_words(state).starts_with("player_0 asks: \"And cats?\" "));
   step(state, Replied{state.turn, "Cats too.", false, 1}, {});
   step(state, Arrived{"agent_002"}, {});
   step(state, HasSpoken{"agent_002"}, {});
@@ -175,6 +175,8 @@ TEST(DialogueTest, IsADebateWithAnEndOnEveryTopicAndForAnyNumber) {
         EXPECT_TRUE(all.contains(topic.middle));
         EXPECT_FALSE(all.contains(default_keyword));
         EXPECT_FALSE(all.contains("{}"));
+        for (size_t i = 0; i < words.size(); ++i)
+          EXPECT_FALSE(words[i].contains(state.cast[i % agents].name)) << "of itself: " << words[i];
         std::set<std::string> distinct(words.begin(), words.end());
         EXPECT_EQ(distinct.size(), words.size());
         std::map<size_t, std::set<std::string>> beginnings;
@@ -209,9 +211,48 @@ TEST(TranscriptTest, SaysWhoSaidWhatWhenAndWhatItCost) {
        {"ended_by: keyword", "agents: [\"Ada\", \"Bertrand\"]", "### Ada (",
         "*turn 1, `agent_001`, 1 tokens*", "*a person*", "\\# hello\n\\- a list", "## How it ended"})
     EXPECT_TRUE(text.contains(part)) << part << "\n" << text;
+  EXPECT_TRUE(text.contains("previous: null\nnext: null\n---"));
+  EXPECT_TRUE(text.ends_with("## Links\n\n- Previous conversation: none\n- Next conversation: none\n"));
   EXPECT_EQ(
       conversation_id(from_millis(1'800'000'000'000), "Should every desk have a plant on it?", 0xabcdef),
       "2027-01-15-auto-should-every-desk-have-a-abcdef");
+}
+
+TEST(TranscriptTest, LinksToDefinitionsAndToItsNeighbours) {
+  auto state = talk_about(topics()[1], 2, 5);
+  state.cast[0].definition = ".crucible/agents/ada.md";
+  state.cast[1].definition = "builtin:explorer.md";
+  (void)played(state);
+  auto text = render_transcript(state, state.recent, "2026-11-16-auto-y-000002");
+  EXPECT_TRUE(
+      text.contains("- [**Ada**](<../../.crucible/agents/ada.md>), advocate (live agent `agent_001`"));
+  EXPECT_TRUE(text.contains("- **Bertrand**, skeptic (live agent `agent_002`")) << text;
+  EXPECT_TRUE(text.contains("previous: \"[[2026-11-16-auto-y-000002]]\"\nnext: null\n"));
+  auto linked = with_link(text, Neighbour::next, "2026-11-18-auto-z-000003");
+  EXPECT_EQ(linked,
+            render_transcript(state, state.recent, "2026-11-16-auto-y-000002", "2026-11-18-auto-z-000003"));
+  EXPECT_EQ(with_link(linked, Neighbour::previous, ""),
+            render_transcript(state, state.recent, "", "2026-11-18-auto-z-000003"));
+}
+
+TEST(TranscriptTest, ALinkChangesNothingElseAndNothingWithoutAPlaceForIt) {
+  std::string edited =
+      "---\ntitle: mine\nnext: null\n---\n\nnext: mine too\n\n- Next conversation: mine\n\n## Links\n\n"
+      "- Next conversation: none\n- my own\n";
+  EXPECT_EQ(
+      with_link(edited, Neighbour::next, "b"),
+      "---\ntitle: mine\nnext: \"[[b]]\"\n---\n\nnext: mine too\n\n- Next conversation: mine\n\n## Links\n\n"
+      "- Next conversation: [[b]]\n- my own\n");
+  EXPECT_EQ(with_link(edited, Neighbour::previous, "b"), edited);
+  for (std::string text : {"", "no frontmatter\nnext: null\n", "---\nnext: null\n"})
+    EXPECT_EQ(with_link(text, Neighbour::next, "b"), text);
+}
+
+TEST(TranscriptTest, ATopicOfOnesOwnIsWrittenOnce) {
+  Topic own{"Should cats vote?", "Should cats vote?", {}, {}, {}, {}};
+  auto text = render_transcript(talk_about(own, 2, 5), {});
+  auto body = text.substr(text.find("\n---") + 4);
+  EXPECT_EQ(body.find("Should cats vote?"), body.rfind("Should cats vote?"));
 }
 
 // Patterns

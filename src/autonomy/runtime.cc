@@ -320,7 +320,10 @@ Task<Result<json::object>> AgentRuntime::snapshot() {
                        {"hearing", options_.hearing},
                        {"version", space_version_},
                        {"warning", json_or_null(options_.layout_warning)}};
-  if (director_) picture["auto_mode"] = director_->picture();
+  if (director_) {
+    picture["auto_mode"] = director_->picture();
+    picture["conversations"] = director_->pictures_beside();
+  }
   co_return co_await shown(std::move(picture));
 }
 

@@ -62,6 +62,8 @@ class Director {
   virtual void left(const std::string& agent_id) = 0;
   /// What clients are told of it in a snapshot.
   virtual json::object picture() const = 0;
+  /// And of what goes on beside that.
+  virtual json::array pictures_beside() const = 0;
 };
 
 /// Where an agent is, and where it belongs.

@@ -142,8 +142,12 @@ Result<json::object> compare_config(const std::string& root, const Config& confi
                       {"warnings", json::value_from(fresh->warnings)}};
 }
 
-Task<Result<>> check_run(crew::Crew& crew, const runs::Runs& runs, const api::Operation& operation,
-                         std::string run_id) {
+Task<Result<>> check_run(crew::Crew& crew, const runs::Runs& runs, const auto_mode::AutoMode& auto_mode,
+                         const api::Operation& operation, std::string run_id) {
+  if (operation.name == "end_conversation") {
+    if (!run_id.empty() && auto_mode.is_responding(run_id)) co_return Result<>();
+    co_return fail(Code::forbidden, "end_conversation is only for an agent of auto mode whose turn it is");
+  }
   // A live agent's mind only decides: whatever else it asks for, it may look.
   // Nor may one that cannot be told do more, or what runs confined on an agent's word.
   if (run_id.empty() || run_id.starts_with(autonomy::run_prefix) || runs.is_confined(run_id))
@@ -189,6 +193,11 @@ Task<Result<api::RightsToRun>> rights_of(crew::Crew& crew, runs::Runs& runs,
   // Whoever has permissions of its own need not be a run.
   if (!run && !rights.permissions) co_return fail(std::move(run.error()));
   co_return rights;
+}
+
+Task<void> end_run(runs::Runs& runs, std::string run_id) {
+  auto run = co_await runs.find(run_id);
+  if (run && runs::is_active(run->status)) (void)co_await runs.kill(std::move(run_id), {});
 }
 
 /// CRU_GIT_LIMIT_MS is for tests, whose machine may be slower than the end of a session should wait.
@@ -291,10 +300,12 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                   .keyword = config.auto_mode.keyword,
                   .resumes = config.auto_mode.on_restart == "resume",
                   .scripted_delay = config.live.instinct,
-                  .think_timeout = config.live.pace.think_timeout}),
+                  .think_timeout = config.live.pace.think_timeout,
+                  .max_concurrent_thoughts = config.live.max_concurrent_thoughts,
+                  .end_run = [this](std::string run_id) { return end_run(runs_, std::move(run_id)); }}),
       recovery_moved_(loop) {
   api_.set_gate([this](const api::Operation& operation, std::string run_id) {
-    return check_run(crew_, runs_, operation, std::move(run_id));
+    return check_run(crew_, runs_, auto_mode_, operation, std::move(run_id));
   });
   api_.set_identify([this](const api::Operation& operation, api::Call call, json::object input) {
     return identify_member(members_, operation, std::move(call), std::move(input));

@@ -66,14 +66,16 @@ Result<> list_folder(const Fd& root, const std::string& folder, std::vector<Stam
   if (!listing) return fail(system_error(listing.error(), doing()));
   while (auto entry = listing.next()) {
     std::string_view name = entry->name;
-    bool holds = can_hold_notes(name), is_note = is_markdown(name);
-    if ((!holds && !is_note) || folder.size() + name.size() > max_path_bytes) continue;
+    bool is_other = entry->kind == FolderListing::file && !is_markdown(name);
+    if (is_other || folder.size() + name.size() > max_path_bytes) continue;
+    auto path = folder.empty() ? std::string(name) : folder + "/" + std::string(name);
+    bool holds = may_lead_to_notes(path), is_note = may_be_note(path);
+    if (!holds && !is_note) continue;
     bool must_ask = entry->kind == FolderListing::unknown || (is_note && entry->kind == FolderListing::file);
     auto status = must_ask ? listing.status_of(*entry) : std::optional<FileStatus>();
     if (must_ask && !status) continue;
-    auto path = folder.empty() ? std::string(name) : folder + "/" + std::string(name);
     if (holds && (entry->kind == FolderListing::folder || (status && status->is_folder()))) {
-      if (may_be_note(path + "/x.md")) folders.push_back(std::move(path));
+      folders.push_back(std::move(path));
       continue;
     }
     if (is_note && status && status->is_plain_file()) notes.push_back(stamp_of(std::move(path), *status));
@@ -103,8 +105,7 @@ Result<Walk> NoteFiles::walk(const std::string& folder, size_t most) const {
   if (!root) return fail(root.error());
   Walk walk;
   std::vector<std::string> folders;
-  bool wanted = folder.empty() || may_be_note(folder + "/x.md");
-  if (wanted) folders.push_back(folder);
+  if (may_lead_to_notes(folder)) folders.push_back(folder);
   for (size_t visited = 0; !folders.empty(); ++visited) {
     if (visited == max_folders || walk.notes.size() > most) {
       walk.complete = false;

@@ -123,11 +123,20 @@ bool can_hold_notes(std::string_view folder_name) {
 }
 
 bool may_be_note(std::string_view path) {
+  if (path.starts_with(transcripts_folder) && path.substr(transcripts_folder.size()).starts_with('/')) {
+    auto name = path.substr(transcripts_folder.size() + 1);
+    return !name.contains('/') && is_markdown(name);
+  }
   for (auto slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
     if (!can_hold_notes(path.substr(0, slash))) return false;
     path.remove_prefix(slash + 1);
   }
   return is_markdown(path);
+}
+
+bool may_lead_to_notes(std::string_view folder) {
+  return folder.empty() || folder == transcripts_folder.substr(0, transcripts_folder.find('/')) ||
+         may_be_note(std::string(folder) + "/x.md");
 }
 
 std::string_view name_of(std::string_view path) {

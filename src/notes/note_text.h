@@ -23,12 +23,17 @@ struct Section {
 
 /// `x.md`, `x.markdown`, in any case.
 bool is_markdown(std::string_view name);
+/// Transcripts of the conversations of live agents, which everybody may read: the only notes below .crucible.
+inline constexpr std::string_view transcripts_folder = ".crucible/conversations";
+
 /// Whether a folder of this name can hold notes: not what tools make (node_modules, build, …), nor what is
 /// hidden. Agents and chats below .crucible and .claude are no notes: chats are made from notes, and an agent
 /// must not find what its parent talked of.
 bool can_hold_notes(std::string_view folder_name);
-/// The same of every folder that the relative path goes through.
+/// The same of every folder that the relative path goes through; or it is a transcript.
 bool may_be_note(std::string_view path);
+/// Whether there may be notes in this folder, or below it.
+bool may_lead_to_notes(std::string_view folder);
 
 /// The frontmatter's `title` or `name`, else the first heading, else the file's name without its ending.
 std::string title_of(std::string_view text, std::string_view path);

@@ -25,7 +25,7 @@ NoteIndex::Options index_options(Loop& loop, const Options& options) {
           .max_note_bytes = options.max_note_bytes};
 }
 
-bool wants_folder(const std::string& folder) { return may_be_note(folder + "/x.md"); }
+bool wants_folder(const std::string& folder) { return may_lead_to_notes(folder); }
 
 }  // namespace
 

@@ -107,6 +107,32 @@ TEST_F(NotesTest, AreNeitherAgentsNorOurOwnState) {
   EXPECT_EQ(search("title")->notes, 1);
 }
 
+TEST_F(NotesTest, AreTranscriptsOfConversationsToo) {
+  for (auto name :
+       {"a.md", ".crucible/conversations/talk.md", ".crucible/conversations/deeper/b.md", ".crucible/c.md",
+        ".crucible/conversations.md", ".crucible/sessions/g/session.md", "docs/.crucible/conversations/d.md"})
+    write_note(name, "# Title of it\n");
+  auto page = thread->await([&] { return notes->list("", "", 10); });
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->notes.size(), 2u);
+  EXPECT_EQ(page->notes[0].path, ".crucible/conversations/talk.md");
+  EXPECT_EQ(read_note("[[talk]]")->path, ".crucible/conversations/talk.md");
+  EXPECT_FALSE(read_note(".crucible/c.md"));
+  EXPECT_EQ(search("title")->notes, 2);
+}
+
+TEST_F(NotesTest, FindATranscriptThatComesWhileTheyAreWatched) {
+  write_note("a.md", "zeppelin\n");
+  EXPECT_EQ(first("zeppelin"), "a.md");
+  write_note(".crucible/agents/b.md", "gyroscope\n");
+  write_note(".crucible/conversations/talk.md", "catamaran\n");
+  EXPECT_TRUE(comes_to("catamaran", ".crucible/conversations/talk.md"));
+  write_note(".crucible/sessions/chat/session.md", "gyroscope\n");
+  write_note(".crucible/conversations/talk.md", "xylophone\n");
+  EXPECT_TRUE(comes_to("xylophone", ".crucible/conversations/talk.md"));
+  EXPECT_EQ(search("gyroscope")->notes, 2);
+}
+
 TEST_F(NotesTest, CostNothingUntilSomebodySearches) {
   write_note("a.md", "zeppelin\n");
   thread->await([&] { return notes->start(); });

@@ -3,23 +3,12 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { cru_bin, noneLeft, waitFor } from "./harness.mjs";
-import { begin, ended, models, startedAuto, talkers } from "./harness/auto.mjs";
+import { allHome, begin, ended, models, startedAuto, talkers, written as transcriptOf } from "./harness/auto.mjs";
 import { gate } from "./harness/live.mjs";
 
 const isBeside = (a, b) => Math.abs(a.x - b.x) + Math.abs(a.y - b.y) === 1;
 const facing = (from, to) => (Math.abs(to.x - from.x) > Math.abs(to.y - from.y) ? (to.x < from.x ? "left" : "right") : to.y < from.y ? "up" : "down");
-const seatOf = (world, { seat }) => world.seats.find(({ uid }) => uid === seat);
 const world = (live) => live.must(200, live.get("/world"));
-
-/// Everybody of the cast stands at its seat and idles.
-const allHome = (live, ids) => waitFor(async () => {
-  const now = await world(live);
-  return ids.every((id) => {
-    const agent = now.agents.find(({ agent_id }) => agent_id === id);
-    const seat = agent && seatOf(now, agent);
-    return agent && seat && !agent.walk && agent.state === "idle" && agent.position.x === seat.seatCol && agent.position.y === seat.seatRow;
-  });
-}, { what: "everybody is back at the seat and idle" });
 
 test("AM-01, AM-09, AM-14: starting spawns two agents with distinct roles; the first is told the instruction and a topic of the pool", async (t) => {
   const minds = await talkers(t, ["I think that"]);
@@ -253,15 +242,12 @@ test("a person joins in; the transcript is a file; the command line shows it all
   assert.equal(over.reason, "keyword", "the scripted ones come to an end by themselves");
   assert.ok(socket.of("agentMessage").length >= 8);
   assert.match((await live.cru("auto", "status")).stdout, /off; the last conversation, remote-work, ended: keyword/);
-  const { file, messages } = await waitFor(async () => {
-    const conversation = await live.must(200, live.get("/auto/conversation"));
-    return conversation.file && conversation;
-  }, { what: "the transcript is written" });
+  const { file, messages } = await transcriptOf(live);
   assert.ok(existsSync(live.path(file)));
   const written = readFileSync(live.path(file), "utf8");
   for (const { name, text } of messages) assert.ok(written.includes(text) && written.includes(name), text);
   assert.match(written, /ended_by: keyword[\s\S]*\*a person\*/);
-  assert.match((await live.cru("auto", "show")).stdout, /What about apprentices\?[\s\S]*transcript: \.crucible\/sessions\//);
+  assert.match((await live.cru("auto", "show")).stdout, /What about apprentices\?[\s\S]*transcript: \.crucible\/conversations\//);
   assert.equal((await live.cru("auto", "say", "hello?")).code !== 0, true);
 });
 
@@ -296,25 +282,3 @@ test("programs are minds too, mixed with the scripted one; stopping ends the pro
   await noneLeft(live, "after it was stopped");
   assert.equal((await ended(socket)).reason, "user");
 });
-
-for (const [on_restart, outcome] of [["resume", "goes on"], ["end", "ends with a reason"]]) {
-  test(`kill -9 in the middle of it: with on_restart ${on_restart} it ${outcome}`, async (t) => {
-    const live = await startedAuto({ settings: { auto_mode: { on_restart } } }, t);
-    const socket = await live.connect();
-    const { agentIds, conversationId } = await begin(socket, { topic: "boredom" });
-    await socket.until(() => socket.of("agentMessage").length >= 2);
-    const before = socket.of("agentMessage").map(({ text }) => text);
-    await live.killDaemon();
-    await live.startDaemon();
-    const next = await live.connect({ query: { since: String(socket.cursor) } });
-    const over = await ended(next);
-    assert.equal(over.conversationId, conversationId);
-    assert.equal(over.reason, on_restart === "resume" ? "keyword" : "restart");
-    await allHome(live, agentIds);
-    const { messages } = await live.must(200, live.get("/auto/conversation"));
-    const said = messages.map(({ text }) => text);
-    assert.deepEqual(said.slice(0, before.length), before, "nothing is lost");
-    assert.equal(new Set(said).size, said.length, "nothing is said twice");
-    assert.equal((await live.events("?type=live.auto_mode_ended&limit=100")).length, 1);
-  });
-}

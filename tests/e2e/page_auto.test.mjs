@@ -124,7 +124,53 @@ test("a topic and a cast of one's own, and a word of a person in between", async
   await page.getByRole("button", { name: "Join in" }).click();
   await at.transcript.getByText("And dogs?").waitFor();
   await page.screenshot({ path: picture("auto-mode-four") });
-  await at.transcript.getByText("player_0, thank you for joining in").waitFor();
+  await at.transcript.getByText('player_0 asks: "And dogs?"').waitFor();
   await page.getByTestId("auto-ended").getByText(/the agents ended it/).waitFor();
+  assert.deepEqual(at.complaints, []);
+});
+
+test("a second conversation beside the first: each is shown, joined and stopped by itself, in every tab", async (t) => {
+  const project = await Project.started({ config: "live: {idle_time: 1h, min_speech_time: 2s, speech_per_character: 30ms}\n" }, t);
+  const at = await open(await project.link(), t);
+  const { page } = at;
+  await at.auto.click();
+  await at.isOn(true);
+  const { json: main } = await project.get("/auto");
+  await page.getByText("Another conversation").click();
+  const form = page.getByRole("form", { name: "Start a conversation" });
+  await form.getByLabel("Topic").fill("Should cats vote?");
+  await form.getByLabel("Messages at most").fill("40");
+  await form.getByRole("button", { name: "Start" }).click();
+  const choice = page.getByRole("list", { name: "Conversations" });
+  await at.panel.getByRole("heading", { name: "Should cats vote?" }).waitFor();
+  await at.panel.getByText("Ends after 40 turns.").waitFor();
+  await at.cast.getByRole("button", { name: "Clara, questioner" }).waitFor();
+  assert.equal(await choice.getByRole("button").count(), 2);
+  await page.getByLabel("Say something to them").fill("And dogs?");
+  await page.getByRole("button", { name: "Join in" }).click();
+  await at.transcript.getByText("And dogs?").waitFor();
+  assert.deepEqual(await violationsOf(page), []);
+  await page.screenshot({ path: picture("auto-mode-two") });
+
+  // A second tab and a reload show both.
+  const second = await at.context.newPage();
+  await second.goto(await project.link());
+  const there = await look(second);
+  const other = second.getByRole("list", { name: "Conversations" }).getByRole("button", { name: "Should cats vote?" });
+  await other.click();
+  await there.transcript.getByText("And dogs?").waitFor();
+  await page.reload();
+  await at.isOn(true);
+  await choice.getByRole("button", { name: main.topic }).waitFor();
+
+  // Stopped in one tab, it is over in both, and the first goes on.
+  await there.panel.getByRole("button", { name: "Stop" }).click();
+  await there.panel.getByText(/it was stopped/).waitFor();
+  await choice.getByRole("button", { name: "Should cats vote? (over)" }).waitFor();
+  await at.isOn(true);
+  assert.equal((await project.get("/auto")).json.active, true);
+  await at.auto.click();
+  await at.isOn(false);
+  await there.isOn(false);
   assert.deepEqual(at.complaints, []);
 });

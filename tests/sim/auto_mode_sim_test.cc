@@ -68,7 +68,7 @@ class AutoWorld {
     if (!co_await mode.recover()) co_return;
     if (!has_begun_) {
       auto began =
-          co_await mode.start({.agents = 2 + static_cast<int64_t>(random_.pick(3)),
+          co_await mode.start({.agents = 2 + static_cast<int64_t>(random_.pick(2)),
                                .topic = {},
                                .limit = random_.chance(30) ? std::optional<Duration>(40s) : std::nullopt,
                                .minds = {},
@@ -80,6 +80,7 @@ class AutoWorld {
         co_return;
       }
     }
+    if (random_.chance(40)) co_await begin_beside();
     if (random_.chance(30)) {
       co_await loop_.sleep(Duration(static_cast<int64_t>(random_.pick(60'000))));
       (void)co_await mode.stop("the simulation");
@@ -91,8 +92,9 @@ class AutoWorld {
                                                "the simulation");
     }
     for (;;) {
-      auto status = co_await mode.status();
-      if (status && !bool_or(*status, "active")) break;
+      auto going_on = co_await mode.list(true, 1000);
+      if (going_on && going_on->at("conversations").as_array().empty()) break;
+      if (going_on) check_parts(going_on->at("conversations").as_array());
       co_await loop_.sleep(1s);
     }
     co_await loop_.sleep(60s);  // the way home
@@ -100,15 +102,44 @@ class AutoWorld {
     is_over_ = true;
   }
 
+  /// One or two more, each with an end of its own.
+  Task<void> begin_beside() {
+    for (auto left = 1 + random_.pick(2); left > 0; --left) {
+      auto_mode::Wanted wanted;
+      wanted.beside = true;
+      if (random_.chance(40)) wanted.max_turns = 3;
+      if (random_.chance(40)) wanted.until = *auto_mode::condition_from(*parse_json(R"({"time_ms":30000})"));
+      (void)co_await daemon_->mode.start(std::move(wanted));
+    }
+  }
+
+  /// An agent is in at most one of those that go on.
+  static void check_parts(const json::array& going_on) {
+    std::set<std::string> busy;
+    for (const auto& conversation : going_on)
+      for (const auto& id : conversation.at("agentIds").as_array())
+        EXPECT_TRUE(busy.insert(std::string(id.as_string())).second) << id;
+  }
+
   Task<void> check() {
-    auto shown = co_await daemon_->mode.show({}, 1000);
-    EXPECT_TRUE(shown);
-    if (!shown) co_return;
-    if (!id_.empty()) EXPECT_EQ(shown->at("conversationId").as_string(), std::string_view(id_));
-    EXPECT_FALSE(shown->at("reason").is_null());
-    std::set<std::string> said;
-    for (const auto& line : shown->at("messages").as_array())
-      EXPECT_TRUE(said.insert(std::string(line.at("text").as_string())).second) << "said twice: " << line;
+    auto all = co_await daemon_->mode.list(false, 1000);
+    EXPECT_TRUE(all);
+    if (!all) co_return;
+    bool has_it = id_.empty();
+    size_t said_in_all = 0;
+    for (const auto& one : all->at("conversations").as_array()) {
+      std::string id(one.at("conversationId").as_string());
+      has_it = has_it || id == id_;
+      auto shown = co_await daemon_->mode.show(id, 1000);
+      EXPECT_TRUE(shown);
+      if (!shown) co_return;
+      EXPECT_FALSE(shown->at("reason").is_null());
+      std::set<std::string> said;
+      for (const auto& line : shown->at("messages").as_array())
+        EXPECT_TRUE(said.insert(std::string(line.at("text").as_string())).second) << "said twice: " << line;
+      said_in_all += said.size();
+    }
+    EXPECT_TRUE(has_it) << id_;
     auto ends = co_await daemon_->store->read([](Reader& reader) -> Result<int64_t> {
       auto row = reader.row("SELECT count(*) FROM events WHERE type = 'live.auto_mode_ended'");
       return row ? row->integer(0) : 0;
@@ -122,7 +153,7 @@ class AutoWorld {
       auto row = reader.row("SELECT count(*) FROM events WHERE type = 'live.agent_message'");
       return row ? row->integer(0) : 0;
     });
-    EXPECT_GE(messages.value_or(-1), static_cast<int64_t>(said.size())) << "what is kept was told";
+    EXPECT_GE(messages.value_or(-1), static_cast<int64_t>(said_in_all)) << "what is kept was told";
     auto world = co_await daemon_->live.snapshot();
     EXPECT_TRUE(world);
     std::map<std::string, std::string> seats;

@@ -25,10 +25,55 @@ struct DeltaKind {
   std::vector<Member> members;
   bool is_roster = false;
   std::string_view sender_kind = {};  ///< only of such a sender
+  /// Of a conversation: the main one, or one beside it.
+  bool is_talk = false, is_beside = false;
 };
 
-std::span<const DeltaKind> delta_kinds() {
-  static const std::vector<DeltaKind> kinds{
+/// The messages of a conversation. Those of the main one have the requirement's names, for a client that
+/// knows of one conversation only; those beside it have names that such a client passes over.
+struct TalkKind {
+  std::string_view event, type, type_beside;
+  std::vector<Member> members;
+};
+std::span<const TalkKind> talk_kinds() {
+  static const std::vector<TalkKind> kinds{
+      {"live.auto_mode_started",
+       "autoModeStarted",
+       "conversationStarted",
+       {{"agentIds"},
+        {"interactionPattern"},
+        {"personaNames"},
+        {"modelName"},
+        {"roles"},
+        {"topic"},
+        {"prompt"},
+        {"startedAtMs"},
+        {"durationMs"},
+        {"endsAtMs"},
+        {"endsWhen"},
+        {"conversationId"}}},
+      {"live.auto_mode_turn_changed",
+       "autoModeTurnChange",
+       "conversationTurnChange",
+       {{"respondingAgentId"}, {"allAgentIds"}, {"turn"}, {"conversationId"}}},
+      {"live.auto_mode_person_spoke",
+       "autoModePersonSpoke",
+       "conversationPersonSpoke",
+       {{"name"}, {"text"}, {"turn"}, {"number"}, {"atMs"}, {"conversationId"}}},
+      {"live.auto_mode_timeout_set",
+       "autoModeTimeoutSet",
+       "conversationTimeoutSet",
+       {{"durationMs"}, {"endsAtMs"}, {"conversationId"}}},
+      {"live.auto_mode_ended",
+       "autoModeEnded",
+       "conversationEnded",
+       {{"reason"}, {"detail"}, {"turns"}, {"conversationId"}}},
+  };
+  return kinds;
+}
+
+std::vector<DeltaKind> make_delta_kinds() {
+  std::vector<DeltaKind> kinds{
       {"live.agent_joined", "agent_joined", {{"agent"}}, true},
       {"live.agent_removed", "agent_left", {{"agent_id"}, {"reason"}}, true},
       {"live.agent_state_changed",
@@ -92,44 +137,23 @@ std::span<const DeltaKind> delta_kinds() {
         {"tokens"},
         {"atMs"},
         {"conversationId"}}},
-      {"live.auto_mode_started",
-       "autoModeStarted",
-       {{"agentIds"},
-        {"interactionPattern"},
-        {"personaNames"},
-        {"modelName"},
-        {"roles"},
-        {"topic"},
-        {"prompt"},
-        {"startedAtMs"},
-        {"durationMs"},
-        {"endsAtMs"},
-        {"conversationId"}},
-       true},
-      {"live.auto_mode_turn_changed",
-       "autoModeTurnChange",
-       {{"respondingAgentId"}, {"allAgentIds"}, {"turn"}, {"conversationId"}},
-       true},
-      {"live.auto_mode_person_spoke",
-       "autoModePersonSpoke",
-       {{"name"}, {"text"}, {"turn"}, {"number"}, {"atMs"}, {"conversationId"}},
-       true},
-      {"live.auto_mode_timeout_set",
-       "autoModeTimeoutSet",
-       {{"durationMs"}, {"endsAtMs"}, {"conversationId"}},
-       true},
-      {"live.auto_mode_ended",
-       "autoModeEnded",
-       {{"reason"}, {"detail"}, {"turns"}, {"conversationId"}},
-       true},
       {"live.user_moved", "position_update", {{"user_id"}, {"x"}, {"y"}, {"direction"}}},
   };
+  for (const auto& [event, type, type_beside, members] : talk_kinds()) {
+    kinds.push_back({event, type, members, true, {}, true, false});
+    kinds.push_back({event, type_beside, members, true, {}, true, true});
+  }
+  return kinds;
+}
+
+std::span<const DeltaKind> delta_kinds() {
+  static const auto kinds = make_delta_kinds();
   return kinds;
 }
 
 const DeltaKind* find_kind(std::string_view event, const json::object& data) {
   for (const auto& kind : delta_kinds())
-    if (kind.event == event &&
+    if (kind.event == event && (!kind.is_talk || kind.is_beside == bool_or(data, "beside")) &&
         (kind.sender_kind.empty() || kind.sender_kind == text_or(data, "sender_kind", "agent")))
       return &kind;
   return nullptr;

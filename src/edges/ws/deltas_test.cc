@@ -90,6 +90,24 @@ TEST(Deltas, TellOfEventsInTheClientsWords) {
   }
 }
 
+// What a client that knows of one conversation only must not take for its own has another name.
+TEST(Deltas, OfAConversationBesideTheMainOneHaveNamesOfTheirOwn) {
+  for (auto [event, main, beside] :
+       {std::tuple{"live.auto_mode_started", "autoModeStarted", "conversationStarted"},
+        {"live.auto_mode_turn_changed", "autoModeTurnChange", "conversationTurnChange"},
+        {"live.auto_mode_person_spoke", "autoModePersonSpoke", "conversationPersonSpoke"},
+        {"live.auto_mode_timeout_set", "autoModeTimeoutSet", "conversationTimeoutSet"},
+        {"live.auto_mode_ended", "autoModeEnded", "conversationEnded"}}) {
+    auto of_main = to_delta(1, event, R"({"conversationId":"c"})");
+    auto of_other = to_delta(1, event, R"({"conversationId":"d","beside":true})");
+    ASSERT_TRUE(of_main && of_other) << event;
+    EXPECT_EQ(of_main->type, main);
+    EXPECT_EQ(of_other->type, beside);
+    EXPECT_EQ(text_or(as_object(of_other->text), "conversationId"), "d");
+    EXPECT_TRUE(of_main->is_roster && of_other->is_roster);
+  }
+}
+
 TEST(Deltas, AreOfLiveEventsOnly) {
   EXPECT_FALSE(to_delta(1, "agent.started", "{}"));
   EXPECT_FALSE(to_delta(1, "live.something_new", "{}"));

@@ -10,7 +10,7 @@
 namespace cru::edges {
 namespace {
 
-constexpr std::string_view lists[] = {"seats", "users", "agents"};
+constexpr std::string_view lists[] = {"seats", "users", "agents", "conversations"};
 constexpr size_t page_numbers = sizeof(R"(,"page":99999,"pages":99999)");
 /// Every byte of an id may have to be written in six.
 constexpr size_t room_for_id = sizeof(R"(,"request_id":"")") + 6 * max_request_id_bytes;
@@ -79,7 +79,7 @@ std::string item_text(const json::value& item) {
   if (text.size() <= max_text_bytes / 2) return text;
   json::object short_one{{"truncated", true}};
   if (const auto* object = item.if_object())
-    for (auto id : {"agent_id", "user_id", "uid"})
+    for (auto id : {"agent_id", "user_id", "uid", "conversationId"})
       if (const auto* value = object->if_contains(id)) short_one[id] = *value;
   return to_text(short_one);
 }

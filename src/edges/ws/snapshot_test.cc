@@ -21,7 +21,23 @@ json::object world_of(int agents, size_t agent_size = 500) {
           {"last_seq", 812}};
 }
 
-std::vector<json::object> pages_of(const json::object& world, std::string_view request_id = {}) {
+std::vector<json::object> pages_of(const json::object& world, std::string_view request_id = {});
+
+TEST(SnapshotPages, TellOfEveryConversationHoweverManyThereAre) {
+  auto world = world_of(1);
+  json::array conversations;
+  for (int i = 0; i < 128; ++i)
+    conversations.push_back({{"conversationId", std::to_string(i)}, {"prompt", std::string(1000, 'p')}});
+  world["conversations"] = conversations;
+  auto pages = pages_of(world);
+  size_t told = 0;
+  for (const auto& page : pages)
+    if (const auto* list = array_at(page, "conversations")) told += list->size();
+  EXPECT_EQ(told, 128u);
+  EXPECT_GT(pages.size(), 1u);
+}
+
+std::vector<json::object> pages_of(const json::object& world, std::string_view request_id) {
   std::vector<json::object> out;
   for (const auto& page : snapshot_pages(world)) {
     EXPECT_LE(with_request_id(page, std::string(64, '\x01')).size(), max_text_bytes);
@@ -45,7 +61,7 @@ TEST(Snapshot, OfASmallWorldIsOneMessage) {
   ASSERT_EQ(pages.size(), 1u);
   EXPECT_EQ(pages[0], parse_json(R"({"type":"world_snapshot","seq":812,"page":1,"pages":1,"space_id":"office",
     "now":"2026-11-16T00:00:00.000Z","now_ms":5,"layout":{"version":1},"seats":[{"uid":"s"}],
-    "users":[{"user_id":"u"}],"request_id":"r","agents":[{"agent_id":"agent-0","role":")" +
+    "users":[{"user_id":"u"}],"conversations":[],"request_id":"r","agents":[{"agent_id":"agent-0","role":")" +
                                  std::string(500, 'r') + R"("},{"agent_id":"agent-1","role":")" +
                                  std::string(500, 'r') + R"("}]})")
                           ->as_object());

@@ -1,5 +1,6 @@
 // Auto mode in a test: minds that say what a test wants, and a socket's view of a conversation.
 import { ModelServer } from "../fixtures/model_server.mjs";
+import { waitFor } from "./basics.mjs";
 import { Live } from "./live.mjs";
 
 /// Minds behind a real model server: `said` are replies (texts or objects of the model server), the last for ever with a number
@@ -27,3 +28,19 @@ export async function begin(socket, wishes = {}) {
   return socket.waitFor("autoModeStarted", { from });
 }
 export const ended = (socket, from = 0) => socket.waitFor("autoModeEnded", { from });
+
+/// Everybody of the cast stands at its seat and idles.
+export const allHome = (live, ids) => waitFor(async () => {
+  const { agents, seats } = await live.must(200, live.get("/world"));
+  return ids.every((id) => {
+    const agent = agents.find(({ agent_id }) => agent_id === id);
+    const seat = agent && seats.find(({ uid }) => uid === agent.seat);
+    return agent && seat && !agent.walk && agent.state === "idle" && agent.position.x === seat.seatCol && agent.position.y === seat.seatRow;
+  });
+}, { what: "everybody is back at the seat and idle" });
+
+/// A conversation that is over and whose transcript is written.
+export const written = (live, id = "") => waitFor(async () => {
+  const conversation = await live.must(200, live.get(`/auto/conversation?id=${id}`));
+  return conversation.file && conversation;
+}, { what: "the transcript is written" });

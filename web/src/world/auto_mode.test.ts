@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { applyAutoMode, countdownText, endText, no_auto_mode, readAutoMode, withLines } from "./auto_mode.ts";
+import { applyAutoMode, applyBeside, countdownText, endText, no_auto_mode, readAutoMode, readBeside, withLines, type AutoMode } from "./auto_mode.ts";
 import { placeBubbles, type Box } from "./bubbles.ts";
 
 const started = { type: "autoModeStarted", agentIds: ["agent_001", "agent_002"], personaNames: ["Ada", "Bertrand"], roles: ["advocate", "skeptic"], interactionPattern: "walk-to-agent", modelName: "scripted", topic: "bees", prompt: "Bees?", durationMs: 300_000, endsAtMs: 1_300_000, conversationId: "c1" };
@@ -28,6 +28,23 @@ test("a snapshot tells the true state; another conversation begins with no lines
   assert.equal(readAutoMode({ ...started, conversationId: "c2", active: true }, auto).lines.length, 0);
   assert.equal(readAutoMode({ active: false }, auto).is_active, false);
   assert.equal(readAutoMode(null, auto), auto);
+});
+
+test("conversations beside the main one are apart from it, and what is said goes to its own", () => {
+  const main = applyAutoMode(no_auto_mode, started);
+  const begun = { ...started, type: "conversationStarted", conversationId: "c2", topic: "wasps" };
+  assert.equal(applyAutoMode(main, begun), main, "the main one knows nothing of it");
+  let beside = applyBeside(new Map<string, AutoMode>(), begun);
+  assert.equal(applyBeside(beside, { ...started }), beside, "nor the other way round");
+  const line = { type: "agentMessage", id: "a", name: "Ada", text: "Yes.", number: 1, atMs: 4 };
+  beside = applyBeside(applyBeside(beside, { ...line, conversationId: "c2" }), { ...line, number: 2, conversationId: "c1" });
+  assert.deepEqual(beside.get("c2")!.lines.map(({ number }) => number), [1]);
+  beside = applyBeside(beside, { type: "conversationEnded", conversationId: "c2", reason: "budget", detail: "" });
+  assert.deepEqual([beside.get("c2")!.is_active, endText(beside.get("c2")!)], [false, "its budget was used up"]);
+  for (let n = 0; n < 30; ++n) beside = applyBeside(applyBeside(beside, { ...begun, conversationId: `d${n}` }), { type: "conversationEnded", conversationId: `d${n}`, reason: "user" });
+  assert.equal(beside.size, 20, "of those that are over the newest stay");
+  const known = readBeside([{ ...begun, active: true, conversationId: "d29" }, null, { conversationId: "" }], beside);
+  assert.deepEqual([...known.keys()], ["d29"]);
 });
 
 test("bubbles do not overlap, and the newest always has room", () => {

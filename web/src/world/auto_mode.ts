@@ -25,11 +25,13 @@ export interface AutoMode {
   /// Why the last one ended; empty if none has.
   reason: string;
   detail: string;
+  /// What ends it besides keyword, time and people, in words; empty if there is nothing.
+  ends_when: string;
   lines: readonly AutoLine[];
 }
 
 export const no_auto_mode: AutoMode = {
-  is_active: false, conversation: "", topic: "", prompt: "", cast: [], model: "", pattern: "", responding: "", duration_ms: 0, ends_at_ms: 0, reason: "", detail: "", lines: [],
+  is_active: false, conversation: "", topic: "", prompt: "", cast: [], model: "", pattern: "", responding: "", duration_ms: 0, ends_at_ms: 0, reason: "", detail: "", ends_when: "", lines: [],
 };
 
 const max_lines = 400;
@@ -46,7 +48,7 @@ export function readAutoMode(value: unknown, known: AutoMode): AutoMode {
     is_active: from.active === true, conversation, topic: text(from.topic), prompt: text(from.prompt),
     cast: texts(from.agentIds).map((agent_id, i) => ({ agent_id, name: names[i] ?? agent_id, role: roles[i] ?? "" })),
     model: text(from.modelName), pattern: text(from.interactionPattern), responding: text(from.respondingAgentId),
-    duration_ms: number(from.durationMs), ends_at_ms: number(from.endsAtMs), reason: text(from.reason), detail: text(from.detail),
+    duration_ms: number(from.durationMs), ends_at_ms: number(from.endsAtMs), reason: text(from.reason), detail: text(from.detail), ends_when: text(from.endsWhen),
     lines: conversation === known.conversation ? known.lines : [],
   };
 }
@@ -58,6 +60,7 @@ export function withLines(auto: AutoMode, more: readonly AutoLine[]): AutoMode {
   return { ...auto, lines: [...all.values()].sort((a, b) => a.number - b.number).slice(-max_lines) };
 }
 
+/// The main conversation, the only one that most clients know.
 export function applyAutoMode(auto: AutoMode, message: WorldMessage): AutoMode {
   switch (message.type) {
     case "autoModeStarted": return readAutoMode({ ...message, active: true }, auto);
@@ -73,6 +76,28 @@ export function applyAutoMode(auto: AutoMode, message: WorldMessage): AutoMode {
   }
 }
 
+const max_ended = 20;
+
+/// The conversations beside it, by id, oldest first: their messages have names of their own. Of those that are over, the
+/// newest stay to be read.
+export function applyBeside(all: ReadonlyMap<string, AutoMode>, message: WorldMessage): ReadonlyMap<string, AutoMode> {
+  const id = text(message.conversationId);
+  const known = all.get(id);
+  const type = message.type.replace(/^conversation(?=[A-Z])/, "autoMode");
+  const is_of_one = type !== message.type || (known && message.type === "agentMessage");
+  if (!id || !is_of_one || (!known && type !== "autoModeStarted")) return all;
+  const next = new Map(all).set(id, applyAutoMode(known ?? no_auto_mode, { ...message, type }));
+  const ended = [...next].filter(([, { is_active }]) => !is_active).map(([one]) => one);
+  for (const old of ended.slice(0, -max_ended)) next.delete(old);
+  return next;
+}
+
+/// Those of a snapshot. What was said in them is kept, and those that it does not tell of are over.
+export function readBeside(value: unknown, known: ReadonlyMap<string, AutoMode>): ReadonlyMap<string, AutoMode> {
+  const found = (Array.isArray(value) ? value : []).map((one) => readAutoMode(one, known.get(text((one as Record<string, unknown> | null)?.conversationId)) ?? no_auto_mode));
+  return new Map(found.filter(({ conversation }) => conversation).map((one) => [one.conversation, one]));
+}
+
 /// "3:41" until the end, by the daemon's time.
 export function countdownText(auto: AutoMode, server_ms: number): string {
   // This machine's idea of the time may be a second old.
@@ -82,5 +107,6 @@ export function countdownText(auto: AutoMode, server_ms: number): string {
 
 const reasons: Record<string, string> = {
   keyword: "the agents ended it", timer: "its time was over", user: "it was stopped", agent_exit: "an agent left", no_progress: "they repeated themselves", restart: "the daemon was restarted",
+  tool: "an agent ended it", budget: "its budget was used up", condition: "what it was to last until has happened",
 };
 export const endText = ({ reason, detail }: AutoMode): string => (reason ? `${reasons[reason] ?? reason}${detail ? ` (${detail})` : ""}` : "");

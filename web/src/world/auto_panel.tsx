@@ -4,8 +4,8 @@ import { safeText } from "../base/safe_text.ts";
 import { Field, FormError, invalidProps } from "../ui/field.tsx";
 import { Lines } from "../ui/lines.tsx";
 import { useSending } from "../ui/sending.ts";
-import { countdownText, endText } from "./auto_mode.ts";
-import { auto_mode, sayAuto, selected, startAuto, stopAuto, world, type AutoWishes } from "./model.ts";
+import { countdownText, endText, type AutoMode } from "./auto_mode.ts";
+import { auto_mode, chosen_conversation, sayAuto, selected, shown_conversation, startAuto, stopAuto, world, type AutoWishes } from "./model.ts";
 import { fieldOf } from "./texts.ts";
 
 /// Starts and stops auto mode. Its state is the server's: it changes when the server says so.
@@ -23,9 +23,9 @@ export function AutoButton({ failed }: { failed: (error: string) => void }) {
 const patterns = ["walk-to-agent", "stay-at-desk", "meet-at-table"];
 const id = "auto";
 
-/// The form to start a conversation with a topic and a cast of one's own.
-function AutoForm() {
-  const [values, setValues] = useState({ topic: "", agents: "2", pattern: patterns[0]!, model: "", minutes: "" });
+/// The form to start a conversation with a topic and a cast of one's own; `beside` another one that goes on.
+function AutoForm({ beside }: { beside: boolean }) {
+  const [values, setValues] = useState({ topic: "", agents: "2", pattern: patterns[0]!, model: "", minutes: "", turns: "" });
   const { is_sending, error, field, send } = useSending();
   const set = (name: keyof typeof values) => (event: { currentTarget: { value: string } }) => setValues({ ...values, [name]: event.currentTarget.value });
   const failure = { error, field: fieldOf(field) };
@@ -34,7 +34,9 @@ function AutoForm() {
     if (values.topic.trim()) wishes.topic = values.topic.trim();
     if (values.model.trim()) wishes.models = values.model.split(",").map((name) => name.trim()).filter(Boolean);
     if (values.minutes.trim()) wishes.timeoutMs = Math.round(Number(values.minutes) * 60_000);
-    return startAuto(wishes);
+    if (values.turns.trim()) wishes.maxTurns = Math.round(Number(values.turns));
+    if (beside) wishes.beside = true;
+    return startAuto(wishes).then(({ conversationId }) => { chosen_conversation.value = beside ? String(conversationId ?? "") : null; });
   };
   const common = (name: string) => ({ id: `${id}-${name}`, ...invalidProps(failure, id, name) });
   return (
@@ -44,18 +46,19 @@ function AutoForm() {
       <Field label="How they meet" id={id} name="interactionPattern" failure={failure}><select {...common("interactionPattern")} value={values.pattern} onChange={set("pattern")}>{patterns.map((name) => <option key={name} value={name}>{name}</option>)}</select></Field>
       <Field label="Minds, in turn" id={id} name="models" failure={failure}><input {...common("models")} maxLength={200} value={values.model} placeholder="scripted, without a model" onInput={set("model")} /></Field>
       <Field label="Minutes at most" id={id} name="timeoutMs" failure={failure}><input {...common("timeoutMs")} type="number" min="0.1" max="1440" step="any" value={values.minutes} placeholder="as configured" onInput={set("minutes")} /></Field>
-      <FormError failure={failure} fields={["topic", "agentCount", "interactionPattern", "models", "timeoutMs"]} />
+      <Field label="Messages at most" id={id} name="maxTurns" failure={failure}><input {...common("maxTurns")} type="number" min="1" step="1" value={values.turns} placeholder="no limit" onInput={set("turns")} /></Field>
+      <FormError failure={failure} fields={["topic", "agentCount", "interactionPattern", "models", "timeoutMs", "maxTurns"]} />
       <p class="is-whole submit-foot"><button type="submit" class="button is-main" disabled={is_sending}>Start</button></p>
     </form>
   );
 }
 
-function JoinForm() {
+function JoinForm({ conversation }: { conversation: string }) {
   const [text, setText] = useState("");
   const { is_sending, error, field, send } = useSending();
   const failure = { error, field: fieldOf(field) };
   return (
-    <form class="one-line" aria-label="Join the conversation" onSubmit={(event) => { event.preventDefault(); void send(() => sayAuto(text.trim())).then((is_done) => { if (is_done) setText(""); }); }}>
+    <form class="one-line" aria-label="Join the conversation" onSubmit={(event) => { event.preventDefault(); void send(() => sayAuto(text.trim(), conversation)).then((is_done) => { if (is_done) setText(""); }); }}>
       <Field label="Say something to them" id="auto-say" name="text" failure={failure}><input id="auto-say-text" {...invalidProps(failure, "auto-say", "text")} maxLength={8000} value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} /></Field>
       <button type="submit" class="button" disabled={is_sending || !text.trim()}>Join in</button>
       <FormError failure={failure} fields={["text"]} />
@@ -63,9 +66,8 @@ function JoinForm() {
   );
 }
 
-function Transcript() {
+function Transcript({ auto }: { auto: AutoMode }) {
   const list = useRef<HTMLOListElement>(null);
-  const auto = auto_mode.value;
   const last = auto.lines.at(-1)?.number ?? 0;
   // Follows what is said, unless the reader has gone back.
   useEffect(() => {
@@ -80,17 +82,46 @@ function Transcript() {
   );
 }
 
+/// Which of several conversations is shown.
+function Choice({ shown }: { shown: AutoMode }) {
+  const { auto, beside } = world.value;
+  if (!beside.size) return null;
+  const choose = (one: AutoMode) => { chosen_conversation.value = one === auto ? null : one.conversation; };
+  return (
+    <ul class="auto-cast" aria-label="Conversations">
+      {[auto, ...beside.values()].filter(({ conversation }) => conversation).map((one) => (
+        <li key={one.conversation}><button type="button" class={`button is-small${one === shown ? " is-main" : ""}`} aria-current={one === shown} onClick={() => choose(one)}>{safeText(one.topic)}{one.is_active ? "" : " (over)"}</button></li>
+      ))}
+    </ul>
+  );
+}
+
+/// Ends a conversation beside the main one, which the Auto button ends.
+function StopButton({ conversation }: { conversation: string }) {
+  const { is_sending, error, send } = useSending();
+  return (
+    <>
+      <button type="button" class="button is-small" disabled={is_sending} onClick={() => { void send(() => stopAuto(conversation)); }}>Stop</button>
+      {error && <span class="error" role="alert">{safeText(error)}</span>}
+    </>
+  );
+}
+
 /// What the agents talk about, who takes part and what was said, or how to begin.
 export function AutoPanel() {
-  const auto = auto_mode.value;
+  const auto = shown_conversation.value;
+  const is_main = auto === auto_mode.value;
   return (
     <section class="life is-auto" aria-label="Auto mode">
+      <Choice shown={auto} />
       <header class="pane-title">
         <h3>{auto.is_active ? safeText(auto.topic) : "Auto mode"}</h3>
         <span class="spacer" />
         {auto.is_active && <span class="badge is-speaking" data-testid="auto-countdown">{countdownText(auto, now.value + world.value.offset)}</span>}
+        {auto.is_active && !is_main && <StopButton conversation={auto.conversation} />}
       </header>
       {auto.is_active && auto.prompt !== auto.topic && <p class="faint">{safeText(auto.prompt)}</p>}
+      {auto.is_active && auto.ends_when && <p class="faint">{`Ends after ${safeText(auto.ends_when)}.`}</p>}
       {!auto.is_active && auto.reason && <p class="notice" role="status" data-testid="auto-ended">{`The conversation about ${safeText(auto.topic)} is over: ${safeText(endText(auto))}.`}</p>}
       {auto.is_active && (
         <ul class="auto-cast" aria-label="Cast">
@@ -101,8 +132,11 @@ export function AutoPanel() {
           ))}
         </ul>
       )}
-      {auto.conversation && <Transcript />}
-      {auto.is_active ? <JoinForm /> : <details><summary>Topic, cast and time</summary><AutoForm /></details>}
+      {auto.conversation && <Transcript auto={auto} />}
+      {auto.is_active && <JoinForm conversation={auto.conversation} />}
+      {auto_mode.value.is_active
+        ? <details><summary>Another conversation</summary><AutoForm beside={true} /></details>
+        : <details><summary>Topic, cast and time</summary><AutoForm beside={false} /></details>}
     </section>
   );
 }

@@ -17,6 +17,9 @@ export const selected_agent = computed(() => (selected.value ? world.value.agent
 /// The agent under the pointer on the map.
 export const hovered = signal<string | null>(null);
 export const auto_mode = computed(() => world.value.auto);
+/// The conversation that was chosen among several; null for the main one.
+export const chosen_conversation = signal<string | null>(null);
+export const shown_conversation = computed(() => world.value.beside.get(chosen_conversation.value ?? "") ?? world.value.auto);
 /// The tile that was clicked as the target of a movement.
 export const target_tile = signal<Tile | null>(null);
 
@@ -71,21 +74,21 @@ const socket = new WorldSocket({
 });
 
 /// What was said before the page was there, or while it was away.
-async function readConversation(): Promise<void> {
-  const { conversationId, messages } = await get<{ conversationId?: string; messages?: { agent_id: string; name: string; text: string; at_ms: number; number: number }[] }>("/auto/conversation?limit=400");
-  const known = world.peek();
-  if (!messages || conversationId !== known.auto.conversation) return;
+async function readConversation(id: string): Promise<void> {
+  const { messages = [] } = await get<{ messages?: { agent_id: string; name: string; text: string; at_ms: number; number: number }[] }>(`/auto/conversation?limit=400&id=${encodeURIComponent(id)}`);
+  const known = world.peek(), beside = known.beside.get(id);
   const lines = messages.map(({ number, agent_id, name, text, at_ms }): AutoLine => ({ number, agent_id, name, text, at_ms }));
-  world.value = { ...known, auto: withLines(known.auto, lines) };
+  if (known.auto.conversation === id) world.value = { ...known, auto: withLines(known.auto, lines) };
+  else if (beside) world.value = { ...known, beside: new Map(known.beside).set(id, withLines(beside, lines)) };
 }
 
 export function startWorld(): void {
   let conversation = "";
   effect(() => {
-    const { loaded, auto } = world.value;
-    if (!loaded || !auto.conversation || auto.conversation === conversation) return;
-    conversation = auto.conversation;
-    readConversation().catch(() => { conversation = ""; });
+    const shown = shown_conversation.value.conversation;
+    if (!world.value.loaded || !shown || shown === conversation) return;
+    conversation = shown;
+    readConversation(shown).catch(() => { conversation = ""; });
   });
   effect(() => (view.value === "world" || is_body_shown.value ? socket.start() : socket.stop()));
 }
@@ -115,10 +118,13 @@ export interface AutoWishes {
   timeoutMs?: number;
   interactionPattern?: string;
   models?: string[];
+  /// Also while another conversation goes on.
+  beside?: boolean;
+  maxTurns?: number;
 }
 export const startAuto = (wishes: AutoWishes = {}) => socket.request("startAutoMode", { ...wishes });
-export const stopAuto = () => socket.request("stopAutoMode");
-export const sayAuto = (text: string) => socket.request("sayAutoMode", { text });
+export const stopAuto = (conversationId?: string) => socket.request("stopAutoMode", conversationId ? { conversationId } : {});
+export const sayAuto = (text: string, conversationId: string) => socket.request("sayAutoMode", { text, conversationId });
 
 export type Audience = { kind: "near" } | { kind: "everybody" } | { kind: "one"; id: string };
 /// Returns the recipients.

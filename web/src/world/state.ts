@@ -1,7 +1,7 @@
 // How messages of the socket change the world. Pure: the time of arrival is an argument. Whatever draws the world asks
 // `positionAt` where somebody is.
 import { safeText } from "../base/safe_text.ts";
-import { applyAutoMode, no_auto_mode, readAutoMode, type AutoMode } from "./auto_mode.ts";
+import { applyAutoMode, applyBeside, no_auto_mode, readAutoMode, readBeside, type AutoMode } from "./auto_mode.ts";
 import { isNumber, readAgent, readDirection, readLayout, readState, readTile, readUser, readWalk, text, texts } from "./reading.ts";
 import type { Direction, Layout, LiveAgent, Seat, Tile, Walk, WorldMessage, WorldUser } from "./wire.ts";
 
@@ -59,6 +59,8 @@ export interface World {
   users: ReadonlyMap<string, UserRow>;
   activities: readonly Activity[];
   auto: AutoMode;
+  /// Conversations beside it, by id.
+  beside: ReadonlyMap<string, AutoMode>;
   /// The id of the last event received; a new connection continues after it.
   cursor: number;
   /// The daemon's clock minus this machine's.
@@ -68,7 +70,7 @@ export interface World {
 }
 
 export const empty_world: World = {
-  loaded: false, space_id: "office", layout: null, warning: "", seats: [], agents: new Map(), users: new Map(), activities: [], auto: no_auto_mode, cursor: 0, offset: 0, incoming_snapshot: null,
+  loaded: false, space_id: "office", layout: null, warning: "", seats: [], agents: new Map(), users: new Map(), activities: [], auto: no_auto_mode, beside: new Map(), cursor: 0, offset: 0, incoming_snapshot: null,
 };
 
 const max_activities = 100;
@@ -111,6 +113,7 @@ function applyOne(world: Draft, message: WorldMessage, local_ms: number): void {
   if (message.seq <= world.cursor) return;
   world.cursor = message.seq;
   world.auto = applyAutoMode(world.auto, message);
+  world.beside = applyBeside(world.beside, message);
   const change = changes[message.type];
   if (change) change(world, message, local_ms);
 }
@@ -128,6 +131,7 @@ function applySnapshotPage(world: Draft, message: WorldMessage): void {
     seats: [...base.seats, ...(Array.isArray(message.seats) ? message.seats as Seat[] : [])],
     users: new Map([...base.users, ...byId(message.users, readUser, "user_id")]),
     agents: new Map([...base.agents, ...byId(message.agents, readAgent, "agent_id")]),
+    beside: new Map([...base.beside, ...readBeside(message.conversations, world.beside)]),
   };
   if (page < pages) {
     world.incoming_snapshot = incoming_snapshot;

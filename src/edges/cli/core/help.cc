@@ -125,7 +125,7 @@ const std::vector<HelpGroup>& groups() {
        {{"spawn, say, world", "spawn a live agent, talk to it, see the office"},
         {"live list|show|states|tasks|conversation|message", "look at live agents"},
         {"live assign|complete|move|terminate", "direct them"},
-        {"auto start|stop|status|say|show|timeout", "let them talk to each other"}}},
+        {"auto start|stop|status|list|say|show|timeout", "let them talk to each other"}}},
       {"Coordination",
        {{"work list|submit|claim|complete|cancel|show|why", "the queue of work"},
         {"locks list|acquire|release", "who is changing which files"},

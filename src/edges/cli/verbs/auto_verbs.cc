@@ -1,6 +1,8 @@
 // auto: agents that talk to each other.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/operation_commands.h"
@@ -22,23 +24,57 @@ std::string names_in(const json::object& state) {
   return safe_for_terminal(out);
 }
 
+/// The name of the agent whose turn it is.
+std::string responder_in(const json::object& state) {
+  auto id = text_or(state, "respondingAgentId");
+  const auto* ids = array_at(state, "agentIds");
+  const auto* names = array_at(state, "personaNames");
+  for (size_t i = 0; ids && names && i < std::min(ids->size(), names->size()); ++i)
+    if ((*ids)[i].is_string() && (*names)[i].is_string() && std::string_view((*ids)[i].get_string()) == id)
+      return safe_for_terminal((*names)[i].get_string());
+  return safe_for_terminal(id);
+}
+
 std::string state_page(const json::object& state) {
   auto said = [&](std::string_view field) { return safe_for_terminal(text_or(state, field)); };
+  if (text_or(state, "conversationId").empty() && bool_or(state, "starting"))
+    return "auto mode is starting\n";
   if (text_or(state, "conversationId").empty()) return "auto mode is off; start it with: cru auto start\n";
   bool is_active = bool_or(state, "active");
   auto out = is_active ? fmt::format("auto mode is on: {}\n", said("topic"))
                        : fmt::format("auto mode is off; the last conversation, {}, ended: {} ({})\n",
                                      said("topic"), said("reason"), said("detail"));
   out += fmt::format("  agents  {}\n  mind    {}\n", names_in(state), said("modelName"));
-  if (is_active)
-    out += fmt::format("  turn    {}, of {}\n  limit   {}\n", int_or(state, "turn"),
-                       said("respondingAgentId"), format_duration(Duration(int_or(state, "durationMs"))));
+  if (is_active) {
+    out += fmt::format("  turn    {}, of {}\n  limit   {}\n", int_or(state, "turn"), responder_in(state),
+                       format_duration(Duration(int_or(state, "durationMs"))));
+    if (!said("endsWhen").empty()) out += fmt::format("  until   {}\n", said("endsWhen"));
+  }
+  return out + fmt::format("  id      {}\n", said("conversationId"));
+}
+
+/// One line each: what goes on comes first.
+std::string list_page(const json::object& reply) {
+  const auto* conversations = array_at(reply, "conversations");
+  if (!conversations || conversations->empty())
+    return "there was no conversation yet; start one with: cru auto start\n";
+  std::string out;
+  for (const auto& one : *conversations) {
+    if (!one.is_object()) continue;
+    const auto& state = one.get_object();
+    auto said = [&](std::string_view field) { return safe_for_terminal(text_or(state, field)); };
+    auto how = bool_or(state, "active") ? std::string(bool_or(state, "beside") ? "on, beside" : "on")
+                                        : fmt::format("ended: {}", said("reason"));
+    out += fmt::format("{}  {}, {} messages, {}\n", said("conversationId"), how, int_or(state, "lines"),
+                       names_in(state));
+  }
   return out;
 }
 
 std::string conversation_page(const json::object& conversation) {
-  auto out = fmt::format("{}\n{}\n", safe_for_terminal(text_or(conversation, "topic")),
-                         safe_for_terminal(text_or(conversation, "prompt")));
+  auto topic = text_or(conversation, "topic"), prompt = text_or(conversation, "prompt");
+  auto out = safe_for_terminal(topic) + "\n";
+  if (prompt != topic) out += safe_for_terminal(prompt) + "\n";
   if (const auto* messages = array_at(conversation, "messages"))
     for (const auto& message : *messages)
       if (message.is_object())
@@ -83,6 +119,9 @@ Result<int> auto_say(Context& context, const Args& args) {
 Result<int> auto_status(Context& context, const Args& args) {
   return show_auto(context, args, "get_auto_mode", state_page);
 }
+Result<int> auto_list(Context& context, const Args& args) {
+  return show_auto(context, args, "list_auto_conversations", list_page);
+}
 Result<int> auto_show(Context& context, const Args& args) {
   return show_auto(context, args, "get_auto_conversation", conversation_page);
 }
@@ -98,8 +137,11 @@ void add_auto_commands(std::vector<Command>& table) {
   for (const auto& verb :
        std::vector<Verb>{{"start_auto_mode",
                           auto_start,
-                          {"cru auto start", "cru auto start \"Should tests be written first?\""}},
-                         {"stop_auto_mode", auto_stop, {"cru auto stop"}},
+                          {"cru auto start", "cru auto start \"Should tests be written first?\"",
+                           "cru auto start --beside --max-turns 12",
+                           "cru auto start --until '{\"all\":[{\"turns\":6},{\"text\":\"we agree\"}]}'"}},
+                         {"stop_auto_mode", auto_stop, {"cru auto stop", "cru auto stop --id ID"}},
+                         {"list_auto_conversations", auto_list, {"cru auto list", "cru auto list --active"}},
                          {"get_auto_mode", auto_status, {"cru auto status"}},
                          {"say_auto_mode", auto_say, {"cru auto say \"what about small teams?\""}},
                          {"get_auto_conversation", auto_show, {"cru auto show"}},

@@ -1,0 +1,114 @@
+// Several conversations of auto mode at once: each with its id and its agents; what a client sees that knows of one only.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { waitFor } from "./harness.mjs";
+import { allHome, begin, ended, startedAuto, written } from "./harness/auto.mjs";
+
+const slow = { live: { scripted_delay: "200ms", min_speech_time: "500ms" } };
+const beside = (socket, wishes = {}) => socket.must("autoModeState", { type: "startAutoMode", beside: true, ...wishes });
+
+test("a second one goes on beside the first, with agents of its own; a client that knows no ids sees the first only", async (t) => {
+  const live = await startedAuto(slow, t);
+  const socket = await live.connect();
+  const main = await begin(socket, { topic: "zoo" });
+  assert.equal((await socket.ask({ type: "startAutoMode" })).code, "conflict", "not by accident");
+  const other = await beside(socket, { topic: "privacy", agentCount: 3 });
+  assert.deepEqual([other.active, other.beside, other.personaNames], [true, true, ["Clara", "Dario", "Elif"]]);
+  assert.notEqual(other.conversationId, main.conversationId);
+  assert.equal(main.agentIds.filter((id) => other.agentIds.includes(id)).length, 0, "an agent is in one conversation");
+  await socket.waitFor(({ type, conversationId }) => type === "agentMessage" && conversationId === other.conversationId);
+
+  // Of the second one it is told in words of its own.
+  const told = await socket.waitFor("conversationStarted");
+  assert.deepEqual([told.conversationId, told.topic, told.agentIds], [other.conversationId, "privacy", other.agentIds]);
+  await socket.waitFor("conversationTurnChange");
+  assert.deepEqual([...new Set(socket.messages.filter(({ type }) => type.startsWith("autoMode") && type !== "autoModeState").map(({ conversationId }) => conversationId))], [main.conversationId]);
+
+  // Late clients see both, and what has no id is about the first.
+  const late = await (await live.connect()).snapshot();
+  assert.equal(late.auto_mode.conversationId, main.conversationId);
+  assert.deepEqual(late.all_pages.flatMap(({ conversations = [] }) => conversations).map(({ conversationId, active, topic }) => [conversationId, active, topic]), [[other.conversationId, true, "privacy"]]);
+  assert.equal((await socket.must("autoModeState", { type: "getAutoMode" })).conversationId, main.conversationId);
+  assert.equal((await socket.must("autoModeState", { type: "getAutoMode", conversationId: other.conversationId })).topic, "privacy");
+
+  // A person's word, a limit and an end, each by its id.
+  await socket.must("autoModeState", { type: "sayAutoMode", text: "What about the kitchen?", conversationId: other.conversationId });
+  assert.equal((await socket.waitFor("conversationPersonSpoke")).conversationId, other.conversationId);
+  await socket.must("autoModeState", { type: "setAutoModeTimeout", durationMs: 3_600_000, conversationId: other.conversationId });
+  assert.equal((await socket.waitFor("conversationTimeoutSet")).durationMs, 3_600_000);
+  assert.equal((await socket.must("autoModeState", { type: "getAutoMode" })).defaultDurationMs, 300_000, "of this one only");
+  assert.equal((await socket.must("autoModeState", { type: "stopAutoMode", conversationId: other.conversationId })).stopped, true);
+  assert.equal((await socket.waitFor("conversationEnded")).reason, "user");
+  assert.equal(socket.of("autoModeEnded").length, 0);
+  assert.equal((await socket.must("autoModeState", { type: "getAutoMode" })).active, true);
+  for (const request of [{ type: "stopAutoMode" }, { type: "sayAutoMode", text: "x" }, { type: "getAutoMode" }]) assert.equal((await socket.ask({ ...request, conversationId: "nobody" })).code, "not_found");
+  await socket.must("autoModeState", { type: "stopAutoMode" });
+  assert.equal((await ended(socket)).conversationId, main.conversationId);
+  await allHome(live, [...main.agentIds, ...other.agentIds]);
+  assert.deepEqual(socket.problems(), []);
+});
+
+test("the first one may end before the second: then the next is the first again, and nobody plays twice", async (t) => {
+  const live = await startedAuto(slow, t);
+  const socket = await live.connect();
+  const main = await begin(socket, { topic: "zoo" });
+  const other = await beside(socket, { topic: "privacy" });
+  await socket.must("autoModeState", { type: "stopAutoMode" });
+  assert.equal((await live.must(200, live.get("/auto"))).active, false, "what a client sees that knows no ids");
+  const from = socket.mark;
+  const next = await begin(socket, { topic: "boredom", agentCount: 8 });
+  assert.equal(next.agentIds.filter((id) => other.agentIds.includes(id)).length, 0);
+  assert.deepEqual(next.agentIds.slice(0, 2), main.agentIds, "those who are free play again");
+  assert.equal(new Set(next.personaNames).size, 8);
+  assert.equal((await socket.waitFor("autoModeStarted", { from })).conversationId, next.conversationId);
+  await socket.must("autoModeState", { type: "stopAutoMode", conversationId: other.conversationId });
+  await socket.must("autoModeState", { type: "stopAutoMode" });
+});
+
+test("the command line: start --beside, list, and --id", async (t) => {
+  const live = await startedAuto(slow, t);
+  assert.match((await live.cru("auto", "list")).stdout, /there was no conversation yet/);
+  await live.cru("auto", "start", "Should cats vote?");
+  const refused = await live.cru("auto", "start", "zoo");
+  assert.notEqual(refused.code, 0);
+  assert.match(refused.stderr, /--beside/);
+  const { conversationId: id } = JSON.parse((await live.cru("auto", "start", "zoo", "--beside", "--json")).stdout);
+  const listed = (await live.cru("auto", "list")).stdout.trim().split("\n");
+  assert.equal(listed.length, 2);
+  assert.match(listed.find((line) => line.startsWith(id)), /on, beside, \d+ messages, Clara \(questioner\), Dario \(historian\)/);
+  assert.match((await live.cru("auto", "status", "--id", id)).stdout, /auto mode is on: zoo/);
+  assert.equal((await live.cru("auto", "say", "hello", "--id", id)).code, 0);
+  assert.equal((await live.cru("auto", "stop", "--id", id)).code, 0);
+  assert.equal((await live.cru("auto", "list", "--active")).stdout.trim().split("\n").length, 1);
+  assert.equal((await live.cru("auto", "stop", "--id", "nobody")).code, 3);
+  await live.cru("auto", "stop");
+  // A topic of one's own stands there once.
+  const shown = (await live.cru("auto", "show")).stdout;
+  assert.equal(shown.split("Should cats vote?").length, 2, shown);
+});
+
+test("transcripts link to each other and to definitions, and are found with the notes", async (t) => {
+  const live = await startedAuto({ agents: { gardener: { prompt: "You are a gardener." } } }, t);
+  const socket = await live.connect();
+  const finish = async (wishes) => {
+    const from = socket.mark;
+    const { conversationId } = await begin(socket, wishes);
+    await ended(socket, from);
+    return written(live, conversationId);
+  };
+  const first = await finish({ topic: "remote-work", definitions: ["gardener"], agentCount: 2 });
+  const second = await finish({ topic: "Should zeppelins deliver the post?" });
+  const read = ({ file }) => readFileSync(live.path(file), "utf8");
+  assert.equal(first.file, `.crucible/conversations/${first.conversationId}.md`);
+  await waitFor(() => read(first).includes(`next: "[[${second.conversationId}]]"`), { what: "the first one links to the second" });
+  assert.match(read(first), /- \[\*\*gardener\*\*\]\(<\.\.\/\.\.\/\.crucible\/agents\/gardener\.md>\), /);
+  assert.ok(read(second).includes(`- Previous conversation: [[${first.conversationId}]]`));
+  const { results } = await waitFor(async () => {
+    const found = await live.must(200, live.get("/notes/search?query=zeppelins%20post"));
+    return found.results[0]?.path === second.file && found;
+  }, { what: "it is found" });
+  assert.equal(results[0].title, "Conversation: Should zeppelins deliver the post?");
+  const note = await live.cru("notes", "read", `[[${first.conversationId}]]`);
+  assert.match(note.stdout, /open office/, note.stderr);
+});
