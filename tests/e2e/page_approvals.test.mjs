@@ -138,6 +138,6 @@ test("on the page a rule is shown before it is made, decides, and is revoked; a 
   await page.getByRole("listitem", { name: "Approval A-4" }).getByRole("button", { name: "Deny" }).press("Enter");
   await chat.idle();
   await page.evaluate(() => { location.hash = "#approval=A-2"; });
-  await page.getByText(/A-2 \(create docs\/b\.md\): approved by the rule R-/).waitFor();
+  await page.getByRole("status").getByText(/A-2 \(create docs\/b\.md\): approved by the rule R-/).waitFor();
   await waitFor(() => complaints.length === 0, { what: `nothing went wrong: ${complaints}` });
 });

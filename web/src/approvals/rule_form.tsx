@@ -26,12 +26,12 @@ export function RuleForm({ approval, confirm, reason }: { approval: Approval; co
       <summary>Decide this from now on</summary>
       <form class="approval-fields" onSubmit={(event) => { event.preventDefault(); void send(async () => setShown(await previewRule(id, whole()))); }}>
         <label>The rule
-          <select value={wish.verdict} disabled={is_sending} onChange={(event) => change(() => setWish({ ...wish, verdict: event.currentTarget.value as RuleWish["verdict"] }))}>
+          <select aria-label="The rule" value={wish.verdict} disabled={is_sending} onChange={(event) => change(() => setWish({ ...wish, verdict: event.currentTarget.value as RuleWish["verdict"] }))}>
             <option value="allow">allows it</option><option value="ask">always asks me</option><option value="deny">denies it</option>
           </select>
         </label>
         <label>For
-          <select value={wish.for} disabled={is_sending} onChange={(event) => change(() => setWish({ ...wish, for: event.currentTarget.value as RuleWish["for"] }))}>
+          <select aria-label="For" value={wish.for} disabled={is_sending} onChange={(event) => change(() => setWish({ ...wish, for: event.currentTarget.value as RuleWish["for"] }))}>
             <option value="session">this session</option><option value="project">this project</option>
           </select>
         </label>
