@@ -35,14 +35,14 @@ export function RuleForm({ approval, confirm, reason }: { approval: Approval; co
             <option value="session">this session</option><option value="project">this project</option>
           </select>
         </label>
-        <label>Also covers, one pattern in a line (src/**, or npm test *)
+        <label>Covers, one pattern in a line (src/**, or npm test *)
           <textarea rows={2} value={patterns} placeholder="exactly this" disabled={is_sending} onInput={(event) => change(() => setPatterns(event.currentTarget.value))} />
         </label>
         <div class="card-options">
           <button type="submit" class="button is-quiet" disabled={is_sending}>Show what it covers</button>
-          {shown && <button type="button" class="button" disabled={is_sending || (wish.verdict === "allow" && !mayApprove(approval, confirm))} onClick={make}>{labels[wish.verdict]}</button>}
         </div>
         <p class="approval-facts" role="status">{shown ? `This rule ${safeText(shown.coverage)}.` : ""}</p>
+        {shown && <div class="card-options"><button type="button" class="button" disabled={is_sending || (wish.verdict === "allow" && !mayApprove(approval, confirm))} onClick={make}>{labels[wish.verdict]}</button></div>}
         {error && <p class="error" role="alert">{error}</p>}
       </form>
     </details>
