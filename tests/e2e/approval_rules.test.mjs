@@ -72,7 +72,7 @@ test("a rule for the project is in the person's own folder, outlives kill -9, ho
   await second.idle();
   const [, , third, fourth] = await all(crew);
   assert.deepEqual([third.decided_by, fourth.decided_by], ["rule", "rule"]);
-  await cru(crew, "rules", "add", "A-1", "deny", "--for", "project", "--covers", "docs/b.*", "--yes");
+  await cru(crew, "rules", "add", "A-2", "deny", "--for", "project", "--yes");
   const last = await begin();
   await last.idle();
   const denial = (await rules(crew)).find(({ verdict }) => verdict === "deny");

@@ -103,7 +103,7 @@ test("on the page a rule is shown before it is made, decides, and is revoked; a 
   await page.getByRole("button", { name: "Desktop notifications are on", pressed: true }).waitFor();
 
   await first.getByText("Decide this from now on").press("Enter");
-  await first.getByLabel(/Also covers/).fill("docs/**");
+  await first.getByLabel(/^Covers/).fill("docs/**");
   assert.equal(await first.getByRole("button", { name: "Approve and make this rule" }).count(), 0, "not before it was shown");
   await first.getByRole("button", { name: "Show what it covers" }).press("Enter");
   await first.getByText(/This rule allows agent careful, in this session only, changing files that match docs/).waitFor();
@@ -138,6 +138,6 @@ test("on the page a rule is shown before it is made, decides, and is revoked; a 
   await page.getByRole("listitem", { name: "Approval A-4" }).getByRole("button", { name: "Deny" }).press("Enter");
   await chat.idle();
   await page.evaluate(() => { location.hash = "#approval=A-2"; });
-  await page.getByText(/A-2 \(create docs\/b\.md\): approved by the rule R-/).waitFor();
+  await page.getByRole("status").getByText(/A-2 \(create docs\/b\.md\): approved by the rule R-/).waitFor();
   await waitFor(() => complaints.length === 0, { what: `nothing went wrong: ${complaints}` });
 });

@@ -26,23 +26,23 @@ export function RuleForm({ approval, confirm, reason }: { approval: Approval; co
       <summary>Decide this from now on</summary>
       <form class="approval-fields" onSubmit={(event) => { event.preventDefault(); void send(async () => setShown(await previewRule(id, whole()))); }}>
         <label>The rule
-          <select value={wish.verdict} disabled={is_sending} onChange={(event) => change(() => setWish({ ...wish, verdict: event.currentTarget.value as RuleWish["verdict"] }))}>
+          <select aria-label="The rule" value={wish.verdict} disabled={is_sending} onChange={(event) => change(() => setWish({ ...wish, verdict: event.currentTarget.value as RuleWish["verdict"] }))}>
             <option value="allow">allows it</option><option value="ask">always asks me</option><option value="deny">denies it</option>
           </select>
         </label>
         <label>For
-          <select value={wish.for} disabled={is_sending} onChange={(event) => change(() => setWish({ ...wish, for: event.currentTarget.value as RuleWish["for"] }))}>
+          <select aria-label="For" value={wish.for} disabled={is_sending} onChange={(event) => change(() => setWish({ ...wish, for: event.currentTarget.value as RuleWish["for"] }))}>
             <option value="session">this session</option><option value="project">this project</option>
           </select>
         </label>
-        <label>Also covers, one pattern in a line (src/**, or npm test *)
+        <label>Covers, one pattern in a line (src/**, or npm test *)
           <textarea rows={2} value={patterns} placeholder="exactly this" disabled={is_sending} onInput={(event) => change(() => setPatterns(event.currentTarget.value))} />
         </label>
         <div class="card-options">
           <button type="submit" class="button is-quiet" disabled={is_sending}>Show what it covers</button>
-          {shown && <button type="button" class="button" disabled={is_sending || (wish.verdict === "allow" && !mayApprove(approval, confirm))} onClick={make}>{labels[wish.verdict]}</button>}
         </div>
         <p class="approval-facts" role="status">{shown ? `This rule ${safeText(shown.coverage)}.` : ""}</p>
+        {shown && <div class="card-options"><button type="button" class="button" disabled={is_sending || (wish.verdict === "allow" && !mayApprove(approval, confirm))} onClick={make}>{labels[wish.verdict]}</button></div>}
         {error && <p class="error" role="alert">{error}</p>}
       </form>
     </details>

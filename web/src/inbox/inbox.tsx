@@ -106,7 +106,6 @@ export function Inbox({ openAsker }: { openAsker: OpenAsker }) {
   return (
     <section class="inbox" aria-label="Questions for you">
       <h2 class="heading">Questions for you</h2>
-      <NotificationsButton />
       <RequestedApproval />
       <TrustCard />
       {approvals.value.length > 0 && <ul class="cards">{approvals.value.map((approval) => <ApprovalCard key={approval.id} approval={approval} open={() => openAsker(askerOf(approval))} />)}</ul>}
@@ -114,6 +113,7 @@ export function Inbox({ openAsker }: { openAsker: OpenAsker }) {
         ? <ul class="cards">{asked.map((question) => <Card key={question.id} question={question} openAsker={openAsker} />)}</ul>
         : !files_to_trust.value.length && !approvals.value.length && <p class="hint">{loaded.value ? "Nothing needs you." : "Loading…"}</p>}
       <RuleList />
+      <NotificationsButton />
     </section>
   );
 }

@@ -41,7 +41,7 @@ export function startNotifications(): void {
 
 export function NotificationsButton() {
   if (!is_supported) return null;
-  if (permission.value === "denied") return <p class="approval-facts">This browser does not allow notifications from this page.</p>;
+  if (permission.value === "denied") return <p class="hint">This browser does not allow notifications from this page.</p>;
   const is_on = wanted.value && permission.value === "granted";
-  return <button type="button" class="button is-quiet" aria-pressed={is_on} onClick={() => { if (is_on) turnOff(); else void turnOn(); }}>{is_on ? "Desktop notifications are on" : "Notify me on the desktop"}</button>;
+  return <button type="button" class="button is-quiet inbox-notify" aria-pressed={is_on} onClick={() => { if (is_on) turnOff(); else void turnOn(); }}>{is_on ? "Desktop notifications are on" : "Notify me on the desktop"}</button>;
 }

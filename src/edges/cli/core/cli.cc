@@ -87,18 +87,26 @@ std::unexpected<Error> unknown_flag(const std::string& typed, const Command* com
 
 std::unexpected<Error> unknown_verb(std::span<const Command> commands,
                                     const std::vector<std::string>& words) {
-  std::set<std::string> firsts;
-  std::vector<std::string> names;
-  for (const auto& command : commands) {
-    if (command.hidden) continue;
-    firsts.insert(command.path.substr(0, command.path.find(' ')));
-    if (command.path.starts_with(words[0] + " ")) names.push_back(command.path.substr(words[0].size() + 1));
+  // The group that the leading words name: "approvals", or "approvals rules".
+  std::string group, typed = words[0];
+  std::set<std::string> names;
+  auto gather = [&](const std::string& prefix) {
+    names.clear();
+    for (const auto& command : commands)
+      if (!command.hidden && command.path.starts_with(prefix)) {
+        auto rest = command.path.substr(prefix.size());
+        names.insert(rest.substr(0, rest.find(' ')));
+      }
+    return !names.empty();
+  };
+  size_t used = 0;
+  while (used + 1 < words.size() && !words[used + 1].starts_with('-') && gather(group + words[used] + " ")) {
+    group += words[used++] + " ";
+    typed = group + words[used];
   }
-  bool is_group = !names.empty() && words.size() > 1 && !words[1].starts_with('-');
-  auto typed = is_group ? words[0] + " " + words[1] : words[0];
-  if (!is_group) names.assign(firsts.begin(), firsts.end());
-  auto near = closest(is_group ? words[1] : words[0], names);
-  if (!near.empty() && is_group) near = words[0] + " " + near;
+  gather(group);
+  auto near = closest(words[used], std::vector<std::string>(names.begin(), names.end()));
+  if (!near.empty()) near = group + near;
   return usage(fmt::format("unknown command \"{}\"", typed),
                near.empty() ? "see: cru --help" : "did you mean: cru " + near);
 }
@@ -108,7 +116,7 @@ const Command* find_command(std::span<const Command> commands, const std::vector
                             size_t& used) {
   const Command* found = nullptr;
   std::string path;
-  for (size_t i = 0; i < std::min<size_t>(words.size(), 2); ++i) {
+  for (size_t i = 0; i < std::min<size_t>(words.size(), 3); ++i) {
     path += (i ? " " : "") + words[i];
     for (const auto& command : commands)
       if (command.path == path) {
