@@ -158,13 +158,13 @@ std::string scripted_words(const AutoModeState& state) {
   switch (plan.beat) {
     case Beat::claim:
       say(is_first ? openings : plan.was_asked ? answers : is_new ? joining : for_again, plan.number);
-      append(out, way_of_speaking(self.role));
+      if (is_new) append(out, way_of_speaking(self.role));
       append(out, topic.claims[plan.number]);
       if (state.spoken % 3 == 2) say(asides, static_cast<size_t>(state.spoken / 3));
       break;
     case Beat::objection:
       say(plan.was_asked ? answers : against, plan.number + (plan.was_asked ? 2 : 0));
-      append(out, way_of_speaking(self.role));
+      if (is_new) append(out, way_of_speaking(self.role));
       append(out, topic.objections[plan.number]);
       if (state.spoken % 3 == 0) say(asides, static_cast<size_t>(state.spoken / 3));
       break;

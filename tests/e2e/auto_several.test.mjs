@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { waitFor } from "./harness.mjs";
-import { allHome, begin, ended, startedAuto, written } from "./harness/auto.mjs";
+import { allHome, begin, ended, models, startedAuto, talkers, written } from "./harness/auto.mjs";
+import { gate } from "./harness/live.mjs";
 
 const slow = { live: { scripted_delay: "200ms", min_speech_time: "500ms" } };
 const beside = (socket, wishes = {}) => socket.must("autoModeState", { type: "startAutoMode", beside: true, ...wishes });
@@ -111,4 +112,18 @@ test("transcripts link to each other and to definitions, and are found with the 
   assert.equal(results[0].title, "Conversation: Should zeppelins deliver the post?");
   const note = await live.cru("notes", "read", `[[${first.conversationId}]]`);
   assert.match(note.stdout, /open office/, note.stderr);
+});
+
+test("however many conversations go on, a provider is asked by a few of them at a time", async (t) => {
+  const held = gate();
+  t.after(() => held.open());
+  const minds = await talkers(t, [async () => { await held.wait; return "At last. [CONVERSATION_END]"; }]);
+  const live = await startedAuto({ minds, live: { max_concurrent_thoughts: 2 } }, t);
+  const socket = await live.connect();
+  for (let n = 0; n < 5; ++n) await beside(socket, { models });
+  await minds.server.when(() => minds.server.requests.length >= 2);
+  const { conversations } = await live.must(200, live.get("/auto/conversations?active=true"));
+  assert.deepEqual([conversations.length, minds.server.requests.length], [5, 2]);
+  held.open();
+  await waitFor(async () => (await live.must(200, live.get("/auto/conversations"))).conversations.every(({ reason }) => reason === "keyword"), { what: "each has had its turn" });
 });

@@ -268,6 +268,10 @@ test("the demo's agents coordinate for real, through the daemon's death, and the
   await page.keyboard.press("1");
   await rowOf(page, "writer").getByText("done").waitFor();
   await page.screenshot({ path: picture("demo-crew") });
+  await waitFor(() => /talk to each other about code review/.test(said), { what: "auto mode is the last act" });
+  await page.keyboard.press("5");
+  await page.getByRole("list", { name: "Transcript" }).getByText("Ada").first().waitFor();
+  await page.screenshot({ path: picture("demo-auto-mode") });
   const at = new URL(url);
   const demo_daemon = { host: at.hostname, port: Number(at.port) };
   const { json: paired } = await exchange(demo_daemon, "POST", "/pairings/redeem", { body: { code: at.hash.replace("#code=", "") } });

@@ -122,7 +122,7 @@ test("a topic and a cast of one's own, and a word of a person in between", async
   assert.equal(await at.cast.getByRole("button").count(), 4);
   await page.getByLabel("Say something to them").fill("And dogs?");
   await page.getByRole("button", { name: "Join in" }).click();
-  await at.transcript.getByText("And dogs?").waitFor();
+  await at.transcript.getByText("And dogs?").first().waitFor();
   await page.screenshot({ path: picture("auto-mode-four") });
   await at.transcript.getByText('player_0 asks: "And dogs?"').waitFor();
   await page.getByTestId("auto-ended").getByText(/the agents ended it/).waitFor();
@@ -148,7 +148,7 @@ test("a second conversation beside the first: each is shown, joined and stopped 
   assert.equal(await choice.getByRole("button").count(), 2);
   await page.getByLabel("Say something to them").fill("And dogs?");
   await page.getByRole("button", { name: "Join in" }).click();
-  await at.transcript.getByText("And dogs?").waitFor();
+  await at.transcript.getByText("And dogs?").first().waitFor();
   assert.deepEqual(await violationsOf(page), []);
   await page.screenshot({ path: picture("auto-mode-two") });
 
@@ -158,7 +158,7 @@ test("a second conversation beside the first: each is shown, joined and stopped 
   const there = await look(second);
   const other = second.getByRole("list", { name: "Conversations" }).getByRole("button", { name: "Should cats vote?" });
   await other.click();
-  await there.transcript.getByText("And dogs?").waitFor();
+  await there.transcript.getByText("And dogs?").first().waitFor();
   await page.reload();
   await at.isOn(true);
   await choice.getByRole("button", { name: main.topic }).waitFor();

@@ -194,6 +194,50 @@ TEST(AutoModeSim, ConversationsEndOnceWhateverInterruptsThem) {
   live_through_seeds<CrashingConversation>(100);
 }
 
+/// As many as there may be, and one more.
+TEST(AutoModeSim, MoreConversationsThanThereMayBeAreRefused) {
+  if (number_from("CRU_SIM_SEED", 1) != 1) GTEST_SKIP();
+  SimRandom random(3);
+  SimClock clock;
+  SimLoop loop(clock);
+  SimDisk disk(loop, random);
+  SimWorld world(loop, clock, random);
+  TemporaryFolder root;
+  auto daemon = std::make_unique<AutoDaemon>(loop, world, random, disk.open_store(auto_migrations()),
+                                             root.path(), auto_mode::Options{.root = root.path()});
+  bool is_over = false;
+  auto work = [&]() -> Task<void> {
+    auto& mode = daemon->mode;
+    std::set<std::string> busy;
+    for (size_t i = 0; i < auto_mode::max_conversations; ++i) {
+      auto_mode::Wanted wanted;
+      wanted.beside = true;
+      auto began = co_await mode.start(std::move(wanted));
+      EXPECT_TRUE(began) << i;
+      if (!began) co_return;
+      EXPECT_EQ(bool_or(*began, "beside"), i > 0) << "the first one is the main one";
+      for (const auto& id : began->at("agentIds").as_array())
+        EXPECT_TRUE(busy.insert(std::string(id.as_string())).second) << id;
+    }
+    auto_mode::Wanted one_more;
+    one_more.beside = true;
+    auto refused = co_await mode.start(one_more);
+    EXPECT_FALSE(refused);
+    if (!refused) EXPECT_EQ(refused.error().code, Code::overloaded);
+    auto all = co_await mode.list(true, 1000);
+    EXPECT_EQ(all->at("conversations").as_array().size(), auto_mode::max_conversations);
+    for (const auto& one : all->at("conversations").as_array())
+      (void)co_await mode.stop("the test", std::string(one.at("conversationId").as_string()));
+    EXPECT_TRUE(co_await mode.start(one_more)) << "there is room again";
+    is_over = true;
+  };
+  loop.spawn(work());
+  loop.run_until([&] { return is_over; }, 1h);
+  EXPECT_TRUE(is_over);
+  loop.drop_tasks();
+  daemon.reset();
+}
+
 /// A crash every 0.3 seconds of the first half minute, which has every phase in it.
 TEST(AutoModeSim, ARestartAtEveryStep) {
   if (number_from("CRU_SIM_SEED", 1) != 1) GTEST_SKIP();

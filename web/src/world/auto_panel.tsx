@@ -135,7 +135,7 @@ export function AutoPanel() {
       {auto.conversation && <Transcript auto={auto} />}
       {auto.is_active && <JoinForm conversation={auto.conversation} />}
       {auto_mode.value.is_active
-        ? <details><summary>Another conversation</summary><AutoForm beside={true} /></details>
+        ? <details key={auto.conversation}><summary>Another conversation</summary><AutoForm beside={true} /></details>
         : <details><summary>Topic, cast and time</summary><AutoForm beside={false} /></details>}
     </section>
   );

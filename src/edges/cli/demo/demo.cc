@@ -134,7 +134,7 @@ class Demo {
     if (!url) return fail(url.error());
     say(fmt::format("{} agents are working; see the board, the locks and the handoffs at {}", actors_.size(),
                     *url));
-    say(fmt::format("{} live agents act autonomously in the world (key 8)\n", demo_lives));
+    say(fmt::format("{} live agents act autonomously in the world (key 5)\n", demo_lives));
     return {};
   }
 
@@ -338,6 +338,8 @@ class Demo {
       context_.print(fmt::format("\nWeb page: {}\n", *url));
     }
     if (!whole || once_) return whole ? 0 : 1;
+    if (auto talking = begin_demo_conversation(context_.client()); !talking) return fail(talking.error());
+    say("Two more live agents now talk to each other about code review: see the World view (key 5).");
     context_.note("serving the web page until Ctrl-C");
     while (!interrupted(1min)) {
     }
