@@ -37,6 +37,8 @@ class Approvals {
 
   /// Errors: not_found.
   Task<Result<Approval>> find(std::string id);
+  /// The newest for a use once there is one; none if there is none within `limit`.
+  Task<Result<std::optional<Approval>>> wait_for_use(std::string thread, std::string use, Duration limit);
   Task<Result<std::vector<Approval>>> list(bool open_only, int64_t limit = 1000);
   /// The approval once it is no longer in the state that it was seen in, or as it is when `limit` has passed
   /// or `is_over` says that nobody waits any more (then `notify` must be called).
@@ -46,6 +48,9 @@ class Approvals {
   /// What a changed input would do, by whoever would carry it out; checks it against the tool's schema.
   using Examine = std::function<Task<Result<Proposal>>(const Approval& approval, json::object input)>;
   void set_examine(Examine examine) { examine_ = std::move(examine); }
+
+  /// Drops those of no chat that were decided longer than `keep` ago, at most 500. True if there may be more.
+  Task<Result<bool>> purge(Duration keep);
 
   // A person's decisions. Errors: not_found, and those of the rule; of `set` those of the tool's schema.
 
