@@ -49,6 +49,7 @@ test("the real Claude Code at a terminal: approved and denied from elsewhere, it
   await decide(project, shell.id, "deny", { reason: "no shell today" });
   await waitFor(() => /no shell today/.test(told(model)), { what: "the model hears the reason" });
   assert.ok(!existsSync(project.path("ran.txt")));
+  await claude.say("/exit", () => claude.child.exitCode !== null);
 });
 
 test("the real Claude Code at a terminal: an answer in its own dialog withdraws ours", needs_claude, async (t) => {
@@ -60,6 +61,7 @@ test("the real Claude Code at a terminal: an answer in its own dialog withdraws 
   await waitFor(() => { if (!existsSync(project.path("ran.txt"))) claude.child.stdin.write("1"); return existsSync(project.path("ran.txt")); }, { every: 2000, what: "the first option is taken" });
   await waitFor(async () => (await shown(project, id)).status === "withdrawn", { what: "ours is withdrawn" });
   assert.match((await shown(project, id)).outcome, /answered in its own dialog/);
+  await claude.say("/exit", () => claude.child.exitCode !== null);
 });
 
 test("the real Codex at a terminal: a command is approved, a patch is denied with a reason", needs_codex, async (t) => {
@@ -80,13 +82,14 @@ test("the real Codex at a terminal: a command is approved, a patch is denied wit
   await decide(project, patch.id, "deny", { reason: "no patches today" });
   await waitFor(() => /no patches today/.test(told(model)), { what: "the model hears the reason" });
   assert.ok(!existsSync(project.path("made.txt")));
+  await codex.say("/exit", () => codex.child.exitCode !== null);
 });
 
 test("the real codex exec that is told to ask: what expires is denied", needs_codex, async (t) => {
   const plans = {}, model = await plannedModel(plans, t), project = await realProject(t, model, { user_config: "confine: off\napprovals: {timeout: 3s}\n" });
   plans.work = [{ tools: [{ name: "apply_patch", input: "*** Begin Patch\n*** Add File: made.txt\n+by codex\n*** End Patch" }] }, { text: "all done" }];
   const passed = Object.keys(project.real_env).flatMap((name) => ["--env", name]);
-  const words = [codex_bin, "exec", "--json", "--sandbox", "read-only", "-c", 'approvals_reviewer="auto_review"', "-c", 'approval_policy="on-request"', "--dangerously-bypass-hook-trust", "PLAN work"];
+  const words = ["sh", "-c", `exec ${codex_bin} exec --json --sandbox read-only -c 'approvals_reviewer="auto_review"' -c 'approval_policy="on-request"' --dangerously-bypass-hook-trust 'PLAN work' </dev/null`];
   const { code, stdout, stderr } = await project.cru("run", "--id", "cx", "--detach", ...passed, "--", ...words, { env: project.real_env });
   assert.equal(code, 0, stdout + stderr);
   await project.ended("cx");

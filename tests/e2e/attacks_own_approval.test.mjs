@@ -36,7 +36,7 @@ function sly({ cru_bin, attacker, root, token, tcp }) {
 
 for (const [where, flags] of [["a plain run", []], ["a jail", ["--confine"]]])
   test(`an agent in ${where} asks for approval and cannot give it to itself at any door`, async (t) => {
-    const project = await UserProject.started({}, t);
+    const project = await UserProject.started({ user_config: "confine: default\n" }, t);
     const script = sly({ cru_bin: project.cru_bin, attacker: project.attacker, root: project.root, token: readFileSync(project.path(".coven/token"), "utf8").trim(), tcp: project.tcp.port });
     const begun = await project.cru("run", "--id", "sly", "--detach", ...flags, "--", "sh", "-c", script);
     assert.equal(begun.code, 0, begun.stdout + begun.stderr);
@@ -71,7 +71,7 @@ for (const [where, flags] of [["a plain run", []], ["a jail", ["--confine"]]])
 
 test("an MCP client outside of any run cannot either, nor can it pass for a person by a form of its own", async (t) => {
   const project = await UserProject.started({}, t);
-  const asked = await project.post("/approvals", { action: "x" }, { headers: { "Cru-Agent-Id": "ann", "Cru-Session-Id": "ann", "Cru-Caller": "agent" } });
+  const asked = await project.post("/approvals", { action: "x", wait_seconds: 0 }, { headers: { "Cru-Agent-Id": "ann", "Cru-Session-Id": "ann", "Cru-Caller": "agent" } });
   assert.equal(asked.status, 200, asked.text);
   for (const [verb, body] of [["approve", { confirm: asked.json.approval_id }], ["deny", {}], ["hold", {}], ["ask", { question: "?" }]]) {
     const { status, text } = await project.post(`/approvals/${asked.json.approval_id}/${verb}`, body, { headers: { "Cru-Caller": "agent" } });

@@ -6,8 +6,8 @@
 
 namespace cru::api {
 
-/// Where a program asks its user by itself: at its terminal; in the output of its run, where the question is what
-/// counts; or nowhere, so that what nobody decides here is not done.
+/// Where a program asks its user by itself: at its terminal; in the output of its run, where the question is
+/// what counts; or nowhere, so that what nobody decides here is not done.
 enum class OwnDialog { at_terminal, in_output, none };
 
 struct ApprovalRooms {
