@@ -238,7 +238,8 @@ TEST_F(Hook, EveryOtherHookIsASignOfLife) {
   EXPECT_EQ(hook({"pre-tool-use"}, tool("Read", {{"file_path", "/p/x"}})).out, "");
   hook({"stop"}, input());
   std::vector<std::string> asked;
-  for (const auto& request : daemon.requests()) asked.push_back(request.target + " " + request.body);
+  for (const auto& request : daemon.requests())
+    if (request.target != "/permissions/settle") asked.push_back(request.target + " " + request.body);
   const std::string active = R"(/sessions/heartbeat {"status":"active"})",
                     idle = R"(/sessions/heartbeat {"status":"idle"})";
   EXPECT_EQ(asked, (std::vector<std::string>{active, active,
