@@ -1,4 +1,5 @@
-// Approvals: what agents may do only if a person says so. All of these rows are a person's, reading too.
+// Approvals: what agents may do only if a person says so. Deciding and reading are a person's; agents ask,
+// and are told what was decided on their own.
 #include "api/operations_crew.h"
 
 namespace cru::api {
@@ -19,7 +20,18 @@ constexpr auto approval_schema = R"({"type":"object","required":["id","status","
 "outcome":{"type":["string","null"]},"decided_by":{"type":["string","null"]},"rule":{"type":["string","null"]},
 "decided_at":{"type":["string","null"]},
 "decision_reason":{"type":["string","null"]},"used_at":{"type":["string","null"]},"changes":{"type":"array"},
-"context":{"type":"array"},"replaces":{"type":["string","null"]}}})";
+"context":{"type":"array"},"replaces":{"type":["string","null"]},"via":{"enum":["tool","question","hook","client"]}}})";
+constexpr auto requested_schema =
+    R"({"type":"object","required":["success","approval_id","status"],"properties":{
+"success":{"type":"boolean"},"approval_id":{"type":"string"},"approved":{"type":"boolean"},
+"status":{"enum":["pending","held","asking","approved","denied","expired","withdrawn"]},
+"reason":{"type":["string","null"]},"question":{"type":["string","null"]},"message":{"type":"string"}}})";
+constexpr auto permission_schema = R"({"type":"object","required":["success","status"],"properties":{
+"success":{"type":"boolean"},"approval_id":{"type":"string"},
+"status":{"enum":["elsewhere","pending","held","asking","approved","denied","expired","withdrawn"]},
+"behavior":{"enum":["allow","deny",null]},"message":{"type":["string","null"]}}})";
+constexpr auto settled_schema = R"({"type":"object","required":["success"],"properties":{
+"success":{"type":"boolean"},"withdrawn":{"type":"integer"}}})";
 
 constexpr auto rule_schema = R"({"type":"object","required":["verdict","scope","coverage"],"properties":{
 "id":{"type":["string","null"]},"verdict":{"enum":["allow","ask","deny"]},"scope":{"enum":["session","project"]},
@@ -49,6 +61,66 @@ constexpr Field rule_scope_field{.name = "for",
 
 constexpr Field approval_id{
     .name = "id", .in = In::path, .required = true, .summary = "the approval's id", .is_id = true};
+constexpr Field own_approval{.name = "approval_id", .summary = "the id of an earlier request", .is_id = true};
+constexpr Field decision_wait{.name = "wait_seconds",
+                              .type = Type::integer,
+                              .summary = "wait up to this long for the decision",
+                              .max = 600,
+                              .fallback = "50"};
+constexpr Field subagent{
+    .name = "subagent", .summary = "the program's own subagent that uses the tool", .max = 128};
+constexpr Field tool_call{.name = "call", .summary = "which call of a tool it is", .max = 128};
+
+/// Agents ask here; who decides is in the rows above.
+void add_requests(std::vector<Operation>& table) {
+  table.push_back(
+      {.name = "request_approval",
+       .summary =
+           "Asks the user to approve an action before you take it, and waits for the decision; to continue "
+           "waiting, call again with approval_id",
+       .routes = {{"POST", "/approvals"}},
+       .fields = {{.name = "action",
+                   .summary = "what you want to do, exactly: the command, the file, the change",
+                   .min = 1,
+                   .max = 65536},
+                  {.name = "reason", .summary = "why", .max = 4096},
+                  own_approval,
+                  {.name = "answer", .summary = "your answer to what the user asked about it", .max = 8192},
+                  decision_wait},
+       .callers = run | agent | local,
+       .idempotent = true,
+       .reply = requested_schema,
+       .title = "Request an approval",
+       .is_coordination = true});
+  table.push_back(
+      {.name = "request_permission",
+       .summary = "Asks for a tool that an agent program is about to use; for its hook",
+       .routes = {{"POST", "/permissions"}},
+       .fields = {{.name = "tool", .summary = "the tool, in the program's words", .max = 128},
+                  {.name = "input", .type = Type::any, .summary = "the tool's input", .max = 4 << 20},
+                  subagent,
+                  tool_call,
+                  own_approval,
+                  decision_wait},
+       .callers = run | agent,
+       .idempotent = true,
+       .reply = permission_schema,
+       .is_coordination = true});
+  table.push_back(
+      {.name = "settle_permissions",
+       .summary = "Says that an agent program went on, so that what it asked for is not asked any more",
+       .routes = {{"POST", "/permissions/settle"}},
+       .fields = {{.name = "scope",
+                   .required = true,
+                   .summary = "what went on: one call of a tool, an agent, or the whole session",
+                   .one_of = "call|agent|session"},
+                  subagent,
+                  tool_call},
+       .callers = run | agent,
+       .idempotent = true,
+       .reply = settled_schema,
+       .is_coordination = true});
+}
 
 }  // namespace
 
@@ -166,6 +238,7 @@ void add_approvals(std::vector<Operation>& table) {
        .callers = person,
        .cli = {.verb = "approvals rules revoke", .arguments = {"id"}},
        .reply = rule_schema});
+  add_requests(table);
 }
 
 }  // namespace cru::api

@@ -101,7 +101,7 @@ class Stepper {
   }
   Result<Step> operator()(const AskContext& input) {
     if (!is_open(approval_.state)) return is_over(approval_);
-    if (!approval_.request.checked_at_execution)
+    if (!approval_.request.can_be_asked())
       return fail(Code::conflict, "a program cannot be asked while it waits for its permission", "id",
                   "deny it with your question as the reason");
     if (approval_.state == State::asking)
@@ -190,6 +190,20 @@ std::optional<State> state_from(std::string_view name) {
   return {};
 }
 std::string_view name(OnTimeout on_timeout) { return on_timeout == OnTimeout::approve ? "approve" : "abort"; }
+
+std::string_view name(Via via) {
+  switch (via) {
+    case Via::question:
+      return "question";
+    case Via::hook:
+      return "hook";
+    case Via::client:
+      return "client";
+    case Via::tool:
+      break;
+  }
+  return "tool";
+}
 
 Result<Step> step(Approval approval, const Input& input, const Moment& now) {
   return std::visit(Stepper(std::move(approval), now), input);

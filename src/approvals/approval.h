@@ -38,6 +38,15 @@ struct Ruling {
   std::string coverage = {};  ///< what they cover, in words
 };
 
+/// By which way it was asked for, and so who carries the action out.
+enum class Via {
+  tool,      ///< a tool that we run
+  question,  ///< a program of a run asks in its output: the question there carries the decision to it
+  hook,      ///< an agent program's hook waits, and hands the decision to its program
+  client,    ///< an agent asked with the MCP tool request_approval, and goes on by itself
+};
+std::string_view name(Via via);
+
 /// A person's question about an approval, and the agent's answer.
 struct Exchange {
   std::string question;
@@ -56,12 +65,16 @@ struct Request {
   std::string reason = {};              ///< why, in the agent's words
   std::string schema = {};              ///< JSON Schema of the input, as text
   Proposal proposal = {};
-  /// Looked at again when it is carried out, by us; or only when the decision is handed to a program that
-  /// carries it out itself.
-  bool checked_at_execution = true;
+  Via via = Via::tool;
   std::optional<Duration> timeout = {};  ///< none: it waits for ever
   OnTimeout on_timeout = OnTimeout::abort;
   std::string replaces = {};  ///< the approval that was asked for before, and does not hold any more
+
+  /// Looked at again when it is carried out, by us; or only when the decision is handed to whoever carries it
+  /// out itself.
+  bool is_checked_at_execution() const { return via == Via::tool; }
+  /// Whether whoever asks can say more while it waits.
+  bool can_be_asked() const { return via == Via::tool || via == Via::client; }
 };
 
 struct Approval {

@@ -41,6 +41,14 @@ std::vector<std::string> words_at(const json::object& record, std::string_view k
   return words;
 }
 
+/// Older rows know only whether it is checked at execution: what was not was a question of a run.
+Via via_in(const json::object& record) {
+  auto word = text_or(record, "via");
+  for (auto via : {Via::tool, Via::question, Via::hook, Via::client})
+    if (word == name(via)) return via;
+  return bool_or(record, "checked_at_execution", true) ? Via::tool : Via::question;
+}
+
 Request request_from(const json::object& record) {
   auto text = [&](std::string_view key) { return std::string(text_or(record, key)); };
   Request request{.thread = text("thread"),
@@ -54,7 +62,7 @@ Request request_from(const json::object& record) {
                   .reason = text("reason"),
                   .schema = text("schema"),
                   .proposal = {},
-                  .checked_at_execution = bool_or(record, "checked_at_execution", true),
+                  .via = via_in(record),
                   .timeout = duration_at(record, "timeout_ms"),
                   .on_timeout = text("on_timeout") == "approve" ? OnTimeout::approve : OnTimeout::abort,
                   .replaces = text("replaces")};
@@ -78,7 +86,7 @@ json::object to_record(const Approval& approval) {
                    {"reason", request.reason},
                    {"schema", request.schema},
                    {"proposal", to_record(request.proposal)},
-                   {"checked_at_execution", request.checked_at_execution},
+                   {"via", name(request.via)},
                    {"timeout_ms", milliseconds(request.timeout)},
                    {"on_timeout", name(request.on_timeout)},
                    {"replaces", request.replaces},
@@ -172,7 +180,8 @@ json::object to_json(const Approval& approval, const Moment& now) {
     out[key] = proposal[key];
   out["confirm"] = !approval.can_be_undone();
   out["digest"] = approval.digest;
-  out["checked"] = request.checked_at_execution ? "at execution" : "at answer";
+  out["checked"] = request.is_checked_at_execution() ? "at execution" : "at answer";
+  out["via"] = name(request.via);
   out["timeout_seconds"] = request.timeout ? json::value(static_cast<double>(request.timeout->count()) / 1000)
                                            : json::value(nullptr);
   auto left = approval.deadline

@@ -108,6 +108,13 @@ std::vector<Approval> list_of_chat(Reader& reader, std::string_view chat_id) {
       reader.rows("SELECT seq, data FROM approvals WHERE chat_id = ? ORDER BY seq LIMIT 1000", chat_id));
 }
 
+int64_t drop_old(Tx& tx, Time cutoff, int64_t most) {
+  return tx.exec(
+      "DELETE FROM approvals WHERE seq IN (SELECT seq FROM approvals WHERE chat_id = '' AND is_open = 0"
+      " AND json_extract(data, '$.decided_at') < ? ORDER BY seq LIMIT ?)",
+      to_rfc3339(cutoff), most);
+}
+
 void drop_of_chat(Tx& tx, std::string_view chat_id) {
   tx.exec("DELETE FROM approvals WHERE chat_id = ?", chat_id);
   drop_session_rules(tx, chat_id);

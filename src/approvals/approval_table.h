@@ -20,6 +20,8 @@ std::vector<Approval> list(Reader& reader, bool open_only, int64_t limit = 1000)
 /// Those of a thread that wait, or were approved and not used yet.
 std::vector<Approval> unfinished_of(Reader& reader, std::string_view thread);
 std::vector<Approval> list_of_chat(Reader& reader, std::string_view chat_id);
+/// Those of no chat that were decided before `cutoff`. How many are gone.
+int64_t drop_old(Tx& tx, Time cutoff, int64_t most);
 void drop_of_chat(Tx& tx, std::string_view chat_id);
 
 /// The rules of sessions, oldest first.

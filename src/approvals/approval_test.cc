@@ -201,5 +201,20 @@ TEST(Policy, TheFirstRuleThatFitsCountsAndUnknownIsReversibleOnlyByTheUsersWord)
       << "what is known not to be undone stays so";
 }
 
+TEST(Approval, AnOlderRowSaysByWhichWayItWasAskedFor) {
+  for (auto via : {Via::tool, Via::question, Via::hook, Via::client})
+    EXPECT_EQ(approval_from(to_record(Approval{.request = {.via = via}})).request.via, via);
+  EXPECT_EQ(approval_from({{"checked_at_execution", false}}).request.via, Via::question);
+  EXPECT_EQ(approval_from({{"checked_at_execution", true}}).request.via, Via::tool);
+}
+
+TEST(Approval, OnlyWhoCanAnswerIsAskedAboutIt) {
+  for (auto via : {Via::tool, Via::question, Via::hook, Via::client}) {
+    auto asked = ask_for("A-1", {.via = via}, {});
+    EXPECT_EQ(step(asked, AskContext{"why?"}, {}).has_value(), via == Via::tool || via == Via::client)
+        << name(via);
+  }
+}
+
 }  // namespace
 }  // namespace cru::approvals

@@ -71,6 +71,20 @@ Task<Result<Approval>> Approvals::find(std::string id) {
   co_return co_await store_.read([id](Reader& reader) { return find_or_fail(reader, id); });
 }
 
+Task<Result<std::optional<Approval>>> Approvals::wait_for_use(std::string thread, std::string use,
+                                                              Duration limit) {
+  auto until = loop_.clock().boot() + limit;
+  for (;;) {
+    auto seen = version_;
+    auto found = co_await store_.read([thread, use](Reader& reader) -> Result<std::optional<Approval>> {
+      return find_of_use(reader, thread, use);
+    });
+    auto left = until - loop_.clock().boot();
+    if (!found || *found || left <= Duration(0)) co_return found;
+    if (seen == version_) co_await changed_.wait(left);
+  }
+}
+
 Task<Result<std::vector<Approval>>> Approvals::list(bool open_only, int64_t limit) {
   co_return co_await store_.read([open_only, limit](Reader& reader) -> Result<std::vector<Approval>> {
     return approvals::list(reader, open_only, limit);
@@ -104,7 +118,7 @@ Task<Result<Approval>> Approvals::approve(std::string id, std::string confirm, j
   if (set.empty()) co_return co_await decide(std::move(id), Approve{std::move(confirm), {}});
   auto found = co_await find(id);
   if (!found) co_return found;
-  if (!found->request.checked_at_execution || !examine_)
+  if (!found->request.is_checked_at_execution() || !examine_)
     co_return fail(Code::invalid_argument, "the input of this action cannot be changed", "set",
                    "deny it, and say what to do instead");
   auto schema = parse_json(found->request.schema);
@@ -118,6 +132,12 @@ Task<Result<Approval>> Approvals::approve(std::string id, std::string confirm, j
   terms.proposal = *std::move(changed);
   terms = on_terms(policy_, std::move(terms), std::string(text_or(*input, "action")));
   co_return co_await decide(std::move(id), Approve{std::move(confirm), std::move(terms.proposal)});
+}
+
+Task<Result<bool>> Approvals::purge(Duration keep) {
+  constexpr int64_t most = 500;
+  co_return co_await store_.write(
+      [keep](Tx& tx) -> Result<bool> { return drop_old(tx, tx.now() - keep, most) == most; });
 }
 
 Task<Result<>> Approvals::recover() {

@@ -38,6 +38,8 @@ class Approvals {
 
   /// Errors: not_found.
   Task<Result<Approval>> find(std::string id);
+  /// The newest for a use once there is one; none if there is none within `limit`.
+  Task<Result<std::optional<Approval>>> wait_for_use(std::string thread, std::string use, Duration limit);
   Task<Result<std::vector<Approval>>> list(bool open_only, int64_t limit = 1000);
   /// The approval once it is no longer in the state that it was seen in, or as it is when `limit` has passed
   /// or `is_over` says that nobody waits any more (then `notify` must be called).
@@ -52,6 +54,9 @@ class Approvals {
   using Judge = std::function<Task<std::optional<Ruling>>(Request request)>;
   void set_judge(Judge judge) { judge_ = std::move(judge); }
   Task<std::optional<Ruling>> ruling_on(Request request);
+
+  /// Drops those of no chat that were decided longer than `keep` ago, at most 500. True if there may be more.
+  Task<Result<bool>> purge(Duration keep);
 
   // A person's decisions. Errors: not_found, and those of the rule; of `set` those of the tool's schema.
 

@@ -135,5 +135,27 @@ TEST_F(ApprovalsTest, ChangesAreTypedByTheSchemaAndExaminedBeforeTheyCount) {
   EXPECT_EQ(approved->proposal().input, (json::object{{"path", "b"}, {"lines", 3}}));
 }
 
+TEST_F(ApprovalsTest, OldOnesGoUnlessTheirChatKeepsThem) {
+  auto decided = ask({.thread = "s1", .use = "u1"}),
+       of_chat = ask({.thread = "t", .use = "u2", .chat_id = "c"}), open = ask({.thread = "s1", .use = "u3"});
+  ASSERT_TRUE(decide(decided.id, Deny{}));
+  ASSERT_TRUE(decide(of_chat.id, Deny{}));
+  auto purge = [&] { return thread->await([&] { return service->purge(24h); }); };
+  EXPECT_FALSE(purge().value_or(true));
+  EXPECT_TRUE(thread->await([&] { return service->find(decided.id); })) << "it is not a day old yet";
+  thread->pass(24h + 1s);
+  EXPECT_TRUE(purge());
+  EXPECT_FALSE(thread->await([&] { return service->find(decided.id); }));
+  for (const auto& kept : {of_chat, open})
+    EXPECT_TRUE(thread->await([&] { return service->find(kept.id); })) << kept.id;
+}
+
+TEST_F(ApprovalsTest, OneIsWaitedForBeforeItIsThere) {
+  auto waiting = thread->start([&] { return service->wait_for_use("t", "u", 1h); });
+  auto asked = ask({.thread = "t", .use = "u"});
+  ASSERT_TRUE(comes(waiting));
+  EXPECT_EQ(waiting.get().value()->id, asked.id);
+}
+
 }  // namespace
 }  // namespace cru::approvals

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "approvals/approval_table.h"
+#include "crew/asking_programs.h"
 #include "crew/chat_files.h"
 #include "crew/conversation.h"
 #include "crew/crew_impl.h"
@@ -28,15 +29,6 @@ struct Unheard final : minds::Listener {
     wasted_so_far.add(Spent{usage, cost_usd});
   }
 };
-
-Proposal propose_request(const json::object& input, const std::string& root) {
-  Proposal proposal{.tool = std::string(asking_tool), .input = input, .folder = root};
-  proposal.preview = approvals::shown("text", std::string(text_or(input, "action")) + "\n");
-  proposal.what = title_of(text_or(input, "action"));
-  proposal.impact = "The agent goes on with this. What its tools then do is checked by itself.";
-  proposal.undo_why = "nobody but the agent knows what it will do";
-  return proposal;
-}
 
 /// A denial is the agent's to adjust to; a timeout is nobody's no.
 std::unexpected<Error> refused(const Approval& approval) {
@@ -87,12 +79,13 @@ std::string acknowledge(const Approval& approval, std::string result) {
 Result<> check_mind(const std::string& agent, const std::vector<std::string>& required,
                     const minds::Choice& choice) {
   if (required.empty() || !choice.mind->is_program()) return {};
+  if (choice.provider.kind == minds::ProviderKind::claude) return {};  // it asks: see asking_programs.h
   return fail(
       Code::forbidden,
       fmt::format("agent {} requires approval for {}, and {} uses tools of its own, which cru cannot hold "
                   "back",
                   agent, fmt::join(required, ", "), choice.provider.name),
-      "requires_approval", "choose a model of an API for it, or remove requires_approval");
+      "requires_approval", "choose a model of an API or of claude for it, or remove requires_approval");
 }
 
 bool Crew::is_gated(const Thread& thread, const std::string& name) const {
@@ -104,6 +97,15 @@ bool Crew::is_gated(const Thread& thread, const std::string& name) const {
                 .reads_only = tool ? tool->reads_only : external_tools_.reads_only(name)};
   return needs_approval(action, thread.permissions, thread.requires_approval,
                         [this](const std::string& other) { return external_tools_.has(other); });
+}
+
+std::vector<std::string> Crew::rules_to_ask(const Thread& thread) const {
+  if (thread.requires_approval.empty()) return {};
+  auto specs = external_tools_.specs(Permissions::all());
+  std::vector<Action> others;
+  for (const auto& spec : specs)
+    others.push_back({spec.name, external_tools_.needs(spec.name), external_tools_.reads_only(spec.name)});
+  return claude_rules_to_ask(thread.requires_approval, others);
 }
 
 Task<Result<Proposal>> Crew::propose(const Thread& thread, std::string name, json::object input) {

@@ -106,7 +106,8 @@ Result<Chat> begin_turn(Tx& tx, const std::string& chat_id, const std::string& t
 /// An error as the agent reads it.
 std::string in_words(const Error& error);
 
-/// Who must ask for approval thinks with a mind whose tools are ours. Errors: forbidden, for a program.
+/// Who must ask for approval thinks with a mind whose tools are ours, or that asks for its own. Errors:
+/// forbidden, for a program that cannot be made to ask.
 Result<> check_mind(const std::string& agent, const std::vector<std::string>& required,
                     const minds::Choice& choice);
 /// In its thread, and where it has an outcome in the subagent's record.

@@ -230,6 +230,8 @@ class Crew {
 
   // approving.cc
   bool is_gated(const Thread& thread, const std::string& name) const;
+  /// What a mind that is a program must ask for of its own tools.
+  std::vector<std::string> rules_to_ask(const Thread& thread) const;
   Task<Result<approvals::Proposal>> propose(const Thread& thread, std::string name, json::object input);
   approvals::Request request_for(const Thread& thread, const minds::ToolUse& use, std::string said,
                                  approvals::Proposal proposal) const;

@@ -180,6 +180,15 @@ Proposal propose_call(std::string_view tool, const json::object& input, const st
   return proposal;
 }
 
+Proposal propose_request(const json::object& input, const std::string& root) {
+  Proposal proposal{.tool = "request_approval", .input = input, .folder = root};
+  proposal.preview = approvals::shown("text", std::string(text_or(input, "action")) + "\n");
+  proposal.what = truncate(first_line(text_or(input, "action")), 120);
+  proposal.impact = "The agent goes on with this. What its tools then do is checked by itself.";
+  proposal.undo_why = "nobody but the agent knows what it will do";
+  return proposal;
+}
+
 Result<> check_approved(const Proposal& now, const std::string& digest) {
   if (digest_of(now) == digest) return {};
   return fail(Code::conflict, "this is not what was approved any more: something changed in the last moment");

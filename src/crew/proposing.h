@@ -30,6 +30,9 @@ Result<Proposal> propose_command(const json::object& input, const CommandProposa
 Proposal propose_call(std::string_view tool, const json::object& input, const std::string& root,
                       bool writes_data);
 
+/// Of request_approval: what the agent says that it will do.
+Proposal propose_request(const json::object& input, const std::string& root);
+
 /// Errors: conflict, if this is not what was approved.
 Result<> check_approved(const Proposal& now, const std::string& digest);
 

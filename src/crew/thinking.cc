@@ -170,6 +170,7 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, SoFar s
                        .spawn = thread.depth + 1 < max_depth,
                        .tools = thread.tools,
                        .disallowed_tools = thread.disallowed_tools};
+  request.abilities.asks_for = rules_to_ask(thread);
   if (choice->mind->is_program()) {
     auto owned = co_await write_with_retry(
         loop_, store_, [run = run_id, id = thread.id, chat = thread.chat_id](Tx& tx) -> Result<bool> {

@@ -10,8 +10,9 @@ namespace {
 
 using definitions::Permission;
 
-constexpr std::array<std::string_view, 7> free_rows = {
-    "ask_user", "register_session", "heartbeat", "end_session", "spawn_agent", "get_subagent", "check_edit"};
+constexpr std::array<std::string_view, 10> free_rows = {
+    "ask_user",  "request_approval", "request_permission", "settle_permissions", "register_session",
+    "heartbeat", "end_session",      "spawn_agent",        "get_subagent",       "check_edit"};
 /// Beyond coordination: what an agent may look at, and its question to the person.
 constexpr std::array<std::string_view, 9> open_rows = {"health",          "version",     "list_agents",
                                                        "get_agent",       "read_note",   "list_notes",

@@ -12,8 +12,9 @@ namespace cru::daemon {
 namespace {
 
 /// Left out: what a session's own life needs, which is ours, and what the crew offers itself.
-constexpr std::array<std::string_view, 6> not_offered = {
-    "register_session", "heartbeat", "end_session", "cleanup_dead_agents", "spawn_agent", "get_subagent"};
+constexpr std::array<std::string_view, 7> not_offered = {"register_session",    "heartbeat",   "end_session",
+                                                         "cleanup_dead_agents", "spawn_agent", "get_subagent",
+                                                         "request_approval"};
 
 const api::Operation* find_row(const std::string& name) {
   const auto* row = api::find_operation(name);

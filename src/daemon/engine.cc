@@ -200,6 +200,13 @@ Task<void> end_run(runs::Runs& runs, std::string run_id) {
   if (run && runs::is_active(run->status)) (void)co_await runs.kill(std::move(run_id), {});
 }
 
+/// Without a terminal Claude Code asks by a line of its output, and others nowhere.
+Task<api::OwnDialog> own_dialog_of(runs::Runs& runs, std::string run_id) {
+  auto run = co_await runs.find(std::move(run_id));
+  if (!run || run->pty) co_return api::OwnDialog::at_terminal;
+  co_return run->backend == "claude" ? api::OwnDialog::in_output : api::OwnDialog::none;
+}
+
 /// CRU_GIT_LIMIT_MS is for tests, whose machine may be slower than the end of a session should wait.
 Duration git_limit() {
   const char* own = std::getenv("CRU_GIT_LIMIT_MS");
@@ -313,6 +320,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   api_.set_before([this](const api::Operation& operation) -> Task<void> {
     if (uses_config(operation.name)) co_await refresh_config();
   });
+  inbox_.set_check(check_answer);
   approvals_.set_examine([this](const approvals::Approval& approval, json::object input) {
     return crew_.examine(approval, std::move(input));
   });
@@ -321,6 +329,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   sessions_.when_ended([this] {
     members_.changed();
     inbox_.notify();
+    approvals_.notify();
   });
   // Whoever's program has ended holds nothing any more.
   members_.when_gone([this](std::string member, ProcessIdentity host) {
@@ -355,7 +364,7 @@ void Engine::bind(api::DaemonFacts facts) {
                  [this](const api::Call& call) { return find_caller(members_, call); });
   api::bind_roster(api_, store_, clock);
   api::bind_pairings(api_, pairings_, facts_url);
-  api::bind_questions(api_, runs_, inbox_);
+  api::bind_questions(api_, runs_, inbox_, approvals_);
   api::bind_approvals(api_, approvals_, rules_);
   api::bind_sessions(api_, sessions_, api::badges_of_agents(store_, clock));
   api::bind_locks(api_, locks_);
@@ -366,6 +375,9 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_guardrails(api_, pool_, sessions_, root_, trust_.checks());
   api::bind_teams(api_, teams_);
   api::bind_ask_user(api_, store_, sessions_, inbox_);
+  api::bind_request_approval(
+      api_, {store_, pool_, clock, sessions_, approvals_, root_,
+             [this](std::string run_id) { return own_dialog_of(runs_, std::move(run_id)); }});
   api::bind_definitions(
       api_, registry_, [this]() -> const minds::Settings& { return minds_.settings(); },
       [this](std::string path, std::string text) {
@@ -517,12 +529,15 @@ Task<void> Engine::keep_tidy() {
       auto live = co_await live_.purge(config_.keep_records);
       auto talks = co_await auto_mode_.purge(config_.keep_records);
       auto members = co_await members_.purge(config_.keep_records);
+      auto approvals = co_await approvals_.purge(config_.keep_records);
+      if (!approvals) log_error("purge of approvals failed", approvals.error());
       if (!members) log_error("purge of members failed", members.error());
       if (!sessions || !work) log_error("purge failed", sessions ? work.error() : sessions.error());
       if (!live) log_error("purge of live agents failed", live.error());
       if (!talks) log_error("purge of conversations failed", talks.error());
       more = sessions && work && live &&
-             (*sessions || *work || *live || (members && *members) || (talks && *talks));
+             (*sessions || *work || *live || (members && *members) || (talks && *talks) ||
+              (approvals && *approvals));
     }
     co_await loop_.sleep(1h);
   }

@@ -9,6 +9,7 @@
 #include "api/handlers/crew_handlers.h"
 #include "api/handlers/handlers.h"
 #include "api/handlers/live_handlers.h"
+#include "api/handlers/request_approval_handlers.h"
 #include "api/project.h"
 #include "approvals/approvals_service.h"
 #include "approvals/rules_service.h"

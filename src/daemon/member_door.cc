@@ -71,7 +71,8 @@ Task<Result<api::Call>> identify_member(members::Members& members, const api::Op
       co_return fail(std::move(valid.error()));
   evidence.step = step_of(operation, input);
   bool is_known = evidence.has_name() || !scope_of(evidence).empty();
-  bool only_known = operation.name == "heartbeat" || operation.name == "end_session";
+  bool only_known = operation.name == "heartbeat" || operation.name == "end_session" ||
+                    operation.name == "settle_permissions";
   if (operation.reads_only || only_known) {
     if (!is_known) co_return as_stranger(std::move(call), evidence);
     auto found = co_await members.look_up(evidence);

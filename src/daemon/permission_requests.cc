@@ -2,14 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "approvals/approval_table.h"
 #include "base/text.h"
-#include "crew/proposing.h"
-#include "crew/text_edit.h"
+#include "crew/permission_proposal.h"
 #include "inbox/question_table.h"
-#include "platform/files/files.h"
 #include "platform/files/log.h"
 #include "runs/run_table.h"
 
@@ -20,35 +16,6 @@ using approvals::Approval;
 using approvals::Approvals;
 using approvals::Proposal;
 using approvals::State;
-
-constexpr size_t max_file_bytes = 8u << 20;
-
-/// What Write and Edit of Claude Code would make of their file; none if that cannot be told.
-std::optional<crew::FileChange> planned(const std::string& tool, const json::object& input,
-                                        const std::string& folder) {
-  std::string path(text_or(input, "file_path"));
-  if (path.empty() || path.contains('\0')) return {};
-  if (!path.starts_with('/')) path = folder + "/" + path;
-  std::error_code error;
-  crew::FileChange change{.path = path, .before = {}, .after = {}, .state = {}, .done = {}};
-  if (auto real = std::filesystem::weakly_canonical(path, error); !error) change.path = real.string();
-  if (std::filesystem::exists(change.path, error)) {
-    if (!std::filesystem::is_regular_file(change.path, error)) return {};
-    auto before = read_file(change.path, max_file_bytes);
-    if (!before) return {};
-    change.before = *std::move(before);
-  }
-  if (tool == "Write") {
-    change.after = text_or(input, "content");
-    return change;
-  }
-  if (!change.before) return {};
-  auto edited = crew::edit_text(*change.before, text_or(input, "old_string"), text_or(input, "new_string"),
-                                bool_or(input, "replace_all"));
-  if (!edited) return {};
-  change.after = std::move(edited->text);
-  return change;
-}
 
 /// The text of a decision as the program's question takes it.
 std::string answer_of(const Approval& approval) {
@@ -76,47 +43,48 @@ Result<> close_with_question(Tx& tx, const std::string& id, const Moment& at) {
     (void)Approvals::take(tx, *std::move(approval), approvals::Deny{reason}, at);
     return {};
   }
-  auto digest = approval->digest;
-  auto given = Approvals::take(tx, *approval, approvals::Approve{.confirm = id}, at);
-  if (given)
-    (void)Approvals::take(tx, *std::move(given), approvals::Use{digest}, at);
-  else
-    (void)Approvals::take(tx, *std::move(approval), approvals::Withdraw{"it was allowed as a question"}, at);
+  // Of an older daemon, which let whoever answered the question allow it: nothing of this is a decision here.
+  (void)Approvals::take(tx, *std::move(approval), approvals::Withdraw{"it was allowed as a question"}, at);
   return {};
 }
 
 }  // namespace
 
-Proposal propose_permission(const std::string& reply_context, const std::string& prompt,
-                            const std::string& folder) {
-  auto parsed = parse_json(reply_context);
-  const auto* context = parsed ? parsed->if_object() : nullptr;
-  const auto* given = context ? object_at(*context, "input") : nullptr;
-  std::string tool(context ? text_or(*context, "tool") : "");
-  json::object input = given ? *given : json::object{{"prompt", prompt}};
-  if (tool.empty()) tool = "permission";
-  if (tool == "Write" || tool == "Edit")
-    if (auto change = planned(tool, input, folder)) {
-      auto proposal = crew::propose_change(tool, input, *change, folder);
-      if (tool == "Edit") proposal.what = "edit " + change->path;
-      return proposal;
-    }
-  Proposal proposal = crew::propose_call(tool, input, folder, false);
-  if (auto command = text_or(input, "command"); !command.empty()) {
-    proposal.preview = approvals::shown("command", fmt::format("in {}\n$ {}\n", folder, command));
-    proposal.what = "run " + truncate(first_line(command), 160);
-    proposal.impact = "The program runs a shell command.";
-    proposal.undo_why = "nobody knows what the command does";
-  } else {
-    proposal.impact = fmt::format("The program uses its tool {}.", tool);
-  }
-  return proposal;
+Result<> check_answer(Reader& reader, const inbox::Question& answered) {
+  if (answered.kind != inbox::Kind::permission || answered.response != "allow") return {};
+  auto approval = approvals::find_of_use(reader, answered.run_uid, answered.id);
+  if (approval && approval->state == State::approved && approval->used_at) return {};
+  auto id = approval ? approval->id : std::string("ID");
+  return fail(Code::conflict, fmt::format("question {} is allowed by its approval, {}", answered.id, id),
+              "answer", fmt::format("see: cru approvals show {}", id));
 }
+
+namespace {
+
+/// Who asks and what for; of the proposal only the folder.
+approvals::Request request_of(Reader& reader, const inbox::Question& question) {
+  approvals::Request request{.thread = question.run_uid,
+                             .use = question.id,
+                             .task_id = question.task_id,
+                             .member = question.member,
+                             .agent = question.task_id,
+                             .chain = {"user", question.task_id},
+                             .via = approvals::Via::question};
+  if (auto run = runs::find(reader, question.task_id)) {
+    request.proposal.folder = run->worktree;
+    request.task = first_line(run->task);
+    if (request.member.empty()) request.member = run->member;
+  }
+  crew::name_asker(reader, question.task_id, request);
+  return request;
+}
+
+}  // namespace
 
 struct PermissionRequests::Asked {
   inbox::Question question;
   std::optional<Approval> approval;  ///< the newest for it
-  std::string folder, task;
+  approvals::Request request;        ///< for one that is to be asked for
 };
 
 Task<void> PermissionRequests::follow() {
@@ -145,14 +113,14 @@ Task<Result<>> PermissionRequests::keep_in_step() {
     Now found;
     for (auto& question : inbox::list(reader, "", true)) {
       if (question.kind != inbox::Kind::permission) continue;
-      Asked asked{.question = std::move(question), .approval = {}, .folder = {}, .task = {}};
+      Asked asked{.question = std::move(question), .approval = {}, .request = {}};
       asked.approval = approvals::find_of_use(reader, asked.question.run_uid, asked.question.id);
-      if (auto run = runs::find(reader, asked.question.task_id))
-        asked.folder = run->worktree, asked.task = run->task;
+      asked.request = request_of(reader, asked.question);
+      if (asked.approval) asked.request.replaces = asked.approval->id;
       found.asked.push_back(std::move(asked));
     }
     for (const auto& approval : approvals::list(reader, true)) {
-      if (approval.request.checked_at_execution) continue;
+      if (approval.request.via != approvals::Via::question) continue;
       auto question = inbox::find(reader, approval.request.use);
       if (!question || question->status != inbox::Status::pending) found.open.push_back(approval.id);
     }
@@ -179,8 +147,13 @@ Task<Result<>> PermissionRequests::carry(Asked asked) {
   if (is_new || is_given) {
     auto proposal =
         co_await pool_.run([context = asked.question.reply_context, prompt = asked.question.prompt,
-                            folder = asked.folder] { return propose_permission(context, prompt, folder); });
-    if (is_new) co_return co_await ask(std::move(asked), std::move(proposal));
+                            folder = asked.request.proposal.folder] {
+          return crew::propose_permission_of_run(context, prompt, folder);
+        });
+    if (is_new) {
+      asked.request.proposal = std::move(proposal);
+      co_return co_await ask(std::move(asked.request));
+    }
     // Checked when it is answered: what happens then is the program's.
     approvals::Input next = approvals::Use{asked.approval->digest};
     bool is_same = digest_of(proposal) == asked.approval->digest;
@@ -196,21 +169,7 @@ Task<Result<>> PermissionRequests::carry(Asked asked) {
   co_return Result<>();
 }
 
-Task<Result<>> PermissionRequests::ask(Asked asked, Proposal proposal) {
-  const auto& question = asked.question;
-  approvals::Request request{.thread = question.run_uid,
-                             .use = question.id,
-                             .chat_id = {},
-                             .task_id = question.task_id,
-                             .member = question.member,
-                             .agent = question.task_id,
-                             .chain = {"user", question.task_id},
-                             .task = std::string(first_line(asked.task)),
-                             .reason = {},
-                             .schema = {},
-                             .proposal = std::move(proposal),
-                             .checked_at_execution = false,
-                             .replaces = asked.approval ? asked.approval->id : std::string()};
+Task<Result<>> PermissionRequests::ask(approvals::Request request) {
   request = on_terms(approvals_.policy(), std::move(request));
   auto ruling = co_await approvals_.ruling_on(request);
   auto done = co_await store_.write([request, ruling, at = approvals_.now()](Tx& tx) -> Result<> {

@@ -10,6 +10,11 @@
 
 namespace cru::daemon {
 
+/// Whether a question may have the answer that it has now: what a program asks permission for is allowed only
+/// by its approval, once that was given and looked at again, whichever door the answer came by. Errors:
+/// conflict, naming the approval.
+Result<> check_answer(Reader& reader, const inbox::Question& answered);
+
 class PermissionRequests {
  public:
   PermissionRequests(Loop& loop, Store& store, Pool& pool, approvals::Approvals& approvals, runs::Runs& runs)
@@ -22,7 +27,7 @@ class PermissionRequests {
   struct Asked;
   Task<Result<>> keep_in_step();
   Task<Result<>> carry(Asked asked);
-  Task<Result<>> ask(Asked asked, approvals::Proposal proposal);
+  Task<Result<>> ask(approvals::Request request);
   Task<void> answer(std::string question, std::string text);
 
   Loop& loop_;
@@ -32,9 +37,5 @@ class PermissionRequests {
   runs::Runs& runs_;
   std::set<std::string> answering_;  ///< questions whose answer is under way
 };
-
-/// What the program's tool would do, as far as that can be told from outside. Blocks: for the pool.
-approvals::Proposal propose_permission(const std::string& reply_context, const std::string& prompt,
-                                       const std::string& folder);
 
 }  // namespace cru::daemon

@@ -81,11 +81,13 @@ Task<Result<Question>> Inbox::wait_for_delivery(std::string id, Duration limit) 
 }
 
 Task<Result<Question>> Inbox::answer(std::string id, std::vector<std::string> texts, FreeText free_text) {
-  auto answered = co_await store_.write([id, texts, free_text](Tx& tx) -> Result<Question> {
+  auto answered = co_await store_.write([id, texts, free_text, check = check_](Tx& tx) -> Result<Question> {
     auto found = find_or_fail(tx, id);
     if (!found) return found;
     auto decided = inbox::answer(*std::move(found), texts, tx.now(), free_text);
     if (!decided) return decided;
+    if (check)
+      if (auto allowed = check(tx, *decided); !allowed) return fail(std::move(allowed.error()));
     update(tx, *decided);
     tx.emit({"question.answered", decided->task_id, to_json(*decided)});
     return decided;

@@ -1,6 +1,8 @@
 #pragma once
 /// Inbox: asks, waits for and records answers. Delivering an answer to the
 /// agent is the runs' business; it reports the outcome back here.
+#include <functional>
+
 #include "inbox/question.h"
 #include "platform/loop/loop.h"
 #include "store/store.h"
@@ -32,6 +34,10 @@ class Inbox {
   Task<Result<std::vector<Question>>> undelivered();
   /// The question once the agent has its answer, or as it is when `limit` has passed.
   Task<Result<Question>> wait_for_delivery(std::string id, Duration limit);
+  /// Asked in the transaction of each answer, with the question as it would be then; an error refuses the
+  /// answer. Set while the daemon is wired: the store's thread calls it.
+  using Check = std::function<Result<>(Reader& reader, const Question& answered)>;
+  void set_check(Check check) { check_ = std::move(check); }
   /// Something about questions changed outside this service's own calls (a run's transaction).
   void notify() {
     ++version_;
@@ -43,6 +49,7 @@ class Inbox {
   Task<Result<Question>> wait_until(std::string id, Duration limit, bool (*done)(const Question&));
   Loop& loop_;
   Store& store_;
+  Check check_;
   Signal changed_;
   uint64_t version_ = 0;  ///< tells a change that came while a question was being read
 };

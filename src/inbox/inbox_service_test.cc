@@ -214,5 +214,17 @@ TEST_F(InboxTest, ListsOldestFirst) {
   EXPECT_EQ(listed("", false), "z a other ");
 }
 
+TEST_F(InboxTest, AnAnswerThatTheCheckRefusesIsNone) {
+  inbox.set_check([](Reader&, const Question& answered) -> Result<> {
+    if (answered.response == "c") return fail(Code::conflict, "not this one", "answer");
+    return {};
+  });
+  ASSERT_TRUE(ask(a_question("q1")));
+  EXPECT_EQ(answer("q1", "C").error().message, "not this one") << "as it would be recorded";
+  EXPECT_EQ(find("q1")->status, Status::pending);
+  EXPECT_EQ(events(), (Types{"agent.question"}));
+  EXPECT_TRUE(answer("q1", "1"));
+}
+
 }  // namespace
 }  // namespace cru::inbox

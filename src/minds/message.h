@@ -41,6 +41,8 @@ struct Abilities {
   bool is_confined = false;        ///< a jail is around it, whatever its own tools are told
   std::vector<std::string> tools;  ///< of the definition, in its program's words; empty: as the rest says
   std::vector<std::string> disallowed_tools;
+  /// Tools that it must ask for each time, by Claude Code's rules; others cannot be told.
+  std::vector<std::string> asks_for = {};
   std::string tools_url = {};  ///< our MCP server over HTTP, where it cannot be had otherwise
 };
 

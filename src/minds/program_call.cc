@@ -33,6 +33,11 @@ Words claude_words(const Request& request, const std::string& cru) {
     if (!value.empty()) words.insert(words.end(), {flag, value});
   };
   add("--disallowedTools", fmt::format("{}", fmt::join(claude_disallowed(request.abilities), ",")));
+  // Of its own rules deny goes over ask, and ask over allow.
+  if (!request.abilities.asks_for.empty())
+    add("--settings",
+        to_text(json::object{
+            {"permissions", json::object{{"ask", json::value_from(request.abilities.asks_for)}}}}));
   add("--model", request.model.id);
   add("--system-prompt", request.system);
   add("--resume", request.resume);

@@ -59,6 +59,10 @@ bool may_use_shell(const Abilities& abilities) {
 }
 
 Result<> check_rights(const Provider& provider, const Abilities& abilities) {
+  if (!abilities.asks_for.empty() && provider.kind != ProviderKind::claude)
+    return fail(mind_failure("not_configured",
+                             fmt::format("{} cannot be made to ask before it uses its tools", provider.name),
+                             "use a model of an API or of claude"));
   // Of any command we know nothing: there is no flag by which it could do less, but the kernel holds it.
   if (provider.kind != ProviderKind::command || may_use_shell(abilities)) return {};
   Words missing;
@@ -94,8 +98,9 @@ Words claude_allowed(const Abilities& abilities) {
     for (const auto& rule : abilities.tools)
       if (!has(no, tool_of(rule)) && !has(rules, rule)) rules.push_back(rule);
   }
-  // Asking is the person's to answer, never allowed beforehand.
+  // Asking is the person's to answer, never allowed beforehand; nor is what must be asked for.
   std::erase(rules, "AskUserQuestion");
+  std::erase_if(rules, [&](const std::string& rule) { return has(abilities.asks_for, tool_of(rule)); });
   return rules;
 }
 

@@ -30,7 +30,7 @@ Task<Result<inbox::Question>> Runs::answer(std::string question_id, std::vector<
   co_return co_await deliver(*std::move(answered));
 }
 
-Task<Result<inbox::Question>> Runs::respond(std::string task_id, std::string text) {
+Task<Result<inbox::Question>> Runs::first_question(std::string task_id) {
   auto running = co_await find_running(task_id);
   if (!running) co_return fail(std::move(running.error()));
   auto pending = co_await inbox_.list(task_id, true);
@@ -38,7 +38,7 @@ Task<Result<inbox::Question>> Runs::respond(std::string task_id, std::string tex
   if (pending->empty())
     co_return fail(Code::not_found, fmt::format("run {} has no pending question", task_id), "id",
                    fmt::format("to write to its standard input: cru send {} TEXT", task_id));
-  co_return co_await answer(pending->front().id, std::vector{std::move(text)});
+  co_return std::move(pending->front());
 }
 
 Task<Result<inbox::Question>> Runs::deliver(inbox::Question question) {

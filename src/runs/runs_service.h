@@ -141,8 +141,8 @@ class Runs {
   /// Records the answer, then delivers it: the reply says whether the agent has it.
   Task<Result<inbox::Question>> answer(std::string question_id, std::vector<std::string> texts,
                                        inbox::FreeText free_text = inbox::FreeText::allowed);
-  /// Answers the run's oldest pending question. Errors: not_found when there is none.
-  Task<Result<inbox::Question>> respond(std::string task_id, std::string text);
+  /// The oldest question that the run has open. Errors: not_found when there is none.
+  Task<Result<inbox::Question>> first_question(std::string task_id);
 
   /// Looks whether the files of runs that have ended have all the lines that their records tell of, and tells
   /// the trouble where they do not. Of the newest 1,000 runs.

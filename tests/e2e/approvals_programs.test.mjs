@@ -1,8 +1,10 @@
 // What Claude Code asks permission for in a run is an approval: decided there or as a question, once, and handed to the program.
 import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { here, Project, waitFor } from "./harness.mjs";
+import { Crew } from "./harness/crew.mjs";
 
 const pending = async (project) => (await project.get("/approvals?pending=true")).json.approvals;
 
@@ -46,7 +48,32 @@ test("a denial reaches the program with its reason, through kill -9", async (t) 
   assert.equal((await project.get("/approvals")).json.approvals.length, 1);
 });
 
-test("whoever answers it as a question has decided the approval", async (t) => {
+test("to allow it as a question is to approve it: what cannot be undone needs its id, at every door", async (t) => {
+  const { project, approval, question } = await asking(t);
+  const verb = await project.cru("questions", "answer", question.id, "allow");
+  assert.notEqual(verb.code, 0);
+  assert.match(verb.stdout + verb.stderr, new RegExp(`cannot be undone[^]*cru approvals approve ${approval.id} --confirm ${approval.id}`));
+  for (const [path, body] of [[`/questions/${question.id}/answer`, { answer: "allow" }], [`/questions/${question.id}/answer`, { answers: ["1"] }], ["/agents/cc/respond", { response: "ALLOW" }]]) {
+    const { status, text } = await project.post(path, body);
+    assert.equal(status, 400, text);
+    assert.match(text, /cannot be undone/);
+  }
+  assert.equal(await status(project, approval), "pending");
+  assert.equal((await project.questions(`?task_id=cc&pending=true`)).length, 1, "nothing was answered");
+  assert.equal((await project.cru("approvals", "approve", approval.id, "--confirm", approval.id)).code, 0);
+  assert.equal((await answered(project)).behavior, "allow");
+});
+
+test("what can be undone is allowed as a question, and that decides the approval", async (t) => {
+  const { project, approval, question } = await asking(t, { user_config: "approvals: {rules: [{action: Bash, can_be_undone: true}]}\n" });
+  const { code, stdout, stderr } = await project.cru("questions", "answer", question.id, "allow");
+  assert.equal(code, 0, stdout + stderr);
+  assert.equal((await answered(project)).behavior, "allow");
+  const over = (await project.get(`/approvals/${approval.id}`)).json;
+  assert.deepEqual([over.status, over.decided_by, typeof over.used_at], ["approved", "person", "string"]);
+});
+
+test("whoever denies it as a question has decided the approval", async (t) => {
   const { project, approval, question } = await asking(t);
   assert.equal((await project.answer(question.id, "deny: not so")).json.delivered, true);
   await waitFor(async () => (await status(project, approval)) === "denied", { what: "the approval follows" });
@@ -64,4 +91,49 @@ test("the end of the run withdraws it, and a timeout is told as one", async (t) 
   assert.equal(behavior, "deny");
   assert.match(message, /^expired: nobody answered within/);
   assert.equal(await status(other, late), "expired");
+});
+
+/// A chat with an agent that thinks with the stand-in for claude and does these steps.
+async function careful(t, steps, requires_approval = ["FilesystemWrite"]) {
+  const crew = await Crew.started({ standin: { replies: [{ when: "do it", steps }] }, models: { sonnet: { provider: "claude", id: "model-1" } },
+    agents: { careful: { permissions: ["FilesystemRead", "FilesystemWrite", "NetworkAccess", "ProcessSpawn", "DatabaseWrite"], requires_approval, prompt: "You are careful." } } }, t);
+  const chat = await crew.chat({ agent: "careful", message: "do it", permissions: ["all"] }, { wait: false });
+  const next = async (...than) => {
+    const one = await waitFor(async () => (await pending(crew)).find(({ id }) => !than.includes(id)), { what: "an approval waits" });
+    return (await crew.get(`/approvals/${one.id}`)).json;
+  };
+  return { crew, chat, next };
+}
+
+test("an agent whose mind is claude asks for what its definition names, and for nothing else", async (t) => {
+  const { crew, chat, next } = await careful(t, [
+    { tool: "Read", input: { file_path: "README.md" } }, { call: "acquire_lock", input: { file_path: "a" } },
+    { tool: "Write", input: { file_path: "made.txt", content: "made\n" } }, { tool: "Bash", input: { command: "touch ran.txt" } }, { say: "Done: {{result}}" }]);
+  const write = await next();
+  assert.deepEqual([write.tool, write.agent, write.parent_chain, write.chat_id, write.via, write.checked], ["Write", "careful", ["user", "careful"], chat.id, "question", "at answer"]);
+  for (const [path, body] of [["approve", { set: { content: "other" } }], ["ask", { question: "why?" }]]) {
+    const refused = await crew.post(`/approvals/${write.id}/${path}`, body);
+    assert.ok(refused.status === 400 || refused.status === 409, refused.text);
+    assert.match(refused.text, /cannot be (changed|asked)/);
+  }
+  assert.equal((await crew.post(`/approvals/${write.id}/approve`)).status, 200);
+  const shell = await next(write.id);
+  assert.equal(shell.tool, "Bash", "a shell could write, too");
+  assert.equal(readFileSync(crew.path("made.txt"), "utf8"), "made\n");
+  assert.equal((await crew.post(`/approvals/${shell.id}/deny`, { reason: "not today" })).status, 200);
+  await chat.idle();
+  assert.match(await chat.answer(), /^Done: not today/);
+  assert.ok(!existsSync(crew.path("ran.txt")));
+  assert.deepEqual((await crew.get("/approvals")).json.approvals.map(({ tool, status }) => [tool, status]), [["Write", "approved"], ["Bash", "denied"]]);
+});
+
+test("of our own tools too, and what is not decided in time is not done", async (t) => {
+  const { crew, chat, next } = await careful(t, [{ call: "acquire_lock", input: { file_path: "a" } }, { say: "Done: {{result}}" }], ["DatabaseWrite"]);
+  const lock = await next();
+  assert.equal(lock.tool, "mcp__cru__acquire_lock");
+  assert.deepEqual((await crew.get("/locks")).json.result, []);
+  assert.equal((await crew.post(`/approvals/${lock.id}/deny`)).status, 200);
+  await chat.idle();
+  assert.match(await chat.answer(), /^Done: denied by a person/);
+  assert.deepEqual((await crew.get("/locks")).json.result, []);
 });

@@ -49,7 +49,7 @@ test("install, status and doctor say that Codex waits for a person's trust", asy
   assert.match(await ok(project, "hooks", "install", "--codex"), /not trusted them yet.*Trust all and continue.*\/hooks/s);
   assert.match(await ok(project, "hooks", "status"), /not trusted them yet/);
   const { status, message, fix } = await doctor(project);
-  assert.deepEqual([status, /6 of cru's 6 hooks/.test(message), /Hooks need review/.test(fix)], ["warn", true, true]);
+  assert.deepEqual([status, /7 of cru's 7 hooks/.test(message), /Hooks need review/.test(fix)], ["warn", true, true]);
   put(project, `${read(project)}[features]\nhooks = false\n`);
   assert.match((await doctor(project)).message, /turned off/);
 });

@@ -1,13 +1,12 @@
 // What people read about members: the badge by what hooks tell, the README's sample, names that cannot be, terminals that
 // outlived their agent, and whose handoff it is.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Project, waitFor } from "./harness.mjs";
 import { repository } from "./harness/basics.mjs";
-import { Claude, hostedProject } from "./harness/hosts.mjs";
+import { Claude, claudeThatSays, hostedProject } from "./harness/hosts.mjs";
 import { stdioClient, use } from "./harness/mcp.mjs";
 import { with_cru } from "./harness/standin.mjs";
 
@@ -49,34 +48,34 @@ test("the badge of a Claude is what its hooks say, across a restart too", async 
   assert.equal(rowsOf(await ok(project, "crew"))[0].BADGE, "idle");
 });
 
-/// A folder for PATH with a `claude` that says this of its version.
-function claudeThatSays(t, version) {
-  const folder = mkdtempSync(join(tmpdir(), "cru-e2e-claude-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  writeFileSync(join(folder, "claude"), `#!/bin/sh\necho '${version} (Claude Code)'\n`, { mode: 0o755 });
-  return folder;
-}
-
 test("a Claude that waits for its user needs you, its subagents are shown, and so is a turn that failed", async (t) => {
   const project = await hostedProject(t, { bin: [claudeThatSays(t, "2.1.197"), ...with_cru.bin] });
   const claude = await Claude.started(project);
   const permission = { tool_name: "Bash", tool_input: { command: "rm -r build" }, permission_suggestions: [] };
-  const asks = "permission to use Bash: rm -r build";
+  const asks = "asked: approval A-1: run rm -r build", doing = "permission to use Bash: rm -r build";
   const steps = [
     ["UserPromptSubmit", { prompt: "mend it" }, ["thinking", "working on a prompt", null]],
     ["SubagentStart", { agent_id: "a1", agent_type: "Explore" }, ["using a tool", "subagent Explore", "subagent Explore"]],
     ["SubagentStop", { agent_id: "a1", agent_type: "Explore", stop_hook_active: false, agent_transcript_path: "/t" }, ["thinking", "after subagent Explore", "subagent Explore"]],
-    ["PermissionRequest", permission, ["needs you", asks, asks]],
-    ["Notification", { message: "Claude needs your permission to use Bash", notification_type: "permission_prompt" }, ["needs you", asks, asks]],
+    ["PermissionRequest", permission, ["needs you", asks, doing]],
+    ["Notification", { message: "Claude needs your permission to use Bash", notification_type: "permission_prompt" }, ["needs you", asks, doing]],
     ["PostToolUse", { tool_name: "Bash", tool_input: permission.tool_input, tool_use_id: "toolu_1" }, ["thinking", "after Bash", "Bash"]],
     ["StopFailure", { error: "rate_limit", last_assistant_message: "API Error: 429" }, ["failed", "rate_limit: API Error: 429", "rate_limit: API Error: 429"]],
     ["Notification", { message: "Claude is waiting for your input", notification_type: "idle_prompt" }, ["idle", "waiting for a prompt", null]],
   ];
+  const waiting = [];
   for (const [event, input, badge] of steps) {
-    assert.deepEqual(await claude.fire(claude.session, event, input), {}, `${event}: its host decides`);
+    const fired = claude.fire(claude.session, event, input);
+    // One that asks for permission waits for it; what follows says that the user has answered in Claude Code itself.
+    if (event === "PermissionRequest") {
+      waiting.push(fired);
+      await waitFor(async () => (await project.get("/approvals?pending=true")).json.approvals.length === 1, { what: "it waits" });
+    } else {
+      assert.deepEqual(await fired, {}, `${event}: its host decides`);
+    }
     assert.deepEqual(await badgeOf(project, "claude-1"), badge, event);
   }
-  assert.deepEqual(await project.questions(), [], "what it asks at its own terminal is not in the inbox");
+  assert.deepEqual(await Promise.all(waiting), [{}], "its host decides");
 });
 
 test("an older Claude, or one that is not found, gets no hook that it does not know", async (t) => {

@@ -77,7 +77,7 @@ test("a program is offered the tools that its agent may use, and no others", asy
     const { tools } = lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line)).find(({ subtype }) => subtype === "init");
     return tools.filter((name) => name.startsWith("mcp__cru__")).map((name) => name.slice(10)).sort();
   };
-  const least = ["ask_user", "get_agent", "get_subagent", "heartbeat", "list_agents", "list_notes", "read_note", "register_session", "semantic_search", "spawn_agent"];
+  const least = ["ask_user", "get_agent", "get_subagent", "heartbeat", "list_agents", "list_notes", "read_note", "register_session", "request_approval", "semantic_search", "spawn_agent"];
   const reading = ["check_guardrails", "check_locks", "discover_agents", "list_crew", "list_work", "read_handoff", "recall", "why_work"];
   const writing = all_tools.filter((name) => !least.includes(name) && !reading.includes(name) && !live_tools.includes(name));
   assert.deepEqual(await offered("part one"), least);

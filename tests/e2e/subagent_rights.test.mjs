@@ -147,15 +147,15 @@ test("SA-27: the depth error is the same for an agent whose definition lists its
   }
 });
 
-test("an agent that requires approvals is refused where nobody could hold its tools back: as a program, and as a live agent", async (t) => {
+test("an agent that requires approvals is refused where nobody could hold its tools back: as a program that cannot be made to ask, and as a live agent", async (t) => {
   const { crew } = await cast(t, { careful: { text: report("never") } }, { agents: { careful: { permissions: ["FilesystemRead"], requires_approval: ["FilesystemWrite"] } },
-    models: { sonnet: served(), program: { provider: "claude" } }, standin: {} });
+    models: { sonnet: served(), program: { provider: "codex" } }, standin: {} });
   const live = await crew.post("/live", { definition: "careful" });
   assert.deepEqual([live.status, codeOf(live.json)], [403, "forbidden"], live.text);
   const chat = await crew.post("/chats", { agent: "careful", model: "program", message: "hello" });
   assert.deepEqual([chat.status, codeOf(chat.json)], [403, "forbidden"], chat.text);
-  assert.match(chat.text, /agent careful requires approval for FilesystemWrite, and claude uses tools of its own/);
-  assert.deepEqual(crew.starts("claude"), [], "it has never begun");
+  assert.match(chat.text, /agent careful requires approval for FilesystemWrite, and codex uses tools of its own/);
+  assert.deepEqual(crew.starts("codex"), [], "it has never begun");
 });
 
 test("SA-58: every spawn has a trace id of its own, in its file, its events and the metadata", async (t) => {

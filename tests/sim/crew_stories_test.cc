@@ -80,7 +80,7 @@ class Turn {
     daemon_.emplace(loop_, world_, random_, *std::move(opened), root_.path(), made_, max_concurrent);
     daemon_->store->failures = 0;
     api_.emplace(*daemon_->store);
-    api::bind_questions(*api_, daemon_->runs, daemon_->inbox);
+    api::bind_questions(*api_, daemon_->runs, daemon_->inbox, daemon_->approvals);
   }
   ~Turn() { loop_.drop_tasks(); }
 

@@ -34,7 +34,7 @@ std::function<Task<Result<>>(json::object& reply)> badges_of_agents(Store& store
 void bind_pairings(Api& api, pairings::Pairings& pairings, std::string url);
 /// The inbox is a person's; an agent reads what it asked itself.
 bool may_read(const Call& call, const inbox::Question& question);
-void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox);
+void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox, approvals::Approvals& approvals);
 /// Approvals are a person's alone, to read and to decide, and so are the rules about them.
 void bind_approvals(Api& api, approvals::Approvals& approvals, approvals::RuleBook& rules);
 

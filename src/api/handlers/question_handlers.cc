@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "api/handlers/handlers.h"
 
 namespace cru::api {
@@ -63,18 +65,63 @@ bool is_answered_with(inbox::Question question, const std::vector<std::string>& 
   return same && same->response == known;
 }
 
+/// Answering as a person does: what these rows share.
+struct AnswerRooms {
+  runs::Runs& runs;
+  inbox::Inbox& inbox;
+  approvals::Approvals& approvals;
+};
+
+/// To allow what a program asks permission for is to approve it, with all that an approval needs: what cannot
+/// be undone is not allowed without its id. The approval then answers the question itself.
+Task<Result<inbox::Question>> allow(AnswerRooms rooms, inbox::Question question) {
+  constexpr Duration patience = 10s;
+  auto approval = co_await rooms.approvals.wait_for_use(question.run_uid, question.id, patience);
+  if (!approval) co_return fail(std::move(approval.error()));
+  if (!*approval)
+    co_return fail(Code::conflict, "what it would do has not been looked at yet", "answer",
+                   "try again in a moment");
+  auto id = (*approval)->id;
+  if (is_open((*approval)->state)) {
+    auto given = co_await rooms.approvals.approve(id, {}, {});
+    if (!given) {
+      given.error().field = "answer";
+      co_return fail(std::move(given.error()));
+    }
+  }
+  auto answered = co_await rooms.inbox.wait_for_answer(question.id, patience);
+  if (answered && answered->status == inbox::Status::pending)
+    co_return fail(Code::conflict, fmt::format("approval {} was given, and does not hold any more", id),
+                   "answer", "see what is asked for now: cru approvals list");
+  if (!answered) co_return answered;
+  co_return co_await rooms.inbox.wait_for_delivery(answered->id, patience);
+}
+
+/// The answer, by the way that it takes.
+Task<Result<inbox::Question>> give(AnswerRooms rooms, std::string id, std::vector<std::string> texts,
+                                   inbox::FreeText free_text) {
+  auto question = co_await rooms.inbox.find(id);
+  if (!question) co_return question;
+  if (question->kind == inbox::Kind::permission && question->status == inbox::Status::pending) {
+    auto decided = inbox::answer(*question, texts, {}, free_text);
+    if (!decided) co_return decided;
+    if (decided->response == "allow") co_return co_await allow(rooms, *std::move(question));
+  }
+  co_return co_await rooms.runs.answer(std::move(id), std::move(texts), free_text);
+}
+
 /// A repeated request whose first reply was lost finds its own words there.
-Task<Result<Reply>> answer_question(runs::Runs& runs, inbox::Inbox& inbox, Once once, std::string id,
+Task<Result<Reply>> answer_question(AnswerRooms rooms, Once once, std::string id,
                                     std::vector<std::string> texts, inbox::FreeText free_text) {
   if (texts.empty())
     co_return fail(Code::invalid_argument, "answer is required", "answer",
                    "several questions that are asked at once take a list, answers");
   if (once.is_repeat) {
-    auto known = co_await inbox.find(id);
+    auto known = co_await rooms.inbox.find(id);
     if (known && is_answered_with(*known, texts, free_text))
-      co_return describe_answer(co_await inbox.wait_for_delivery(std::move(id), 2s));
+      co_return describe_answer(co_await rooms.inbox.wait_for_delivery(std::move(id), 2s));
   }
-  co_return describe_answer(co_await runs.answer(std::move(id), std::move(texts), free_text));
+  co_return describe_answer(co_await give(rooms, std::move(id), std::move(texts), free_text));
 }
 
 std::vector<std::string> texts_in(const json::object& in, std::string_view field) {
@@ -84,8 +131,12 @@ std::vector<std::string> texts_in(const json::object& in, std::string_view field
   return texts;
 }
 
-Task<Result<Reply>> respond(runs::Runs& runs, std::string id, std::string response) {
-  co_return describe_answer(co_await runs.respond(std::move(id), std::move(response)));
+/// To the first question that the run has open.
+Task<Result<Reply>> respond(AnswerRooms rooms, std::string run_id, std::string response) {
+  auto question = co_await rooms.runs.first_question(std::move(run_id));
+  if (!question) co_return fail(std::move(question.error()));
+  co_return describe_answer(
+      co_await give(rooms, question->id, {std::move(response)}, inbox::FreeText::allowed));
 }
 
 Task<Result<Reply>> ask(runs::Runs& runs, std::string key, std::string task_id, std::string prompt,
@@ -100,7 +151,8 @@ Task<Result<Reply>> ask(runs::Runs& runs, std::string key, std::string task_id, 
 
 }  // namespace
 
-void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox) {
+void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox, approvals::Approvals& approvals) {
+  AnswerRooms rooms{runs, inbox, approvals};
   api.bind("list_questions", [&inbox](const Call& call, const json::object& in) {
     return list_questions(inbox, call, text(in, "task_id"), bool_or(in, "pending"));
   });
@@ -109,15 +161,15 @@ void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox) {
   });
   api.bind(
       "answer_question",
-      [&runs, &inbox](const Call& call, const json::object& in) {
+      [rooms](const Call& call, const json::object& in) {
         auto free_text = bool_or(in, "only_options") ? inbox::FreeText::refused : inbox::FreeText::allowed;
         auto texts = texts_in(in, "answers");
         if (in.contains("answer")) texts.insert(texts.begin(), text(in, "answer"));
-        return answer_question(runs, inbox, call.once, text(in, "id"), std::move(texts), free_text);
+        return answer_question(rooms, call.once, text(in, "id"), std::move(texts), free_text);
       },
       AfterCrash::finds_out);
-  api.bind("respond", [&runs](const Call&, const json::object& in) {
-    return respond(runs, text(in, "id"), text(in, "response"));
+  api.bind("respond", [rooms](const Call&, const json::object& in) {
+    return respond(rooms, text(in, "id"), text(in, "response"));
   });
   api.bind("ask", [&runs](const Call& call, const json::object& in) {
     // An agent asks for itself, whatever it says.

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "edges/hooks/codex_found.h"
 #include "edges/hooks/entries.h"
+#include "edges/hooks/hook_permission.h"
 #include "edges/hooks/json_text.h"
 #include "edges/hooks/toml_edit.h"
 
@@ -36,16 +37,20 @@ constexpr std::array<std::string_view, 6> own_comments = {old_marks[0], old_mark
 
 struct CodexEvent {
   std::string_view name, verb, matcher;
-  int timeout;
+  int64_t timeout;
+  std::string_view status = {};  ///< what Codex shows while the hook runs
 };
 // SessionEnd is there since the summer of 2026; an older Codex takes no notice of it. Codex cuts it at 3 s.
-constexpr std::array<CodexEvent, 6> codex_events = {
+// A permission is asked for before Codex shows its own dialog, which waits meanwhile.
+constexpr std::array<CodexEvent, 7> codex_events = {
     {{"SessionStart", "session-start", "", 5},
      {"SessionEnd", "session-end", "", 3},
      {"UserPromptSubmit", "user-prompt-submit", "", 2},
      {"PreToolUse", "pre-tool-use", "^(Bash|apply_patch)$", 2},
      {"PostToolUse", "post-tool-use", "", 2},
-     {"Stop", "stop", "", 2}}};
+     {"Stop", "stop", "", 2},
+     {"PermissionRequest", "permission-request", "", permission_timeout_seconds,
+      "waiting for your approval, see: cru approvals"}}};
 
 /// Codex gives its servers HOME, PATH, USER and the like, and what is named here. Who we speak for
 /// (edges/identity.h), then the project, and what a daemon that we start reads.
@@ -63,8 +68,9 @@ std::string command_for(const CodexEvent& event, const Installation& installatio
 }
 
 std::string handlers_for(const CodexEvent& event, const Installation& installation) {
-  return fmt::format("[{{ type = \"command\", command = {}, timeout = {} }}]",
-                     toml_text(command_for(event, installation)), event.timeout);
+  auto status = event.status.empty() ? "" : fmt::format(", statusMessage = {}", toml_text(event.status));
+  return fmt::format("[{{ type = \"command\", command = {}, timeout = {}{} }}]",
+                     toml_text(command_for(event, installation)), event.timeout, status);
 }
 
 std::string group_for(const CodexEvent& event, const Installation& installation) {

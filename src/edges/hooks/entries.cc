@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "edges/hooks/hook_permission.h"
 #include "edges/hooks/json_edit.h"
 
 namespace cru::hooks {
@@ -27,7 +28,7 @@ constexpr std::array<ClaudeEvent, 11> claude_events = {
      {"Notification", "notification", "", 2, {1, 0, 41}},
      {"SubagentStop", "subagent-stop", "", 2, {1, 0, 41}},
      {"SubagentStart", "subagent-start", "", 2, {2, 0, 43}},
-     {"PermissionRequest", "permission-request", "*", 2, {2, 0, 45}},
+     {"PermissionRequest", "permission-request", "*", permission_timeout_seconds, {2, 0, 45}},
      {"StopFailure", "stop-failure", "", 2, {2, 1, 78}}}};
 
 /// Whether the host that is to read the file knows the event. Of one whose version is not known it is not

@@ -10,8 +10,10 @@
 #include "base/id.h"
 #include "base/text.h"
 #include "edges/client/client.h"
+#include "edges/hooks/hook_daemon.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/hook_input.h"
+#include "edges/hooks/hook_permission.h"
 #include "edges/identity.h"
 #include "platform/files/file_status.h"
 #include "platform/files/readiness.h"
@@ -31,12 +33,14 @@ struct Words {
   bool is_codex = false, for_user = false;
 };
 
-/// The hook's own time, all told. Only the start of a session may wait for a daemon to come up.
+/// The hook's own time, all told. Only the start of a session may wait for a daemon to come up, and only a
+/// request for permission for a person.
 /// CRU_HOOK_LIMIT_MS is for tests, whose machine may be slower than any host would wait.
 Duration limit_of(const std::string& event) {
   if (auto own = std::atoll(api::own_environment("CRU_HOOK_LIMIT_MS").value_or("").c_str()); own > 0)
     return Duration(own);
   if (event == "session-start") return 3000ms;
+  if (event == "permission-request") return permission_patience;
   return event == "session-end" ? 950ms : 800ms;
 }
 
@@ -60,61 +64,6 @@ Result<std::string> read_stdin() {
   return text;
 }
 
-/// The daemon, for one hook: each reply as it is, whatever its status.
-class Daemon {
- public:
-  Daemon(api::Project project, HttpHeaders identity, bool may_start, BootTime deadline)
-      : project_(std::move(project)),
-        identity_(std::move(identity)),
-        may_start_(may_start),
-        deadline_(deadline) {}
-
-  Result<json::object> ask(const std::string& method, const std::string& target,
-                           const json::object& body = {}) {
-    if (auto ready = connect(); !ready) return fail(ready.error());
-    HttpRequest request{.method = method, .target = target, .headers = identity_};
-    if (method != "GET") {
-      request.headers.emplace_back("Content-Type", "application/json");
-      request.body = to_text(body);
-    }
-    auto reply = http_->request(request, deadline_ - system_clock().boot());
-    if (!reply) return fail(reply.error());
-    auto value = parse_json(reply->body);
-    if (!value || !value->is_object())
-      return fail(Code::internal, fmt::format("the daemon replied with status {}", reply->status));
-    return std::move(value->get_object());
-  }
-  /// The same where a refusal is an error.
-  Result<json::object> must(const std::string& method, const std::string& target,
-                            const json::object& body = {}) {
-    auto reply = ask(method, target, body);
-    if (reply && (reply->contains("error") || !bool_or(*reply, "success", true)))
-      return fail(Code::internal, fmt::format("{} {}: {} {}", method, target,
-                                              text_or(*reply, "error", text_or(*reply, "reason")),
-                                              text_or(*reply, "message")));
-    return reply;
-  }
-
- private:
-  Result<> connect() {
-    if (http_ && http_->usable()) return {};
-    auto http = HttpClient::connect(project_.socket());
-    if (!http && may_start_) {
-      if (auto started = client::start_daemon(project_); !started) return started;
-      http = HttpClient::connect(project_.socket());
-    }
-    if (!http) return fail(Code::daemon_unreachable, "the daemon is not running");
-    http_.emplace(std::move(*http));
-    return {};
-  }
-
-  api::Project project_;
-  HttpHeaders identity_;
-  bool may_start_;
-  BootTime deadline_;
-  std::optional<HttpClient> http_;
-};
-
 void print(const json::object& answer) { write_out(standard_output, to_text(answer) + "\n"); }
 
 json::array list_in(const Result<json::object>& reply, std::string_view key) {
@@ -123,7 +72,7 @@ json::array list_in(const Result<json::object>& reply, std::string_view key) {
 }
 
 /// A sign of life. A session that nobody knows, or that was given up, begins anew: its host is alive.
-Result<> stay_alive(Daemon& daemon, const json::object& status) {
+Result<> stay_alive(HookDaemon& daemon, const json::object& status) {
   auto beat = daemon.ask("POST", "/sessions/heartbeat", status);
   if (!beat) return fail(beat.error());
   auto error = text_or(*beat, "error", text_or(*beat, "reason"));
@@ -136,7 +85,7 @@ Result<> stay_alive(Daemon& daemon, const json::object& status) {
   return again ? Result<>() : Result<>(fail(again.error()));
 }
 
-Result<> start_session(Daemon& daemon, const HookInput& input, const std::string& refused_name) {
+Result<> start_session(HookDaemon& daemon, const HookInput& input, const std::string& refused_name) {
   json::object body{{"via", "hook"}};
   for (std::string_view known : {"startup", "resume", "clear", "compact"})
     if (input.source == known) body["source"] = known;
@@ -157,7 +106,7 @@ Result<> start_session(Daemon& daemon, const HookInput& input, const std::string
 }
 
 /// Silence lets the tool go on to the host's own checks; `allow` would skip them.
-Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) {
+Result<> check_tool(HookDaemon& daemon, const HookInput& input, const Words& words) {
   auto files = edited_files(input);
   for (const auto& file : files) {
     auto reply = daemon.ask("POST", "/edits", {{"file_path", file}, {"tool", input.tool_name}});
@@ -187,12 +136,20 @@ Result<> check_tool(Daemon& daemon, const HookInput& input, const Words& words) 
   return stay_alive(daemon, heartbeat_for(words.event, input));
 }
 
-Result<> serve(Daemon& daemon, const Words& words, const HookInput& input, const std::string& refused_name) {
+Result<> serve(HookDaemon& daemon, const Words& words, const HookInput& input,
+               const std::string& refused_name) {
   if (words.event == "session-start") return start_session(daemon, input, refused_name);
   if (words.event == "pre-tool-use") return check_tool(daemon, input, words);
   if (words.event != "session-end") {
     auto status = heartbeat_for(words.event, input);
-    return status.empty() ? Result<>() : stay_alive(daemon, status);
+    auto alive = status.empty() ? Result<>() : stay_alive(daemon, status);
+    if (alive && words.event == "permission-request") {
+      auto answer = ask_permission(daemon, input);
+      if (answer && !answer->empty()) print(*answer);
+      return answer ? Result<>() : Result<>(fail(answer.error()));
+    }
+    if (alive) settle_permissions(daemon, words.event, input);
+    return alive;
   }
   json::object body{{"via", "hook"}};
   if (!input.reason.empty()) body["reason"] = input.reason.substr(0, 256);
@@ -250,7 +207,7 @@ Result<> carry_out(const Words& words, HookLog& log, Duration limit, BootTime de
     log_hook_error(log, words.event, edges::why_refused(who.refused_name) + "; it was left out");
   bool edits = words.event == "pre-tool-use" && !edited_files(*input).empty();
   bool may_start = words.event == "session-start" || words.event == "session-end" || edits;
-  Daemon daemon(*project, who.headers(), may_start, deadline);
+  HookDaemon daemon(*project, who.headers(), may_start, deadline);
   return serve(daemon, words, *input, who.refused_name);
 }
 

@@ -76,6 +76,7 @@ Result<HookInput> read_input(std::string_view text) {
                   .message = std::string(text_or(object, "message")),
                   .notification_type = std::string(text_or(object, "notification_type")),
                   .agent_type = std::string(text_or(object, "agent_type")),
+                  .agent_id = std::string(text_or(object, "agent_id")),
                   .error = std::string(text_or(object, "error")),
                   .last_words = std::string(text_or(object, "last_assistant_message"))};
   if (const auto* tool = object_at(object, "tool_input")) input.tool_input = *tool;

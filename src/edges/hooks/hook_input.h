@@ -14,6 +14,7 @@ struct HookInput {
   json::object tool_input;
   std::string message = {}, notification_type = {};  ///< Notification
   std::string agent_type = {};                       ///< SubagentStart, SubagentStop
+  std::string agent_id = {};                         ///< the host's own subagent; empty: itself
   std::string error = {}, last_words = {};           ///< StopFailure
 };
 /// Errors: invalid_argument if `text` is no JSON object or has no session id.

@@ -238,7 +238,8 @@ TEST_F(Hook, EveryOtherHookIsASignOfLife) {
   EXPECT_EQ(hook({"pre-tool-use"}, tool("Read", {{"file_path", "/p/x"}})).out, "");
   hook({"stop"}, input());
   std::vector<std::string> asked;
-  for (const auto& request : daemon.requests()) asked.push_back(request.target + " " + request.body);
+  for (const auto& request : daemon.requests())
+    if (request.target != "/permissions/settle") asked.push_back(request.target + " " + request.body);
   const std::string active = R"(/sessions/heartbeat {"status":"active"})",
                     idle = R"(/sessions/heartbeat {"status":"idle"})";
   EXPECT_EQ(asked, (std::vector<std::string>{active, active,
@@ -307,8 +308,83 @@ TEST_F(Hook, OfANotificationThatConcernsNobodyTheDaemonHearsNothing) {
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.out, "") << "its host decides";
   }
-  EXPECT_EQ(daemon.requests().size(), 4u);
+  EXPECT_EQ(daemon.requests().size(), 5u) << "and that a subagent has stopped settles what it asked for";
   EXPECT_EQ(log(), "");
+}
+
+/// A daemon that takes heartbeats and tells `replies` to what is asked of /permissions, one after the other.
+FakeDaemon::Answer deciding(std::vector<FakeReply> replies) {
+  auto next = std::make_shared<std::atomic<size_t>>(0);
+  return [=](const FakeRequest& request) -> FakeReply {
+    if (request.target != "/permissions") return {200, R"({"success":true})"};
+    return replies[std::min(next->fetch_add(1), replies.size() - 1)];
+  };
+}
+FakeReply told(std::string_view status, std::string_view behavior = "null") {
+  return {200,
+          fmt::format(R"({{"success":true,"approval_id":"A-1","status":"{}","behavior":{},"message":"no"}})",
+                      status, behavior)};
+}
+
+TEST_F(Hook, APermissionWaitsForAPersonAndIsHandedOn) {
+  auto asks = tool("Bash", {{"command", "make"}});
+  {
+    FakeDaemon daemon(project, deciding({told("pending"), told("held"), told("approved", "\"allow\"")}));
+    auto allowed = hook({"permission-request"}, asks);
+    EXPECT_EQ(
+        allowed.out,
+        R"({"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}})"
+        "\n");
+    auto requests = daemon.requests();
+    ASSERT_EQ(requests.size(), 4u) << "a heartbeat first";
+    auto first = parse_json(requests[1].body)->as_object(), again = parse_json(requests[2].body)->as_object();
+    EXPECT_EQ(text_or(first, "tool"), "Bash");
+    EXPECT_EQ(int_or(first, "wait_seconds", 9), 0);
+    EXPECT_NE(requests[1].head.find("Cru-Request-Id: "), std::string::npos);
+    EXPECT_NE(requests[1].head.find("Cru-Caller: agent"), std::string::npos) << "for good";
+    EXPECT_EQ(text_or(again, "approval_id"), "A-1");
+  }
+  FakeDaemon daemon(project, deciding({told("pending"), told("denied", "\"deny\"")}));
+  auto denied = hook({"permission-request", "--codex"}, asks);
+  EXPECT_NE(denied.out.find(R"("decision":{"behavior":"deny","message":"no"})"), std::string::npos);
+  EXPECT_EQ(log(), "");
+}
+
+TEST_F(Hook, WithoutADecisionTheHostsOwnDialogDecides) {
+  auto asks = tool("Bash", {{"command", "make"}});
+  for (auto reply : {told("expired"), told("withdrawn"), told("elsewhere"), told("approved"),
+                     told("approved", "\"perhaps\""), FakeReply{403, R"({"error":"not_a_person"})"},
+                     FakeReply{500, "not JSON"}}) {
+    FakeDaemon daemon(project, deciding({reply}));
+    auto outcome = hook({"permission-request"}, asks);
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.out, "") << reply.body;
+  }
+  EXPECT_EQ(hook({"permission-request"}, asks).out, "") << "no daemon";
+}
+
+TEST_F(Hook, AHookThatWaitsOutlivesTheDaemon) {
+  FakeDaemon daemon(project, deciding({told("pending"), FakeReply{.hang_up = true},
+                                       FakeReply{.hang_up = true}, told("approved", "\"allow\"")}));
+  auto outcome = hook({"permission-request"}, tool("Bash", {{"command", "make"}}));
+  EXPECT_NE(outcome.out.find(R"("behavior":"allow")"), std::string::npos) << outcome.out;
+}
+
+TEST_F(Hook, WhatFollowsADialogSaysThatItIsOver) {
+  FakeDaemon daemon(project, [](const FakeRequest&) -> FakeReply { return {200, R"({"success":true})"}; });
+  auto settled_by = [&](const char* event, const std::string& text) {
+    hook({event}, text);
+    auto last = daemon.requests().back();
+    return last.target == "/permissions/settle" ? parse_json(last.body)->as_object() : json::object();
+  };
+  auto used = settled_by("post-tool-use", tool("Bash", {{"command", "make"}}));
+  EXPECT_EQ(text_or(used, "scope"), "call");
+  hook({"permission-request"}, tool("Bash", {{"command", "make"}}));
+  EXPECT_EQ(text_or(parse_json(daemon.requests().back().body)->as_object(), "call"), text_or(used, "call"));
+  EXPECT_EQ(text_or(settled_by("stop", input()), "scope"), "agent");
+  EXPECT_EQ(text_or(settled_by("subagent-stop", input({{"agent_id", "a1"}})), "subagent"), "a1");
+  EXPECT_EQ(text_or(settled_by("user-prompt-submit", input({{"prompt", "go on"}})), "scope"), "session");
+  EXPECT_TRUE(settled_by("pre-tool-use", tool("Bash", {{"command", "make"}})).empty());
 }
 
 // A name with a blank once turned every hook off without a word.

@@ -21,7 +21,8 @@ constexpr std::string_view guidance =
     "(list_agents lists the agents): it works in its own context and returns a report. semantic_search, "
     "list_notes and read_note read the "
     "project's notes. Store what others should know with remember, and search it with recall. Ask the user "
-    "with ask_user. Before you finish, call write_handoff with what is done, what is open and the next "
+    "with ask_user, and before you do what cannot be undone call request_approval. Before you finish, call "
+    "write_handoff with what is done, what is open and the next "
     "steps.";
 
 json::object without_required(json::object schema) {

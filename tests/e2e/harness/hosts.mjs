@@ -2,7 +2,8 @@
 // them, and say what the real ones say, so the daemon has to find out who is who by itself.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Agent, changeDatabase } from "./agents.mjs";
 import { here, inTime, patience, waitFor } from "./basics.mjs";
@@ -19,6 +20,14 @@ export async function hostedProject(t, options = {}) {
   }
   project.witness = new Agent(project, "witness");
   return project;
+}
+
+/// A folder for PATH with a `claude` that says this of its version.
+export function claudeThatSays(t, version) {
+  const folder = mkdtempSync(join(tmpdir(), "cru-e2e-claude-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, "claude"), `#!/bin/sh\necho '${version} (Claude Code)'\n`, { mode: 0o755 });
+  return folder;
 }
 
 /// Whom others see: the sessions that are there.
@@ -87,7 +96,7 @@ export class Claude extends Host {
     return claude;
   }
   commands(event, tool) {
-    const fits = ({ matcher }) => !matcher || tool === undefined || new RegExp(`^(?:${matcher})$`).test(tool);
+    const fits = ({ matcher }) => !matcher || matcher === "*" || tool === undefined || new RegExp(`^(?:${matcher})$`).test(tool);
     return (this.settings.hooks[event] ?? []).filter(fits).flatMap(({ hooks }) => hooks).map(({ command }) => command);
   }
   call(tool, input) { return this.use("cru", tool, input, { "claudecode/toolUseId": "toolu_1" }); }

@@ -9,7 +9,7 @@ import { replyOf } from "./mcp.mjs";
 /// CO-20's own, and what the issue adds.
 export const named_tools = [
   "acquire_lock", "release_lock", "check_locks", "get_work", "complete_work", "submit_work", "write_handoff", "read_handoff",
-  "discover_agents", "list_crew", "register_session", "heartbeat", "remember", "recall", "check_guardrails", "cleanup_dead_agents", "ask_user",
+  "discover_agents", "list_crew", "register_session", "heartbeat", "remember", "recall", "check_guardrails", "cleanup_dead_agents", "ask_user", "request_approval",
 ];
 /// Agents, notes and subagents, for hosts that have none of their own.
 export const crew_tools = ["list_agents", "get_agent", "spawn_agent", "get_subagent", "list_notes", "read_note", "semantic_search"];
@@ -99,6 +99,12 @@ export async function everyTool(client, project) {
   assert.equal(answer.status, 200, answer.text);
   const heard = await call("ask_user", { question_id: asked.question_id, wait_seconds: 5 });
   assert.deepEqual([heard.status, heard.response], ["answered", "left"]);
+  const wanted = await call("request_approval", { action: "climb the tower", reason: "for the view", wait_seconds: 0 });
+  assert.deepEqual([wanted.status, wanted.approved], ["pending", false]);
+  const denied = await project.post(`/approvals/${wanted.approval_id}/deny`, { reason: "it leans" });
+  assert.equal(denied.status, 200, denied.text);
+  const decided = await call("request_approval", { approval_id: wanted.approval_id, wait_seconds: 5 });
+  assert.deepEqual([decided.status, decided.approved, decided.reason], ["denied", false, "it leans"]);
   await crewTools(call, project);
   assert.deepEqual((await call("list_live_agents")).agents, []);
   assert.equal((await call("say", { content: "is anybody here?" })).recipient_count, 0);
