@@ -49,7 +49,7 @@ class ConversationStep {
     if (replied.has_keyword) {
       // At once: what it has said counts, on the way or not.
       if (!line.text.empty()) {
-        if (state_.has_arrived) add(effect::Speak{line, last_speaker()});
+        if (state_.has_arrived) add(effect::Speak{line, addressee()});
         note(line);
       }
       return end(Ending::keyword, fmt::format("{} ended the conversation", responder().name));
@@ -112,7 +112,11 @@ class ConversationStep {
 
  private:
   CastMember& responder() { return state_.cast[state_.responder]; }
-  std::string last_speaker() const { return state_.speaker ? state_.cast[*state_.speaker].agent_id : ""; }
+  /// Whoever spoke before, or at the beginning whoever speaks next: words that are meant for nobody in
+  /// particular would be answered by everybody who stands near.
+  std::string addressee() const {
+    return state_.cast[state_.speaker.value_or((state_.responder + 1) % state_.cast.size())].agent_id;
+  }
   void add(Effect effect) { effects.push_back(std::move(effect)); }
   bool is_wanted(int64_t turn) const {
     return state_.phase == Phase::preparing && turn == state_.turn && !state_.reply;
@@ -180,7 +184,7 @@ class ConversationStep {
       return !earlier.agent_id.empty() && says_the_same(earlier.text, line.text);
     });
     state_.repeats = is_repeat ? state_.repeats + 1 : 0;
-    add(effect::Speak{line, last_speaker()});
+    add(effect::Speak{line, addressee()});
     note(std::move(line));
   }
 

@@ -146,7 +146,7 @@ struct Cancel {
 struct Said {
   Line line;
 };
-/// It says this aloud to the one who spoke before.
+/// It says this aloud to the one who spoke before, or who speaks next.
 struct Speak {
   Line line;
   std::string to;

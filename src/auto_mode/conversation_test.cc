@@ -85,6 +85,18 @@ TEST_F(ConversationTest, NobodySpeaksBeforeItStandsAndHasSomethingToSay) {
   EXPECT_TRUE(first<effect::Approach>(tell(HasSpoken{responder()})));
 }
 
+TEST_F(ConversationTest, EverybodySpeaksToOneOfTheOthers) {
+  state_ = conversation_of(3);
+  tell(Begin{});
+  for (auto* to : {"agent_002", "agent_001", "agent_002", "agent_003"}) {
+    tell(Arrived{responder()});
+    auto effects = reply("words to " + std::string(to) + std::to_string(state_.turn));
+    ASSERT_TRUE(first<effect::Speak>(effects));
+    EXPECT_EQ(first<effect::Speak>(effects)->to, to);
+    tell(HasSpoken{responder()});
+  }
+}
+
 TEST_F(ConversationTest, AnswersAndArrivalsOfOthersChangeNothing) {
   tell(Begin{});
   EXPECT_TRUE(tell(Arrived{"agent_002"}).empty());

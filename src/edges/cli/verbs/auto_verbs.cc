@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "edges/cli/core/context.h"
@@ -53,22 +54,21 @@ std::string state_page(const json::object& state) {
   return out + fmt::format("  id      {}\n", said("conversationId"));
 }
 
-/// One line each: what goes on comes first.
-std::string list_page(const json::object& reply) {
+/// The rows of the list: what goes on comes first.
+json::array list_rows(const json::object& reply) {
+  json::array rows;
   const auto* conversations = array_at(reply, "conversations");
-  if (!conversations || conversations->empty())
-    return "there was no conversation yet; start one with: cru auto start\n";
-  std::string out;
-  for (const auto& one : *conversations) {
+  for (const auto& one : conversations ? *conversations : json::array()) {
     if (!one.is_object()) continue;
     const auto& state = one.get_object();
-    auto said = [&](std::string_view field) { return safe_for_terminal(text_or(state, field)); };
     auto how = bool_or(state, "active") ? std::string(bool_or(state, "beside") ? "on, beside" : "on")
-                                        : fmt::format("ended: {}", said("reason"));
-    out += fmt::format("{}  {}, {} messages, {}\n", said("conversationId"), how, int_or(state, "lines"),
-                       names_in(state));
+                                        : fmt::format("ended: {}", text_or(state, "reason"));
+    rows.push_back({{"id", text_or(state, "conversationId")},
+                    {"state", how},
+                    {"messages", int_or(state, "lines")},
+                    {"topic", text_or(state, "topic")}});
   }
-  return out;
+  return rows;
 }
 
 std::string conversation_page(const json::object& conversation) {
@@ -120,7 +120,21 @@ Result<int> auto_status(Context& context, const Args& args) {
   return show_auto(context, args, "get_auto_mode", state_page);
 }
 Result<int> auto_list(Context& context, const Args& args) {
-  return show_auto(context, args, "list_auto_conversations", list_page);
+  auto text = call_row(context, "list_auto_conversations", row_input("list_auto_conversations", args));
+  if (!text) return fail(text.error());
+  if (context.json) {
+    context.print_json(*text);
+    return 0;
+  }
+  auto reply = parse_json(*text);
+  auto rows = reply && reply->is_object() ? list_rows(reply->get_object()) : json::array();
+  if (rows.empty()) {
+    context.print("no conversation; start one with: cru auto start\n");
+    return 0;
+  }
+  constexpr std::array<std::string_view, 4> columns = {"id", "state", "messages", "topic"};
+  context.print(table(columns, rows, context.out));
+  return 0;
 }
 Result<int> auto_show(Context& context, const Args& args) {
   return show_auto(context, args, "get_auto_conversation", conversation_page);
