@@ -109,7 +109,7 @@ test("a real Codex sees our hooks, and keeps and loses them with the file", need
   await ok(project, "hooks", "install", "--codex");
   let codex = await CodexServer.started(project);
   const hooks = await codex.hooks();
-  assert.equal(hooks.length, 7);
+  assert.equal(hooks.length, 8, "seven of ours, and the one that was there");
   assert.ok(hooks.every(({ trustStatus }) => trustStatus === "untrusted"));
   await codex.trust();
   assert.equal((await doctor(project)).status, "ok", "we count the same hashes as Codex");
