@@ -1,5 +1,6 @@
 #pragma once
 /// The table of approvals.
+#include <map>
 #include <span>
 
 #include "approvals/approval.h"
@@ -20,6 +21,11 @@ std::vector<Approval> list(Reader& reader, bool open_only, int64_t limit = 1000)
 /// Those of a thread that wait, or were approved and not used yet.
 std::vector<Approval> unfinished_of(Reader& reader, std::string_view thread);
 std::vector<Approval> list_of_chat(Reader& reader, std::string_view chat_id);
+/// Those of a chat and those of these threads, the first 1,000, without what they propose: who asked, when,
+/// and what came of it.
+std::vector<Approval> list_outcomes(Reader& reader, std::string_view chat_id,
+                                    const std::vector<std::string>& threads);
+std::map<std::string, int64_t> count_by_state(Reader& reader);
 void drop_of_chat(Tx& tx, std::string_view chat_id);
 
 }  // namespace cru::approvals

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "crew/proposing.h"
 #include "crew/text_edit.h"
+#include "crew/thread_spans.h"
 #include "inbox/question_table.h"
 #include "platform/files/files.h"
 #include "platform/files/log.h"
@@ -116,7 +117,7 @@ Proposal propose_permission(const std::string& reply_context, const std::string&
 struct PermissionRequests::Asked {
   inbox::Question question;
   std::optional<Approval> approval;  ///< the newest for it
-  std::string folder, task;
+  std::string folder, task, trace_id;
 };
 
 Task<void> PermissionRequests::follow() {
@@ -145,10 +146,10 @@ Task<Result<>> PermissionRequests::keep_in_step() {
     Now found;
     for (auto& question : inbox::list(reader, "", true)) {
       if (question.kind != inbox::Kind::permission) continue;
-      Asked asked{.question = std::move(question), .approval = {}, .folder = {}, .task = {}};
+      Asked asked{.question = std::move(question), .approval = {}, .folder = {}, .task = {}, .trace_id = {}};
       asked.approval = approvals::find_of_use(reader, asked.question.run_uid, asked.question.id);
       if (auto run = runs::find(reader, asked.question.task_id))
-        asked.folder = run->worktree, asked.task = run->task;
+        asked.folder = run->worktree, asked.task = run->task, asked.trace_id = run->trace_id;
       found.asked.push_back(std::move(asked));
     }
     for (const auto& approval : approvals::list(reader, true)) {
@@ -160,10 +161,14 @@ Task<Result<>> PermissionRequests::keep_in_step() {
   });
   if (!now) co_return fail(std::move(now.error()));
   for (const auto& id : now->open) {
-    auto closed = co_await store_.write(
-        [id, at = approvals_.now()](Tx& tx) { return close_with_question(tx, id, at); });
-    if (!closed) co_return closed;
+    auto closed =
+        co_await store_.write([id, at = approvals_.now()](Tx& tx) -> Result<std::optional<Approval>> {
+          if (auto done = close_with_question(tx, id, at); !done) return fail(std::move(done.error()));
+          return approvals::find(tx, id);
+        });
+    if (!closed) co_return fail(std::move(closed.error()));
     approvals_.notify();
+    if (*closed) tell_wait(**closed);
   }
   for (auto& asked : now->asked)
     if (!answering_.contains(asked.question.id))
@@ -192,8 +197,16 @@ Task<Result<>> PermissionRequests::carry(Asked asked) {
     asked.approval = *std::move(taken);
   }
   answering_.insert(asked.question.id);
+  tell_wait(*asked.approval);
   loop_.spawn(answer(asked.question.id, answer_of(*asked.approval)));
   co_return Result<>();
+}
+
+/// Of a run that has ended nobody knows the trace any more.
+void PermissionRequests::tell_wait(const Approval& approval) const {
+  auto owner = spans_ ? parse_traceparent(runs_.traceparent_of(approval.request.thread)) : std::nullopt;
+  if (owner && !is_open(approval.state))
+    spans_->take(crew::span_of_wait(*owner, approval, loop_.clock().wall()));
 }
 
 Task<Result<>> PermissionRequests::ask(Asked asked, Proposal proposal) {
@@ -204,6 +217,7 @@ Task<Result<>> PermissionRequests::ask(Asked asked, Proposal proposal) {
                              .task_id = question.task_id,
                              .member = question.member,
                              .agent = question.task_id,
+                             .trace_id = asked.trace_id,
                              .chain = {"user", question.task_id},
                              .task = std::string(first_line(asked.task)),
                              .reason = {},

@@ -12,8 +12,9 @@ namespace cru::daemon {
 
 class PermissionRequests {
  public:
-  PermissionRequests(Loop& loop, Store& store, Pool& pool, approvals::Approvals& approvals, runs::Runs& runs)
-      : loop_(loop), store_(store), pool_(pool), approvals_(approvals), runs_(runs) {}
+  PermissionRequests(Loop& loop, Store& store, Pool& pool, approvals::Approvals& approvals, runs::Runs& runs,
+                     telemetry::SpanSink* spans = nullptr)
+      : loop_(loop), store_(store), pool_(pool), approvals_(approvals), runs_(runs), spans_(spans) {}
 
   /// Never ends.
   Task<void> follow();
@@ -24,12 +25,14 @@ class PermissionRequests {
   Task<Result<>> carry(Asked asked);
   Task<Result<>> ask(Asked asked, approvals::Proposal proposal);
   Task<void> answer(std::string question, std::string text);
+  void tell_wait(const approvals::Approval& approval) const;
 
   Loop& loop_;
   Store& store_;
   Pool& pool_;
   approvals::Approvals& approvals_;
   runs::Runs& runs_;
+  telemetry::SpanSink* const spans_;
   std::set<std::string> answering_;  ///< questions whose answer is under way
 };
 
