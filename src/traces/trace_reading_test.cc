@@ -19,7 +19,7 @@
 namespace cru::traces {
 namespace {
 
-constexpr Time noon{std::chrono::sys_days(std::chrono::year(2026) / 11 / 18) + 12h};
+constexpr Time chat_began{std::chrono::sys_days(std::chrono::year(2026) / 11 / 18) + 12h};
 
 /// A transaction by hand that counts what it is asked.
 class Counted final : public Tx {
@@ -27,7 +27,7 @@ class Counted final : public Tx {
   explicit Counted(sqlite::Connection& connection) : connection_(connection) {}
   int64_t last_event() override { return 0; }
   void emit(NewEvent) override {}
-  Time now() const override { return noon; }
+  Time now() const override { return chat_began; }
   int queries = 0;
 
  protected:
@@ -62,7 +62,7 @@ class TraceReading : public testing::Test {
   void add_chat(std::string id, crew::Kind kind = crew::Kind::chat, std::string owner = {}) {
     crew::Chat chat{.id = id, .kind = kind, .owner = std::move(owner), .agent = "lead"};
     chat.trace_id = std::string(31, 'a') + "1";
-    chat.started_at = noon;
+    chat.started_at = chat_began;
     write_chat(*tx_, chat);
   }
   crew::Subagent add_subagent(std::string id, std::string chat, std::string parent, Duration after) {
@@ -70,9 +70,9 @@ class TraceReading : public testing::Test {
     subagent.agent = "worker";
     subagent.status = crew::Status::completed;
     subagent.trace_id = fmt::format("{:0>32}", id);
-    subagent.spawned_at = noon + after;
-    subagent.started_at = noon + after;
-    subagent.completed_at = noon + after + 1s;
+    subagent.spawned_at = chat_began + after;
+    subagent.started_at = chat_began + after;
+    subagent.completed_at = chat_began + after + 1s;
     subagent.result = std::string(20'000, 'x');
     write_subagent(*tx_, subagent);
     return subagent;
@@ -85,8 +85,8 @@ class TraceReading : public testing::Test {
     run.argv = {"/usr/bin/make"};
     run.trace_id = std::move(trace);
     run.member = std::move(member);
-    run.created_at = noon + after;
-    run.ended_at = noon + after + 1s;
+    run.created_at = chat_began + after;
+    run.ended_at = chat_began + after + 1s;
     put(*tx_, run);
     return run;
   }
@@ -120,7 +120,7 @@ TEST_F(TraceReading, OfAThousandAgentsTakesAsManyQueriesAsOfTwo) {
     tx_->queries = 0;
     auto trace = look(chat);
     EXPECT_EQ(trace.spans.size(), static_cast<size_t>(agents) + 1);
-    auto told = to_json(trace, noon);
+    auto told = to_json(trace, chat_began);
     EXPECT_EQ(told.at("agents"), agents + 1);
     return tx_->queries;
   };
@@ -134,13 +134,13 @@ TEST_F(TraceReading, TellsWhoWaitedForAPerson) {
   add_subagent("a", "c", "c", 1s);
   approvals::Request request{.thread = "a", .use = "u1", .chat_id = "c", .task_id = "a", .member = "m-a"};
   request.proposal.preview = {};
-  auto approval = approvals::add(*tx_, request, {noon + 1s, "boot", BootTime(0)});
+  auto approval = approvals::add(*tx_, request, {chat_began + 1s, "boot", BootTime(0)});
   approval.state = approvals::State::approved;
-  approval.decided_at = noon + 1500ms;
+  approval.decided_at = chat_began + 1500ms;
   approvals::update(*tx_, approval);
   inbox::Question question{.id = "q1", .task_id = "c", .run_uid = "c", .prompt = "which?"};
   question.member = "m-c";
-  question.asked_at = noon + 3s;
+  question.asked_at = chat_began + 3s;
   inbox::add(*tx_, question);
   auto trace = look("c");
   ASSERT_EQ(trace.spans.size(), 2u);
@@ -160,10 +160,10 @@ TEST_F(TraceReading, OfAProgramsPermissionTheApprovalTells) {
   inbox::Question question{.id = "q1", .task_id = "c-t1", .run_uid = "uid-c-t1", .prompt = "may I?"};
   question.kind = inbox::Kind::permission;
   question.member = "m-c";
-  question.asked_at = noon + 3s;
+  question.asked_at = chat_began + 3s;
   inbox::add(*tx_, question);
   (void)approvals::add(*tx_, {.thread = "uid-c-t1", .use = "q1", .member = "m-c"},
-                       {noon + 3s, "boot", BootTime(0)});
+                       {chat_began + 3s, "boot", BootTime(0)});
   auto trace = look("c");
   ASSERT_EQ(trace.spans.size(), 1u) << "the run is the agent's mind, not one that it began";
   ASSERT_EQ(trace.spans[0].waits.size(), 1u);
