@@ -30,6 +30,7 @@ const rooms = {
   autonomy: ["members", "trust", "definitions", "minds", "world"],
   roster: ["members", "inbox", "approvals", "runs", "sessions", "crew", "autonomy"],
   auto_mode: ["members", "trust", "definitions", "minds", "world", "autonomy"],
+  traces: ["members", "inbox", "approvals", "runs", "sessions", "work", "crew"],
 };
 const below = ["base", "platform", "store"];
 const all = [...below, ...Object.keys(rooms), "api", "edges", "daemon", "keeper"];
@@ -39,7 +40,7 @@ const coordination = ["sessions", "locks", "work", "handoffs", "teams"];
 // Rooms within rooms: what each folder may include of its siblings, "." being the files beside them. A room that is not
 // here has no folders.
 const within = {
-  platform: { loop: [], files: ["loop"], process: ["loop", "files"], terminal: [], sandbox: ["files", "process"], net: ["loop", "files"] },
+  platform: { loop: [], files: ["loop"], process: ["loop", "files"], terminal: [], sandbox: ["files", "process"], net: ["loop", "files"], telemetry: ["loop", "files", "net"] },
   "platform/net": { http: [], ".": ["http"] },
   store: { sqlite: ["."], ".": [] },
   runs: { adapters: [], ".": ["adapters"] },

@@ -13,11 +13,12 @@ const capabilities = {
   locks: [],
   work: [],
   handoffs: [],
+  traces: [],
   sessions: ["locks", "work"],                  // what a session holds
   definitions: [],
   crew: ["definitions", "members"],             // agents and minds for chats and subagents, and their badges
   world: ["definitions"],                       // agents and minds for live agents
-  roster: ["members", "inbox", "runs", "sessions", "handoffs", "definitions", "crew", "world"],  // a member has a tab for each
+  roster: ["members", "inbox", "runs", "sessions", "handoffs", "definitions", "crew", "world", "traces"],  // a member has a tab for each
 };
 const allowed = {
   base: [],

@@ -13,6 +13,7 @@
 #include "base/once.h"
 #include "base/process_identity.h"
 #include "platform/loop/task.h"
+#include "platform/telemetry/span.h"
 #include "store/store.h"
 
 namespace cru::api {
@@ -103,6 +104,9 @@ class Api {
   void set_before(Before before) { before_ = std::move(before); }
   /// While this says why, only what reads is carried out; nothing lets everything through again.
   void set_reading_only(std::optional<Error> why) { reading_only_ = std::move(why); }
+  /// Where the doors tell what they were asked.
+  void set_telemetry(telemetry::Telemetry telemetry) { telemetry_ = telemetry; }
+  telemetry::Telemetry telemetry() const { return telemetry_; }
   /// Rows without a handler: a test holds that there are none.
   std::vector<std::string_view> unbound() const;
 
@@ -133,6 +137,7 @@ class Api {
   Identify identify_;
   Before before_;
   std::optional<Error> reading_only_;
+  telemetry::Telemetry telemetry_;
   std::unordered_map<std::string_view, Bound> handlers_;
   std::unordered_set<std::string> under_way_;  ///< keys of requests that are being carried out
 };

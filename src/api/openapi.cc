@@ -117,7 +117,7 @@ json::object reply_of(const Operation& operation) {
          json::object{{"type", "array"}, {"items", json::object{{"$ref", "#/components/schemas/Event"}}}}}};
     content["text/event-stream"] = json::object{{"schema", json::object{{"type", "string"}}}};
   } else {
-    content["application/json"] = json::object{{"schema", reply_schema(operation)}};
+    content[operation.content_type] = json::object{{"schema", reply_schema(operation)}};
   }
   return {{"description", "done"}, {"content", std::move(content)}};
 }

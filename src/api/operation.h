@@ -77,6 +77,8 @@ struct Operation {
   std::string_view reply = R"({"type":"object"})";
   /// Answered by the edge from the event log, not by a handler (GET /events).
   bool is_event_stream = false;
+  /// Of the reply over HTTP; of anything but JSON the reply is the text as it is.
+  std::string_view content_type = "application/json";
   /// What an MCP client shows a person; a row with a title is an MCP tool.
   std::string_view title = {};
   /// Spoken by agents of any vendor: every reply says `success`, an error too, and a repeated request is

@@ -48,6 +48,14 @@ std::vector<Operation> make_table() {
                    .routes = {{"GET", "/state"}},
                    .callers = anyone,
                    .reads_only = true});
+  table.push_back({.name = "get_metrics",
+                   .summary = "Returns metrics in the text format of Prometheus",
+                   .routes = {{"GET", "/metrics"}},
+                   .callers = people,
+                   .reads_only = true,
+                   .idempotent = true,
+                   .reply = R"({"type":"string"})",
+                   .content_type = "text/plain; version=0.0.4; charset=utf-8"});
   table.push_back({.name = "shutdown",
                    .summary = "Stops the daemon; runs continue",
                    .routes = {{"POST", "/shutdown"}},

@@ -147,21 +147,24 @@ void add_chats(std::vector<Operation>& table) {
        .idempotent = true,
        .reply = R"({"type":"object","required":["chats"],"properties":{"chats":{"type":"array"}}})"});
   table.push_back(
-      {.name = "trace_chat",
-       .summary = "Shows who did what in a chat or an agent's run: spawn order, time, tokens, failures",
-       .routes = {{"GET", "/chats/{id}/trace"}},
+      {.name = "get_trace",
+       .summary = "Shows who did what in a chat, a run or a work item: order, time, tokens, waits, failures",
+       .routes = {{"GET", "/traces/{id}"}, {"GET", "/chats/{id}/trace"}},
        .fields = {{.name = "id",
                    .in = In::path,
                    .required = true,
-                   .summary = "the chat id, a prefix of it, or a subagent's task id",
+                   .summary =
+                       "a chat's id or a prefix of it, the id of a subagent, a run or a work item, or a "
+                       "trace id",
                    .min = 1,
                    .max = 128}},
        .callers = person,
        .reads_only = true,
        .idempotent = true,
        .reply = R"({"type":"object","required":["trace_id","session_id","status","spans"],"properties":{
-"trace_id":{"type":"string"},"session_id":{"type":"string"},"title":{"type":"string"},"status":{"type":"string"},
-"started_at":{"type":"string"},"duration_ms":{"type":"integer"},"tokens":{"type":"integer"},
+"trace_id":{"type":"string"},"session_id":{"type":"string"},"kind":{"enum":["chat","run","work"]},
+"title":{"type":"string"},"status":{"type":"string"},
+"started_at":{"type":"string"},"duration_ms":{"type":"integer"},"waited_ms":{"type":"integer"},"tokens":{"type":"integer"},
 "cost_usd":{"type":["number","null"]},"agents":{"type":"integer"},"failed":{"type":"integer"},
 "spans":{"type":"array","items":{"type":"object"}}}})"});
   table.push_back({.name = "get_chat",

@@ -59,7 +59,7 @@ struct Exchange {
 struct Request {
   std::string thread = {};  ///< the chat or subagent, or a run's uid
   std::string use = {};     ///< the tool use in it
-  std::string chat_id = {}, task_id = {}, member = {}, agent = {};
+  std::string chat_id = {}, task_id = {}, member = {}, agent = {}, trace_id = {};
   std::vector<std::string> chain = {};  ///< "user", …, itself
   std::string task = {};                ///< what the agent is there for
   std::string reason = {};              ///< why, in the agent's words

@@ -115,6 +115,25 @@ int64_t drop_old(Tx& tx, Time cutoff, int64_t most) {
       to_rfc3339(cutoff), most);
 }
 
+std::vector<Approval> list_outcomes(Reader& reader, std::string_view chat_id,
+                                    const std::vector<std::string>& threads) {
+  return to_approvals(reader.rows(
+      "SELECT seq, CASE WHEN json_valid(data) THEN json_remove(data, '$.proposal', '$.schema', '$.context')"
+      " ELSE data END FROM approvals WHERE (chat_id = ?1 AND chat_id <> '') OR thread IN"
+      " (SELECT value FROM json_each(?2)) ORDER BY seq LIMIT 1000",
+      chat_id, to_text(json::value_from(threads))));
+}
+
+std::map<std::string, int64_t> count_by_state(Reader& reader) {
+  std::map<std::string, int64_t> counts;
+  for (auto state : {State::pending, State::held, State::asking, State::approved, State::denied,
+                     State::expired, State::withdrawn})
+    counts[std::string(name(state))] = 0;
+  for (const auto& row : reader.rows("SELECT state, count(*) FROM approvals GROUP BY state"))
+    counts[row.text(0)] = row.integer(1);
+  return counts;
+}
+
 void drop_of_chat(Tx& tx, std::string_view chat_id) {
   tx.exec("DELETE FROM approvals WHERE chat_id = ?", chat_id);
   drop_session_rules(tx, chat_id);

@@ -1,5 +1,6 @@
 #pragma once
 /// The table of approvals.
+#include <map>
 #include <span>
 
 #include "approvals/rules.h"
@@ -22,6 +23,11 @@ std::vector<Approval> unfinished_of(Reader& reader, std::string_view thread);
 std::vector<Approval> list_of_chat(Reader& reader, std::string_view chat_id);
 /// Those of no chat that were decided before `cutoff`. How many are gone.
 int64_t drop_old(Tx& tx, Time cutoff, int64_t most);
+/// Those of a chat and those of these threads, the first 1,000, without what they propose: who asked, when,
+/// and what came of it.
+std::vector<Approval> list_outcomes(Reader& reader, std::string_view chat_id,
+                                    const std::vector<std::string>& threads);
+std::map<std::string, int64_t> count_by_state(Reader& reader);
 void drop_of_chat(Tx& tx, std::string_view chat_id);
 
 /// The rules of sessions, oldest first.

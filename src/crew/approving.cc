@@ -156,6 +156,7 @@ approvals::Request Crew::request_for(const Thread& thread, const minds::ToolUse&
       .task_id = thread.is_primary ? std::string() : thread.id,
       .member = members::kept_member_id(thread.id),
       .agent = thread.agent,
+      .trace_id = thread.trace_id,
       .chain = thread.chain,
       .task = title_of(thread.task),
       .reason = std::move(said),
@@ -242,6 +243,7 @@ Task<Result<Approval>> Crew::wait_for_approval(const Thread& thread, ActiveThrea
       if (!waited) co_await loop_.sleep(1s);
       continue;
     }
+    tell_wait(thread, approval);
     if (approval.state != approvals::State::approved) co_return refused(approval);
     if (use.name == asking_tool) co_return approval;  // nothing is carried out: there is nothing to look at
     if (approval.used_at)
@@ -292,12 +294,14 @@ Task<void> Crew::explain(const Thread& thread, ActiveThreadPtr active, Approval 
                            .run_id = {},
                            .member = members::kept_member_id(thread.id),
                            .cwd = options_.root,
-                           .traceparent = traceparent(thread.trace_id, random_),
+                           .traceparent = {},
                            .resume = {},
                            .abilities = {},
                            .max_turns = {}};
     request.account = accounts_.of(thread.chat_id);
-    reply = co_await choice->mind->think(std::move(request), unheard, active->stop);
+    reply = co_await ask_mind(thread, *choice, std::move(request),
+                              fmt::format("about {} {}", approval.id, approval.context.size()), unheard,
+                              active->stop);
   }
   if (active->stop.requested()) co_return;
   auto answer = reply ? bounded(reply->message.text, 8192, "") : "[no answer: " + reply.error().message + "]";
@@ -330,7 +334,8 @@ Task<void> Crew::explain(const Thread& thread, ActiveThreadPtr active, Approval 
       });
   approvals_.notify();
   if (!given)
-    log_error("cannot record an answer about an approval", given.error(), {{"approval", approval.id}});
+    log_error("cannot record an answer about an approval", given.error(),
+              {{"approval", approval.id}, {"trace_id", thread.trace_id}});
 }
 
 /// request_approval: the agent goes on once a person has said so.
@@ -368,7 +373,9 @@ Task<minds::ToolResult> Crew::refuse_use(const Thread& thread, std::string use_i
         if (approval && !is_open(approval->state)) note_approval(tx, thread, chat_id, *approval);
         return {};
       });
-  if (!kept) log_error("cannot store the result of a tool", kept.error(), {{"thread", thread.id}});
+  if (!kept)
+    log_error("cannot store the result of a tool", kept.error(),
+              {{"thread", thread.id}, {"trace_id", thread.trace_id}});
   update_files(thread.chat_id);
   co_return result;
 }

@@ -219,6 +219,7 @@ json::object to_record(const Chat& chat) {
           {"spent", spent_record(chat.spent)},
           {"failure", failure_record(chat.failure)},
           {"trace_id", chat.trace_id},
+          {"caller", chat.caller},
           {"started_at", to_millis(chat.started_at)},
           {"ended_at", to_value(chat.ended_at)}};
 }
@@ -246,6 +247,7 @@ Chat chat_from(const json::object& record) {
           .spent = spent_at(record, "spent"),
           .failure = failure_at(record, "failure"),
           .trace_id = text(record, "trace_id"),
+          .caller = text(record, "caller"),
           .started_at = from_millis(int_or(record, "started_at")),
           .ended_at = time_at(record, "ended_at")};
 }
@@ -281,6 +283,7 @@ json::object to_record(const Subagent& subagent) {
           {"summary", subagent.summary},
           {"failure", failure_record(subagent.failure)},
           {"trace_id", subagent.trace_id},
+          {"caller", subagent.caller},
           {"parent_chain", json::value_from(subagent.parent_chain)},
           {"is_program", subagent.is_program},
           {"resume", subagent.resume},
@@ -321,6 +324,7 @@ Subagent subagent_from(const json::object& record) {
           .summary = text(record, "summary"),
           .failure = failure_at(record, "failure"),
           .trace_id = text(record, "trace_id"),
+          .caller = text(record, "caller"),
           .parent_chain = texts(record, "parent_chain"),
           .is_program = bool_or(record, "is_program"),
           .resume = text(record, "resume"),

@@ -60,6 +60,7 @@ struct Chat {
   Spent spent = {};  ///< of the primary alone
   Failure failure = {};
   std::string trace_id = {};
+  std::string caller = {};  ///< the `traceparent` of whoever began it, if that said one
   Time started_at = {};
   std::optional<Time> ended_at = {};
 };
@@ -117,6 +118,7 @@ struct Subagent {
   std::string summary = {};  ///< their first 100 characters, on one line
   Failure failure = {};
   std::string trace_id = {};
+  std::string caller = {};                     ///< the `traceparent` of what spawned it
   std::vector<std::string> parent_chain = {};  ///< "user", …, itself
   bool is_program = false;                     ///< its mind is a supervised run, named `name()`
   std::string resume = {};

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "approvals/approval_table.h"
+#include "base/trace_context.h"
 #include "crew/bounded_text.h"
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
@@ -90,19 +91,6 @@ Result<Done> done_with(Tx& tx, const Once& once, const std::string& chat_id) {
 
 }  // namespace
 
-Task<Result<ChatView>> Crew::view_for_trace(std::string id) {
-  co_return co_await store_.read([id, now = loop_.clock().wall()](Reader& reader) -> Result<ChatView> {
-    auto subagent = find_subagent(reader, id);
-    auto chat = find_chat_by_prefix(reader, subagent ? subagent->chat_id : id);
-    if (!chat) return fail(std::move(chat.error()));
-    ChatView view;
-    view.seen_at = now;
-    view.subagents = subagents_of(reader, chat->id);
-    view.chat = *std::move(chat);
-    return view;
-  });
-}
-
 Task<Result<ChatView>> Crew::view(std::string chat_id, int64_t after, int64_t limit) {
   auto seen = co_await store_.read(
       [chat_id, after, limit](Reader& reader) { return look_at(reader, chat_id, after, limit); });
@@ -175,7 +163,8 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
             .disallowed_tools = definition.disallowed_tools,
             .requires_approval = definition.requires_approval,
             .max_turns = definition.max_turns,
-            .trace_id = new_trace_id(random_)};
+            .trace_id = joined_trace_id(wanted.traceparent, random_),
+            .caller = parse_traceparent(wanted.traceparent) ? wanted.traceparent : std::string()};
   if (chat.title.empty()) chat.title = "chat";
   co_return co_await detached(loop_, open_chat(std::move(chat), std::move(wanted.message),
                                                std::move(wanted.account), std::move(wanted.once)));
@@ -261,7 +250,8 @@ Task<Result<ChatView>> Crew::cancel_turn(std::string chat_id) {
   auto deadline = loop_.clock().boot() + 30s;
   while (active_.contains(id) && loop_.clock().boot() < deadline) co_await changed_.wait(30s);
   // A turn that nobody carries on any more, because its end could not be written.
-  if (!active_.contains(id) && found->chat.turn_running) co_await end_turn(id, fail(cancelled()));
+  if (!active_.contains(id) && found->chat.turn_running)
+    co_await end_turn(id, found->chat.trace_id, fail(cancelled()));
   co_return co_await view(id, 0, 200);
 }
 
@@ -276,7 +266,8 @@ Task<Result<ChatView>> Crew::end_chat(std::string chat_id) {
                                                                                    : ChatStatus::failed;
     chat->ended_at = tx.now();
     write_chat(tx, *chat);
-    tx.emit({"chat.ended", id, {{"chat_id", id}, {"status", name(chat->status)}}});
+    tx.emit(
+        {"chat.ended", id, {{"chat_id", id}, {"status", name(chat->status)}, {"trace_id", chat->trace_id}}});
     members::end_member(tx, members::kept_member_id(id), name(chat->status));
     return {};
   });

@@ -56,7 +56,7 @@ class Crew::TimeLimit {
 /// What carrying a thread on needs of its chat or subagent.
 struct Crew::Thread {
   std::string id = {}, chat_id = {}, agent = {}, prompt = {}, model = {}, run_id = {}, resume = {},
-              trace_id = {};
+              trace_id = {}, span_id = {};
   int64_t depth = 0;
   Permissions permissions = {};
   std::vector<std::string> tools = {}, disallowed_tools = {};
@@ -116,7 +116,7 @@ void note_approval(Tx& tx, const std::string& thread, const std::string& chat_id
 /// The result of what was carried out, beginning with what a person changed of it.
 std::string acknowledge(const approvals::Approval& approval, std::string result);
 
-/// "00-<trace>-<span>-01".
-std::string traceparent(const std::string& trace_id, Random& random);
+/// The trace that goes on with this `traceparent`, or a new one.
+std::string joined_trace_id(const std::string& traceparent, Random& random);
 
 }  // namespace cru::crew

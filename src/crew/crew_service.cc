@@ -7,10 +7,12 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "base/trace_context.h"
 #include "crew/bounded_text.h"
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
+#include "crew/thread_spans.h"
 #include "members/member.h"
 #include "platform/loop/detached.h"
 #include "store/once.h"
@@ -51,8 +53,9 @@ void Crew::changed() {
   changed_.notify();
 }
 
-std::string traceparent(const std::string& trace_id, Random& random) {
-  return fmt::format("00-{}-{:016x}-01", trace_id, random.next() | 1);
+std::string joined_trace_id(const std::string& traceparent, Random& random) {
+  auto caller = parse_traceparent(traceparent);
+  return caller ? caller->trace_id : new_trace_id(random);
 }
 
 std::string Crew::result_of(const Subagent& subagent) const {
@@ -60,7 +63,8 @@ std::string Crew::result_of(const Subagent& subagent) const {
 }
 
 std::string new_trace_id(Random& random) {
-  return fmt::format("{:016x}{:016x}", random.next(), random.next() | 1);
+  auto high = random.next();
+  return trace_id_from(high, random.next());
 }
 
 std::string title_of(std::string_view text) {
@@ -98,7 +102,7 @@ Parent parent_from(const Chat& chat) {
 
 }  // namespace
 
-Task<Result<Crew::Place>> Crew::place_of(Spawner spawner, std::string task) {
+Task<Result<Crew::Place>> Crew::place_of(Spawner spawner, std::string task, std::string traceparent) {
   Place place;
   place.member = spawner.member;
   Chat fresh{.id = {},
@@ -106,7 +110,8 @@ Task<Result<Crew::Place>> Crew::place_of(Spawner spawner, std::string task) {
              .kind = Kind::run,
              .agent = "user",
              .permissions = Permissions::all(),
-             .trace_id = new_trace_id(random_)};
+             .trace_id = joined_trace_id(traceparent, random_),
+             .caller = traceparent};
   if (spawner.kind == Spawner::Kind::person) {
     place.parent = {"user", -1, Permissions::all(), {}, {"user"}};
     place.new_chat = std::move(fresh);
@@ -185,8 +190,10 @@ Task<Result<ToolCall>> Crew::command_of(std::string run_id, json::object input) 
   if (!is_listed)
     co_return fail(Code::forbidden,
                    fmt::format("run_command is not among the tools of agent {}", call.agent));
-  call.traceparent =
-      traceparent(found->subagent ? found->subagent->trace_id : found->chat->trace_id, random_);
+  call.traceparent = to_traceparent(
+      found->subagent
+          ? TraceContext{found->subagent->trace_id, subagent_span_id(found->subagent->task_id)}
+          : TraceContext{found->chat->trace_id, turn_span_id(found->chat->id, found->chat->turns)});
   co_return call;
 }
 
@@ -254,6 +261,7 @@ Task<Result<Subagent>> Crew::prepare(const Place& place, const SpawnRequest& req
       .max_turns = definition->max_turns,
       .reflection = {definition->enable_reflection, definition->max_retries, definition->reflection_criteria},
       .trace_id = new_trace_id(random_),
+      .caller = parse_traceparent(request.traceparent) ? request.traceparent : std::string(),
       .parent_chain = place.parent.chain};
   subagent.parent_chain.push_back(subagent.agent);
   // A mind that cannot be had is the subagent's failure, told in its file, and no refusal; but nothing begins
@@ -289,9 +297,9 @@ void name_chat(Tx& tx, Chat& chat, const std::set<std::string>& taken) {
 }
 
 json::object started_event(const Chat& chat) {
-  return {{"chat_id", chat.id},  {"agent", chat.agent},     {"model", chat.model},
-          {"title", chat.title}, {"kind", name(chat.kind)}, {"folder", chat_folder(chat.id)},
-          {"depth", 0}};
+  return {{"chat_id", chat.id},  {"agent", chat.agent},      {"model", chat.model},
+          {"title", chat.title}, {"kind", name(chat.kind)},  {"folder", chat_folder(chat.id)},
+          {"depth", 0},          {"trace_id", chat.trace_id}};
 }
 
 /// A client's chat that was over goes on.
@@ -415,7 +423,7 @@ void Crew::pump() {
 }
 
 Task<Result<Subagent>> Crew::spawn(Spawner spawner, SpawnRequest request) {
-  auto place = co_await place_of(spawner, request.task);
+  auto place = co_await place_of(spawner, request.task, request.traceparent);
   if (!place) co_return fail(std::move(place.error()));
   // Once recorded it must also be queued, whether or not the caller is still there.
   co_return co_await detached(loop_, queue_spawn(*std::move(place), std::move(request), "", spawner.once));

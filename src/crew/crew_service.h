@@ -19,6 +19,7 @@
 #include "definitions/registry.h"
 #include "inbox/inbox_service.h"
 #include "minds/minds_service.h"
+#include "platform/telemetry/span.h"
 #include "store/store.h"
 
 namespace cru::crew {
@@ -38,6 +39,7 @@ struct Options {
   std::function<Task<void>(std::string key, std::string text)> remember = {};
   /// All that is remembered, by its key.
   std::function<Task<std::map<std::string, std::string>>()> recall = {};
+  telemetry::Telemetry telemetry = {};
 };
 
 struct NewChat {
@@ -47,7 +49,8 @@ struct NewChat {
   std::string title = {};
   std::vector<std::string> permissions = {};  ///< beyond the definition's; "all" for every one
   Account account = {};
-  Once once = {};  ///< a request that may be sent again
+  std::string traceparent = {};  ///< of whoever asks
+  Once once = {};                ///< a request that may be sent again
 };
 
 /// A chat as it is told.
@@ -58,7 +61,6 @@ struct ChatView {
   bool more = false;
   int64_t queue_depth = 0;
   int64_t last_event = 0;
-  Time seen_at = {};
 };
 json::object to_json(const ChatView& view);
 
@@ -78,6 +80,7 @@ struct SpawnRequest {
   std::optional<std::vector<std::string>> permissions = {};  ///< none of its own: all of the parent\'s
   std::string model = {};
   Account account = {};
+  std::string traceparent = {};  ///< of what asks for it
 };
 
 class Crew {
@@ -105,9 +108,6 @@ class Crew {
   Task<Result<ChatView>> end_chat(std::string chat_id);
   Task<Result<ChatView>> view(std::string chat_id, int64_t after, int64_t limit);
   Task<Result<std::vector<ChatView>>> list(std::string status, int64_t limit);
-  /// A chat by its id or the beginning of it, or by the task id of one of its subagents, without entries.
-  /// Errors: not_found.
-  Task<Result<ChatView>> view_for_trace(std::string id);
   /// The ids of chats that ended longer ago than `age`, removed unless `dry_run`.
   Task<Result<std::vector<std::string>>> prune(Duration age, bool dry_run);
 
@@ -163,7 +163,7 @@ class Crew {
   // crew_service.cc
   Task<Result<Subagent>> queue_spawn(Place place, SpawnRequest request, std::string use, Once once);
   Task<Result<Subagent>> prepare(const Place& place, const SpawnRequest& request, std::string use);
-  Task<Result<Place>> place_of(Spawner spawner, std::string task);
+  Task<Result<Place>> place_of(Spawner spawner, std::string task, std::string traceparent);
   Task<std::set<std::string>> taken_folders();
   void pump();
   void stop_subagent(const std::string& task_id, bool timed_out);
@@ -190,7 +190,7 @@ class Crew {
   Task<void> end_subagent(Subagent subagent, Result<std::string> outcome, bool timed_out);
   Task<void> record_end(Subagent subagent, Result<std::string> outcome, bool timed_out);
   Task<void> run_turn(std::string chat_id);
-  Task<void> end_turn(std::string chat_id, Result<std::string> outcome);
+  Task<void> end_turn(std::string chat_id, std::string trace_id, Result<std::string> outcome);
 
   // thinking.cc
   Task<Result<std::string>> converse(Thread thread, ActiveThreadPtr active);
@@ -201,6 +201,19 @@ class Crew {
   Task<Result<>> record_reply(const Thread& thread, const minds::Choice& choice, minds::Reply reply,
                               Spent wasted, std::string run);
   Task<std::vector<minds::ToolSpec>> tools_for(const Thread& thread);
+
+  // observing.cc
+  /// A reply, told to whoever collects spans and counts. `what` names it among the replies of the thread.
+  Task<Result<minds::Reply>> ask_mind(const Thread& thread, const minds::Choice& choice,
+                                      minds::Request request, std::string what, minds::Listener& listener,
+                                      Stop& stop);
+  void count_spent(const minds::Choice& choice, const minds::Usage& usage,
+                   std::optional<double> cost_usd) const;
+  void tell_use(const Thread& thread, const minds::ToolUse& use, const minds::ToolResult& result,
+                Time began) const;
+  void tell_wait(const Thread& thread, const approvals::Approval& approval) const;
+  void tell_end_of(const Subagent& subagent) const;
+  Task<void> tell_turn(Chat as_it_began, Failure failure) const;
 
   // reflecting.cc
   /// The agent has had its say. Outcomes: its answer, the best of its attempts if it reflects; or nothing,

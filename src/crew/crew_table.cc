@@ -159,6 +159,28 @@ std::vector<Subagent> subagents_of(Reader& reader, std::string_view chat_id) {
   return to_subagents(reader.rows("SELECT data FROM subagents WHERE chat_id = ? ORDER BY seq", chat_id));
 }
 
+std::vector<Subagent> outlines_of(Reader& reader, const std::vector<std::string>& chat_ids) {
+  return to_subagents(reader.rows(
+      "SELECT CASE WHEN json_valid(data) THEN json_remove(data, '$.prompt', '$.task', '$.result') ELSE data"
+      " END FROM subagents WHERE chat_id IN (SELECT value FROM json_each(?)) ORDER BY seq",
+      to_text(json::value_from(chat_ids))));
+}
+
+std::string chat_of_trace(Reader& reader, std::string_view trace_id) {
+  auto row = reader.row(
+      "SELECT id FROM chats WHERE json_valid(data) AND data ->> '$.trace_id' = ?1 UNION ALL SELECT chat_id"
+      " FROM subagents WHERE json_valid(data) AND data ->> '$.trace_id' = ?1 LIMIT 1",
+      trace_id);
+  return row ? row->text(0) : std::string();
+}
+
+std::vector<Chat> list_client_chats(Reader& reader, const std::vector<std::string>& owners) {
+  return to_chats(
+      reader.rows("SELECT data FROM chats WHERE kind = 'client' AND owner IN (SELECT value FROM json_each(?))"
+                  " ORDER BY started_at, id LIMIT 1000",
+                  to_text(json::value_from(owners))));
+}
+
 std::vector<Subagent> list_subagents(Reader& reader, std::string_view chat_id, int64_t limit) {
   return to_subagents(reader.rows(
       "SELECT data FROM subagents WHERE ?1 = '' OR chat_id = ?1 ORDER BY seq DESC LIMIT ?2", chat_id, limit));
@@ -202,6 +224,12 @@ std::optional<Entry> last_entry_of(Reader& reader, std::string_view thread) {
   return to_entry(*row, thread);
 }
 
+std::optional<Time> last_word_at(Reader& reader, std::string_view thread) {
+  auto row = reader.row(
+      "SELECT at FROM chat_entries WHERE thread = ? AND role = 'user' ORDER BY n DESC LIMIT 1", thread);
+  return row ? row->maybe_time(0) : std::nullopt;
+}
+
 bool own_run(Tx& tx, std::string_view run_id, std::string_view thread, std::string_view chat_id) {
   return tx.exec("INSERT OR IGNORE INTO crew_runs(run_id, thread, chat_id) VALUES(?, ?, ?)", run_id, thread,
                  chat_id) == 0;
@@ -211,6 +239,13 @@ std::optional<RunOwner> owner_of_run(Reader& reader, std::string_view run_id) {
   auto row = reader.row("SELECT thread, chat_id FROM crew_runs WHERE run_id = ?", run_id);
   if (!row) return {};
   return RunOwner{row->text(0), row->text(1)};
+}
+
+std::vector<std::string> runs_of_chat(Reader& reader, std::string_view chat_id) {
+  std::vector<std::string> ids;
+  for (const auto& row : reader.rows("SELECT run_id FROM crew_runs WHERE chat_id = ?", chat_id))
+    ids.push_back(row.text(0));
+  return ids;
 }
 
 void begin_tool(Tx& tx, std::string_view thread, std::string_view use_id) {

@@ -28,6 +28,12 @@ std::optional<Subagent> find_subagent(Reader& reader, std::string_view task_id);
 std::optional<Subagent> find_child(Reader& reader, std::string_view parent, std::string_view use);
 /// In the order of their spawning.
 std::vector<Subagent> subagents_of(Reader& reader, std::string_view chat_id);
+/// The same of several chats, without prompts, tasks and answers: a thousand of them are read at once.
+std::vector<Subagent> outlines_of(Reader& reader, const std::vector<std::string>& chat_ids);
+/// The chat that has this trace id, or one of its subagents; empty: none.
+std::string chat_of_trace(Reader& reader, std::string_view trace_id);
+/// The chats of these outside clients and runs, oldest first.
+std::vector<Chat> list_client_chats(Reader& reader, const std::vector<std::string>& owners);
 /// Newest first; of all chats if `chat_id` is empty.
 std::vector<Subagent> list_subagents(Reader& reader, std::string_view chat_id, int64_t limit);
 std::vector<Subagent> unfinished_subagents(Reader& reader);
@@ -35,6 +41,8 @@ std::vector<Subagent> unfinished_subagents(Reader& reader);
 /// Gives the entry its number, writes it and announces it: `chat.entry`, or `subagent.entry` for another
 /// thread.
 Entry append_entry(Tx& tx, Entry entry, std::string_view chat_id);
+/// When the person spoke last in a thread.
+std::optional<Time> last_word_at(Reader& reader, std::string_view thread);
 /// Of a thread, notes left out.
 std::optional<Entry> last_entry_of(Reader& reader, std::string_view thread);
 std::vector<Entry> entries_of(Reader& reader, std::string_view thread, int64_t after = 0,
@@ -47,6 +55,8 @@ struct RunOwner {
 /// True if it was known already: begun by an earlier daemon.
 bool own_run(Tx& tx, std::string_view run_id, std::string_view thread, std::string_view chat_id);
 std::optional<RunOwner> owner_of_run(Reader& reader, std::string_view run_id);
+/// The ids of all runs that are minds of a chat's threads.
+std::vector<std::string> runs_of_chat(Reader& reader, std::string_view chat_id);
 
 /// A tool call that must not be made twice: begun, and its result once there is one.
 struct ToolRecord {

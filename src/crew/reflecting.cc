@@ -134,7 +134,7 @@ Task<Result<minds::Reply>> Crew::evaluate(const Thread& thread, ActiveThreadPtr 
                          .run_id = fmt::format("{}-check-{}", thread.run_id, attempt),
                          .member = members::kept_member_id(thread.id),
                          .cwd = options_.root,
-                         .traceparent = traceparent(thread.trace_id, random_),
+                         .traceparent = {},
                          .resume = {},
                          .abilities = {},
                          .max_turns = {}};
@@ -147,7 +147,8 @@ Task<Result<minds::Reply>> Crew::evaluate(const Thread& thread, ActiveThreadPtr 
     if (!owned) co_return fail(std::move(owned.error()));
     request.follows = *owned;
   }
-  co_return co_await choice->mind->think(std::move(request), listener, active->stop);
+  co_return co_await ask_mind(thread, *choice, std::move(request), fmt::format("check {}", attempt), listener,
+                              active->stop);
 }
 
 }  // namespace cru::crew

@@ -8,6 +8,7 @@
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
 #include "crew/reflection.h"
+#include "crew/thread_spans.h"
 #include "crew/trace.h"
 #include "inbox/question_table.h"
 #include "members/member_table.h"
@@ -61,7 +62,9 @@ void end_chat_of(Tx& tx, const Subagent& subagent) {
   chat->failure = subagent.failure;
   chat->ended_at = tx.now();
   write_chat(tx, *chat);
-  tx.emit({"chat.ended", chat->id, {{"chat_id", chat->id}, {"status", name(chat->status)}}});
+  tx.emit({"chat.ended",
+           chat->id,
+           {{"chat_id", chat->id}, {"status", name(chat->status)}, {"trace_id", chat->trace_id}}});
 }
 
 }  // namespace
@@ -105,6 +108,7 @@ Task<void> Crew::run_subagent(std::string task_id) {
                 .run_id = begun->name(),
                 .resume = begun->resume,
                 .trace_id = begun->trace_id,
+                .span_id = subagent_span_id(begun->task_id),
                 .depth = begun->depth,
                 .permissions = begun->permissions,
                 .tools = begun->tools,
@@ -205,6 +209,7 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
         return {};
       });
   approvals_.notify();
+  tell_end_of(subagent);
   if (!recorded)
     log_error("cannot record the end of a subagent", recorded.error(),
               {{"task_id", subagent.task_id}, {"trace_id", subagent.trace_id}});
@@ -220,7 +225,7 @@ void take_word(Tx& tx, Chat& chat, const std::string& text) {
   append_entry(tx, {.thread = chat.id, .role = Role::user, .message = saying(text)}, chat.id);
   keep_member(tx, chat);
   write_chat(tx, chat);
-  tx.emit({"chat.turn", chat.id, {{"chat_id", chat.id}, {"turn", "running"}}});
+  tx.emit({"chat.turn", chat.id, {{"chat_id", chat.id}, {"turn", "running"}, {"trace_id", chat.trace_id}}});
 }
 
 Result<Chat> begin_turn(Tx& tx, const std::string& chat_id, const std::string& text) {
@@ -253,6 +258,7 @@ Task<void> Crew::run_turn(std::string chat_id) {
                 .run_id = fmt::format("{}-t{}", chat->id, chat->turns),
                 .resume = chat->resume,
                 .trace_id = chat->trace_id,
+                .span_id = turn_span_id(chat->id, chat->turns),
                 .depth = 0,
                 .permissions = chat->permissions,
                 .tools = chat->tools,
@@ -263,10 +269,13 @@ Task<void> Crew::run_turn(std::string chat_id) {
                 .chain = {"user", chat->agent},
                 .is_primary = true};
   auto outcome = co_await converse(std::move(thread), self);
-  co_await end_turn(chat_id, std::move(outcome));
+  auto failure = outcome ? Failure() : failure_from(outcome.error());
+  auto trace_id = chat->trace_id;
+  co_await tell_turn(*std::move(chat), std::move(failure));
+  co_await end_turn(chat_id, std::move(trace_id), std::move(outcome));
 }
 
-Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
+Task<void> Crew::end_turn(std::string chat_id, std::string trace_id, Result<std::string> outcome) {
   Failure failure;
   if (!outcome) failure = failure_from(outcome.error());
   bool stopped = failure.type == "cancelled";
@@ -282,7 +291,8 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
       forget_tools(tx, chat_id);
       return {};
     });
-    if (!closed) log_error("cannot close a stopped turn", closed.error(), {{"chat", chat_id}});
+    if (!closed)
+      log_error("cannot close a stopped turn", closed.error(), {{"chat", chat_id}, {"trace_id", trace_id}});
   }
   update_files(chat_id);
   co_await wait_for_files(chat_id);
@@ -297,7 +307,7 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
         chat->spent.add(wasted);
         chat->failure = failure;
         write_chat(tx, *chat);
-        json::object data{{"chat_id", chat_id}, {"turn", "idle"}};
+        json::object data{{"chat_id", chat_id}, {"turn", "idle"}, {"trace_id", chat->trace_id}};
         if (!failure.type.empty())
           data["error"] = json::object{{"type", failure.type},
                                        {"message", failure.message},
@@ -307,7 +317,9 @@ Task<void> Crew::end_turn(std::string chat_id, Result<std::string> outcome) {
         return {};
       });
   approvals_.notify();
-  if (!recorded) log_error("cannot record the end of a turn", recorded.error(), {{"chat", chat_id}});
+  if (!recorded)
+    log_error("cannot record the end of a turn", recorded.error(),
+              {{"chat", chat_id}, {"trace_id", trace_id}});
   active_.erase(chat_id);
   forget_account_at_rest(chat_id);
   update_files(chat_id);

@@ -158,7 +158,7 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, SoFar s
                          .run_id = run_id,
                          .member = members::kept_member_id(thread.id),
                          .cwd = options_.root,
-                         .traceparent = traceparent(thread.trace_id, random_),
+                         .traceparent = {},
                          .resume = thread.resume,
                          .abilities = {},
                          .max_turns = thread.max_turns};
@@ -182,9 +182,11 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, SoFar s
   auto speech =
       std::make_shared<Speech>(loop_, store_, thread.chat_id, thread.is_primary ? std::string() : thread.id,
                                so_far.next_n, run_id, std::move(so_far.noted));
-  auto reply = co_await choice->mind->think(std::move(request), *speech, active->stop);
+  auto reply = co_await ask_mind(thread, *choice, std::move(request), std::to_string(so_far.next_n), *speech,
+                                 active->stop);
   speech->closed = true;
   active->wasted.add(speech->spent_in_vain);
+  count_spent(*choice, speech->spent_in_vain.usage, speech->spent_in_vain.cost_usd);
   if (!reply) co_return fail(std::move(reply.error()));
   auto recorded =
       co_await record_reply(thread, *choice, *std::move(reply), active->wasted, std::move(run_id));

@@ -7,6 +7,7 @@
 #include "crew/chat_files.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
+#include "crew/thread_spans.h"
 #include "members/member.h"
 
 namespace cru::crew {
@@ -82,7 +83,9 @@ Task<Result<Subagent>> Crew::queue_spawn_of(const Thread& thread, ActiveThreadPt
               .member = members::kept_member_id(thread.id),
               .new_chat = {}};
   for (;;) {
-    auto spawned = co_await queue_spawn(place, request_from(use.input), use.id, {});
+    auto request = request_from(use.input);
+    request.traceparent = to_traceparent({thread.trace_id, use_span_id(thread.id, use.id)});
+    auto spawned = co_await queue_spawn(place, std::move(request), use.id, {});
     bool is_refused =
         !spawned && (spawned.error().code == Code::overloaded || !is_transient(spawned.error().code));
     if (spawned || is_refused) co_return spawned;
@@ -141,13 +144,16 @@ Task<Result<>> Crew::use_tools(const Thread& thread, ActiveThreadPtr active, Ent
   minds::Message answers;
   for (const auto& use : asked.message.uses) {
     auto record = std::ranges::find(*records, use.id, &ToolRecord::use_id);
-    if (record != records->end() && record->result)
+    auto began = loop_.clock().wall();
+    if (record != records->end() && record->result) {
       answers.results.push_back(*record->result);
-    else if (use.name == spawn_tool)
+    } else if (use.name == spawn_tool) {
       answers.results.push_back(co_await spawn_result(active, thread.id, use.id));
-    else
+      tell_use(thread, use, answers.results.back(), began);
+    } else {
       answers.results.push_back(
           co_await use_tool(thread, active, use, asked.message.text, record != records->end()));
+    }
   }
   co_return co_await write_with_retry(
       loop_, store_, [id = thread.id, chat_id = thread.chat_id, answers](Tx& tx) -> Result<> {
@@ -192,9 +198,11 @@ Task<minds::ToolResult> Crew::use_tool(const Thread& thread, ActiveThreadPtr act
         return {};
       });
   if (!begun) co_return minds::ToolResult{use.id, in_words(begun.error()), true};
+  auto began_at = loop_.clock().wall();
   auto text = co_await carry_out(thread, active, use, approval ? approval->digest : std::string());
   bool failed = !text;
   minds::ToolResult result{use.id, failed ? in_words(text.error()) : *std::move(text), failed};
+  tell_use(thread, use, result, began_at);
   if (approval) result.text = acknowledge(*approval, std::move(result.text));
   result.text = bounded(std::move(result.text), options_.result_limit, "");
   if (repeatable) co_return result;
@@ -214,7 +222,7 @@ Task<Result<std::string>> Crew::carry_out(const Thread& thread, ActiveThreadPtr 
     co_return fail(std::move(allowed.error()));
   ToolCall call{.agent = thread.agent,
                 .task_id = thread.id,
-                .traceparent = traceparent(thread.trace_id, random_),
+                .traceparent = to_traceparent({thread.trace_id, use_span_id(thread.id, use.id)}),
                 .granted = thread.permissions,
                 .own_chat = thread.depth == 0 ? thread.chat_id : std::string(),
                 .name = use.name,

@@ -153,6 +153,7 @@ Task<Result<api::Call>> CallerIdentity::identify(http::Peer peer, std::string to
     call.run_id = runs_.task_of(known.uid);
     call.run_uid = known.uid;
     call.run_member = runs_.member_of(known.uid);
+    call.trace = runs_.traceparent_of(known.uid);  // unless its request says one
   }
   co_return call;
 }

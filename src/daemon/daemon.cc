@@ -10,6 +10,7 @@
 #include "daemon/engine.h"
 #include "daemon/losses.h"
 #include "daemon/ports.h"
+#include "daemon/span_export.h"
 #include "daemon/state_folder.h"
 #include "daemon/state_guard.h"
 #include "edges/http/http_edge.h"
@@ -116,10 +117,17 @@ class Daemon {
     auto store = open_store(loop_, project_);
     if (!store) return fail(store.error());
     store_ = *std::move(store);
-    engine_ = std::make_unique<Engine>(loop_, pool_, *store_, project_, config_, own_executable());
+    exporter_ = make_exporter(loop_, whole_environment());
+    engine_ =
+        std::make_unique<Engine>(loop_, pool_, *store_, project_, config_, own_executable(), exporter_.get());
     url_ = fmt::format("http://127.0.0.1:{}/", port);
-    engine_->bind(
-        {CRU_VERSION, project_.root, url_, loop_.clock().wall(), [this] { begin_stop("requested"); }});
+    api::DaemonFacts facts{CRU_VERSION, project_.root, url_, loop_.clock().wall(),
+                           [this] { begin_stop("requested"); }};
+    if (exporter_) {
+      facts.export_counts = [this] { return exporter_->counts(); };
+      loop_.spawn(exporter_->run());
+    }
+    engine_->bind(std::move(facts));
     auto budgets = budgets_for(raise_descriptor_limit());
     identity_ = std::make_unique<CallerIdentity>(pool_, engine_->keeper(), engine_->runs(),
                                                  engine_->pairings(), port, *token);
@@ -160,6 +168,7 @@ class Daemon {
     mcp_.reset();
     edge_.reset();
     engine_.reset();
+    exporter_.reset();
     store_.reset();
     (void)remove_file(project_.mcp_socket());
     (void)remove_file(project_.agents_socket());
@@ -260,6 +269,7 @@ class Daemon {
   Task<void> stop() {
     co_await mcp_->stop(1s);
     co_await edge_->drain(1s);
+    if (exporter_) co_await exporter_->flush(2s);
     loop_.stop();
   }
 
@@ -273,6 +283,7 @@ class Daemon {
   AsioLoop loop_;
   Pool pool_{loop_, 4};
   std::unique_ptr<sqlite::SqliteStore> store_;
+  std::unique_ptr<telemetry::OtlpExporter> exporter_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<CallerIdentity> identity_;
   std::unique_ptr<edges::HttpEdge> edge_;

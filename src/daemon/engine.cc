@@ -53,7 +53,7 @@ runs::Confine to_confine(const std::string& word) {
 }
 
 runs::Options to_options(const api::Project& project, const Config& config, std::string program,
-                         runs::Jails& jails) {
+                         runs::Jails& jails, telemetry::SpanSink* spans) {
   return {.root = project.root,
           .kill_grace = config.kill_grace,
           .output_limit = config.output_limit,
@@ -63,7 +63,8 @@ runs::Options to_options(const api::Project& project, const Config& config, std:
           .program = std::move(program),
           .check_program = true,
           .confines = to_confine(config.confine) != runs::Confine::off,
-          .jails = &jails};
+          .jails = &jails,
+          .spans = spans};
 }
 
 std::string home_folder() {
@@ -229,10 +230,11 @@ std::vector<Migration> all_migrations() {
 }
 
 Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project, const Config& config,
-               std::string program)
+               std::string program, telemetry::SpanSink* spans)
     : loop_(loop),
       store_(store),
       pool_(pool),
+      telemetry_{spans, &metrics_},
       root_(project.root),
       config_(config),
       keeper_(loop, pool, project.root, program),
@@ -251,8 +253,8 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       rules_(loop, store, pool, system_random(),
              {.project = project.root, .file = approvals::rule_file(user_folder(), project.root)}),
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
-            to_options(project, config, program, *jails_)),
-      permission_requests_(loop, store, pool, approvals_, runs_),
+            to_options(project, config, program, *jails_, spans)),
+      permission_requests_(loop, store, pool, approvals_, runs_, spans),
       notifier_(loop, store, project.root.substr(project.root.rfind('/') + 1)),
       retention_(loop, store, *output_, *worktrees_, runs_.purging(),
                  {config.keep_records, config.keep_events, config.max_events}),
@@ -299,7 +301,8 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
              .chat_permissions = config.chat_permissions,
              .remember = [this](std::string key,
                                 std::string text) { return runs_.remember(std::move(key), std::move(text)); },
-             .recall = [this] { return runs_.recall(); }}),
+             .recall = [this] { return runs_.recall(); },
+             .telemetry = telemetry_}),
       live_(loop, store, system_random(), registry_, minds_, live_options(project.root, config)),
       auto_mode_(loop, store, pool, system_random(), registry_, minds_, live_,
                  {.root = project.root,
@@ -311,6 +314,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                   .max_concurrent_thoughts = config.live.max_concurrent_thoughts,
                   .end_run = [this](std::string run_id) { return end_run(runs_, std::move(run_id)); }}),
       recovery_moved_(loop) {
+  api_.set_telemetry(telemetry_);
   api_.set_gate([this](const api::Operation& operation, std::string run_id) {
     return check_run(crew_, runs_, auto_mode_, operation, std::move(run_id));
   });
@@ -359,10 +363,12 @@ void Engine::bind(api::DaemonFacts facts) {
   runs_.set_url(facts_url.ends_with('/') ? facts_url.substr(0, facts_url.size() - 1) : facts_url);
   shut_down_ = facts.shut_down;
   notifier_.set_page(facts_url);
+  api::bind_metrics(api_, store_, metrics_, facts);
   api::bind_daemon(api_, store_, keeper_, runs_, clock, std::move(facts));
   api::bind_runs(api_, store_, runs_, clock,
                  [this](const api::Call& call) { return find_caller(members_, call); });
   api::bind_roster(api_, store_, clock);
+  api::bind_traces(api_, store_, clock);
   api::bind_pairings(api_, pairings_, facts_url);
   api::bind_questions(api_, runs_, inbox_, approvals_);
   api::bind_approvals(api_, approvals_, rules_);

@@ -22,6 +22,8 @@
 #include "pairings/pairings_service.h"
 #include "platform/files/file_status.h"
 #include "platform/loop/pool.h"
+#include "platform/telemetry/metrics.h"
+#include "platform/telemetry/span.h"
 #include "runs/keeper_client.h"
 #include "runs/output.h"
 #include "runs/retention.h"
@@ -38,7 +40,7 @@ std::vector<Migration> all_migrations();
 class Engine {
  public:
   Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project, const Config& config,
-         std::string program);
+         std::string program, telemetry::SpanSink* spans = nullptr);
   /// Binds every operation.
   void bind(api::DaemonFacts facts);
   /// Takes back what is left of an earlier daemon, then cleans up. Where the keeper does not answer, it
@@ -65,6 +67,8 @@ class Engine {
   Loop& loop_;
   Store& store_;
   Pool& pool_;
+  telemetry::Metrics metrics_;
+  const telemetry::Telemetry telemetry_;
   const std::string root_;
   Config config_;  ///< in force: with the backends and models that the files have by now
   /// The files as they were when they were read last.

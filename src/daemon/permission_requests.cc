@@ -5,6 +5,7 @@
 #include "approvals/approval_table.h"
 #include "base/text.h"
 #include "crew/permission_proposal.h"
+#include "crew/thread_spans.h"
 #include "inbox/question_table.h"
 #include "platform/files/log.h"
 #include "runs/run_table.h"
@@ -73,6 +74,7 @@ approvals::Request request_of(Reader& reader, const inbox::Question& question) {
   if (auto run = runs::find(reader, question.task_id)) {
     request.proposal.folder = run->worktree;
     request.task = first_line(run->task);
+    request.trace_id = run->trace_id;
     if (request.member.empty()) request.member = run->member;
   }
   crew::name_asker(reader, question.task_id, request);
@@ -128,10 +130,14 @@ Task<Result<>> PermissionRequests::keep_in_step() {
   });
   if (!now) co_return fail(std::move(now.error()));
   for (const auto& id : now->open) {
-    auto closed = co_await store_.write(
-        [id, at = approvals_.now()](Tx& tx) { return close_with_question(tx, id, at); });
-    if (!closed) co_return closed;
+    auto closed =
+        co_await store_.write([id, at = approvals_.now()](Tx& tx) -> Result<std::optional<Approval>> {
+          if (auto done = close_with_question(tx, id, at); !done) return fail(std::move(done.error()));
+          return approvals::find(tx, id);
+        });
+    if (!closed) co_return fail(std::move(closed.error()));
     approvals_.notify();
+    if (*closed) tell_wait(**closed);
   }
   for (auto& asked : now->asked)
     if (!answering_.contains(asked.question.id))
@@ -165,8 +171,16 @@ Task<Result<>> PermissionRequests::carry(Asked asked) {
     asked.approval = *std::move(taken);
   }
   answering_.insert(asked.question.id);
+  tell_wait(*asked.approval);
   loop_.spawn(answer(asked.question.id, answer_of(*asked.approval)));
   co_return Result<>();
+}
+
+/// Of a run that has ended nobody knows the trace any more.
+void PermissionRequests::tell_wait(const Approval& approval) const {
+  auto owner = spans_ ? parse_traceparent(runs_.traceparent_of(approval.request.thread)) : std::nullopt;
+  if (owner && !is_open(approval.state))
+    spans_->take(crew::span_of_wait(*owner, approval, loop_.clock().wall()));
 }
 
 Task<Result<>> PermissionRequests::ask(approvals::Request request) {

@@ -17,8 +17,9 @@ Result<> check_answer(Reader& reader, const inbox::Question& answered);
 
 class PermissionRequests {
  public:
-  PermissionRequests(Loop& loop, Store& store, Pool& pool, approvals::Approvals& approvals, runs::Runs& runs)
-      : loop_(loop), store_(store), pool_(pool), approvals_(approvals), runs_(runs) {}
+  PermissionRequests(Loop& loop, Store& store, Pool& pool, approvals::Approvals& approvals, runs::Runs& runs,
+                     telemetry::SpanSink* spans = nullptr)
+      : loop_(loop), store_(store), pool_(pool), approvals_(approvals), runs_(runs), spans_(spans) {}
 
   /// Never ends.
   Task<void> follow();
@@ -29,12 +30,14 @@ class PermissionRequests {
   Task<Result<>> carry(Asked asked);
   Task<Result<>> ask(approvals::Request request);
   Task<void> answer(std::string question, std::string text);
+  void tell_wait(const approvals::Approval& approval) const;
 
   Loop& loop_;
   Store& store_;
   Pool& pool_;
   approvals::Approvals& approvals_;
   runs::Runs& runs_;
+  telemetry::SpanSink* const spans_;
   std::set<std::string> answering_;  ///< questions whose answer is under way
 };
 

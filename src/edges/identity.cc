@@ -11,6 +11,7 @@
 #include "base/plain_words.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/trace_context.h"
 #include "platform/files/files.h"
 #include "platform/process/self.h"
 
@@ -67,6 +68,7 @@ std::vector<std::pair<std::string, std::string>> Identity::headers() const {
   add("Cru-Session-Id", session_id);
   add("Cru-Agent-Capabilities", capabilities);
   add("Cru-Lock-Ttl-Minutes", lock_ttl_minutes);
+  add("traceparent", traceparent);
   // A folder whose name cannot be said is left out rather than said wrongly.
   if (std::ranges::none_of(cwd, is_control) && cwd.size() <= 4096) add("Cru-Cwd", cwd);
   return list;
@@ -116,6 +118,7 @@ Identity find_identity(Speaker speaker, const api::Environment& environment, std
                .capabilities = value("AGENT_CAPABILITIES", max_list_bytes),
                .lock_ttl_minutes = value("LOCK_TTL_MINUTES", 20),
                .cwd = std::move(cwd)};
+  if (auto trace = value("TRACEPARENT"); parse_traceparent(trace)) who.traceparent = std::move(trace);
   who.is_agent = speaker == Speaker::hook;
   if (!who.agent_id.empty() && !is_agent_id(who.agent_id)) {
     who.refused_name = who.agent_id;

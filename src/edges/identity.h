@@ -23,8 +23,9 @@ struct Identity {
   /// The vendor's session id that an MCP server was started with. Claude Code's may be another session's by
   /// now, or never was one: it counts only for a server that no agent program is known to have started.
   std::string inherited_session = {};
-  std::string token = {};  ///< see find_credential
-  bool is_agent = false;   ///< says so at the door, for good
+  std::string traceparent = {};  ///< TRACEPARENT: the trace that what is asked for belongs to
+  std::string token = {};        ///< see find_credential
+  bool is_agent = false;         ///< says so at the door, for good
   /// AGENT_ID where that is no name for an agent. A host's hooks and servers then do without: the daemon
   /// knows the host anyway. A verb says it as it is, and is refused.
   std::string refused_name = {};

@@ -85,6 +85,14 @@ std::vector<Question> asked_by(Reader& reader, std::string_view member, Time sin
                   member, since));
 }
 
+std::vector<Question> asked_by_any(Reader& reader, const std::vector<std::string>& members, Time since) {
+  return to_questions(
+      reader.rows("SELECT " QUESTION_COLUMNS
+                  " FROM questions WHERE asked_at >= ? AND member IN (SELECT value FROM json_each(?))"
+                  " ORDER BY asked_at, id LIMIT 1000",
+                  since, to_text(json::value_from(members))));
+}
+
 std::vector<Question> undelivered(Reader& reader) {
   return to_questions(
       reader.rows("SELECT " QUESTION_COLUMNS
@@ -107,6 +115,10 @@ void update(Tx& tx, const Question& question) {
       "withdrawn_because = ? WHERE id = ?",
       name(question.status), question.response, question.delivered, question.delivery_error,
       question.answered_at, question.withdrawn_because, question.id);
+}
+
+int64_t count_all_pending(Reader& reader) {
+  return reader.row("SELECT count(*) FROM questions WHERE status = 'pending'")->integer(0);
 }
 
 int64_t count_pending(Reader& reader, std::string_view task_id) {

@@ -101,6 +101,15 @@ std::optional<Member> find_member(Reader& reader, std::string_view id) {
   return to_member(*row);
 }
 
+std::map<std::string, std::string> parents_of(Reader& reader, const std::vector<std::string>& ids) {
+  std::map<std::string, std::string> parents;
+  for (const auto& row : reader.rows(
+           "SELECT id, parent FROM members WHERE parent <> '' AND id IN (SELECT value FROM json_each(?))",
+           to_text(json::value_from(ids))))
+    parents.emplace(row.text(0), row.text(1));
+  return parents;
+}
+
 std::vector<Member> list_members(Reader& reader, bool ended, int64_t most) {
   std::vector<Member> all;
   auto add = [&](std::string_view which) {

@@ -1,6 +1,7 @@
 #pragma once
 /// The table `members`, and the schema of those that go with it: `member_keys` and `member_numbers`.
 #include <functional>
+#include <map>
 #include <span>
 
 #include "members/member.h"
@@ -11,6 +12,8 @@ namespace cru::members {
 std::span<const Migration> migrations();
 
 std::optional<Member> find_member(Reader& reader, std::string_view id);
+/// The parents of those of these members that have one, by member.
+std::map<std::string, std::string> parents_of(Reader& reader, const std::vector<std::string>& ids);
 /// Those that have not ended, oldest first, threads after the others; with `ended` then those that have, the
 /// last first; and the live agents. At most `most` in all.
 std::vector<Member> list_members(Reader& reader, bool ended, int64_t most);

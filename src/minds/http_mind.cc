@@ -102,6 +102,7 @@ class HttpMind final : public Mind {
     WebRequest out;
     out.method = "POST";
     out.headers = {{"content-type", "application/json"}, {"accept", "text/event-stream"}};
+    if (!request.traceparent.empty()) out.headers.emplace_back("traceparent", request.traceparent);
     if (is_anthropic()) {
       out.url = without_slash(provider_.base_url) + "/v1/messages";
       out.headers.emplace_back("anthropic-version", anthropic_version);

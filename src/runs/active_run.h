@@ -8,6 +8,8 @@ struct Runs::ActiveRun {
   ActiveRun(Loop& loop, const Run& run)
       : task_id(run.task_id),
         uid(run.uid),
+        traceparent(run.traceparent),
+        trace_id(run.trace_id),
         member(run.member),
         token_hash(run.token_hash),
         is_confined(runs::is_confined(run)),
@@ -26,6 +28,7 @@ struct Runs::ActiveRun {
 
   const std::string task_id;
   const std::string uid;
+  const std::string traceparent, trace_id;
   const std::string member;
   const std::string token_hash;
   const bool is_confined;
@@ -44,9 +47,14 @@ struct Runs::ActiveRun {
   BootTime told_at{0};
   bool is_recorded;  ///< `running` is committed: nothing of it is told before that
   bool pumping = false;
+  std::string caller = {};   ///< the `traceparent` of whoever started it; not known after a restart
+  bool is_mind = true;       ///< it thinks for somebody else, as far as is known
+  bool is_end_told = false;  ///< its span was
   bool file_is_missing = false;
   Signal changed;  ///< grown, ended, or its process is known
-  Signal ending;   ///< `end` is known: nothing more will come, so there is nothing to gather
+  /// For a line of the log.
+  json::object about() const { return {{"task_id", task_id}, {"trace_id", trace_id}}; }
+  Signal ending;  ///< `end` is known: nothing more will come, so there is nothing to gather
 };
 
 }  // namespace cru::runs

@@ -110,7 +110,7 @@ Task<void> Runs::pump(ActiveRunPtr active) {
       auto ended = co_await record_end(active);
       // Gone or started anew: then there is nothing left to record.
       if (ended || ended.error().code == Code::not_found || ended.error().code == Code::conflict) break;
-      log_error("cannot record the end of a run; retrying", ended.error(), {{"task_id", active->task_id}});
+      log_error("cannot record the end of a run; retrying", ended.error(), active->about());
       told = false;
     }
     // The output is on disk and the exit record is kept, so a store that is unwell only delays the telling.
@@ -137,8 +137,7 @@ Task<bool> Runs::tell_growth(const ActiveRunPtr& active) {
   auto synced = co_await output_.sync(active->output_file);
   if (!synced && synced.error().code == Code::not_found) {
     // Somebody removed the file: there is nothing left to make durable, and the run goes on.
-    if (!active->file_is_missing)
-      log_error("an output file is missing", synced.error(), {{"task_id", active->task_id}});
+    if (!active->file_is_missing) log_error("an output file is missing", synced.error(), active->about());
     active->file_is_missing = true;
     synced = Result<>();
   }
@@ -158,7 +157,7 @@ Task<bool> Runs::tell_growth(const ActiveRunPtr& active) {
   } else {
     error = scan ? synced.error() : scan.error();
   }
-  log_error("cannot record output; retrying", error, {{"task_id", active->task_id}});
+  log_error("cannot record output; retrying", error, active->about());
   co_return false;
 }
 
@@ -196,7 +195,7 @@ Task<Report> Runs::read_report(ActiveRunPtr active) {
 Task<void> Runs::close_stdin(const ActiveRunPtr& active) {
   auto closed = co_await keeper_.write(active->uid, "end-of-input", "", true);
   if (!closed && closed.error().code != Code::not_running)
-    log_error("cannot close standard input", closed.error(), {{"task_id", active->task_id}});
+    log_error("cannot close standard input", closed.error(), active->about());
 }
 
 Task<Result<Runs::Scan>> Runs::find_questions(const ActiveRunPtr& active, int64_t to) {

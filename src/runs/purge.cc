@@ -17,7 +17,9 @@ bool purge_record(Tx& tx, const Run& run) {
 
 Task<void> purge_files(Output& output, Worktrees& worktrees, Run run) {
   auto removed = co_await output.remove(run.output_file);
-  if (!removed) log_error("cannot remove output", removed.error(), {{"task_id", run.task_id}});
+  if (!removed)
+    log_error("cannot remove output", removed.error(),
+              {{"task_id", run.task_id}, {"trace_id", run.trace_id}});
   if (run.owns_worktree) co_await worktrees.remove(run.task_id);
 }
 

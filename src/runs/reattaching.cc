@@ -124,7 +124,9 @@ Task<Result<>> Runs::take_back(ActiveRunPtr active, Run run, const KeptRun* kept
     const auto& reattach = std::get<Reattach>(decision);
     if (reattach.announce_start) {
       auto sent = co_await send_first_input(active, run);
-      if (!sent) log_error("cannot deliver the task to the agent", sent.error(), {{"task_id", run.task_id}});
+      if (!sent)
+        log_error("cannot deliver the task to the agent", sent.error(),
+                  {{"task_id", run.task_id}, {"trace_id", run.trace_id}});
       auto started = co_await apply(run.task_id, run.uid, Spawned{*facts.process});
       if (!started) co_return fail(std::move(started.error()));
     } else if (reattach.kill_again) {

@@ -14,7 +14,10 @@ constexpr std::array<std::string_view, 5> status_names{"starting", "running", "c
 
 /// What every event of a run carries.
 json::object summary(const Run& run) {
-  return {{"task_id", run.task_id}, {"status", name(run.status)}, {"last_seq", run.last_seq}};
+  return {{"task_id", run.task_id},
+          {"status", name(run.status)},
+          {"last_seq", run.last_seq},
+          {"trace_id", run.trace_id}};
 }
 
 constexpr std::string_view still_running = "may still be running";

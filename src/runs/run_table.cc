@@ -117,6 +117,36 @@ std::optional<Run> find_of_member(Reader& reader, std::string_view member) {
   return to_run(*row);
 }
 
+std::vector<Run> list_of_traces(Reader& reader, const std::vector<std::string>& trace_ids, Time since) {
+  return to_runs(reader.rows("SELECT " RUN_COLUMNS
+                             " FROM runs WHERE created_at >= ? AND trace_id IN (SELECT value FROM "
+                             "json_each(?)) ORDER BY created_at, task_id LIMIT 1000",
+                             since, to_text(json::value_from(trace_ids))));
+}
+
+std::vector<Run> find_all(Reader& reader, const std::vector<std::string>& task_ids) {
+  return to_runs(reader.rows("SELECT " RUN_COLUMNS
+                             " FROM runs WHERE task_id IN (SELECT value FROM json_each(?)) ORDER BY "
+                             "created_at, task_id",
+                             to_text(json::value_from(task_ids))));
+}
+
+std::optional<Run> find_of_trace(Reader& reader, std::string_view trace_id) {
+  auto row = reader.row(
+      "SELECT " RUN_COLUMNS " FROM runs WHERE trace_id = ? ORDER BY created_at, task_id LIMIT 1", trace_id);
+  if (!row) return {};
+  return to_run(*row);
+}
+
+std::map<std::string, int64_t> count_by_status(Reader& reader) {
+  std::map<std::string, int64_t> counts;
+  for (auto status : {Status::starting, Status::running, Status::completed, Status::failed, Status::killed})
+    counts[std::string(name(status))] = 0;
+  for (const auto& row : reader.rows("SELECT status, count(*) FROM runs GROUP BY status"))
+    counts[row.text(0)] = row.integer(1);
+  return counts;
+}
+
 bool exists(Reader& reader, std::string_view task_id) {
   return reader.row("SELECT 1 FROM runs WHERE task_id = ?", task_id).has_value();
 }

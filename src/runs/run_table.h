@@ -1,5 +1,6 @@
 #pragma once
 /// The table of runs: one record a task id.
+#include <map>
 #include <span>
 
 #include "runs/run.h"
@@ -26,6 +27,13 @@ void put(Tx& tx, const Run& run);
 void remove(Tx& tx, std::string_view task_id);
 /// Ended before `cutoff`, oldest first.
 std::vector<Run> list_ended_before(Reader& reader, Time cutoff, int64_t limit);
+/// The first 1,000 of these traces that were begun since then, oldest first.
+std::vector<Run> list_of_traces(Reader& reader, const std::vector<std::string>& trace_ids, Time since);
+/// Those of these ids that there are.
+std::vector<Run> find_all(Reader& reader, const std::vector<std::string>& task_ids);
+/// The first of a trace.
+std::optional<Run> find_of_trace(Reader& reader, std::string_view trace_id);
+std::map<std::string, int64_t> count_by_status(Reader& reader);
 bool exists(Reader& reader, std::string_view task_id);
 
 }  // namespace cru::runs

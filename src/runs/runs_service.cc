@@ -7,6 +7,7 @@
 #include "platform/files/log.h"
 #include "platform/files/trouble.h"
 #include "runs/active_run.h"
+#include "runs/run_span.h"
 #include "store/once.h"
 #include "store/retry.h"
 
@@ -108,10 +109,22 @@ Task<Result<Run>> Runs::apply(std::string task_id, std::string uid, Input input,
   if (!done) co_return fail(std::move(done.error()));
   bool has_ended = !is_active(done->run.status);
   if (!asked.empty() || has_ended) inbox_.notify();
+  if (has_ended) tell_span(done->run);
   if (has_ended && ended_) ended_(done->run);
   if (has_ended && done->run.jail && options_.jails) loop_.spawn(options_.jails->remove(uid));
   for (auto& effect : done->effects) loop_.spawn(perform(uid, effect));
   co_return std::move(done->run);
+}
+
+void Runs::tell_span(const Run& run) {
+  auto active = active_.find(run.uid);
+  if (!options_.spans || active == active_.end() || std::exchange(active->second->is_end_told, true)) return;
+  options_.spans->take(span_of(run, active->second->caller, !active->second->is_mind));
+}
+
+std::string Runs::traceparent_of(const std::string& uid) const {
+  auto found = active_.find(uid);
+  return found == active_.end() ? std::string() : found->second->traceparent;
 }
 
 Task<void> Runs::perform(std::string uid, Effect effect) {

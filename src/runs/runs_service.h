@@ -10,6 +10,7 @@
 #include "base/once.h"
 #include "inbox/inbox_service.h"
 #include "platform/loop/loop.h"
+#include "platform/telemetry/span.h"
 #include "runs/adapters/adapter.h"
 #include "runs/confinement.h"
 #include "runs/jails.h"
@@ -39,6 +40,7 @@ struct Options {
   bool check_program = true;
   bool confines = false;   ///< `confine` is not off
   Jails* jails = nullptr;  ///< none: nothing can be jailed
+  telemetry::SpanSink* spans = nullptr;
 };
 
 struct StartRequest {
@@ -151,6 +153,8 @@ class Runs {
   Task<std::string> expand_output(Event event);
   /// The task id of an active run's uid; empty if there is none.
   std::string task_of(const std::string& uid) const;
+  /// The context that its processes were given; empty if it has ended.
+  std::string traceparent_of(const std::string& uid) const;
   /// Whose run this execution is; empty if it has ended.
   std::string member_of(const std::string& uid) const;
   /// The active run whose token has this SHA-256; empty if there is none.
@@ -204,6 +208,7 @@ class Runs {
   Task<Result<Run>> apply(std::string task_id, std::string uid, Input input,
                           std::vector<inbox::Question> asked = {});
   Task<void> perform(std::string uid, Effect effect);
+  void tell_span(const Run& run);
   ActiveRunPtr find_active(const std::string& task_id) const;
   void note_pause(const std::string& uid, const std::string& reason);
   void tell_waiting() const;

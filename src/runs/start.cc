@@ -8,6 +8,7 @@
 #include "members/member_table.h"
 #include "platform/files/log.h"
 #include "runs/active_run.h"
+#include "runs/run_span.h"
 #include "store/once.h"
 
 namespace cru::runs {
@@ -22,11 +23,9 @@ std::string id_for(const std::string& command, uint64_t chance) {
   return fmt::format("{}-{:04x}", word.empty() ? "run" : word, chance & 0xffff);
 }
 
-/// A child span of the caller's trace, or the root of a new one.
-std::string make_traceparent(const std::string& parent, Random& random) {
-  auto trace = fmt::format("{:016x}{:016x}", random.next(), random.next() | 1);
-  if (parent.size() == 55 && parent.starts_with("00-")) trace = parent.substr(3, 32);
-  return fmt::format("00-{}-{:016x}-01", trace, random.next() | 1);
+TraceContext make_context(const std::string& caller, Random& random) {
+  auto high = random.next(), low = random.next();
+  return own_context(caller, high, low, random.next());
 }
 
 /// Whoever a run is that is nobody's else.
@@ -144,8 +143,9 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
   run.pty = request.pty;
   run.has_stdin = launch.has_stdin;
   run.output_file = fmt::format(".coven/output/{}.jsonl", run.task_id);
-  run.traceparent = make_traceparent(request.traceparent, random_);
-  run.trace_id = run.traceparent.substr(3, 32);
+  auto context = make_context(request.traceparent, random_);
+  run.traceparent = to_traceparent(context);
+  run.trace_id = context.trace_id;
   if (purging_.contains(run.task_id))
     co_return fail(Code::conflict, fmt::format("run {} is being purged", run.task_id), "id", "retry shortly");
   run.member = request.member;
@@ -276,7 +276,7 @@ Task<void> Runs::fail_start(ActiveRunPtr active, Error error) {
     unfollow(active);
     co_return;
   }
-  log_error("cannot record a failed start; retrying", failed.error(), {{"task_id", active->task_id}});
+  log_error("cannot record a failed start; retrying", failed.error(), active->about());
   active->is_recorded = true;
   note_end(active, SpawnFailed{error});
 }
@@ -284,6 +284,8 @@ Task<void> Runs::fail_start(ActiveRunPtr active, Error error) {
 Task<Result<Run>> Runs::launch(Run run, StartRequest request) {
   // Followed before it starts: its first line may be there before the keeper's reply is read.
   auto active = follow(run);
+  active->caller = request.traceparent;
+  active->is_mind = !request.member.empty();
   if (request.worktree) {
     auto made = co_await worktrees_.create(run.task_id);
     if (!made) {
@@ -301,7 +303,7 @@ Task<Result<Run>> Runs::launch(Run run, StartRequest request) {
   }
   note_process(active, *started);
   auto sent = co_await send_first_input(active, run);
-  if (!sent) log_error("cannot deliver the task to the agent", sent.error(), {{"task_id", run.task_id}});
+  if (!sent) log_error("cannot deliver the task to the agent", sent.error(), active->about());
   auto running = co_await apply(run.task_id, run.uid, Spawned{*started});
   // A start that cannot be recorded (the disk is full?) must not live on unrecorded.
   if (!running) loop_.spawn(perform(run.uid, KillTree{Duration(0)}));

@@ -23,6 +23,7 @@ class RunVerifier final : public Verifier {
       request.argv = job.argv;
       request.cwd = job.cwd;
       request.has_stdin = false;
+      request.traceparent = job.traceparent;
       request.confinement = job.confinement;
       request.jail = job.jail;
       request.is_by_confined = job.jail.has_value();

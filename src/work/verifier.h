@@ -11,6 +11,7 @@ namespace cru::coordination {
 struct Verification {
   std::string run;                ///< the run's task id
   std::vector<std::string> argv;  ///< no shell
+  std::string traceparent = {};   ///< of the item
   std::string cwd = {};           ///< the project's root if empty
   std::optional<runs::Confinement> confinement = {};
   std::optional<runs::JailRights> jail = {};  ///< of its submitter

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/id.h"
+#include "base/trace_context.h"
 
 namespace cru::coordination {
 namespace {
@@ -289,6 +290,10 @@ std::string why(const Work& work, std::span<const Work> blockers, const Moment& 
       return fmt::format("cancelled at {}{}", at, error_suffix(work));
   }
   return {};
+}
+
+std::string trace_id_of(const Work& work) {
+  return cru::trace_id_of(fmt::format("work {} {}", work.task_id, to_millis(work.created_at)));
 }
 
 std::string verify_run_id(const Work& work) {

@@ -113,6 +113,9 @@ std::string path_text(std::span<const std::string> path);
 /// A sentence: what `work` waits for. `blockers` are its open dependencies.
 std::string why(const Work& work, std::span<const Work> blockers, const Moment& now);
 
+/// By which what happens for an item can be followed: no row keeps it, for it is always the same.
+std::string trace_id_of(const Work& work);
+
 /// "verify-3f2a9c1b-2": the run that verifies its present attempt.
 std::string verify_run_id(const Work& work);
 

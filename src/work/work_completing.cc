@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/id.h"
+#include "base/trace_context.h"
 #include "platform/files/log.h"
 #include "work/work_impl.h"
 
@@ -184,6 +185,7 @@ Task<void> WorkQueue::Impl::verify(std::string task_id, std::shared_ptr<Verifyin
       Verification job{
           .run = work->verify_run,
           .argv = work->verify,
+          .traceparent = to_traceparent({trace_id_of(*work), span_id_of(work->verify_run)}),
           .cwd = std::string(text_or(context_of(*work), "cwd")),
           .confinement = work->confinement,
           .jail = work->jail,

@@ -241,6 +241,16 @@ std::vector<Work> claimed_work(Reader& reader, std::string_view session_id) {
                                       session_id));
 }
 
+std::map<std::string, int64_t> count_work_by_status(Reader& reader) {
+  std::map<std::string, int64_t> counts;
+  for (auto status : {WorkStatus::pending, WorkStatus::claimed, WorkStatus::running, WorkStatus::completed,
+                      WorkStatus::failed, WorkStatus::cancelled})
+    counts[std::string(name(status))] = 0;
+  for (const auto& row : reader.rows("SELECT status, count(*) FROM work_queue GROUP BY status"))
+    counts[row.text(0)] = row.integer(1);
+  return counts;
+}
+
 int64_t count_open_work(Reader& reader) {
   return reader.row("SELECT count FROM work_open_count")->integer(0);
 }

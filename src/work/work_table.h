@@ -1,6 +1,7 @@
 #pragma once
 /// The tables `work_queue` and `work_dependencies`. Claiming is one look-up in an index of
 /// what is ready: whether an item is, and when the clock next concerns it, is kept in its row.
+#include <map>
 #include <span>
 
 #include "sessions/sessions_service.h"
@@ -43,6 +44,7 @@ std::optional<BootTime> next_due(Reader& reader);
 std::vector<Work> verifying_work(Reader& reader);
 std::vector<Work> claimed_work(Reader& reader, std::string_view session_id);
 int64_t count_open_work(Reader& reader);
+std::map<std::string, int64_t> count_work_by_status(Reader& reader);
 
 void insert_work(Tx& tx, const Work& work, const Moment& now);
 /// Writes what changes while an item is open, or, once it is closed, all of its end too.

@@ -96,7 +96,7 @@ test("a member has a tab for each facet, by pointer, by keys and by address", as
 
   // A run, by its name in the address.
   await pane("build").getByTestId("output").getByText("compiling").waitFor();
-  assert.deepEqual(await tabsOf("build"), ["Output"]);
+  assert.deepEqual(await tabsOf("build"), ["Output", "Trace"]);
   await crew.post("/agents/build/input", { text: "live" });
   await page.getByTestId("output").getByText("heard live").waitFor();
 

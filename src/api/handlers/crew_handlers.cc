@@ -6,7 +6,6 @@
 #include "api/handlers/coordination_handlers.h"
 #include "api/handlers/crew_handlers.h"
 #include "crew/chat_files.h"
-#include "crew/trace.h"
 
 namespace cru::api {
 namespace {
@@ -100,12 +99,6 @@ Task<Result<Reply>> chat_reply(Task<Result<crew::ChatView>> asked) {
   co_return Reply(to_json(*view));
 }
 
-Task<Result<Reply>> trace_chat(Crew& crew, std::string id) {
-  auto view = co_await crew.view_for_trace(std::move(id));
-  if (!view) co_return fail(std::move(view.error()));
-  co_return Reply(crew::to_trace(view->chat, std::move(view->subagents), view->seen_at));
-}
-
 Task<Result<Reply>> list_chats(Crew& crew, std::string status, int64_t limit) {
   auto found = co_await crew.list(std::move(status), limit);
   if (!found) co_return fail(std::move(found.error()));
@@ -140,6 +133,7 @@ void bind_subagents(Api& api, Crew& crew) {
         .agent = text(in, "agent"), .task = text(in, "task"), .permissions = {}, .model = text(in, "model")};
     if (in.contains("permissions")) request.permissions = texts_at(in, "permissions");
     if (call.run_id.empty()) request.account = call.account;  // a run has the account of its own chat
+    request.traceparent = call.trace;
     return spawn_agent(crew, spawner_of(call, in), std::move(request), seconds_at(in, 50));
   });
   // `cru mcp` sends again what a daemon that died has not answered.
@@ -168,6 +162,7 @@ void bind_chats(Api& api, Crew& crew) {
                                            .title = text(in, "title"),
                                            .permissions = texts_at(in, "permissions"),
                                            .account = call.account,
+                                           .traceparent = call.trace,
                                            .once = call.once}));
       },
       AfterCrash::finds_out);
@@ -186,8 +181,6 @@ void bind_chats(Api& api, Crew& crew) {
   api.bind("get_chat", [&crew](const Call&, const json::object& in) {
     return chat_reply(crew.view(text(in, "id"), int_or(in, "after"), int_or(in, "limit", 200)));
   });
-  api.bind("trace_chat",
-           [&crew](const Call&, const json::object& in) { return trace_chat(crew, text(in, "id")); });
   api.bind("list_chats", [&crew](const Call&, const json::object& in) {
     return list_chats(crew, text(in, "status"), int_or(in, "limit", 50));
   });

@@ -23,6 +23,16 @@ Task<Result<Reply>> get_state(Store& store, const runs::Runs& runs, Time now, Ca
   co_return Reply(*std::move(state));
 }
 
+/// Where spans go and what became of them; null where none are exported.
+json::value tell_export(const DaemonFacts& facts) {
+  if (!facts.export_counts) return nullptr;
+  auto counts = facts.export_counts();
+  return json::object{{"endpoint", counts.place},
+                      {"exported", counts.exported},
+                      {"dropped", counts.dropped},
+                      {"last_error", json_or_null(counts.last_error)}};
+}
+
 Task<Result<Reply>> at_once(json::object value) { co_return Reply(std::move(value)); }
 
 }  // namespace
@@ -37,6 +47,7 @@ void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, const runs::Runs&
                     {"project", facts.root},
                     {"url", facts.url},
                     {"started_at", to_rfc3339(facts.started_at)},
+                    {"traces", tell_export(facts)},
                     {"troubles", json::value_from(troubles())}});
   });
   api.bind("get_state", [&store, &runs, &clock](const Call& call, const json::object&) {

@@ -20,6 +20,8 @@ struct DaemonFacts {
   std::string url;
   Time started_at;
   std::function<void()> shut_down;
+  /// Of the spans; absent: none are exported.
+  std::function<telemetry::ExportCounts()> export_counts = {};
 };
 
 void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, const runs::Runs& runs, Clock& clock,
@@ -28,6 +30,8 @@ void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, const runs::Runs&
 using FindCaller = std::function<Task<std::string>(const Call& call)>;
 void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller = {});
 void bind_roster(Api& api, Store& store, Clock& clock);
+void bind_metrics(Api& api, Store& store, const telemetry::Metrics& metrics, DaemonFacts facts);
+void bind_traces(Api& api, Store& store, Clock& clock);
 /// For bind_sessions.
 std::function<Task<Result<>>(json::object& reply)> badges_of_agents(Store& store, Clock& clock);
 /// `url` is the web page's.

@@ -4,8 +4,10 @@
 #include <charconv>
 
 #include "base/id.h"
+#include "base/trace_context.h"
 #include "edges/http/event_stream.h"
 #include "platform/process/self.h"
+#include "platform/telemetry/metrics.h"
 
 namespace cru::edges {
 namespace {
@@ -53,8 +55,8 @@ Result<> add_terms(const http::Request& request, api::Call& call) {
     if (!taken) return taken;
   if (auto ttl = request.header("Cru-Lock-Ttl-Minutes"); !ttl.empty())
     std::from_chars(ttl.data(), ttl.data() + ttl.size(), call.lock_ttl_minutes);
-  auto trace = request.header("traceparent");
-  if (trace.size() <= 256) call.trace = trace;  // a broken trace is no reason to refuse the work
+  // A broken trace is no reason to refuse the work.
+  if (auto trace = request.header("traceparent"); parse_traceparent(trace)) call.trace = trace;
   return add_account(request, call);
 }
 
@@ -115,12 +117,20 @@ Task<void> HttpEdge::handle(const http::Request& request, http::Writer& writer) 
     co_return;
   }
   bool streamed = false;
-  auto answered = co_await answer(request, writer, streamed);
+  const api::Operation* operation = nullptr;
+  auto began = loop_.clock().boot();
+  auto answered = co_await answer(request, writer, operation, streamed);
   if (streamed) co_return;
   auto response = answered ? std::move(*answered)
                            : http::Response{.status = http_status(answered.error().code),
                                             .body = to_text(to_json(answered.error())) + "\n"};
-  auto headers = common_headers("application/json");
+  if (auto* metrics = api_.telemetry().metrics)
+    metrics->time(telemetry::Timing::http_request,
+                  {{"operation", operation ? std::string(operation->name) : "none"},
+                   {"status", std::to_string(response.status)}},
+                  loop_.clock().boot() - began);
+  bool is_plain = operation && answered && response.status < 300;
+  auto headers = common_headers(is_plain ? operation->content_type : "application/json");
   headers.insert(headers.end(), response.headers.begin(), response.headers.end());
   response.headers = std::move(headers);
   co_await writer.send(std::move(response));
@@ -150,7 +160,7 @@ Task<void> HttpEdge::handle_live(const http::Request& request, http::Writer& wri
 }
 
 Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http::Writer& writer,
-                                              bool& streamed) {
+                                              const api::Operation*& operation, bool& streamed) {
   if (request.path == "/openapi.json" && (request.method == "GET" || request.method == "HEAD"))
     co_return openapi_response();
   std::string allow;
@@ -160,6 +170,7 @@ Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http
     co_return http::Response{
         .status = 405, .headers = {{"Allow", allow}}, .body = to_text(to_json(match.error())) + "\n"};
   }
+  operation = match->operation;
   auto call = co_await find_caller(request);
   if (!call) co_return fail(call.error());
   auto input = read_input(request, std::move(match->path_input));
@@ -175,8 +186,9 @@ Task<Result<http::Response>> HttpEdge::answer(const http::Request& request, http
   if (!reply)
     co_return http::Response{.status = http_status(reply.error().code),
                              .body = to_text(api::error_reply(*match->operation, reply.error())) + "\n"};
+  bool is_json = match->operation->content_type == "application/json";
   co_return http::Response{.status = reply->status() ? reply->status() : match->operation->status,
-                           .body = reply->text() + "\n"};
+                           .body = reply->text() + (is_json ? "\n" : "")};
 }
 
 Task<Result<http::Response>> HttpEdge::answer_events(const http::Request& request, http::Writer& writer,

@@ -59,7 +59,9 @@ class HttpEdge {
   Task<void> handle_live(const http::Request& request, http::Writer& writer);
   /// Who asks, and on what terms.
   Task<Result<api::Call>> find_caller(const http::Request& request);
-  Task<Result<http::Response>> answer(const http::Request& request, http::Writer& writer, bool& streamed);
+  /// `operation` is what was asked for, if there is such a thing.
+  Task<Result<http::Response>> answer(const http::Request& request, http::Writer& writer,
+                                      const api::Operation*& operation, bool& streamed);
   Task<Result<http::Response>> answer_events(const http::Request& request, http::Writer& writer,
                                              api::Call call, const api::Operation& operation,
                                              json::object input, bool& streamed);

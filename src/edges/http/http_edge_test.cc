@@ -31,9 +31,12 @@ TEST_F(Edge, MakesTheInputOfPathQueryAndBody) {
 
 TEST_F(Edge, PassesOnTheTermsOfTheCall) {
   start();
-  ask("GET /agents/a", "Cru-Request-Id: r-1\r\ntraceparent: 00-abc-def-01\r\n");
+  const std::string trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  ask("GET /agents/a", "Cru-Request-Id: r-1\r\ntraceparent: " + trace + "\r\n");
   EXPECT_EQ(last_call_.request_id, "r-1");
-  EXPECT_EQ(last_call_.trace, "00-abc-def-01");
+  EXPECT_EQ(last_call_.trace, trace);
+  ask("GET /agents/a", "traceparent: 00-ABC-def-01\r\n");
+  EXPECT_EQ(last_call_.trace, "") << "one that is none is no reason to refuse, and is not passed on";
   EXPECT_EQ(last_call_.peer, "unix");
   EXPECT_EQ(status_of(ask("GET /agents/a", "Cru-Request-Id: " + std::string(200, 'x') + "\r\n")), 400);
 }

@@ -4,10 +4,20 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+#include "base/trace_context.h"
 #include "edges/mcp/long_task.h"
 
 namespace cru::mcp {
 namespace {
+
+bool is_known_method(std::string_view method) {
+  return is_one_of(
+      method, {"tools/call", "tools/list", "resources/list", "resources/templates/list", "resources/read",
+               "resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get",
+               "completion/complete", "server/discover", "initialize", "ping", "logging/setLevel",
+               "tasks/get", "tasks/update", "tasks/cancel", "subscriptions/listen"});
+}
 
 constexpr std::array<std::string_view, 8> levels{"debug", "info",     "notice", "warning",
                                                  "error", "critical", "alert",  "emergency"};
@@ -194,8 +204,7 @@ std::expected<Server::Request, RpcError> Server::read_terms(Message message, con
   if (const auto* token = meta->if_contains("progressToken");
       token && (token->is_string() || token->is_number()))
     request.progress_token = to_text(*token);
-  if (auto trace = text_or(*meta, "traceparent"); !trace.empty() && trace.size() <= 256)
-    request.call.trace = trace;
+  if (auto trace = text_or(*meta, "traceparent"); parse_traceparent(trace)) request.call.trace = trace;
   // Codex names its conversation with every call; its servers are shared by several.
   if (auto session = text_or(*meta, "sessionId");
       meta->contains("threadId") && session.size() <= 128 && !session.empty())
@@ -222,7 +231,27 @@ std::expected<Server::Request, RpcError> Server::read_terms(Message message, con
   return request;
 }
 
+/// Whoever asks for methods or tools that there are not is counted under no name.
+void Server::observe(Request& request, Answer& answer) {
+  auto telemetry = backend_.telemetry();
+  if (!telemetry.spans && !telemetry.metrics) return;
+  const auto& method = request.message.method;
+  const auto* tool = method == "tools/call" ? find_tool(text_or(request.message.params, "name")) : nullptr;
+  auto observation =
+      std::make_unique<Observation>(loop_.clock(), telemetry,
+                                    Observed{.method = is_known_method(method) ? method : "unknown",
+                                             .tool = tool ? std::string(tool->name) : std::string(),
+                                             .request_id = answer.id(),
+                                             .caller = request.call.trace,
+                                             .version = request.version,
+                                             .is_tcp = request.call.peer == "tcp"},
+                                    ++observed_);
+  request.call.trace = observation->traceparent();
+  answer.observe(std::move(observation));
+}
+
 void Server::dispatch(Request request, Answer answer) {
+  observe(request, answer);
   const std::string& method = request.message.method;
   const auto& params = request.message.params;
   auto version = request.version;

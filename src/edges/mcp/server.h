@@ -14,6 +14,7 @@
 #include "edges/mcp/catalog.h"
 #include "edges/mcp/changes.h"
 #include "edges/mcp/elicitation.h"
+#include "edges/mcp/observation.h"
 #include "edges/mcp/protocol.h"
 
 namespace cru::mcp {
@@ -31,6 +32,7 @@ class Backend {
   /// Whether it would carry out calls of this row for this caller. Errors: forbidden; others where it cannot
   /// tell.
   virtual Task<Result<>> may_call(const api::Operation& operation, const api::Call& call) = 0;
+  virtual telemetry::Telemetry telemetry() const { return {}; }
 };
 
 /// The operation table of this process.
@@ -44,6 +46,7 @@ class ApiBackend final : public Backend {
   Task<Result<>> may_call(const api::Operation& operation, const api::Call& call) override {
     return api_.may_call(operation, call);
   }
+  telemetry::Telemetry telemetry() const override { return api_.telemetry(); }
 
  private:
   api::Api& api_;
@@ -117,11 +120,22 @@ class Server {
     Answer(Answer&& other) noexcept
         : sink_(std::exchange(other.sink_, nullptr)),
           batch_(std::move(other.batch_)),
-          id_(std::move(other.id_)) {}
+          id_(std::move(other.id_)),
+          observed_(std::move(other.observed_)) {}
     Answer& operator=(Answer&&) = delete;
     ~Answer();
-    void result(std::string_view result) { send(response_text(id_, result)); }
-    void error(const RpcError& error) { send(error_text(id_, error)); }
+    void result(std::string_view result) {
+      if (observed_) observed_->end("");
+      send(response_text(id_, result));
+    }
+    void error(const RpcError& error) {
+      if (observed_) observed_->end(std::to_string(error.code));
+      send(error_text(id_, error));
+    }
+    void observe(std::unique_ptr<Observation> observation) { observed_ = std::move(observation); }
+    void tool_failed() {
+      if (observed_) observed_->tool_failed();
+    }
     const std::string& id() const { return id_; }
     Sink& sink() const { return *sink_; }
 
@@ -130,6 +144,7 @@ class Server {
     Sink* sink_;
     std::shared_ptr<Batch> batch_;
     std::string id_;  ///< as JSON text
+    std::unique_ptr<Observation> observed_;
   };
   struct Request {
     Message message;
@@ -153,6 +168,7 @@ class Server {
   bool receive_one(json::value&& value, const Terms& terms, Sink& sink, std::shared_ptr<Batch> batch);
   std::expected<Request, RpcError> read_terms(Message message, const Terms& terms);
   void dispatch(Request request, Answer answer);
+  void observe(Request& request, Answer& answer);
   void take_notification(const Message& message);
   void cancel(const std::string& id);
 
@@ -173,7 +189,7 @@ class Server {
   Task<void> run_tool(ToolCall call, Answer answer);
   /// What a tool's outcome is to its caller.
   std::string tell_tool(const api::Operation& operation, const Result<api::Reply>& reply,
-                        const Request& request, Sink& sink);
+                        const Request& request, Answer& answer);
 
   // ask_user at a client that can ask its person. server_asking.cc
   static bool is_elicited(const ToolCall& call, Sink& sink);
@@ -237,7 +253,8 @@ class Server {
   };
   std::unordered_map<std::string, InFlight> in_flight_;  ///< by the request's id
   size_t waiting_ = 0;
-  Changes held_;  ///< what a congested client has yet to be told
+  uint64_t observed_ = 0;  ///< requests
+  Changes held_;           ///< what a congested client has yet to be told
   bool holds_ = false;
   std::optional<BootTime> list_told_;
   Loop::TimerId list_timer_ = 0;

@@ -36,7 +36,10 @@ class Server::Asking {
     // After a daemon's death the same call comes again, and the form is still there.
     auto asked = parse_rfc3339(question_.asked_at);
     bool is_shown = server_.resumed_ && asked && *asked < server_.began_;
-    if (!is_shown) answer_.sink().notify(request_text(id_, "elicitation/create", form_for(question_)));
+    if (is_shown) return;
+    auto form = form_for(question_);
+    if (!request_.call.trace.empty()) form["_meta"] = json::object{{"traceparent", request_.call.trace}};
+    answer_.sink().notify(request_text(id_, "elicitation/create", form));
   }
   Asking(const Asking&) = delete;
   ~Asking() {
@@ -124,7 +127,7 @@ Task<void> Server::run_asking(ToolCall call, Answer answer) {
     again.request_id.clear();
     reply = co_await backend_.call(operation, std::move(again), about(*question, wait.seconds));
   }
-  answer.result(tell_tool(operation, reply, request, answer.sink()));
+  answer.result(tell_tool(operation, reply, request, answer));
 }
 
 /// The first round records the question and asks for input; the next brings what the person did. The state
@@ -138,7 +141,7 @@ Task<void> Server::run_asking_in_rounds(ToolCall call, Answer answer) {
   auto reply = co_await backend_.call(operation, request.call, std::move(asked));
   auto question = open_question(parsed(reply));
   if (!question) {
-    answer.result(tell_tool(operation, reply, request, answer.sink()));
+    answer.result(tell_tool(operation, reply, request, answer));
     co_return;
   }
   co_await take_round(std::move(call), *std::move(question), std::move(answer));
@@ -169,7 +172,7 @@ Task<void> Server::take_round(ToolCall call, OpenQuestion question, Answer answe
   auto again = request.call;
   again.request_id.clear();
   auto last = co_await backend_.call(operation, std::move(again), about(question, wait.seconds));
-  answer.result(tell_tool(operation, last, request, answer.sink()));
+  answer.result(tell_tool(operation, last, request, answer));
 }
 
 }  // namespace cru::mcp

@@ -121,17 +121,19 @@ Task<void> Server::run_tool(ToolCall call, Answer answer) {
   Ticker ticker(loop_, answer.sink(), request.progress_token, operation.title, wait);
   SignsOfLife signs(loop_, backend_, request.call, wait);
   auto reply = co_await backend_.call(operation, request.call, input);
-  answer.result(tell_tool(operation, reply, request, answer.sink()));
+  answer.result(tell_tool(operation, reply, request, answer));
 }
 
 std::string Server::tell_tool(const api::Operation& operation, const Result<api::Reply>& reply,
-                              const Request& request, Sink& sink) {
+                              const Request& request, Answer& answer) {
   if (reply) {
     bool is_error = reply->status() == 400 || reply->status() == 404;
+    if (is_error) answer.tool_failed();
     return tool_result(reply->text(), is_error, request.version);
   }
+  answer.tool_failed();
   if (reply.error().code == Code::session_expired)
-    say(sink, &request, "warning", "this agent session has expired: call register_session");
+    say(answer.sink(), &request, "warning", "this agent session has expired: call register_session");
   // An agent reads `success` first, whatever the tool.
   auto told = api::error_reply(operation, reply.error());
   if (!told.contains("success")) told["success"] = false;

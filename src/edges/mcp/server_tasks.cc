@@ -27,7 +27,7 @@ Task<void> Server::run_as_task(ToolCall call, Answer answer) {
   if (status == TaskStatus::working)
     answer.result(task_text(*value, status, "task", {}));
   else
-    answer.result(tell_tool(operation, reply, request, answer.sink()));
+    answer.result(tell_tool(operation, reply, request, answer));
 }
 
 Task<std::expected<json::value, RpcError>> Server::look_at_task(const Request& request) {

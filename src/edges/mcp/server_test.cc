@@ -157,12 +157,15 @@ TEST_F(McpServer, KnowsNoToolThatTheTableDoesNotOffer) {
 TEST_F(McpServer, CallsAsWhoeverItsTransportSays) {
   terms_.call.agent_id = "ann";
   terms_.call.request_id = "inst:7";
+  const std::string trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   ask("tools/call",
-      {{"name", "heartbeat"}, {"_meta", json::object{{"traceparent", "00-aa"}, {"agent_id", "eve"}}}});
+      {{"name", "heartbeat"}, {"_meta", json::object{{"traceparent", trace}, {"agent_id", "eve"}}}});
   ASSERT_EQ(backend_.calls.size(), 1U);
   EXPECT_EQ(backend_.calls[0].call.agent_id, "ann");
   EXPECT_EQ(backend_.calls[0].call.request_id, "inst:7");
-  EXPECT_EQ(backend_.calls[0].call.trace, "00-aa");
+  EXPECT_EQ(backend_.calls[0].call.trace, trace);
+  ask("tools/call", {{"name", "heartbeat"}, {"_meta", json::object{{"traceparent", "00-aa"}}}});
+  EXPECT_EQ(backend_.calls[1].call.trace, "");
 }
 
 // ---- what the client calls itself

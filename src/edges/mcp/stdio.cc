@@ -214,6 +214,7 @@ class Proxy {
                                       {"capabilities", identity_.capabilities},
                                       {"lock_ttl_minutes", identity_.lock_ttl_minutes},
                                       {"cwd", identity_.cwd},
+                                      {"traceparent", identity_.traceparent},
                                       {"resumed", was_connected_}});
     to_daemon_ += '\n';
     replayed_.clear();

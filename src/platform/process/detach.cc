@@ -136,7 +136,7 @@ std::vector<std::string> clean_environment() {
     std::string_view text = *entry;
     auto name = text.substr(0, text.find('='));
     bool is_kept = std::ranges::find(kept, name) != kept.end() || name.starts_with("LC_") ||
-                   name.starts_with("XDG_") || name.starts_with("CRU_");
+                   name.starts_with("XDG_") || name.starts_with("CRU_") || name.starts_with("OTEL_");
     bool is_ours = std::ranges::any_of(ours, [&](auto prefix) { return name.starts_with(prefix); });
     if (is_kept && !is_ours) out.emplace_back(text);
   }

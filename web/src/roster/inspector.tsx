@@ -11,6 +11,7 @@ import { memberAddress, spent, whatIs } from "../members/texts.ts";
 import type { Member } from "../members/wire.ts";
 import { RunPane } from "../runs/run_pane.tsx";
 import { SessionPane } from "../sessions/session_pane.tsx";
+import { TracePane } from "../traces/trace_pane.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { BodyPane } from "../world/live_agent_card.tsx";
 import { form, handoffs, member, requested_tab, showThread, tab, tabs, target } from "./model.ts";
@@ -47,6 +48,7 @@ function Panel({ at: { id, facets }, shown }: { at: Member; shown: Tab }) {
     case "session": return <SessionPane id={facets.session!} member={id} />;
     case "handoffs": return handoffs.value.length ? <>{handoffs.value.map((chain) => <ChainCard key={chain.agent} chain={chain} />)}</> : <p class="hint">It has not left a handoff yet.</p>;
     case "body": return <BodyPane id={facets.body!} />;
+    case "trace": return <TracePane id={facets.thread ?? facets.run!} />;
   }
 }
 

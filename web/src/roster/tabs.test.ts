@@ -7,9 +7,9 @@ const of = (facets: Partial<Facets>, has_handoffs = false) => tabsOf({ facets: {
 
 test("a member has a tab for each of its facets and no others", () => {
   assert.deepEqual(of({}), []);
-  assert.deepEqual(of({ run: "build" }), ["output"]);
-  assert.deepEqual(of({ run: "coder", session: "s1" }), ["output", "session", "handoffs"]);
-  assert.deepEqual(of({ thread: "c", run: "mind" }), ["thread", "output"]);
+  assert.deepEqual(of({ run: "build" }), ["output", "trace"]);
+  assert.deepEqual(of({ run: "coder", session: "s1" }), ["output", "trace", "session", "handoffs"]);
+  assert.deepEqual(of({ thread: "c", run: "mind" }), ["thread", "output", "trace"]);
   assert.deepEqual(of({ body: "agent_001" }), ["body"]);
   assert.deepEqual(of({}, true), ["handoffs"], "a session that has ended left its handoffs");
 });

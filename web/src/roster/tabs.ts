@@ -1,9 +1,9 @@
 // Which tabs a member has. Pure.
 import type { Member } from "../members/wire.ts";
 
-export type Tab = "output" | "thread" | "session" | "handoffs" | "body";
+export type Tab = "output" | "thread" | "session" | "handoffs" | "body" | "trace";
 
-export const tab_names: Record<Tab, string> = { output: "Output", thread: "Thread", session: "Locks and work", handoffs: "Handoffs and changes", body: "Body" };
+export const tab_names: Record<Tab, string> = { output: "Output", thread: "Thread", session: "Locks and work", handoffs: "Handoffs and changes", body: "Body", trace: "Trace" };
 
 /// One tab for each facet that the member has, and one for its handoffs. A mind's program comes after what it speaks for.
 export function tabsOf({ facets }: Pick<Member, "facets">, has_handoffs: boolean): Tab[] {
@@ -11,6 +11,7 @@ export function tabsOf({ facets }: Pick<Member, "facets">, has_handoffs: boolean
   if (facets.thread) tabs.push("thread");
   if (facets.body) tabs.push("body");
   if (facets.run) tabs.push("output");
+  if (facets.thread || facets.run) tabs.push("trace");
   if (facets.session) tabs.push("session");
   if (facets.session || has_handoffs) tabs.push("handoffs");
   return tabs;

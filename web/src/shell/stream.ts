@@ -15,6 +15,7 @@ import { keepLocksFresh, lock_list } from "../locks/model.ts";
 import { applyMemberEvents, readMembers } from "../members/model.ts";
 import { applyOutputEvents, applyRunEvents, catchUp, catchUpIfFollowing, selected } from "../runs/model.ts";
 import { keepSessionsFresh, session_list } from "../sessions/model.ts";
+import { applyTraceEvents } from "../traces/model.ts";
 import { applyTrustEvents, readTrust } from "../trust/model.ts";
 import { work_list } from "../work/model.ts";
 
@@ -49,6 +50,7 @@ function flush(): void {
     applyDefinitionEvents(events);
     applyTrustEvents(events);
     applyApprovalEvents(events);
+    applyTraceEvents(events);
     if (events.some((event) => event.type === "state.snapshot")) loaded.value = true;
     applyOutputEvents(events);
   });

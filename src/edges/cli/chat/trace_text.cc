@@ -31,9 +31,9 @@ std::string padded(std::string text, size_t width) {
 
 std::string_view mark_of(std::string_view status) {
   if (status == "failed") return "✗";
-  if (status == "cancelled") return "⊘";
-  if (status == "running" || status == "active") return "▸";
-  return status == "queued" ? "·" : "✓";
+  if (status == "cancelled" || status == "killed") return "⊘";
+  if (is_one_of(status, {"running", "active", "starting", "claimed"})) return "▸";
+  return status == "queued" || status == "pending" ? "·" : "✓";
 }
 
 class TraceTree {
@@ -79,7 +79,11 @@ class TraceTree {
   }
 
   void add_span(const json::object& span, const std::string& branch, const std::string& below) {
-    auto status = text_or(span, "status");
+    // A chat goes on after a turn that failed.
+    const auto* error = object_at(span, "error");
+    bool has_failed =
+        error && text_or(*error, "severity") != "warning" && text_or(span, "status") == "active";
+    auto status = has_failed ? std::string_view("failed") : text_or(span, "status");
     auto colour = status == "failed" ? Colour::red : status_colour(status);
     auto used = display_width(branch);
     auto name = padded(name_of(span), name_width_ + 3 > used ? name_width_ + 3 - used : 0);
@@ -107,11 +111,24 @@ class TraceTree {
     return bar;
   }
 
+  /// "⏸ 1m02s waiting: approval A-12".
+  void add_wait(const json::object& wait, const std::string& indent) {
+    auto outcome = text_or(wait, "outcome");
+    bool is_open = outcome == "open";
+    auto line = fmt::format("{}⏸ {} waiting: {} {}{}", indent, time_words(int_or(wait, "duration_ms")),
+                            text_or(wait, "kind"), safe_for_terminal(text_or(wait, "id")),
+                            is_open ? ", still open" : fmt::format(", {}", safe_for_terminal(outcome)));
+    out_ += style_.paint(line, is_open ? Colour::yellow : Colour::dim) + "\n";
+  }
+
   void add_details(const json::object& span, const std::string& indent) {
     if (auto queued = int_or(span, "queued_ms"); queued >= 1000)
       out_ +=
           style_.paint(fmt::format("{}⏸ {} waiting in the queue", indent, time_words(queued)), Colour::dim) +
           "\n";
+    const auto* waits = array_at(span, "waits");
+    for (const auto& each : waits ? *waits : json::array())
+      if (each.is_object()) add_wait(each.get_object(), indent);
     if (const auto* reflection = object_at(span, "reflection")) {
       auto attempts = int_or(*reflection, "attempts");
       auto outcome = text_or(*reflection, "outcome");

@@ -1,5 +1,5 @@
 #pragma once
-/// The trace of a chat as a tree for people: who worked for whom, when, how long, at what cost, what failed.
+/// A trace as a tree for people: who worked for whom, when, how long, at what cost, what failed.
 /// Rules only.
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace cru::cli {
 
-/// The reply of `trace_chat`, in lines.
+/// The reply of `get_trace`, in lines.
 std::string trace_text(const json::object& trace, const Style& style);
 
 }  // namespace cru::cli

@@ -8,7 +8,7 @@ namespace {
 constexpr auto trace = R"({"trace_id":"7f3c9a","session_id":"s","status":"completed","duration_ms":252000,
 "tokens":61200,"cost_usd":null,"failed":1,"spans":[
 {"id":"s","parent":null,"order":0,"agent":"lead","model":"opus","status":"completed","depth":0,"offset_ms":0,"duration_ms":252000,"tokens":38000,"error":null},
-{"id":"a","parent":"s","order":1,"agent":"explorer","model":"haiku","status":"completed","depth":1,"offset_ms":10000,"duration_ms":41000,"queued_ms":2000,"tokens":9100,"error":null,
+{"id":"a","parent":"s","order":1,"agent":"explorer","model":"haiku","status":"completed","depth":1,"offset_ms":10000,"duration_ms":41000,"queued_ms":2000,"waits":[{"kind":"approval","id":"A-12","outcome":"approved","duration_ms":62000},{"kind":"question","id":"Q-1","outcome":"open","duration_ms":1000}],"tokens":9100,"error":null,
  "reflection":{"outcome":"partial","attempts":2}},
 {"id":"b","parent":"s","order":2,"agent":"tester","model":"sonnet","status":"failed","depth":1,"offset_ms":126000,"duration_ms":68000,"tokens":14100,"trace_id":"b7","file":"F.md",
  "error":{"type":"run_failed","message":"ctest exited 8","attempting":"verifying the login fix"},"parent_chain":["user","lead","tester"]}]})";
@@ -23,6 +23,8 @@ TEST(TraceText, IsATreeInWhichAFailureSaysWhereItBelongs) {
             "└─ ✓ lead            opus      4m12s   38.0k  ████████████████\n"
             "   ├─ ✓ #1 explorer  haiku     41.0s    9.1k  ███\n"
             "   │    ⏸ 2.0s waiting in the queue\n"
+            "   │    ⏸ 1m02s waiting: approval A-12, approved\n"
+            "   │    ⏸ 1.0s waiting: question Q-1, still open\n"
             "   │    ↻ 2 attempts, none met its criteria\n"
             "   └─ ✗ #2 tester    sonnet    1m08s   14.1k          ▒▒▒▒\n"
             "        run_failed: ctest exited 8\n"

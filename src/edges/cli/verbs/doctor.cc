@@ -78,6 +78,21 @@ std::vector<Check> check_config(const Context& context) {
   return checks;
 }
 
+/// Where spans go. None where nothing is exported, or the daemon does not answer.
+std::vector<Check> check_traces(const Context& context) {
+  auto client = context.quiet_client();
+  auto version = client.get("/version", 5s);
+  const auto* traces = version ? object_at(*version, "traces") : nullptr;
+  if (!traces) return {};
+  auto dropped = int_or(*traces, "dropped");
+  auto error = text_or(*traces, "last_error");
+  auto message = fmt::format("exported to {}: {} spans, {} dropped", text_or(*traces, "endpoint"),
+                             int_or(*traces, "exported"), dropped);
+  if (!error.empty()) message += fmt::format("; the last batch failed: {}", error);
+  return {{"traces", dropped > 0 ? "warn" : "ok", message,
+           dropped > 0 ? "look at the collector, and at OTEL_EXPORTER_OTLP_ENDPOINT" : ""}};
+}
+
 /// What the daemon itself says is not well.
 std::vector<Check> check_troubles(const Context& context) {
   auto client = context.quiet_client();
@@ -270,6 +285,7 @@ Result<int> examine(Context& context) {
   for (auto& check : check_network()) checks.push_back(std::move(check));
   for (auto& check : check_agent_name(context)) checks.push_back(std::move(check));
   for (auto& check : check_config(context)) checks.push_back(std::move(check));
+  for (auto& check : check_traces(context)) checks.push_back(std::move(check));
   for (auto& check : check_troubles(context)) checks.push_back(std::move(check));
   for (auto& check : check_codex_hooks(context)) checks.push_back(std::move(check));
   for (auto& check : check_minds(context)) checks.push_back(std::move(check));

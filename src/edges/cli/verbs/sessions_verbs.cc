@@ -225,12 +225,8 @@ Result<int> open_chat_verb(Context& context, const Args& args) {
 }
 
 Result<int> trace_verb(Context& context, const Args& args) {
-  auto text = context.client().call_text("GET", chat_path(args.get("id")) + "/trace");
-  if (!text) {
-    auto error = text.error();
-    if (error.code == Code::not_found && error.hint.empty()) error.hint = "list them with: cru sessions list";
-    return fail(std::move(error));
-  }
+  auto text = context.client().call_text("GET", "/traces/" + percent_encode(args.get("id")));
+  if (!text) return fail(text.error());
   if (context.json) {
     context.print_json(*text);
     return 0;
@@ -319,8 +315,11 @@ void add_sessions_commands(std::vector<Command>& table) {
       {.path = "sessions trace",
        .group = "Agents",
        .summary = "Shows as a tree who did what, when, at what cost, and what failed",
-       .arguments = {{.name = "id", .summary = "the session id or a prefix of it, or a subagent's task id"}},
-       .examples = {"cru sessions trace 2026-11-15-login", "cru sessions trace 3f2a1c --json"},
+       .arguments = {{.name = "id",
+                      .summary = "the session id or a prefix of it, the id of a subagent, a run or a work "
+                                 "item, or a trace id"}},
+       .examples = {"cru sessions trace 2026-11-15-login", "cru sessions trace make-3f2a",
+                    "cru sessions trace 3f2a1c --json"},
        .run = trace_verb,
        .reads = true});
   table.push_back(
