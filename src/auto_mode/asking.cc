@@ -89,6 +89,7 @@ Task<Result<int64_t>> AutoMode::hear_mind(int64_t turn, std::shared_ptr<Thought>
   request.member = members::kept_member_id(self.agent_id);
   request.cwd = options_.root;
   request.max_turns = 1;
+  request.payer.waits = false;
   Hearing hearing(*this, thought, turn);
   auto limit = loop_.set_timer(options_.think_timeout, [thought] {
     thought->is_late = true;

@@ -292,6 +292,7 @@ Task<void> Crew::explain(const Thread& thread, ActiveThreadPtr active, Approval 
                            .abilities = {},
                            .max_turns = {}};
     request.account = accounts_.of(thread.chat_id);
+    request.payer = payer_of(thread.chat_id, thread.id, thread.parent);
     reply = co_await choice->mind->think(std::move(request), unheard, active->stop);
   }
   if (active->stop.requested()) co_return;

@@ -66,6 +66,10 @@ struct Crew::Thread {
   std::vector<std::string> chain = {};
   Reflection reflection = {};
   bool is_primary = false;  ///< a chat's own
+  std::string parent = {};  ///< of a subagent: the thread that spawned it
+  int64_t again = 0;
+  std::optional<Parked> parked = {};
+  bool is_interrupted = false;  ///< its program goes on where it was stopped
 };
 
 /// What there is of a thread when its agent thinks.
@@ -114,6 +118,9 @@ void note_approval(Tx& tx, const std::string& thread, const std::string& chat_id
                    const approvals::Approval& approval);
 /// The result of what was carried out, beginning with what a person changed of it.
 std::string acknowledge(const approvals::Approval& approval, std::string result);
+
+/// Whose budgets a thread's replies draw from.
+budgets::Payer payer_of(const std::string& chat_id, const std::string& thread, const std::string& parent);
 
 /// "00-<trace>-<span>-01".
 std::string traceparent(const std::string& trace_id, Random& random);

@@ -40,6 +40,10 @@ class ConfigReader {
   void on_timeout(const YamlNode& node, const std::string& path, approvals::OnTimeout& into);
   void approval_rules(const YamlNode& node, const std::string& path);
 
+  // config_budgets.cc
+  void budgets(const YamlNode& node, const std::string& path);
+  void limits(const YamlNode& node, const std::string& path, budgets::Limits& into);
+
   // config_live.cc
   void live(const YamlNode& node, const std::string& path);
   void auto_mode(const YamlNode& node, const std::string& path);

@@ -131,6 +131,15 @@ json::array settings_of(const Config& config) {
   out.add("crew.client_permissions", json::value_from(config.client_permissions.names()));
   out.add("crew.chat_permissions", json::value_from(config.chat_permissions.names()));
   add_approvals(out, config.approvals);
+  out.add("budgets.when_exhausted", json::value(budgets::name(config.budgets.when)));
+  out.add("budgets.warn_at", json::value(config.budgets.warn_at));
+  for (std::string kind : {"run", "chat", "member", "team", "day"}) {
+    auto limits = config.budgets.usual.find(kind);
+    bool is_set = limits != config.budgets.usual.end() && !limits->second.empty();
+    out.add("budgets." + kind,
+            is_set ? json::value(budgets::describe(limits->second)) : json::value(nullptr));
+  }
+  out.add("usage_limits.when_over", json::value(config.after_usage_limit));
   add_live(out, config.live);
   out.add("auto_mode.duration", config.auto_mode.duration);
   out.add("auto_mode.keyword", json::value(config.auto_mode.keyword));

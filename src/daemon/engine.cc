@@ -9,6 +9,7 @@
 #include "approvals/approval_table.h"
 #include "auto_mode/auto_table.h"
 #include "autonomy/live_table.h"
+#include "budgets/budget_table.h"
 #include "crew/crew_table.h"
 #include "daemon/agent_gate.h"
 #include "daemon/fresh_config.h"
@@ -201,12 +202,12 @@ Duration git_limit() {
 
 std::vector<Migration> all_migrations() {
   std::vector<Migration> all;
-  for (auto room :
-       {event_migrations(), pairings::migrations(), members::migrations(), inbox::migrations(),
-        approvals::migrations(), runs::migrations(), reply_migrations(), coordination::session_migrations(),
-        coordination::fencing_migrations(), coordination::lock_migrations(), coordination::work_migrations(),
-        coordination::handoff_migrations(), coordination::memory_migrations(), crew::migrations(),
-        autonomy::migrations(), auto_mode::migrations()})
+  for (auto room : {event_migrations(), pairings::migrations(), members::migrations(), inbox::migrations(),
+                    approvals::migrations(), budgets::migrations(), runs::migrations(), reply_migrations(),
+                    coordination::session_migrations(), coordination::fencing_migrations(),
+                    coordination::lock_migrations(), coordination::work_migrations(),
+                    coordination::handoff_migrations(), coordination::memory_migrations(), crew::migrations(),
+                    autonomy::migrations(), auto_mode::migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }
@@ -231,6 +232,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
               .apply = [this] { return apply_trust(); }}),
       inbox_(loop, store),
       approvals_(loop, store, config.approvals),
+      budgets_(loop, store, inbox_, config.budgets),
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
             to_options(project, config, program, *jails_)),
       permission_requests_(loop, store, pool, approvals_, runs_),
@@ -260,7 +262,9 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
               .home_config = user_folder(),
               .program = program,
               .environment = whole_environment(),
-              .trusted = trust_.checks()}),
+              .trusted = trust_.checks(),
+              .budgets = &budgets_}),
+      run_meters_(loop, store, runs_, budgets_),
       workbench_(loop, pool, notes_,
                  {.root = project.root,
                   .program = program,
@@ -277,6 +281,8 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
              .max_calls = config.max_calls,
              .client_permissions = config.client_permissions,
              .chat_permissions = config.chat_permissions,
+             .budgets = &budgets_,
+             .asks_to_resume = config.after_usage_limit == "ask",
              .remember = [this](std::string key,
                                 std::string text) { return runs_.remember(std::move(key), std::move(text)); },
              .recall = [this] { return runs_.recall(); }}),
@@ -314,6 +320,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   // A run that has ended holds nothing any more, whatever its agent had time to say.
   runs_.when_ended(
       [this](const runs::Run& run) { endings_.run_ended(run.task_id, std::string(runs::name(run.status))); });
+  runs_.when_started([this](const runs::Run& run) { run_meters_.follow(run); });
   store.events().set_expander("agent.output",
                               [this](Event event) { return runs_.expand_output(std::move(event)); });
 }
@@ -332,9 +339,11 @@ void Engine::bind(api::DaemonFacts facts) {
   runs_.set_url(facts_url.ends_with('/') ? facts_url.substr(0, facts_url.size() - 1) : facts_url);
   shut_down_ = facts.shut_down;
   api::bind_daemon(api_, store_, keeper_, runs_, clock, std::move(facts));
-  api::bind_runs(api_, store_, runs_, clock,
-                 [this](const api::Call& call) { return find_caller(members_, call); });
-  api::bind_roster(api_, store_, clock);
+  api::bind_runs(
+      api_, store_, runs_, clock, [this](const api::Call& call) { return find_caller(members_, call); },
+      &budgets_);
+  api::bind_budgets(api_, budgets_);
+  api::bind_roster(api_, store_, clock, &budgets_);
   api::bind_pairings(api_, pairings_, facts_url);
   api::bind_questions(api_, runs_, inbox_);
   api::bind_approvals(api_, approvals_);
@@ -401,6 +410,8 @@ Task<Result<>> Engine::recover_all(bool fresh_database) {
   auto cleaned = co_await retention_.clean_orphans(fresh_database);
   if (!cleaned) co_return cleaned;
   if (recovered = co_await approvals_.recover(); !recovered) co_return recovered;
+  if (recovered = co_await budgets_.recover(); !recovered) co_return recovered;
+  if (recovered = co_await run_meters_.recover(); !recovered) co_return recovered;
   if (recovered = co_await crew_.recover(); !recovered) co_return recovered;
   if (recovered = co_await auto_mode_.expect(); !recovered) co_return recovered;
   if (recovered = co_await live_.recover(); !recovered) co_return recovered;

@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "api/handlers/input.h"
 #include "approvals/approvals_service.h"
+#include "budgets/budgets_service.h"
 #include "inbox/inbox_service.h"
 #include "pairings/pairings_service.h"
 #include "roster/roster.h"
@@ -25,8 +26,10 @@ void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, const runs::Runs&
                  DaemonFacts facts);
 /// The member that calls; empty: none that is known.
 using FindCaller = std::function<Task<std::string>(const Call& call)>;
-void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller = {});
-void bind_roster(Api& api, Store& store, Clock& clock);
+void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller = {},
+               budgets::Budgets* budgets = nullptr);
+void bind_budgets(Api& api, budgets::Budgets& budgets);
+void bind_roster(Api& api, Store& store, Clock& clock, budgets::Budgets* budgets = nullptr);
 /// For bind_sessions.
 std::function<Task<Result<>>(json::object& reply)> badges_of_agents(Store& store, Clock& clock);
 /// `url` is the web page's.
