@@ -148,8 +148,8 @@ Result<Budget> parse_budget(std::string_view text) {
   Budget budget;
   for (std::string_view rest = text; !rest.empty();) {
     auto word = trim(rest.substr(0, rest.find(',')));
-    rest.remove_prefix(std::min(rest.size(), rest.find(',') == std::string_view::npos ? rest.size()
-                                                                                     : rest.find(',') + 1));
+    rest.remove_prefix(
+        std::min(rest.size(), rest.find(',') == std::string_view::npos ? rest.size() : rest.find(',') + 1));
     if (word.empty()) continue;
     auto at = word.find('=');
     if (at == std::string_view::npos)
@@ -240,8 +240,8 @@ Result<Scope> parse_scope(std::string_view text, Time now) {
   auto kind = text.substr(0, at);
   bool is_known = std::ranges::find(scope_kinds, kind) != scope_kinds.end();
   if (!is_known || at == std::string_view::npos || at + 1 >= text.size() || text.size() > 200)
-    return fail(Code::invalid_argument, fmt::format("\"{}\" is not a scope", safe_for_terminal(text)), "scope",
-                "use chat:ID, run:ID, member:ID, team:NAME, or day");
+    return fail(Code::invalid_argument, fmt::format("\"{}\" is not a scope", safe_for_terminal(text)),
+                "scope", "use chat:ID, run:ID, member:ID, team:NAME, or day");
   return Scope{std::string(kind), std::string(text.substr(at + 1))};
 }
 
@@ -277,8 +277,8 @@ Limits left(const Account& account) {
   auto out = account.budget.limits;
   for (auto resource : resources)
     if (auto limit = out.of(resource))
-      out.set(resource, std::max<int64_t>(
-                            0, *limit - amount(account.spent, resource) - amount(account.reserved, resource)));
+      out.set(resource, std::max<int64_t>(0, *limit - amount(account.spent, resource) -
+                                                 amount(account.reserved, resource)));
   return out;
 }
 
@@ -290,7 +290,8 @@ std::optional<Resource> scarcest(const Budget& budget, const Spend& spent) {
   double highest = -1;
   for (auto resource : resources)
     if (auto limit = budget.limits.of(resource)) {
-      double part = static_cast<double>(amount(spent, resource)) / static_cast<double>(std::max<int64_t>(*limit, 1));
+      double part =
+          static_cast<double>(amount(spent, resource)) / static_cast<double>(std::max<int64_t>(*limit, 1));
       if (part > highest) {
         highest = part;
         found = resource;
@@ -305,7 +306,8 @@ int64_t percent_spent(const Budget& budget, const Spend& spent) {
   auto resource = scarcest(budget, spent);
   if (!resource) return 0;
   auto limit = std::max<int64_t>(*budget.limits.of(*resource), 1);
-  return static_cast<int64_t>(static_cast<double>(amount(spent, *resource)) * 100 / static_cast<double>(limit));
+  return static_cast<int64_t>(static_cast<double>(amount(spent, *resource)) * 100 /
+                              static_cast<double>(limit));
 }
 
 std::string describe_use(const Budget& budget, const Spend& spent) {

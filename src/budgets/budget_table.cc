@@ -114,15 +114,16 @@ void add_spend(Tx& tx, std::string_view scope, const Spend& more) {
   tx.exec(
       "INSERT INTO budget_spends(scope, tokens, micro_usd, unpriced, turns, millis, at)"
       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(scope) DO UPDATE SET tokens = tokens + ?2,"
-      " micro_usd = micro_usd + ?3, unpriced = unpriced + ?4, turns = turns + ?5, millis = millis + ?6, at = ?7",
+      " micro_usd = micro_usd + ?3, unpriced = unpriced + ?4, turns = turns + ?5, millis = millis + ?6, at = "
+      "?7",
       scope, more.tokens, more.micro_usd, more.unpriced, more.turns, int64_t(more.time.count()), tx.now());
 }
 
 std::vector<std::pair<std::string, Spend>> list_spends(Reader& reader, int64_t most) {
   std::vector<std::pair<std::string, Spend>> all;
-  for (const auto& row : reader.rows(
-           "SELECT scope, tokens, micro_usd, unpriced, turns, millis FROM budget_spends ORDER BY at DESC LIMIT ?",
-           most))
+  for (const auto& row : reader.rows("SELECT scope, tokens, micro_usd, unpriced, turns, millis FROM "
+                                     "budget_spends ORDER BY at DESC LIMIT ?",
+                                     most))
     all.emplace_back(row.text(0), to_spend(row, 1));
   return all;
 }
@@ -169,8 +170,9 @@ void drop_calls_before(Tx& tx, Time before) {
 }
 
 void put_share(Tx& tx, std::string_view member, std::string_view scope) {
-  tx.exec("INSERT INTO budget_shares(member, scope) VALUES(?1, ?2) ON CONFLICT(member) DO UPDATE SET scope = ?2",
-          member, scope);
+  tx.exec(
+      "INSERT INTO budget_shares(member, scope) VALUES(?1, ?2) ON CONFLICT(member) DO UPDATE SET scope = ?2",
+      member, scope);
 }
 
 std::optional<std::string> find_share(Reader& reader, std::string_view member) {

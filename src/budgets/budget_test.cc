@@ -28,8 +28,8 @@ TEST(Budget, IsReadFromWordsAndWrittenBackAsTheSame) {
 
 TEST(Budget, IsRefusedIfItSaysNothingOrNonsense) {
   for (auto text : {"", "tokens", "tokens=", "tokens=0", "tokens=-1", "tokens=1.5", "tokens=nan", "usd=0",
-                    "usd=inf", "usd=five", "time=5", "time=0s", "turns=1e30", "when=stop", "when=never,turns=1",
-                    "token=5", "tokens=5k5"}) {
+                    "usd=inf", "usd=five", "time=5", "time=0s", "turns=1e30", "when=stop",
+                    "when=never,turns=1", "token=5", "tokens=5k5"}) {
     auto budget = parse_budget(text);
     ASSERT_FALSE(budget) << text;
     EXPECT_EQ(budget.error().code, Code::invalid_argument) << text;

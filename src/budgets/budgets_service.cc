@@ -206,11 +206,36 @@ Task<Result<std::optional<Duration>>> Budgets::begin(Begin call, Stop& stop) {
   }
 }
 
+std::unique_ptr<Budgets::Watch> Budgets::watch(std::function<void()> check) {
+  watches_[++last_watch_] = std::move(check);
+  return std::make_unique<Watch>(*this, last_watch_);
+}
+
+void Budgets::tell_spent(const Result<std::optional<Shortage>>& found) {
+  if (!found || !*found || !spent_.insert((*found)->scope).second) return;
+  auto all = watches_;  // a check may end a watch
+  for (const auto& [id, check] : all) check();
+}
+
+Task<Result<std::optional<Shortage>>> Budgets::shortage_of(std::string id) {
+  co_return co_await store_.read([id, policy = policy_](Reader& reader) -> Result<std::optional<Shortage>> {
+    auto call = find_call(reader, id);
+    if (!call || !call->is_open) return std::nullopt;
+    for (const auto& scope : call->scopes) {
+      auto account = account_of(reader, scope, policy, {}, {});
+      if (auto shortage = find_shortage(std::span(&account, 1), {}, policy.when)) return shortage;
+    }
+    return std::nullopt;
+  });
+}
+
 Task<Result<std::optional<Shortage>>> Budgets::note(std::string id, Spend total) {
-  co_return co_await write_with_retry(
+  auto noted = co_await write_with_retry(
       loop_, store_, [id, total, policy = policy_](Tx& tx) -> Result<std::optional<Shortage>> {
         return budgets::note(tx, id, total, false, policy);
       });
+  tell_spent(noted);
+  co_return noted;
 }
 
 Task<Result<std::optional<Shortage>>> Budgets::end(std::string id, Spend total) {
@@ -218,6 +243,7 @@ Task<Result<std::optional<Shortage>>> Budgets::end(std::string id, Spend total) 
       loop_, store_, [id, total, policy = policy_](Tx& tx) -> Result<std::optional<Shortage>> {
         return budgets::note(tx, id, total, true, policy);
       });
+  tell_spent(ended);
   notify();
   co_return ended;
 }
@@ -248,6 +274,7 @@ Task<void> Budgets::watch_question(std::string id, std::string scope, Resource r
     break;
   }
   watched_.erase(id);
+  spent_.erase(scope);
   inbox_.notify();
   notify();
 }
@@ -348,6 +375,7 @@ Task<Result<View>> Budgets::change(Change change) {
         put_changed(tx, text, setting, policy, "the budget was changed");
         return view_of(tx, text, policy, open_calls(tx));
       });
+  spent_.erase(scope->text());
   inbox_.notify();
   notify();
   co_return view;

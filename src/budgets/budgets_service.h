@@ -38,6 +38,12 @@ class Budgets {
   Task<Result<std::optional<Shortage>>> note(std::string id, Spend total);
   /// The same at its end.
   Task<Result<std::optional<Shortage>>> end(std::string id, Spend total);
+  /// Calls `check` whenever a budget has just been spent, as long as what is returned lives: a call that
+  /// spends nothing itself may draw from it too.
+  class Watch;
+  std::unique_ptr<Watch> watch(std::function<void()> check);
+  /// The shortage of a call under way, if nothing is left for it.
+  Task<Result<std::optional<Shortage>>> shortage_of(std::string id);
   /// It came to nothing.
   Task<void> abandon(std::string id);
   /// Something changed in another's transaction: an agent ended, or was given a budget.
@@ -56,6 +62,7 @@ class Budgets {
 
  private:
   Task<void> watch_question(std::string id, std::string scope, Resource resource, int64_t changes);
+  void tell_spent(const Result<std::optional<Shortage>>& found);
   Task<Result<>> take_answer(std::string scope, Resource resource, int64_t changes, std::string answer);
 
   Loop& loop_;
@@ -63,9 +70,24 @@ class Budgets {
   inbox::Inbox& inbox_;
   const Policy policy_;
   Signal changed_;
-  uint64_t version_ = 0;                ///< tells a change that came while rows were being read
-  std::set<std::string> watched_;       ///< questions whose answers are waited for here
+  uint64_t version_ = 0;  ///< tells a change that came while rows were being read
+  std::map<uint64_t, std::function<void()>> watches_;
+  uint64_t last_watch_ = 0;
+  std::set<std::string> spent_;    ///< scopes of which that was told, until they are raised
+  std::set<std::string> watched_;  ///< questions whose answers are waited for here
+  friend class Watch;
   std::map<std::string, int> waiting_;  ///< how many calls wait for each
+};
+
+class Budgets::Watch {
+ public:
+  Watch(Budgets& budgets, uint64_t id) : budgets_(budgets), id_(id) {}
+  Watch(const Watch&) = delete;
+  ~Watch() { budgets_.watches_.erase(id_); }
+
+ private:
+  Budgets& budgets_;
+  const uint64_t id_;
 };
 
 }  // namespace cru::budgets

@@ -65,6 +65,11 @@ class Metering final : public Listener, public std::enable_shared_from_this<Mete
   /// The time alone.
   void tick() { count(); }
 
+  /// Somebody has spent what this one draws from too.
+  void check() {
+    if (is_program_ && !closed_) loop_.spawn(look(shared_from_this()));
+  }
+
   Task<budgets::Spend> finish(const Result<Reply>& reply) {
     closed_ = true;
     while (writing_) co_await written_.wait();
@@ -96,6 +101,13 @@ class Metering final : public Listener, public std::enable_shared_from_this<Mete
     }
     self->writing_ = false;
     self->written_.notify();
+  }
+
+  static Task<void> look(std::shared_ptr<Metering> self) {
+    auto found = co_await self->budgets_.shortage_of(self->id_);
+    if (!found || !*found || self->closed_) co_return;
+    self->shortage = **found;
+    self->stop.request();
   }
 
   Loop& loop_;
@@ -148,6 +160,7 @@ class MeteredMind final : public Mind {
     auto metering =
         std::make_shared<Metering>(loop_, budgets_, listener, id, request.model, kind_, is_program);
     Stop::Listener passes(stop, [metering] { metering->stop.request(); });
+    auto watch = budgets_.watch([metering] { metering->check(); });
     Timer timer{
         loop_,
         *begun ? loop_.set_timer(std::max<Duration>(**begun, 1ms), [metering] { metering->tick(); }) : 0};

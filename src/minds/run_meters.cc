@@ -62,20 +62,27 @@ Task<void> RunMeters::stop(std::string task_id, Error why) {
     log_error("cannot stop a run whose budget is spent", killed.error());
 }
 
+Task<void> RunMeters::check(std::string call, std::string task_id) {
+  auto shortage = co_await budgets_.shortage_of(std::move(call));
+  if (shortage && *shortage) co_await stop(std::move(task_id), budgets::exhausted(**shortage));
+}
+
 Task<void> RunMeters::meter(runs::Run run, ProviderKind kind, int64_t since) {
   auto id = call_of(run);
   const Model model{.name = run.backend, .provider = run.backend, .id = {}, .prices = {}, .script = {}};
   auto began = run.started_at.value_or(loop_.clock().wall());
   Stop never;
-  auto begun = co_await budgets_.begin({.id = id,
-                                        .payer = {.runs = {run.task_id}, .member = run.member, .waits = false},
-                                        .provider = run.backend,
-                                        .model = run.backend,
-                                        .wanted = {.turns = 1},
-                                        .is_priced = is_priced(model, kind),
-                                        .since = since},
-                                       never);
+  auto begun =
+      co_await budgets_.begin({.id = id,
+                               .payer = {.runs = {run.task_id}, .member = run.member, .waits = false},
+                               .provider = run.backend,
+                               .model = run.backend,
+                               .wanted = {.turns = 1},
+                               .is_priced = is_priced(model, kind),
+                               .since = since},
+                              never);
   if (!begun) co_return co_await stop(run.task_id, std::move(begun.error()));
+  auto watch = budgets_.watch([this, id, task_id = run.task_id] { loop_.spawn(check(id, task_id)); });
   auto reader = program_reader(kind);
   Lines lines;
   Usage told;
@@ -94,7 +101,8 @@ Task<void> RunMeters::meter(runs::Run run, ProviderKind kind, int64_t since) {
     auto page = co_await runs_.read_output(
         run.task_id, {.since = since, .limit = 500, .stream = {}, .tail = {}, .wait = wait});
     if (!page) break;  // the record was removed
-    for (const auto& record : page->lines) lines.take(record, [&](const std::string& line) { reader->read(line); });
+    for (const auto& record : page->lines)
+      lines.take(record, [&](const std::string& line) { reader->read(line); });
     since = page->last_seq;
     bool is_late = deadline && loop_.clock().boot() >= *deadline;
     bool has_spent = reader->usage() != told || reader->cost_usd() != told_cost;
@@ -102,7 +110,8 @@ Task<void> RunMeters::meter(runs::Run run, ProviderKind kind, int64_t since) {
       told = reader->usage();
       told_cost = reader->cost_usd();
       auto shortage = co_await budgets_.note(id, total());
-      if (!shortage) log_error("cannot count what a run has cost", shortage.error(), {{"task_id", run.task_id}});
+      if (!shortage)
+        log_error("cannot count what a run has cost", shortage.error(), {{"task_id", run.task_id}});
       if (shortage && *shortage && !reader->has_ended()) {
         is_stopped = true;
         loop_.spawn(stop(run.task_id, budgets::exhausted(**shortage)));

@@ -21,6 +21,7 @@ class RunMeters {
   void follow(const runs::Run& run, int64_t since);
   Task<void> meter(runs::Run run, ProviderKind kind, int64_t since);
   Task<void> stop(std::string task_id, Error why);
+  Task<void> check(std::string call, std::string task_id);
 
   Loop& loop_;
   Store& store_;

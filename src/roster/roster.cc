@@ -334,8 +334,10 @@ Page list_spending(Reader& reader, const Query& query, Time now) {
     entry.tokens = spent.tokens;
     if (spent.tokens > 0 && spent.unpriced == 0) entry.cost_usd = budgets::to_usd(spent.micro_usd);
   }
-  std::ranges::stable_sort(page.entries, std::greater(),
-                           [](const Entry& entry) { return std::pair(entry.tokens_a_minute, entry.tokens); });
+  std::ranges::sort(page.entries, [](const Entry& a, const Entry& b) {
+    return std::tuple(b.tokens_a_minute, b.tokens, a.member.name) <
+           std::tuple(a.tokens_a_minute, a.tokens, b.member.name);
+  });
   return page;
 }
 

@@ -5,7 +5,8 @@ import { cru_bin, isAlive, waitFor } from "./harness.mjs";
 import { cast, report, spawning } from "./harness/cast.mjs";
 import { Crew } from "./harness/crew.mjs";
 
-const costs = (text, input, output = 0) => ({ text, usage: { input, output } });
+/// A reply of so many tokens altogether.
+const costs = (text, tokens) => ({ text, usage: { input: tokens - 10, output: 10 } });
 const budget = async (crew, scope) => crew.must(200, crew.get(`/budgets/${encodeURIComponent(scope)}`));
 const asked = (crew) => waitFor(async () => (await crew.questions("?pending=true"))[0], { what: "a person is asked" });
 const answer = (crew, { id }, words) => crew.must(200, crew.post(`/questions/${id}/answer`, { answer: words }));
@@ -14,7 +15,7 @@ const claude = (replies, more = {}) => ({ standin: { replies }, models: { sonnet
 const chatter = (when, count = 500) => ({ when, steps: Array.from({ length: count }, (_, n) => [{ say: `step ${n}` }, { sleep: 20 }]).flat() });
 
 test("a chat stops after the reply that spends its budget, says why, and goes on when more is added", async (t) => {
-  const { crew, asked: requests } = await cast(t, { assistant: costs("ok", 60, 10) });
+  const { crew, asked: requests } = await cast(t, { assistant: costs("ok", 70) });
   const chat = await crew.chat({ message: "one", budget: "tokens=100,when=stop" });
   assert.deepEqual((await budget(crew, `chat:${chat.id}`)).limits.tokens, 100);
   await chat.say("two");
@@ -71,7 +72,7 @@ test("a question of a budget is withdrawn with the turn that waits for it", asyn
 
 test("the budget of a chat covers its whole tree; an agent's own is set aside and comes back", async (t) => {
   const { crew, asked: requests } = await cast(t, {
-    assistant: [{ text: "I ask.", tools: [spawning("worker", "one"), spawning("worker", "two")], usage: { input: 10 } }, costs("Done.", 10)],
+    assistant: [{ text: "I ask.", tools: [spawning("worker", "one"), spawning("worker", "two")], usage: { input: 5, output: 5 } }, costs("Done.", 20)],
     worker: costs(report("Part done."), 100),
   }, { agents: { worker: { budget: { tokens: 150, turns: 5 } } } });
   const chat = await crew.chat({ message: "go", budget: "tokens=100,when=stop" });
@@ -114,7 +115,7 @@ test("money is counted, and where the price is not known that is said: tokens ar
 
 test("a budget that is spent stops a tree of programs within one reply of each, and all of their processes", async (t) => {
   const spawn = (task) => ({ call: "spawn_agent", input: { agent: "worker", task, wait_seconds: 0 } });
-  const crew = await Crew.started(claude([{ when: "lead", steps: [spawn("part one"), spawn("part two"), { hang: true }] }, chatter("part one"), chatter("part two")], { settings: { crew: { max_concurrent: 2 } } }), t);
+  const crew = await Crew.started(claude([{ when: "lead", steps: [spawn("part one"), spawn("part two"), { hang: true }] }, chatter("part one"), chatter("part two")], { user_settings: { crew: { max_concurrent: 2 } } }), t);
   const chat = await crew.chat({ message: "lead the work", budget: "tokens=300,when=stop" });
   assert.equal((await chat.idle()).error.type, "budget_exhausted");
   const pids = crew.starts("claude").map(({ pid }) => pid);
@@ -160,7 +161,7 @@ test("the day's budget of the configuration holds for everybody, and a repositor
 });
 
 test("cru budget and cru top tell what is spent; agents can neither read nor raise a budget", async (t) => {
-  const { crew } = await cast(t, { assistant: costs("ok", 1000, 50) });
+  const { crew } = await cast(t, { assistant: costs("ok", 1050) });
   const chat = await crew.chat({ message: "one" });
   const set = await crew.cru("budget", "set", `chat:${chat.id}`, "tokens=2k,usd=1");
   assert.equal(set.code, 0, set.stderr);
