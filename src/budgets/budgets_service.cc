@@ -281,7 +281,9 @@ Task<void> Budgets::watch_question(std::string id, std::string scope, Resource r
 
 Task<Result<>> Budgets::take_answer(std::string scope, Resource resource, int64_t changes,
                                     std::string answer) {
-  co_return co_await write_with_retry(loop_, store_, [=, policy = policy_](Tx& tx) -> Result<> {
+  // Not an error of the closure: what it writes is to stay.
+  auto is_amount = std::make_shared<bool>(true);
+  auto taken = co_await write_with_retry(loop_, store_, [=, policy = policy_](Tx& tx) -> Result<> {
     auto setting = setting_of(tx, scope);
     if (setting.changes != changes) return {};  // somebody has changed it meanwhile
     auto account = account_of(tx, scope, policy, {}, {});
@@ -299,7 +301,8 @@ Task<Result<>> Budgets::take_answer(std::string scope, Resource resource, int64_
       // What is not understood adds nothing, and is asked again.
       ++setting.changes;
       put_setting(tx, scope, setting);
-      return fail(Code::invalid_argument, fmt::format("not an amount: {}", truncate(answer, 100)));
+      *is_amount = false;
+      return {};
     }
     setting.budget.limits = raised(account.budget.limits, more);
     setting.budget.when = account.budget.when;
@@ -307,6 +310,8 @@ Task<Result<>> Budgets::take_answer(std::string scope, Resource resource, int64_
     put_changed(tx, scope, setting, policy, "more was added");
     return {};
   });
+  if (!taken || *is_amount) co_return taken;
+  co_return fail(Code::invalid_argument, fmt::format("not an amount: {}", truncate(answer, 100)));
 }
 
 Task<Result<View>> Budgets::show(std::string scope) {

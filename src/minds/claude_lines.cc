@@ -136,7 +136,9 @@ class ClaudeReader final : public JsonLinesReader {
       reply_.stop_reason = "max_turns";
     } else if (bool_or(data, "is_error") || subtype != "success") {
       auto words = result.empty() ? first_error(data, subtype) : std::string(result);
-      fail_with(type_of_status(int_or(data, "api_error_status"), words), words);
+      auto type = type_of_status(int_or(data, "api_error_status"), words);
+      // Its words name the limit in many ways; the event before them is plain.
+      fail_with(limit_until_ ? "rate_limited" : type, words);
     }
   }
 
