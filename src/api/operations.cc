@@ -198,7 +198,8 @@ std::vector<Operation> make_table() {
                               {.name = "permit",
                                .type = Type::text_list,
                                .summary = "what a confined run may use: ssh-agent, gpg, docker",
-                               .max = 8}},
+                               .max = 8},
+                              budget_field},
                    .callers = people | run,
                    .status = 201,
                    .reply = run_schema});
@@ -428,6 +429,7 @@ std::vector<Operation> make_table() {
   add_crew(table);
   add_trust(table);
   add_approvals(table);
+  add_budgets(table);
   add_live(table);
   add_auto_mode(table);
   return table;

@@ -13,7 +13,7 @@ constexpr auto subagent_schema = R"({"type":"object","required":["task_id","agen
 "summary":{"type":"string"},"result":{"type":"string"},"truncated":{"type":"boolean"},"file":{"type":"string"},
 "tokens":{"type":"integer"},"cost_usd":{"type":["number","null"]},"duration_ms":{"type":["integer","null"]},
 "error_type":{"type":["string","null"]},"error_message":{"type":["string","null"]},
-"reflection":{"type":["object","null"]},
+"reflection":{"type":["object","null"]},"parked":{"type":["object","null"]},
 "trace_id":{"type":"string"},"parent_chain":{"type":"array","items":{"type":"string"}},
 "run_id":{"type":["string","null"]},"spawned_at":{"type":"string"},"completed_at":{"type":["string","null"]},
 "message":{"type":"string"}}})";
@@ -22,7 +22,7 @@ constexpr auto chat_schema = R"({"type":"object","required":["id","status"],"pro
 "status":{"enum":["active","completed","failed"]},"turn":{"enum":["idle","running"]},
 "agent":{"type":"string"},"model":{"type":"string"},"model_version":{"type":["string","null"]},
 "provider":{"type":["string","null"]},"permissions":{"type":"array","items":{"type":"string"}},
-"queue_depth":{"type":"integer"},"total_tokens":{"type":"integer"},"cost_usd":{"type":["number","null"]},
+"queue_depth":{"type":"integer"},"parked":{"type":["object","null"]},"total_tokens":{"type":"integer"},"cost_usd":{"type":["number","null"]},
 "started_at":{"type":"string"},"ended_at":{"type":["string","null"]},"trace_id":{"type":"string"},
 "subagents":{"type":"array","items":{"type":"object"}},"entries":{"type":"array","items":{"type":"object"}},
 "more":{"type":"boolean"},"last_event":{"type":"integer"}}})";
@@ -56,6 +56,7 @@ void add_subagents(std::vector<Operation>& table) {
                   texts("permissions", "the permissions to grant, at most your own; default: all of yours",
                         16),
                   model,
+                  budget_field,
                   result_wait},
        .callers = anyone,
        .status = 201,
@@ -129,7 +130,8 @@ void add_chats(std::vector<Operation>& table) {
                               model,
                               {.name = "message", .summary = "the first message", .max = 1048576},
                               {.name = "title", .summary = "the title, which names the folder", .max = 256},
-                              texts("permissions", "additional permissions; \"all\" for all", 16)},
+                              texts("permissions", "additional permissions; \"all\" for all", 16),
+                              budget_field},
                    .callers = person,
                    .status = 201,
                    .reply = chat_schema});

@@ -177,6 +177,7 @@ Task<Result<AutoMode::Heard>> AutoMode::think(TalkPtr talk, int64_t turn, std::s
   request.member = members::kept_member_id(self.agent_id);
   request.cwd = options_.root;
   request.max_turns = max_program_turns;
+  request.payer.waits = false;
   Hearing hearing(*this, talk, thought, turn);
   auto limit = loop_.set_timer(options_.think_timeout, [thought] {
     thought->is_late = true;

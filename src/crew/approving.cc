@@ -299,6 +299,7 @@ Task<void> Crew::explain(const Thread& thread, ActiveThreadPtr active, Approval 
                            .abilities = {},
                            .max_turns = {}};
     request.account = accounts_.of(thread.chat_id);
+    request.payer = payer_of(thread.chat_id, thread.id, thread.parent);
     reply = co_await ask_mind(thread, *choice, std::move(request),
                               fmt::format("about {} {}", approval.id, approval.context.size()), unheard,
                               active->stop);

@@ -196,6 +196,32 @@ std::optional<Duration> Subagent::duration() const {
   return *completed_at - *started_at;
 }
 
+std::string in_words(const Parked& parked) {
+  return fmt::format("usage limit of {}, until {}", parked.provider, to_rfc3339(parked.until));
+}
+
+json::value to_json(const std::optional<Parked>& parked) {
+  if (!parked) return nullptr;
+  return json::object{
+      {"until", to_rfc3339(parked->until)}, {"provider", parked->provider}, {"why", parked->why}};
+}
+
+namespace {
+
+json::value parked_record(const std::optional<Parked>& parked) {
+  if (!parked) return nullptr;
+  return json::object{
+      {"until", to_millis(parked->until)}, {"provider", parked->provider}, {"why", parked->why}};
+}
+
+std::optional<Parked> parked_at(const json::object& record) {
+  const auto* parked = object_at(record, "parked");
+  if (!parked) return {};
+  return Parked{from_millis(int_or(*parked, "until")), text(*parked, "provider"), text(*parked, "why")};
+}
+
+}  // namespace
+
 json::object to_record(const Chat& chat) {
   return {{"id", chat.id},
           {"title", chat.title},
@@ -216,6 +242,8 @@ json::object to_record(const Chat& chat) {
           {"requires_approval", json::value_from(chat.requires_approval)},
           {"max_turns", json_or_null(chat.max_turns)},
           {"resume", chat.resume},
+          {"again", chat.again},
+          {"parked", parked_record(chat.parked)},
           {"spent", spent_record(chat.spent)},
           {"failure", failure_record(chat.failure)},
           {"trace_id", chat.trace_id},
@@ -244,6 +272,8 @@ Chat chat_from(const json::object& record) {
           .requires_approval = texts(record, "requires_approval"),
           .max_turns = maybe_int(record, "max_turns"),
           .resume = text(record, "resume"),
+          .again = int_or(record, "again"),
+          .parked = parked_at(record),
           .spent = spent_at(record, "spent"),
           .failure = failure_at(record, "failure"),
           .trace_id = text(record, "trace_id"),
@@ -287,6 +317,8 @@ json::object to_record(const Subagent& subagent) {
           {"parent_chain", json::value_from(subagent.parent_chain)},
           {"is_program", subagent.is_program},
           {"resume", subagent.resume},
+          {"again", subagent.again},
+          {"parked", parked_record(subagent.parked)},
           {"reported_to", subagent.reported_to},
           {"spawned_at", to_millis(subagent.spawned_at)},
           {"started_at", to_value(subagent.started_at)},
@@ -328,6 +360,8 @@ Subagent subagent_from(const json::object& record) {
           .parent_chain = texts(record, "parent_chain"),
           .is_program = bool_or(record, "is_program"),
           .resume = text(record, "resume"),
+          .again = int_or(record, "again"),
+          .parked = parked_at(record),
           // Rows from before this was written need no second telling.
           .reported_to = std::string(text_or(record, "reported_to", "?")),
           .spawned_at = from_millis(int_or(record, "spawned_at")),
@@ -347,6 +381,7 @@ json::object to_json(const Subagent& subagent, const std::string& folder) {
   auto duration = subagent.duration();
   return {{"task_id", subagent.task_id},
           {"agent", subagent.agent},
+          {"parked", to_json(subagent.parked)},
           {"chat_id", subagent.chat_id},
           {"task", subagent.task},
           {"status", name(subagent.status)},

@@ -33,6 +33,18 @@ struct Spent {
   void add(const Spent& other);
 };
 
+/// What waits until a provider's usage limit is over.
+struct Parked {
+  Time until = {};
+  std::string provider = {};
+  std::string why = {};  ///< in the provider's words
+  bool operator==(const Parked&) const = default;
+};
+/// "usage limit of claude, until 2026-11-18T12:00:00.000Z".
+std::string in_words(const Parked& parked);
+/// {"until", "provider", "why"}, or null.
+json::value to_json(const std::optional<Parked>& parked);
+
 /// Who is in the primary's place: an agent of ours, the person (`cru run`), or an outside client (MCP).
 enum class Kind { chat, run, client };
 enum class ChatStatus { active, completed, failed };
@@ -56,6 +68,8 @@ struct Chat {
   std::vector<std::string> requires_approval = {};
   std::optional<int64_t> max_turns = {};
   std::string resume = {};  ///< of a mind that is a program
+  int64_t again = 0;        ///< how often a reply of this turn was interrupted and began again
+  std::optional<Parked> parked = {};
 
   Spent spent = {};  ///< of the primary alone
   Failure failure = {};
@@ -122,6 +136,8 @@ struct Subagent {
   std::vector<std::string> parent_chain = {};  ///< "user", …, itself
   bool is_program = false;                     ///< its mind is a supervised run, named `name()`
   std::string resume = {};
+  int64_t again = 0;  ///< how often a reply was interrupted and began again
+  std::optional<Parked> parked = {};
   /// The run of its parent that was given the report, as an answer of spawn_agent or get_subagent; empty:
   /// none yet. Of one that a tool use of ours spawned nobody asks this: its result is the parent's next
   /// entry.

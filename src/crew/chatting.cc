@@ -51,6 +51,7 @@ json::object to_json(const ChatView& view) {
       {"provider", json_or_null(chat.provider)},
       {"permissions", json::value_from(chat.permissions.names())},
       {"queue_depth", view.queue_depth},
+      {"parked", to_json(chat.parked)},
       {"total_tokens", total.usage.total()},
       {"cost_usd", json_or_null(total.cost_usd)},
       {"started_at", to_rfc3339(chat.started_at)},
@@ -166,8 +167,14 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
             .trace_id = joined_trace_id(wanted.traceparent, random_),
             .caller = parse_traceparent(wanted.traceparent) ? wanted.traceparent : std::string()};
   if (chat.title.empty()) chat.title = "chat";
-  co_return co_await detached(loop_, open_chat(std::move(chat), std::move(wanted.message),
-                                               std::move(wanted.account), std::move(wanted.once)));
+  budgets::Setting budget;
+  if (options_.budgets) {
+    budget.source = wanted.budget.limits.empty() ? "definition" : "flag";
+    budget.budget = wanted.budget.limits.empty() ? definition.budget : wanted.budget;
+  }
+  co_return co_await detached(loop_,
+                              open_chat(std::move(chat), std::move(wanted.message), std::move(budget),
+                                        std::move(wanted.account), std::move(wanted.once)));
 }
 
 void Crew::remember_account(const std::string& chat_id) {
@@ -194,11 +201,13 @@ Task<void> Crew::recall_accounts(std::set<std::string> at_work) {
   }
 }
 
-Task<Result<ChatView>> Crew::open_chat(Chat chat, std::string message, Account account, Once once) {
+Task<Result<ChatView>> Crew::open_chat(Chat chat, std::string message, budgets::Setting budget,
+                                       Account account, Once once) {
   auto taken = co_await taken_folders();
-  auto made = co_await write_once(store_, once, [chat, taken, message, once](Tx& tx) {
+  auto made = co_await write_once(store_, once, [chat, taken, message, once, budget](Tx& tx) {
     auto fresh = chat;
     insert_chat(tx, fresh, taken);
+    if (!budget.budget.limits.empty()) budgets::put_setting(tx, "chat:" + fresh.id, budget);
     keep_member(tx, fresh);
     if (!message.empty()) take_word(tx, fresh, message);
     return done_with(tx, once, fresh.id);
@@ -295,9 +304,13 @@ Task<Result<std::vector<std::string>>> Crew::remove_chats(Duration age, bool dry
       pruned.push_back(chat.id);
       continue;
     }
-    auto dropped = co_await store_.write([id = chat.id](Tx& tx) -> Result<bool> {
+    auto dropped = co_await store_.write([id = chat.id, has_budgets = options_.budgets != nullptr](Tx& tx) -> Result<bool> {
       auto now = find_chat(tx, id);  // somebody may have gone on with it
       if (!now || now->status == ChatStatus::active || now->turn_running) return false;
+      if (has_budgets) {
+        budgets::drop_scope(tx, "chat:" + id);
+        for (const auto& subagent : subagents_of(tx, id)) budgets::drop_scope(tx, "run:" + subagent.task_id);
+      }
       drop_chat(tx, id);
       approvals::drop_of_chat(tx, id);
       tx.emit({"chat.pruned", id, {{"chat_id", id}}});

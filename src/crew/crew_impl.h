@@ -66,6 +66,10 @@ struct Crew::Thread {
   std::vector<std::string> chain = {};
   Reflection reflection = {};
   bool is_primary = false;  ///< a chat's own
+  std::string parent = {};  ///< of a subagent: the thread that spawned it
+  int64_t again = 0;
+  std::optional<Parked> parked = {};
+  bool is_interrupted = false;  ///< its program goes on where it was stopped
 };
 
 /// What there is of a thread when its agent thinks.
@@ -118,5 +122,8 @@ std::string acknowledge(const approvals::Approval& approval, std::string result)
 
 /// The trace that goes on with this `traceparent`, or a new one.
 std::string joined_trace_id(const std::string& traceparent, Random& random);
+
+/// Whose budgets a thread's replies draw from.
+budgets::Payer payer_of(const std::string& chat_id, const std::string& thread, const std::string& parent);
 
 }  // namespace cru::crew

@@ -359,8 +359,28 @@ void insert_chat(Tx& tx, Chat& chat, const std::set<std::string>& taken) {
 
 namespace {
 
+/// A person's word stands in place of the definition's; an agent can only narrow it.
+budgets::Budget combined(budgets::Budget definition, const budgets::Budget& asked, bool is_person) {
+  using budgets::Resource;
+  if (asked.when) definition.when = asked.when;
+  if (!is_person) {
+    definition.limits = budgets::both(definition.limits, asked.limits);
+    return definition;
+  }
+  for (auto resource : {Resource::tokens, Resource::money, Resource::turns, Resource::time})
+    if (auto limit = asked.limits.of(resource)) definition.limits.set(resource, *limit);
+  return definition;
+}
+
+/// What a new agent may spend, and whether anything is left for it.
+struct Allowance {
+  budgets::Budget own = {};
+  std::string source = {};
+  std::optional<budgets::Policy> policy = {};  ///< none: nothing is limited
+};
+
 Result<Done> record_spawn(Tx& tx, Subagent subagent, Chat new_chat, const std::set<std::string>& taken,
-                          const std::string& member, int64_t position) {
+                          const std::string& member, int64_t position, const Allowance& allowance) {
   // Asked for before, and only its acknowledgement was lost.
   if (!subagent.parent_use.empty())
     if (auto child = find_child(tx, subagent.parent, subagent.parent_use))
@@ -377,6 +397,13 @@ Result<Done> record_spawn(Tx& tx, Subagent subagent, Chat new_chat, const std::s
   }
   insert_subagent(tx, subagent, position);
   if (auto added = add_subagent_member(tx, subagent, member); !added) return fail(std::move(added.error()));
+  if (allowance.policy) {
+    budgets::Payer parent{.chat_id = subagent.chat_id, .member = member};
+    if (subagent.parent != subagent.chat_id) parent.runs.push_back(subagent.parent);
+    auto allowed =
+        budgets::spawn(tx, subagent.task_id, parent, allowance.own, allowance.source, *allowance.policy);
+    if (!allowed) return fail(std::move(allowed.error()));
+  }
   return Done{.reply = {{"task_id", subagent.task_id}}};
 }
 
@@ -390,11 +417,23 @@ Task<Result<Subagent>> Crew::queue_spawn(Place place, SpawnRequest request, std:
   if (!prepared) co_return fail(std::move(prepared.error()));
   std::set<std::string> taken;
   if (place.chat_id.empty()) taken = co_await taken_folders();
-  auto done = co_await write_once(store_, once,
-                                  [subagent = *prepared, chat = place.new_chat, taken, member = place.member,
-                                   position = queue_.size(place.chat_id)](Tx& tx) {
-                                    return record_spawn(tx, subagent, chat, taken, member, position);
-                                  });
+  Allowance allowance;
+  if (options_.budgets) {
+    auto definition = (co_await registry_.look()).find_enabled(request.agent);
+    if (!definition) co_return fail(std::move(definition.error()));
+    bool is_person = place.parent.depth < 0;
+    allowance = {.own = combined(definition->budget, request.budget, is_person),
+                 .source = request.budget.limits.empty() ? "definition"
+                           : is_person                   ? "flag"
+                                                         : "agent",
+                 .policy = options_.budgets->policy()};
+  }
+  auto done =
+      co_await write_once(store_, once,
+                          [subagent = *prepared, chat = place.new_chat, taken, member = place.member,
+                           position = queue_.size(place.chat_id), allowance](Tx& tx) {
+                            return record_spawn(tx, subagent, chat, taken, member, position, allowance);
+                          });
   if (!done) co_return fail(std::move(done.error()));
   auto task_id = std::string(text_or(done->reply, "task_id"));
   auto subagent = co_await store_.read([task_id](Reader& reader) -> Result<Subagent> {

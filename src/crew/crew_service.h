@@ -9,6 +9,7 @@
 #include "approvals/approvals_service.h"
 #include "base/id.h"
 #include "base/once.h"
+#include "budgets/budgets_service.h"
 #include "crew/accounts.h"
 #include "crew/chat.h"
 #include "crew/external_tools.h"
@@ -35,6 +36,8 @@ struct Options {
   int64_t max_queued = 256;  ///< subagents of one chat that wait
   Permissions client_permissions = Permissions::baseline();
   Permissions chat_permissions = Permissions::baseline();  ///< of a chat without a definition
+  budgets::Budgets* budgets = nullptr;                     ///< none: nothing is limited
+  bool asks_to_resume = false;  ///< a person is asked when a provider's usage limit is over
   /// Keeps a text beyond our own end, in no file; an empty one is forgotten. Absent: nothing does.
   std::function<Task<void>(std::string key, std::string text)> remember = {};
   /// All that is remembered, by its key.
@@ -48,6 +51,7 @@ struct NewChat {
   std::string message = {};
   std::string title = {};
   std::vector<std::string> permissions = {};  ///< beyond the definition's; "all" for every one
+  budgets::Budget budget = {};
   Account account = {};
   std::string traceparent = {};  ///< of whoever asks
   Once once = {};                ///< a request that may be sent again
@@ -79,6 +83,7 @@ struct SpawnRequest {
   std::string task = {};
   std::optional<std::vector<std::string>> permissions = {};  ///< none of its own: all of the parent\'s
   std::string model = {};
+  budgets::Budget budget = {};
   Account account = {};
   std::string traceparent = {};  ///< of what asks for it
 };
@@ -177,7 +182,8 @@ class Crew {
   void remember_account(const std::string& chat_id);
   void forget_account_at_rest(const std::string& chat_id);
   Task<void> recall_accounts(std::set<std::string> at_work);
-  Task<Result<ChatView>> open_chat(Chat chat, std::string message, Account account, Once once);
+  Task<Result<ChatView>> open_chat(Chat chat, std::string message, budgets::Setting budget, Account account,
+                                   Once once);
   Task<Result<ChatView>> take_turn(std::string chat_id, std::string text, Once once);
   Task<Result<ChatView>> carry_on(std::string chat_id, bool has_turn);
   void start_turn(const std::string& chat_id);
@@ -194,7 +200,7 @@ class Crew {
 
   // thinking.cc
   Task<Result<std::string>> converse(Thread thread, ActiveThreadPtr active);
-  Task<Result<>> think(const Thread& thread, ActiveThreadPtr active, SoFar so_far);
+  Task<Result<>> think(Thread& thread, ActiveThreadPtr active, SoFar so_far);
   /// A program's subagents go on when it gives up waiting for them. Its turn is held open for those whose
   /// reports it has not been given, and goes on with them. Outcomes: whether there were any.
   Task<Result<bool>> bring_reports(Thread& thread, ActiveThreadPtr active, Time since);
@@ -214,6 +220,16 @@ class Crew {
   void tell_wait(const Thread& thread, const approvals::Approval& approval) const;
   void tell_end_of(const Subagent& subagent) const;
   Task<void> tell_turn(Chat as_it_began, Failure failure) const;
+
+  // parking.cc
+  /// A reply did not come about. If it can begin again later, that is recorded and nothing has failed: a
+  /// provider's usage limit ends at a known time, and a budget can be raised. Errors: else `failure`.
+  Task<Result<>> take_failure(Thread& thread, const minds::Choice& choice, std::string run,
+                              std::string resume, Error failure);
+  /// Until the usage limit is over. Errors: cancelled.
+  Task<Result<>> wait_parked(Thread& thread, ActiveThreadPtr active);
+  Task<Result<>> ask_to_resume(const Thread& thread, ActiveThreadPtr active);
+  Task<void> withdraw_question(std::string id);
 
   // reflecting.cc
   /// The agent has had its say. Outcomes: its answer, the best of its attempts if it reflects; or nothing,

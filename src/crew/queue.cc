@@ -13,10 +13,15 @@ void Queue::remove(const std::string& id) {
   std::erase_if(places_, [&](const Place& place) { return place.id == id; });
 }
 
+void Queue::park(const std::string& id, bool is_parked) {
+  for (auto& place : places_)
+    if (place.id == id) place.parked = is_parked;
+}
+
 bool Queue::has_room(const Place& place) const {
   int64_t in_line = 0, at_provider = 0;
   for (const auto& other : places_) {
-    if (!other.running) continue;
+    if (!other.running || other.parked) continue;
     // One that waits for its children uses nothing of its provider meanwhile.
     if (other.line != place.line &&
         std::ranges::any_of(places_, [&](const Place& p) { return p.line == other.id; }))

@@ -20,6 +20,9 @@ class Queue {
   void add(std::string id, std::string line, std::string chat, std::string provider);
   /// Takes out what is over, or waits no longer.
   void remove(const std::string& id);
+  /// One that runs waits for its provider, which may be for hours: meanwhile it takes no place. When it goes
+  /// on it has its place back at once, so for a while there may be one more than the limit.
+  void park(const std::string& id, bool is_parked);
   /// Those that may start now, in order; they count as running from here on.
   struct Started {
     std::string id, chat;
@@ -37,6 +40,7 @@ class Queue {
   struct Place {
     std::string id, line, chat, provider;
     bool running = false;
+    bool parked = false;
   };
   bool has_room(const Place& place) const;
   QueueLimits limits_;

@@ -139,6 +139,7 @@ Task<Result<minds::Reply>> Crew::evaluate(const Thread& thread, ActiveThreadPtr 
                          .abilities = {},
                          .max_turns = {}};
   request.account = accounts_.of(thread.chat_id);
+  request.payer = payer_of(thread.chat_id, thread.id, thread.parent);
   if (choice->mind->is_program()) {
     auto owned = co_await write_with_retry(
         loop_, store_, [run = request.run_id, id = thread.id, chat = thread.chat_id](Tx& tx) -> Result<bool> {

@@ -117,7 +117,11 @@ Task<void> Crew::run_subagent(std::string task_id) {
                 .task = begun->task,
                 .max_turns = begun->max_turns,
                 .chain = begun->parent_chain,
-                .reflection = begun->reflection};
+                .reflection = begun->reflection,
+                .parent = begun->parent,
+                .again = begun->again,
+                .parked = begun->parked,
+                .is_interrupted = begun->again > 0};
   // What a person started takes as long as it takes: nobody handed it on.
   if (begun->depth > 0) {
     self->began = loop_.clock().wall();
@@ -172,6 +176,7 @@ Task<void> Crew::end_subagent(Subagent subagent, Result<std::string> outcome, bo
 
 Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool timed_out) {
   subagent.completed_at = loop_.clock().wall();
+  subagent.parked.reset();
   if (outcome) {
     subagent.status = Status::completed;
     subagent.result = *std::move(outcome);
@@ -197,11 +202,13 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
   }
   // The file first: whoever hears of the end may read it.
   co_await write_subagent_file(subagent);
-  auto recorded =
-      co_await write_with_retry(loop_, store_, [subagent, at = approvals_.now()](Tx& tx) -> Result<> {
+  auto recorded = co_await write_with_retry(
+      loop_, store_,
+      [subagent, at = approvals_.now(), has_budgets = options_.budgets != nullptr](Tx& tx) -> Result<> {
         write_subagent(tx, subagent);
         forget_tools(tx, subagent.task_id);
         approvals::Approvals::withdraw_of(tx, subagent.task_id, "its agent has ended", at);
+        if (has_budgets) budgets::release(tx, subagent.task_id);
         note_end(tx, subagent);
         tell_end(tx, subagent);
         members::end_member(tx, members::kept_member_id(subagent.task_id), name(subagent.status));
@@ -210,6 +217,7 @@ Task<void> Crew::record_end(Subagent subagent, Result<std::string> outcome, bool
       });
   approvals_.notify();
   tell_end_of(subagent);
+  if (options_.budgets) options_.budgets->notify();
   if (!recorded)
     log_error("cannot record the end of a subagent", recorded.error(),
               {{"task_id", subagent.task_id}, {"trace_id", subagent.trace_id}});
@@ -221,6 +229,8 @@ void take_word(Tx& tx, Chat& chat, const std::string& text) {
   chat.status = ChatStatus::active;
   chat.ended_at.reset();
   chat.failure = {};
+  chat.again = 0;
+  chat.parked.reset();
   ++chat.turns;
   append_entry(tx, {.thread = chat.id, .role = Role::user, .message = saying(text)}, chat.id);
   keep_member(tx, chat);
@@ -267,7 +277,10 @@ Task<void> Crew::run_turn(std::string chat_id) {
                 .task = chat->title,
                 .max_turns = chat->max_turns,
                 .chain = {"user", chat->agent},
-                .is_primary = true};
+                .is_primary = true,
+                .again = chat->again,
+                .parked = chat->parked,
+                .is_interrupted = chat->again > 0};
   auto outcome = co_await converse(std::move(thread), self);
   auto failure = outcome ? Failure() : failure_from(outcome.error());
   auto trace_id = chat->trace_id;
@@ -304,6 +317,7 @@ Task<void> Crew::end_turn(std::string chat_id, std::string trace_id, Result<std:
         if (!chat) return {};
         approvals::Approvals::withdraw_of(tx, chat_id, "the turn of its chat is over", at);
         chat->turn_running = false;
+        chat->parked.reset();
         chat->spent.add(wasted);
         chat->failure = failure;
         write_chat(tx, *chat);

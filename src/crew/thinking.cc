@@ -13,6 +13,7 @@ namespace cru::crew {
 namespace {
 
 constexpr Duration between_pieces = std::chrono::milliseconds(100);
+constexpr int64_t max_again = 1000;
 
 }  // namespace
 
@@ -37,6 +38,7 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
   int64_t used = 0;  ///< tools, so far
   std::string waiting_text;
   Spent spent_in_vain;
+  std::string resume;  ///< of a program that may come to no answer
   bool telling = false, closed = false;
 
   json::object about() const { return {{"chat_id", chat_id}, {"task_id", json_or_null(task_id)}, {"n", n}}; }
@@ -69,6 +71,7 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
   void wasted(const minds::Usage& usage, std::optional<double> cost_usd) override {
     spent_in_vain.add(Spent{usage, cost_usd});
   }
+  void resumable(const std::string& conversation) override { resume = conversation; }
   void emit(std::string type, json::object data) {
     if (!closed) loop.spawn(write(store, {std::move(type), chat_id, std::move(data)}));
   }
@@ -104,6 +107,7 @@ Task<Result<std::string>> Crew::converse(Thread thread, ActiveThreadPtr active) 
   // Whoever stops this thread stops those it waits for.
   Stop::Listener stopping(
       active->stop, [this, id = thread.id] { loop_.spawn(cancel_children(id, std::string(turn_stopped))); });
+  auto again = thread.again;
   for (int64_t calls = 0;;) {
     auto entries = co_await read_with_retry(
         loop_, store_,
@@ -134,6 +138,9 @@ Task<Result<std::string>> Crew::converse(Thread thread, ActiveThreadPtr active) 
                                              fmt::format("reached the limit of {} replies", most),
                                              "give it a smaller task, or raise maxTurns in its definition"));
         done = co_await think(thread, active, {*entries, std::move(noted), next_n});
+        // A reply that begins again later is still the same one.
+        if (thread.again > again && thread.again < max_again) --calls;
+        again = thread.again;
         if (!done && thread.reflection.enabled && !active->stop.requested())
           co_return co_await keep_best(std::move(thread), *std::move(entries), std::move(done.error()));
         break;
@@ -142,9 +149,20 @@ Task<Result<std::string>> Crew::converse(Thread thread, ActiveThreadPtr active) 
   }
 }
 
-Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, SoFar so_far) {
+budgets::Payer payer_of(const std::string& chat_id, const std::string& thread, const std::string& parent) {
+  budgets::Payer payer{.chat_id = chat_id, .member = members::kept_member_id(thread)};
+  if (thread != chat_id) payer.runs.push_back(thread);
+  if (!parent.empty() && parent != chat_id) payer.runs.push_back(parent);
+  return payer;
+}
+
+Task<Result<>> Crew::think(Thread& thread, ActiveThreadPtr active, SoFar so_far) {
+  if (thread.parked)
+    if (auto over = co_await wait_parked(thread, active); !over) co_return over;
   const auto& entries = so_far.entries;
   auto run_id = run_of_reply(thread.run_id, entries);
+  // A run that was interrupted is over: the reply begins again in another.
+  if (thread.again > 0) run_id += fmt::format("-a{}", thread.again);
   auto choice = co_await minds_.choose(thread.model);
   if (!choice) co_return fail(std::move(choice.error()));
   if (auto held = check_mind(thread.agent, thread.requires_approval, *choice); !held)
@@ -163,6 +181,10 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, SoFar s
                          .abilities = {},
                          .max_turns = thread.max_turns};
   request.account = accounts_.of(thread.chat_id);
+  request.payer = payer_of(thread.chat_id, thread.id, thread.parent);
+  // Its program has been told the task in the conversation that it goes on with.
+  if (thread.is_interrupted && !thread.resume.empty() && choice->mind->is_program())
+    request.messages.push_back(saying("You were interrupted. Go on where you stopped."));
   using definitions::Permission;
   request.abilities = {.write = thread.permissions.has(Permission::filesystem_write),
                        .network = thread.permissions.has(Permission::network_access),
@@ -187,7 +209,10 @@ Task<Result<>> Crew::think(const Thread& thread, ActiveThreadPtr active, SoFar s
   speech->closed = true;
   active->wasted.add(speech->spent_in_vain);
   count_spent(*choice, speech->spent_in_vain.usage, speech->spent_in_vain.cost_usd);
-  if (!reply) co_return fail(std::move(reply.error()));
+  if (!reply)
+    co_return co_await take_failure(thread, *choice, choice->mind->is_program() ? run_id : std::string(),
+                                    std::move(speech->resume), std::move(reply.error()));
+  thread.is_interrupted = false;
   auto recorded =
       co_await record_reply(thread, *choice, *std::move(reply), active->wasted, std::move(run_id));
   if (recorded) active->wasted = {};

@@ -60,6 +60,14 @@ void ConfigReader::read(const YamlNode& root) {
               {"crew", [this](auto& node, auto& path) { crew(node, path); }},
               {"approvals", [this](auto& node, auto& path) { approvals(node, path); }},
               {"notify", [this](auto& node, auto& path) { notify(node, path); }},
+              {"budgets", [this](auto& node, auto& path) { budgets(node, path); }},
+              {"usage_limits",
+               [this](auto& node, auto& path) {
+                 section(node, path, {{"when_over", [this](auto& n, auto& p) {
+                                         if (is_from_user(n, p))
+                                           choice(n, p, {"resume", "ask"}, config_.after_usage_limit);
+                                       }}});
+               }},
               {"live", [this](auto& node, auto& path) { live(node, path); }},
               {"auto_mode", [this](auto& node, auto& path) { auto_mode(node, path); }},
           });

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "base/yaml.h"
+#include "budgets/ledger.h"
 #include "daemon/notice.h"
 #include "definitions/permission.h"
 #include "minds/model.h"
@@ -47,8 +48,10 @@ struct Config {
   int64_t max_calls = 100;
   definitions::Permissions client_permissions = definitions::Permissions::baseline();
   definitions::Permissions chat_permissions = definitions::Permissions::baseline();
-  approvals::Policy approvals;  ///< from the user's own file only
-  NotifySettings notify;        ///< from the user's own file only
+  approvals::Policy approvals;               ///< from the user's own file only
+  NotifySettings notify;                     ///< from the user's own file only
+  budgets::Policy budgets;                   ///< the same
+  std::string after_usage_limit = "resume";  ///< or "ask"
   /// Live agents.
   struct Live {
     autonomy::Pace pace;

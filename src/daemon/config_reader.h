@@ -42,6 +42,10 @@ class ConfigReader {
   void notify(const YamlNode& node, const std::string& path);
   void address(const YamlNode& node, const std::string& path, std::string& into);
 
+  // config_budgets.cc
+  void budgets(const YamlNode& node, const std::string& path);
+  void limits(const YamlNode& node, const std::string& path, budgets::Limits& into);
+
   // config_live.cc
   void live(const YamlNode& node, const std::string& path);
   void auto_mode(const YamlNode& node, const std::string& path);

@@ -134,6 +134,15 @@ json::array settings_of(const Config& config) {
   out.add("notify.url", json_or_null(without_path(config.notify.url)));
   out.add("notify.format", json::value(config.notify.format));
   out.add("notify.link", json_or_null(config.notify.link));
+  out.add("budgets.when_exhausted", json::value(budgets::name(config.budgets.when)));
+  out.add("budgets.warn_at", json::value(config.budgets.warn_at));
+  for (std::string kind : {"run", "chat", "member", "team", "day"}) {
+    auto limits = config.budgets.usual.find(kind);
+    bool is_set = limits != config.budgets.usual.end() && !limits->second.empty();
+    out.add("budgets." + kind,
+            is_set ? json::value(budgets::describe(limits->second)) : json::value(nullptr));
+  }
+  out.add("usage_limits.when_over", json::value(config.after_usage_limit));
   add_live(out, config.live);
   out.add("auto_mode.duration", config.auto_mode.duration);
   out.add("auto_mode.keyword", json::value(config.auto_mode.keyword));

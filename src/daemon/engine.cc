@@ -10,6 +10,7 @@
 #include "approvals/rule_file.h"
 #include "auto_mode/auto_table.h"
 #include "autonomy/live_table.h"
+#include "budgets/budget_table.h"
 #include "crew/crew_table.h"
 #include "daemon/agent_gate.h"
 #include "daemon/fresh_config.h"
@@ -219,12 +220,12 @@ Duration git_limit() {
 
 std::vector<Migration> all_migrations() {
   std::vector<Migration> all;
-  for (auto room :
-       {event_migrations(), pairings::migrations(), members::migrations(), inbox::migrations(),
-        approvals::migrations(), runs::migrations(), reply_migrations(), coordination::session_migrations(),
-        coordination::fencing_migrations(), coordination::lock_migrations(), coordination::work_migrations(),
-        coordination::handoff_migrations(), coordination::memory_migrations(), crew::migrations(),
-        autonomy::migrations(), auto_mode::migrations()})
+  for (auto room : {event_migrations(), pairings::migrations(), members::migrations(), inbox::migrations(),
+                    approvals::migrations(), budgets::migrations(), runs::migrations(), reply_migrations(),
+                    coordination::session_migrations(), coordination::fencing_migrations(),
+                    coordination::lock_migrations(), coordination::work_migrations(),
+                    coordination::handoff_migrations(), coordination::memory_migrations(), crew::migrations(),
+                    autonomy::migrations(), auto_mode::migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }
@@ -252,6 +253,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       approvals_(loop, store, config.approvals),
       rules_(loop, store, pool, system_random(),
              {.project = project.root, .file = approvals::rule_file(user_folder(), project.root)}),
+      budgets_(loop, store, inbox_, config.budgets),
       runs_(loop, store, inbox_, keeper_, *output_, *worktrees_, system_random(),
             to_options(project, config, program, *jails_, spans)),
       permission_requests_(loop, store, pool, approvals_, runs_, spans),
@@ -282,7 +284,9 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
               .home_config = user_folder(),
               .program = program,
               .environment = whole_environment(),
-              .trusted = trust_.checks()}),
+              .trusted = trust_.checks(),
+              .budgets = &budgets_}),
+      run_meters_(loop, store, runs_, budgets_),
       workbench_(loop, pool, notes_,
                  {.root = project.root,
                   .program = program,
@@ -299,6 +303,8 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
              .max_calls = config.max_calls,
              .client_permissions = config.client_permissions,
              .chat_permissions = config.chat_permissions,
+             .budgets = &budgets_,
+             .asks_to_resume = config.after_usage_limit == "ask",
              .remember = [this](std::string key,
                                 std::string text) { return runs_.remember(std::move(key), std::move(text)); },
              .recall = [this] { return runs_.recall(); },
@@ -345,6 +351,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
     endings_.run_ended(run.task_id, std::string(runs::name(run.status)));
     loop_.spawn(rules_.end_session(run.uid));
   });
+  runs_.when_started([this](const runs::Run& run) { run_meters_.follow(run); });
   store.events().set_expander("agent.output",
                               [this](Event event) { return runs_.expand_output(std::move(event)); });
 }
@@ -365,9 +372,11 @@ void Engine::bind(api::DaemonFacts facts) {
   notifier_.set_page(facts_url);
   api::bind_metrics(api_, store_, metrics_, facts);
   api::bind_daemon(api_, store_, keeper_, runs_, clock, std::move(facts));
-  api::bind_runs(api_, store_, runs_, clock,
-                 [this](const api::Call& call) { return find_caller(members_, call); });
-  api::bind_roster(api_, store_, clock);
+  api::bind_runs(
+      api_, store_, runs_, clock, [this](const api::Call& call) { return find_caller(members_, call); },
+      &budgets_);
+  api::bind_budgets(api_, budgets_);
+  api::bind_roster(api_, store_, clock, &budgets_);
   api::bind_traces(api_, store_, clock);
   api::bind_pairings(api_, pairings_, facts_url);
   api::bind_questions(api_, runs_, inbox_, approvals_);
@@ -438,6 +447,8 @@ Task<Result<>> Engine::recover_all(bool fresh_database) {
   auto cleaned = co_await retention_.clean_orphans(fresh_database);
   if (!cleaned) co_return cleaned;
   if (recovered = co_await approvals_.recover(); !recovered) co_return recovered;
+  if (recovered = co_await budgets_.recover(); !recovered) co_return recovered;
+  if (recovered = co_await run_meters_.recover(); !recovered) co_return recovered;
   if (recovered = co_await crew_.recover(); !recovered) co_return recovered;
   if (recovered = co_await auto_mode_.expect(); !recovered) co_return recovered;
   if (recovered = co_await live_.recover(); !recovered) co_return recovered;

@@ -13,12 +13,14 @@
 #include "api/project.h"
 #include "approvals/approvals_service.h"
 #include "approvals/rules_service.h"
+#include "budgets/budgets_service.h"
 #include "daemon/config.h"
 #include "daemon/coordination_tools.h"
 #include "daemon/notifier.h"
 #include "daemon/permission_requests.h"
 #include "inbox/inbox_service.h"
 #include "members/members_service.h"
+#include "minds/run_meters.h"
 #include "pairings/pairings_service.h"
 #include "platform/files/file_status.h"
 #include "platform/loop/pool.h"
@@ -83,6 +85,7 @@ class Engine {
   inbox::Inbox inbox_;
   approvals::Approvals approvals_;
   approvals::RuleBook rules_;
+  budgets::Budgets budgets_;
   runs::Runs runs_;
   PermissionRequests permission_requests_;
   Notifier notifier_;
@@ -99,6 +102,7 @@ class Engine {
   definitions::Registry registry_;
   notes::Notes notes_;
   minds::Minds minds_;
+  minds::RunMeters run_meters_;
   crew::Workbench workbench_;
   Endings endings_;
   CoordinationTools coordination_tools_;

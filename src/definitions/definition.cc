@@ -144,6 +144,7 @@ json::object to_json(const Definition& definition, bool with_prompt) {
                    {"tools", json::value_from(definition.tools)},
                    {"disallowedTools", json::value_from(definition.disallowed_tools)},
                    {"maxTurns", json_or_null(definition.max_turns)},
+                   {"budget", json_or_null(budgets::to_text(definition.budget))},
                    {"color", json_or_null(definition.color)},
                    {"other", definition.other}};
   if (with_prompt) {

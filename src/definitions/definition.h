@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "budgets/budget.h"
 #include "definitions/permission.h"
 
 namespace cru::definitions {
@@ -33,6 +34,7 @@ struct Definition {
   std::vector<std::string> tools;
   std::vector<std::string> disallowed_tools;
   std::optional<int64_t> max_turns;
+  budgets::Budget budget;  ///< of each of its runs
   std::string color;
   json::object other;  ///< fields that are accepted and mean nothing here, as written
 

@@ -20,7 +20,7 @@ constexpr size_t max_entries = 256, max_entry_bytes = 1024, max_model_bytes = 64
 const std::vector<std::string>& known_fields() {
   static const std::vector<std::string> names = {
       "name", "description", "model", "permissions", "enabled", "enable_reflection", "max_retries",
-      "reflection_criteria", "requires_approval",
+      "reflection_criteria", "requires_approval", "budget",
       // Claude Code's.
       "tools", "disallowedTools", "permissionMode", "maxTurns", "mcpServers", "hooks", "color", "isolation",
       "skills", "memory", "background", "effort", "initialPrompt"};
@@ -92,9 +92,29 @@ class FieldReader {
     for (auto& entry : entries(root, "reflection_criteria", false))
       out_.reflection_criteria.push_back(std::move(entry.text));
     read_approvals(root);
+    read_budget(root);
     for (auto& entry : entries(root, "disallowedTools"))
       out_.disallowed_tools.push_back(std::move(entry.text));
     if (const auto* color = text_of(root, "color")) out_.color = color->text;
+  }
+
+  /// A map of limits, or the same as one text.
+  void read_budget(const YamlNode& root) {
+    const auto* found = member(root, "budget");
+    if (!found) return;
+    auto suggestion = "for example: budget: {tokens: 200k, usd: 5, turns: 100, time: 1h}";
+    if (found->value.kind == Kind::scalar) {
+      auto budget = budgets::parse_budget(found->value.text);
+      if (!budget) return error(found->line, "budget", budget.error().message, suggestion);
+      out_.budget = *budget;
+      return;
+    }
+    if (found->value.kind != Kind::map) return error(found->line, "budget", "must be a map of limits", suggestion);
+    for (const auto& [key, value, line] : found->value.members) {
+      if (auto read = budgets::parse_limit(key, value.text, out_.budget); !read)
+        error(line, "budget", read.error().message, suggestion);
+    }
+    if (out_.budget.limits.empty()) error(found->line, "budget", "no limit was given", suggestion);
   }
 
   void error(int line, std::string field, std::string reason, std::string suggestion = {}) {
@@ -126,6 +146,7 @@ class FieldReader {
                                       "max_retries",
                                       "reflection_criteria",
                                       "requires_approval",
+                                      "budget",
                                       "tools",
                                       "disallowedTools",
                                       "maxTurns",

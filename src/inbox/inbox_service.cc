@@ -11,7 +11,7 @@ Result<Question> find_or_fail(Reader& reader, const std::string& id) {
   return *std::move(found);
 }
 
-void withdraw(Tx& tx, Question question, std::string_view why) {
+void expire_now(Tx& tx, Question question, std::string_view why) {
   auto expired = expire(std::move(question), why, tx.now());
   update(tx, expired);
   tx.emit({"question.expired", expired.task_id, to_json(expired)});
@@ -26,17 +26,31 @@ void Inbox::record(Tx& tx, const std::vector<Question>& questions) {
 
 void Inbox::expire_pending(Tx& tx, std::string_view task_id, std::string_view why) {
   for (auto page = inbox::list(tx, task_id, true); !page.empty(); page = inbox::list(tx, task_id, true))
-    for (auto& question : page) withdraw(tx, std::move(question), why);
+    for (auto& question : page) expire_now(tx, std::move(question), why);
 }
 
 int64_t Inbox::expire_of_session(Tx& tx, std::string_view session_id, std::string_view why) {
   int64_t expired = 0;
   for (auto page = pending_of_asker(tx, session_id); !page.empty(); page = pending_of_asker(tx, session_id))
     for (auto& question : page) {
-      withdraw(tx, std::move(question), why);
+      expire_now(tx, std::move(question), why);
       ++expired;
     }
   return expired;
+}
+
+void Inbox::withdraw(Tx& tx, std::string_view id, std::string_view why) {
+  auto question = inbox::find(tx, id);
+  if (question && question->status == Status::pending) expire_now(tx, *std::move(question), why);
+}
+
+Task<Result<>> Inbox::withdraw(std::string id, std::string why) {
+  auto withdrawn = co_await store_.write([id, why](Tx& tx) -> Result<> {
+    withdraw(tx, id, why);
+    return {};
+  });
+  notify();
+  co_return withdrawn;
 }
 
 Task<Result<Question>> Inbox::ask(Question question) {

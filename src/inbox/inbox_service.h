@@ -20,6 +20,10 @@ class Inbox {
   /// The same for a session. Returns how many questions that was.
   static int64_t expire_of_session(Tx& tx, std::string_view session_id, std::string_view why);
 
+  /// Expires a question that still waits: nobody is left to hear the answer, and `why`.
+  static void withdraw(Tx& tx, std::string_view id, std::string_view why);
+  Task<Result<>> withdraw(std::string id, std::string why);
+
   /// The question as recorded: of two with the same id, the first.
   Task<Result<Question>> ask(Question question);
   Task<Result<Question>> find(std::string id);

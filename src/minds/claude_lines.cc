@@ -114,10 +114,11 @@ class ClaudeReader final : public JsonLinesReader {
     return {{.kind = ProgramEvent::Kind::question, .text = std::string(text_or(*request, "tool_name"))}};
   }
 
-  static std::vector<ProgramEvent> read_limit(const json::object& data) {
+  std::vector<ProgramEvent> read_limit(const json::object& data) {
     const auto* limit = object_at(data, "rate_limit_info");
     if (!limit || text_or(*limit, "status") != "rejected") return {};
     auto seconds = std::clamp<int64_t>(int_or(*limit, "resetsAt"), 0, int64_t(1) << 40);
+    if (seconds > 0) limit_until_ = from_millis(seconds * 1000);
     return {
         {.kind = ProgramEvent::Kind::waiting, .text = "rate_limited", .until = from_millis(seconds * 1000)}};
   }
@@ -130,11 +131,14 @@ class ClaudeReader final : public JsonLinesReader {
     reply_.message.text = result.empty() ? last_text_ : std::string(result);
     reply_.stop_reason = text_or(data, "stop_reason");
     count(data);
+    replies_ = std::max({replies_, int64_t(1), std::min<int64_t>(int_or(data, "num_turns"), max_messages)});
     if (subtype == "error_max_turns" && !reply_.message.text.empty()) {
       reply_.stop_reason = "max_turns";
     } else if (bool_or(data, "is_error") || subtype != "success") {
       auto words = result.empty() ? first_error(data, subtype) : std::string(result);
-      fail_with(type_of_status(int_or(data, "api_error_status"), words), words);
+      auto type = type_of_status(int_or(data, "api_error_status"), words);
+      // Its words name the limit in many ways; the event before them is plain.
+      fail_with(limit_until_ ? "rate_limited" : type, words);
     }
   }
 
@@ -172,6 +176,7 @@ class ClaudeReader final : public JsonLinesReader {
     by_message_[std::string(text_or(*message, "id"))] = usage_of(*usage);
     reply_.usage = {};
     for (const auto& [id, used] : by_message_) reply_.usage += used;
+    replies_ = static_cast<int64_t>(by_message_.size());
   }
 
   static Usage usage_of(const json::object& usage) {

@@ -26,6 +26,7 @@ class CodexReader final : public JsonLinesReader {
       ended_ = true;
       failure_.reset();
       count(object_or_empty(data, "usage"));
+      replies_ = std::max<int64_t>(replies_, 1);
     }
     if (type == "turn.failed" || type == "error") {
       auto error = object_or_empty(data, "error");
@@ -55,6 +56,7 @@ class CodexReader final : public JsonLinesReader {
     if (type == "mcp_tool_call") hear_result(object_or_empty(item, "result"));
     if (type != "agent_message") return {};
     reply_.message.text = text_or(item, "text");  // the last is the answer
+    ++replies_;
     return say(reply_.message.text);
   }
 

@@ -5,6 +5,7 @@
 #include "minds/anthropic.h"
 #include "minds/openai.h"
 #include "minds/pause.h"
+#include "minds/usage_limit.h"
 
 namespace cru::minds {
 namespace {
@@ -35,6 +36,14 @@ struct Hearing {
   Listener& listener;
   std::optional<Error> error = {};
   bool has_spoken = false;
+  Usage told = {};
+
+  /// A provider tells the prompt's tokens with the first event, and the answer's with the last.
+  void tell_usage() {
+    if (builder->usage() == told) return;
+    told = builder->usage();
+    listener.used(told, {}, 1);
+  }
 
   bool take(std::string_view bytes) {
     auto events = parser.take(bytes);
@@ -44,6 +53,7 @@ struct Hearing {
     }
     for (const auto& event : *events) {
       auto text = builder->take(event);
+      tell_usage();
       if (!text) {
         error = std::move(text.error());
         return false;
@@ -137,12 +147,35 @@ class HttpMind final : public Mind {
       auto trouble = trouble_from_status(provider_.name, answer->status, answer->body,
                                          answer->header("retry-after"), loop_.clock().wall());
       if (answer->header("x-should-retry") == "false") trouble.may_retry = false;
+      if (answer->status == 429) note_limit(trouble, *answer);
       co_return std::unexpected(std::move(trouble));
     }
     auto reply = hearing.builder->finish();
     if (reply) co_return *std::move(reply);
     auto may_retry = may_pass(reply.error());
     co_return std::unexpected(Trouble{std::move(reply.error()), may_retry});
+  }
+
+  /// A limit that lasts is not waited for here.
+  void note_limit(Trouble& trouble, const HttpReply& answer) const {
+    auto now = loop_.clock().wall();
+    auto until = reset_in(
+        {.retry_after = std::string(answer.header("retry-after")),
+         .unified_reset = std::string(answer.header("anthropic-ratelimit-unified-reset")),
+         .requests_reset =
+             first_of(answer, "anthropic-ratelimit-requests-reset", "x-ratelimit-reset-requests"),
+         .tokens_reset = first_of(answer, "anthropic-ratelimit-tokens-reset", "x-ratelimit-reset-tokens"),
+         .input_reset = std::string(answer.header("anthropic-ratelimit-input-tokens-reset")),
+         .output_reset = std::string(answer.header("anthropic-ratelimit-output-tokens-reset"))},
+        now);
+    if (!until || *until <= now + longest_retry) return;
+    trouble.may_retry = false;
+    trouble.error = with_limit(std::move(trouble.error), until, now);
+  }
+
+  static std::string first_of(const HttpReply& answer, const char* name, const char* other) {
+    auto found = std::string(answer.header(name));
+    return found.empty() ? std::string(answer.header(other)) : found;
   }
 
   static void tell_wasted(Listener& listener, const Usage& usage, const Model& model) {

@@ -23,6 +23,7 @@ constexpr std::array kinds = {
     Kind{"run_failed", Code::cannot_execute},
     Kind{"script_failed", Code::cannot_execute},
     Kind{"not_configured", Code::cannot_execute},
+    Kind{"budget_exhausted", Code::forbidden},
 };
 
 template <class T, class F>

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "budgets/budget.h"
 #include "minds/model.h"
 
 namespace cru::minds {
@@ -65,6 +66,7 @@ struct Request {
   Abilities abilities;
   std::optional<int64_t> max_turns;
   std::map<std::string, std::string> account = {};  ///< variables, over the daemon's own
+  budgets::Payer payer = {};                        ///< whose budgets it draws from, beyond its member's
 };
 
 struct Reply {
@@ -83,7 +85,7 @@ std::string_view last_words(std::span<const Message> messages);
 
 /// What kind of failure an error of `think` is: "authentication", "rate_limited", "overloaded", "connection",
 /// "timed_out", "invalid_reply", "invalid_request", "too_long", "cancelled", "run_failed", "script_failed",
-/// "not_configured". From Error::details {"type","trace"?}.
+/// "not_configured", "budget_exhausted". From Error::details {"type","trace"?}.
 std::string failure_type(const Error& error);
 /// The code goes with the type where `type` is one of those: see `code_for`.
 Error mind_failure(Code code, std::string type, std::string message, std::string hint = {},

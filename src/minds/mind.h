@@ -23,6 +23,13 @@ class Listener {
   virtual void restarted() {}
   /// A reply that comes to nothing, or begins again, has cost this. What a reply tells is not told here.
   virtual void wasted(const Usage& usage, std::optional<double> cost_usd) { (void)usage, (void)cost_usd; }
+  /// What the reply, or this attempt at it, has cost so far, altogether, and how many replies of the model
+  /// that was: a program's own work takes several.
+  virtual void used(const Usage& usage, std::optional<double> cost_usd, int64_t replies) {
+    (void)usage, (void)cost_usd, (void)replies;
+  }
+  /// A program's conversation, by which it can be gone on with although it came to no answer.
+  virtual void resumable(const std::string& resume) { (void)resume; }
 };
 
 class Mind {

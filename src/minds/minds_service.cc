@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "minds/http_mind.h"
 #include "minds/keys.h"
+#include "minds/metered_mind.h"
 #include "minds/program_mind.h"
 #include "minds/scripted_mind.h"
 #include "platform/net/web_client.h"
@@ -46,7 +47,16 @@ struct Minds::State {
         keys(p, {options.root, options.home_config, options.environment}),
         web(l) {}
 
+  /// As it is thought with: within budgets, where there are any.
   Mind& mind_of(const Provider& provider) {
+    auto& inner = plain_mind_of(provider);
+    if (!options.budgets) return inner;
+    auto& mind = metered[provider.name];
+    if (!mind) mind = metered_mind(loop, *options.budgets, random, inner, provider);
+    return *mind;
+  }
+
+  Mind& plain_mind_of(const Provider& provider) {
     auto& mind = minds[provider.name];
     if (mind) return *mind;
     if (provider.kind == ProviderKind::scripted)
@@ -172,7 +182,8 @@ struct Minds::State {
   const Options options;
   Keys keys;
   WebClient web;
-  std::map<std::string, std::unique_ptr<Mind>> minds;  ///< by provider, made when first chosen
+  std::map<std::string, std::unique_ptr<Mind>> minds;    ///< by provider, made when first chosen
+  std::map<std::string, std::unique_ptr<Mind>> metered;  ///< the same within budgets
 };
 
 Minds::Minds(Loop& loop, Pool& pool, runs::Runs& runs, Random& random, Settings settings, Options options)

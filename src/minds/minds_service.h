@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/id.h"
+#include "budgets/budgets_service.h"
 #include "minds/mind.h"
 #include "platform/loop/clock.h"
 #include "platform/loop/pool.h"
@@ -18,6 +19,7 @@ struct Options {
   std::string program;                             ///< of cru itself, for `cru mcp`
   std::map<std::string, std::string> environment;  ///< of the daemon
   trust::Checks trusted = {};                      ///< which scripts of the project may be played
+  budgets::Budgets* budgets = nullptr;             ///< none: nothing is counted
 };
 
 /// How a provider stands here.

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "minds/usage_limit.h"
 
 namespace cru::minds {
 namespace {
@@ -43,6 +44,11 @@ void ProgramReader::hear(std::string_view result) {
     reply_.reports_heard->emplace_back(text_or(*reply, "task_id"));
 }
 
+std::optional<Duration> ProgramReader::limit_wait() const {
+  if (!failure_ || failure_->first != "rate_limited") return {};
+  return wait_in_words(failure_->second);
+}
+
 void ProgramReader::fail_with(std::string type, std::string message) {
   failure_ = {std::move(type), message.empty() ? "it failed without an error message"
                                                : safe_for_terminal(message.substr(0, 2000), Newlines::keep)};
@@ -73,6 +79,8 @@ std::string type_of_words(std::string_view words) {
                                        Sign{"API key", "authentication"},
                                        Sign{"rate limit", "rate_limited"},
                                        Sign{"usage limit", "rate_limited"},
+                                       Sign{"hit your limit", "rate_limited"},
+                                       Sign{"limit reached", "rate_limited"},
                                        Sign{"429", "rate_limited"},
                                        Sign{"quota", "rate_limited"},
                                        Sign{"verloaded", "overloaded"},

@@ -31,6 +31,13 @@ class ProgramReader {
   /// What it has told that it cost, however it ended.
   const Usage& usage() const { return reply_.usage; }
   std::optional<double> cost_usd() const { return reply_.cost_usd; }
+  /// When its provider takes work again, as it has told that: at a time, or so long after its end.
+  std::optional<Time> limit_until() const { return limit_until_; }
+  std::optional<Duration> limit_wait() const;
+  /// How many replies of its model that was.
+  int64_t replies() const { return replies_; }
+  /// Its conversation; empty if it has not told it.
+  const std::string& resume() const { return reply_.resume; }
 
  protected:
   /// A text as the listener hears it: apart from the one before.
@@ -40,6 +47,8 @@ class ProgramReader {
   void hear(std::string_view result);
 
   Reply reply_;
+  int64_t replies_ = 0;
+  std::optional<Time> limit_until_ = {};
   bool ended_ = false;
   bool has_spoken_ = false;
   std::optional<std::pair<std::string, std::string>> failure_;  ///< type and message

@@ -10,6 +10,7 @@
 #include "minds/program_call.h"
 #include "minds/program_lines.h"
 #include "minds/program_rights.h"
+#include "minds/usage_limit.h"
 #include "platform/files/files.h"
 #include "platform/files/line_log.h"
 
@@ -41,6 +42,10 @@ class Following {
     auto line = std::exchange(partial_, {});
     if (line.ends_with('\r')) line.pop_back();
     for (const auto& event : reader_->read(line)) tell(event);
+    if (reader_->usage() == told_ && reader_->cost_usd() == told_cost_) return;
+    told_ = reader_->usage();
+    told_cost_ = reader_->cost_usd();
+    listener_.used(told_, told_cost_, reader_->replies());
   }
 
   bool has_ended() const { return reader_->has_ended(); }
@@ -51,6 +56,9 @@ class Following {
   }
   std::string errors() const { return fmt::format("{}", fmt::join(errors_, "\n")); }
   Usage usage() const { return reader_->usage(); }
+  const std::string& resume() const { return reader_->resume(); }
+  std::optional<Time> limit_until() const { return reader_->limit_until(); }
+  std::optional<Duration> limit_wait() const { return reader_->limit_wait(); }
   std::optional<double> cost_usd() const { return reader_->cost_usd(); }
 
  private:
@@ -73,6 +81,8 @@ class Following {
   Listener& listener_;
   std::string partial_;
   std::deque<std::string> errors_;
+  Usage told_ = {};
+  std::optional<double> told_cost_ = {};
 };
 
 std::string describe_end(const runs::Run& run, const std::string& program) {
@@ -107,6 +117,7 @@ class ProgramMind final : public Mind {
     if (!cost_usd && request.model.prices) cost_usd = cost_of(*request.model.prices, following.usage());
     if ((!reply || stop.requested()) && following.usage().total() > 0)
       listener.wasted(following.usage(), cost_usd);
+    if (!following.resume().empty()) listener.resumable(following.resume());
     if (stop.requested()) co_return fail(cancelled());
     if (!reply) co_return reply;
     reply->cost_usd = cost_usd;
@@ -184,6 +195,16 @@ class ProgramMind final : public Mind {
     return make_folder(file.substr(0, file.rfind('/')), 0700) && write_file(file, text, 0600);
   }
 
+  /// A limit that the program told of is a reason to go on later. Of one that is over by now too: the run may
+  /// have ended long ago.
+  void note_limit(Error& error, const Following& following, const runs::Run& run) const {
+    if (failure_type(error) != "rate_limited") return;
+    auto ended = run.ended_at.value_or(loop_.clock().wall());
+    auto until = following.limit_until();
+    if (auto wait = following.limit_wait(); !until && wait) until = ended + *wait;
+    error = with_limit(std::move(error), until, ended);
+  }
+
   Task<Result<Reply>> follow(std::string id, Following& following) {
     bool says_its_end = provider_.kind != ProviderKind::command;
     std::optional<BootTime> goodbye;
@@ -210,6 +231,7 @@ class ProgramMind final : public Mind {
     if (!run) co_return fail(mind_failure("run_failed", run.error().message));
     auto how = describe_end(*run, provider_.name);
     auto reply = following.finish(how);
+    if (!reply) note_limit(reply.error(), following, *run);
     if (!says_its_end && run->status != runs::Status::completed)
       co_return fail(mind_failure("run_failed", how, {}, following.errors()));
     co_return reply;

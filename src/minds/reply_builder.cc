@@ -60,7 +60,8 @@ std::string type_of_status(int status) {
   }
 }
 
-/// "Sun, 06 Nov 1994 08:49:37 GMT".
+}  // namespace
+
 std::optional<Time> parse_http_date(std::string_view text) {
   static constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                               "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -70,8 +71,6 @@ std::optional<Time> parse_http_date(std::string_view text) {
   return parse_rfc3339(fmt::format("{}-{:02}-{}T{}Z", text.substr(12, 4), month - months.begin() + 1,
                                    text.substr(5, 2), text.substr(17, 8)));
 }
-
-}  // namespace
 
 Result<std::vector<ToolUse>> finish_uses(const std::vector<PartialUse>& uses, bool was_cut) {
   std::vector<ToolUse> whole;

@@ -53,6 +53,11 @@ Trouble trouble_from_status(const std::string& provider, int status, std::string
 /// By its type: "rate_limited", "overloaded", "connection" and "timed_out" may pass.
 bool may_pass(const Error& error);
 
+/// "Sun, 06 Nov 1994 08:49:37 GMT".
+std::optional<Time> parse_http_date(std::string_view text);
+/// How long a reply waits by itself before it is tried again. A limit that lasts longer is told to whoever
+/// asked for the reply.
+inline constexpr Duration longest_retry = std::chrono::minutes(2);
 /// Seconds, or an HTTP date; at most two minutes. Empty if it is neither.
 std::optional<Duration> parse_retry_after(std::string_view text, Time now);
 /// Half a second, doubled with each attempt up to half a minute, and anything from half of that to all of it,

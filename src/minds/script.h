@@ -24,6 +24,7 @@ struct ScriptFailure {
   std::string type = "script_failed";
   std::string message;
   std::optional<int64_t> after_bytes;  ///< said before it fails; absent: nothing
+  std::optional<Time> resets_at = {};  ///< a usage limit that ends then: the reply fails only before
 };
 
 struct ScriptEntry {

@@ -147,6 +147,11 @@ Result<> read_failure(const YamlNode& node, std::optional<ScriptFailure>& failur
         if (key == "type") return into(found.type, read_text(value, key));
         if (key == "message") return into(found.message, read_text(value, key));
         if (key == "after_bytes") return into(found.after_bytes, read_number(value, key));
+        if (key == "resets_at") {
+          found.resets_at = parse_rfc3339(value.text);
+          if (!found.resets_at) return refuse(value, key, "must be a time such as 2026-11-18T12:00:00Z");
+          return Result<>();
+        }
         return {};
       });
   if (read && code_for(found.type) == Code::internal)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "minds/pause.h"
 #include "minds/script.h"
+#include "minds/usage_limit.h"
 #include "trust/project_file.h"
 
 namespace cru::minds {
@@ -48,12 +49,16 @@ class ScriptedMind final : public Mind {
     if (!script) co_return fail(std::move(script.error()));
     auto scripted = next_reply(*script, request, script->seed);
     if (!scripted) co_return fail(std::move(scripted.error()));
+    auto now = loop_.clock().wall();
+    auto until = scripted->failure ? scripted->failure->resets_at : std::nullopt;
+    if (until && *until <= now) scripted->failure.reset();
     if (!co_await tell(*scripted, listener, stop))
       co_return fail(mind_failure("cancelled", "the reply was cancelled"));
     if (scripted->failure)
-      co_return fail(mind_failure(scripted->failure->type, scripted->failure->message.empty()
-                                                               ? "failure requested by the script"
-                                                               : scripted->failure->message));
+      co_return fail(with_limit(mind_failure(scripted->failure->type, scripted->failure->message.empty()
+                                                                          ? "failure requested by the script"
+                                                                          : scripted->failure->message),
+                                until, now));
     co_return to_reply(*std::move(scripted), request.model);
   }
 

@@ -8,6 +8,7 @@
 #include "autonomy/live_table.h"
 #include "base/plain_words.h"
 #include "base/text.h"
+#include "budgets/budget_table.h"
 #include "crew/crew_table.h"
 #include "inbox/question_table.h"
 #include "runs/run_table.h"
@@ -25,6 +26,8 @@ using members::Word;
 
 constexpr Duration told_after_end = 1h;
 constexpr int64_t max_lost = 200;
+constexpr Duration rate_over = 5min;
+constexpr int64_t max_recent_calls = 5000;
 
 std::string command_of(const runs::Run& run) {
   if (!run.task.empty()) return run.task;
@@ -117,6 +120,8 @@ void add_subagent(Reader& reader, Facts& facts, Entry& entry, const crew::Subage
       break;
     case crew::Status::running:
       facts.thread = activity_in(reader, subagent.task_id, subagent.task);
+      if (subagent.parked)
+        facts.thread = Activity{Word::queued, facts.thread->since, crew::in_words(*subagent.parked)};
       break;
     case crew::Status::failed:
       facts.failed = Facts::Failed{subagent.failure.message, over_at};
@@ -134,7 +139,9 @@ void add_chat(Reader& reader, Facts& facts, Entry& entry, const crew::Chat& chat
   auto last = crew::last_entry_of(reader, chat.id);
   auto at = last ? last->at : chat.started_at;
   bool has_failed = !chat.failure.type.empty() && chat.failure.type != "cancelled";
-  if (chat.turn_running)
+  if (chat.turn_running && chat.parked)
+    facts.thread = Activity{Word::queued, at, crew::in_words(*chat.parked)};
+  else if (chat.turn_running)
     facts.thread = activity_in(reader, chat.id, chat.title);
   else if (has_failed)
     facts.failed = Facts::Failed{chat.failure.message, chat.ended_at.value_or(at)};
@@ -293,6 +300,47 @@ std::map<std::string, members::Badge> badges_of(Reader& reader, const std::vecto
   return badges;
 }
 
+std::string parked_for(Reader& reader, const runs::Run& run) {
+  if (is_active(run.status) || run.member.empty()) return {};
+  auto member = members::find_member(reader, run.member);
+  if (!member || member->kept_by != KeptBy::thread || member->is_ended()) return {};
+  auto newest = runs::find_of_member(reader, run.member);
+  if (!newest || newest->uid != run.uid) return {};
+  auto thread = kept_id(*member);
+  std::optional<crew::Parked> parked;
+  if (auto subagent = crew::find_subagent(reader, thread))
+    parked = subagent->parked;
+  else if (auto chat = crew::find_chat(reader, thread))
+    parked = chat->parked;
+  return parked ? crew::in_words(*parked) : std::string();
+}
+
+Page list_spending(Reader& reader, const Query& query, Time now) {
+  auto page = list(reader, query, now);
+  std::map<std::string, double> recent;
+  for (const auto& call : budgets::calls_since(reader, now - rate_over, max_recent_calls)) {
+    // What a long one spent before is not of these minutes.
+    auto share = call.spent.time > rate_over
+                     ? static_cast<double>(rate_over.count()) / static_cast<double>(call.spent.time.count())
+                     : 1.0;
+    recent[call.member] += share * static_cast<double>(call.spent.tokens);
+  }
+  for (auto& entry : page.entries) {
+    const auto& id = entry.member.id;
+    if (auto found = recent.find(id); found != recent.end())
+      entry.tokens_a_minute = static_cast<int64_t>(found->second / static_cast<double>(rate_over / 1min));
+    if (entry.tokens > 0) continue;
+    auto spent = budgets::spent_of(reader, "member:" + id);
+    entry.tokens = spent.tokens;
+    if (spent.tokens > 0 && spent.unpriced == 0) entry.cost_usd = budgets::to_usd(spent.micro_usd);
+  }
+  std::ranges::sort(page.entries, [](const Entry& a, const Entry& b) {
+    return std::tuple(b.tokens_a_minute, b.tokens, a.member.name) <
+           std::tuple(a.tokens_a_minute, a.tokens, b.member.name);
+  });
+  return page;
+}
+
 members::Badge badge_of(Reader& reader, const runs::Run& run, const Asked& asked, Time now) {
   if (is_active(run.status)) {
     auto member = members::find_member(reader, run.member);
@@ -322,6 +370,7 @@ json::object to_json(const Entry& entry) {
   out["tokens"] = entry.tokens > 0 ? json::value(entry.tokens) : json::value(nullptr);
   out["cost_usd"] = json_or_null(entry.cost_usd);
   out["spent"] = json_or_null(describe_spent(entry.tokens, entry.cost_usd));
+  if (entry.tokens_a_minute > 0) out["tokens_per_minute"] = entry.tokens_a_minute;
   out["facets"] = {{"run", json_or_null(entry.run)},
                    {"session", json_or_null(entry.session)},
                    {"thread", json_or_null(entry.thread)},

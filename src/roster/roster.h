@@ -23,6 +23,7 @@ struct Entry {
   std::string body;  ///< a live agent's id
   int64_t tokens = 0;
   std::optional<double> cost_usd = {};
+  int64_t tokens_a_minute = 0;  ///< within the last minutes
 };
 /// "$0.12", or "14k tokens" where the price is not known; empty: nothing, or nobody knows.
 std::string describe_spent(int64_t tokens, std::optional<double> cost_usd);
@@ -39,6 +40,8 @@ struct Page {
   std::vector<Entry> entries;
   bool more = false;
 };
+/// Everybody who is there with what they spend, whoever spends most first: for `cru top`.
+Page list_spending(Reader& reader, const Query& query, Time now);
 /// Whoever needs somebody first, then in the order in which they came, live agents last. Among the first are
 /// those that ended within the last hour and failed or left something behind, also without `with_ended`.
 Page list(Reader& reader, const Query& query, Time now);
@@ -53,6 +56,9 @@ Asked list_asked(Reader& reader);
 /// Of those of them that there are.
 std::map<std::string, members::Badge> badges_of(Reader& reader, const std::vector<std::string>& ids,
                                                 Time now);
+/// What the work of a run waits for though the run is over: its agent goes on in another when the usage limit
+/// of its provider is over. Empty: nothing.
+std::string parked_for(Reader& reader, const runs::Run& run);
 /// The badge of a run: its member's while it runs, its own once it is over.
 members::Badge badge_of(Reader& reader, const runs::Run& run, const Asked& asked, Time now);
 

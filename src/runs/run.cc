@@ -68,6 +68,10 @@ Step on(Run run, const SpawnFailed& failed, Time now) {
 
 Step on(Run run, const KillRequested& request, Time) {
   if (!run.kill_requested) run.kill_grace = request.grace;
+  if (!run.kill_requested && !request.error.empty()) {
+    run.error = request.error;
+    run.error_detail = request.detail;
+  }
   run.kill_requested = true;
   // A second request may shorten the wait, so it is passed on each time.
   Step step{std::move(run), {}, {}};

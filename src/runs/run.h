@@ -79,6 +79,7 @@ struct SpawnFailed {
 };
 struct KillRequested {
   Duration grace;
+  std::string error = {}, detail = {};  ///< why, where it was not a person's wish: "budget_exhausted"
 };
 struct Grew {
   int64_t last_seq;

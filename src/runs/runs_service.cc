@@ -209,10 +209,11 @@ Task<Result<std::pair<Run, Runs::ActiveRunPtr>>> Runs::find_running(std::string 
   co_return std::pair(*std::move(run), active);
 }
 
-Task<Result<Run>> Runs::kill(std::string task_id, std::optional<Duration> grace) {
+Task<Result<Run>> Runs::kill(std::string task_id, std::optional<Duration> grace, std::string error,
+                             std::string detail) {
   auto run = co_await find(task_id);
   if (!run) co_return run;
-  KillRequested request{grace.value_or(options_.kill_grace)};
+  KillRequested request{grace.value_or(options_.kill_grace), std::move(error), std::move(detail)};
   auto killed = co_await apply(task_id, run->uid, request);
   auto active = find_active(task_id);
   if (killed || !is_transient(killed.error().code) || !active || active->uid != run->uid) co_return killed;

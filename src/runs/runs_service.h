@@ -8,6 +8,7 @@
 
 #include "base/id.h"
 #include "base/once.h"
+#include "budgets/budget.h"
 #include "inbox/inbox_service.h"
 #include "platform/loop/loop.h"
 #include "platform/telemetry/span.h"
@@ -62,6 +63,9 @@ struct StartRequest {
   std::optional<JailRights> jail = {};          ///< the same, of an agent that is a program
   bool is_by_confined = false;                  ///< its starter names no place of its jail
   std::optional<Launch> recorded = {};          ///< of a run that is started again: no backend is asked
+  budgets::Budget budget = {};                  ///< of this run and all that it starts
+  bool is_budget_of_person = false;             ///< else it can only narrow what there is
+  std::string share = {};                       ///< a further scope that it draws from: "team:NAME"
   Once once = {};                               ///< a request that may be sent again
 };
 
@@ -115,7 +119,8 @@ class Runs {
   Task<Result<std::vector<Run>>> list(ListQuery query);
   /// Records the intent, then signals. Where the store takes nothing (a full disk), it signals all the same
   /// and records the intent with the end. Errors: not_found, not_running.
-  Task<Result<Run>> kill(std::string task_id, std::optional<Duration> grace);
+  Task<Result<Run>> kill(std::string task_id, std::optional<Duration> grace, std::string error = {},
+                         std::string detail = {});
   /// Stops the run if it is active, and starts its command again under the same id. Errors: those of `start`;
   /// not_found; timed_out when it does not end; forbidden, see to_start_again. A repeated request gets the
   /// run that the first one has started, and stops nothing.
@@ -181,6 +186,8 @@ class Runs {
   std::map<std::string, std::string> waiting() const;
   /// Whether a run of this member is active.
   bool has_run_of(const std::string& member) const;
+  /// Called when a run has started that is nobody's mind.
+  void when_started(std::function<void(const Run&)> started) { started_ = std::move(started); }
   /// Called after the end of a run is recorded.
   void when_ended(std::function<void(const Run&)> ended) { ended_ = std::move(ended); }
   int64_t active_count() const { return static_cast<int64_t>(active_.size()); }
@@ -267,6 +274,7 @@ class Runs {
   std::string url_;
   std::map<std::string, ActiveRunPtr> active_;  ///< by uid
   std::set<std::string> purging_;
+  std::function<void(const Run&)> started_;
   std::function<void(const Run&)> ended_;
 };
 

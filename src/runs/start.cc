@@ -5,6 +5,7 @@
 
 #include "base/id.h"
 #include "base/sha256.h"
+#include "budgets/ledger.h"
 #include "members/member_table.h"
 #include "platform/files/log.h"
 #include "runs/active_run.h"
@@ -150,26 +151,29 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
     co_return fail(Code::conflict, fmt::format("run {} is being purged", run.task_id), "id", "retry shortly");
   run.member = request.member;
   auto member_id = members::member_id_from(random_.bytes16());
-  co_return co_await store_.write(
-      [run, must_be_new, member_id, parent = request.parent, once = request.once](Tx& tx) -> Result<Run> {
-        auto fresh = run;
-        if (auto known = runs::find(tx, run.task_id)) {
-          if (must_be_new || is_active(known->status))
-            return fail(Code::conflict, fmt::format("run {} is {}", run.task_id, name(known->status)), "id",
-                        fmt::format("choose another id, or: cru kill {}", run.task_id));
-          fresh.last_seq = fresh.scanned_seq = known->last_seq;  // the file goes on, and so do its numbers
-        }
-        if (fresh.member.empty()) {
-          auto member = members::add_member(tx, member_for(run, member_id, parent));
-          if (!member) return fail(std::move(member.error()));
-          fresh.member = member->id;
-        }
-        auto begun = begin(std::move(fresh), tx.now());
-        put(tx, begun.run);
-        note_started(tx, once, begun.run);
-        for (auto& event : begun.events) tx.emit({event.type, run.task_id, event.data});
-        return begun.run;
-      });
+  co_return co_await store_.write([run, must_be_new, member_id, parent = request.parent, once = request.once,
+                                   budget = request.budget, is_budget_of_person = request.is_budget_of_person,
+                                   share = request.share](Tx& tx) -> Result<Run> {
+    auto fresh = run;
+    if (auto known = runs::find(tx, run.task_id)) {
+      if (must_be_new || is_active(known->status))
+        return fail(Code::conflict, fmt::format("run {} is {}", run.task_id, name(known->status)), "id",
+                    fmt::format("choose another id, or: cru kill {}", run.task_id));
+      fresh.last_seq = fresh.scanned_seq = known->last_seq;  // the file goes on, and so do its numbers
+    }
+    if (fresh.member.empty()) {
+      auto member = members::add_member(tx, member_for(run, member_id, parent));
+      if (!member) return fail(std::move(member.error()));
+      fresh.member = member->id;
+    }
+    if (!budget.limits.empty()) budgets::set_for_run(tx, run.task_id, budget, is_budget_of_person);
+    if (!share.empty()) budgets::put_share(tx, fresh.member, share);
+    auto begun = begin(std::move(fresh), tx.now());
+    put(tx, begun.run);
+    note_started(tx, once, begun.run);
+    for (auto& event : begun.events) tx.emit({event.type, run.task_id, event.data});
+    return begun.run;
+  });
 }
 
 /// The command as the keeper gets it. The record keeps what was asked for.
@@ -308,6 +312,7 @@ Task<Result<Run>> Runs::launch(Run run, StartRequest request) {
   // A start that cannot be recorded (the disk is full?) must not live on unrecorded.
   if (!running) loop_.spawn(perform(run.uid, KillTree{Duration(0)}));
   mark_recorded(active);
+  if (running && request.member.empty() && !request.confinement && started_) started_(*running);
   co_return running;
 }
 

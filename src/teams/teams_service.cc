@@ -285,6 +285,7 @@ Task<json::object> Teams::Impl::start(Team team, Member member, std::string task
                {"AGENT_TYPE", member.role},
                {"AGENT_CAPABILITIES", fmt::format("{}", fmt::join(member.capabilities, ","))},
                {"SESSION_ID", who.session_id}};
+  start.share = "team:" + team.team;
   start.jail = runs::JailRights{.may_write = true, .may_use_network = true, .permits = {}};
   if (!start.backend.empty()) start.env.merge(account_of(start.backend, request.account));
   if (team.lock_ttl_minutes > 0) start.env["LOCK_TTL_MINUTES"] = std::to_string(team.lock_ttl_minutes);

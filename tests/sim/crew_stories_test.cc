@@ -160,23 +160,49 @@ class LongWork {
                    "explorer, task: one, model: worker}}\notherwise: {say: back}\n"));
     CRU_ASSERT(write_file(root_ / "worker.yaml",
                           fmt::format("otherwise: {{say: \"## Summary\\ndone\", delay: {}}}\n", takes)));
-    auto opened = SimStore::open(loop_, random_, fs_, crew_migrations());
-    CRU_ASSERT(opened.has_value());
-    daemon_.emplace(loop_, world_, random_, *std::move(opened), root_.path(), made_, 1, 10min);
-    daemon_->store->failures = 0;
+    start();
+  }
+  /// Its provider takes no work before this time.
+  void limit_until(std::string_view time) {
+    CRU_ASSERT(write_file(
+        root_ / "worker.yaml",
+        fmt::format("otherwise: {{say: \"## Summary\\ndone\", delay: 1s, fail: {{type: rate_limited, "
+                    "message: enough for today, resets_at: \"{}\"}}}}\n",
+                    time)));
+  }
+  /// The daemon is killed after so long, and started again.
+  void kill_after(Duration time) {
+    loop_.set_timer(time, [this] { loop_.post([this] { is_killed_ = true; }); });
   }
   ~LongWork() { loop_.drop_tasks(); }
 
   /// How it ended: delegated by a chat's primary, or run by a person.
   crew::Subagent end(bool is_delegated) {
     loop_.spawn(is_delegated ? delegate() : run());
-    EXPECT_TRUE(loop_.run_until([this] { return ended_.has_value(); }, 48h)) << "it has no end";
+    EXPECT_TRUE(loop_.run_until([this] { return ended_.has_value() || is_killed_; }, 48h)) << "it has no end";
+    if (is_killed_) {
+      loop_.drop_tasks();
+      daemon_.reset();
+      start();
+      loop_.spawn(go_on());
+      EXPECT_TRUE(loop_.run_until([this] { return ended_.has_value(); }, 48h)) << "it has no end";
+    }
     return ended_.value_or(crew::Subagent());
   }
   /// A person is asked after so long, and answers when so long has passed.
   void ask(Duration asked, Duration answered) { questions_.emplace_back(asked, answered); }
 
  private:
+  void start() {
+    auto opened = SimStore::open(loop_, random_, fs_, crew_migrations());
+    CRU_ASSERT(opened.has_value());
+    daemon_.emplace(loop_, world_, random_, *std::move(opened), root_.path(), made_, 1, 10min);
+    daemon_->store->failures = 0;
+  }
+  Task<void> go_on() {
+    EXPECT_TRUE(co_await daemon_->crew.recover());
+    co_await watch(watched_);
+  }
   Task<void> run() {
     auto spawned = co_await daemon_->crew.spawn({}, {.agent = "explorer", .task = "one", .model = "worker"});
     EXPECT_TRUE(spawned) << (spawned ? "" : spawned.error().message);
@@ -194,6 +220,7 @@ class LongWork {
     co_await watch(id);
   }
   Task<void> watch(std::string task_id) {
+    watched_ = task_id;
     for (auto [asked, answered] : questions_) loop_.spawn(be_asked(task_id, asked, answered));
     auto ended = co_await daemon_->crew.wait_for(task_id, 100h);
     EXPECT_TRUE(ended);
@@ -220,7 +247,35 @@ class LongWork {
   std::optional<CrewDaemon> daemon_;
   std::vector<std::pair<Duration, Duration>> questions_;
   std::optional<crew::Subagent> ended_;
+  std::string watched_;
+  bool is_killed_ = false;
 };
+
+TEST(CrewStory, WorkWaitsForItsProvidersLimitWhileItsTimeStandsStill) {
+  for (bool is_delegated : {true, false}) {
+    LongWork work("1s");
+    work.limit_until("2023-11-15T04:00:00Z");
+    auto ended = work.end(is_delegated);
+    EXPECT_EQ(ended.status, crew::Status::completed) << ended.failure.message;
+    auto reset = *parse_rfc3339("2023-11-15T04:00:00Z");
+    EXPECT_GE(*ended.completed_at, reset);
+    EXPECT_LT(*ended.completed_at, reset + 1min);
+    EXPECT_EQ(ended.again, 1) << "it was tried once before, and once at the time";
+    EXPECT_FALSE(ended.parked);
+  }
+}
+
+TEST(CrewStory, WorkThatWaitsForALimitSurvivesTheDaemon) {
+  for (auto after : {10s, 3600s}) {
+    LongWork work("1s");
+    work.limit_until("2023-11-15T00:00:00Z");
+    work.kill_after(after);
+    auto ended = work.end(true);
+    EXPECT_EQ(ended.status, crew::Status::completed) << ended.failure.message;
+    EXPECT_GE(*ended.completed_at, *parse_rfc3339("2023-11-15T00:00:00Z"));
+    EXPECT_EQ(ended.again, 1);
+  }
+}
 
 TEST(CrewStory, TheLimitIsForDelegatedWork) {
   auto delegated = LongWork("20m").end(true);

@@ -14,7 +14,7 @@
 namespace cru::sim {
 
 inline std::vector<Migration> crew_migrations() {
-  return with_runs({reply_migrations(), approvals::migrations(), crew::migrations()});
+  return with_runs({reply_migrations(), approvals::migrations(), budgets::migrations(), crew::migrations()});
 }
 
 /// A tool that leaves a mark on the world, which no crash takes away.
@@ -53,6 +53,7 @@ inline minds::Settings scripted() {
 /// One daemon's life. Its models are the scripts lead.yaml and worker.yaml in `root`.
 struct CrewDaemon : SimRuns {
   Pool pool;
+  budgets::Budgets budgets;
   definitions::Registry registry;
   notes::Notes notes;
   minds::Minds minds;
@@ -66,6 +67,7 @@ struct CrewDaemon : SimRuns {
              Duration delegation_timeout = 1h, approvals::Policy policy = {})
       : SimRuns(loop, world, random, std::move(opened), root),
         pool(loop, 0),
+        budgets(loop, *store, inbox, {}),
         registry(loop, *store, pool, {root + "/agents", root + "/none", root, root},
                  trust::trust_everything()),
         notes(loop, *store, pool, {.root = root, .index_file = root + "/notes.db"}),
@@ -74,7 +76,8 @@ struct CrewDaemon : SimRuns {
                .home_config = root,
                .program = {},
                .environment = {},
-               .trusted = trust::trust_everything()}),
+               .trusted = trust::trust_everything(),
+               .budgets = &budgets}),
         workbench(loop, pool, notes, {.root = root, .program = {}, .environment = {}}),
         marks(loop, random, made),
         approvals(loop, *store, std::move(policy)),
@@ -82,6 +85,7 @@ struct CrewDaemon : SimRuns {
              {.root = root,
               .max_concurrent = max_concurrent,
               .delegation_timeout = delegation_timeout,
+              .budgets = &budgets,
               .remember = [this](std::string key,
                                  std::string text) { return runs.remember(std::move(key), std::move(text)); },
               .recall = [this] { return runs.recall(); }}) {}

@@ -45,8 +45,13 @@ json::object subagent_to_json(const Crew& crew, const Subagent& subagent) {
 }
 
 Task<Result<Reply>> spawn_agent(Crew& crew, Result<crew::Spawner> spawner, crew::SpawnRequest request,
-                                Duration wait) {
+                                std::string budget, Duration wait) {
   if (!spawner) co_return fail(std::move(spawner.error()));
+  if (!budget.empty()) {
+    auto limits = budgets::parse_budget(budget);
+    if (!limits) co_return fail(std::move(limits.error()));
+    request.budget = *limits;
+  }
   auto spawned = co_await crew.spawn(*spawner, std::move(request));
   if (spawned) spawned = co_await crew.report_to(*spawner, spawned->task_id, wait);
   if (!spawned) co_return fail(std::move(spawned.error()));
@@ -99,6 +104,15 @@ Task<Result<Reply>> chat_reply(Task<Result<crew::ChatView>> asked) {
   co_return Reply(to_json(*view));
 }
 
+Task<Result<Reply>> start_chat(Crew& crew, std::string budget, crew::NewChat wanted) {
+  if (!budget.empty()) {
+    auto limits = budgets::parse_budget(budget);
+    if (!limits) co_return fail(std::move(limits.error()));
+    wanted.budget = *limits;
+  }
+  co_return co_await chat_reply(crew.start_chat(std::move(wanted)));
+}
+
 Task<Result<Reply>> list_chats(Crew& crew, std::string status, int64_t limit) {
   auto found = co_await crew.list(std::move(status), limit);
   if (!found) co_return fail(std::move(found.error()));
@@ -134,7 +148,8 @@ void bind_subagents(Api& api, Crew& crew) {
     if (in.contains("permissions")) request.permissions = texts_at(in, "permissions");
     if (call.run_id.empty()) request.account = call.account;  // a run has the account of its own chat
     request.traceparent = call.trace;
-    return spawn_agent(crew, spawner_of(call, in), std::move(request), seconds_at(in, 50));
+    return spawn_agent(crew, spawner_of(call, in), std::move(request), text(in, "budget"),
+                       seconds_at(in, 50));
   });
   // `cru mcp` sends again what a daemon that died has not answered.
   api.bind(
@@ -156,14 +171,15 @@ void bind_chats(Api& api, Crew& crew) {
   api.bind(
       "start_chat",
       [&crew](const Call& call, const json::object& in) {
-        return chat_reply(crew.start_chat({.agent = text(in, "agent"),
-                                           .model = text(in, "model"),
-                                           .message = text(in, "message"),
-                                           .title = text(in, "title"),
-                                           .permissions = texts_at(in, "permissions"),
-                                           .account = call.account,
-                                           .traceparent = call.trace,
-                                           .once = call.once}));
+        return start_chat(crew, text(in, "budget"),
+                          {.agent = text(in, "agent"),
+                           .model = text(in, "model"),
+                           .message = text(in, "message"),
+                           .title = text(in, "title"),
+                           .permissions = texts_at(in, "permissions"),
+                           .account = call.account,
+                           .traceparent = call.trace,
+                           .once = call.once});
       },
       AfterCrash::finds_out);
   api.bind(

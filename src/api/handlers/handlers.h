@@ -7,6 +7,7 @@
 #include "api/handlers/input.h"
 #include "approvals/approvals_service.h"
 #include "approvals/rules_service.h"
+#include "budgets/budgets_service.h"
 #include "inbox/inbox_service.h"
 #include "pairings/pairings_service.h"
 #include "roster/roster.h"
@@ -28,8 +29,10 @@ void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, const runs::Runs&
                  DaemonFacts facts);
 /// The member that calls; empty: none that is known.
 using FindCaller = std::function<Task<std::string>(const Call& call)>;
-void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller = {});
-void bind_roster(Api& api, Store& store, Clock& clock);
+void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller = {},
+               budgets::Budgets* budgets = nullptr);
+void bind_budgets(Api& api, budgets::Budgets& budgets);
+void bind_roster(Api& api, Store& store, Clock& clock, budgets::Budgets* budgets = nullptr);
 void bind_metrics(Api& api, Store& store, const telemetry::Metrics& metrics, DaemonFacts facts);
 void bind_traces(Api& api, Store& store, Clock& clock);
 /// For bind_sessions.

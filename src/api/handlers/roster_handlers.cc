@@ -13,6 +13,27 @@ Task<Result<Reply>> list_crew(Store& store, roster::Query query, Time now) {
   co_return Reply(json::object{{"success", true}, {"crew", std::move(crew)}, {"more", listed->more}});
 }
 
+Task<Result<Reply>> top(Store& store, budgets::Budgets* budgets, roster::Query query, Time now) {
+  auto listed = co_await store.read([query, now](Reader& reader) -> Result<roster::Page> {
+    return roster::list_spending(reader, query, now);
+  });
+  if (!listed) co_return fail(std::move(listed.error()));
+  json::array crew;
+  int64_t rate = 0;
+  for (const auto& entry : listed->entries) {
+    rate += entry.tokens_a_minute;
+    crew.push_back(to_json(entry));
+  }
+  json::object out{{"crew", std::move(crew)},
+                   {"more", listed->more},
+                   {"tokens_per_minute", rate},
+                   {"today", nullptr},
+                   {"at", to_rfc3339(now)}};
+  if (budgets)
+    if (auto today = co_await budgets->show("day")) out["today"] = to_json(*today, budgets->policy());
+  co_return Reply(std::move(out));
+}
+
 Task<Result<>> add_badges(Store& store, Time now, json::object& reply) {
   auto* agents = reply.contains("agents") ? reply["agents"].if_array() : nullptr;
   if (!agents || agents->empty()) co_return Result<>();
@@ -37,7 +58,10 @@ std::function<Task<Result<>>(json::object& reply)> badges_of_agents(Store& store
   return [&store, &clock](json::object& reply) { return add_badges(store, clock.wall(), reply); };
 }
 
-void bind_roster(Api& api, Store& store, Clock& clock) {
+void bind_roster(Api& api, Store& store, Clock& clock, budgets::Budgets* budgets) {
+  api.bind("top", [&store, &clock, budgets](const Call&, const json::object& in) {
+    return top(store, budgets, {.limit = int_or(in, "limit", 200)}, clock.wall());
+  });
   api.bind("list_crew", [&store, &clock](const Call& call, const json::object& in) {
     return list_crew(store,
                      {.with_ended = bool_or(in, "all"),

@@ -32,12 +32,15 @@ struct RunRooms {
   Store& store;
   runs::Runs& runs;
   Clock& clock;
+  budgets::Budgets* budgets = nullptr;
 };
 
 void add_waiting_to(json::object& record, const std::map<std::string, std::string>& waiting) {
   auto found = waiting.find(text(record, "task_id"));
   bool waits = found != waiting.end() && record.at("ended_at").is_null();
-  record["waits_for"] = waits ? json::value(found->second) : json::value(nullptr);
+  // What a run waits for that is over was found with its record.
+  if (waits || !record.contains("waits_for"))
+    record["waits_for"] = waits ? json::value(found->second) : json::value(nullptr);
   if (waits) record["badge_evidence"] = "waits: " + found->second;
 }
 
@@ -46,7 +49,9 @@ Task<Result<Reply>> reply_with(RunRooms rooms, Result<runs::Run> run) {
   auto record = co_await rooms.store.read(
       [run = *run, now = rooms.clock.wall()](Reader& reader) -> Result<json::object> {
         auto badge = roster::badge_of(reader, run, roster::list_asked(reader), now);
-        return run_to_json(run, inbox::count_pending(reader, run.task_id), badge);
+        auto told = run_to_json(run, inbox::count_pending(reader, run.task_id), badge);
+        if (auto parked = roster::parked_for(reader, run); !parked.empty()) told["waits_for"] = parked;
+        return told;
       });
   if (!record) co_return fail(std::move(record.error()));
   add_waiting_to(*record, rooms.runs.waiting());
@@ -107,6 +112,17 @@ Task<Result<>> add_jail(RunRooms rooms, Call call, json::object input, runs::Sta
 Task<Result<Reply>> start_run(RunRooms rooms, FindCaller find_caller, Call call, json::object input,
                               runs::StartRequest request) {
   if (find_caller) request.parent = co_await find_caller(call);
+  if (auto words = text(input, "budget"); !words.empty()) {
+    auto budget = budgets::parse_budget(words);
+    if (!budget) co_return fail(std::move(budget.error()));
+    request.budget = *budget;
+    request.is_budget_of_person = call.caller == person;
+  }
+  // Nothing is started for which nothing is left.
+  if (rooms.budgets && minds::prints_work(request.backend)) {
+    auto left = co_await rooms.budgets->check({.runs = {request.id}, .member = request.parent});
+    if (!left) co_return fail(std::move(left.error()));
+  }
   auto added = co_await add_jail(rooms, call, std::move(input), request);
   if (!added) co_return fail(std::move(added.error()));
   auto run = co_await rooms.runs.start(std::move(request));
@@ -292,14 +308,17 @@ json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found, Ti
   json::array records;
   for (const auto& run : found) {
     auto waiting = pending.find(run.task_id);
-    records.push_back(run_to_json(run, waiting == pending.end() ? 0 : waiting->second,
-                                  roster::badge_of(reader, run, asked, now)));
+    auto record = run_to_json(run, waiting == pending.end() ? 0 : waiting->second,
+                              roster::badge_of(reader, run, asked, now));
+    if (auto parked = roster::parked_for(reader, run); !parked.empty()) record["waits_for"] = parked;
+    records.push_back(std::move(record));
   }
   return records;
 }
 
-void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller) {
-  RunRooms rooms{store, runs, clock};
+void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller,
+               budgets::Budgets* budgets) {
+  RunRooms rooms{store, runs, clock, budgets};
   api.bind("list_runs", [rooms](const Call&, const json::object& in) {
     return list_runs(
         rooms,

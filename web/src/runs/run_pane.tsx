@@ -34,6 +34,7 @@ export function RunPane({ id }: { id: string }) {
           {isActive(at) && <ConfirmButton key={id} label="Kill" confirm_label="Kill it now" act={() => kill(id)} />}
         </div>
         {at.waits_for && isActive(at) && <p class="pane-why">It waits, because {oneLine(at.waits_for)}. Free some space, or kill it.</p>}
+        {at.waits_for && !isActive(at) && <p class="pane-why">Its agent goes on by itself after this: {oneLine(at.waits_for)}.</p>}
         {at.error_detail && <p class="pane-why">{oneLine(at.error_detail)}</p>}
         {trouble && <p class="pane-why">The terminal cannot be shown, so its output is shown as text: {oneLine(trouble)}</p>}
         <Facts of={[["pid", at.pid && isActive(at) ? String(at.pid) : ""], ["branch", at.branch], ["folder", at.worktree], ["confined", at.confined ?? ""]]} />

@@ -22,7 +22,7 @@ export interface Run {
   started_at?: string | null;
   ended_at?: string | null;
   pty?: boolean;
-  waits_for?: string | null;  // why nothing of it is read, such as a full disk
+  waits_for?: string | null;  // why nothing of it is read, such as a full disk; of one that is over: when its agent goes on
 }
 
 export interface Line {

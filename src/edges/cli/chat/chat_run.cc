@@ -129,12 +129,17 @@ std::vector<Flag> mind_flags(std::string permits) {
            .kind = Kind::text,
            .value = "PERMISSION",
            .summary = std::move(permits),
-           .repeats = true}};
+           .repeats = true},
+          {.name = "budget",
+           .kind = Kind::text,
+           .value = "LIMITS",
+           .summary = "how much it may spend: tokens=200k,usd=5,turns=100,time=1h; when=stop or when=pause"}};
 }
 
 void add_mind_fields(const Args& args, json::object& body) {
   if (args.has("model")) body["model"] = args.get("model");
   if (args.has("permit")) body["permissions"] = json::value_from(args.all("permit"));
+  if (args.has("budget")) body["budget"] = args.get("budget");
 }
 
 Result<int> run_agent(Context& context, const Args& args, const std::string& agent, const std::string& task) {

@@ -120,7 +120,7 @@ const std::vector<HelpGroup>& groups() {
        {{"agents list|show|validate|new", "definitions of agents"},
         {"chat", "talk to an agent that delegates work to others"},
         {"chats, sessions list|show|trace|open|prune", "earlier chats and reports"},
-        {"crew", "everybody who acts here, what they do, and who needs you"}}},
+        {"crew, top, budget list|show|set", "who is here, needs you, and spends what"}}},
       {"Live agents",
        {{"spawn, say, world", "spawn a live agent, talk to it, see the office"},
         {"live list|show|states|tasks|conversation|message", "look at live agents"},

@@ -11,8 +11,9 @@ namespace {
 
 /// A noun alone lists what there is of it, or says how it is.
 void add_bare_nouns(std::vector<Command>& table) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> nouns = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> nouns = {
       {{"teams", "teams list"},
+       {"budget", "budget list"},
        {"locks", "locks list"},
        {"handoffs", "handoffs list"},
        {"memory", "memory recall"},
@@ -72,6 +73,7 @@ const std::vector<Command>& all_commands() {
     add_output_commands(out);
     add_ending_commands(out);
     add_event_commands(out);
+    add_top_commands(out);
     add_question_commands(out);
     add_approval_commands(out);
     add_coordination_commands(out);

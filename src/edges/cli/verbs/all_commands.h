@@ -16,6 +16,7 @@ void add_run_commands(std::vector<Command>& table);
 void add_output_commands(std::vector<Command>& table);
 void add_ending_commands(std::vector<Command>& table);
 void add_event_commands(std::vector<Command>& table);
+void add_top_commands(std::vector<Command>& table);
 void add_question_commands(std::vector<Command>& table);
 void add_approval_commands(std::vector<Command>& table);
 void add_approval_rule_commands(std::vector<Command>& table);

@@ -61,6 +61,7 @@ Result<json::object> request_body(const Args& args, const Meant& meant,
   if (args.has("no-network")) body["network"] = false;
   if (auto permits = permits_in(args); !permits.empty()) body["permit"] = json::value_from(permits);
   if (args.has("no-stdin")) body["stdin"] = false;
+  if (args.has("budget")) body["budget"] = args.get("budget");
   return body;
 }
 
