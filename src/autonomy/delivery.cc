@@ -14,6 +14,10 @@ Attention attention_to(const Message& message, Body body, const Nature& nature) 
   if (message.kind == Kind::agent_state_changed) return Attention::none;
   // Everybody is told of a broadcast, when it next thinks; only who asked for them is woken.
   if (message.kind == Kind::agent_broadcast && !nature.listens_to.contains("types")) return Attention::none;
+  // Who answers those is decided elsewhere. Its addressee may have been released by the time it hears them,
+  // and two who answered each other would go on for ever.
+  bool is_directed = message.kind == Kind::agent_spoke && bool_or(*message.data, "directed");
+  if (is_directed) return Attention::listens;
   return message.has_addressee && message.addressee != body ? Attention::listens : Attention::wakes;
 }
 

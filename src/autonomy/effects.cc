@@ -129,6 +129,7 @@ void AgentRuntime::visit_near(world::Tile tile, const std::function<void(Body, w
 /// What is said to one is heard by those around it, too.
 Utterance AgentRuntime::utterance(const LiveAgent& agent, const Speak& words) const {
   Utterance said;
+  said.is_directed = agent.life.is_directed;
   said.sender = agent.id();
   said.name = agent.nature->name;
   said.content = words.content;

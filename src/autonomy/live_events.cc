@@ -159,6 +159,7 @@ NewEvent spoke_event(const Utterance& said) {
                     {"direct", said.is_direct},
                     {"everybody", said.to_everybody},
                     {"position", position_of(said.at)}};
+  if (said.is_directed) data["directed"] = true;
   return {"live.agent_spoke", said.sender, std::move(data)};
 }
 

@@ -33,8 +33,9 @@ struct Utterance {
   std::vector<std::string> recipients;
   bool is_direct = false;  ///< meant for somebody in particular
   bool to_everybody = false;
-  size_t heard_by = 0;   ///< how many it is for
-  size_t addressed = 0;  ///< of a direct one: the first so many of `recipients` are meant
+  size_t heard_by = 0;       ///< how many it is for
+  size_t addressed = 0;      ///< of a direct one: the first so many of `recipients` are meant
+  bool is_directed = false;  ///< somebody else decides what its speaker says, and who answers it (auto mode)
   /// The one it is said to, if it is said to one.
   std::string recipient() const { return is_direct && addressed == 1 ? recipients.front() : std::string(); }
 };
