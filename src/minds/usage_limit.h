@@ -12,7 +12,8 @@ Error with_limit(Error error, std::optional<Time> until, Time now);
 
 /// A header of an answer that was refused.
 struct LimitHeaders {
-  std::string retry_after, unified_reset, requests_reset, tokens_reset, input_reset, output_reset;
+  std::string retry_after = {}, unified_reset = {}, requests_reset = {}, tokens_reset = {}, input_reset = {},
+              output_reset = {};
 };
 /// The latest of the times that the headers tell: seconds since 1970, a date, RFC 3339, or "6m0s" from now.
 std::optional<Time> reset_in(const LimitHeaders& headers, Time now);
