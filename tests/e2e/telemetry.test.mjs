@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { Agent, cru_bin, exchange, Project, waitFor } from "./harness.mjs";
 import { cast, report, spawning } from "./harness/cast.mjs";
 import { Collector } from "./harness/collector.mjs";
+import { Crew } from "./harness/crew.mjs";
 import { httpClient } from "./harness/mcp.mjs";
 
 const caller = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", id: "00f067aa0ba902b7" };
@@ -86,6 +87,24 @@ test("a trace that a caller says is joined: by a run over HTTP, by TRACEPARENT a
   const events = (await project.events("?since=0")).filter(({ entity_id, type }) => entity_id === "by-http" && type !== "agent.output");
   assert.ok(events.length >= 3);
   for (const { data } of events) assert.equal(data.trace_id, caller.trace);
+});
+
+test("a program that is a mind goes on with the trace: its process, its tools, and the agent that it spawns", async (t) => {
+  const collector = await Collector.start(t);
+  const replies = [{ when: "plan it", steps: [{ call: "spawn_agent", input: { agent: "worker", task: "part one" } }, { say: "Woven: {{result}}" }] }, { when: "part one", steps: [{ say: report("Done.") }] }];
+  const crew = await Crew.started({ env: collector.env, standin: { replies }, models: { sonnet: { provider: "claude", id: "model-1" } }, agents: { worker: {} } }, t);
+  const chat = await crew.chat({ message: "plan it" });
+  const turn = await collector.named("invoke_agent assistant");
+  const worker = await collector.named("invoke_agent worker");
+  const reply = await collector.span(({ name, trace }) => name === "invoke_agent claude" && trace === turn.trace, "the primary's reply");
+  const run = await collector.span(({ name, trace }) => name === "run claude" && trace === turn.trace, "its run");
+  const tool = await collector.named("tools/call spawn_agent");
+  assert.deepEqual([reply.parent, run.parent, tool.trace, tool.parent], [turn.id, reply.id, turn.trace, run.id]);
+  assert.deepEqual(worker.links, [{ trace: tool.trace, id: tool.id }]);
+  const started = crew.starts("claude").map(({ env }) => env.TRACEPARENT);
+  assert.ok(started.includes(`00-${run.trace}-${run.id}-01`), JSON.stringify(started));
+  assert.ok(started.some((context) => context.startsWith(`00-${worker.trace}-`)), "the subagent's program has the subagent's trace");
+  assert.equal((await crew.must(200, crew.get(`/traces/${run.is["cru.run.id"]}`))).session_id, chat.id, "the id of the run leads to the chat");
 });
 
 test("`cru sessions trace` tells of runs and of work items", async (t) => {
