@@ -409,8 +409,9 @@ TEST_F(Cli, HelpIsOneScreenWithEveryVerb) {
     auto noun = command.path.substr(0, space);
     auto at = help.find(noun);
     EXPECT_NE(at, std::string::npos) << command.path;
-    if (space != std::string::npos)
-      EXPECT_NE(help.find(command.path.substr(space + 1), at), std::string::npos) << command.path;
+    // Of three words, the first two: the third is told by their own help.
+    auto second = space == std::string::npos ? "" : command.path.substr(space + 1);
+    EXPECT_NE(help.find(second.substr(0, second.find(' ')), at), std::string::npos) << command.path;
   }
   auto noun = cru({"teams", "--help"}).out;
   EXPECT_NE(noun.find("Commands:\n"), std::string::npos) << noun;

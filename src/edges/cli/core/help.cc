@@ -168,6 +168,11 @@ std::set<std::string> paths_of(std::string_view verbs) {
   return out;
 }
 
+/// "approvals rules" of "approvals rules revoke".
+std::string first_two(const std::string& path) {
+  return path.substr(0, path.find(' ', std::min(path.find(' '), path.size() - 1) + 1));
+}
+
 std::string overview_line(std::string_view verbs, std::string_view purpose) {
   // A long list of verbs has its purpose right behind it, or below it: the column stays narrow.
   constexpr size_t width = 18;
@@ -200,7 +205,7 @@ std::string help_overview(std::span<const Command> commands) {
     out += fmt::format("{}\n", group.title);
     for (const auto& row : group.rows) out += overview_line(row.verbs, row.purpose);
     for (const auto& command : commands)
-      if (!command.hidden && command.group == group.title && !told.contains(command.path))
+      if (!command.hidden && command.group == group.title && !told.contains(first_two(command.path)))
         out += overview_line(command.path, command.summary);
   }
   out +=
