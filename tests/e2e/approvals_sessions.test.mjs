@@ -109,7 +109,9 @@ test("what expires is left to the program's own dialog; so is everything where n
 
 test("a Claude Code that is killed while it asks takes its question with it", async (t) => {
   const project = await hosted(t), claude = await Claude.started(project);
-  void asks(claude, "make").catch(() => {});
+  // Nobody waits for what it will say.
+  const [hook] = claude.commands("PermissionRequest", "Bash");
+  claude.child.stdin.write(`${JSON.stringify({ id: 0, hook, input: { session_id: claude.session, cwd: project.root, hook_event_name: "PermissionRequest", ...shell("make") } })}\n`);
   const approval = await pending(project);
   await claude.kill();
   await becomes(project, approval, "withdrawn");

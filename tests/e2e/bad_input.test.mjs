@@ -10,7 +10,7 @@ const sound = {
   register_session: {}, heartbeat: {}, discover_agents: {}, list_crew: {}, cleanup_dead_agents: {}, check_locks: {}, get_work: {}, list_work: {}, read_handoff: {}, recall: {},
   acquire_lock: { file_path: "src/new.cc" }, release_lock: { file_path: "src/held.cc" },
   submit_work: { task_type: "t", description: "d" }, complete_work: { task_id: "claimed", success: true }, cancel_work: { task_id: "pending" }, why_work: { task_id: "pending" },
-  write_handoff: { summary: "s" }, remember: { event_type: "error", summary: "s" }, check_guardrails: { operation_text: "ls" }, ask_user: { prompt: "p", wait_seconds: 0 },
+  write_handoff: { summary: "s" }, remember: { event_type: "error", summary: "s" }, check_guardrails: { operation_text: "ls" }, ask_user: { prompt: "p", wait_seconds: 0 }, request_approval: { action: "a", wait_seconds: 0 },
   list_live_agents: {}, get_auto_mode: {}, say: { content: "hello" },
   list_agents: {}, get_agent: { name: "explorer" }, read_note: { path: "x.md" }, list_notes: {}, semantic_search: { query: "x" },
   spawn_agent: { agent: "nobody", task: "t", wait_seconds: 0 }, get_subagent: { task_id: "x" },

@@ -172,7 +172,7 @@ test("a real claude that asks for a permission needs its user", needs_claude, as
   const badge = async () => (await crewOf(project)).find(({ name }) => name === "claude-1");
   await waitFor(badge, { what: "its session begins" });
   await claude.say("PLAN ask", async () => (await badge())?.badge === "needs you");
-  assert.match((await badge()).evidence, /permission to use Write: .*asked\.txt/);
+  assert.match((await badge()).evidence, /(permission to use Write|asked: approval A-1): .*asked\.txt/);
   assert.ok(!existsSync(project.path("asked.txt")));
   claude.child.stdin.write("\r");  // the first choice: yes
   await waitFor(() => existsSync(project.path("asked.txt")), { what: "it goes on" });
