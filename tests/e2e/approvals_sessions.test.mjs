@@ -42,6 +42,25 @@ test("what an interactive Claude Code asks its user for is an approval, and the 
   assert.deepEqual([decision.behavior, /not on a Friday/.test(decision.message)], ["deny", true]);
 });
 
+test("a rule of the session decides what its Claude Code asks for next, and ends with the session", async (t) => {
+  const project = await hosted(t), claude = await Claude.started(project);
+  const writes = (name) => claude.fire(claude.session, "PermissionRequest", { tool_name: "Write", tool_input: { file_path: project.path(name), content: "two\n" } }, "Write");
+  const rules = async () => (await project.get("/approval-rules")).json.rules;
+  const first = writes("a.txt");
+  const approval = await pending(project);
+  await decide(project, approval, "approve", { for: "session", covers: ["*.txt"] });
+  assert.deepEqual(await first, allow);
+  const [{ id }] = await rules();
+  assert.deepEqual(await writes("b.txt"), allow, "nobody is asked");
+  const decided = (await project.get("/approvals?limit=10")).json.approvals.at(-1);
+  assert.deepEqual([decided.decided_by, decided.rule], ["rule", id]);
+  const other = writes("c.md");
+  await decide(project, await pending(project), "deny");
+  assert.equal((await other).decision.behavior, "deny");
+  await claude.fire(claude.session, "SessionEnd", { reason: "other" });
+  await waitFor(async () => (await rules()).length === 0, { what: "the rule ends" });
+});
+
 test("a file that changes between the approval and its answer is asked for anew", async (t) => {
   const project = await hosted(t), claude = await Claude.started(project);
   writeFileSync(project.path("a.txt"), "one\n");

@@ -67,24 +67,34 @@ Task<Result<Approval>> ask_for_approval(ApprovalRooms rooms, Who who, Request re
   request.member = who.member;
   request.agent = who.agent_id;
   request.chain = {"user", who.agent_id};
-  auto asked = co_await rooms.store.write([request, who, action, now = rooms.sessions.now(),
-                                           at = rooms.approvals.now(), policy = rooms.approvals.policy(),
-                                           listeners =
-                                               rooms.sessions.listeners()](Tx& tx) -> Result<Approval> {
-    auto session = coordination::admit_session(tx, who, now, *listeners);
-    if (!session) return fail(std::move(session.error()));
-    auto found = approvals::find_of_use(tx, request.thread, request.use);
-    if (found && found->id != request.replaces) return *std::move(found);
-    auto waiting = approvals::unfinished_of(tx, request.thread);
-    if (std::ranges::count_if(waiting, [](const Approval& one) { return is_open(one.state); }) >=
-        static_cast<int64_t>(most_waiting))
-      return fail(Code::overloaded, fmt::format("{} approvals of this session wait already", most_waiting),
-                  {}, "wait for a decision on them");
-    auto fresh = request;
-    fresh.task = first_line(session->current_task);
-    if (!who.owner.empty()) crew::name_asker(tx, who.owner, fresh);
-    return Approvals::request(tx, on_terms(policy, std::move(fresh), action), at);
-  });
+  if (!who.owner.empty()) {
+    auto named =
+        co_await rooms.store.read([request, owner = who.owner](Reader& reader) mutable -> Result<Request> {
+          crew::name_asker(reader, owner, request);
+          return std::move(request);
+        });
+    if (!named) co_return fail(std::move(named.error()));
+    request = *std::move(named);
+  }
+  request = on_terms(rooms.approvals.policy(), std::move(request), action);
+  auto ruling = co_await rooms.approvals.ruling_on(request);
+  auto asked = co_await rooms.store.write(
+      [request, ruling, who, now = rooms.sessions.now(), at = rooms.approvals.now(),
+       listeners = rooms.sessions.listeners()](Tx& tx) -> Result<Approval> {
+        auto session = coordination::admit_session(tx, who, now, *listeners);
+        if (!session) return fail(std::move(session.error()));
+        auto found = approvals::find_of_use(tx, request.thread, request.use);
+        if (found && found->id != request.replaces) return *std::move(found);
+        auto waiting = approvals::unfinished_of(tx, request.thread);
+        if (std::ranges::count_if(waiting, [](const Approval& one) { return is_open(one.state); }) >=
+            static_cast<int64_t>(most_waiting))
+          return fail(Code::overloaded,
+                      fmt::format("{} approvals of this session wait already", most_waiting), {},
+                      "wait for a decision on them");
+        auto fresh = request;
+        if (fresh.task.empty()) fresh.task = first_line(session->current_task);
+        return Approvals::request(tx, std::move(fresh), at, ruling);
+      });
   rooms.approvals.notify();
   if (asked && asked->proposal().input != request.proposal.input)
     co_return fail(Code::conflict, "this request id was already used with different input", "request_id",
@@ -299,8 +309,9 @@ Task<Result<Reply>> settle(ApprovalRooms rooms, Result<Who> who, std::string sco
 
 void bind_request_approval(Api& api, ApprovalRooms rooms) {
   rooms.sessions.on_end([](Tx& tx, coordination::SessionEnd& end) {
-    if (!end.ending.keeps)
-      Approvals::withdraw_of(tx, end.session.session_id, "its session ended: " + end.ending.why, end.now);
+    if (end.ending.keeps) return;
+    Approvals::withdraw_of(tx, end.session.session_id, "its session ended: " + end.ending.why, end.now);
+    approvals::drop_session_rules(tx, end.session.session_id);
   });
   auto wait_in = [](const json::object& in) { return std::chrono::seconds(int_or(in, "wait_seconds", 50)); };
   api.bind("request_approval", [rooms, wait_in](const Call& call, const json::object& in) {
