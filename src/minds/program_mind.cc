@@ -202,6 +202,8 @@ class ProgramMind final : public Mind {
     auto ended = run.ended_at.value_or(loop_.clock().wall());
     auto until = following.limit_until();
     if (auto wait = following.limit_wait(); !until && wait) until = ended + *wait;
+    // One that ended while the program did is over: it goes on at once.
+    if (until && *until <= ended) until = ended + 1s;
     error = with_limit(std::move(error), until, ended);
   }
 

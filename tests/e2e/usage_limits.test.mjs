@@ -7,7 +7,7 @@ import { Crew } from "./harness/crew.mjs";
 import { claude_bin, needs_claude, plannedModel, settleClaude } from "./harness/real_clients.mjs";
 
 const seconds = (after) => Math.floor(Date.now() / 1000) + after;
-const limited = (when, after) => ({ when, resumed: false, steps: [{ limit: { status: "rejected", resetsAt: seconds(after) } }, { error: "You've hit your session limit · resets 12:28am (UTC)" }] });
+const limited = (when, after) => ({ when, resumed: false, steps: [{ limit: { status: "rejected", after } }, { error: "You've hit your session limit · resets 12:28am (UTC)" }] });
 const goes_on = { when: "interrupted", resumed: true, steps: [{ say: report("Went on.") }] };
 const crewOf = (t, replies, more = {}) => Crew.started({ standin: { replies }, models: { sonnet: { provider: "claude", id: "model-1" } }, agents: { worker: { prompt: "You are worker." } }, ...more }, t);
 
