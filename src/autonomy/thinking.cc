@@ -217,7 +217,8 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   request.follows = current->follows;
   request.cwd = options_.root;
   request.max_turns = 1;
-  request.payer.waits = false;  // nobody waits for a thought: while a person is asked it fails, and is tried again
+  request.payer.waits =
+      false;  // nobody waits for a thought: while a person is asked it fails, and is tried again
   Silent silent;
   auto reply = co_await choice.mind->think(std::move(request), silent, current->stop);
   if (!reply) co_return fail(std::move(reply.error()));

@@ -58,7 +58,13 @@ class BudgetsTest : public StoreFixture {
   void answer(std::string words) {
     auto id = questions().at(0).id;
     ASSERT_TRUE(thread->await([&] { return box->answer(id, {words}); }));
-    for (int i = 0; i < 5; ++i) settle();
+    // Whoever waits goes on, is refused, or asks again.
+    ASSERT_TRUE(eventually([&] {
+      if (thread->on_loop([&] { return begun.has_value(); })) return true;
+      auto waiting = questions();
+      return !waiting.empty() && waiting[0].id != id;
+    }));
+    settle();
   }
 
   std::optional<inbox::Inbox> box;

@@ -172,9 +172,8 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
     budget.source = wanted.budget.limits.empty() ? "definition" : "flag";
     budget.budget = wanted.budget.limits.empty() ? definition.budget : wanted.budget;
   }
-  co_return co_await detached(loop_,
-                              open_chat(std::move(chat), std::move(wanted.message), std::move(budget),
-                                        std::move(wanted.account), std::move(wanted.once)));
+  co_return co_await detached(loop_, open_chat(std::move(chat), std::move(wanted.message), std::move(budget),
+                                               std::move(wanted.account), std::move(wanted.once)));
 }
 
 void Crew::remember_account(const std::string& chat_id) {
@@ -304,18 +303,20 @@ Task<Result<std::vector<std::string>>> Crew::remove_chats(Duration age, bool dry
       pruned.push_back(chat.id);
       continue;
     }
-    auto dropped = co_await store_.write([id = chat.id, has_budgets = options_.budgets != nullptr](Tx& tx) -> Result<bool> {
-      auto now = find_chat(tx, id);  // somebody may have gone on with it
-      if (!now || now->status == ChatStatus::active || now->turn_running) return false;
-      if (has_budgets) {
-        budgets::drop_scope(tx, "chat:" + id);
-        for (const auto& subagent : subagents_of(tx, id)) budgets::drop_scope(tx, "run:" + subagent.task_id);
-      }
-      drop_chat(tx, id);
-      approvals::drop_of_chat(tx, id);
-      tx.emit({"chat.pruned", id, {{"chat_id", id}}});
-      return true;
-    });
+    auto dropped = co_await store_.write(
+        [id = chat.id, has_budgets = options_.budgets != nullptr](Tx& tx) -> Result<bool> {
+          auto now = find_chat(tx, id);  // somebody may have gone on with it
+          if (!now || now->status == ChatStatus::active || now->turn_running) return false;
+          if (has_budgets) {
+            budgets::drop_scope(tx, "chat:" + id);
+            for (const auto& subagent : subagents_of(tx, id))
+              budgets::drop_scope(tx, "run:" + subagent.task_id);
+          }
+          drop_chat(tx, id);
+          approvals::drop_of_chat(tx, id);
+          tx.emit({"chat.pruned", id, {{"chat_id", id}}});
+          return true;
+        });
     if (!dropped) co_return fail(std::move(dropped.error()));
     if (!*dropped) continue;
     pruned.push_back(chat.id);

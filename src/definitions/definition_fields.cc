@@ -109,7 +109,8 @@ class FieldReader {
       out_.budget = *budget;
       return;
     }
-    if (found->value.kind != Kind::map) return error(found->line, "budget", "must be a map of limits", suggestion);
+    if (found->value.kind != Kind::map)
+      return error(found->line, "budget", "must be a map of limits", suggestion);
     for (const auto& [key, value, line] : found->value.members) {
       if (auto read = budgets::parse_limit(key, value.text, out_.budget); !read)
         error(line, "budget", read.error().message, suggestion);

@@ -2,8 +2,8 @@
 /// Rules of single commands: which calls of which programs are dangerous.
 #include <span>
 
-#include "guardrails/guardrail.h"
 #include "base/shell_words.h"
+#include "guardrails/guardrail.h"
 
 namespace cru::coordination {
 

@@ -31,8 +31,8 @@ struct Unit {
 
 /// "6m0s", "1h30m", "250ms".
 std::optional<Duration> short_duration(std::string_view text) {
-  static constexpr std::array<Unit, 5> units = {Unit{"ms", 1ms}, Unit{"s", 1s}, Unit{"m", 1min}, Unit{"h", 1h},
-                                                Unit{"d", std::chrono::days(1)}};
+  static constexpr std::array<Unit, 5> units = {Unit{"ms", 1ms}, Unit{"s", 1s}, Unit{"m", 1min},
+                                                Unit{"h", 1h}, Unit{"d", std::chrono::days(1)}};
   Duration sum{0};
   bool has_any = false;
   while (!text.empty()) {

@@ -1,5 +1,6 @@
 #pragma once
 /// For tests of other rooms: runs without processes. The keeper starts nothing and believes everything.
+#include "budgets/budget_table.h"
 #include "inbox/question_table.h"
 #include "members/member_table.h"
 #include "runs/runs_service.h"
@@ -55,7 +56,7 @@ class NoWorktrees final : public Worktrees {
 /// What runs need of the store, questions included.
 inline std::vector<Migration> test_migrations() {
   std::vector<Migration> all;
-  for (auto room : {members::migrations(), inbox::migrations(), migrations()})
+  for (auto room : {members::migrations(), inbox::migrations(), budgets::migrations(), migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }

@@ -119,7 +119,7 @@ test("a budget that is spent stops a tree of programs within one reply of each, 
   const chat = await crew.chat({ message: "lead the work", budget: "tokens=300,when=stop" });
   assert.equal((await chat.idle()).error.type, "budget_exhausted");
   const pids = crew.starts("claude").map(({ pid }) => pid);
-  assert.equal(pids.length, 3);
+  assert.ok(pids.length >= 2, "the lead and a part at least: it may be spent before the other part begins");
   await waitFor(() => pids.every((pid) => !isAlive(pid)), { what: "no process is left" });
   const told = await budget(crew, `chat:${chat.id}`);
   assert.ok(told.tokens >= 300 && told.tokens <= 300 + 3 * 11 * 10, `within a reply or so of each: ${told.tokens}`);

@@ -81,6 +81,10 @@ class Turn {
     daemon_->store->failures = 0;
     api_.emplace(*daemon_->store);
     api::bind_questions(*api_, daemon_->runs, daemon_->inbox, daemon_->approvals);
+    // A stream begins with the approvals that wait: here none does.
+    api_->bind("list_approvals", [](const api::Call&, const json::object&) -> Task<Result<api::Reply>> {
+      co_return api::Reply(json::object{{"approvals", json::array()}});
+    });
   }
   ~Turn() { loop_.drop_tasks(); }
 

@@ -33,8 +33,9 @@ void bind_budgets(Api& api, Budgets& budgets) {
   api.bind("list_budgets", [&budgets](const Call&, const json::object& in) {
     return list_budgets(budgets, bool_or(in, "all"), int_or(in, "limit", 200));
   });
-  api.bind("show_budget",
-           [&budgets](const Call&, const json::object& in) { return show_budget(budgets, text(in, "scope")); });
+  api.bind("show_budget", [&budgets](const Call&, const json::object& in) {
+    return show_budget(budgets, text(in, "scope"));
+  });
   api.bind("set_budget", [&budgets](const Call&, const json::object& in) {
     return set_budget(budgets, {.scope = text(in, "scope"),
                                 .set = text(in, "budget"),

@@ -198,8 +198,7 @@ const Field* named_field(const Operation& operation) {
 /// What the path's id names; empty for what cannot be listed.
 std::optional<Named> named_by(const Operation& operation) {
   auto path = operation.routes.front().path;
-  if (path.starts_with("/world") || path.starts_with("/approval") || path.starts_with("/pairings"))
-    return {};
+  if (path.starts_with("/world") || path.starts_with("/approval") || path.starts_with("/pairings")) return {};
   if (path.starts_with("/live")) return Named::live;
   if (path.starts_with("/questions")) return Named::question;
   if (path.starts_with("/pairings")) return Named::pairing;
