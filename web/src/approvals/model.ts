@@ -20,7 +20,7 @@ const read = reader(error, async () => {
 });
 
 const readRules = reader(signal(""), async () => {
-  rules.value = (await get<{ rules: Rule[] }>("/approval-rules")).rules;
+  rules.value = (await get<{ rules: Rule[] }>("/approval-rules")).rules ?? [];
 });
 
 export function readApprovals(): void {
