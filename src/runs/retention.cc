@@ -55,10 +55,15 @@ Task<Result<bool>> Retention::clocks_agree() {
     tx.exec("INSERT OR REPLACE INTO retention_mark(id, wall, boot_id, boot) VALUES(1, ?, ?, ?)", tx.now(),
             boot_id, boot);
     if (!last) return true;
-    auto by_wall = to_millis(tx.now()) - last->integer(0);
+    // A damaged row may hold any number: what cannot be subtracted does not agree.
+    int64_t by_wall = 0, by_boot = 0, parted = 0;
+    if (__builtin_sub_overflow(to_millis(tx.now()), last->integer(0), &by_wall)) return false;
     if (last->text(1) != boot_id) return by_wall >= 0;
-    auto parted = by_wall - (boot - last->integer(2));
-    return std::abs(parted) <= Duration(1h).count();
+    if (__builtin_sub_overflow(boot, last->integer(2), &by_boot) ||
+        __builtin_sub_overflow(by_wall, by_boot, &parted))
+      return false;
+    constexpr int64_t most = Duration(1h).count();
+    return parted >= -most && parted <= most;
   });
 }
 
