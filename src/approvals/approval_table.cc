@@ -145,11 +145,11 @@ std::vector<Rule> session_rules(Reader& reader) {
     auto value = parse_json(row.text(2));
     auto rule = value && value->is_object() ? rule_from(value->get_object())
                                             : Result<Rule>(fail(Code::invalid_argument, "no object"));
-    // What the row says counts. One that cannot be read is no rule: a person is asked.
+    // What the row says counts. One that cannot be read may have denied anything: a person is asked.
     bool is_sound = rule && rule->scope == Scope::session;
     if (!is_sound) {
       row.is_damaged(2, "is not a rule");
-      continue;
+      rule = Rule{.verdict = Verdict::ask, .what = "what cannot be read", .is_damaged = true};
     }
     rule->id = row.text(0);
     rule->session = row.text(1);

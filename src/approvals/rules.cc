@@ -77,12 +77,17 @@ bool covers_file(const Rule& rule, const std::string& path) {
 bool is_in_scope(const Rule& rule, const Request& request, std::string_view project) {
   bool is_here = rule.scope == Scope::project ? !project.empty() && rule.project == project
                                               : !rule.session.empty() && rule.session == session_of(request);
-  return is_here && (rule.agent.empty() || rule.agent == request.agent) &&
-         (rule.tool.empty() || rule.tool == request.proposal.tool);
+  // An agent is one of a chat: a name alone is anybody's, and programs of runs and sessions have rules of
+  // their own.
+  bool is_of_chat = !request.chat_id.empty();
+  bool is_asker = rule.verdict != Verdict::allow ||
+                  (rule.agent.empty() ? !is_of_chat : is_of_chat && rule.agent == request.agent);
+  return is_here && is_asker && (rule.tool.empty() || rule.tool == request.proposal.tool);
 }
 
 /// Of rules that deny or ask: whether any of it is theirs.
 bool touches(const Rule& rule, const Seen& seen) {
+  if (rule.is_damaged) return true;
   if (rule.subject != seen.subject) return false;
   if (rule.subject == Subject::files) return covers_file(rule, seen.path);
   if (rule.subject == Subject::call) return rule.input == seen.input;
@@ -275,6 +280,7 @@ std::optional<Ruling> judge(std::span<const Rule> rules, const Request& request,
 }
 
 std::string coverage(const Rule& rule) {
+  if (rule.is_damaged) return "cannot be read: whatever its session asks for is asked";
   std::string verb = rule.verdict == Verdict::allow ? "allows"
                      : rule.verdict == Verdict::ask ? "asks"
                                                     : "denies";

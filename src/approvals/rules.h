@@ -48,6 +48,7 @@ struct Rule {
   std::string what = {};       ///< of a call: what was shown
   std::string made_from = {};  ///< the approval
   Time made_at = {};
+  bool is_damaged = false;  ///< it may have denied anything: its session's requests are asked
   bool operator==(const Rule&) const = default;
 };
 

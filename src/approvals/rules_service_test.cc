@@ -58,6 +58,21 @@ class RuleBookTest : public StoreFixture {
   std::optional<RuleBook> book;
 };
 
+TEST_F(RuleBookTest, ADamagedRuleOfASessionMayHaveDeniedAnything) {
+  ASSERT_TRUE(make(Verdict::allow, Scope::session));
+  auto denial = make(Verdict::deny, Scope::session);
+  ASSERT_TRUE(denial);
+  EXPECT_EQ(ruling()->verdict, Verdict::deny);
+  (void)write([id = denial->id](Tx& tx) -> Result<> {
+    tx.exec("UPDATE approval_rules SET data = substr(data, 1, 40) WHERE id = ?", id);
+    return {};
+  });
+  EXPECT_EQ(ruling()->verdict, Verdict::ask);
+  EXPECT_EQ(list().size(), 2u);
+  ASSERT_TRUE(thread->await([&] { return book->revoke(denial->id); }));
+  EXPECT_EQ(ruling()->verdict, Verdict::allow);
+}
+
 TEST_F(RuleBookTest, TheRulesOfAProjectAreInTheUsersOwnFileForNobodyElseToRead) {
   auto rule = make(Verdict::allow, Scope::project);
   ASSERT_TRUE(rule) << rule.error().message;

@@ -53,6 +53,18 @@ TEST(Rules, CoverExactlyWhatTheyWereMadeFrom) {
   EXPECT_EQ(judge(std::vector{rule}, command("npm test").request, project)->rule, "R-allow");
 }
 
+TEST(Rules, AllowAChatsAgentOrProgramsAndNeverTheOther) {
+  auto of_agent = made(file("docs/a.md"), Verdict::allow, {"docs/**"}, Scope::project);
+  auto same = file("docs/b.md");
+  EXPECT_EQ(judged({of_agent}, same), "allow");
+  auto impostor = same;  // a run or a session with the agent's name
+  impostor.request.chat_id.clear();
+  EXPECT_EQ(judged({of_agent}, impostor), "");
+  auto of_programs = made(impostor, Verdict::allow, {"docs/**"}, Scope::project);
+  EXPECT_EQ(judged({of_programs}, impostor), "allow");
+  EXPECT_EQ(judged({of_programs}, same), "");
+}
+
 TEST(Rules, CoverFurtherWordsIfThePersonSaysSo) {
   auto rule = made(command("git log -3"), Verdict::allow, {"git log *"});
   EXPECT_EQ(judged({rule}, command("git log --stat x")), "allow");

@@ -37,6 +37,8 @@ test("a rule for the session is shown before it is made, decides what it covers,
   assert.deepEqual([(await all(crew))[0].status, await rules(crew)], ["pending", []], "nothing was decided");
   const other = await crew.cru("approvals", "approve", "A-1", "--for", "session", "--covers", "src/**", "--yes");
   assert.match(other.stderr, /would not cover A-1 itself/);
+  const changed = await crew.post("/approvals/A-1/approve", { set: { content: "other" }, for: "session" });
+  assert.deepEqual([changed.status, await rules(crew)], [400, []], "a rule would cover what was replaced");
   assert.match(await cru(crew, "approve", "A-1", "--for", "session", "--covers", "docs/**", "--yes"), /approved by a person[^]*R-[0-9a-f]{8} allows agent careful/);
   await waits(crew, "A-3");
   const [rule] = await rules(crew);

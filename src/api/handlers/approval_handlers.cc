@@ -53,8 +53,13 @@ std::optional<approvals::RuleRequest> rule_in(const json::object& in) {
 /// decided leaves no rule behind.
 Task<Result<Reply>> decide_with_rule(Approvals& approvals, RuleBook& rules, std::string id,
                                      std::optional<approvals::RuleRequest> wanted,
-                                     std::function<Task<Result<Approval>>()> decide) {
+                                     std::function<Task<Result<Approval>>()> decide,
+                                     bool is_changed = false) {
   if (!wanted) co_return as_reply(approvals, co_await decide());
+  if (is_changed)
+    co_return fail(Code::invalid_argument,
+                   "a rule would cover what the agent asked for, not what it is changed to", "for",
+                   "approve the change without a rule, and make one when the agent asks for it");
   auto found = co_await approvals.find(std::move(id));
   if (!found) co_return fail(std::move(found.error()));
   auto rule = co_await rules.make(*std::move(found), *std::move(wanted));
@@ -104,11 +109,13 @@ void bind_approvals(Api& api, Approvals& approvals, RuleBook& rules) {
   });
   api.bind("approve", [&approvals, &rules](const Call&, const json::object& in) {
     const auto* set = object_at(in, "set");
+    bool is_changed = set && !set->empty();
     return decide_with_rule(
         approvals, rules, text(in, "id"), rule_in(in, approvals::Verdict::allow),
         [&approvals, id = text(in, "id"), confirm = text(in, "confirm"), set = set ? *set : json::object()] {
           return approvals.approve(id, confirm, set);
-        });
+        },
+        is_changed);
   });
   api.bind("deny", [&approvals, &rules](const Call&, const json::object& in) {
     return decide_with_rule(approvals, rules, text(in, "id"), rule_in(in, approvals::Verdict::deny),
