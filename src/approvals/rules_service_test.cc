@@ -108,7 +108,7 @@ TEST_F(RuleBookTest, AFileThatOthersCouldHaveWrittenOrThatIsDamagedCountsForNoth
   ASSERT_TRUE(write_file(folder / "elsewhere", text, 0600));
   EXPECT_FALSE(ruling());
   std::filesystem::remove(file());
-  for (auto bad : {std::string("{"), std::string("{}"), std::string(R"({"project":"/q","rules":[]})"),
+  for (const auto& bad : {std::string("{"), std::string("{}"), std::string(R"({"project":"/q","rules":[]})"),
                    text.substr(0, text.size() / 2)}) {
     ASSERT_TRUE(write_file(file(), bad, 0600));
     EXPECT_FALSE(ruling()) << bad;
