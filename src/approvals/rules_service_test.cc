@@ -109,7 +109,7 @@ TEST_F(RuleBookTest, AFileThatOthersCouldHaveWrittenOrThatIsDamagedCountsForNoth
   EXPECT_FALSE(ruling());
   std::filesystem::remove(file());
   for (const auto& bad : {std::string("{"), std::string("{}"), std::string(R"({"project":"/q","rules":[]})"),
-                   text.substr(0, text.size() / 2)}) {
+                          text.substr(0, text.size() / 2)}) {
     ASSERT_TRUE(write_file(file(), bad, 0600));
     EXPECT_FALSE(ruling()) << bad;
   }
